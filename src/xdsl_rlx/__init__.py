@@ -1,0 +1,1 @@
+"""xdsl-rlx: a tensor compiler for training on CPUs."""
