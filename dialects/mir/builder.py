@@ -269,7 +269,8 @@ class MirBuilder(BuilderCore):
     ) -> Value:
         """`mir.fused_matmul_bias_act`: `activation(x @ w + bias)`."""
         kind = None if activation is None else _activation(activation)
-        return self.op(fused.FusedMatmulBiasActOp, *self.operands(x, w, bias), kind)
+        x, w, bias = self.operands(x, w, bias)
+        return self.op(fused.FusedMatmulBiasActOp, x, w, bias, kind)
 
     def relu_backward(self, x: Operand, dy: Operand) -> Value:
         """`mir.relu_backward`: `dy` where `x > 0`, else 0."""
