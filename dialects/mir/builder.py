@@ -7,12 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.utils.exceptions import VerifyException
+
 from xdsl_rlx.dialects import constants
-from xdsl_rlx.dialects.mir import cast, elementwise, linalg, reduce, shape
+from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, linalg, loss, norm, reduce, shape
+from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
 from xdsl_rlx.dialects.shapes import element_of, i1, shape_of
 
 __all__ = ["MirBuilder", "Operand", "Value"]
+
+_ACTIVATIONS: dict[Activation, type[elementwise.UnaryOp]] = {
+    kind: op
+    for kind in Activation
+    for op in vars(elementwise).values()
+    if isinstance(op, type) and issubclass(op, elementwise.UnaryOp) and vars(op).get("name") == f"mir.{kind}"
+}
+
+
+def _activation(kind: Activation | str) -> Activation:
+    try:
+        return Activation(kind)
+    except ValueError:
+        raise VerifyException(f"activation '{kind}' is not one of {', '.join(Activation)}") from None
 
 
 class MirBuilder(BuilderCore):
@@ -159,6 +176,11 @@ class MirBuilder(BuilderCore):
         """`mir.ge`: lhs >= rhs."""
         return self.op(elementwise.GeOp, *self.operands(lhs, rhs))
 
+    def activation(self, x: Operand, kind: Activation | str | None) -> Value:
+        """The elementwise op named `kind`, or `x` itself for None."""
+        value = self.operand(x)
+        return self.value(value) if kind is None else self.op(_ACTIVATIONS[_activation(kind)], value)
+
     def where(self, cond: Operand, on_true: Operand, on_false: Operand) -> Value:
         """`mir.where`: elements of `on_true` where `cond` (i1) holds, else of `on_false`; all broadcast."""
         test = self.scalar(cond, i1).ssa if isinstance(cond, bool) else self.operand(cond)
@@ -226,3 +248,52 @@ class MirBuilder(BuilderCore):
         """`mir.expand`: `x` broadcast to `target_shape`; `x` itself if it has that shape."""
         value, target = self.operand(x), tuple(target_shape)
         return self.value(value) if shape_of(value) == target else self.op(shape.ExpandOp, value, target)
+
+    def softmax(self, x: Operand, axis: int = -1) -> Value:
+        """`mir.softmax` along `axis`."""
+        return self.op(norm.SoftmaxOp, self.operand(x), axis)
+
+    def layer_norm(self, x: Operand, gamma: Operand, beta: Operand, axis: int = -1, eps: float = 1e-5) -> Value:
+        """`mir.layer_norm` along `axis`; `gamma` and `beta` are vectors along it."""
+        return self.op(norm.LayerNormOp, self.operand(x), self.operand(gamma), self.operand(beta), axis, eps)
+
+    def softmax_cross_entropy_with_logits(
+        self, logits: Operand, labels: Operand, ignore_index: int | None = None
+    ) -> Value:
+        """`mir.softmax_cross_entropy_with_logits` of logits [..., C] and integer labels [...]: losses [...]."""
+        op = loss.SoftmaxCrossEntropyWithLogitsOp
+        return self.op(op, self.operand(logits), self.operand(labels), ignore_index)
+
+    def fused_matmul_bias_act(
+        self, x: Operand, w: Operand, bias: Operand, activation: Activation | str | None = None
+    ) -> Value:
+        """`mir.fused_matmul_bias_act`: `activation(x @ w + bias)`."""
+        kind = None if activation is None else _activation(activation)
+        x, w, bias = self.operands(x, w, bias)
+        return self.op(fused.FusedMatmulBiasActOp, x, w, bias, kind)
+
+    def relu_backward(self, x: Operand, dy: Operand) -> Value:
+        """`mir.relu_backward`: `dy` where `x > 0`, else 0."""
+        return self.op(backward.ReluBackwardOp, self.operand(x), self.operand(dy))
+
+    def activation_backward(self, x: Operand, dy: Operand, kind: Activation | str) -> Value:
+        """`mir.activation_backward`: the derivative of the elementwise op `kind` at `x`, times `dy`."""
+        return self.op(backward.ActivationBackwardOp, self.operand(x), self.operand(dy), _activation(kind))
+
+    def layer_norm_backward_input(
+        self, x: Operand, gamma: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5
+    ) -> Value:
+        """`mir.layer_norm_backward_input`: the cotangent of `x`."""
+        op = backward.LayerNormBackwardInputOp
+        return self.op(op, self.operand(x), self.operand(gamma), self.operand(dy), axis, eps)
+
+    def layer_norm_backward_gamma(self, x: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5) -> Value:
+        """`mir.layer_norm_backward_gamma`: the cotangent of `gamma`."""
+        return self.op(backward.LayerNormBackwardGammaOp, self.operand(x), self.operand(dy), axis, eps)
+
+    def softmax_cross_entropy_backward(
+        self, logits: Operand, labels: Operand, d_loss: Operand, ignore_index: int | None = None
+    ) -> Value:
+        """`mir.softmax_cross_entropy_backward`: the cotangent of `logits`."""
+        op = backward.SoftmaxCrossEntropyBackwardOp
+        return self.op(op, self.operand(logits), self.operand(labels), self.operand(d_loss), ignore_index)
