@@ -10,7 +10,6 @@ from math import prod
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl_rlx.transforms.rules.table import SCALAR
 
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.memory import row_major_strides
@@ -21,6 +20,7 @@ from xdsl_rlx.lowering.nest import Kernel, Nest
 from xdsl_rlx.lowering.products import Product
 from xdsl_rlx.transforms.iteration_space import Reduces
 from xdsl_rlx.transforms.rules.lowering import REDUCTION, Reduction, compute_type
+from xdsl_rlx.transforms.rules.table import SCALAR
 from xdsl_rlx.transforms.scalar import Scalar
 
 

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl_rlx.transforms.rules.table import RuleTable
+from xdsl.builder import Builder, InsertPoint
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.transforms.rules.table import SCALAR, RuleTable
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 Axes: TypeAlias = tuple[int | None, ...]
