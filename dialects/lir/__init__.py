@@ -1,0 +1,50 @@
+"""The `lir` dialect: a program over planned buffers, and the kernels it launches.
+
+Loop bodies are upstream scf, memref, arith and math; what a tensor op means is not known here any more (see `mir`).
+"""
+
+from xdsl.ir import Dialect
+
+from xdsl_rlx.dialects.lir.kernel import GemmOp, KernelOp, ReturnOp
+from xdsl_rlx.dialects.lir.program import (
+    ConstantOp,
+    InputOp,
+    LaunchOp,
+    OutputOp,
+    ParamOp,
+    ProgramOp,
+    SlotOp,
+    ViewOp,
+)
+
+Lir = Dialect(
+    "lir",
+    [
+        ProgramOp,
+        InputOp,
+        ParamOp,
+        ConstantOp,
+        SlotOp,
+        OutputOp,
+        ViewOp,
+        LaunchOp,
+        KernelOp,
+        ReturnOp,
+        GemmOp,
+    ],
+)
+
+__all__ = [
+    "ConstantOp",
+    "GemmOp",
+    "InputOp",
+    "KernelOp",
+    "LaunchOp",
+    "Lir",
+    "OutputOp",
+    "ParamOp",
+    "ProgramOp",
+    "ReturnOp",
+    "SlotOp",
+    "ViewOp",
+]

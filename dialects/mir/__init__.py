@@ -1,0 +1,36 @@
+"""The `mir` dialect: tensor ops with value semantics; what is fused, unfused and differentiated.
+
+One file per family; `ops_of` collects the ops of a family, so that a new op is registered by being defined.
+"""
+
+from types import ModuleType
+
+from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Attribute, Dialect, Operation
+
+from xdsl_rlx.dialects.mir import cast, control, elementwise, linalg, reduce, shape
+
+
+def ops_of(module: ModuleType) -> list[type[Operation]]:
+    """The op classes defined in a family's file, in the order of their definition."""
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Operation)
+        and value.__module__ == module.__name__
+        and "name" in vars(value)
+    ]
+
+
+class _Materialize(ConstantMaterializationInterface):
+    def materialize_constant(self, value: Attribute, type: Attribute) -> Operation | None:
+        if isinstance(value, DenseIntOrFPElementsAttr) and value.type == type:
+            return elementwise.ConstantOp(value)
+        return None
+
+
+FAMILIES: tuple[ModuleType, ...] = (elementwise, cast, linalg, shape, reduce, control)
+
+Mir = Dialect("mir", [op for family in FAMILIES for op in ops_of(family)], [], [_Materialize()])

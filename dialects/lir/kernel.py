@@ -1,0 +1,188 @@
+"""Kernels: outlined loop nests over buffers, and the library calls inside them. Programs are in `program.py`."""
+
+from collections.abc import Sequence
+from typing import Self
+
+from xdsl.dialects.builtin import (
+    FunctionType,
+    IndexType,
+    MemRefType,
+    StringAttr,
+    SymbolNameConstraint,
+    UnitAttr,
+    f32,
+    f64,
+)
+from xdsl.dialects.utils import parse_func_op_like, print_func_op_like
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    HasParent,
+    IsolatedFromAbove,
+    IsTerminator,
+    MemoryReadEffect,
+    MemoryWriteEffect,
+    SymbolOpInterface,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, strides_of, verify_buffer_type
+
+INDEX = IndexType()
+
+
+@irdl_op_definition
+class KernelOp(IRDLOperation):
+    """
+    A loop nest outlined from a program: `@k(buffers..., %lo: index, %hi: index)` computes the iterations [lo, hi).
+
+    Distinct buffers do not overlap unless both are only read.
+    """
+
+    name = "lir.kernel"
+
+    sym_name = prop_def(SymbolNameConstraint())
+    function_type = prop_def(FunctionType)
+    body = region_def("single_block")
+
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+
+    def __init__(self, name: str, buffer_types: Sequence[Attribute], body: Region | None = None):
+        function_type = FunctionType.from_lists([*buffer_types, INDEX, INDEX], [])
+        super().__init__(
+            properties={"sym_name": StringAttr(name), "function_type": function_type},
+            regions=[body if body is not None else Region(Block(arg_types=function_type.inputs))],
+        )
+
+    @property
+    def buffer_types(self) -> tuple[AnyMemRef, ...]:
+        """The memref types of the buffer arguments, without the two bounds."""
+        return tuple(t for t in self.function_type.inputs if isinstance(t, MemRefType))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name, inputs, _, body, extra, _, _ = parse_func_op_like(
+            parser, reserved_attr_names=("sym_name", "function_type")
+        )
+        op = cls(name, inputs[:-2], body)
+        op.function_type = FunctionType.from_lists(inputs, [])
+        if extra is not None:
+            op.attributes |= extra.data
+        return op
+
+    def print(self, printer: Printer) -> None:
+        print_func_op_like(
+            printer,
+            self.sym_name,
+            self.function_type,
+            self.body,
+            self.attributes,
+            reserved_attr_names=("sym_name", "function_type"),
+        )
+
+    def verify_(self) -> None:
+        inputs = self.function_type.inputs.data
+        if self.function_type.outputs.data:
+            raise VerifyException("a kernel returns nothing")
+        if len(inputs) < 2 or any(t != INDEX for t in inputs[-2:]):
+            raise VerifyException("the last two arguments of a kernel are its bounds, of type index")
+        for type_ in inputs[:-2]:
+            if not isinstance(type_, MemRefType):
+                raise VerifyException(f"a kernel takes buffers and two bounds, got {type_}")
+            verify_buffer_type(type_)
+        if tuple(self.body.block.arg_types) != inputs:
+            raise VerifyException("the block arguments do not match the kernel's type")
+
+
+@irdl_op_definition
+class ReturnOp(IRDLOperation):
+    """The end of a kernel."""
+
+    name = "lir.return"
+
+    traits = traits_def(IsTerminator(), HasParent(KernelOp))
+    assembly_format = "attr-dict"
+
+
+@irdl_op_definition
+class GemmOp(IRDLOperation):
+    """
+    `c[r0:r1, c0:c1] = a[r0:r1, :] @ b[:, c0:c1]` on the trailing two dimensions, by BLAS; `accumulate` adds to `c`.
+
+    The leading dimensions of each buffer are fixed by its index operands. f32 or f64; one trailing stride of `a` and
+    of `b` is 1, and `c` has rows of unit stride.
+    """
+
+    name = "lir.gemm"
+
+    a = operand_def(MemRefType.constr())
+    a_indices = var_operand_def(INDEX)
+    b = operand_def(MemRefType.constr())
+    b_indices = var_operand_def(INDEX)
+    c = operand_def(MemRefType.constr())
+    c_indices = var_operand_def(INDEX)
+    row_lo = operand_def(INDEX)
+    row_hi = operand_def(INDEX)
+    col_lo = operand_def(INDEX)
+    col_hi = operand_def(INDEX)
+    accumulate = opt_prop_def(UnitAttr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = (
+        "$a `[` $a_indices `]` `,` $b `[` $b_indices `]` `,` $c `[` $c_indices `]` "
+        "`rows` $row_lo `to` $row_hi `cols` $col_lo `to` $col_hi (`accumulate` $accumulate^)? attr-dict "
+        "`:` type($a) `,` type($b) `,` type($c)"
+    )
+
+    def __init__(
+        self,
+        a: SSAValue,
+        b: SSAValue,
+        c: SSAValue,
+        rows: tuple[SSAValue, SSAValue],
+        cols: tuple[SSAValue, SSAValue],
+        *,
+        a_indices: Sequence[SSAValue] = (),
+        b_indices: Sequence[SSAValue] = (),
+        c_indices: Sequence[SSAValue] = (),
+        accumulate: bool = False,
+    ):
+        super().__init__(
+            operands=[a, a_indices, b, b_indices, c, c_indices, *rows, *cols],
+            properties={"accumulate": UnitAttr() if accumulate else None},
+        )
+
+    def verify_(self) -> None:
+        types: list[AnyMemRef] = []
+        for value, indices in ((self.a, self.a_indices), (self.b, self.b_indices), (self.c, self.c_indices)):
+            type_ = value.type
+            assert isinstance(type_, MemRefType)
+            if len(indices) != type_.get_num_dims() - 2:
+                raise VerifyException(f"expected {type_.get_num_dims() - 2} leading indices for {type_}")
+            types.append(type_)
+        a, b, c = types
+        if a.element_type not in (f32, f64) or not a.element_type == b.element_type == c.element_type:
+            raise VerifyException(
+                f"expected f32 or f64 throughout, got {a.element_type}, {b.element_type}, {c.element_type}"
+            )
+        (m, k), (k2, n), cs = a.get_shape()[-2:], b.get_shape()[-2:], c.get_shape()[-2:]
+        if k != k2 or cs != (m, n):
+            raise VerifyException(f"shapes do not chain: {m}x{k} @ {k2}x{n} into {cs[0]}x{cs[1]}")
+        for type_ in (a, b):
+            if not any(s == 1 or d == 1 for s, d in zip(strides_of(type_)[-2:], type_.get_shape()[-2:], strict=True)):
+                raise VerifyException(f"expected a unit trailing stride, got {type_}")
+        if strides_of(c)[-1] != 1 and cs[1] != 1:
+            raise VerifyException(f"expected rows of unit stride, got {c}")

@@ -1,0 +1,311 @@
+"""Programs: the I/O manifest, slots of the arena, views, and the ordered launches. Kernels are in `kernel.py`."""
+
+from collections.abc import Sequence
+from typing import Self
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    SymbolNameConstraint,
+    SymbolRefAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    IsolatedFromAbove,
+    MemoryAllocEffect,
+    MemoryReadEffect,
+    MemoryWriteEffect,
+    NoTerminator,
+    Pure,
+    SymbolOpInterface,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, is_contiguous, span_elements, verify_buffer_type
+
+AnyMemRefConstr = MemRefType.constr()
+I64 = IntegerAttr.constr(i64)
+
+
+def _i64(value: int) -> IntegerAttr:
+    return IntegerAttr(value, i64)
+
+
+def memref_of(value: SSAValue) -> AnyMemRef:
+    """The memref type of a buffer value."""
+    assert isinstance(value.type, MemRefType)
+    return value.type
+
+
+@irdl_op_definition
+class ProgramOp(IRDLOperation):
+    """
+    A compiled graph: buffers and the launches that fill them, in order.
+
+    `arena_bytes` is there once `lir-plan-memory` has given every slot its place; `optional` names the inputs that are
+    ones when a caller omits them.
+    """
+
+    name = "lir.program"
+
+    sym_name = prop_def(SymbolNameConstraint())
+    arena_bytes = opt_prop_def(I64)
+    alignment = opt_prop_def(I64)
+    optional = opt_prop_def(ArrayAttr[StringAttr])
+    body = region_def("single_block")
+
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), NoTerminator())
+
+    def __init__(self, name: str, *, optional: Sequence[str] = ()):
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "optional": ArrayAttr(StringAttr(n) for n in optional) if optional else None,
+            },
+            regions=[Region(Block())],
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_symbol_name()
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region()
+        op = cls(name.data)
+        op.detach_region(op.body)
+        if not body.blocks:
+            body.add_block(Block())
+        op.add_region(body)
+        for key, value in (attributes.data if attributes is not None else {}).items():
+            (op.properties if key in ("arena_bytes", "alignment", "optional") else op.attributes)[key] = value
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        extra: dict[str, Attribute] = {k: v for k, v in self.properties.items() if k != "sym_name"} | self.attributes
+        printer.print_op_attributes(extra, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_empty_block=False)
+
+    def verify_(self) -> None:
+        allowed = (InputOp, ParamOp, ConstantOp, SlotOp, OutputOp, ViewOp, LaunchOp)
+        names: set[str] = set()
+        numbers: list[int] = []
+        for op in self.body.block.ops:
+            if not isinstance(op, allowed):
+                raise VerifyException(f"lir.program cannot hold {op.name}")
+            if isinstance(op, InputOp | ParamOp):
+                if op.buffer_name.data in names:
+                    raise VerifyException(f"two inputs or params are named '{op.buffer_name.data}'")
+                names.add(op.buffer_name.data)
+            elif isinstance(op, OutputOp):
+                numbers.append(op.number.value.data)
+        if sorted(numbers) != list(range(len(numbers))):
+            raise VerifyException(f"outputs must be numbered 0, 1, ... once each, got {numbers}")
+
+
+class _NamedBufferOp(IRDLOperation):
+    """A buffer the caller gives by name; it is only read."""
+
+    def __init__(self, name: str, type_: AnyMemRef):
+        super().__init__(properties={"buffer_name": StringAttr(name)}, result_types=[type_])
+
+
+@irdl_op_definition
+class InputOp(_NamedBufferOp):
+    """A buffer given at every call, contiguous, read only."""
+
+    name = "lir.input"
+
+    buffer_name = prop_def(StringAttr)
+    result = result_def(AnyMemRefConstr)
+
+    assembly_format = "$buffer_name attr-dict `:` type($result)"
+
+    def verify_(self) -> None:
+        _verify_contiguous(self.result)
+
+
+@irdl_op_definition
+class ParamOp(_NamedBufferOp):
+    """A buffer that persists between calls, contiguous, read only."""
+
+    name = "lir.param"
+
+    buffer_name = prop_def(StringAttr)
+    result = result_def(AnyMemRefConstr)
+
+    assembly_format = "$buffer_name attr-dict `:` type($result)"
+
+    def verify_(self) -> None:
+        _verify_contiguous(self.result)
+
+
+@irdl_op_definition
+class ConstantOp(IRDLOperation):
+    """A buffer of known contents, contiguous, read only."""
+
+    name = "lir.constant"
+
+    value = prop_def(DenseIntOrFPElementsAttr)
+    result = result_def(AnyMemRefConstr)
+
+    traits = traits_def(Pure())
+    assembly_format = "$value attr-dict `:` type($result)"
+
+    def __init__(self, value: DenseIntOrFPElementsAttr, type_: AnyMemRef):
+        super().__init__(properties={"value": value}, result_types=[type_])
+
+    def verify_(self) -> None:
+        _verify_contiguous(self.result)
+        type_ = memref_of(self.result)
+        if self.value.get_shape() != type_.get_shape() or self.value.get_element_type() != type_.element_type:
+            raise VerifyException(f"the value has type {self.value.type}, the buffer {type_}")
+
+
+@irdl_op_definition
+class SlotOp(IRDLOperation):
+    """A contiguous buffer in the arena; `at` is its byte offset, given by `lir-plan-memory`."""
+
+    name = "lir.slot"
+
+    at = opt_prop_def(I64)
+    result = result_def(AnyMemRefConstr)
+
+    traits = traits_def(MemoryAllocEffect())
+    assembly_format = "(`at` $at^)? attr-dict `:` type($result)"
+
+    def __init__(self, type_: AnyMemRef):
+        super().__init__(properties={"at": None}, result_types=[type_])
+
+    def verify_(self) -> None:
+        _verify_contiguous(self.result)
+        if self.at is not None and self.at.value.data < 0:
+            raise VerifyException(f"expected a byte offset of at least 0, got {self.at.value.data}")
+
+
+@irdl_op_definition
+class OutputOp(IRDLOperation):
+    """The contiguous buffer of result `number`, written by the program and returned to the caller."""
+
+    name = "lir.output"
+
+    number = prop_def(I64)
+    result = result_def(AnyMemRefConstr)
+
+    assembly_format = "$number attr-dict `:` type($result)"
+
+    def __init__(self, number: int, type_: AnyMemRef):
+        super().__init__(properties={"number": _i64(number)}, result_types=[type_])
+
+    def verify_(self) -> None:
+        _verify_contiguous(self.result)
+
+
+@irdl_op_definition
+class ViewOp(IRDLOperation):
+    """An alias of `source` that starts `offset` elements in and has the result's shape and strides."""
+
+    name = "lir.view"
+
+    source = operand_def(AnyMemRefConstr)
+    offset = prop_def(I64)
+    result = result_def(AnyMemRefConstr)
+
+    traits = traits_def(Pure())
+    assembly_format = "$source `at` $offset attr-dict `:` type($source) `to` type($result)"
+
+    def __init__(self, source: SSAValue, offset: int, type_: AnyMemRef):
+        super().__init__(operands=[source], properties={"offset": _i64(offset)}, result_types=[type_])
+
+    def verify_(self) -> None:
+        source, result, offset = memref_of(self.source), memref_of(self.result), self.offset.value.data
+        verify_buffer_type(result)
+        if source.element_type != result.element_type:
+            raise VerifyException(f"a view keeps the element type, got {source} to {result}")
+        if offset < 0 or offset + span_elements(result) > max(span_elements(source), 0):
+            raise VerifyException(
+                f"elements {offset} to {offset + span_elements(result)} leave the {span_elements(source)} of the source"
+            )
+
+
+@irdl_op_definition
+class LaunchOp(IRDLOperation):
+    """
+    Run `kernel` for the iterations [0, extent), in independent pieces of `chunk`.
+
+    The kernel's buffers are `reads` then `writes`. A buffer that is written is not read before it has been written,
+    unless it was complete before this launch.
+    """
+
+    name = "lir.launch"
+
+    kernel = prop_def(SymbolRefAttr)
+    extent = prop_def(I64)
+    chunk = prop_def(I64)
+    reads = var_operand_def(AnyMemRefConstr)
+    writes = var_operand_def(AnyMemRefConstr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = (
+        "$kernel `over` $extent `by` $chunk (`reads` `(` $reads^ `:` type($reads) `)`)? "
+        "`writes` `(` $writes `:` type($writes) `)` attr-dict"
+    )
+
+    def __init__(
+        self,
+        kernel: str | SymbolRefAttr,
+        extent: int,
+        chunk: int,
+        reads: Sequence[SSAValue],
+        writes: Sequence[SSAValue],
+    ):
+        super().__init__(
+            operands=[reads, writes],
+            properties={
+                "kernel": SymbolRefAttr(kernel) if isinstance(kernel, str) else kernel,
+                "extent": _i64(extent),
+                "chunk": _i64(chunk),
+            },
+        )
+
+    @property
+    def chunk_count(self) -> int:
+        """Independent pieces of this launch."""
+        return -(-self.extent.value.data // self.chunk.value.data)
+
+    def verify_(self) -> None:
+        if self.extent.value.data < 0 or self.chunk.value.data < 1:
+            raise VerifyException(
+                f"expected extent >= 0 and chunk >= 1, got {self.extent.value.data} by {self.chunk.value.data}"
+            )
+        written = set(self.writes)
+        if len(written) != len(self.writes) or written & set(self.reads):
+            raise VerifyException("a written buffer may be passed only once")
+
+
+def _verify_contiguous(value: SSAValue) -> None:
+    type_ = memref_of(value)
+    verify_buffer_type(type_)
+    if not is_contiguous(type_):
+        raise VerifyException(f"expected a contiguous buffer, got {type_}")
+    element_bytes(type_.element_type)

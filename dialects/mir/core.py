@@ -1,0 +1,78 @@
+"""What all `mir` ops share: the base class that infers types, traits, and list syntax. No op is defined here."""
+
+import abc
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import OpTrait, Pure
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+AnyTensorConstr = TensorType.constr()
+I64 = IntegerAttr.constr(i64)
+I64List = DenseArrayBase.constr(i64)
+
+
+@dataclass(frozen=True)
+class Elementwise(OpTrait):
+    """The result at an index depends on the operands at that index only (operands broadcast as in NumPy)."""
+
+    def verify(self, op: Operation) -> None:
+        if len(op.results) != 1:
+            raise VerifyException("an elementwise op has one result")
+
+
+class MirOp(IRDLOperation, abc.ABC):
+    """A tensor op without side effects whose result types follow from its operands and properties."""
+
+    traits = traits_def(Pure())
+
+    @abc.abstractmethod
+    def infer_types(self) -> Sequence[Attribute]:
+        """The result types; VerifyException says which operand or property is wrong."""
+
+    def verify_(self) -> None:
+        for index, (expected, result) in enumerate(zip(self.infer_types(), self.results, strict=True)):
+            if expected != result.type:
+                which = f"result {index}" if len(self.results) > 1 else "result"
+                raise VerifyException(f"expected {which} of type {expected}, got {result.type}")
+
+
+def i64_list(values: Sequence[int]) -> DenseArrayBase:
+    """A list property."""
+    return DenseArrayBase.from_list(i64, values)
+
+
+def i64_attr(value: int) -> IntegerAttr:
+    """An integer property."""
+    return IntegerAttr(value, i64)
+
+
+@irdl_custom_directive
+class IntList(CustomDirective):
+    """A list of integers as `[0, 2]`."""
+
+    values: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> bool:
+        numbers = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
+        self.values.set(state, i64_list(numbers))
+        return True
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        values = self.values.get(op)
+        assert isa(values, DenseArrayBase)
+        state.print_whitespace(printer)
+        printer.print_string("[" + ", ".join(map(str, values.get_values())) + "]")

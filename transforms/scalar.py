@@ -1,0 +1,437 @@
+"""Scalar expressions as IR: `ScalarBuilder` inserts arith/math ops, `Scalar` is a value with Python's operators.
+Loops, memory and the meaning of the transcendental functions (see lowering/numba/mathlib.py) are not here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar, cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, math
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    f32,
+    f64,
+    i1,
+    i64,
+)
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+_FLOATS = (Float32Type, Float64Type, Float16Type, BFloat16Type)
+_NO_FASTMATH = FastMathFlagsAttr("none")
+_STRICT: dict[str, Attribute] = {"fastmath": _NO_FASTMATH}
+_REASSOC: dict[str, Attribute] = {
+    "fastmath": FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.NO_SIGNED_ZEROS]),
+}
+_WRAP: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+_CMPF = {name: IntegerAttr(i, i64) for i, name in enumerate(arith.CMPF_COMPARISON_OPERATIONS)}
+_CMPI = {name: IntegerAttr(i, i64) for i, name in enumerate(arith.CMPI_COMPARISON_OPERATIONS)}
+
+Number: TypeAlias = int | float | bool
+OpT = TypeVar("OpT", bound=Operation)
+
+
+def is_float(type: Attribute) -> bool:
+    """Whether `type` is one of f64, f32, f16, bf16."""
+    return isinstance(type, _FLOATS)
+
+
+def int_width(type: Attribute) -> int | None:
+    """The width in bits of an integer type (64 for index), None for any other type."""
+    if isinstance(type, IntegerType):
+        return cast("IntegerType", type).width.data
+    return 64 if isinstance(type, IndexType) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scalar:
+    """A scalar SSA value with arithmetic operators that insert ops through its builder.
+
+    `+ - *` and comparisons work on floats (strict IEEE, ordered comparison) and on signless integers (wrapping,
+    signed comparison); `/` is for floats; `& | ^ << >>` for integers (`>>` is arithmetic). The other operand may be a
+    Python number, which becomes a constant of this operand's type. `==` is object identity: use `ScalarBuilder.eq`.
+    """
+
+    value: SSAValue
+    b: ScalarBuilder
+
+    @property
+    def type(self) -> Attribute:
+        return self.value.type
+
+    def __add__(self, other: Scalar | Number) -> Scalar:
+        return self.b.add(self, other)
+
+    def __radd__(self, other: Number) -> Scalar:
+        return self.b.add(self.b.const(other, self.type), self)
+
+    def __sub__(self, other: Scalar | Number) -> Scalar:
+        return self.b.sub(self, other)
+
+    def __rsub__(self, other: Number) -> Scalar:
+        return self.b.sub(self.b.const(other, self.type), self)
+
+    def __mul__(self, other: Scalar | Number) -> Scalar:
+        return self.b.mul(self, other)
+
+    def __rmul__(self, other: Number) -> Scalar:
+        return self.b.mul(self.b.const(other, self.type), self)
+
+    def __truediv__(self, other: Scalar | Number) -> Scalar:
+        return self.b.div(self, other)
+
+    def __rtruediv__(self, other: Number) -> Scalar:
+        return self.b.div(self.b.const(other, self.type), self)
+
+    def __neg__(self) -> Scalar:
+        return self.b.neg(self)
+
+    def __lt__(self, other: Scalar | Number) -> Scalar:
+        return self.b.compare("olt", "slt", self, other)
+
+    def __le__(self, other: Scalar | Number) -> Scalar:
+        return self.b.compare("ole", "sle", self, other)
+
+    def __gt__(self, other: Scalar | Number) -> Scalar:
+        return self.b.compare("ogt", "sgt", self, other)
+
+    def __ge__(self, other: Scalar | Number) -> Scalar:
+        return self.b.compare("oge", "sge", self, other)
+
+    def __and__(self, other: Scalar | Number) -> Scalar:
+        return self.b.integer(arith.AndIOp, self, other)
+
+    def __rand__(self, other: Number) -> Scalar:
+        return self.b.integer(arith.AndIOp, self, other)
+
+    def __or__(self, other: Scalar | Number) -> Scalar:
+        return self.b.integer(arith.OrIOp, self, other)
+
+    def __ror__(self, other: Number) -> Scalar:
+        return self.b.integer(arith.OrIOp, self, other)
+
+    def __xor__(self, other: Scalar | Number) -> Scalar:
+        return self.b.integer(arith.XOrIOp, self, other)
+
+    def __rxor__(self, other: Number) -> Scalar:
+        return self.b.integer(arith.XOrIOp, self, other)
+
+    def __lshift__(self, other: Scalar | Number) -> Scalar:
+        return self.b.integer(arith.ShLIOp, self, other, _WRAP)
+
+    def __rlshift__(self, other: Number) -> Scalar:
+        return self.b.integer(arith.ShLIOp, self.b.const(other, self.type), self, _WRAP)
+
+    def __rshift__(self, other: Scalar | Number) -> Scalar:
+        return self.b.integer(arith.ShRSIOp, self, other)
+
+    def __rrshift__(self, other: Number) -> Scalar:
+        return self.b.integer(arith.ShRSIOp, self.b.const(other, self.type), self)
+
+
+class ScalarBuilder:
+    """Inserts scalar ops at the insertion point of `builder`.
+
+    Constants are shared among ops inserted at the same place (same block, same op to insert before), so a builder must
+    not move its insertion point backwards within a block.
+    """
+
+    __slots__ = ("_constants", "builder")
+
+    def __init__(self, builder: Builder):
+        self.builder = builder
+        self._constants: dict[tuple[Block, Operation | None, int, str], Scalar] = {}
+
+    def insert(self, op: OpT) -> OpT:
+        """Insert any op, and return it."""
+        return self.builder.insert(op)
+
+    def of(self, value: SSAValue) -> Scalar:
+        """The handle of an existing value."""
+        return Scalar(value, self)
+
+    def const(self, x: Number, type: Attribute) -> Scalar:
+        """The constant `x`, rounded to a float `type` or wrapped to the width of an integer `type`."""
+        point = self.builder.insertion_point
+        key = (point.block, point.insert_before, id(type), repr(x))
+        if (found := self._constants.get(key)) is not None:
+            return found
+        if isinstance(type, _FLOATS):
+            value: Attribute = FloatAttr(float(x), type)
+        elif isinstance(type, IndexType):
+            value = IntegerAttr(int(x), type)
+        elif (width := int_width(type)) is not None:
+            value = IntegerAttr(int(bool(x)) if width == 1 else int(x), width, truncate_bits=True)
+        else:
+            raise TypeError(f"no scalar constant of type {type}")
+        made = self._result(arith.ConstantOp.create(result_types=[type], properties={"value": value}))
+        self._constants[key] = made
+        return made
+
+    def like(self, x: Scalar | Number, other: Scalar) -> Scalar:
+        """`x` itself, or the constant `x` of the type of `other`."""
+        return x if isinstance(x, Scalar) else self.const(x, other.value.type)
+
+    def _result(self, op: Operation) -> Scalar:
+        self.builder.insert(op)
+        return Scalar(op.results[0], self)
+
+    def _binary(self, op: type[Operation], a: Scalar, b: Scalar | Number, props: dict[str, Attribute]) -> Scalar:
+        """`op(a, b)` with the type of `a`; `props` is copied because ops own their dictionary."""
+        rhs = b.value if isinstance(b, Scalar) else self.const(b, a.value.type).value
+        return self._result(
+            op.create(operands=[a.value, rhs], result_types=[a.value.type], properties=dict(props)),
+        )
+
+    def _arith(
+        self,
+        float_op: type[Operation],
+        int_op: type[Operation],
+        a: Scalar,
+        b: Scalar | Number,
+        int_props: dict[str, Attribute],
+    ) -> Scalar:
+        return self._binary(float_op, a, b, _STRICT) if is_float(a.type) else self._binary(int_op, a, b, int_props)
+
+    def _unary(self, op: type[Operation], a: Scalar) -> Scalar:
+        return self._result(op.create(operands=[a.value], result_types=[a.value.type], properties=dict(_STRICT)))
+
+    def _convert(self, op: type[Operation], a: Scalar, type: Attribute) -> Scalar:
+        return self._result(op.create(operands=[a.value], result_types=[type]))
+
+    def integer(
+        self, op: type[Operation], a: Scalar, b: Scalar | Number, props: dict[str, Attribute] | None = None
+    ) -> Scalar:
+        """The integer op `op(a, b)`."""
+        return self._binary(op, a, b, props or {})
+
+    # Arithmetic
+
+    def add(self, a: Scalar, b: Scalar | Number) -> Scalar:
+        return self._arith(arith.AddfOp, arith.AddiOp, a, b, _WRAP)
+
+    def sub(self, a: Scalar, b: Scalar | Number) -> Scalar:
+        return self._arith(arith.SubfOp, arith.SubiOp, a, b, _WRAP)
+
+    def mul(self, a: Scalar, b: Scalar | Number) -> Scalar:
+        return self._arith(arith.MulfOp, arith.MuliOp, a, b, _WRAP)
+
+    def div(self, a: Scalar, b: Scalar | Number) -> Scalar:
+        """Float division, or integer division truncating towards zero."""
+        return self._arith(arith.DivfOp, arith.DivSIOp, a, b, {})
+
+    def rem(self, a: Scalar, b: Scalar | Number) -> Scalar:
+        """Integer remainder with the sign of the dividend."""
+        return self._binary(arith.RemSIOp, a, b, {})
+
+    def floordiv(self, a: Scalar, b: Scalar | Number) -> Scalar:
+        """Integer division rounding towards minus infinity."""
+        return self._binary(arith.FloorDivSIOp, a, b, {})
+
+    def accumulate_add(self, acc: Scalar, x: Scalar | Number) -> Scalar:
+        """`acc + x` of a reduction: may be reassociated (vectorised), unlike every other sum."""
+        return self._binary(arith.AddfOp, acc, x, _REASSOC) if is_float(acc.type) else self.add(acc, x)
+
+    def accumulate_mul(self, acc: Scalar, x: Scalar | Number) -> Scalar:
+        """`acc * x` of a reduction: may be reassociated (vectorised)."""
+        return self._binary(arith.MulfOp, acc, x, _REASSOC) if is_float(acc.type) else self.mul(acc, x)
+
+    def neg(self, a: Scalar) -> Scalar:
+        return self._unary(arith.NegfOp, a) if is_float(a.type) else self.const(0, a.type) - a
+
+    def fma(self, a: Scalar, b: Scalar | Number, c: Scalar | Number) -> Scalar:
+        """`a * b + c` of floats, rounded once."""
+        type = a.value.type
+        operands = [a.value, self.like(b, a).value, self.like(c, a).value]
+        return self._result(math.FmaOp.create(operands=operands, result_types=[type], properties=dict(_STRICT)))
+
+    def abs(self, a: Scalar) -> Scalar:
+        if is_float(a.type):
+            return self._unary(math.AbsFOp, a)
+        return self._result(math.AbsIOp.create(operands=[a.value], result_types=[a.type]))
+
+    def sqrt(self, a: Scalar) -> Scalar:
+        return self._unary(math.SqrtOp, a)
+
+    def rsqrt(self, a: Scalar) -> Scalar:
+        """`1 / sqrt(a)`, both operations correctly rounded."""
+        return 1.0 / self.sqrt(a)
+
+    def round_even(self, a: Scalar) -> Scalar:
+        return self._unary(math.RoundEvenOp, a)
+
+    def floor(self, a: Scalar) -> Scalar:
+        return self._unary(math.FloorOp, a)
+
+    def ceil(self, a: Scalar) -> Scalar:
+        return self._unary(math.CeilOp, a)
+
+    def trunc(self, a: Scalar) -> Scalar:
+        return self._unary(math.TruncOp, a)
+
+    def maximum(self, a: Scalar, b: Scalar | Number) -> Scalar:
+        """The larger one; NaN if one is NaN, and +0 is larger than -0. Signed for integers."""
+        return self._arith(arith.MaximumfOp, arith.MaxSIOp, a, b, {})
+
+    def minimum(self, a: Scalar, b: Scalar | Number) -> Scalar:
+        """The smaller one; NaN if one is NaN, and -0 is smaller than +0. Signed for integers."""
+        return self._arith(arith.MinimumfOp, arith.MinSIOp, a, b, {})
+
+    def copysign(self, magnitude: Scalar, sign: Scalar | Number) -> Scalar:
+        return self._binary(math.CopySignOp, magnitude, sign, _STRICT)
+
+    # Comparison and choice
+
+    def compare(self, float_predicate: str, int_predicate: str, a: Scalar, b: Scalar | Number) -> Scalar:
+        """arith.cmpf or arith.cmpi by the type of `a`."""
+        operands = [a.value, self.like(b, a).value]
+        if is_float(a.type):
+            properties: dict[str, Attribute] = {"predicate": _CMPF[float_predicate], "fastmath": _NO_FASTMATH}
+            return self._result(arith.CmpfOp.create(operands=operands, result_types=[i1], properties=properties))
+        properties = {"predicate": _CMPI[int_predicate]}
+        return self._result(arith.CmpiOp.create(operands=operands, result_types=[i1], properties=properties))
+
+    def eq(self, a: Scalar, b: Scalar | Number) -> Scalar:
+        """Equal; false when one is NaN."""
+        return self.compare("oeq", "eq", a, b)
+
+    def ne(self, a: Scalar, b: Scalar | Number) -> Scalar:
+        """Not equal; true when one is NaN."""
+        return self.compare("une", "ne", a, b)
+
+    def is_nan(self, a: Scalar) -> Scalar:
+        return self.compare("uno", "ne", a, a)
+
+    def select(self, c: Scalar, a: Scalar | Number, b: Scalar | Number) -> Scalar:
+        """`a` where `c`, else `b`; one of them may be a Python number."""
+        if not isinstance(a, Scalar):
+            assert isinstance(b, Scalar), "select needs a typed operand"
+            a = self.const(a, b.type)
+        operands = [c.value, a.value, self.like(b, a).value]
+        return self._result(arith.SelectOp.create(operands=operands, result_types=[a.type]))
+
+    def and_(self, a: Scalar, b: Scalar) -> Scalar:
+        return a & b
+
+    def or_(self, a: Scalar, b: Scalar) -> Scalar:
+        return a | b
+
+    def not_(self, a: Scalar) -> Scalar:
+        return a ^ True
+
+    # Conversions
+
+    def bitcast(self, a: Scalar, type: Attribute) -> Scalar:
+        return self._convert(arith.BitcastOp, a, type)
+
+    def shift_right_logical(self, a: Scalar, b: Scalar | Number) -> Scalar:
+        return self.integer(arith.ShRUIOp, a, b)
+
+    def cast(self, a: Scalar, type: Attribute, *, signed: bool = True) -> Scalar:
+        """Convert the value of `a` to `type`, as NumPy's `astype` where that is defined.
+
+        Float to integer truncates and saturates, NaN becomes 0; anything to i1 is `!= 0` (NaN is true); i1 to a number
+        is 0 or 1; integers wrap. `signed=False` reads (or makes) the integer as unsigned.
+        """
+        source = a.type
+        if source == type:
+            return a
+        if type == i1:
+            return self.ne(a, 0)
+        if is_float(source):
+            if is_float(type):
+                return self._float_to_float(a, type)
+            wide = self._float_to_float(a, f32) if source != f64 else a
+            return self._float_to_int(wide, type, signed)
+        if is_float(type):
+            return self._int_to_float(a, type, signed and source != i1)
+        return self._int_to_int(a, type, signed and source != i1)
+
+    def _float_to_float(self, a: Scalar, type: Attribute) -> Scalar:
+        if a.type == type:
+            return a
+        if isinstance(a.type, Float16Type | BFloat16Type) and isinstance(type, Float16Type | BFloat16Type):
+            return self._convert(arith.TruncFOp, self._convert(arith.ExtFOp, a, f32), type)
+        widens = type == f64 or (type == f32 and a.type != f64)
+        return self._convert(arith.ExtFOp if widens else arith.TruncFOp, a, type)
+
+    def _float_to_int(self, a: Scalar, type: Attribute, signed: bool) -> Scalar:
+        op = arith.FPToSIOp if signed else arith.FPToUIOp
+        if isinstance(type, IndexType):
+            return self._convert(arith.IndexCastOp, self._convert(op, a, i64), type)
+        return self._convert(op, a, type)
+
+    def _int_to_float(self, a: Scalar, type: Attribute, signed: bool) -> Scalar:
+        if isinstance(a.type, IndexType):
+            a = self._convert(arith.IndexCastOp, a, i64)
+        op = arith.SIToFPOp if signed else arith.UIToFPOp
+        if isinstance(type, Float16Type | BFloat16Type):
+            exact = f64 if (int_width(a.type) or 64) > 16 else f32
+            return self._convert(arith.TruncFOp, self._convert(op, a, exact), type)
+        return self._convert(op, a, type)
+
+    def _int_to_int(self, a: Scalar, type: Attribute, signed: bool) -> Scalar:
+        if isinstance(type, IndexType) or isinstance(a.type, IndexType):
+            wide = a if isinstance(a.type, IndexType) else self._int_to_int(a, i64, signed)
+            cast = self._convert(arith.IndexCastOp, wide, type if isinstance(type, IndexType) else i64)
+            return cast if isinstance(type, IndexType) else self._int_to_int(cast, type, signed)
+        if a.type == type:
+            return a
+        if (int_width(type) or 64) < (int_width(a.type) or 64):
+            return self._convert(arith.TruncIOp, a, type)
+        return self._convert(arith.ExtSIOp if signed else arith.ExtUIOp, a, type)
+
+    # Functions
+
+    def exp(self, a: Scalar) -> Scalar:
+        return self._unary(math.ExpOp, a)
+
+    def exp2(self, a: Scalar) -> Scalar:
+        return self._unary(math.Exp2Op, a)
+
+    def expm1(self, a: Scalar) -> Scalar:
+        return self._unary(math.ExpM1Op, a)
+
+    def log(self, a: Scalar) -> Scalar:
+        return self._unary(math.LogOp, a)
+
+    def log2(self, a: Scalar) -> Scalar:
+        return self._unary(math.Log2Op, a)
+
+    def log1p(self, a: Scalar) -> Scalar:
+        return self._unary(math.Log1pOp, a)
+
+    def tanh(self, a: Scalar) -> Scalar:
+        return self._unary(math.TanhOp, a)
+
+    def erf(self, a: Scalar) -> Scalar:
+        return self._unary(math.ErfOp, a)
+
+    def sin(self, a: Scalar) -> Scalar:
+        return self._unary(math.SinOp, a)
+
+    def cos(self, a: Scalar) -> Scalar:
+        return self._unary(math.CosOp, a)
+
+    def tan(self, a: Scalar) -> Scalar:
+        return self._unary(math.TanOp, a)
+
+    def atan(self, a: Scalar) -> Scalar:
+        return self._unary(math.AtanOp, a)
+
+    def pow(self, a: Scalar, b: Scalar | Number) -> Scalar:
+        return self._binary(math.PowFOp, a, b, _STRICT)
+
+    def sigmoid(self, a: Scalar) -> Scalar:
+        """`1 / (1 + exp(-a))` without overflow or cancellation: with `e = exp(-|a|)`, `(1 or e) / (1 + e)`."""
+        e = self.exp(-self.abs(a))
+        return self.select(a >= 0.0, 1.0, e) / (e + 1.0)
