@@ -1,4 +1,4 @@
-"""One vocabulary, three frameworks: a workload is written once and each class here says it in its framework's best words.
+"""One vocabulary, three frameworks: each class says a workload's operations in its framework's best words.
 
 Not here: what is computed (workloads.py) and how it is timed (worker.py, run.py).
 """
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 
 class Ops(Protocol):
-    """What a workload may say. Values are the framework's own; `axis` counts from the end, reductions keep their axis."""
+    """What a workload may say. Values are the framework's own; reductions keep the axis they reduce."""
 
     def linear(self, x: Any, w: Any, b: Any) -> Any: ...
     def relu(self, x: Any) -> Any: ...

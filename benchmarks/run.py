@@ -1,7 +1,7 @@
-"""The benchmark: loss and all gradients per step, this project beside JAX, eager PyTorch and torch.compile, in one table.
+"""The benchmark: loss and all gradients per step, ours beside JAX, eager PyTorch and torch.compile, in one table.
 
-Every contestant is a process of its own (worker.py) per thread count; all of a workload's contestants stay alive together and are
-measured in turn, round after round, so that whatever else the machine does falls on all of them.
+Every contestant is a process of its own (worker.py) per thread count; all of a workload's contestants stay alive
+together and are measured in turn, round after round, so that whatever else the machine does falls on all of them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from workloads import WORKLOADS
 
 HERE = Path(__file__).resolve().parent
 PEERS = ("jax", "torch", "torch.compile")
+STATISTICS = ("min", "median")
 TOLERANCE = 1e-4
 
 
@@ -78,7 +79,7 @@ class Contestant:
 
 
 def check_agreement(contestants: list[Contestant]) -> None:
-    """Loss and every gradient of all contestants agree to TOLERANCE in norm; raises Failed with the pair that does not."""
+    """Raise Failed unless loss and every gradient of all contestants agree to TOLERANCE in norm."""
     with tempfile.TemporaryDirectory() as folder:
         results = list[list[np.ndarray]]()
         for index, contestant in enumerate(contestants):
@@ -121,30 +122,32 @@ def run_workload(key: str, kinds: list[str], threads: list[int], rounds: int, se
         "warm": warm,
         "contestants": [
             {"kind": c.kind, "threads": c.threads, "start": c.start, "rounds": c.rounds, "facts": c.facts}
-            | {statistic: c.typical(statistic) for statistic in ("min", "median")}
+            | {statistic: c.typical(statistic) for statistic in STATISTICS}
             for c in contestants
         ],
     }
 
 
-def best(result: dict[str, Any], kind: str) -> dict[str, Any] | None:
+def best(result: dict[str, Any], kind: str, statistic: str) -> dict[str, Any] | None:
     """The contestant of `kind` at its best thread count."""
-    return min((c for c in result["contestants"] if c["kind"] == kind), key=lambda c: c["min"], default=None)
+    return min((c for c in result["contestants"] if c["kind"] == kind), key=lambda c: c[statistic], default=None)
 
 
-def ratio(result: dict[str, Any], statistic: str = "min") -> float | None:
+def ratio(result: dict[str, Any], statistic: str) -> float | None:
     """Our time over the best peer's: the middle of the ratios taken round by round."""
-    ours = best(result, "ours")
-    peers = [peer for kind in PEERS if (peer := best(result, kind))]
+    ours = best(result, "ours", statistic)
+    peers = [peer for kind in PEERS if (peer := best(result, kind, statistic))]
     if ours is None or not peers:
         return None
-    peer = min(peers, key=lambda c: c["min"])
+    peer = min(peers, key=lambda c: c[statistic])
     pairs = zip(ours["rounds"], peer["rounds"], strict=True)
     return statistics.median(mine[statistic] / theirs[statistic] for mine, theirs in pairs)
 
 
-def _cell(contestant: dict[str, Any] | None) -> str:
-    return f"{contestant['min'] * 1e3:.3f} ({contestant['threads']})" if contestant else "-"
+def _times(result: dict[str, Any], kind: str) -> str:
+    found = (best(result, kind, statistic) for statistic in STATISTICS)
+    pairs = zip(found, STATISTICS, strict=True)
+    return " / ".join(f"{one[statistic] * 1e3:.3f}@{one['threads']}" for one, statistic in pairs if one) or "-"
 
 
 def _number(value: float | None, scale: float = 1.0, digits: int = 2) -> str:
@@ -154,37 +157,27 @@ def _number(value: float | None, scale: float = 1.0, digits: int = 2) -> str:
 def table(results: dict[str, dict[str, Any]]) -> str:
     """The results as one Markdown table a workload a row, with what the columns mean."""
     heads = ["workload", "ours", "JAX", "PyTorch", "torch.compile", "ours/best"]
-    heads += [
-        "cold s: ours",
-        "JAX",
-        "t.compile",
-        "warm s: ours",
-        "peak MB: ours",
-        "JAX",
-        "PyTorch",
-        "arena MB: ours",
-        "XLA",
-    ]
+    heads += ["cold: ours", "JAX", "t.compile", "warm: ours", "MB: ours", "JAX", "PyTorch", "arena: ours", "XLA"]
     rows = [heads, ["---"] * len(heads)]
     for key, result in results.items():
-        ours, jax, torch, compiled = (best(result, kind) for kind in ("ours", *PEERS))
-        cells = [f"({key}) {result['title']}", *map(_cell, (ours, jax, torch, compiled)), _number(ratio(result))]
+        ours, jax, torch, compiled = (best(result, kind, "min") for kind in ("ours", *PEERS))
+        cells = [f"({key}) {result['title']}", *(_times(result, kind) for kind in ("ours", *PEERS))]
+        cells.append(" / ".join(_number(ratio(result, statistic)) for statistic in STATISTICS))
         cells += [_number(c and c["start"]["ready"]) for c in (ours, jax, compiled)]
         cells.append(_number(result["warm"], digits=3))
         cells += [_number(c and c["facts"]["peak_mb"], digits=0) for c in (ours, jax, torch)]
         cells += [_number(c and c["facts"]["arena"], 2**-20, 3) for c in (ours, jax)]
         rows.append(cells)
     widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
-    lines = [
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows
-    ]
-    return "\n".join([*lines, "", LEGEND])
+    lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join([*(f"| {line} |" for line in lines), "", LEGEND])
 
 
 LEGEND = """\
-Milliseconds per step (loss and all gradients), in brackets the thread count at which that framework was best; the middle over the
-rounds of each round's least time. Cold: build, compile and first step with empty caches, imports apart. Warm: the same in a
-second process. Peak: the process's maximum resident memory, imports included. Arena: our temporary buffers, XLA's temp size."""
+Times: milliseconds per step (loss and all gradients), least / median of a round's steps, the middle over the rounds,
+each @ the thread count at which that framework was best. ours/best: our time over the best peer's by either measure.
+Cold: seconds to build, compile and take a first step with empty caches, imports apart; warm: in a second process.
+MB: the process's peak resident memory, imports included. Arena: MB of our temporary buffers beside XLA's temp size."""
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
 """Runs the RUN lines of a FileCheck file inside this process: the fast loop beside the real `lit`.
 
-Not here: any shell beyond pipes, `not`, `2>&1` and a final `> file`. A stage that is neither xdsl-opt nor filecheck is a subprocess.
+Not here: any shell beyond pipes, `not`, `2>&1` and a final `> file`. Stages of other programs are subprocesses.
 """
 
 import io
