@@ -97,6 +97,12 @@ def same_element_type(*values: SSAValue | Attribute) -> Attribute:
     return first
 
 
+def check_element(type_: Attribute, allowed: Sequence[Attribute]) -> None:
+    """Require an element type to be one of the allowed ones."""
+    if type_ not in allowed:
+        raise VerifyException(f"element type {type_} is not supported; expected one of {', '.join(map(str, allowed))}")
+
+
 def normalize_axis(axis: int, rank: int) -> int:
     """`axis` counted from the front; VerifyException if it is out of range."""
     if not -rank <= axis < rank:

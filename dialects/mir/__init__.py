@@ -9,7 +9,8 @@ from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializa
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Dialect, Operation
 
-from xdsl_rlx.dialects.mir import cast, control, elementwise, linalg, reduce, shape
+from xdsl_rlx.dialects.mir import backward, cast, control, elementwise, fused, linalg, loss, norm, reduce, shape
+from xdsl_rlx.dialects.mir.core import ActivationAttr
 
 
 def ops_of(module: ModuleType) -> list[type[Operation]]:
@@ -31,6 +32,17 @@ class _Materialize(ConstantMaterializationInterface):
         return None
 
 
-FAMILIES: tuple[ModuleType, ...] = (elementwise, cast, linalg, shape, reduce, control)
+FAMILIES: tuple[ModuleType, ...] = (
+    elementwise,
+    cast,
+    linalg,
+    shape,
+    reduce,
+    norm,
+    loss,
+    fused,
+    backward,
+    control,
+)
 
-Mir = Dialect("mir", [op for family in FAMILIES for op in ops_of(family)], [], [_Materialize()])
+Mir = Dialect("mir", [op for family in FAMILIES for op in ops_of(family)], [ActivationAttr], [_Materialize()])

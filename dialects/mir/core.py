@@ -4,9 +4,10 @@ import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation
-from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, TensorType, f64, i64
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import IRDLOperation, irdl_attr_definition, traits_def
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
     CustomDirective,
@@ -19,10 +20,43 @@ from xdsl.printer import Printer
 from xdsl.traits import OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
+from xdsl.utils.str_enum import StrEnum
 
 AnyTensorConstr = TensorType.constr()
 I64 = IntegerAttr.constr(i64)
+F64 = FloatAttr.constr(f64)
 I64List = DenseArrayBase.constr(i64)
+
+
+class Activation(StrEnum):
+    """Elementwise functions of one operand, named as their ops."""
+
+    GELU = "gelu"
+    GELU_APPROX = "gelu_approx"
+    SILU = "silu"
+    RELU = "relu"
+    SIGMOID = "sigmoid"
+    TANH = "tanh"
+    EXP = "exp"
+    LOG = "log"
+    ERF = "erf"
+    SQRT = "sqrt"
+    RSQRT = "rsqrt"
+    RECIP = "recip"
+    NEG = "neg"
+    ABS = "abs"
+    SIN = "sin"
+    COS = "cos"
+    TAN = "tan"
+    ATAN = "atan"
+    ROUND = "round"
+
+
+@irdl_attr_definition
+class ActivationAttr(EnumAttribute[Activation], SpacedOpaqueSyntaxAttribute):
+    """An elementwise function as a property."""
+
+    name = "mir.activation"
 
 
 @dataclass(frozen=True)
@@ -58,6 +92,11 @@ def i64_list(values: Sequence[int]) -> DenseArrayBase:
 def i64_attr(value: int) -> IntegerAttr:
     """An integer property."""
     return IntegerAttr(value, i64)
+
+
+def f64_attr(value: float) -> FloatAttr:
+    """A number property."""
+    return FloatAttr(value, f64)
 
 
 @irdl_custom_directive

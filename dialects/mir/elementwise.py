@@ -30,16 +30,12 @@ from xdsl_rlx.dialects.shapes import (
     FLOATS,
     INTS,
     broadcast_shapes,
+    check_element,
     element_of,
     same_element_type,
     shape_of,
     tensor_type,
 )
-
-
-def _check_element(type_: Attribute, allowed: tuple[Attribute, ...]) -> None:
-    if type_ not in allowed:
-        raise VerifyException(f"element type {type_} is not supported; expected one of {', '.join(map(str, allowed))}")
 
 
 @irdl_op_definition
@@ -92,7 +88,7 @@ class UnaryOp(MirOp, abc.ABC):
 
     def infer_types(self) -> tuple[Attribute]:
         shape_of(self.operand)
-        _check_element(element_of(self.operand), self.ELEMENTS)
+        check_element(element_of(self.operand), self.ELEMENTS)
         return (self.operand.type,)
 
 
@@ -258,7 +254,7 @@ class BinaryOp(MirOp, abc.ABC):
         super().__init__(operands=[lhs, rhs], result_types=[_broadcast_type(lhs, rhs)])
 
     def infer_types(self) -> tuple[Attribute]:
-        _check_element(same_element_type(self.lhs, self.rhs), self.ELEMENTS)
+        check_element(same_element_type(self.lhs, self.rhs), self.ELEMENTS)
         return (_broadcast_type(self.lhs, self.rhs),)
 
 
@@ -348,7 +344,7 @@ class CompareOp(MirOp, abc.ABC):
         )
 
     def infer_types(self) -> tuple[Attribute]:
-        _check_element(same_element_type(self.lhs, self.rhs), self.ELEMENTS)
+        check_element(same_element_type(self.lhs, self.rhs), self.ELEMENTS)
         return (TensorType(i1, broadcast_shapes(shape_of(self.lhs), shape_of(self.rhs))),)
 
 
