@@ -20,7 +20,7 @@ import numpy as np
 import xdsl_rlx as rlx
 
 SIZES = (64, 128, 64, 10)
-BATCH = 32
+BATCH = 64
 EPOCHS = 40
 RATE, BETA1, BETA2, EPSILON = 2e-3, 0.9, 0.999, 1e-8
 LAYERS = range(1, len(SIZES))
