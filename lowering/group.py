@@ -212,6 +212,10 @@ class Group:
             level = self.level(op.results[0])
             needed_at = level - 1 if self.structure.kinds.get(op) is Reduces.ROW else level
             for operand in op.operands:
-                if self.is_inner(operand) and self.level(operand) < needed_at and cost.get(operand, 0) > RECOMPUTE_AT_MOST:
+                if (
+                    self.is_inner(operand)
+                    and self.level(operand) < needed_at
+                    and cost.get(operand, 0) > RECOMPUTE_AT_MOST
+                ):
                     saved.add(operand)
         return frozenset(saved)

@@ -92,7 +92,9 @@ class GroupKernel(abc.ABC):
 
     row_linear: bool
 
-    def __init__(self, group: Group, chunk: int, accumulators: Sequence[Accumulator], homes: Mapping[Operation, Buffer]):
+    def __init__(
+        self, group: Group, chunk: int, accumulators: Sequence[Accumulator], homes: Mapping[Operation, Buffer]
+    ):
         """`homes` says where each matrix product is computed into."""
         self.group = group
         self.chunk = chunk
@@ -206,7 +208,9 @@ class GroupKernel(abc.ABC):
         scalars = nest.scalars
         return REDUCTION.lookup(op).combine(scalars, scalars.of(acc), scalars.of(x.value)).value
 
-    def accumulate_column(self, frame: Frame, op: Operation, piece: SSAValue | None, columns: Sequence[SSAValue]) -> None:
+    def accumulate_column(
+        self, frame: Frame, op: Operation, piece: SSAValue | None, columns: Sequence[SSAValue]
+    ) -> None:
         """Add the operand's element to its column's accumulator in memory."""
         target = self.targets[op]
         indices = [*([] if piece is None else [piece]), *columns]
@@ -469,7 +473,10 @@ class ColumnKernel(GroupKernel):
         whole = (self.kernel.index(0), self.kernel.index(self.group.space.extents[loop]))
         bounds = self.kernel.bounds if loop == self.cut else whole
         return nest.loop(
-            bounds, carried, lambda inner, i, values: self._over(inner, rest, {**known, loop: i}, values, body), f"i{loop}"
+            bounds,
+            carried,
+            lambda inner, i, values: self._over(inner, rest, {**known, loop: i}, values, body),
+            f"i{loop}",
         )
 
 

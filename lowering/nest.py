@@ -96,7 +96,9 @@ class Nest:
         narrowed = self.scalars.cast(value, buffer.type.element_type)
         self.builder.insert(memref.StoreOp.get(narrowed.value, buffer, indices))
 
-    def index_op(self, op: type[arith.DivUIOp] | type[arith.RemUIOp] | type[arith.AddiOp], a: SSAValue, b: int) -> SSAValue:
+    def index_op(
+        self, op: type[arith.DivUIOp] | type[arith.RemUIOp] | type[arith.AddiOp], a: SSAValue, b: int
+    ) -> SSAValue:
         """`op(a, b)` of indices."""
         made = op(a, self.kernel.index(b))
         self.builder.insert(made)

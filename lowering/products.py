@@ -87,9 +87,7 @@ def _flat_stride(lhs: Layout, rhs: Layout, batch: Sequence[int]) -> int | None:
 def _batch_stride(layout: Layout, batch: Sequence[int]) -> int | None:
     """The stride from one matrix to the next over the broadcast batch, or None if it is not even."""
     missing = len(batch) - (len(layout.shape) - 2)
-    strides = [0] * missing + [
-        0 if n == 1 else s for n, s in zip(layout.shape[:-2], layout.strides[:-2], strict=True)
-    ]
+    strides = [0] * missing + [0 if n == 1 else s for n, s in zip(layout.shape[:-2], layout.strides[:-2], strict=True)]
     return merge_axes(batch, strides)
 
 

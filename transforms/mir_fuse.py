@@ -94,9 +94,7 @@ def _is_cheap_scalar(op: Operation) -> bool:
         and PRODUCT.get(type(op)) is None
         and REDUCTION.get(type(op)) is None
         and all(n == 1 for n in shape_of(op.results[0]))
-        and all(
-            not isinstance(operand.owner, Operation) or _is_cheap_scalar(operand.owner) for operand in op.operands
-        )
+        and all(not isinstance(operand.owner, Operation) or _is_cheap_scalar(operand.owner) for operand in op.operands)
     )
 
 

@@ -1,8 +1,8 @@
-"""Tables that say how an op becomes loops, and the constructors of their rows. The rows stand with their families."""
+"""Tables that say how an op becomes loops, and constructors of rows. The rows are in `loops.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -37,7 +37,7 @@ class Reduction:
 
 
 LOOPS: RuleTable[Callable[[Operation], Loops | None]] = RuleTable("loops")
-"""An op that is a loop over its elements; the row gives None when this particular op is not (a general reshape)."""
+"""An op that is a loop over its elements; None when this one is not (a general reshape)."""
 
 REDUCTION: RuleTable[Reduction] = RuleTable("reduction")
 """An op that reduces its operand along the loops that its result lacks."""
@@ -47,6 +47,9 @@ VIEW: RuleTable[Callable[[Operation, Layout], Layout | None]] = RuleTable("view"
 
 PRODUCT: RuleTable[Callable[[Operation], tuple[SSAValue, SSAValue]]] = RuleTable("product")
 """An op that is a (batched) matrix product of two whole operands."""
+
+PLACE: RuleTable[Callable[[Operation, Layout], Sequence[tuple[SSAValue, Layout]]]] = RuleTable("place")
+"""An op whose operands are copied into windows of its result."""
 
 
 def pointwise_loops(op: Operation) -> Loops:
