@@ -8,6 +8,7 @@ from typing import Any, Concatenate, Generic, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC
 from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
@@ -135,6 +136,23 @@ class ScalarTable(RuleTable[ScalarRule[Any]]):
         return register
 
 
+class InertOperands:
+    """Operands with respect to which an op is not differentiated although they may be floating-point."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[type[Operation], dict[int, str]] = {}
+
+    def add(self, op: type[IRDLOperation], operand: str, reason: str) -> None:
+        """State why nothing flows to or from the operand of that name; ValueError for an unknown name."""
+        names = [name for name, _ in op.get_irdl_definition().operands]
+        self._reasons.setdefault(op, {})[names.index(operand)] = reason
+
+    def of(self, op: Operation) -> dict[int, str]:
+        """The reasons by operand number."""
+        return self._reasons.get(type(op), {})
+
+
+INERT = InertOperands()
 VJP = VjpTable("vjp")
 JVP = JvpTable("jvp")
 DECOMPOSE = DecomposeTable("decompose")
