@@ -25,7 +25,7 @@ test: $(STAMP)test
 lint: $(STAMP)test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 bench: $(STAMP)bench
 	$(BIN)/python benchmarks/run.py
