@@ -169,29 +169,48 @@ class GroupKernel(abc.ABC):
         return [self.kernel.index(0) if dim == UNIT else frame.indices[dim] for dim in dims]
 
     def value(self, frame: Frame, value: SSAValue) -> Scalar:
-        """The value at the indices of the frame: known, read, or computed here."""
+        """The value at the indices of the frame: known, read, or computed here, operands first."""
+        waiting = [value]
+        while waiting:
+            current = waiting[-1]
+            if frame.find(current) is None:
+                known = self.read(frame, current)
+                if known is None:
+                    op = current.owner
+                    assert isinstance(op, Operation)
+                    missing = [operand for operand in op.operands if frame.find(operand) is None]
+                    if missing and op not in self.group.constants:
+                        waiting += reversed(missing)
+                        continue
+                    known = self.apply(frame, op)
+                frame.values[current] = known
+            waiting.pop()
         known = frame.find(value)
-        if known is None:
-            if value in self.access:
-                buffer, dims = self.access[value]
-                known = frame.nest.load(buffer, self.indices(frame, dims))
-            else:
-                known = self.read_back(frame, value) or self.apply(frame, value)
-            frame.values[value] = known
+        assert known is not None
         return known
+
+    def read(self, frame: Frame, value: SSAValue) -> Scalar | None:
+        """The value from memory: an operand of the group, a product, or what an earlier pass kept."""
+        if value not in self.access:
+            return self.read_back(frame, value)
+        buffer, dims = self.access[value]
+        return frame.nest.load(buffer, self.indices(frame, dims))
 
     def read_back(self, frame: Frame, value: SSAValue) -> Scalar | None:
         """What an earlier pass over the row kept of the value, if it kept it."""
         return None
 
-    def apply(self, frame: Frame, value: SSAValue) -> Scalar:
-        """Compute the op that makes `value` for the indices of the frame."""
-        op = value.owner
-        assert isinstance(op, Operation)
+    def apply(self, frame: Frame, op: Operation) -> Scalar:
+        """Compute an op at the indices of the frame; its operands are known."""
         scalars = frame.nest.scalars
+        (value,) = op.results
         if op in self.group.constants:
             return scalars.const(constant_scalar(op), compute_type(element_of(value)))
-        operands = [scalars.of(self.value(frame, operand).value) for operand in op.operands]
+        operands: list[Scalar] = []
+        for operand in op.operands:
+            known = frame.find(operand)
+            assert known is not None
+            operands.append(scalars.of(known.value))
         if REDUCTION.get(type(op)) is not None:
             return operands[0]
         result = SCALAR.lookup(op)(op, scalars, *operands)

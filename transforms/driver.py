@@ -11,6 +11,8 @@ from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, Patt
 from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.mir.control import VjpOp
+
 ROUNDS = 64
 """Rewrites nest far less deep than this; a pattern that still fires is one that undoes itself."""
 
@@ -23,6 +25,9 @@ class _Located(RewritePattern):
     location: LocationAttr = UNKNOWN_LOC
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        # The op in the body of a mir.vjp says what is differentiated; it is not code to rewrite.
+        if isinstance(op.parent_op(), VjpOp):
+            return
         self.location = op.location
         for pattern in self.patterns:
             pattern.match_and_rewrite(op, rewriter)

@@ -6,7 +6,7 @@ or to none where its extent is 1. Two groups join when the values that they shar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import prod
@@ -49,7 +49,7 @@ class Space:
 
     def join(self, other: Space) -> Space | None:
         """The union of two groups over the larger space, or None when the values they share do not line up."""
-        if len(other.extents) > len(self.extents):
+        if (len(other.extents), len(other.maps)) > (len(self.extents), len(self.maps)):
             return other.join(self)
         pairs: dict[int, int] = {}
         for value, theirs in other.maps.items():
@@ -71,7 +71,7 @@ class Space:
         }
         if any(self.maps.get(value, axes) != axes for value, axes in moved.items()):
             return None
-        return Space(self.extents, {**moved, **self.maps})
+        return Space(self.extents, {**self.maps, **moved})
 
     def loops(self, value: SSAValue) -> frozenset[int]:
         """The loops that a value varies over."""
@@ -124,26 +124,30 @@ class Structure:
     kinds: Mapping[Operation, Reduces]
 
 
-def structure_of(space: Space, ops: Iterable[Operation], *, row_split: int | None = None) -> Structure | None:
+def structure_of(space: Space, ops: Collection[Operation], *, row_split: int | None = None) -> Structure | None:
     """
     The nesting of a group, or None when its reductions want different ones.
 
     `row_split` fixes the number of outer loops from outside (a matrix product computes whole rows).
     """
-    members = list(ops)
+    return nesting(space, [op for op in ops if REDUCTION.get(type(op)) is not None], set(ops), row_split)
+
+
+def nesting(
+    space: Space, reductions: Iterable[Operation], inside: Container[Operation], row_split: int | None
+) -> Structure | None:
+    """`structure_of` for a group whose reductions are known."""
     rank = len(space.extents)
     split = row_split
     middle: tuple[int, int] | None = None
     kinds: dict[Operation, Reduces] = {}
     pending: list[Operation] = []
-    for op in members:
-        if REDUCTION.get(type(op)) is None:
-            continue
+    for op in reductions:
         operand, result = space.loops(op.operands[0]), space.loops(op.results[0])
         gone = sorted(operand - result)
         if not gone:
             continue
-        used_inside = any(use.operation in members for use in op.results[0].uses)
+        used_inside = any(use.operation in inside for use in op.results[0].uses)
         if len(gone) == rank:
             if used_inside:
                 if prod(space.extents) > SMALL_ROW or split not in (None, 0):

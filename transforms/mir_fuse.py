@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -15,7 +15,7 @@ from xdsl_rlx.transforms.decompose import decompose_composites
 
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.transforms.iteration_space import Reduces, Space, Structure, row_split, structure_of
+from xdsl_rlx.transforms.iteration_space import Reduces, Space, Structure, nesting, row_split
 from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW
 
 MOST_OPS = 1000
@@ -52,12 +52,73 @@ class MirFusePass(ModulePass):
 
 @dataclass
 class Cluster:
-    """Ops that are to share a kernel; `before` and `after` are the clusters reached from it, as bit sets of numbers."""
+    """
+    Ops that are to share a kernel, and what merging asks of them.
 
-    ops: list[Operation]
+    `before` and `after` are the clusters that it depends on and that depend on it, directly or not, as bit sets of
+    their numbers. `outputs` are the results with a use outside, `reads` the values that come from outside.
+    """
+
+    ops: set[Operation]
     space: Space | None
     before: int
-    after: int
+    after: int = 0
+    reductions: list[Operation] = field(default_factory=list[Operation])
+    products: list[Operation] = field(default_factory=list[Operation])
+    outputs: list[SSAValue] = field(default_factory=list[SSAValue])
+    reads: set[SSAValue] = field(default_factory=set[SSAValue])
+
+    @staticmethod
+    def of(op: Operation, before: int) -> Cluster:
+        """The cluster of one op."""
+        return Cluster(
+            {op},
+            None if _stays_outside(op) else Space.of(op),
+            before,
+            0,
+            [op] if REDUCTION.get(type(op)) is not None else [],
+            [op] if PRODUCT.get(type(op)) is not None else [],
+            list(op.results),
+            set(op.operands),
+        )
+
+    def union(self, other: Cluster, space: Space) -> Cluster:
+        """Both clusters as one over `space`; its place among the others is not set."""
+        small, large = sorted((self, other), key=lambda c: len(c.ops))
+        merged = Cluster(large.ops | small.ops, space, 0)
+        merged.reductions = [*large.reductions, *small.reductions]
+        merged.products = [*large.products, *small.products]
+        merged.outputs = [
+            value
+            for value in (*large.outputs, *small.outputs)
+            if any(use.operation not in merged.ops for use in value.uses)
+        ]
+        merged.reads = {value for value in (*large.reads, *small.reads) if value.owner not in merged.ops}
+        return merged
+
+    def is_possible(self) -> bool:
+        """Whether the ops can share a nest, with what is needed outside of it written by each row once."""
+        assert self.space is not None
+        if len(self.ops) > MOST_OPS or len(self.reads) + len(self.outputs) > MOST_BUFFERS:
+            return False
+        splits = {row_split(op, self.space) for op in self.products}
+        if len(splits) > 1 or any(operand.owner in self.ops for op in self.products for operand in op.operands):
+            return False
+        structure = nesting(self.space, self.reductions, self.ops, splits.pop() if splits else None)
+        return structure is not None and self._outputs_cover_rows(structure)
+
+    def _outputs_cover_rows(self, structure: Structure) -> bool:
+        assert self.space is not None
+        rank = len(self.space.extents)
+        row_kernel = any(kind is Reduces.ROW for kind in structure.kinds.values())
+        required = frozenset(range(structure.split if row_kernel else rank))
+        for value in self.outputs:
+            if structure.kinds.get(value.owner) in (Reduces.COLUMN, Reduces.ALL):  # pyright: ignore
+                continue
+            loops = self.space.loops(value)
+            if not required <= loops or (rank and not loops):
+                return False
+        return True
 
 
 def fuse_block(block: Block) -> None:
@@ -120,9 +181,9 @@ class _Clusters:
             before = 0
             for operand in op.operands:
                 if isinstance(operand.owner, Operation):
-                    producer = operand.owner
-                    before |= self.all[self.of[producer]].before | 1 << self.of[producer]
-            self.all[index] = Cluster([op], None if _stays_outside(op) else Space.of(op), before, 0)
+                    producer = self.of[operand.owner]
+                    before |= self.all[producer].before | 1 << producer
+            self.all[index] = Cluster.of(op, before)
             self.of[op] = index
         for index, cluster in self.all.items():
             for other in _bits(cluster.before):
@@ -151,7 +212,7 @@ class _Clusters:
         if a == b:
             return False
         first, second = self.all[a], self.all[b]
-        if first.space is None or second.space is None or len(first.ops) + len(second.ops) > MOST_OPS:
+        if first.space is None or second.space is None:
             return False
         both = 1 << a | 1 << b
         if (first.after & second.before | second.after & first.before) & ~both:
@@ -159,33 +220,31 @@ class _Clusters:
         space = first.space.join(second.space)
         if space is None:
             return False
-        ops = sorted([*first.ops, *second.ops], key=lambda op: self.order[op])
-        if not _may_share(space, ops):
+        merged = first.union(second, space)
+        if not merged.is_possible():
             return False
-        self._replace(a, b, ops, space)
+        merged.before = (first.before | second.before) & ~both
+        merged.after = (first.after | second.after) & ~both
+        self._replace(a, b, merged)
         return True
 
-    def _replace(self, a: int, b: int, ops: list[Operation], space: Space) -> None:
-        first, second = self.all[a], self.all.pop(b)
-        both = 1 << a | 1 << b
-        first.ops, first.space = ops, space
-        first.before = (first.before | second.before) & ~both
-        first.after = (first.after | second.after) & ~both
-        for op in second.ops:
+    def _replace(self, a: int, b: int, merged: Cluster) -> None:
+        for op in self.all.pop(b).ops:
             self.of[op] = a
-        for other in _bits(first.before):
+        self.all[a] = merged
+        for other in _bits(merged.before):
             cluster = self.all[other]
-            cluster.after = (cluster.after | first.after) & ~(1 << b) | 1 << a
-        for other in _bits(first.after):
+            cluster.after = (cluster.after | merged.after) & ~(1 << b) | 1 << a
+        for other in _bits(merged.after):
             cluster = self.all[other]
-            cluster.before = (cluster.before | first.before) & ~(1 << b) | 1 << a
+            cluster.before = (cluster.before | merged.before) & ~(1 << b) | 1 << a
 
     def outline(self) -> None:
         """Put the ops of each cluster into a `mir.fusion`, in an order that respects the clusters' dependences."""
         terminator = self.block.last_op
         assert terminator is not None
         done: set[int] = set()
-        waiting = sorted(self.all, key=lambda index: self.order[self.all[index].ops[0]])
+        waiting = sorted(self.all, key=lambda index: min(self.order[op] for op in self.all[index].ops))
         ordered: list[int] = []
         while waiting:
             rest: list[int] = []
@@ -199,11 +258,12 @@ class _Clusters:
             waiting = rest
         for index in ordered:
             cluster = self.all[index]
-            for op in cluster.ops:
+            ops = sorted(cluster.ops, key=lambda op: self.order[op])
+            for op in ops:
                 op.detach()
                 self.block.insert_op_before(op, terminator)
             if cluster.space is not None:
-                _outline(self.block, cluster.ops)
+                _outline(self.block, ops)
 
 
 def _bits(mask: int) -> Iterable[int]:
@@ -218,43 +278,6 @@ def _stays_outside(op: Operation) -> bool:
     if op.has_trait(ConstantLike):
         return True
     return VIEW.get(type(op)) is not None and not isinstance(op.operands[0].owner, Operation)
-
-
-def _may_share(space: Space, ops: Sequence[Operation]) -> bool:
-    """Whether ops that share a space can share a nest, with what is needed outside of it written by each row once."""
-    inside = set(ops)
-    products = [op for op in ops if PRODUCT.get(type(op)) is not None]
-    splits = {row_split(op, space) for op in products}
-    if len(splits) > 1:
-        return False
-    for op in products:
-        if any(operand.owner in inside for operand in op.operands):
-            return False
-    structure = structure_of(space, ops, row_split=splits.pop() if splits else None)
-    if structure is None:
-        return False
-    return _outputs_cover_rows(space, structure, ops, inside) and _buffer_count(ops, inside) <= MOST_BUFFERS
-
-
-def _outputs_cover_rows(space: Space, structure: Structure, ops: Sequence[Operation], inside: set[Operation]) -> bool:
-    rank = len(space.extents)
-    row_kernel = any(kind is Reduces.ROW for kind in structure.kinds.values())
-    required = frozenset(range(structure.split if row_kernel else rank))
-    for op in ops:
-        if op in structure.kinds and structure.kinds[op] is not Reduces.ROW:
-            continue
-        for result in op.results:
-            outside = any(use.operation not in inside for use in result.uses)
-            loops = space.loops(result)
-            if outside and (not required <= loops or (rank and not loops)):
-                return False
-    return True
-
-
-def _buffer_count(ops: Sequence[Operation], inside: set[Operation]) -> int:
-    read = {operand for op in ops for operand in op.operands if operand.owner not in inside}
-    written = [r for op in ops for r in op.results if any(use.operation not in inside for use in r.uses)]
-    return len(read) + len(written)
 
 
 def _outline(block: Block, ops: Sequence[Operation]) -> None:

@@ -1,4 +1,4 @@
-"""The one public function of a module: the names and kinds of its arguments, its outputs, and how derivatives change it.
+"""The one public function of a module: names and kinds of its arguments, its outputs, and how derivatives change them.
 Bodies are not looked into."""
 
 from __future__ import annotations

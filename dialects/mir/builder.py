@@ -15,14 +15,15 @@ from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
 from xdsl_rlx.dialects.shapes import element_of, i1, shape_of
 
-__all__ = ["MirBuilder", "Operand", "Value"]
+__all__ = ["ACTIVATIONS", "MirBuilder", "Operand", "Value"]
 
-_ACTIVATIONS: dict[Activation, type[elementwise.UnaryOp]] = {
+ACTIVATIONS: dict[Activation, type[elementwise.UnaryOp]] = {
     kind: op
     for kind in Activation
     for op in vars(elementwise).values()
     if isinstance(op, type) and issubclass(op, elementwise.UnaryOp) and vars(op).get("name") == f"mir.{kind}"
 }
+"""The op of every activation kind."""
 
 
 def _activation(kind: Activation | str) -> Activation:
@@ -179,7 +180,7 @@ class MirBuilder(BuilderCore):
     def activation(self, x: Operand, kind: Activation | str | None) -> Value:
         """The elementwise op named `kind`, or `x` itself for None."""
         value = self.operand(x)
-        return self.value(value) if kind is None else self.op(_ACTIVATIONS[_activation(kind)], value)
+        return self.value(value) if kind is None else self.op(ACTIVATIONS[_activation(kind)], value)
 
     def where(self, cond: Operand, on_true: Operand, on_false: Operand) -> Value:
         """`mir.where`: elements of `on_true` where `cond` (i1) holds, else of `on_false`; all broadcast."""

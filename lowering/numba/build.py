@@ -46,9 +46,7 @@ class _Builder:
         program = self.program
         inputs = [op for op in self.ops if isinstance(op, lir.InputOp)]
         params = [op for op in self.ops if isinstance(op, lir.ParamOp)]
-        outputs = sorted(
-            (op for op in self.ops if isinstance(op, lir.OutputOp)), key=lambda op: op.number.value.data
-        )
+        outputs = sorted((op for op in self.ops if isinstance(op, lir.OutputOp)), key=lambda op: op.number.value.data)
         for base, op in enumerate((*inputs, *params, *outputs), FIRST_BUFFER):
             self.places[op.result] = base, 0
         for op in self.ops:
@@ -78,8 +76,9 @@ class _Builder:
             self.constants += constant_bytes(op.value)
         elif isinstance(op, lir.ViewOp):
             base, offset = self.places[op.source]
-            self.places[op.result] = base, offset + op.offset.value.data * element_bytes(
-                memref_of(op.source).element_type
+            self.places[op.result] = (
+                base,
+                offset + op.offset.value.data * element_bytes(memref_of(op.source).element_type),
             )
 
     def _launches(self) -> Iterator[Launch]:

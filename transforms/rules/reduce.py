@@ -19,6 +19,8 @@ from xdsl_rlx.transforms.rules.table import JVP, VJP, Cotangent
 
 def _expand(op: ReduceOp, b: MirBuilder, v: Value) -> Value:
     """`v`, of the shape of the result, repeated over what was reduced."""
+    if op.axis_list == tuple(range(len(op.axis_list))) and op.keep_dim is None:
+        return b.expand(v, shape_of(op.operand))
     return b.expand_to(v, shape_of(op.operand), op.axis_list, op.keep_dim is not None)
 
 

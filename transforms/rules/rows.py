@@ -7,10 +7,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias, TypeVar, overload
 
-from xdsl.ir import Operation
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import bf16, f16, f32
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.elementwise import BinaryOp, UnaryOp
+from xdsl_rlx.dialects.mir.core import Elementwise
+from xdsl_rlx.dialects.mir.elementwise import BinaryOp, ConstantOp, UnaryOp
+from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, SCALAR, VJP, Cotangent, DecomposeRule
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
@@ -65,6 +70,7 @@ def diagonal(op: type[Operation], /, *maps: Callable[..., Value], scalar: Callab
             total = total + part
         return [b.expand(total, xs[-1].shape)]
 
+    _DERIVATIVES[op] = maps
     VJP.add(op, vjp)
     JVP.add(op, jvp)
     if scalar is not None:
@@ -75,6 +81,15 @@ def diagonal(op: type[Operation], /, *maps: Callable[..., Value], scalar: Callab
         SCALAR.add(op, of_operands)
 
 
+_DERIVATIVES: dict[type[Operation], tuple[Callable[..., Value], ...]] = {}
+
+
+def derivative(op: type[UnaryOp]) -> UnaryMap:
+    """The map that `diagonal` was given for `op`."""
+    (operand,) = _DERIVATIVES[op]
+    return operand
+
+
 def linear(op: type[OpT], transpose: Callable[[OpT, MirBuilder, Value], Sequence[Cotangent]]) -> None:
     """An op that is linear in all its operands together: its tangent is the op itself, its cotangent the transpose."""
 
@@ -82,6 +97,8 @@ def linear(op: type[OpT], transpose: Callable[[OpT, MirBuilder, Value], Sequence
         copy: Operation = this.clone()
         for index, (x, t) in enumerate(zip(this.operands, tangents, strict=True)):
             copy.operands[index] = b.zeros_like(x).ssa if t is None else t.ssa
+        for result in copy.results:
+            result.name_hint = None
         b.builder.insert(copy)
         return [b.value(result) for result in copy.results]
 
@@ -96,5 +113,41 @@ def zero(op: type[Operation], reason: str) -> None:
 
 
 def decompose(op: type[OpT]) -> Callable[[DecomposeRule[OpT]], DecomposeRule[OpT]]:
-    """Decorator: the function defines `op` by simpler ops. It is its row in every table that has no direct one."""
-    return DECOMPOSE.rule(op)
+    """
+    Decorator: the function defines `op` by simpler ops.
+
+    It stands for `op` in every table that has no direct row. That of an elementwise op is made of elementwise ops and
+    numbers, and gives its scalar row.
+    """
+
+    def register(function: DecomposeRule[OpT]) -> DecomposeRule[OpT]:
+        DECOMPOSE.add(op, function)
+        if op.has_trait(Elementwise):
+            SCALAR.add(op, partial(_scalar_by_decomposition, function))
+        return function
+
+    return register
+
+
+def _scalar_by_decomposition(rule: DecomposeRule[Any], op: Operation, b: ScalarBuilder, *operands: Scalar) -> Scalar:
+    block = Block(arg_types=[x.type for x in op.operands])
+    apart = type(op).create(
+        operands=block.args, result_types=[result.type for result in op.results], properties=dict(op.properties)
+    )
+    (result,) = rule(apart, MirBuilder(Builder(InsertPoint.at_end(block))))
+    element = element_of(result.ssa)
+    known: dict[SSAValue, Scalar] = dict(zip(block.args, operands, strict=True))
+
+    def scalar(x: SSAValue) -> Scalar:
+        if x not in known:
+            owner = x.owner
+            assert isinstance(owner, Operation)
+            if isinstance(owner, ConstantOp):
+                number = owner.value.get_values()[0]
+                assert isinstance(number, int | float)
+                known[x] = b.const(number, f32 if element in (f16, bf16) else element)
+            else:
+                known[x] = SCALAR.lookup(owner)(owner, b, *[scalar(operand) for operand in owner.operands])
+        return known[x]
+
+    return scalar(result.ssa)
