@@ -249,7 +249,7 @@ class RowKernel(GroupKernel):
         top = Frame(entry, {})
         for op in group.ops:
             for result in op.results:
-                if not group.loops_of[result] and op not in self.accumulators and op not in group.structure.kinds:
+                if group.space.extents and not group.loops_of[result] and op not in group.structure.kinds:
                     self.value(top, result)
         self.partial = {op: acc.partial is not None for op, acc in self.accumulators.items()}
         piece = self.piece(entry) if any(self.partial.values()) else None
