@@ -91,7 +91,9 @@ def pause(context: Any) -> Any:
     def codegen(c: Any, b: Any, s: Any, args: Any) -> Any:
         triple = b.module.triple
         if triple.startswith(("x86", "i386", "i686")):
-            b.call(cgutils.get_or_insert_function(b.module, ir.FunctionType(ir.VoidType(), []), "llvm.x86.sse2.pause"), [])
+            b.call(
+                cgutils.get_or_insert_function(b.module, ir.FunctionType(ir.VoidType(), []), "llvm.x86.sse2.pause"), []
+            )
         elif triple.startswith(("aarch64", "arm64")):
             hint = ir.FunctionType(ir.VoidType(), [ir.IntType(32)])
             b.call(

@@ -448,7 +448,10 @@ class _Body:
 
     def letter(self, transposed: bool) -> str:
         name = f"%s{len(self.allocas)}"
-        self.allocas += [f"  {name} = alloca i8, align 1", f"  store i8 {84 if transposed else 78}, ptr {name}, align 1"]
+        self.allocas += [
+            f"  {name} = alloca i8, align 1",
+            f"  store i8 {84 if transposed else 78}, ptr {name}, align 1",
+        ]
         return name
 
     def extent(self, low: str, high: str) -> str:

@@ -173,6 +173,7 @@ def _concat_places(op: Operation, layout: Layout) -> Sequence[tuple[SSAValue, La
 
 PLACE.add(shape.ConcatOp, _concat_places)
 
+
 def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
     """BLAS has f32 and f64: half floats are widened, integers multiplied and summed without it."""
     assert isinstance(op, linalg.MatmulOp)
