@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import Float64Type, IndexType, MemRefType, f32, f64, i32, i64
+from xdsl.dialects.builtin import Float64Type, MemRefType, f32, f64, i32, i64
 from xdsl.ir import Attribute
 
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
-
-INDEX = IndexType()
+from xdsl_rlx.transforms.scalar import INDEX, Scalar, ScalarBuilder
 
 
 @dataclass(frozen=True)
