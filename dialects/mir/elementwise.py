@@ -259,10 +259,9 @@ class BinaryOp(MirOp, abc.ABC):
 
 
 def _broadcast_type(lhs: SSAValue, rhs: SSAValue) -> Attribute:
-    if lhs.type == rhs.type:
-        shape_of(lhs)
-        return lhs.type
-    return TensorType(element_of(lhs), broadcast_shapes(shape_of(lhs), shape_of(rhs)))
+    shape = broadcast_shapes(shape_of(lhs), shape_of(rhs))
+    # Making a type is the costly part of building an op.
+    return lhs.type if shape == shape_of(lhs) else TensorType(element_of(lhs), shape)
 
 
 @irdl_op_definition
