@@ -4,7 +4,7 @@ import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, TensorType, f64, i64
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, TensorType, f64, i64
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import IRDLOperation, irdl_attr_definition, traits_def
@@ -105,13 +105,12 @@ class IntList(CustomDirective):
 
     values: AttributeVariable
 
-    def parse(self, parser: Parser, state: ParsingState) -> bool:
+    def parse(self, parser: Parser, state: ParsingState) -> None:
         numbers = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
         self.values.set(state, i64_list(numbers))
-        return True
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         values = self.values.get(op)
-        assert isa(values, DenseArrayBase)
+        assert isa(values, DenseArrayBase[IntegerType])
         state.print_whitespace(printer)
         printer.print_string("[" + ", ".join(map(str, values.get_values())) + "]")
