@@ -12,8 +12,8 @@ import xdsl_rlx as rlx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-import ops  # noqa: E402
-import workloads  # noqa: E402
+import ops
+import workloads
 
 TOLERANCE = 2e-5
 
