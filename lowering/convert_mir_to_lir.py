@@ -23,11 +23,10 @@ from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.group import Group
 from xdsl_rlx.lowering.kernels import Accumulator, ColumnKernel, GroupKernel, Launch, RowKernel, combine_kernel
-from xdsl_rlx.lowering.nest import compute_type
 from xdsl_rlx.lowering.products import is_ready
 from xdsl_rlx.transforms.iteration_space import Reduces
 from xdsl_rlx.transforms.mir_fuse import is_splat
-from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, VIEW, Layout
+from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, VIEW, Layout, compute_type
 
 PARALLEL_FROM = 20_000
 """Scalar operations of a kernel from which on it is cut into pieces."""

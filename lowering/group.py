@@ -13,13 +13,16 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.lowering.buffers import Argument, Buffer, merge_axes
 from xdsl_rlx.transforms.iteration_space import Reduces, Space, Structure, row_split, structure_of
-from xdsl_rlx.transforms.rules.lowering import PRODUCT, Layout
+from xdsl_rlx.transforms.rules.lowering import PRODUCT, Layout, scalar_cost
 
 ROW, UNIT, BATCH = -1, -2, -3
 """Indices beside those of loops: the number of the row over all outer loops, a constant 0, the number of the matrix."""
 
-RECOMPUTE_AT_MOST = 4
-"""Scalar ops that a later pass over a row repeats rather than reading the value back."""
+RECOMPUTE_AT_MOST = 6
+"""What a later pass over a row spends, in additions, on a value rather than reading it back."""
+
+MOST_SCRATCH = 1 << 16
+"""Bytes that one value may take on the stack for a whole row."""
 
 
 @dataclass(frozen=True)
@@ -195,13 +198,15 @@ class Group:
     @cached_property
     def saved(self) -> frozenset[SSAValue]:
         """Values within a row that later passes read back from scratch instead of computing them again."""
+        if not any(kind is Reduces.ROW for kind in self.structure.kinds.values()) or self.scratch_row_bytes > MOST_SCRATCH:
+            return frozenset()
         cost: dict[SSAValue, int] = {}
         for op in self.ops:
             for result in op.results:
                 inner = self.is_inner(result) and op not in self.products
                 level = self.level(result)
                 cost[result] = (
-                    1 + sum(cost.get(o, 0) for o in op.operands if self.level(o) == level and self.is_inner(o))
+                    scalar_cost(op) + sum(cost.get(o, 0) for o in set(op.operands) if self.level(o) == level)
                     if inner
                     else 0
                 )
@@ -212,10 +217,12 @@ class Group:
             level = self.level(op.results[0])
             needed_at = level - 1 if self.structure.kinds.get(op) is Reduces.ROW else level
             for operand in op.operands:
-                if (
-                    self.is_inner(operand)
-                    and self.level(operand) < needed_at
-                    and cost.get(operand, 0) > RECOMPUTE_AT_MOST
-                ):
+                earlier = self.is_inner(operand) and self.level(operand) < needed_at
+                if earlier and cost.get(operand, 0) > RECOMPUTE_AT_MOST:
                     saved.add(operand)
         return frozenset(saved)
+
+    @property
+    def scratch_row_bytes(self) -> int:
+        """Bytes of one value kept for a whole row."""
+        return 8 * self.count(self.inner)

@@ -8,20 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl_rlx.transforms.rules.table import SCALAR
 
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.group import BATCH, ROW, UNIT, Group
-from xdsl_rlx.lowering.nest import Kernel, Nest, compute_type
+from xdsl_rlx.lowering.nest import Kernel, Nest
 from xdsl_rlx.lowering.products import Product
 from xdsl_rlx.transforms.iteration_space import Reduces
-from xdsl_rlx.transforms.rules.lowering import REDUCTION, Layout, Reduction
+from xdsl_rlx.transforms.rules.lowering import REDUCTION, Reduction, compute_type
+from xdsl_rlx.transforms.rules.table import SCALAR
 from xdsl_rlx.transforms.scalar import Scalar
 
 
@@ -162,7 +161,7 @@ class GroupKernel(abc.ABC):
 
     def piece(self, nest: Nest) -> SSAValue:
         """The number of the piece of the launch that this call computes."""
-        return nest.index_op(arith.DivUIOp, self.kernel.bounds[0], self.chunk)
+        return nest.quotient(self.kernel.bounds[0], self.chunk)
 
     def indices(self, frame: Frame, dims: Sequence[int]) -> list[SSAValue]:
         """The indices of a buffer in this frame."""
@@ -306,8 +305,8 @@ class RowKernel(GroupKernel):
         rest = r
         for loop in reversed(loops[1:]):
             extent = self.group.space.extents[loop]
-            indices[loop] = nest.index_op(arith.RemUIOp, rest, extent)
-            rest = nest.index_op(arith.DivUIOp, rest, extent)
+            indices[loop] = nest.remainder(rest, extent)
+            rest = nest.quotient(rest, extent)
         if loops:
             indices[loops[0]] = rest
         return indices
@@ -530,7 +529,3 @@ def constant_scalar(op: Operation) -> float | int:
     assert isinstance(first, int | float)
     return int(bool(first)) if value.get_element_type() == i1 else first
 
-
-def whole(buffer: Buffer, shape: Sequence[int]) -> Buffer:
-    """A contiguous buffer under another shape."""
-    return Buffer(buffer.root, Layout(buffer.layout.offset, tuple(shape), row_major_strides(shape)), buffer.element)

@@ -6,19 +6,15 @@ from collections.abc import Callable, Sequence
 
 from xdsl.builder import Builder, InsertPoint
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IndexType, IntegerAttr, f32
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import Block, SSAValue
 
 from xdsl_rlx.dialects.lir import KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
+from xdsl_rlx.transforms.rules.lowering import compute_type
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 INDEX = IndexType()
-
-
-def compute_type(element: Attribute) -> Attribute:
-    """The type that values of this element type are computed in: half floats are only stored narrow."""
-    return f32 if isinstance(element, Float16Type | BFloat16Type) else element
 
 
 class Nest:
@@ -96,13 +92,13 @@ class Nest:
         narrowed = self.scalars.cast(value, buffer.type.element_type)
         self.builder.insert(memref.StoreOp.get(narrowed.value, buffer, indices))
 
-    def index_op(
-        self, op: type[arith.DivUIOp] | type[arith.RemUIOp] | type[arith.AddiOp], a: SSAValue, b: int
-    ) -> SSAValue:
-        """`op(a, b)` of indices."""
-        made = op(a, self.kernel.index(b))
-        self.builder.insert(made)
-        return made.result
+    def quotient(self, a: SSAValue, b: int) -> SSAValue:
+        """`a / b` of an index and a positive number."""
+        return self.scalars.div(self.scalars.of(a), b).value
+
+    def remainder(self, a: SSAValue, b: int) -> SSAValue:
+        """`a % b` of an index and a positive number."""
+        return self.scalars.rem(self.scalars.of(a), b).value
 
 
 class Kernel:

@@ -11,10 +11,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike, IsTerminator
-from xdsl_rlx.transforms.decompose import decompose_composites
 
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.transforms.decompose import decompose_composites
 from xdsl_rlx.transforms.iteration_space import Reduces, Space, Structure, nesting, row_split
 from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW
 

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl_rlx.transforms.rules.table import RuleTable
+from xdsl.builder import Builder, InsertPoint
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.transforms.rules.table import SCALAR, RuleTable
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 Axes: TypeAlias = tuple[int | None, ...]
@@ -52,6 +54,11 @@ PLACE: RuleTable[Callable[[Operation, Layout], Sequence[tuple[SSAValue, Layout]]
 """An op whose operands are copied into windows of its result."""
 
 
+def compute_type(element: Attribute) -> Attribute:
+    """The type that values of this element type are computed in: half floats are only stored narrow."""
+    return f32 if isinstance(element, Float16Type | BFloat16Type) else element
+
+
 def pointwise_loops(op: Operation) -> Loops:
     """The loops of an elementwise op: its result's shape, the operands aligned on the right."""
     (result,) = op.results
@@ -72,3 +79,32 @@ def result_loops(op: Operation) -> Loops:
     (result,) = op.results
     shape = shape_of(result)
     return shape, {result: tuple(range(len(shape)))}
+
+
+DEAR = 8
+"""What a transcendental function costs, in additions."""
+
+
+_COSTS: dict[str, int] = {
+    "arith.constant": 0,
+    "arith.divf": 4,
+    "math.sqrt": 4,
+    "math.absf": 1,
+    "math.fma": 1,
+    "math.copysign": 1,
+    "math.roundeven": 1,
+    "math.floor": 1,
+    "math.ceil": 1,
+    "math.trunc": 1,
+}
+
+
+def scalar_cost(op: Operation) -> int:
+    """About how many additions one element of an elementwise op costs, by the scalar ops that its row emits."""
+    rule = SCALAR.get(type(op))
+    if rule is None:
+        return 1
+    block = Block(arg_types=[compute_type(element_of(operand)) for operand in op.operands])
+    scalars = ScalarBuilder(Builder(InsertPoint.at_end(block)))
+    rule(op, scalars, *(scalars.of(arg) for arg in block.args))
+    return sum(_COSTS.get(inner.name, DEAR if inner.name.startswith("math.") else 1) for inner in block.ops)
