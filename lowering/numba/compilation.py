@@ -7,21 +7,16 @@ from functools import cache as cache_once
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass, PassPipeline
+from xdsl.passes import PassPipeline
 from xdsl.universe import Universe
 
-from xdsl_rlx.dialects import lir
-from xdsl_rlx.dialects.mir.control import FusionOp
-from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
 from xdsl_rlx.lowering.errors import RlxError
-from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
 from xdsl_rlx.lowering.numba import cache
 from xdsl_rlx.lowering.numba.build import build_program, fingerprint
 from xdsl_rlx.lowering.numba.driver import thread_count
 from xdsl_rlx.lowering.numba.program import pack, unpack
 from xdsl_rlx.lowering.numba.runtime import CompiledGraph
-from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
-from xdsl_rlx.transforms.mir_fuse import MirFusePass
+from xdsl_rlx.lowering.pipeline import remaining_passes
 
 
 def compile_module(module: ModuleOp, threads: int | None = None) -> CompiledGraph:
@@ -55,19 +50,6 @@ def lower_to_lir(module: ModuleOp, threads: int = 1) -> ModuleOp:
     lowered = module.clone()
     PassPipeline(tuple(remaining_passes(lowered, threads))).apply(_context(), lowered)
     return lowered
-
-
-def remaining_passes(module: ModuleOp, threads: int) -> list[ModulePass]:
-    """The passes that a module still has to go through before it runs."""
-    programs = [op for op in module.ops if isinstance(op, lir.ProgramOp)]
-    if programs:
-        return [LirPlanMemoryPass()] if any(p.arena_bytes is None for p in programs) else []
-    passes: list[ModulePass] = []
-    if any(op.name.startswith("hir.") for op in module.walk()):
-        passes.append(ConvertHirToMirPass())
-    if not any(isinstance(op, FusionOp) for op in module.walk()):
-        passes.append(MirFusePass())
-    return [*passes, ConvertMirToLirPass(threads), LirPlanMemoryPass()]
 
 
 @cache_once
