@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
 from xdsl.universe import Universe
 
-from xdsl_rlx.lowering.errors import RlxError
 from xdsl_rlx.lowering.numba import cache
 from xdsl_rlx.lowering.numba.build import build_program, fingerprint
 from xdsl_rlx.lowering.numba.driver import thread_count
@@ -30,11 +29,8 @@ def compile_module(module: ModuleOp, threads: int | None = None) -> CompiledGrap
     key = hashlib.sha256(f"{fingerprint(module)} {cache.environment_key()} {count}".encode()).hexdigest()
     payload = cache.load(key)
     if payload is not None:
-        try:
-            program, code = unpack(payload)
-            return CompiledGraph(program, code, count)
-        except RlxError:
-            payload = None
+        program, code = unpack(payload)
+        return CompiledGraph(program, code, count, from_cache=True)
     lowered = lower_to_lir(module, count)
     program = build_program(lowered)
     from xdsl_rlx.lowering.numba.compile import compile_llvm

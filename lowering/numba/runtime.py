@@ -43,8 +43,12 @@ class CompiledGraph:
     Calls from several threads are safe and run one after the other. Every wrong call raises an `ArgumentError`.
     """
 
-    def __init__(self, program: Program, code: bytes, threads: int | None = None) -> None:
+    def __init__(
+        self, program: Program, code: bytes, threads: int | None = None, *, from_cache: bool = False
+    ) -> None:
+        """`from_cache` says whether the code was compiled before, rather than just now."""
         self.program = program
+        self.from_cache = from_cache
         self._binding = Binding(program, code, thread_count(threads))
         # held here and not by the tables: the tables' owner must not be kept alive by a callable that it points to
         self._slow_call = self._binding.call
