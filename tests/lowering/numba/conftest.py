@@ -152,9 +152,7 @@ def program(
 
 def add_program(size: int, chunk: int | None = None) -> Program:
     """y = x + w, with an input x and a param w."""
-    launch = Launch(
-        "add", size, chunk or max(size, 1), ((FIRST_BUFFER, 0), (FIRST_BUFFER + 1, 0), (FIRST_BUFFER + 2, 0))
-    )
+    launch = Launch("add", size, chunk or max(size, 1), tuple((FIRST_BUFFER + n, 0) for n in range(3)))
     return program([spec("x", size)], [spec("y", size)], [launch], params=[spec("w", size)])
 
 

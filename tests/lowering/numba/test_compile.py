@@ -30,9 +30,9 @@ def test_bad_text_is_our_own_error(text: str):
 
 
 def test_a_function_that_nobody_has_is_found_before_linking_ends_the_process():
-    text = (
-        "declare void @no_such_function_anywhere() define void @f() { call void @no_such_function_anywhere() ret void }"
-    )
+    text = """
+declare void @no_such_function_anywhere()
+define void @f() { call void @no_such_function_anywhere() ret void }"""
     with pytest.raises(CompileError, match="no_such_function_anywhere"):
         compile_llvm(text)
 

@@ -14,7 +14,7 @@ import pytest
 import xdsl_rlx
 from xdsl_rlx.lowering.errors import ConfigurationError
 from xdsl_rlx.lowering.numba import blas, driver_code
-from xdsl_rlx.lowering.numba.compile import load_object
+from xdsl_rlx.lowering.numba.compile import compile_llvm, load_object, processor
 from xdsl_rlx.lowering.numba.driver import address, driver, make_plan, phases, pool, thread_count
 from xdsl_rlx.lowering.numba.program import FIRST_BUFFER, Launch
 
@@ -116,6 +116,30 @@ print(pool().workers)
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=True)
     # and the process ends in peace while three workers sleep
     assert done.stdout.split() == ["0", "3"] and done.stderr == ""
+
+
+def test_denormals_are_kept_whatever_mode_the_caller_is_in(build, make):
+    modes = """
+declare void @llvm.x86.sse.ldmxcsr(ptr)
+declare void @llvm.x86.sse.stmxcsr(ptr)
+define void @load(ptr %p) { call void @llvm.x86.sse.ldmxcsr(ptr %p)  ret void }
+define void @save(ptr %p) { call void @llvm.x86.sse.stmxcsr(ptr %p)  ret void }"""
+    x = np.full(64, 1e-41, np.float32)
+    graph = build(make.add(64, chunk=4), 2)
+    expected = x + x
+    if processor() != "x86_64":
+        assert np.array_equal(graph(x, x)[0], expected)
+        return
+    loaded = load_object(compile_llvm(modes), ["load", "save"])
+    load, save = (ctypes.CFUNCTYPE(None, ctypes.c_void_p)(loaded[name]) for name in ("load", "save"))
+    word = ctypes.c_uint32(0x1F80 | 0x8040)
+    load(ctypes.byref(word))
+    try:
+        results = [graph(x, x)[0].tobytes() for _ in range(50)]
+        save(ctypes.byref(word))
+    finally:
+        load(ctypes.byref(ctypes.c_uint32(0x1F80)))
+    assert set(results) == {expected.tobytes()} and word.value & 0x8040 == 0x8040
 
 
 def test_calls_from_many_threads(build, make):
