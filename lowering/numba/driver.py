@@ -8,8 +8,8 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any
+from functools import cache, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,33 @@ from xdsl_rlx.lowering.numba.words import llvm_text
 Words = NDArray[np.int64]
 """A table of 64-bit words; what it points to is kept alive by whoever keeps it."""
 
+T = TypeVar("T")
 WORD = 8
 CACHE_LINE = 64
 MUTEX_BYTES = 128
 """More than any C library's mutex or condition variable takes."""
 SPIN_NS = 50_000
 MAX_THREADS = 1024
+
+_making = threading.RLock()
+# a child forked while another thread makes something would wait for that thread forever
+os.register_at_fork(before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release)
+
+
+def once(make: Callable[[], T]) -> Callable[[], T]:
+    """
+    Make a thing at the first call and keep it.
+
+    `functools.cache` lets two threads make two, and machine code would go on pointing to the one that is dropped.
+    """
+    kept = cache(make)
+
+    @wraps(make)
+    def get() -> T:
+        with _making:
+            return kept()
+
+    return get
 
 
 def thread_count(threads: object = None) -> int:
@@ -77,7 +98,7 @@ class Driver:
     """Address of the worker's thread function."""
 
 
-@cache
+@once
 def driver() -> Driver:
     """The driver's machine code: from the cache, else compiled, once per machine."""
     key = hashlib.sha256(f"driver {disk_cache.environment_key()}".encode()).hexdigest()
@@ -195,7 +216,7 @@ def _numpy_new_array() -> int:
     return ctypes.c_int64.from_address(table + 94 * WORD).value
 
 
-@cache
+@once
 def pool() -> Pool:
     """The one pool of this process."""
     return Pool()

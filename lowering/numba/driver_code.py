@@ -12,10 +12,12 @@ from xdsl_rlx.lowering.numba.primitives import (
     atomic_poke,
     invoke,
     invoke_int,
+    load_float_state,
     pause,
     peek,
     peek32,
     poke,
+    save_float_state,
     swap_if,
 )
 
@@ -26,6 +28,10 @@ WAKE_PHASE_NS = 10_000
 KEEP_GIL_NS = 20_000
 """A shorter run keeps the interpreter lock: another Python thread would hold it for milliseconds."""
 SPINS_BEFORE_YIELD = 2_000
+FLOAT_MODES = 0xFFC0
+"""The bits of MXCSR that change results; the others only record what happened."""
+STRICT = 0x1F80
+"""MXCSR for IEEE 754: to nearest even, denormals kept, no traps."""
 
 
 def nanoseconds(pool: int, buffer: int) -> int:
@@ -128,6 +134,12 @@ def walk(plan: int, bases: int) -> None:
 def execute(plan: int, block: int) -> None:
     """One run with its copies; the caller holds the run lock."""
     pool = peek(plan + PLAN_POOL)
+    # a library built with fast-math may have made this thread, and not the workers, flush denormals to zero
+    save_float_state(pool + POOL_TIME)
+    modes = peek(pool + POOL_TIME)
+    if modes & FLOAT_MODES != STRICT:
+        poke(pool + POOL_TIME, STRICT)
+        load_float_state(pool + POOL_TIME)
     runs = peek(plan + PLAN_RUNS)
     poke(plan + PLAN_RUNS, runs + 1)
     timed = runs & 15 < 2
@@ -147,6 +159,9 @@ def execute(plan: int, block: int) -> None:
         copy += COPY_SIZE
     if timed:
         poke(plan + PLAN_NS, nanoseconds(pool, pool + POOL_TIME) - start)
+    if modes & FLOAT_MODES != STRICT:
+        poke(pool + POOL_TIME, modes)
+        load_float_state(pool + POOL_TIME)
 
 
 def rlx_run(plan: int, block: int) -> None:
@@ -182,6 +197,8 @@ def rlx_work(pool: int) -> int:
     worker = atomic_add(pool + POOL_NEXT_WORKER, 1)
     from_top = worker & 1 == 0
     time = invoke(peek(pool + POOL_MALLOC), 16)
+    poke(time, STRICT)
+    load_float_state(time)
     idle_since = 0
     spins = 0
     while True:

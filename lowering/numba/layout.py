@@ -24,7 +24,7 @@ POOL_SLEEP_MUTEX = 280
 POOL_CONDITION = 288
 POOL_ALL_SIGNALS = 296
 POOL_TIME = 304
-"""Two words for reading the clock, for who holds the run lock."""
+"""Two words for who holds the run lock: to read the clock, and for the modes of the floating-point unit."""
 # addresses of C functions
 POOL_MUTEX_LOCK = 320
 POOL_MUTEX_TRYLOCK = 328

@@ -48,6 +48,15 @@ def pause() -> None:
     """Tell the core that this is a spin loop."""
 
 
+def save_float_state(address: int) -> None:
+    """Store the rounding and denormal modes of this thread in a word; where they cannot be changed, the default."""
+    poke(address, 0x1F80)
+
+
+def load_float_state(address: int) -> None:
+    """Set the modes from a word."""
+
+
 def invoke(function: int, *arguments: int) -> int:
     """Call a C function of words; for a void function the result means nothing."""
     return ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * len(arguments))(function)(*arguments)

@@ -31,10 +31,13 @@ _PAUSES = {
     "arm64": "call void @llvm.aarch64.hint(i32 1)",
 }
 _DECLARATIONS = {
-    "x86_64": "declare void @llvm.x86.sse2.pause()",
+    "x86_64": """declare void @llvm.x86.sse2.pause()
+declare void @llvm.x86.sse.stmxcsr(ptr)
+declare void @llvm.x86.sse.ldmxcsr(ptr)""",
     "aarch64": "declare void @llvm.aarch64.hint(i32)",
     "arm64": "declare void @llvm.aarch64.hint(i32)",
 }
+_DEFAULT_FLOAT_STATE = 0x1F80
 
 
 def llvm_text(module: ModuleType, exported: Sequence[str], processor: str) -> str:
@@ -72,7 +75,7 @@ class _Function:
         self._tree = tree
         self._constants = constants
         self._functions = functions
-        self._pause = _PAUSES.get(processor, "")
+        self._processor = processor
         self._lines = list[str]()
         self._variables = dict[str, None]()
         self._numbers = itertools.count()
@@ -236,8 +239,8 @@ class _Function:
                 smaller = self._value(f"icmp {order} i64 {first}, {second}")
                 return self._value(f"select i1 {smaller}, i64 {first}, i64 {second}")
             case "pause", []:
-                if self._pause:
-                    self._emit(self._pause)
+                if self._processor in _PAUSES:
+                    self._emit(_PAUSES[self._processor])
                 return "0"
             case "invoke" | "invoke_int", [function, *words]:
                 pointer = self._value(f"inttoptr i64 {function} to ptr")
@@ -258,6 +261,13 @@ class _Function:
                 return self._value(f"sext i32 {self._value(f'load i32, ptr {pointer}')} to i64")
             case "poke", [value]:
                 self._emit(f"store i64 {value}, ptr {pointer}")
+            case "save_float_state", []:
+                self._emit(f"store i64 {_DEFAULT_FLOAT_STATE}, ptr {pointer}")
+                if self._processor == "x86_64":
+                    self._emit(f"call void @llvm.x86.sse.stmxcsr(ptr {pointer})")
+            case "load_float_state", []:
+                if self._processor == "x86_64":
+                    self._emit(f"call void @llvm.x86.sse.ldmxcsr(ptr {pointer})")
             case "atomic_peek", []:
                 return self._value(f"load atomic i64, ptr {pointer} seq_cst, align 8")
             case "atomic_poke", [value]:
