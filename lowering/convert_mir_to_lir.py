@@ -346,7 +346,7 @@ class _Lowering:
         (result,) = op.results
         if result in group.writes:
             return group.writes[result]
-        last_read = max((group.level(r) for u in result.uses for r in u.operation.results), default=0)
+        last_read = group.last_pass_reading(result)
         taken = {group.writes.get(p.results[0]) for p in group.products}
         for value, buffer in group.writes.items():
             fits = group.loops_of[value] == group.loops_of[result] and buffer.element == element_of(result)
