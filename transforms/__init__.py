@@ -1,5 +1,66 @@
 """The passes on `hir` and `mir`, lazily. One getter a pass; the pass name with `-` as `_` is its file's stem."""
 
+from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
-UNIVERSE = Universe(all_passes={})
+
+def _get_convert_hir_to_mir() -> type[ModulePass]:
+    from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
+
+    return ConvertHirToMirPass
+
+
+def _get_mir_emit_vjp() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
+
+    return MirEmitVjpPass
+
+
+def _get_mir_fuse() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_fuse import MirFusePass
+
+    return MirFusePass
+
+
+def _get_mir_grad() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_grad import MirGradPass
+
+    return MirGradPass
+
+
+def _get_mir_jvp() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_jvp import MirJvpPass
+
+    return MirJvpPass
+
+
+def _get_mir_legalize_multi_axis_reduce() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_legalize_multi_axis_reduce import MirLegalizeMultiAxisReducePass
+
+    return MirLegalizeMultiAxisReducePass
+
+
+def _get_mir_prepare_for_ad() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
+
+    return MirPrepareForAdPass
+
+
+def _get_mir_unfuse_for_ad() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_unfuse_for_ad import MirUnfuseForAdPass
+
+    return MirUnfuseForAdPass
+
+
+UNIVERSE = Universe(
+    all_passes={
+        "convert-hir-to-mir": _get_convert_hir_to_mir,
+        "mir-emit-vjp": _get_mir_emit_vjp,
+        "mir-fuse": _get_mir_fuse,
+        "mir-grad": _get_mir_grad,
+        "mir-jvp": _get_mir_jvp,
+        "mir-legalize-multi-axis-reduce": _get_mir_legalize_multi_axis_reduce,
+        "mir-prepare-for-ad": _get_mir_prepare_for_ad,
+        "mir-unfuse-for-ad": _get_mir_unfuse_for_ad,
+    }
+)

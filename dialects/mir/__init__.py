@@ -1,5 +1,49 @@
-"""The `mir` dialect: tensor ops with value semantics."""
+"""The `mir` dialect: tensor ops with value semantics; what is fused, unfused and differentiated.
 
-from xdsl.ir import Dialect
+One file per family; `ops_of` collects the ops of a family, so that a new op is registered by being defined.
+"""
 
-Mir = Dialect("mir", [])
+from types import ModuleType
+
+from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
+from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.utils.hints import isa
+
+from xdsl_rlx.dialects.constants import AnyDense
+from xdsl_rlx.dialects.mir import backward, cast, control, elementwise, fused, linalg, loss, norm, reduce, shape
+from xdsl_rlx.dialects.mir.core import ActivationAttr
+
+
+def ops_of(module: ModuleType) -> list[type[Operation]]:
+    """The op classes defined in a family's file, in the order of their definition."""
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Operation)
+        and value.__module__ == module.__name__
+        and "name" in vars(value)
+    ]
+
+
+class _Materialize(ConstantMaterializationInterface):
+    def materialize_constant(self, value: Attribute, type: Attribute) -> Operation | None:
+        if isa(value, AnyDense) and value.type == type:
+            return elementwise.ConstantOp(value)
+        return None
+
+
+FAMILIES: tuple[ModuleType, ...] = (
+    elementwise,
+    cast,
+    linalg,
+    shape,
+    reduce,
+    norm,
+    loss,
+    fused,
+    backward,
+    control,
+)
+
+Mir = Dialect("mir", [op for family in FAMILIES for op in ops_of(family)], [ActivationAttr], [_Materialize()])

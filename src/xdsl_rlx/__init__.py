@@ -1,1 +1,44 @@
-"""xdsl-rlx: a tensor compiler for training on CPUs."""
+"""xdsl-rlx: a tensor compiler for training on CPUs. Names are imported when they are first used."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xdsl_rlx.api import grad, grad_with_loss, lower_hir, parse, prepare_for_ad, run_passes
+    from xdsl_rlx.builder import Graph, GraphModule, Value
+    from xdsl_rlx.dialects.errors import GraphError, RlxError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Graph",
+    "GraphError",
+    "GraphModule",
+    "RlxError",
+    "Value",
+    "grad",
+    "grad_with_loss",
+    "lower_hir",
+    "parse",
+    "prepare_for_ad",
+    "run_passes",
+]
+
+_HOMES = {
+    "xdsl_rlx.api": ("grad", "grad_with_loss", "lower_hir", "parse", "prepare_for_ad", "run_passes"),
+    "xdsl_rlx.builder": ("Graph", "GraphModule", "Value"),
+    "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
+}
+
+
+def __getattr__(name: str) -> object:
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(import_module(home), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

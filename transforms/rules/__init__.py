@@ -1,0 +1,36 @@
+"""The rule tables, filled: importing this package registers the rows of every op family.
+The tables themselves are in `table.py`."""
+
+from xdsl_rlx.transforms.rules import (
+    backward,
+    cast,
+    control,
+    elementwise,
+    fused,
+    linalg,
+    loops,
+    loss,
+    norm,
+    reduce,
+    shape,
+)
+from xdsl_rlx.transforms.rules.table import DECOMPOSE, INERT, JVP, SCALAR, VJP
+
+__all__ = [
+    "DECOMPOSE",
+    "INERT",
+    "JVP",
+    "SCALAR",
+    "VJP",
+    "backward",
+    "cast",
+    "control",
+    "elementwise",
+    "fused",
+    "linalg",
+    "loops",
+    "loss",
+    "norm",
+    "reduce",
+    "shape",
+]

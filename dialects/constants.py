@@ -1,0 +1,165 @@
+"""Dense constants from Python numbers, nested lists and arrays, by duck typing: numpy is not imported here."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from math import copysign, inf
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    TensorType,
+    f32,
+    f64,
+    i1,
+)
+from xdsl.ir import Attribute
+
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.shapes import COMPLEXES, DTYPE_NAMES, DTYPES, AnyTensor, c64
+
+AnyDense: TypeAlias = DenseIntOrFPElementsAttr[Any]
+Number: TypeAlias = bool | int | float | complex
+Nested: TypeAlias = "Number | Sequence[Nested]"
+
+_LONG_NAMES = {
+    "float32": "f32",
+    "float64": "f64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "bool": "i1",
+    "int8": "i8",
+    "uint8": "u8",
+    "int32": "i32",
+    "int64": "i64",
+    "complex64": "c64",
+    "complex128": "c128",
+}
+NUMPY_NAMES = {short: long for long, short in _LONG_NAMES.items()}
+"""How NumPy (with ml_dtypes) calls our element types."""
+
+_TRUTH = bytes([0, *[255] * 255])
+
+
+@runtime_checkable
+class DType(Protocol):
+    """What we need of a NumPy dtype."""
+
+    @property
+    def name(self) -> str: ...
+
+
+@runtime_checkable
+class Array(Protocol):
+    """What we need of an array."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> DType: ...
+    def astype(self, dtype: str, /) -> "Array": ...
+    def tobytes(self) -> bytes: ...
+    def item(self) -> Number: ...
+
+
+def element_type(dtype: object) -> Attribute:
+    """The element type named by `"f32"`, `"float32"`, a NumPy dtype or scalar class, or itself; GraphError."""
+    if isinstance(dtype, Attribute):
+        if dtype in DTYPE_NAMES:
+            return dtype
+        raise GraphError(f"element type {dtype} is not supported; expected one of {', '.join(DTYPES)}")
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
+    found = DTYPES.get(_LONG_NAMES.get(str(name), str(name)))
+    if found is None:
+        raise GraphError(f"dtype {dtype!r} is not supported; expected one of {', '.join(DTYPES)}")
+    return found
+
+
+def number(value: Number, type_: Attribute) -> AnyDense:
+    """A rank-0 constant; a float too large for the type is infinite, an integer out of range a GraphError."""
+    return _scalar(_pack(value, type_), type_)
+
+
+@lru_cache(maxsize=4096)
+def _scalar(data: bytes, type_: Attribute) -> AnyDense:
+    return DenseIntOrFPElementsAttr(_tensor(type_, ()), BytesAttr(data))
+
+
+def from_array(array: Array, dtype: Attribute | None = None) -> AnyDense:
+    """A constant of an array's shape and contents, converted to `dtype` if that is another type than its own."""
+    type_ = dtype if dtype is not None else element_type(array.dtype)
+    # A byte order in front of the name also turns big-endian arrays round.
+    long_name = NUMPY_NAMES[DTYPE_NAMES[type_]]
+    if array.dtype.name != long_name or getattr(array.dtype, "byteorder", "=") == ">":
+        array = array.astype(long_name)
+    data = array.tobytes()
+    if type_ == i1:
+        # xDSL's parser writes true as -1; constants built and constants parsed must be equal.
+        data = data.translate(_TRUTH)
+    return DenseIntOrFPElementsAttr(_tensor(type_, array.shape), BytesAttr(data))
+
+
+def from_nested(values: Nested, dtype: Attribute | None = None) -> AnyDense:
+    """A constant from a number or nested sequences of numbers, f32 (i1 if all are bools) unless `dtype` says else."""
+    shape: list[int] = []
+    level = values
+    while isinstance(level, Sequence):
+        shape.append(len(level))
+        if not level:
+            break
+        level = level[0]
+    flat = list(_flatten(values, shape))
+    type_ = dtype if dtype is not None else i1 if flat and all(isinstance(v, bool) for v in flat) else f32
+    return DenseIntOrFPElementsAttr(_tensor(type_, shape), BytesAttr(b"".join(_pack(v, type_) for v in flat)))
+
+
+def splat_value(value: AnyDense) -> Number | None:
+    """The one number a constant consists of, or None; bitwise, so 0.0 and -0.0 differ and NaN is one."""
+    type_, data = value.get_element_type(), value.data.data
+    size = type_.compile_time_size
+    if not data or data != data[:size] * (len(data) // size):
+        return None
+    first: Number | tuple[float, float] = type_.unpack(data[:size], 1)[0]
+    return complex(*first) if isinstance(first, tuple) else first
+
+
+def _tensor(type_: Attribute, shape: Sequence[int]) -> AnyTensor:
+    return TensorType(type_, shape)
+
+
+def _flatten(values: Nested, shape: Sequence[int]) -> Iterator[Number]:
+    if not shape:
+        if isinstance(values, Sequence):
+            raise GraphError("a nested list is ragged")
+        yield values
+        return
+    if not isinstance(values, Sequence) or len(values) != shape[0]:
+        raise GraphError("a nested list is ragged")
+    for value in values:
+        yield from _flatten(value, shape[1:])
+
+
+def _pack(value: Number, type_: Attribute) -> bytes:
+    if type_ in COMPLEXES:
+        z, part = complex(value), f32 if type_ == c64 else f64
+        return _pack_float(z.real, part) + _pack_float(z.imag, part)
+    if isinstance(value, complex):
+        raise GraphError(f"{value} is not a number of type {type_}")
+    if isinstance(type_, IntegerType):
+        if int(value) != value:
+            raise GraphError(f"{value} is not an integer; cast the {DTYPE_NAMES[type_]} operand to a float first")
+        normalized = type_.normalized_value(int(value))
+        if normalized is None:
+            raise GraphError(f"{value} is out of range for {DTYPE_NAMES[type_]}")
+        return type_.pack([normalized])
+    return _pack_float(float(value), type_)
+
+
+def _pack_float(value: float, type_: Attribute) -> bytes:
+    assert isinstance(type_, AnyFloat)
+    try:
+        return type_.pack([value])
+    except OverflowError:
+        return type_.pack([copysign(inf, value)])

@@ -1,0 +1,37 @@
+"""Conversion between element types. Quantisation is in `quant.py`."""
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.mir.core import AnyTensorConstr, Elementwise, MirOp
+from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
+
+
+@irdl_op_definition
+class CastOp(MirOp):
+    """
+    `result[i] = operand[i]` converted to the element type of the result.
+
+    Float to integer truncates towards zero, saturates, and takes NaN to 0; anything to i1 is `!= 0`; i1 to a number is
+    0 or 1; float to a narrower float rounds to nearest even. The gradient through an integer type is none.
+    """
+
+    name = "mir.cast"
+
+    operand = operand_def(AnyTensorConstr)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(Elementwise())
+    assembly_format = "$operand attr-dict `:` type($operand) `to` type($result)"
+
+    def __init__(self, operand: SSAValue, to: Attribute):
+        super().__init__(operands=[operand], result_types=[TensorType(to, shape_of(operand))])
+
+    def infer_types(self) -> tuple[Attribute]:
+        to = element_of(self.result)
+        for type_ in (element_of(self.operand), to):
+            if type_ not in DTYPE_NAMES:
+                raise VerifyException(f"element type {type_} is not supported")
+        return (TensorType(to, shape_of(self.operand)),)

@@ -1,0 +1,124 @@
+"""What all `mir` ops share: the base class that infers types, traits, and list syntax. No op is defined here."""
+
+import abc
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, TensorType, f64, i64
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.interfaces import HasCanonicalizationPatternsInterface
+from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import IRDLOperation, irdl_attr_definition, traits_def
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.printer import Printer
+from xdsl.traits import OpTrait, Pure
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+from xdsl.utils.str_enum import StrEnum
+
+AnyTensorConstr = TensorType.constr()
+I64 = IntegerAttr.constr(i64)
+F64 = FloatAttr.constr(f64)
+I64List = DenseArrayBase.constr(i64)
+
+
+class Activation(StrEnum):
+    """Elementwise functions of one operand, named as their ops."""
+
+    GELU = "gelu"
+    GELU_APPROX = "gelu_approx"
+    SILU = "silu"
+    RELU = "relu"
+    SIGMOID = "sigmoid"
+    TANH = "tanh"
+    EXP = "exp"
+    LOG = "log"
+    ERF = "erf"
+    SQRT = "sqrt"
+    RSQRT = "rsqrt"
+    RECIP = "recip"
+    NEG = "neg"
+    ABS = "abs"
+    SIN = "sin"
+    COS = "cos"
+    TAN = "tan"
+    ATAN = "atan"
+    ROUND = "round"
+
+
+@irdl_attr_definition
+class ActivationAttr(EnumAttribute[Activation], SpacedOpaqueSyntaxAttribute):
+    """An elementwise function as a property."""
+
+    name = "mir.activation"
+
+
+@dataclass(frozen=True)
+class Elementwise(OpTrait):
+    """The result at an index depends on the operands at that index only (operands broadcast as in NumPy)."""
+
+    def verify(self, op: Operation) -> None:
+        if len(op.results) != 1:
+            raise VerifyException("an elementwise op has one result")
+
+
+class MirOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
+    """A tensor op without side effects whose result types follow from its operands and properties."""
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from xdsl_rlx.transforms.canonicalize.mir import patterns_of
+
+        return patterns_of(cls)
+
+    @abc.abstractmethod
+    def infer_types(self) -> Sequence[Attribute]:
+        """The result types; VerifyException says which operand or property is wrong."""
+
+    def verify_(self) -> None:
+        for index, (expected, result) in enumerate(zip(self.infer_types(), self.results, strict=True)):
+            if expected != result.type:
+                which = f"result {index}" if len(self.results) > 1 else "result"
+                raise VerifyException(f"expected {which} of type {expected}, got {result.type}")
+
+
+def i64_list(values: Sequence[int]) -> DenseArrayBase:
+    """A list property."""
+    return DenseArrayBase.from_list(i64, values)
+
+
+def i64_attr(value: int) -> IntegerAttr:
+    """An integer property."""
+    return IntegerAttr(value, i64)
+
+
+def f64_attr(value: float) -> FloatAttr:
+    """A number property."""
+    return FloatAttr(value, f64)
+
+
+@irdl_custom_directive
+class IntList(CustomDirective):
+    """A list of integers as `[0, 2]`."""
+
+    values: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        numbers = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
+        self.values.set(state, i64_list(numbers))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        values = self.values.get(op)
+        assert isa(values, DenseArrayBase[IntegerType])
+        state.print_whitespace(printer)
+        printer.print_string("[" + ", ".join(map(str, values.get_values())) + "]")

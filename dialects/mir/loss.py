@@ -1,0 +1,54 @@
+"""Losses. The backward op of the cross-entropy is in `backward.py`."""
+
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, MirOp, i64_attr
+from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_of, shape_of
+
+
+def check_labels(logits: SSAValue, labels: SSAValue) -> None:
+    """Logits `[..., C]` of floats and labels `[...]` of integers, or of integers encoded as f32."""
+    check_element(element_of(logits), FLOATS)
+    check_element(element_of(labels), (*INTS, f32))
+    if not shape_of(logits):
+        raise VerifyException("expected logits of rank 1 or more, got a scalar")
+    if shape_of(labels) != shape_of(logits)[:-1]:
+        raise VerifyException(
+            f"expected labels of shape {dims(shape_of(logits)[:-1])} for logits of shape {dims(shape_of(logits))}, "
+            f"got {dims(shape_of(labels))}"
+        )
+
+
+@irdl_op_definition
+class SoftmaxCrossEntropyWithLogitsOp(MirOp):
+    """
+    `result[i] = logsumexp_c(logits[i, c]) - logits[i, labels[i]]`, with the maximum taken out of the logarithm.
+
+    `logits` is `[..., C]`, `labels` and the result `[...]`. Labels are integers; f32 ones are converted as by
+    `mir.cast`. A label equal to `ignore_index` gives 0 and no gradient; any other label outside of `[0, C)` NaN.
+    """
+
+    name = "mir.softmax_cross_entropy_with_logits"
+
+    logits = operand_def(AnyTensorConstr)
+    labels = operand_def(AnyTensorConstr)
+    ignore_index = opt_prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = (
+        "$logits `,` $labels (`ignore_index` $ignore_index^)? attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(self, logits: SSAValue, labels: SSAValue, ignore_index: int | None = None):
+        super().__init__(
+            operands=[logits, labels],
+            properties={"ignore_index": None if ignore_index is None else i64_attr(ignore_index)},
+            result_types=[TensorType(element_of(logits), shape_of(logits)[:-1])],
+        )
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_labels(self.logits, self.labels)
+        return (TensorType(element_of(self.logits), shape_of(self.logits)[:-1]),)

@@ -1,0 +1,106 @@
+"""Normalisation along an axis: softmax and layer norm. Their backward ops are in `backward.py`."""
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import FloatAttr, TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, f64_attr, i64_attr
+from xdsl_rlx.dialects.shapes import (
+    FLOATS,
+    check_element,
+    dims,
+    element_of,
+    normalize_axis,
+    same_element_type,
+    shape_of,
+)
+
+
+def feature_axis(x: SSAValue, axis: int, eps: FloatAttr) -> int:
+    """The axis of a normalisation, counted from the front; VerifyException for a bad axis, element type or eps."""
+    check_element(element_of(x), FLOATS)
+    if not 0 <= eps.value.data < float("inf"):
+        raise VerifyException(f"expected a finite eps of at least 0, got {eps.value.data}")
+    return normalize_axis(axis, len(shape_of(x)))
+
+
+def check_feature_vector(name: str, value: SSAValue, x: SSAValue, axis: int) -> None:
+    """Require a vector with an element for every position of `axis` of `x`."""
+    same_element_type(x, value)
+    if shape_of(value) != (shape_of(x)[axis],):
+        raise VerifyException(f"expected {name} of shape {shape_of(x)[axis]}, got {dims(shape_of(value))}")
+
+
+@irdl_op_definition
+class SoftmaxOp(MirOp):
+    """
+    `result = exp(operand - m) / sum along axis of exp(operand - m)`, with `m` the maximum along `axis`.
+
+    NaN where a row holds NaN or +inf, or only -inf.
+    """
+
+    name = "mir.softmax"
+
+    operand = operand_def(AnyTensorConstr)
+    axis = prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = "$operand `axis` $axis attr-dict `:` functional-type(operands, results)"
+
+    ELEMENTS: ClassVar[tuple[Attribute, ...]] = FLOATS
+
+    def __init__(self, operand: SSAValue, axis: int = -1):
+        axis = normalize_axis(axis, len(shape_of(operand)))
+        super().__init__(operands=[operand], properties={"axis": i64_attr(axis)}, result_types=[operand.type])
+
+    @property
+    def axis_index(self) -> int:
+        """The axis counted from the front."""
+        return normalize_axis(self.axis.value.data, len(shape_of(self.operand)))
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_element(element_of(self.operand), self.ELEMENTS)
+        normalize_axis(self.axis.value.data, len(shape_of(self.operand)))
+        return (self.operand.type,)
+
+
+@irdl_op_definition
+class LayerNormOp(MirOp):
+    """
+    `result = (x - mean) / sqrt(var + eps) * gamma + beta`, mean and biased variance along `axis`.
+
+    `gamma` and `beta` are vectors along `axis`. The variance is that of the differences from the mean.
+    """
+
+    name = "mir.layer_norm"
+
+    x = operand_def(AnyTensorConstr)
+    gamma = operand_def(AnyTensorConstr)
+    beta = operand_def(AnyTensorConstr)
+    axis = prop_def(I64)
+    eps = prop_def(F64)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = "$x `,` $gamma `,` $beta `axis` $axis `eps` $eps attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, x: SSAValue, gamma: SSAValue, beta: SSAValue, axis: int = -1, eps: float = 1e-5):
+        axis = normalize_axis(axis, len(shape_of(x)))
+        super().__init__(
+            operands=[x, gamma, beta],
+            properties={"axis": i64_attr(axis), "eps": f64_attr(eps)},
+            result_types=[TensorType(element_of(x), shape_of(x))],
+        )
+
+    @property
+    def axis_index(self) -> int:
+        """The axis counted from the front."""
+        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
+
+    def infer_types(self) -> tuple[Attribute]:
+        axis = feature_axis(self.x, self.axis.value.data, self.eps)
+        check_feature_vector("gamma", self.gamma, self.x, axis)
+        check_feature_vector("beta", self.beta, self.x, axis)
+        return (self.x.type,)

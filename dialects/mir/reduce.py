@@ -1,0 +1,90 @@
+"""Reductions along axes. Softmax is in `norm.py`, losses in `loss.py`."""
+
+import abc
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, UnitAttr, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList, MirOp, i64_list
+from xdsl_rlx.dialects.shapes import FLOATS, INTS, element_of, normalize_axes, reduced_shape, shape_of
+
+
+class ReduceOp(MirOp, abc.ABC):
+    """`result` is `operand` reduced over `axes`; `keep_dim` keeps them with extent 1. No axes: the identity."""
+
+    ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS)
+
+    operand = operand_def(AnyTensorConstr)
+    axes = prop_def(I64List)
+    keep_dim = opt_prop_def(UnitAttr)
+    result = result_def(AnyTensorConstr)
+
+    custom_directives = (IntList,)
+    assembly_format = (
+        "$operand `axes` custom<IntList>($axes) (`keep_dim` $keep_dim^)? attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    def __init__(self, operand: SSAValue, axes: Sequence[int], keep_dim: bool = False):
+        axes = normalize_axes(axes, len(shape_of(operand)))
+        super().__init__(
+            operands=[operand],
+            properties={"axes": i64_list(axes), "keep_dim": UnitAttr() if keep_dim else None},
+            result_types=[TensorType(element_of(operand), reduced_shape(shape_of(operand), axes, keep_dim))],
+        )
+
+    @property
+    def axis_list(self) -> tuple[int, ...]:
+        """The reduced axes, counted from the front, ascending."""
+        axes: DenseArrayBase = self.axes
+        return normalize_axes([int(a) for a in axes.get_values()], len(shape_of(self.operand)))
+
+    def infer_types(self) -> tuple[Attribute]:
+        if self.axes.elt_type != i64:
+            raise VerifyException("expected i64 axes")
+        type_ = element_of(self.operand)
+        if type_ not in self.ELEMENTS:
+            raise VerifyException(f"element type {type_} is not supported")
+        shape = reduced_shape(shape_of(self.operand), self.axis_list, self.keep_dim is not None)
+        return (TensorType(type_, shape),)
+
+
+@irdl_op_definition
+class ReduceSumOp(ReduceOp):
+    """`result = sum over axes`; 0 over an empty extent."""
+
+    name = "mir.reduce_sum"
+
+
+@irdl_op_definition
+class ReduceMeanOp(ReduceOp):
+    """`result = sum over axes / count`; NaN over an empty extent."""
+
+    name = "mir.reduce_mean"
+
+    ELEMENTS: ClassVar[tuple[Attribute, ...]] = FLOATS
+
+
+@irdl_op_definition
+class ReduceMaxOp(ReduceOp):
+    """`result = max over axes`; -inf over an empty extent, NaN if one is. Ties share the cotangent evenly."""
+
+    name = "mir.reduce_max"
+
+
+@irdl_op_definition
+class ReduceMinOp(ReduceOp):
+    """`result = min over axes`; +inf over an empty extent, NaN if one is. Ties share the cotangent evenly."""
+
+    name = "mir.reduce_min"
+
+
+@irdl_op_definition
+class ReduceProdOp(ReduceOp):
+    """`result = product over axes`; 1 over an empty extent. The gradient is exact with any number of zeros."""
+
+    name = "mir.reduce_prod"

@@ -1,0 +1,335 @@
+"""Values with operators, and the core of the builder: inserting ops and turning numbers into operands.
+
+The methods named after ops are in `builder.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from types import EllipsisType
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
+
+from xdsl.builder import Builder
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.constants import AnyDense, Array, Nested, Number
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.elementwise import ConstantOp
+from xdsl_rlx.dialects.shapes import DTYPE_NAMES, AnyTensor, dims, element_of, normalize_axis, shape_of, tensor_type
+
+if TYPE_CHECKING:
+    from xdsl_rlx.dialects.mir.builder import MirBuilder
+
+P = ParamSpec("P")
+OpT = TypeVar("OpT", bound=Operation)
+
+Operand: TypeAlias = "Value | SSAValue | Number | Array"
+"""What an op method takes: a value, or a number or array that becomes a constant."""
+
+Index: TypeAlias = "int | slice | EllipsisType | None"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """A tensor in a graph under construction, with Python's operators; `==` and `!=` build `mir.eq` and `mir.ne`."""
+
+    ssa: SSAValue
+    b: MirBuilder
+
+    __array_ufunc__ = None
+    """Tells NumPy to leave `array + value` to us."""
+
+    @property
+    def type(self) -> AnyTensor:
+        """The tensor type."""
+        return tensor_type(self.ssa)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The static shape."""
+        return shape_of(self.ssa)
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return tensor_type(self.ssa).get_num_dims()
+
+    @property
+    def dtype(self) -> str:
+        """The name of the element type: `"f32"`, `"i64"`, ..."""
+        return DTYPE_NAMES[element_of(self.ssa)]
+
+    def __repr__(self) -> str:
+        return f"Value({self.ssa.type})"
+
+    def __hash__(self) -> int:
+        return hash(self.ssa)
+
+    def __bool__(self) -> bool:
+        raise GraphError("a tensor has no truth value while the graph is built; use where(cond, a, b)")
+
+    def __add__(self, other: Operand) -> Value:
+        return self.b.add(self, other)
+
+    def __radd__(self, other: Operand) -> Value:
+        return self.b.add(other, self)
+
+    def __sub__(self, other: Operand) -> Value:
+        return self.b.sub(self, other)
+
+    def __rsub__(self, other: Operand) -> Value:
+        return self.b.sub(other, self)
+
+    def __mul__(self, other: Operand) -> Value:
+        return self.b.mul(self, other)
+
+    def __rmul__(self, other: Operand) -> Value:
+        return self.b.mul(other, self)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return self.b.div(self, other)
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return self.b.div(other, self)
+
+    def __pow__(self, other: Operand) -> Value:
+        # x * x is x^2 rounded correctly, and has the cheaper derivative.
+        if isinstance(other, int | float) and other == 2:
+            return self.b.mul(self, self)
+        return self.b.pow(self, other)
+
+    def __rpow__(self, other: Operand) -> Value:
+        return self.b.pow(other, self)
+
+    def __matmul__(self, other: Operand) -> Value:
+        return self.b.matmul(self, other)
+
+    def __rmatmul__(self, other: Operand) -> Value:
+        return self.b.matmul(other, self)
+
+    def __neg__(self) -> Value:
+        return self.b.neg(self)
+
+    def __abs__(self) -> Value:
+        return self.b.abs(self)
+
+    def __lt__(self, other: Operand) -> Value:
+        return self.b.lt(self, other)
+
+    def __le__(self, other: Operand) -> Value:
+        return self.b.le(self, other)
+
+    def __gt__(self, other: Operand) -> Value:
+        return self.b.gt(self, other)
+
+    def __ge__(self, other: Operand) -> Value:
+        return self.b.ge(self, other)
+
+    def __eq__(self, other: Operand) -> Value:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.b.eq(self, other)
+
+    def __ne__(self, other: Operand) -> Value:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.b.ne(self, other)
+
+    def __and__(self, other: Operand) -> Value:
+        return self.b.and_(self, other)
+
+    def __rand__(self, other: Operand) -> Value:
+        return self.b.and_(other, self)
+
+    def __len__(self) -> int:
+        if not self.rank:
+            raise TypeError("a scalar has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Value]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: Index | tuple[Index, ...]) -> Value:
+        """NumPy's basic indexing: integers drop an axis, slices of step 1 narrow it, None adds one."""
+        return _indexed(self, index if isinstance(index, tuple) else (index,))
+
+    @property
+    def T(self) -> Value:
+        """The axes reversed."""
+        return self.b.transpose(self, tuple(reversed(range(self.rank))))
+
+    def reshape(self, *shape: int | Sequence[int]) -> Value:
+        """`mir.reshape` to the dimensions given one by one or as a sequence; one may be -1."""
+        dimensions: list[int] = []
+        for part in shape:
+            dimensions.extend((part,) if isinstance(part, int) else part)
+        return self.b.reshape(self, dimensions)
+
+    def cast(self, to: object) -> Value:
+        """`mir.cast` to another element type."""
+        return self.b.cast(self, to)
+
+    def sum(self, axes: int | Sequence[int] | None = None, keep_dim: bool = False) -> Value:
+        """`mir.reduce_sum` over some axes, or all."""
+        return self.b.reduce_sum(self, axes, keep_dim)
+
+    def mean(self, axes: int | Sequence[int] | None = None, keep_dim: bool = False) -> Value:
+        """`mir.reduce_mean` over some axes, or all."""
+        return self.b.reduce_mean(self, axes, keep_dim)
+
+
+def _indexed(value: Value, index: tuple[Index, ...]) -> Value:
+    used = sum(1 for part in index if part is not None and part is not ...)
+    if used > value.rank:
+        raise IndexError(f"{used} indices for a tensor of shape {dims(value.shape)}")
+    ellipses = sum(1 for part in index if part is ...)
+    if ellipses > 1:
+        raise IndexError("an index can have one ellipsis")
+    if not ellipses:
+        index = (*index, ...)
+    shape: list[int] = []
+    axis = 0
+    for part in index:
+        if part is None:
+            shape.append(1)
+        elif part is ...:
+            rest = value.rank - used
+            shape.extend(value.shape[axis : axis + rest])
+            axis += rest
+        else:
+            start, length = _bounds(part, value.shape[axis])
+            if length != value.shape[axis]:
+                value = value.b.narrow(value, axis, start, length)
+            if isinstance(part, slice):
+                shape.append(length)
+            axis += 1
+    return value.b.reshape(value, shape)
+
+
+def _bounds(part: int | slice, extent: int) -> tuple[int, int]:
+    if isinstance(part, slice):
+        start, stop, step = part.indices(extent)
+        if step != 1:
+            raise ValueError(f"a slice has step 1, got {step}; reshape and narrow to take every n-th element")
+        return start, max(stop - start, 0)
+    if isinstance(part, bool) or not hasattr(part, "__index__"):
+        raise TypeError(f"expected integers, slices, None or ... as indices, got {part!r}")
+    at = part.__index__()
+    if not -extent <= at < extent:
+        raise IndexError(f"index {at} is out of range for an axis of extent {extent}")
+    return at % extent, 1
+
+
+class BuilderCore:
+    """Inserting ops through a `Builder`, operands from numbers, constants, and the helpers that rules use."""
+
+    def __init__(self, builder: Builder):
+        self.builder = builder
+
+    @property
+    def _this(self) -> MirBuilder:
+        from xdsl_rlx.dialects.mir.builder import MirBuilder
+
+        assert isinstance(self, MirBuilder)
+        return self
+
+    def emit(self, make: Callable[P, OpT], *args: P.args, **kwargs: P.kwargs) -> OpT:
+        """Make an op and insert it."""
+        return self.builder.insert(make(*args, **kwargs))
+
+    def op(self, make: Callable[P, Operation], *args: P.args, **kwargs: P.kwargs) -> Value:
+        """Make an op of one result, insert it, and return the result."""
+        return self.value(self.emit(make, *args, **kwargs).results[0])
+
+    def value(self, ssa: SSAValue) -> Value:
+        """A handle on a value of the IR."""
+        return Value(ssa, self._this)
+
+    def operand(self, x: Operand, like: Operand | None = None) -> SSAValue:
+        """The IR value of an operand; a number becomes a rank-0 constant of the element type of `like` (else f32)."""
+        if isinstance(x, Value):
+            return x.ssa
+        if isinstance(x, SSAValue):
+            return x
+        if isinstance(x, bool | int | float | complex):
+            if isinstance(like, Value | SSAValue):
+                return self.scalar(x, element_of(like.ssa if isinstance(like, Value) else like)).ssa
+            return self.constant(x).ssa
+        return self._array_operand(x, like)
+
+    def _array_operand(self, x: object, like: Operand | None) -> SSAValue:
+        if isinstance(x, Array):
+            if not x.shape and isinstance(like, Value | SSAValue):
+                return self.operand(x.item(), like)
+            return self.constant(x).ssa
+        raise GraphError(f"expected a value, a number or an array, got {type(x).__name__}")
+
+    def operands(self, *xs: Operand) -> list[SSAValue]:
+        """Operands of one element type: that of the first that is a value (else f32)."""
+        like = next((x for x in xs if isinstance(x, Value | SSAValue)), None)
+        return [self.operand(x, like) for x in xs]
+
+    def scalar(self, value: Number, type_: Attribute) -> Value:
+        """A rank-0 constant."""
+        return self.op(ConstantOp, constants.number(value, type_))
+
+    def constant(self, value: Array | Nested | AnyDense, dtype: object = None) -> Value:
+        """
+        `mir.constant` from a number, nested lists, an array or a dense attribute.
+
+        An array keeps its dtype unless `dtype` converts it; numbers and lists are f32 (bools i1) unless it says else.
+        """
+        type_ = None if dtype is None else constants.element_type(dtype)
+        if isinstance(value, Attribute):
+            return self.op(ConstantOp, value)
+        if isinstance(value, Array):
+            return self.op(ConstantOp, constants.from_array(value, type_))
+        return self.op(ConstantOp, constants.from_nested(value, type_))
+
+    def full(self, shape: Sequence[int], value: Number, dtype: object = "f32") -> Value:
+        """`value` everywhere: a scalar constant, expanded."""
+        scalar = self.scalar(value, constants.element_type(dtype))
+        return self._this.expand(scalar, shape)
+
+    def zeros_like(self, x: Operand) -> Value:
+        """Zeros of the shape and element type of `x`."""
+        ssa = self.operand(x)
+        return self.full(shape_of(ssa), 0, element_of(ssa))
+
+    def ones_like(self, x: Operand) -> Value:
+        """Ones of the shape and element type of `x`."""
+        ssa = self.operand(x)
+        return self.full(shape_of(ssa), 1, element_of(ssa))
+
+    def unbroadcast(self, g: Operand, shape: Sequence[int]) -> Value:
+        """
+        `g` summed over what broadcasting from `shape` repeated: the transpose of `mir.expand`.
+
+        One `mir.reduce_sum`, then one `mir.reshape` if axes of extent 1 stay; nothing if the shapes are equal.
+        """
+        value = self.value(self.operand(g))
+        shape = tuple(shape)
+        extra = value.rank - len(shape)
+        axes = [axis for axis, n in enumerate(value.shape) if axis < extra or (shape[axis - extra] == 1 and n != 1)]
+        if axes:
+            value = self._this.reduce_sum(value, axes)
+        return self._this.reshape(value, shape)
+
+    def expand_to(self, v: Operand, shape: Sequence[int], axes: Sequence[int], keep_dim: bool) -> Value:
+        """A reduction's result `v` brought back to the operand's `shape`: the transpose of `mir.reduce_sum`."""
+        value = self.value(self.operand(v))
+        if not keep_dim:
+            gone = {normalize_axis(axis, len(shape)) for axis in axes}
+            value = self._this.reshape(value, [1 if axis in gone else n for axis, n in enumerate(shape)])
+        return self._this.expand(value, shape)
+
+
+def resolve_shape(shape: Sequence[int], new_shape: Sequence[int]) -> tuple[int, ...]:
+    """`new_shape` with one -1 replaced by what is left of the elements of `shape`."""
+    unknown = [axis for axis, n in enumerate(new_shape) if n == -1]
+    if not unknown:
+        return tuple(new_shape)
+    known = prod(n for n in new_shape if n != -1)
+    total = prod(shape)
+    if len(unknown) > 1 or known == 0 or total % known:
+        raise GraphError(f"cannot reshape {dims(shape)} to {list(new_shape)}: -1 has no value")
+    return tuple(total // known if n == -1 else n for n in new_shape)

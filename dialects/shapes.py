@@ -1,0 +1,137 @@
+"""Element types, broadcasting and shape functions shared by `hir` and `mir`; no IR building."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ComplexType,
+    IntegerType,
+    Signedness,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+AnyTensor: TypeAlias = TensorType[Any]
+
+u8 = IntegerType(8, Signedness.UNSIGNED)
+c64 = ComplexType(f32)
+c128 = ComplexType(f64)
+
+FLOATS: tuple[AnyFloat, ...] = (f32, f64, f16, bf16)
+INTS: tuple[IntegerType, ...] = (i32, i64, i8, u8)
+COMPLEXES: tuple[Attribute, ...] = (c64, c128)
+
+DTYPES: dict[str, Attribute] = {
+    "f32": f32,
+    "f64": f64,
+    "f16": f16,
+    "bf16": bf16,
+    "i1": i1,
+    "i8": i8,
+    "u8": u8,
+    "i32": i32,
+    "i64": i64,
+    "c64": c64,
+    "c128": c128,
+}
+"""The element types of tensors by the name that users write."""
+
+DTYPE_NAMES: dict[Attribute, str] = {type_: name for name, type_ in DTYPES.items()}
+
+
+def tensor_type(value: SSAValue | Attribute) -> AnyTensor:
+    """The ranked tensor type with static shape of a value; VerifyException if it has another type."""
+    type_ = value.type if isinstance(value, SSAValue) else value
+    if not isinstance(type_, TensorType):
+        raise VerifyException(f"expected a ranked tensor, got {type_}")
+    return cast(AnyTensor, type_)
+
+
+def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
+    """The static shape of a tensor value or type."""
+    shape = tensor_type(value).get_shape()
+    if any(n < 0 for n in shape):
+        raise VerifyException(f"expected a static shape, got {tensor_type(value)}")
+    return shape
+
+
+def element_of(value: SSAValue | Attribute) -> Attribute:
+    """The element type of a tensor value or type."""
+    return tensor_type(value).element_type
+
+
+def dims(shape: Sequence[int]) -> str:
+    """A shape as users read it: `4x3`, or `scalar`."""
+    return "x".join(map(str, shape)) if shape else "scalar"
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """NumPy broadcasting of shapes, right-aligned; VerifyException names the shapes that do not fit."""
+    rank = max(map(len, shapes), default=0)
+    result = [1] * rank
+    for shape in shapes:
+        for axis, n in enumerate(shape, rank - len(shape)):
+            if n != result[axis] and n != 1:
+                if result[axis] != 1:
+                    raise VerifyException(f"shapes {' and '.join(dims(s) for s in shapes)} do not broadcast")
+                result[axis] = n
+    return tuple(result)
+
+
+def same_element_type(*values: SSAValue | Attribute) -> Attribute:
+    """The one element type of all tensors; there is no implicit promotion."""
+    first = element_of(values[0])
+    for value in values[1:]:
+        if element_of(value) != first:
+            raise VerifyException(f"operands have different element types {first} and {element_of(value)}; cast one")
+    return first
+
+
+def check_element(type_: Attribute, allowed: Sequence[Attribute]) -> None:
+    """Require an element type to be one of the allowed ones."""
+    if type_ not in allowed:
+        raise VerifyException(f"element type {type_} is not supported; expected one of {', '.join(map(str, allowed))}")
+
+
+def normalize_axis(axis: int, rank: int) -> int:
+    """`axis` counted from the front; VerifyException if it is out of range."""
+    if not -rank <= axis < rank:
+        raise VerifyException(f"axis {axis} is out of range for rank {rank}")
+    return axis % rank
+
+
+def normalize_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    """Distinct axes counted from the front, ascending."""
+    normalized = [normalize_axis(axis, rank) for axis in axes]
+    if len(set(normalized)) != len(normalized):
+        raise VerifyException(f"axes {list(axes)} repeat one")
+    return tuple(sorted(normalized))
+
+
+def reduced_shape(shape: Sequence[int], axes: Sequence[int], keep_dim: bool) -> tuple[int, ...]:
+    """`shape` with the axes made 1 (`keep_dim`) or left out."""
+    gone = normalize_axes(axes, len(shape))
+    if keep_dim:
+        return tuple(1 if axis in gone else n for axis, n in enumerate(shape))
+    return tuple(n for axis, n in enumerate(shape) if axis not in gone)
+
+
+def matmul_shape(lhs: Sequence[int], rhs: Sequence[int]) -> tuple[int, ...]:
+    """`[..., m, k] @ [..., k, n]`: the leading dimensions broadcast."""
+    if len(lhs) < 2 or len(rhs) < 2:
+        raise VerifyException(f"expected ranks of at least 2, got {dims(lhs)} and {dims(rhs)}")
+    if lhs[-1] != rhs[-2]:
+        raise VerifyException(
+            f"contracted dimensions differ: {dims(lhs)} has {lhs[-1]} columns, {dims(rhs)} has {rhs[-2]} rows"
+        )
+    return (*broadcast_shapes(lhs[:-2], rhs[:-2]), lhs[-2], rhs[-1])

@@ -1,0 +1,118 @@
+"""What a sample is: a small graph, its operands, where to sample, how exact. The rows are in `samples.py`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from oracle import numpy_dtype
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region
+from xdsl.rewriter import InsertPoint
+
+from xdsl_rlx.dialects.constants import element_type
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+Sampler: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], Array]
+Build: TypeAlias = Callable[..., Value | tuple[Value, ...]]
+
+
+def normal(scale: float = 1.0) -> Sampler:
+    """Normally distributed numbers."""
+    return lambda rng, shape: scale * rng.standard_normal(shape)
+
+
+def uniform(low: float, high: float) -> Sampler:
+    """Numbers between `low` and `high`."""
+    return lambda rng, shape: rng.uniform(low, high, shape)
+
+
+def apart(gap: float = 0.1) -> Sampler:
+    """Distinct numbers at least `gap` from each other and from 0: no ties, no kinks."""
+
+    def sample(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        n = int(np.prod(shape))
+        steps = gap * (1 + np.arange(n)) * np.where(np.arange(n) % 2, 1, -1)
+        return rng.permutation(steps).reshape(shape)
+
+    return sample
+
+
+def values(*numbers: float) -> Sampler:
+    """These numbers, in order, repeated to fill the shape."""
+    return lambda rng, shape: np.resize(np.array(numbers, np.float64), shape)
+
+
+def integers(low: int, high: int) -> Sampler:
+    """Integers from `low` to `high - 1`."""
+    return lambda rng, shape: rng.integers(low, high, shape)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One operand of a sample."""
+
+    shape: tuple[int, ...]
+    sampler: Sampler = field(default_factory=normal)
+    dtype: str = "float"
+    """An element type, or `float` for the one a test runs the sample in."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A small graph around one op."""
+
+    id: str
+    op: type[Operation]
+    """The op that this is a sample of."""
+    build: Build
+    operands: tuple[Operand, ...]
+    dtypes: tuple[str, ...] = ("f32", "f64")
+    """What `float` may stand for; without such operands, one entry that names the sample's type."""
+    differentiable: tuple[int, ...] = ()
+    """Operands that a derivative test differentiates."""
+    smooth: bool = True
+    """Whether derivatives exist at the sampled points, so that finite differences show them."""
+    tol: float = 8.0
+    """Error allowed, in units of the type's epsilon times the largest finite magnitude of the result (at least 1)."""
+    exact: bool = False
+    """Whether results are equal bit for bit (moves, comparisons, integer arithmetic, correctly rounded arithmetic)."""
+
+    def arrays(self, dtype: str, seed: int = 0) -> list[Array]:
+        """Operands for a run in `dtype`: the same numbers, rounded, for every dtype."""
+        rng = np.random.default_rng([seed, *self.id.encode()])
+        result: list[Array] = []
+        for operand in self.operands:
+            to = numpy_dtype(dtype if operand.dtype == "float" else operand.dtype)
+            with np.errstate(over="ignore"):
+                result.append(np.asarray(operand.sampler(rng, operand.shape)).astype(to))
+        return result
+
+    def module(self, dtype: str) -> ModuleOp:
+        """The graph as a module of one function; operands are the inputs `x0`, `x1`, ..."""
+        types = [
+            TensorType(element_type(dtype if operand.dtype == "float" else operand.dtype), operand.shape)
+            for operand in self.operands
+        ]
+        return build_module(self.build, types)
+
+
+def build_module(build: Build, types: Sequence[TensorType[Any]]) -> ModuleOp:
+    """A verified module of one function `@f` with inputs `x0`, `x1`, ... of these types."""
+    block = Block(arg_types=types)
+    m = MirBuilder(Builder(InsertPoint.at_end(block)))
+    for number, arg in enumerate(block.args):
+        arg.name_hint = f"x{number}"
+    built = build(m, *(m.value(arg) for arg in block.args))
+    results = [v.ssa for v in (built if isinstance(built, tuple) else (built,))]
+    m.builder.insert(ReturnOp(*results))
+    arg_attrs = ArrayAttr(
+        DictionaryAttr({"mir.name": StringAttr(f"x{number}"), "mir.kind": StringAttr("input")})
+        for number in range(len(types))
+    )
+    module = ModuleOp([FuncOp("f", (types, [v.type for v in results]), Region(block), arg_attrs=arg_attrs)])
+    module.verify()
+    return module

@@ -1,0 +1,34 @@
+"""The samples themselves: every op has one, and NumPy gives each of them a value of the right type."""
+
+import oracle
+import pytest
+from numerics.samples import SAMPLES, Sample
+from xdsl.ir import Operation
+
+from xdsl_rlx.dialects.mir import Mir, control
+
+STRUCTURE = {control.YieldOp, control.VjpOp, control.FusionOp}
+
+
+def tensor_ops() -> list[type[Operation]]:
+    return [op for op in Mir.operations if op not in STRUCTURE]
+
+
+@pytest.mark.parametrize("op", tensor_ops(), ids=lambda op: op.name)
+def test_every_op_has_an_oracle_and_a_sample(op: type[Operation]):
+    assert op in oracle.ORACLE, f"add the meaning of {op.name} to tests/oracle.py"
+    assert any(sample.op is op for sample in SAMPLES), f"add a sample of {op.name} to tests/numerics/samples.py"
+
+
+def test_sample_ids_are_distinct():
+    ids = [sample.id for sample in SAMPLES]
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize(("sample", "dtype"), [pytest.param(s, d, id=f"{s.id}-{d}") for s in SAMPLES for d in s.dtypes])
+def test_the_oracle_gives_a_value_of_the_declared_types(sample: Sample, dtype: str):
+    module = sample.module(dtype)
+    assert any(isinstance(op, sample.op) for op in module.walk())
+    results = oracle.evaluate(module, *sample.arrays(dtype))
+    function = next(iter(module.ops))
+    assert len(results) == len(function.body.block.last_op.operands)

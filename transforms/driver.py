@@ -1,0 +1,84 @@
+"""How passes rewrite a module: one walker that keeps locations, and fixpoints with a limit. No patterns are here."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, PatternRewriteWalker, RewritePattern
+from xdsl.transforms.dead_code_elimination import dce
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_rlx.dialects.mir.control import VjpOp
+
+ROUNDS = 64
+"""Rewrites nest far less deep than this; a pattern that still fires is one that undoes itself."""
+
+
+@dataclass
+class _Located(RewritePattern):
+    """Tries patterns in order, and remembers where the op that they rewrite stands in the source."""
+
+    patterns: Sequence[RewritePattern]
+    location: LocationAttr = UNKNOWN_LOC
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        # The op in the body of a mir.vjp says what is differentiated; it is not code to rewrite.
+        if isinstance(op.parent_op(), VjpOp):
+            return
+        self.location = op.location
+        for pattern in self.patterns:
+            pattern.match_and_rewrite(op, rewriter)
+            if rewriter.has_done_action:
+                return
+
+    def locate(self, op: Operation) -> None:
+        """Give an inserted op the location of the op being rewritten."""
+        if op.location == UNKNOWN_LOC:
+            op.location = self.location
+
+
+def rewrite(module: ModuleOp, *patterns: RewritePattern) -> bool:
+    """
+    Apply the patterns, the first that acts winning, until none does; then remove what became dead.
+
+    Inserted ops get the location of the op they come from. True if anything was rewritten; PassFailedException if the
+    patterns do not come to rest.
+    """
+    located = _Located(patterns)
+    listener = PatternRewriterListener(operation_insertion_handler=[located.locate])
+    walker = PatternRewriteWalker(located, apply_recursively=False, listener=listener)
+    rounds = repeat(lambda: walker.rewrite_module(module), " and ".join(type(p).__name__ for p in patterns))
+    if rounds:
+        dce(module)
+    return rounds > 0
+
+
+def repeat(step: Callable[[], bool], what: str) -> int:
+    """Repeat `step` until it changes nothing; how often it did. PassFailedException past the limit."""
+    for done in range(ROUNDS):
+        if not step():
+            return done
+    raise PassFailedException(f"{what} did not come to rest in {ROUNDS} rounds")
+
+
+def run_to_fixpoint(ctx: Context, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
+    """Apply the passes in order, again and again, until a round leaves the module as it was."""
+
+    def once() -> bool:
+        before = module.clone()
+        for step in passes:
+            step.apply(ctx, module)
+        return not module.is_structurally_equivalent(before)
+
+    repeat(once, ", ".join(step.name for step in passes))
+
+
+def expect_gone(module: ModuleOp, ops: tuple[type[Operation], ...], by: str) -> None:
+    """PassFailedException naming the first op of the given classes that pass `by` left behind."""
+    for op in module.walk():
+        if isinstance(op, ops):
+            where = "" if op.location == UNKNOWN_LOC else f" at {op.location}"
+            raise PassFailedException(f"{by} left {op.name}{where}")

@@ -1,0 +1,316 @@
+"""`mir-fuse`: composite ops into parts, and the parts into groups that run as one kernel each (`mir.fusion`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import ConstantLike, IsTerminator
+
+from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
+from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.transforms.decompose import decompose_composites
+from xdsl_rlx.transforms.iteration_space import Reduces, Space, Structure, nesting, row_split
+from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW
+
+MOST_OPS = 1000
+"""Ops in one group: beyond this the loop body no longer pays for what it saves."""
+
+MOST_BUFFERS = 96
+"""Values read and written by one group."""
+
+
+class MirFusePass(ModulePass):
+    """
+    Group ops into `mir.fusion`s: elementwise ops and the reductions along their rows, and matrix products with what
+    follows them row by row.
+
+    ```mlir
+    %0 = mir.matmul %x, %w                      %1 = mir.fusion (%x, %w, %b) {
+    %1 = mir.add %0, %b                 ->        %0 = mir.matmul %x, %w
+                                                  %1 = mir.add %0, %b
+                                                  mir.yield %1 }
+    ```
+    """
+
+    name = "mir-fuse"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        import xdsl_rlx.transforms.rules  # noqa: F401 (fills the tables)
+
+        decompose_composites(ctx, op)
+        for func in list(op.walk()):
+            if isinstance(func, FuncOp) and func.body.blocks:
+                for block in func.body.blocks:
+                    fuse_block(block)
+
+
+@dataclass
+class Cluster:
+    """
+    Ops that are to share a kernel, and what merging asks of them.
+
+    `before` and `after` are the clusters that it depends on and that depend on it, directly or not, as bit sets of
+    their numbers. `outputs` are the results with a use outside, `reads` the values that come from outside.
+    """
+
+    ops: set[Operation]
+    space: Space | None
+    before: int
+    after: int = 0
+    reductions: list[Operation] = field(default_factory=list[Operation])
+    products: list[Operation] = field(default_factory=list[Operation])
+    outputs: list[SSAValue] = field(default_factory=list[SSAValue])
+    reads: set[SSAValue] = field(default_factory=set[SSAValue])
+
+    @staticmethod
+    def of(op: Operation, before: int) -> Cluster:
+        """The cluster of one op."""
+        return Cluster(
+            {op},
+            None if _stays_outside(op) else Space.of(op),
+            before,
+            0,
+            [op] if REDUCTION.get(type(op)) is not None else [],
+            [op] if PRODUCT.get(type(op)) is not None else [],
+            list(op.results),
+            set(op.operands),
+        )
+
+    def union(self, other: Cluster, space: Space) -> Cluster:
+        """Both clusters as one over `space`; its place among the others is not set."""
+        small, large = sorted((self, other), key=lambda c: len(c.ops))
+        merged = Cluster(large.ops | small.ops, space, 0)
+        merged.reductions = [*large.reductions, *small.reductions]
+        merged.products = [*large.products, *small.products]
+        merged.outputs = [
+            value
+            for value in (*large.outputs, *small.outputs)
+            if any(use.operation not in merged.ops for use in value.uses)
+        ]
+        merged.reads = {value for value in (*large.reads, *small.reads) if value.owner not in merged.ops}
+        return merged
+
+    def is_possible(self) -> bool:
+        """Whether the ops can share a nest, with what is needed outside of it written by each row once."""
+        assert self.space is not None
+        if len(self.ops) > MOST_OPS or len(self.reads) + len(self.outputs) > MOST_BUFFERS:
+            return False
+        splits = {row_split(op, self.space) for op in self.products}
+        if len(splits) > 1 or any(operand.owner in self.ops for op in self.products for operand in op.operands):
+            return False
+        structure = nesting(self.space, self.reductions, self.ops, splits.pop() if splits else None)
+        return structure is not None and self._outputs_cover_rows(structure)
+
+    def _outputs_cover_rows(self, structure: Structure) -> bool:
+        assert self.space is not None
+        rank = len(self.space.extents)
+        row_kernel = any(kind is Reduces.ROW for kind in structure.kinds.values())
+        required = frozenset(range(structure.split if row_kernel else rank))
+        for value in self.outputs:
+            if structure.kinds.get(value.owner) in (Reduces.COLUMN, Reduces.ALL):  # pyright: ignore
+                continue
+            loops = self.space.loops(value)
+            if not required <= loops or (rank and not loops):
+                return False
+        return True
+
+
+def fuse_block(block: Block) -> None:
+    """Replace the ops of a block by fusions of them."""
+    _sink_constants(block)
+    clusters = _Clusters(block)
+    clusters.grow()
+    clusters.outline()
+
+
+def _sink_constants(block: Block) -> None:
+    """Give every user its own copy of splat constants and of one-element ops on arguments, so that no group waits for them."""
+    for op in reversed(list(block.ops)):
+        if not _is_cheap_scalar(op):
+            continue
+        (result,) = op.results
+        uses = [use for use in result.uses if not use.operation.has_trait(IsTerminator)]
+        for use in uses[1:]:
+            copy = op.clone()
+            block.insert_op_before(copy, use.operation)
+            copy.results[0].name_hint = result.name_hint
+            use.operation.operands[use.index] = copy.results[0]
+        if uses and not any(use.operation.has_trait(IsTerminator) for use in result.uses):
+            op.detach()
+            block.insert_op_before(op, uses[0].operation)
+
+
+def _is_cheap_scalar(op: Operation) -> bool:
+    if op.has_trait(ConstantLike):
+        return len(op.results) == 1 and is_splat(op)
+    return (
+        len(op.results) == 1
+        and Space.of(op) is not None
+        and PRODUCT.get(type(op)) is None
+        and REDUCTION.get(type(op)) is None
+        and all(n == 1 for n in shape_of(op.results[0]))
+        and all(not isinstance(operand.owner, Operation) or _is_cheap_scalar(operand.owner) for operand in op.operands)
+    )
+
+
+def is_splat(op: Operation) -> bool:
+    """Whether a constant has one value throughout."""
+    from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+
+    value = op.properties.get("value")
+    return isinstance(value, DenseIntOrFPElementsAttr) and (value.is_splat() or len(value) == 1)
+
+
+class _Clusters:
+    """The clusters of a block, and the merging of them."""
+
+    def __init__(self, block: Block):
+        self.block = block
+        self.order = {op: index for index, op in enumerate(block.ops)}
+        self.all: dict[int, Cluster] = {}
+        self.of: dict[Operation, int] = {}
+        for op, index in self.order.items():
+            if op.has_trait(IsTerminator):
+                continue
+            before = 0
+            for operand in op.operands:
+                if isinstance(operand.owner, Operation):
+                    producer = self.of[operand.owner]
+                    before |= self.all[producer].before | 1 << producer
+            self.all[index] = Cluster.of(op, before)
+            self.of[op] = index
+        for index, cluster in self.all.items():
+            for other in _bits(cluster.before):
+                self.all[other].after |= 1 << index
+
+    def grow(self) -> None:
+        """Merge each op with its users, from the last op to the first; then clusters that read the same values."""
+        for op in reversed(self.order):
+            if op in self.of and self.all[self.of[op]].space is not None:
+                for result in op.results:
+                    for user in sorted({use.operation for use in result.uses}, key=lambda u: self.order[u]):
+                        if user in self.of:
+                            self.merge(self.of[op], self.of[user])
+        readers: dict[SSAValue, list[Operation]] = {}
+        for op in self.order:
+            if op in self.of:
+                for operand in op.operands:
+                    if not isinstance(operand.owner, Operation) or not operand.owner.has_trait(ConstantLike):
+                        readers.setdefault(operand, []).append(op)
+        for users in readers.values():
+            for first, second in zip(users, users[1:], strict=False):
+                self.merge(self.of[first], self.of[second])
+
+    def merge(self, a: int, b: int) -> bool:
+        """Make one cluster of two if they can share a nest and nothing between them has to run in the middle."""
+        if a == b:
+            return False
+        first, second = self.all[a], self.all[b]
+        if first.space is None or second.space is None:
+            return False
+        both = 1 << a | 1 << b
+        if (first.after & second.before | second.after & first.before) & ~both:
+            return False
+        space = first.space.join(second.space)
+        if space is None:
+            return False
+        merged = first.union(second, space)
+        if not merged.is_possible():
+            return False
+        merged.before = (first.before | second.before) & ~both
+        merged.after = (first.after | second.after) & ~both
+        self._replace(a, b, merged)
+        return True
+
+    def _replace(self, a: int, b: int, merged: Cluster) -> None:
+        for op in self.all.pop(b).ops:
+            self.of[op] = a
+        self.all[a] = merged
+        for other in _bits(merged.before):
+            cluster = self.all[other]
+            cluster.after = (cluster.after | merged.after) & ~(1 << b) | 1 << a
+        for other in _bits(merged.after):
+            cluster = self.all[other]
+            cluster.before = (cluster.before | merged.before) & ~(1 << b) | 1 << a
+
+    def outline(self) -> None:
+        """Put the ops of each cluster into a `mir.fusion`, in an order that respects the clusters' dependences."""
+        terminator = self.block.last_op
+        assert terminator is not None
+        done: set[int] = set()
+        waiting = sorted(self.all, key=lambda index: min(self.order[op] for op in self.all[index].ops))
+        ordered: list[int] = []
+        while waiting:
+            rest: list[int] = []
+            for index in waiting:
+                if all(other in done for other in _bits(self.all[index].before)):
+                    done.add(index)
+                    ordered.append(index)
+                else:
+                    rest.append(index)
+            assert len(rest) < len(waiting), "clusters depend on each other in a circle"
+            waiting = rest
+        for index in ordered:
+            cluster = self.all[index]
+            ops = sorted(cluster.ops, key=lambda op: self.order[op])
+            for op in ops:
+                op.detach()
+                self.block.insert_op_before(op, terminator)
+            if cluster.space is not None:
+                _outline(self.block, ops)
+
+
+def _bits(mask: int) -> Iterable[int]:
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def _stays_outside(op: Operation) -> bool:
+    """Constants that need a buffer, and views of something that has to be in memory anyway."""
+    if op.has_trait(ConstantLike):
+        return True
+    return VIEW.get(type(op)) is not None and not isinstance(op.operands[0].owner, Operation)
+
+
+def _outline(block: Block, ops: Sequence[Operation]) -> None:
+    inside = set(ops)
+    constants = dict.fromkeys(
+        operand.owner
+        for op in ops
+        for operand in op.operands
+        if isinstance(operand.owner, Operation) and operand.owner.has_trait(ConstantLike) and is_splat(operand.owner)
+    )
+    own = [c for c in constants if isinstance(c, Operation) and all(u.operation in inside for u in c.results[0].uses)]
+    inside |= set(own)
+    inputs = list(dict.fromkeys(operand for op in ops for operand in op.operands if operand.owner not in inside))
+    outputs = [r for op in ops for r in op.results if any(use.operation not in inside for use in r.uses)]
+    body = Block(arg_types=[value.type for value in inputs])
+    last = ops[-1]
+    following = last.next_op
+    for value, arg in zip(inputs, body.args, strict=True):
+        arg.name_hint = value.name_hint
+        for use in list(value.uses):
+            if use.operation in inside:
+                use.operation.operands[use.index] = arg
+    for op in (*own, *ops):
+        op.detach()
+        body.add_op(op)
+    fusion = FusionOp(inputs, [value.type for value in outputs], Region())
+    fusion.location = last.location
+    for value, result in zip(outputs, fusion.results, strict=True):
+        result.name_hint = value.name_hint
+        for use in list(value.uses):
+            if use.operation not in inside:
+                use.operation.operands[use.index] = result
+    body.add_op(YieldOp(*outputs))
+    fusion.body.add_block(body)
+    assert following is not None
+    block.insert_op_before(fusion, following)

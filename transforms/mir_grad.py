@@ -1,0 +1,111 @@
+"""The pass `mir-grad`: from a function to the function of its outputs and the gradient of the first.
+Which ops are differentiated is in `reverse.py`, their rules in `rules/`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
+from xdsl_rlx.transforms.reverse import active_operands, has_derivative, lay_out_reverse, varying
+from xdsl_rlx.transforms.rules import INERT, VJP
+from xdsl_rlx.transforms.signature import Argument, Graph, graph_of, named
+
+SEED = "d_output"
+
+
+@dataclass(frozen=True)
+class MirGradPass(ModulePass):
+    """
+    Turn the function into `@name_grad`, which returns its results and then the gradients of the first one.
+
+    ```
+    func.func @f(%x, %w) -> (loss, aux)
+    // becomes, with wrt=w
+    func.func @f_grad(%x, %w, %d_output) -> (loss, aux, dw)
+    ```
+
+    The first result may have any shape: the gradient is the vector-Jacobian product with the new input `d_output`,
+    which is ones where the caller leaves it out. Other results are passed on.
+    """
+
+    name = "mir-grad"
+
+    wrt: tuple[str, ...] = ()
+    """Names of arguments, in the order of their gradients; empty: every floating-point parameter."""
+
+    zero_missing_wrt: bool = False
+    """Return zeros for an argument on which the loss does not depend differentiably, rather than fail."""
+
+    emit: bool = True
+    """Apply the rules; without, each op's gradient stays a `mir.vjp`."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        graph = graph_of(op, self.name)
+        wrt = self._wanted(graph)
+        if not graph.outputs:
+            raise PassFailedException(f"{self.name}: @{graph.name} returns nothing; its first result is the loss")
+        loss = graph.outputs[0]
+        if not has_derivative(loss):
+            raise PassFailedException(f"{self.name}: the loss of type {loss.type} is not floating-point")
+        ops = list(graph.block.ops)[:-1]
+        seed = graph.add_input(SEED, loss.type, optional=True)
+        last = graph.block.last_op
+        assert last is not None
+        b = MirBuilder(Builder(InsertPoint.before(last)))
+        found = lay_out_reverse(ops, {loss: seed}, [argument.value for argument in wrt], b.builder)
+        grads: list[SSAValue] = []
+        for argument, grad in zip(wrt, found, strict=True):
+            if grad is None and not self.zero_missing_wrt:
+                raise PassFailedException(
+                    f'{self.name}: no gradient flows from the loss to "{argument.name}": '
+                    f"{_why_nothing_flows(argument, ops, loss)} (zero-missing-wrt=true makes it zeros)"
+                )
+            grads.append(b.zeros_like(argument.value).ssa if grad is None else grad)
+        graph.set_outputs([*graph.outputs, *grads])
+        graph.rename(f"{graph.name}_grad")
+        if self.emit:
+            MirEmitVjpPass().apply(ctx, op)
+
+    def _wanted(self, graph: Graph) -> list[Argument]:
+        if self.wrt:
+            return named(graph, self.wrt, self.name)
+        found = [
+            argument for argument in graph.arguments if argument.kind == "param" and has_derivative(argument.value)
+        ]
+        if not found:
+            raise PassFailedException(f"{self.name}: @{graph.name} has no floating-point parameter; name some with wrt")
+        return found
+
+
+def _why_nothing_flows(argument: Argument, ops: Sequence[Operation], loss: SSAValue) -> str:
+    """What stops the paths from `argument` to `loss`, in words."""
+    if not has_derivative(argument.value):
+        return f"its type {argument.value.type} is not floating-point"
+    dependent: set[SSAValue] = {argument.value}
+    for op in ops:
+        if not dependent.isdisjoint(op.operands):
+            dependent.update(op.results)
+    if loss not in dependent:
+        return "the loss does not depend on it"
+    leads = {loss}
+    for op in reversed(ops):
+        if not leads.isdisjoint(op.results):
+            leads.update(op.operands)
+    varied = varying(ops, [argument.value])
+    reasons: dict[str, None] = {}
+    for op in ops:
+        touched = [index for index, x in enumerate(op.operands) if x in varied]
+        if touched and not leads.isdisjoint(op.results) and varied.isdisjoint(op.results):
+            active = active_operands(op, varied)
+            inert = [reason for index, reason in INERT.of(op).items() if index in touched]
+            reason = VJP.reason(type(op)) or ("its result is not floating-point" if active else ", ".join(inert))
+            reasons[f"{op.name} stops it, because {reason}"] = None
+    return "; ".join(reasons)

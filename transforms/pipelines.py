@@ -1,0 +1,14 @@
+"""Named pipelines as tuples of passes: the one place where their order is decided."""
+
+from xdsl.passes import ModulePass
+
+from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
+from xdsl_rlx.transforms.mir_legalize_multi_axis_reduce import MirLegalizeMultiAxisReducePass
+from xdsl_rlx.transforms.mir_unfuse_for_ad import MirUnfuseForAdPass
+
+PREPARE_FOR_AD: tuple[ModulePass, ...] = (
+    MirEmitVjpPass(),
+    MirUnfuseForAdPass(),
+    MirLegalizeMultiAxisReducePass(),
+)
+"""What stands between a function and its derivatives. Unfusing may bring up what legalisation splits."""

@@ -1,0 +1,31 @@
+"""Rows of conversions between element types."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import bf16, f16, f32, i8
+
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.cast import CastOp
+from xdsl_rlx.dialects.shapes import element_of, u8
+from xdsl_rlx.transforms.rules.elementwise import is_unsigned
+from xdsl_rlx.transforms.rules.rows import linear
+from xdsl_rlx.transforms.rules.table import SCALAR, Cotangent
+from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
+
+
+def _cast_transpose(op: CastOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    return [b.cast(g, element_of(op.operand))]
+
+
+# Between float types only: an operand or result of another type is on no differentiable path.
+linear(CastOp, _cast_transpose)
+
+
+@SCALAR.rule(CastOp)
+def cast_scalar(op: CastOp, b: ScalarBuilder, x: Scalar) -> Scalar:
+    """To half precision rounds and comes back to f32, in which half-precision scalars are computed."""
+    source, to = element_of(op.operand), element_of(op.result)
+    signed = not is_unsigned(source) and to != u8
+    if to in (f16, bf16):
+        return b.cast(b.cast(x, to, signed=signed), f32)
+    return b.cast(x, i8 if to == u8 else to, signed=signed)

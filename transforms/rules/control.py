@@ -1,0 +1,20 @@
+"""Rows of ops with regions."""
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.control import FusionOp
+from xdsl_rlx.transforms.rules.rows import decompose
+
+
+@decompose(FusionOp)
+def fusion_decompose(op: FusionOp, b: MirBuilder) -> Sequence[Value]:
+    """The ops of the body, side by side with the rest."""
+    block = op.body.block
+    env: dict[SSAValue, SSAValue] = dict(zip(block.args, op.inputs, strict=True))
+    *body, last = block.ops
+    for inner in body:
+        b.builder.insert(inner.clone(env))
+    return [b.value(env[x]) for x in last.operands]

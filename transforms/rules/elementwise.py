@@ -1,0 +1,255 @@
+"""Rows of elementwise ops: partial derivatives (VJP and JVP) and the scalar expression that lowering emits.
+Conversions are in `cast.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from math import pi, sqrt
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute, OpResult
+
+from xdsl_rlx.dialects.mir import elementwise as mir
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.core import Activation
+from xdsl_rlx.dialects.shapes import element_of, u8
+from xdsl_rlx.transforms.rules.rows import diagonal, zero
+from xdsl_rlx.transforms.rules.table import JVP, SCALAR, VJP, Cotangent
+from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
+
+SQRT_HALF = sqrt(0.5)
+GELU_CUBIC = 0.044715
+
+
+def is_unsigned(type_: Attribute) -> bool:
+    """Whether scalars of this element type are compared and widened as unsigned integers."""
+    return type_ in (i1, u8)
+
+
+def gelu_slope(b: MirBuilder, x: Value) -> Value:
+    """The derivative of x Phi(x): `Phi(x) + x phi(x)` of the standard normal distribution."""
+    cdf = 0.5 + 0.5 * b.erf(x * SQRT_HALF)
+    return cdf + x * (b.exp(x * x * -0.5) * (1 / sqrt(2 * pi)))
+
+
+def gelu_approx_slope(b: MirBuilder, x: Value) -> Value:
+    """With `u = sqrt(2/pi) (x + a x^3)`, `T = tanh u`: `(1 + T)/2 + x/2 (1 - T^2) u'`."""
+    c = sqrt(2 / pi)
+    square = x * x
+    t = b.tanh(x * (c + c * GELU_CUBIC * square))
+    return 0.5 + 0.5 * (t + x * ((1.0 - t * t) * (c + 3 * c * GELU_CUBIC * square)))
+
+
+def silu_slope(b: MirBuilder, x: Value, y: Value) -> Value:
+    """With `s = sigmoid x` and `y = x s`: `s + y (1 - s)`."""
+    s = b.sigmoid(x)
+    return s + y * (1.0 - s)
+
+
+def _abs_map(b: MirBuilder, g: Value, x: Value, y: Value) -> Value:
+    return b.where(x > 0.0, g, b.where(x < 0.0, -g, b.where(b.eq(x, 0.0), 0.0, x)))
+
+
+diagonal(
+    mir.GeluOp,
+    lambda b, g, x, y: g * gelu_slope(b, x),
+    scalar=lambda b, x: x * 0.5 * (b.erf(x * SQRT_HALF) + 1.0),
+)
+diagonal(
+    mir.GeluApproxOp,
+    lambda b, g, x, y: g * gelu_approx_slope(b, x),
+    scalar=lambda b, x: x * 0.5 * (b.tanh(x * (x * x * GELU_CUBIC + 1.0) * sqrt(2 / pi)) + 1.0),
+)
+diagonal(
+    mir.SiluOp,
+    lambda b, g, x, y: g * silu_slope(b, x, y),
+    scalar=lambda b, x: x / (b.exp(-x) + 1.0),
+)
+diagonal(
+    # y > 0 where x > 0, and y is what the next op keeps anyway.
+    mir.ReluOp,
+    lambda b, g, x, y: b.where(y > 0.0, g, 0.0),
+    scalar=lambda b, x: b.maximum(x, 0.0),
+)
+diagonal(mir.SigmoidOp, lambda b, g, x, y: g * (y * (1.0 - y)), scalar=lambda b, x: b.sigmoid(x))
+diagonal(mir.TanhOp, lambda b, g, x, y: g * (1.0 - y * y), scalar=lambda b, x: b.tanh(x))
+diagonal(mir.ExpOp, lambda b, g, x, y: g * y, scalar=lambda b, x: b.exp(x))
+diagonal(mir.LogOp, lambda b, g, x, y: g / x, scalar=lambda b, x: b.log(x))
+diagonal(
+    mir.ErfOp,
+    lambda b, g, x, y: g * (b.exp(-(x * x)) * (2 / sqrt(pi))),
+    scalar=lambda b, x: b.erf(x),
+)
+diagonal(mir.SqrtOp, lambda b, g, x, y: g * 0.5 / y, scalar=lambda b, x: b.sqrt(x))
+diagonal(mir.RsqrtOp, lambda b, g, x, y: g * (y * y * y * -0.5), scalar=lambda b, x: b.rsqrt(x))
+diagonal(mir.RecipOp, lambda b, g, x, y: -(g * (y * y)), scalar=lambda b, x: 1.0 / x)
+diagonal(mir.NegOp, lambda b, g, x, y: -g, scalar=lambda b, x: -x)
+diagonal(mir.AbsOp, _abs_map)
+diagonal(mir.SinOp, lambda b, g, x, y: g * b.cos(x), scalar=lambda b, x: b.sin(x))
+diagonal(mir.CosOp, lambda b, g, x, y: -(g * b.sin(x)), scalar=lambda b, x: b.cos(x))
+diagonal(mir.TanOp, lambda b, g, x, y: g * (1.0 + y * y), scalar=lambda b, x: b.tan(x))
+diagonal(mir.AtanOp, lambda b, g, x, y: g / (1.0 + x * x), scalar=lambda b, x: b.atan(x))
+diagonal(mir.RoundOp, lambda b, g, x, y: g, scalar=lambda b, x: b.round_even(x))
+
+zero(mir.StopGradientOp, "it stops gradients")
+
+
+@SCALAR.rule(mir.StopGradientOp)
+def stop_gradient_scalar(op: mir.StopGradientOp, b: ScalarBuilder, x: Scalar) -> Scalar:
+    return x
+
+
+@SCALAR.rule(mir.AbsOp)
+def abs_scalar(op: mir.AbsOp, b: ScalarBuilder, x: Scalar) -> Scalar:
+    return x if is_unsigned(element_of(op.operand)) else b.abs(x)
+
+
+def activation(kind: Activation) -> type[mir.UnaryOp]:
+    """The elementwise op of that name."""
+    return _ACTIVATIONS[kind]
+
+
+_ACTIVATIONS = {kind: op for op in mir.UnaryOp.__subclasses__() for kind in Activation if op.name == f"mir.{kind}"}
+
+
+def _tie(b: MirBuilder, g: Value, lhs: Value, rhs: Value) -> Value:
+    return b.where(b.eq(lhs, rhs), g * 0.5, 0.0)
+
+
+def _splat(value: Value) -> float | None:
+    """The number that a constant holds everywhere, if it does."""
+    owner = value.ssa.owner if isinstance(value.ssa, OpResult) else None
+    if not isinstance(owner, mir.ConstantOp) or 0 in value.shape or not owner.value.is_splat():
+        return None
+    number = owner.value.get_values()[0]
+    return float(number) if isinstance(number, int | float) else None
+
+
+def _pow_base(b: MirBuilder, g: Value, lhs: Value, rhs: Value, y: Value) -> Value:
+    """`rhs lhs^(rhs-1)`, and 0 where rhs is 0 (there `0 inf` for lhs = 0)."""
+    match _splat(rhs):
+        case 1.0:
+            return g
+        case 2.0:
+            return g * (2.0 * lhs)
+        case float(exponent) if exponent != 0.0:
+            return g * (exponent * lhs ** (exponent - 1.0))
+        case _:
+            return b.where(b.eq(rhs, 0.0), 0.0, g * (rhs * lhs ** (rhs - 1.0)))
+
+
+def _pow_exponent(b: MirBuilder, g: Value, lhs: Value, rhs: Value, y: Value) -> Value:
+    """`y ln lhs`, and its limit 0 where lhs is 0 and rhs is not negative."""
+    return b.where(b.eq(lhs, 0.0) & (rhs >= 0.0), 0.0, g * (y * b.log(lhs)))
+
+
+diagonal(
+    mir.AddOp,
+    lambda b, g, lhs, rhs, y: g,
+    lambda b, g, lhs, rhs, y: g,
+    scalar=lambda b, lhs, rhs: lhs + rhs,
+)
+diagonal(
+    mir.SubOp,
+    lambda b, g, lhs, rhs, y: g,
+    lambda b, g, lhs, rhs, y: -g,
+    scalar=lambda b, lhs, rhs: lhs - rhs,
+)
+diagonal(
+    mir.MulOp,
+    lambda b, g, lhs, rhs, y: g * rhs,
+    lambda b, g, lhs, rhs, y: g * lhs,
+    scalar=lambda b, lhs, rhs: lhs * rhs,
+)
+diagonal(
+    mir.DivOp,
+    lambda b, g, lhs, rhs, y: g / rhs,
+    lambda b, g, lhs, rhs, y: -(g / rhs * y),
+    scalar=lambda b, lhs, rhs: lhs / rhs,
+)
+diagonal(
+    mir.MaxOp,
+    lambda b, g, lhs, rhs, y: b.where(lhs > rhs, g, _tie(b, g, lhs, rhs)),
+    lambda b, g, lhs, rhs, y: b.where(lhs < rhs, g, _tie(b, g, lhs, rhs)),
+)
+diagonal(
+    mir.MinOp,
+    lambda b, g, lhs, rhs, y: b.where(lhs < rhs, g, _tie(b, g, lhs, rhs)),
+    lambda b, g, lhs, rhs, y: b.where(lhs > rhs, g, _tie(b, g, lhs, rhs)),
+)
+diagonal(mir.PowOp, _pow_base, _pow_exponent, scalar=lambda b, lhs, rhs: b.pow(lhs, rhs))
+
+zero(mir.AndOp, "the operands are integers")
+
+
+@SCALAR.rule(mir.AndOp)
+def and_scalar(op: mir.AndOp, b: ScalarBuilder, lhs: Scalar, rhs: Scalar) -> Scalar:
+    return lhs & rhs
+
+
+@SCALAR.rule(mir.MaxOp)
+def max_scalar(op: mir.MaxOp, b: ScalarBuilder, lhs: Scalar, rhs: Scalar) -> Scalar:
+    return b.integer(arith.MaxUIOp, lhs, rhs) if is_unsigned(element_of(op.lhs)) else b.maximum(lhs, rhs)
+
+
+@SCALAR.rule(mir.MinOp)
+def min_scalar(op: mir.MinOp, b: ScalarBuilder, lhs: Scalar, rhs: Scalar) -> Scalar:
+    return b.integer(arith.MinUIOp, lhs, rhs) if is_unsigned(element_of(op.lhs)) else b.minimum(lhs, rhs)
+
+
+def _compare_scalar(
+    float_predicate: str,
+    signed: str,
+    unsigned: str,
+    op: mir.CompareOp,
+    b: ScalarBuilder,
+    lhs: Scalar,
+    rhs: Scalar,
+) -> Scalar:
+    return b.compare(float_predicate, unsigned if is_unsigned(element_of(op.lhs)) else signed, lhs, rhs)
+
+
+_COMPARE: tuple[tuple[type[mir.CompareOp], str, str, str], ...] = (
+    (mir.EqOp, "oeq", "eq", "eq"),
+    (mir.NeOp, "une", "ne", "ne"),
+    (mir.LtOp, "olt", "slt", "ult"),
+    (mir.LeOp, "ole", "sle", "ule"),
+    (mir.GtOp, "ogt", "sgt", "ugt"),
+    (mir.GeOp, "oge", "sge", "uge"),
+)
+for _op, *_predicates in _COMPARE:
+    zero(_op, "it is piecewise constant")
+    SCALAR.add(_op, partial(_compare_scalar, *_predicates))
+
+
+@VJP.rule(mir.WhereOp)
+def where_vjp(op: mir.WhereOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    """
+    The branch that was not taken gets an exact 0, yet `0 inf` further back is NaN: guard its input as well.
+
+    `where(x > 0, log(where(x > 0, x, 1)), 0)` has a finite gradient everywhere; `where(x > 0, log(x), 0)` has not.
+    """
+    on_true, on_false = b.value(op.on_true), b.value(op.on_false)
+    return (
+        None,
+        lambda: b.unbroadcast(b.where(op.cond, g, 0.0), on_true.shape),
+        lambda: b.unbroadcast(b.where(op.cond, 0.0, g), on_false.shape),
+    )
+
+
+@JVP.rule(mir.WhereOp)
+def where_jvp(
+    op: mir.WhereOp, b: MirBuilder, cond: None, on_true: Value | None, on_false: Value | None
+) -> Sequence[Value | None]:
+    chosen = b.where(op.cond, 0.0 if on_true is None else on_true, 0.0 if on_false is None else on_false)
+    return [b.expand(chosen, b.value(op.result).shape)]
+
+
+@SCALAR.rule(mir.WhereOp)
+def where_scalar(op: mir.WhereOp, b: ScalarBuilder, cond: Scalar, on_true: Scalar, on_false: Scalar) -> Scalar:
+    return b.select(cond, on_true, on_false)
+
+
+zero(mir.ConstantOp, "it has no operands")

@@ -1,0 +1,60 @@
+"""Rows of softmax and layer norm. Their backward ops are in `backward.py`."""
+
+from collections.abc import Sequence
+
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.norm import LayerNormOp, SoftmaxOp
+from xdsl_rlx.transforms.rules.rows import decompose
+from xdsl_rlx.transforms.rules.table import JVP, VJP, Cotangent
+
+
+@decompose(SoftmaxOp)
+def softmax_decompose(op: SoftmaxOp, b: MirBuilder) -> Sequence[Value]:
+    x, axis = b.value(op.operand), op.axis_index
+    e = b.exp(x - b.stop_gradient(b.reduce_max(x, axis, keep_dim=True)))
+    return [e / b.reduce_sum(e, axis, keep_dim=True)]
+
+
+def _softmax_derivative(op: SoftmaxOp, b: MirBuilder, g: Value) -> list[Value]:
+    """`y (g - sum y g)`: the Jacobian is symmetric."""
+    y = b.value(op.result)
+    weighted = y * g
+    return [weighted - y * b.reduce_sum(weighted, op.axis_index, keep_dim=True)]
+
+
+VJP.rule(SoftmaxOp)(_softmax_derivative)
+JVP.rule(SoftmaxOp)(_softmax_derivative)
+
+
+def along(b: MirBuilder, vector: Value, x: Value, axis: int) -> Value:
+    """A vector along `axis` as a tensor that broadcasts with `x`."""
+    return b.reshape(vector, [n if d == axis else 1 for d, n in enumerate(x.shape)])
+
+
+def other_axes(x: Value, axis: int) -> list[int]:
+    """All axes of `x` but one."""
+    return [d for d in range(x.rank) if d != axis]
+
+
+def normalized(b: MirBuilder, x: Value, axis: int, eps: float) -> tuple[Value, Value]:
+    """`(x - mean) inv` and `inv = 1 / sqrt(var + eps)` along `axis`; the variance from the differences (two passes)."""
+    centred = x - b.reduce_mean(x, axis, keep_dim=True)
+    inv = b.rsqrt(b.reduce_mean(centred * centred, axis, keep_dim=True) + eps)
+    return centred * inv, inv
+
+
+@decompose(LayerNormOp)
+def layer_norm_decompose(op: LayerNormOp, b: MirBuilder) -> Sequence[Value]:
+    x, axis = b.value(op.x), op.axis_index
+    n, _ = normalized(b, x, axis, op.eps.value.data)
+    return [n * along(b, b.value(op.gamma), x, axis) + along(b, b.value(op.beta), x, axis)]
+
+
+@VJP.rule(LayerNormOp)
+def layer_norm_vjp(op: LayerNormOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    axis, eps = op.axis_index, op.eps.value.data
+    return (
+        lambda: b.layer_norm_backward_input(op.x, op.gamma, g, axis, eps),
+        lambda: b.layer_norm_backward_gamma(op.x, g, axis, eps),
+        lambda: b.reduce_sum(g, other_axes(g, axis)),
+    )

@@ -1,0 +1,159 @@
+"""Rule tables: what each transformation does with an op, keyed by exact op class.
+The rows stand in the files of the op families beside this one; the row constructors in `rows.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Concatenate, Generic, TypeAlias, TypeVar
+
+from xdsl.dialects.builtin import UNKNOWN_LOC
+from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
+
+OpT = TypeVar("OpT", bound=Operation)
+RowT = TypeVar("RowT")
+
+Cotangent: TypeAlias = Value | Callable[[], Value] | None
+"""The cotangent of an operand, or a function that emits it, called only where wanted; None where nothing flows."""
+
+VjpRule: TypeAlias = Callable[Concatenate[OpT, MirBuilder, ...], Sequence[Cotangent]]
+"""`(op, b, *cotangents) -> cotangents of the operands`: an argument per result (None where nothing arrives), an entry
+per operand. `op.lhs`, `op.result` are values of the program."""
+
+JvpRule: TypeAlias = Callable[Concatenate[OpT, MirBuilder, ...], Sequence[Value | None]]
+"""`(op, b, *tangents) -> tangents of the results`: an argument per operand, None where it is zero (but not all)."""
+
+DecomposeRule: TypeAlias = Callable[[OpT, MirBuilder], Sequence[Value]]
+"""`(op, b) -> values`: the results of `op` computed by simpler ops."""
+
+ScalarRule: TypeAlias = Callable[Concatenate[OpT, ScalarBuilder, ...], Scalar]
+"""`(op, b, *operands) -> result` for one element of an elementwise op. Half precision arrives widened to f32; i1 and u8
+are signless integers that the rule reads as unsigned."""
+
+
+class RuleTable(Generic[RowT]):
+    """Rows of one transformation: a rule per op class, or the reason why the op has none."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self._rules: dict[type[Operation], RowT] = {}
+        self._reasons: dict[type[Operation], str] = {}
+
+    def add(self, op: type[Operation], rule: RowT) -> None:
+        """Add the row of `op`; ValueError if it has one."""
+        self._check_new(op)
+        self._rules[op] = rule
+
+    def exempt(self, op: type[Operation], reason: str) -> None:
+        """State that `op` has no rule and needs none; ValueError if it has a row."""
+        self._check_new(op)
+        self._reasons[op] = reason
+
+    def _check_new(self, op: type[Operation]) -> None:
+        if op in self._rules or op in self._reasons:
+            raise ValueError(f"second {self.name} row for {op.name}")
+
+    def get(self, op: type[Operation]) -> RowT | None:
+        """The rule of `op`, or None if it is exempt or missing."""
+        return self._rules.get(op)
+
+    def reason(self, op: type[Operation]) -> str | None:
+        """Why `op` is exempt; None if it is not."""
+        return self._reasons.get(op)
+
+    def missing(self, ops: Iterable[type[Operation]]) -> list[type[Operation]]:
+        """The ops that have neither a rule nor an exemption."""
+        return [op for op in ops if op not in self._rules and op not in self._reasons]
+
+    def lookup(self, op: Operation) -> RowT:
+        """The rule for this op; PassFailedException says what is missing and where to add it."""
+        rule = self._rules.get(type(op))
+        if rule is None:
+            raise PassFailedException(self._complaint(op))
+        return rule
+
+    def _complaint(self, op: Operation) -> str:
+        where = "" if op.location == UNKNOWN_LOC else f" at {op.location}"
+        if (reason := self._reasons.get(type(op))) is not None:
+            return f"{op.name}{where} has no {self.name} rule: {reason}"
+        family = type(op).__module__.rsplit(".", 1)[-1]
+        return f"no {self.name} rule for {op.name}{where}: add one to transforms/rules/{family}.py"
+
+
+class VjpTable(RuleTable[VjpRule[Any]]):
+    """Reverse mode."""
+
+    def rule(self, op: type[OpT]) -> Callable[[VjpRule[OpT]], VjpRule[OpT]]:
+        """Decorator: the function is the row of `op`."""
+
+        def register(function: VjpRule[OpT]) -> VjpRule[OpT]:
+            self.add(op, function)
+            return function
+
+        return register
+
+
+class JvpTable(RuleTable[JvpRule[Any]]):
+    """Forward mode."""
+
+    def rule(self, op: type[OpT]) -> Callable[[JvpRule[OpT]], JvpRule[OpT]]:
+        """Decorator: the function is the row of `op`."""
+
+        def register(function: JvpRule[OpT]) -> JvpRule[OpT]:
+            self.add(op, function)
+            return function
+
+        return register
+
+
+class DecomposeTable(RuleTable[DecomposeRule[Any]]):
+    """Definitions of composite ops by simpler ones."""
+
+    def rule(self, op: type[OpT]) -> Callable[[DecomposeRule[OpT]], DecomposeRule[OpT]]:
+        """Decorator: the function is the row of `op`."""
+
+        def register(function: DecomposeRule[OpT]) -> DecomposeRule[OpT]:
+            self.add(op, function)
+            return function
+
+        return register
+
+
+class ScalarTable(RuleTable[ScalarRule[Any]]):
+    """One element of an elementwise op as arith and math ops."""
+
+    def rule(self, op: type[OpT]) -> Callable[[ScalarRule[OpT]], ScalarRule[OpT]]:
+        """Decorator: the function is the row of `op`."""
+
+        def register(function: ScalarRule[OpT]) -> ScalarRule[OpT]:
+            self.add(op, function)
+            return function
+
+        return register
+
+
+class InertOperands:
+    """Operands with respect to which an op is not differentiated although they may be floating-point."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[type[Operation], dict[int, str]] = {}
+
+    def add(self, op: type[IRDLOperation], operand: str, reason: str) -> None:
+        """State why nothing flows to or from the operand of that name; ValueError for an unknown name."""
+        names = [name for name, _ in op.get_irdl_definition().operands]
+        self._reasons.setdefault(op, {})[names.index(operand)] = reason
+
+    def of(self, op: Operation) -> dict[int, str]:
+        """The reasons by operand number."""
+        return self._reasons.get(type(op), {})
+
+
+INERT = InertOperands()
+VJP = VjpTable("vjp")
+JVP = JvpTable("jvp")
+DECOMPOSE = DecomposeTable("decompose")
+SCALAR = ScalarTable("scalar")

@@ -1,0 +1,136 @@
+"""The one public function of a module: names and kinds of its arguments, its outputs, and how derivatives change them.
+Bodies are not looked into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+NAME, KIND, OPTIONAL = "mir.name", "mir.kind", "mir.optional"
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a graph function: its name for the caller, `input` or `param`, and the value."""
+
+    name: str
+    kind: str
+    value: BlockArgument
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The one public function of a module."""
+
+    func: FuncOp
+
+    @property
+    def block(self) -> Block:
+        """The function's only block."""
+        return self.func.body.block
+
+    @property
+    def arguments(self) -> list[Argument]:
+        """The arguments in order; PassFailedException if one lacks its name or kind, or shares its name."""
+        found: list[Argument] = []
+        for value, attributes in zip(self.block.args, self._argument_attributes(), strict=True):
+            name, kind = attributes.get(NAME), attributes.get(KIND)
+            if not isinstance(name, StringAttr) or not isinstance(kind, StringAttr):
+                raise PassFailedException(f"argument {value.index} of @{self.name} needs {NAME} and {KIND}")
+            if any(argument.name == name.data for argument in found):
+                raise PassFailedException(f'two arguments of @{self.name} are named "{name.data}"')
+            found.append(Argument(name.data, kind.data, value))
+        return found
+
+    @property
+    def name(self) -> str:
+        """The symbol name."""
+        return self.func.sym_name.data
+
+    @property
+    def outputs(self) -> tuple[SSAValue, ...]:
+        """The returned values."""
+        return tuple(self._return.operands)
+
+    @property
+    def _return(self) -> ReturnOp:
+        last = self.block.last_op
+        if not isinstance(last, ReturnOp):
+            raise PassFailedException(f"@{self.name} does not end with func.return")
+        return last
+
+    def _argument_attributes(self) -> list[dict[str, Attribute]]:
+        attributes = self.func.arg_attrs
+        if attributes is None:
+            return [{} for _ in self.block.args]
+        return [dict(entry.data) for entry in attributes]
+
+    def add_input(self, name: str, type_: Attribute, optional: bool = False) -> BlockArgument:
+        """Append an input, named `name` or, if that is taken, `name_2`, `name_3`, ...; `optional`: ones if left out."""
+        taken = {argument.name for argument in self.arguments}
+        unique, number = name, 1
+        while unique in taken:
+            number += 1
+            unique = f"{name}_{number}"
+        entry: dict[str, Attribute] = {NAME: StringAttr(unique), KIND: StringAttr("input")}
+        if optional:
+            entry[OPTIONAL] = UnitAttr()
+        attributes = [*self._argument_attributes(), entry]
+        value = self.block.insert_arg(type_, len(self.block.args))
+        value.name_hint = unique
+        self.func.arg_attrs = ArrayAttr([DictionaryAttr(entry) for entry in attributes])
+        self._update_type()
+        return value
+
+    def set_outputs(self, outputs: Sequence[SSAValue]) -> None:
+        """Return other values; attributes of results that stay in front are kept."""
+        before, location = self._return, self._return.location
+        after = ReturnOp(*outputs)
+        after.location = location
+        self.block.insert_op_before(after, before)
+        before.detach()
+        before.erase()
+        if self.func.res_attrs is not None:
+            kept = [*self.func.res_attrs][: len(outputs)]
+            self.func.res_attrs = ArrayAttr([*kept, *([DictionaryAttr({})] * (len(outputs) - len(kept)))])
+        self._update_type()
+
+    def rename(self, name: str) -> None:
+        """Give the function another symbol name."""
+        self.func.sym_name = StringAttr(name)
+
+    def _update_type(self) -> None:
+        self.func.function_type = FunctionType.from_lists(
+            [arg.type for arg in self.block.args], [value.type for value in self.outputs]
+        )
+
+
+def graph_of(module: ModuleOp, by: str) -> Graph:
+    """The one public function of the module; PassFailedException, in the name of pass `by`, if there are others."""
+    found = [
+        op
+        for op in module.ops
+        if isinstance(op, FuncOp)
+        and op.body.blocks
+        and not (op.sym_visibility is not None and op.sym_visibility.data == "private")
+    ]
+    if len(found) != 1:
+        names = ", ".join(f"@{func.sym_name.data}" for func in found) or "none"
+        raise PassFailedException(f"{by} works on a module with one public function, found {names}")
+    if len(found[0].body.blocks) != 1:
+        raise PassFailedException(f"@{found[0].sym_name.data} has several blocks; a graph has one")
+    return Graph(found[0])
+
+
+def named(graph: Graph, names: Sequence[str], by: str) -> list[Argument]:
+    """The arguments of those names, in that order; PassFailedException lists what there is if one is unknown."""
+    by_name = {argument.name: argument for argument in graph.arguments}
+    for name in names:
+        if name not in by_name:
+            raise PassFailedException(f'{by}: @{graph.name} has no argument "{name}"; it has {", ".join(by_name)}')
+    return [by_name[name] for name in names]
