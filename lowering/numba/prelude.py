@@ -114,7 +114,7 @@ def fma(a, b, c):
     try:
         near = float(exact)
     except OverflowError:
-        return kind(math.copysign(math.inf, exact))
+        return kind(math.inf if exact > 0 else -math.inf)
     if kind is np.float32 and Fraction(near) != exact:
         below = near if abs(Fraction(near)) < abs(exact) else math.nextafter(near, 0.0)
         near = below if np.float64(below).view(np.int64) & 1 else math.nextafter(below, math.copysign(math.inf, near))
