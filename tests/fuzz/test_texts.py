@@ -1,4 +1,4 @@
-"""Broken IR texts: each either still means something, or ends in a diagnostic of ours or of xDSL, and in nothing else."""
+"""Broken IR texts: each either still means something, or ends in a diagnostic of ours or of xDSL."""
 
 import re
 import sys
