@@ -1,7 +1,7 @@
 """Element types, broadcasting and shape functions shared by `hir` and `mir`; no IR building."""
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -54,7 +54,7 @@ def tensor_type(value: SSAValue | Attribute) -> AnyTensor:
     type_ = value.type if isinstance(value, SSAValue) else value
     if not isinstance(type_, TensorType):
         raise VerifyException(f"expected a ranked tensor, got {type_}")
-    return type_
+    return cast(AnyTensor, type_)
 
 
 def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:

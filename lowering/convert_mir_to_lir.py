@@ -22,7 +22,15 @@ from xdsl_rlx.dialects.mir.shape import ExpandOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.group import Group
-from xdsl_rlx.lowering.kernels import Accumulator, ColumnKernel, GroupKernel, Launch, RowKernel, combine_kernel
+from xdsl_rlx.lowering.kernels import (
+    Accumulator,
+    ColumnKernel,
+    GroupKernel,
+    Launch,
+    RowKernel,
+    combine_kernel,
+    fill_kernel,
+)
 from xdsl_rlx.lowering.products import is_ready
 from xdsl_rlx.transforms.iteration_space import Reduces
 from xdsl_rlx.transforms.mir_fuse import is_splat
@@ -316,6 +324,8 @@ class _Lowering:
         return self._with_combines(ColumnKernel(group, chunk, accumulators, {}, cut), extent, accumulators)
 
     def _with_combines(self, kernel: GroupKernel, extent: int, accumulators: Sequence[Accumulator]) -> list[Launch]:
+        if extent == 0:
+            return [fill_kernel(acc) for acc in accumulators]
         return [kernel.launch(extent), *(combine_kernel(acc) for acc in accumulators if acc.partial is not None)]
 
     def _accumulators(self, group: Group, ops: Sequence[Operation], pieces: int) -> list[Accumulator]:

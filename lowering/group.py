@@ -198,7 +198,10 @@ class Group:
     @cached_property
     def saved(self) -> frozenset[SSAValue]:
         """Values within a row that later passes read back from scratch instead of computing them again."""
-        if not any(kind is Reduces.ROW for kind in self.structure.kinds.values()) or self.scratch_row_bytes > MOST_SCRATCH:
+        if (
+            not any(kind is Reduces.ROW for kind in self.structure.kinds.values())
+            or self.scratch_row_bytes > MOST_SCRATCH
+        ):
             return frozenset()
         cost: dict[SSAValue, int] = {}
         for op in self.ops:

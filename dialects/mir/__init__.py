@@ -6,9 +6,10 @@ One file per family; `ops_of` collects the ops of a family, so that a new op is 
 from types import ModuleType
 
 from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.utils.hints import isa
 
+from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.mir import backward, cast, control, elementwise, fused, linalg, loss, norm, reduce, shape
 from xdsl_rlx.dialects.mir.core import ActivationAttr
 
@@ -27,7 +28,7 @@ def ops_of(module: ModuleType) -> list[type[Operation]]:
 
 class _Materialize(ConstantMaterializationInterface):
     def materialize_constant(self, value: Attribute, type: Attribute) -> Operation | None:
-        if isinstance(value, DenseIntOrFPElementsAttr) and value.type == type:
+        if isa(value, AnyDense) and value.type == type:
             return elementwise.ConstantOp(value)
         return None
 

@@ -1,7 +1,7 @@
 """Elementwise ops: unary, binary, compare, select and constants. Conversions are in `cast.py`."""
 
 import abc
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -24,6 +24,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Commutative, ConstantLike
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.mir.core import AnyTensorConstr, Elementwise, MirOp
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
@@ -49,7 +50,7 @@ class ConstantOp(MirOp):
 
     traits = traits_def(ConstantLike())
 
-    def __init__(self, value: DenseIntOrFPElementsAttr):
+    def __init__(self, value: AnyDense):
         super().__init__(properties={"value": value}, result_types=[value.type])
 
     @classmethod
@@ -58,7 +59,7 @@ class ConstantOp(MirOp):
         value = parser.parse_attribute()
         if not isinstance(value, DenseIntOrFPElementsAttr):
             parser.raise_error("expected a dense constant")
-        op = cls(value)
+        op = cls(cast(AnyDense, value))
         op.attributes |= attributes
         return op
 
@@ -259,10 +260,9 @@ class BinaryOp(MirOp, abc.ABC):
 
 
 def _broadcast_type(lhs: SSAValue, rhs: SSAValue) -> Attribute:
-    if lhs.type == rhs.type:
-        shape_of(lhs)
-        return lhs.type
-    return TensorType(element_of(lhs), broadcast_shapes(shape_of(lhs), shape_of(rhs)))
+    shape = broadcast_shapes(shape_of(lhs), shape_of(rhs))
+    # Making a type is the costly part of building an op.
+    return lhs.type if shape == shape_of(lhs) else TensorType(element_of(lhs), shape)
 
 
 @irdl_op_definition

@@ -18,6 +18,8 @@ from xdsl_rlx.lowering.numba.math_core import (
     at_most,
     fast_two_sum,
     format_of,
+    pair_product,
+    pair_sum,
     polynomial,
     power_of_two,
     round_scaled,
@@ -25,8 +27,6 @@ from xdsl_rlx.lowering.numba.math_core import (
     split_exponent,
     two_product,
     two_sum,
-    pair_product,
-    pair_sum,
 )
 from xdsl_rlx.lowering.numba.math_exp import EXP2, EXP_F64
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder

@@ -6,7 +6,7 @@ import difflib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,9 +200,9 @@ class Binding:
         specs = self.program.outputs
         if out is None:
             return [None] * len(specs)
-        buffers: Sequence[object] = (out,) if isinstance(out, np.ndarray) else out  # type: ignore[assignment]
-        if not isinstance(buffers, tuple | list):
+        if not isinstance(out, tuple | list | np.ndarray):
             raise ArgumentTypeError(f"out must be a tuple of arrays or None, got {type(out).__name__}")
+        buffers = (out,) if isinstance(out, np.ndarray) else cast(Sequence[object], out)
         if len(buffers) != len(specs):
             expected = f"expected {len(specs)} buffers, one per result, got {len(buffers)}"
             raise ArgumentError(f"out of graph {self.program.name!r}: {expected}")
