@@ -88,6 +88,13 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     return tuple(result)
 
 
+def broadcasts_to(shape: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether NumPy's `broadcast_to` takes `shape` to `target`."""
+    if len(shape) > len(target):
+        return False
+    return all(n in (1, t) for n, t in zip(shape, target[len(target) - len(shape) :], strict=True))
+
+
 def same_element_type(*values: SSAValue | Attribute) -> Attribute:
     """The one element type of all tensors; there is no implicit promotion."""
     first = element_of(values[0])
