@@ -280,7 +280,9 @@ class _Lowering:
         kinds = group.structure.kinds
         rows = bool(group.products) or any(kind is Reduces.ROW for kind in kinds.values())
         covered = frozenset(range(len(group.space.extents)))
-        partly = any(group.loops_of[v] != covered for v in group.writes if v.owner not in kinds)
+        reduced = [op.operands[0] for op in kinds]
+        written = [value for value in group.writes if value.owner not in kinds]
+        partly = any(group.loops_of[value] != covered for value in (*reduced, *written))
         if not rows and not partly and group.inner:
             return self._column_launches(group)
         return self._row_launches(group)
