@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     Float32Type,
     FloatAttr,
     IntegerAttr,
-    MemRefType,
     ModuleOp,
     i1,
 )
@@ -26,6 +25,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import GemmOp, KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_strides, strides_of
+from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.blas import FUNCTIONS as BLAS_FUNCTIONS
 from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading_dimension
@@ -138,8 +138,7 @@ def _kernel(kernel: KernelOp) -> str:
 
 
 def _alignment(value: SSAValue) -> int:
-    assert isinstance(value.type, MemRefType)
-    return element_bytes(cast("AnyMemRef", value.type).element_type)
+    return element_bytes(memref_of(value).element_type)
 
 
 def _double(x: float) -> str:
@@ -253,8 +252,7 @@ class _Body:
     def buffer(self, value: SSAValue) -> _Buffer:
         found = self._buffers.get(value)
         if found is None:
-            assert isinstance(value.type, MemRefType)
-            found = self._buffers[value] = _buffer_of(cast("AnyMemRef", value.type))
+            found = self._buffers[value] = _buffer_of(memref_of(value))
         return found
 
     def offset(self, indices: Sequence[str], strides: Sequence[int]) -> str:
@@ -300,8 +298,7 @@ class _Body:
 
     def alloca(self, op: Operation) -> None:
         result = op.results[0]
-        assert isinstance(result.type, MemRefType)
-        type = cast("AnyMemRef", result.type)
+        type = memref_of(result)
         count = 1
         for n in type.get_shape():
             count *= n
@@ -340,7 +337,7 @@ class _Body:
         inits = [self.names[x] for x in op.iter_args]
         low, high = _constant_int(op.lb), _constant_int(op.ub)
         known = low is not None and high is not None
-        if known and not low < high:
+        if low is not None and high is not None and low >= high:
             self.names.update(zip(op.results, inits, strict=True))
             return
         before, body, done = self.label, self.fresh("loop"), self.fresh("done")

@@ -39,6 +39,7 @@ from xdsl_rlx.dialects.lir import (
     ViewOp,
 )
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, is_contiguous, strides_of
+from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.prelude import LOWERED, PRIMITIVES
@@ -192,10 +193,6 @@ def _number(value: Attribute) -> str:
     raise PassFailedException(f"a kernel cannot hold the constant {value}")
 
 
-def _dtype(element: Attribute) -> str:
-    return python_type(element)
-
-
 class _Body:
     """The lines of one function: one statement per op, a blank line before each nest."""
 
@@ -273,9 +270,10 @@ class _Body:
 
     def alloca(self, op: Operation) -> None:
         result = op.results[0]
-        assert isinstance(result.type, MemRefType)
-        type = cast("AnyMemRef", result.type)
-        self.emit(f"{self.name(result, 'scratch')} = np.empty({tuple(type.get_shape())}, {_dtype(type.element_type)})")
+        type = memref_of(result)
+        self.emit(
+            f"{self.name(result, 'scratch')} = np.empty({tuple(type.get_shape())}, {python_type(type.element_type)})"
+        )
 
     def constant(self, op: Operation) -> None:
         assert isinstance(op, arith.ConstantOp)
@@ -414,9 +412,8 @@ class _Program:
 
     def buffer(self, op: Operation) -> None:
         body, value = self.body, op.results[0]
-        assert isinstance(value.type, MemRefType)
-        type = cast("AnyMemRef", value.type)
-        shape, dtype = tuple(type.get_shape()), _dtype(type.element_type)
+        type = memref_of(value)
+        shape, dtype = tuple(type.get_shape()), python_type(type.element_type)
         if isinstance(op, ViewOp):
             root, start = self.roots[op.source]
             start += op.offset.value.data
@@ -443,7 +440,7 @@ class _Program:
             self.outputs[op.number.value.data] = f"{name}.view(np.float16)" if half else name
 
     def argument(self, name: str, key: str, type: AnyMemRef) -> None:
-        shape, dtype = tuple(type.get_shape()), _dtype(type.element_type)
+        shape, dtype = tuple(type.get_shape()), python_type(type.element_type)
         self.types.append(f"{key}: {type.element_type}{list(shape)}")
         given = f"inputs[{key!r}]"
         own = "np.float16" if isinstance(type.element_type, Float16Type) else dtype
@@ -475,14 +472,13 @@ def _default_name(op: Operation) -> str:
 
 
 def _constant_array(value: DenseIntOrFPElementsAttr, dtype: str, shape: tuple[int, ...]) -> str:
+    """Few numbers as numbers, many as their bytes."""
     element = value.get_element_type()
-    if isinstance(element, Float16Type | BFloat16Type):
-        return f"np.frombuffer(bytes.fromhex({value.data.data.hex()!r}), np.uint16).reshape({shape})"
-    values = value.get_values()
-    if value.is_splat():
-        return f"np.full({shape}, {values[0]!r}, {dtype})".replace("nan", "np.nan").replace("inf", "np.inf")
-    if len(values) <= 16 and all(x - x == 0 for x in values):
-        return f"np.array({list(values)!r}, {dtype}).reshape({shape})"
-    if element == i1:
-        return f"np.array({[int(x) for x in values]!r}, {dtype}).reshape({shape})"
-    return f"np.frombuffer(bytes.fromhex({value.data.data.hex()!r}), {dtype}).reshape({shape})"
+    numbers = [x for x in value.get_values() if isinstance(x, int | float)]
+    finite = all(x - x == 0 for x in numbers) and not isinstance(element, Float16Type | BFloat16Type)
+    if finite and value.is_splat():
+        return f"np.full({shape}, {numbers[0]!r}, {dtype})"
+    if finite and (len(numbers) <= 16 or element == i1):
+        return f"np.array({[int(x) for x in numbers] if element == i1 else numbers!r}, {dtype}).reshape({shape})"
+    numbers_bytes = value.data.data * (prod(shape) if value.is_splat() else 1)
+    return f"np.frombuffer(bytes.fromhex({numbers_bytes.hex()!r}), {dtype}).reshape({shape})"

@@ -40,9 +40,18 @@ class Row:
     llvm: LlvmForm
 
 
-_LLVM_FLOATS = {Float64Type: "double", Float32Type: "float", Float16Type: "half", BFloat16Type: "i16"}
-_PYTHON_FLOATS = {Float64Type: "np.float64", Float32Type: "np.float32", Float16Type: "np.uint16"}
-_PYTHON_FLOATS |= {BFloat16Type: "np.uint16"}
+_LLVM_FLOATS: dict[type[Attribute], str] = {
+    Float64Type: "double",
+    Float32Type: "float",
+    Float16Type: "half",
+    BFloat16Type: "i16",
+}
+_PYTHON_FLOATS: dict[type[Attribute], str] = {
+    Float64Type: "np.float64",
+    Float32Type: "np.float32",
+    Float16Type: "np.uint16",
+    BFloat16Type: "np.uint16",
+}
 
 
 def _int_bits(type: Attribute) -> int:

@@ -71,6 +71,12 @@ class LlvmRun:
         self.program = next(op for op in module.body.block.ops if isinstance(op, lir.ProgramOp))
 
     def __call__(self, **inputs: np.ndarray) -> tuple[np.ndarray, ...]:
+        launch, outputs = self.bind(**inputs)
+        launch()
+        return outputs
+
+    def bind(self, **inputs: np.ndarray) -> tuple[Callable[[], None], tuple[np.ndarray, ...]]:
+        """Make the buffers; the function runs all launches on them, again and again if wanted."""
         blas = [
             get_cython_function_address("scipy.linalg.cython_blas", name) if name in ("sgemm", "dgemm") else 0
             for name in FUNCTIONS
@@ -79,9 +85,10 @@ class LlvmRun:
         arrays: list[np.ndarray] = []
         places: dict[Any, tuple[int, int]] = {}
         outputs: dict[int, np.ndarray] = {}
+        launches: list[lir.LaunchOp] = []
         for op in self.program.body.block.ops:
             if isinstance(op, lir.LaunchOp):
-                self.launch(op, places, [ctypes.addressof(table), *(a.ctypes.data for a in arrays)])
+                launches.append(op)
                 continue
             if isinstance(op, lir.ViewOp):
                 base, offset = places[op.source]
@@ -92,7 +99,17 @@ class LlvmRun:
             places[op.results[0]] = (len(arrays), 0)
             if isinstance(op, lir.OutputOp):
                 outputs[op.number.value.data] = array
-        return tuple(outputs[n] for n in range(len(outputs)))
+        bases = [ctypes.addressof(table), *(a.ctypes.data for a in arrays)]
+        alive = (table, arrays)
+
+        calls = [call for op in launches for call in self.calls(op, places, bases)]
+
+        def launch() -> None:
+            assert alive
+            for kernel, *args in calls:
+                kernel(*args)
+
+        return launch, tuple(outputs[n] for n in range(len(outputs)))
 
     def buffer(self, op: Any, inputs: dict[str, np.ndarray]) -> np.ndarray:
         type_ = op.results[0].type
@@ -104,14 +121,14 @@ class LlvmRun:
             return np.array(op.value.get_values(), dtype).reshape(shape)
         return np.empty(shape, dtype)
 
-    def launch(self, op: lir.LaunchOp, places: dict[Any, tuple[int, int]], bases: list[int]) -> None:
+    def calls(self, op: lir.LaunchOp, places: dict[Any, tuple[int, int]], bases: list[int]) -> list[tuple[Any, ...]]:
+        """The kernel and its arguments for each chunk."""
         pairs = [n for value in (*op.reads, *op.writes) for n in places[value]]
         signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         kernel = signature(self.engine.get_function_address(op.kernel.root_reference.data))
         base_table, args = (ctypes.c_void_p * len(bases))(*bases), (ctypes.c_int64 * len(pairs))(*pairs)
         extent, chunk = op.extent.value.data, op.chunk.value.data
-        for low in range(0, extent, chunk):
-            kernel(base_table, args, low, min(low + chunk, extent))
+        return [(kernel, base_table, args, low, min(low + chunk, extent)) for low in range(0, extent, chunk)]
 
 
 def _size(type_: Attribute) -> int:
