@@ -360,10 +360,14 @@ class RowKernel(GroupKernel):
         if not (rows or alls or columns or stores or saves):
             return
         reduced = [*rows, *alls]
+        homes = {self.store_at[v][0] for v in stores}
+        replaced = [p.op.results[0] for p in self.products if self.access[p.op.results[0]][0] in homes]
         start = [self._identity(frame.nest, op).value for op in reduced]
 
         def element(nest: Nest, i: tuple[SSAValue, ...], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             inner = Frame(nest, {**frame.indices, **dict(zip(group.inner, i, strict=True))}, frame, level)
+            for product in replaced:
+                self.value(inner, product)
             for value in saves:
                 self._save(inner, value, i)
             for value in stores:
