@@ -331,6 +331,9 @@ class RowKernel(GroupKernel):
     def _row(self, frame: Frame, scalars_of: Sequence[Operation], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
         group = self.group
         totals = dict(zip(scalars_of, carried, strict=True))
+        for product in self.products:
+            if not group.is_inner(product.op.results[0]):
+                self.value(frame, product.op.results[0])
         last = max([group.level(v) for op in group.ops for v in op.results], default=0)
         for level in range(last + 1):
             for op in group.ops:

@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike, IsTerminator
+from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
@@ -48,6 +49,7 @@ class MirFusePass(ModulePass):
             if isinstance(func, FuncOp) and func.body.blocks:
                 for block in func.body.blocks:
                     fuse_block(block)
+        CommonSubexpressionElimination().apply(ctx, op)
 
 
 @dataclass
