@@ -2,6 +2,7 @@
 
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
+from xdsl.utils.target import Target
 
 
 def _get_convert_mir_to_lir() -> type[ModulePass]:
@@ -16,9 +17,16 @@ def _get_lir_plan_memory() -> type[ModulePass]:
     return LirPlanMemoryPass
 
 
+def _get_numba() -> type[Target]:
+    from xdsl_rlx.lowering.numba.target import NumbaTarget
+
+    return NumbaTarget
+
+
 UNIVERSE = Universe(
     all_passes={
         "convert-mir-to-lir": _get_convert_mir_to_lir,
         "lir-plan-memory": _get_lir_plan_memory,
     },
+    all_targets={"numba": _get_numba},
 )

@@ -22,7 +22,15 @@ from xdsl_rlx.dialects.mir.shape import ExpandOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.group import Group
-from xdsl_rlx.lowering.kernels import Accumulator, ColumnKernel, GroupKernel, Launch, RowKernel, combine_kernel
+from xdsl_rlx.lowering.kernels import (
+    Accumulator,
+    ColumnKernel,
+    GroupKernel,
+    Launch,
+    RowKernel,
+    combine_kernel,
+    fill_kernel,
+)
 from xdsl_rlx.lowering.products import is_ready
 from xdsl_rlx.transforms.iteration_space import Reduces
 from xdsl_rlx.transforms.mir_fuse import is_splat
@@ -272,7 +280,9 @@ class _Lowering:
         kinds = group.structure.kinds
         rows = bool(group.products) or any(kind is Reduces.ROW for kind in kinds.values())
         covered = frozenset(range(len(group.space.extents)))
-        partly = any(group.loops_of[v] != covered for v in group.writes if v.owner not in kinds)
+        reduced = [op.operands[0] for op in kinds]
+        written = [value for value in group.writes if value.owner not in kinds]
+        partly = any(group.loops_of[value] != covered for value in (*reduced, *written))
         if not rows and not partly and group.inner:
             return self._column_launches(group)
         return self._row_launches(group)
@@ -316,6 +326,8 @@ class _Lowering:
         return self._with_combines(ColumnKernel(group, chunk, accumulators, {}, cut), extent, accumulators)
 
     def _with_combines(self, kernel: GroupKernel, extent: int, accumulators: Sequence[Accumulator]) -> list[Launch]:
+        if extent == 0:
+            return [fill_kernel(acc) for acc in accumulators]
         return [kernel.launch(extent), *(combine_kernel(acc) for acc in accumulators if acc.partial is not None)]
 
     def _accumulators(self, group: Group, ops: Sequence[Operation], pieces: int) -> list[Accumulator]:
@@ -336,7 +348,7 @@ class _Lowering:
         (result,) = op.results
         if result in group.writes:
             return group.writes[result]
-        last_read = max((group.level(r) for u in result.uses for r in u.operation.results), default=0)
+        last_read = group.last_pass_reading(result)
         taken = {group.writes.get(p.results[0]) for p in group.products}
         for value, buffer in group.writes.items():
             fits = group.loops_of[value] == group.loops_of[result] and buffer.element == element_of(result)

@@ -1,9 +1,7 @@
 """Exceptions of the lowering layer: everything a user can do wrong with a compiled program.
 Wrong IR is not here: that is xDSL's `VerifyException` and `PassFailedException`."""
 
-
-class RlxError(Exception):
-    """Base of every exception raised by xdsl-rlx itself."""
+from xdsl_rlx.dialects.errors import RlxError
 
 
 class ArgumentError(RlxError, ValueError):

@@ -198,7 +198,10 @@ class Group:
     @cached_property
     def saved(self) -> frozenset[SSAValue]:
         """Values within a row that later passes read back from scratch instead of computing them again."""
-        if not any(kind is Reduces.ROW for kind in self.structure.kinds.values()) or self.scratch_row_bytes > MOST_SCRATCH:
+        if (
+            not any(kind is Reduces.ROW for kind in self.structure.kinds.values())
+            or self.scratch_row_bytes > MOST_SCRATCH
+        ):
             return frozenset()
         cost: dict[SSAValue, int] = {}
         for op in self.ops:
@@ -212,15 +215,32 @@ class Group:
                 )
         saved: set[SSAValue] = set()
         for op in self.ops:
-            if op in self.products or not op.results:
+            if op in self.products:
                 continue
-            level = self.level(op.results[0])
-            needed_at = level - 1 if self.structure.kinds.get(op) is Reduces.ROW else level
             for operand in op.operands:
-                earlier = self.is_inner(operand) and self.level(operand) < needed_at
-                if earlier and cost.get(operand, 0) > RECOMPUTE_AT_MOST:
+                earlier = self.is_inner(operand) and self.level(operand) < self.pass_of(op)
+                if earlier and (operand in self.writes or cost.get(operand, 0) > RECOMPUTE_AT_MOST):
                     saved.add(operand)
         return frozenset(saved)
+
+    def pass_of(self, op: Operation) -> int:
+        """The pass over a row that an op is part of."""
+        level = self.level(op.results[0])
+        return level - 1 if self.structure.kinds.get(op) is Reduces.ROW else level
+
+    def last_pass_reading(self, value: SSAValue) -> int:
+        """The last pass over a row in which a value of pass 0 is needed, also to compute other values again."""
+        last: dict[SSAValue, int] = {}
+        for op in reversed(self.ops):
+            if op in self.products:
+                continue
+            at = self.pass_of(op)
+            for result in op.results:
+                if self.is_inner(result) and result not in self.saved:
+                    at = max(at, last.get(result, 0))
+            for operand in op.operands:
+                last[operand] = max(last.get(operand, 0), at)
+        return last.get(value, 0)
 
     @property
     def scratch_row_bytes(self) -> int:

@@ -249,7 +249,8 @@ class RowKernel(GroupKernel):
         top = Frame(entry, {})
         for op in group.ops:
             for result in op.results:
-                if not group.loops_of[result] and op not in self.accumulators and op not in group.structure.kinds:
+                early = group.space.extents and not group.level(result) and not group.loops_of[result]
+                if early and op not in group.structure.kinds:
                     self.value(top, result)
         self.partial = {op: acc.partial is not None for op, acc in self.accumulators.items()}
         piece = self.piece(entry) if any(self.partial.values()) else None
@@ -359,10 +360,14 @@ class RowKernel(GroupKernel):
         if not (rows or alls or columns or stores or saves):
             return
         reduced = [*rows, *alls]
+        homes = {self.store_at[v][0] for v in stores}
+        replaced = [p.op.results[0] for p in self.products if self.access[p.op.results[0]][0] in homes]
         start = [self._identity(frame.nest, op).value for op in reduced]
 
         def element(nest: Nest, i: tuple[SSAValue, ...], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             inner = Frame(nest, {**frame.indices, **dict(zip(group.inner, i, strict=True))}, frame, level)
+            for product in replaced:
+                self.value(inner, product)
             for value in saves:
                 self._save(inner, value, i)
             for value in stores:
@@ -498,6 +503,20 @@ class ColumnKernel(GroupKernel):
         )
 
 
+def fill_kernel(acc: Accumulator) -> Launch:
+    """The kernel for a reduction over nothing: its result is the identity throughout."""
+    count = prod(acc.shape)
+    target = Argument(acc.target, (count,), (1,), acc.op.results[0].name_hint)
+    kernel = Kernel([target.type], [target.name])
+
+    def column(nest: Nest, j: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+        nest.store(acc.identity(nest), kernel.block.args[0], [j])
+        return ()
+
+    kernel.entry.loop(kernel.bounds, (), column, "j")
+    return Launch(kernel.finish(), count, max(count, 1), (), (target,))
+
+
 def combine_kernel(acc: Accumulator) -> Launch:
     """The kernel that combines the partial results of all pieces, in the order of the pieces."""
     assert acc.partial is not None
@@ -528,4 +547,3 @@ def constant_scalar(op: Operation) -> float | int:
     first = value.get_values()[0]
     assert isinstance(first, int | float)
     return int(bool(first)) if value.get_element_type() == i1 else first
-

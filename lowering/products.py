@@ -99,6 +99,8 @@ def _stacked(buffer: Buffer, batch: Sequence[int], value: SSAValue) -> Argument:
 
 
 def is_ready(layout: Layout, batch: Sequence[int]) -> bool:
-    """Whether a product can read an operand as it lies: a unit stride in the matrix, an even one from matrix to matrix."""
-    matrix = zip(layout.shape[-2:], layout.strides[-2:], strict=True)
-    return any(s == 1 or n == 1 for n, s in matrix) and _batch_stride(layout, batch) is not None
+    """Whether BLAS can read an operand as it lies: lines of unit stride that do not overlap, matrices evenly spaced."""
+    (rows, columns), (row_stride, column_stride) = layout.shape[-2:], layout.strides[-2:]
+    by_rows = (column_stride == 1 or columns == 1) and (rows <= 1 or row_stride >= columns)
+    by_columns = (row_stride == 1 or rows == 1) and (columns <= 1 or column_stride >= rows)
+    return (by_rows or by_columns) and _batch_stride(layout, batch) is not None

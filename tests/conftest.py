@@ -17,14 +17,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fuzz-cases", type=int, default=300, help="programs per generator in tests/fuzz")
 
 
-@pytest.fixture(scope="session")
-def fuzz_cases(request: pytest.FixtureRequest) -> int:
-    """How many random programs each generator makes."""
-    cases = request.config.getoption("--fuzz-cases")
-    assert isinstance(cases, int)
-    return cases
-
-
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test reads what an earlier run, perhaps of other code, left in the user's cache."""

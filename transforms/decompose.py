@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from xdsl.builder import Builder, InsertPoint
 from xdsl.context import Context
@@ -12,9 +13,9 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.transforms.rules import DECOMPOSE
-from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, VIEW
+from xdsl_rlx.transforms.rules.lowering import LOOPS, NORMALIZE, PLACE, VIEW
 
 DEEPEST = 32
 """Rounds after which definitions that lead back to themselves are reported."""
@@ -33,11 +34,17 @@ def decompose(module: Operation, wanted: Callable[[Operation], bool]) -> bool:
 
 def expand(op: Operation) -> None:
     """Replace one op by its definition."""
+    replace(op, DECOMPOSE.lookup(op))
+
+
+def replace(op: Operation, rule: Callable[[Any, MirBuilder], Sequence[Value] | None]) -> None:
+    """Replace one op by what a rule builds; names and location are kept. None leaves it as it is."""
     block = op.parent_block()
     assert block is not None
     before = op.prev_op
-    rule = DECOMPOSE.lookup(op)
     values = rule(op, MirBuilder(Builder(InsertPoint.before(op))))
+    if values is None:
+        return
     new = block.first_op if before is None else before.next_op
     while new is not None and new is not op:
         for inner in new.walk():
@@ -58,5 +65,8 @@ def decompose_composites(ctx: Context, module: ModuleOp) -> None:
         return LOOPS.get(kind) is None and VIEW.get(kind) is None and PLACE.get(kind) is None
 
     decompose(module, composite)
+    for op in list(module.walk()):
+        if (rule := NORMALIZE.get(type(op))) is not None:
+            replace(op, rule)
     CanonicalizePass().apply(ctx, module)
     CommonSubexpressionElimination().apply(ctx, module)

@@ -104,6 +104,8 @@ class Cluster:
         splits = {row_split(op, self.space) for op in self.products}
         if len(splits) > 1 or any(operand.owner in self.ops for op in self.products for operand in op.operands):
             return False
+        if self.space.extents and any(not self.space.loops(op.results[0]) for op in self.products):
+            return False
         structure = nesting(self.space, self.reductions, self.ops, splits.pop() if splits else None)
         return structure is not None and self._outputs_cover_rows(structure)
 

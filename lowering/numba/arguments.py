@@ -2,7 +2,7 @@
 No pointers and no runs here."""
 
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,7 @@ def check_out(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
     """A result buffer given by the caller; raises `ArgumentTypeError` or `ArgumentError` unless it fits as it is."""
     if not isinstance(value, np.ndarray):
         raise ArgumentTypeError(f"{what}: expected an array {spec} or None, got {type(value).__name__}")
-    array: NDArray[Any] = value
+    array = cast(NDArray[Any], value)
     if array.dtype != dtype_of(spec.dtype):
         raise ArgumentTypeError(f"{what}: expected {spec}, got {describe(array)}")
     if array.shape != spec.shape:

@@ -2,6 +2,7 @@
 Nothing is loaded before `library()` is called."""
 
 import ctypes
+import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -9,6 +10,7 @@ from ctypes import CDLL
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from xdsl_rlx.lowering.errors import ConfigurationError, RlxError
 
@@ -93,7 +95,8 @@ def _bundled_openblas() -> Blas | None:
 def _cython_blas() -> Blas:
     # a SciPy that was not installed as a wheel may use any BLAS: its thread count is then left alone
     try:
-        from scipy.linalg import cython_blas, cython_lapack
+        cython_blas: Any = importlib.import_module("scipy.linalg.cython_blas")
+        cython_lapack: Any = importlib.import_module("scipy.linalg.cython_lapack")
     except ImportError as error:
         raise RlxError("this program needs BLAS: install scipy or mkl") from error
     get_name, get_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer

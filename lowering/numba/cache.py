@@ -11,7 +11,6 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-import llvmlite
 import numpy as np
 import platformdirs
 
@@ -30,7 +29,7 @@ _state = {"warned": False, "stores": 0}
 def environment_key() -> str:
     """Digest of all that object code depends on besides its source: CPU, library versions, this package's own text."""
     digest = hashlib.sha256(repr(host()).encode())
-    versions = (importlib.metadata.version("numba"), llvmlite.__version__, np.__version__)
+    versions = (*map(importlib.metadata.version, ("numba", "llvmlite")), np.__version__)
     digest.update(repr(versions).encode())
     root = os.path.dirname(xdsl_rlx.__file__)
     for folder, folders, files in os.walk(root, followlinks=True):

@@ -1,16 +1,18 @@
-"""LLVM text to object code to addresses, through the LLVM that Numba brings; the only file that knows Numba's internals.
+"""LLVM text to object code to addresses, through the LLVM that Numba brings; the only file that touches llvmlite.
 No caching here (see `cache.py`) and no running (see `driver.py`)."""
 
 import ctypes
+import importlib
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import llvmlite.binding as llvm
-
 from xdsl_rlx.lowering.errors import CompileError
+
+# llvmlite has no type stubs
+llvm: Any = importlib.import_module("llvmlite.binding")
 
 _SYMBOL = struct.Struct("<IBBHQQ")
 _engines: list[Any] = []
@@ -26,6 +28,11 @@ def host() -> tuple[str, str]:
     except RuntimeError:
         features = ""
     return llvm.get_host_cpu_name(), features
+
+
+def processor() -> str:
+    """The first part of the target triple, such as x86_64."""
+    return llvm.get_process_triple().split("-")[0]
 
 
 def compile_llvm(text: str) -> bytes:
@@ -95,23 +102,6 @@ def undefined_symbols(code: bytes) -> Sequence[str]:
     return _symbols(code, defined=False)
 
 
-def numba_module(functions: Mapping[str, Any]) -> str:
-    """Text of one module with Numba `@cfunc` functions under the names given, and nothing else exported."""
-    whole = None
-    for name, function in functions.items():
-        module = llvm.parse_assembly(function._library.get_llvm_str())
-        for definition in module.functions:
-            if definition.name == function.native_name:
-                definition.name = name
-            elif not definition.is_declaration:
-                definition.linkage = "internal"
-        if whole is None:
-            whole = module
-        else:
-            whole.link_in(module)
-    return str(whole)
-
-
 def _in_process(name: str) -> bool:
     return llvm.address_of_symbol(name) is not None or hasattr(ctypes.CDLL(None), name)
 
@@ -127,7 +117,9 @@ def _target_machine() -> Any:
 
 
 def _symbols(code: bytes, defined: bool) -> list[str]:
-    sections = {section.name(): section.data() for section in llvm.ObjectFileRef.from_data(code).sections()}
+    sections: dict[bytes, bytes] = {
+        section.name(): section.data() for section in llvm.ObjectFileRef.from_data(code).sections()
+    }
     names = sections.get(b".strtab", b"")
     found = list[str]()
     for name, _, _, section, _, _ in _SYMBOL.iter_unpack(sections.get(b".symtab", b"")):

@@ -3,24 +3,27 @@ What the machine code does is in `driver_code.py`; arguments and results of a ca
 
 import ctypes
 import hashlib
+import importlib
 import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any
+from functools import cache, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xdsl_rlx.lowering.errors import ConfigurationError, RlxError
-from xdsl_rlx.lowering.numba import blas, compile, layout
+from xdsl_rlx.lowering.numba import blas, compile, driver_code, layout
 from xdsl_rlx.lowering.numba import cache as disk_cache
 from xdsl_rlx.lowering.numba.program import BASE_ARENA, BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Launch, Program
+from xdsl_rlx.lowering.numba.words import llvm_text
 
 Words = NDArray[np.int64]
 """A table of 64-bit words; what it points to is kept alive by whoever keeps it."""
 
+T = TypeVar("T")
 WORD = 8
 CACHE_LINE = 64
 MUTEX_BYTES = 128
@@ -28,8 +31,28 @@ MUTEX_BYTES = 128
 SPIN_NS = 50_000
 MAX_THREADS = 1024
 
+_making = threading.RLock()
+# a child forked while another thread makes something would wait for that thread forever
+os.register_at_fork(before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release)
 
-def thread_count(threads: int | None = None) -> int:
+
+def once(make: Callable[[], T]) -> Callable[[], T]:
+    """
+    Make a thing at the first call and keep it.
+
+    `functools.cache` lets two threads make two, and machine code would go on pointing to the one that is dropped.
+    """
+    kept = cache(make)
+
+    @wraps(make)
+    def get() -> T:
+        with _making:
+            return kept()
+
+    return get
+
+
+def thread_count(threads: object = None) -> int:
     """
     Threads of a run: the argument, else `XDSL_RLX_NUM_THREADS`, else the cores this process may use.
 
@@ -43,9 +66,9 @@ def thread_count(threads: int | None = None) -> int:
         if not text.isdecimal() or not 1 <= int(text) <= MAX_THREADS:
             raise ConfigurationError(f"XDSL_RLX_NUM_THREADS must be an integer from 1 to {MAX_THREADS}, got {text!r}")
         return int(text)
-    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or not 1 <= threads <= MAX_THREADS:
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
         raise ConfigurationError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
-    return int(threads)
+    return threads
 
 
 def aligned_bytes(size: int, alignment: int) -> NDArray[np.uint8]:
@@ -75,27 +98,19 @@ class Driver:
     """Address of the worker's thread function."""
 
 
-@cache
+@once
 def driver() -> Driver:
-    """The driver's machine code: from the cache, else compiled by Numba, once per machine."""
+    """The driver's machine code: from the cache, else compiled, once per machine."""
     key = hashlib.sha256(f"driver {disk_cache.environment_key()}".encode()).hexdigest()
     names = ("rlx_run", "rlx_call", "rlx_work")
     code = disk_cache.load(key)
     if code is None:
-        code = _compile_driver(names)
+        code = compile.compile_llvm(llvm_text(driver_code, names, compile.processor()))
         disk_cache.store(key, code)
     loaded = compile.load_object(code, names)
     loaded.keep_forever()
     prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
     return Driver(prototype(loaded["rlx_run"]), loaded["rlx_call"], loaded["rlx_work"])
-
-
-def _compile_driver(names: Sequence[str]) -> bytes:
-    # here, because a process that finds the driver in the cache never needs Numba's front end
-    from xdsl_rlx.lowering.numba import driver_code
-
-    functions = (driver_code.run, driver_code.call, driver_code.work)
-    return compile.compile_llvm(compile.numba_module(dict(zip(names, functions, strict=True))))
 
 
 class Pool:
@@ -194,15 +209,14 @@ def _function_address(library: ctypes.CDLL, name: str) -> int:
 
 def _numpy_new_array() -> int:
     """Address of `PyArray_NewFromDescr`: entry 94 of NumPy's C API table, which is frozen."""
-    from numpy._core import _multiarray_umath
-
+    numpy_core: Any = importlib.import_module("numpy._core._multiarray_umath")
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = get(_multiarray_umath._ARRAY_API, None)
+    table = get(numpy_core._ARRAY_API, None)
     return ctypes.c_int64.from_address(table + 94 * WORD).value
 
 
-@cache
+@once
 def pool() -> Pool:
     """The one pool of this process."""
     return Pool()

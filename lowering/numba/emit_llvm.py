@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     Float32Type,
     FloatAttr,
     IntegerAttr,
-    MemRefType,
     ModuleOp,
     i1,
 )
@@ -26,6 +25,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import GemmOp, KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_strides, strides_of
+from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.blas import FUNCTIONS as BLAS_FUNCTIONS
 from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading_dimension
@@ -33,6 +33,12 @@ from xdsl_rlx.lowering.numba.rows import ROWS, function_suffix, llvm_flags, llvm
 
 _MATH_CALL = re.compile(r"@rlx_(\w+)\(")
 _TABLE_USE = re.compile(r"@table_(\w+)")
+_BLAS_SCALARS = {
+    "blas_n": "i8 78",
+    "blas_t": "i8 84",
+    **{f"blas_zero_{s}": f"{t} 0.0" for s, t in (("f32", "float"), ("f64", "double"))},
+    **{f"blas_one_{s}": f"{t} 1.0" for s, t in (("f32", "float"), ("f64", "double"))},
+}
 _PLAIN_NAME = re.compile(r"[A-Za-z_.$][\w.$]*")
 
 
@@ -58,12 +64,7 @@ def _library(text: str) -> list[str]:
         names.extend(n for n in dict.fromkeys(_MATH_CALL.findall(functions[-1])) if n not in names)
     everything = "\n".join([text, *functions])
     tables = [_table(name) for name in dict.fromkeys(_TABLE_USE.findall(everything))]
-    scalars = [
-        f"@blas_{name}_{suffix} = private constant {type} {value}\n"
-        for suffix, type in (("f32", "float"), ("f64", "double"))
-        for name, value in (("zero", "0.0"), ("one", "1.0"))
-        if f"@blas_{name}_{suffix}" in text
-    ]
+    scalars = [f"@{name} = private constant {value}\n" for name, value in _BLAS_SCALARS.items() if f"@{name}," in text]
     return tables + scalars + functions
 
 
@@ -137,8 +138,7 @@ def _kernel(kernel: KernelOp) -> str:
 
 
 def _alignment(value: SSAValue) -> int:
-    assert isinstance(value.type, MemRefType)
-    return element_bytes(cast("AnyMemRef", value.type).element_type)
+    return element_bytes(memref_of(value).element_type)
 
 
 def _double(x: float) -> str:
@@ -195,7 +195,7 @@ def _constant_int(value: SSAValue) -> int | None:
 
 
 class _Body:
-    """The lines of one function. `label` is the block being filled, which phis name; `written` the buffers stored to."""
+    """The lines of one function. `label` names the block being filled, for phis; `written` holds buffers stored to."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -252,8 +252,7 @@ class _Body:
     def buffer(self, value: SSAValue) -> _Buffer:
         found = self._buffers.get(value)
         if found is None:
-            assert isinstance(value.type, MemRefType)
-            found = self._buffers[value] = _buffer_of(cast("AnyMemRef", value.type))
+            found = self._buffers[value] = _buffer_of(memref_of(value))
         return found
 
     def offset(self, indices: Sequence[str], strides: Sequence[int]) -> str:
@@ -299,8 +298,7 @@ class _Body:
 
     def alloca(self, op: Operation) -> None:
         result = op.results[0]
-        assert isinstance(result.type, MemRefType)
-        type = cast("AnyMemRef", result.type)
+        type = memref_of(result)
         count = 1
         for n in type.get_shape():
             count *= n
@@ -339,7 +337,7 @@ class _Body:
         inits = [self.names[x] for x in op.iter_args]
         low, high = _constant_int(op.lb), _constant_int(op.ub)
         known = low is not None and high is not None
-        if known and not low < high:
+        if low is not None and high is not None and low >= high:
             self.names.update(zip(op.results, inits, strict=True))
             return
         before, body, done = self.label, self.fresh("loop"), self.fresh("done")
@@ -403,8 +401,8 @@ class _Body:
         self.block(test)
         condition = test.last_op
         assert isinstance(condition, scf.ConditionOp)
-        passed = [self.names[x] for x in condition.arguments]
-        self.emit(f"br i1 {self.names[condition.cond]}, label %{body}, label %{done}")
+        passed = [self.names[x] for x in condition.operands[1:]]
+        self.emit(f"br i1 {self.names[condition.operands[0]]}, label %{body}, label %{done}")
         self.start(body)
         self.names.update(zip(after.args, passed, strict=True))
         self.block(after)
@@ -441,15 +439,10 @@ class _Body:
         number = BLAS_FUNCTIONS.index("sgemm" if suffix == "f32" else "dgemm")
         entry = self.line(f"getelementptr inbounds ptr, ptr %blas, i64 {number}")
         callee = self.line(f"load ptr, ptr {entry}, align 8")
-        tb, ta = (self.letter(x.transposed) for x in (b, a))
+        tb, ta = (f"@blas_{'t' if x.transposed else 'n'}" for x in (b, a))
         one, beta = f"@blas_one_{suffix}", f"@blas_{'zero' if op.accumulate is None else 'one'}_{suffix}"
         pointers = [tb, ta, m, n, k, one, b_at, ldb, a_at, lda, beta, c_at, ldc]
         self.emit(f"call void {callee}({', '.join(f'ptr {p}' for p in pointers)})")
-
-    def letter(self, transposed: bool) -> str:
-        name = f"%s{len(self.allocas)}"
-        self.allocas += [f"  {name} = alloca i8, align 1", f"  store i8 {84 if transposed else 78}, ptr {name}, align 1"]
-        return name
 
     def extent(self, low: str, high: str) -> str:
         if low.isdigit() and high.isdigit():

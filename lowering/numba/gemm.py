@@ -40,11 +40,9 @@ def leading_dimension(x: Operand) -> int:
 
     Raises `PassFailedException` when lines overlap, which BLAS cannot express.
     """
-    lines, length, stride = (
-        (x.cols, x.rows, x.col_stride) if x.transposed else (x.rows, x.cols, x.row_stride)
-    )
+    lines, length, stride = (x.cols, x.rows, x.col_stride) if x.transposed else (x.rows, x.cols, x.row_stride)
     least = max(length, 1)
-    if lines <= 1:
+    if lines <= 1 or length == 0:
         return max(stride, least)
     if stride < least:
         raise PassFailedException(f"lir.gemm reads lines of {length} elements only {stride} apart: copy the operand")

@@ -1,4 +1,4 @@
-"""Byte offsets of the driver's tables, shared by the machine code (`driver_code.py`) and by who fills them (`driver.py`).
+"""Byte offsets of the driver's tables, shared by the machine code (`driver_code.py`) and their writer (`driver.py`).
 Every field is a 64-bit word."""
 
 # The pool: one per process. What different threads write stands on different cache lines.
@@ -23,6 +23,8 @@ POOL_RUN_MUTEX = 272
 POOL_SLEEP_MUTEX = 280
 POOL_CONDITION = 288
 POOL_ALL_SIGNALS = 296
+POOL_TIME = 304
+"""Two words for who holds the run lock: to read the clock, and for the modes of the floating-point unit."""
 # addresses of C functions
 POOL_MUTEX_LOCK = 320
 POOL_MUTEX_TRYLOCK = 328

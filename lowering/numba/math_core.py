@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import Float64Type, IndexType, MemRefType, f32, f64, i32, i64
+from xdsl.dialects.builtin import Float64Type, MemRefType, f32, f64, i32, i64
 from xdsl.ir import Attribute
 
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
-
-INDEX = IndexType()
+from xdsl_rlx.transforms.scalar import INDEX, Scalar, ScalarBuilder
 
 
 @dataclass(frozen=True)
@@ -39,9 +37,7 @@ class Format:
         return self.bias << self.digits
 
 
-F32 = Format(
-    f32, i32, 23, 127, 12582912.0, 0x4B400000, 0.693145751953125, 1.428606765330187e-06, 0x3F3504F3, 2.0**-126
-)
+F32 = Format(f32, i32, 23, 127, 12582912.0, 0x4B400000, 0.693145751953125, 1.428606765330187e-06, 0x3F3504F3, 2.0**-126)
 F64 = Format(
     f64,
     i64,

@@ -18,6 +18,8 @@ from xdsl_rlx.lowering.numba.math_core import (
     at_most,
     fast_two_sum,
     format_of,
+    pair_product,
+    pair_sum,
     polynomial,
     power_of_two,
     round_scaled,
@@ -25,8 +27,6 @@ from xdsl_rlx.lowering.numba.math_core import (
     split_exponent,
     two_product,
     two_sum,
-    pair_product,
-    pair_sum,
 )
 from xdsl_rlx.lowering.numba.math_exp import EXP2, EXP_F64
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
@@ -193,9 +193,6 @@ def _pow_f64(b: ScalarBuilder, size: Scalar, y: Scalar) -> Scalar:
     high = at_most(b, at_least(b, product.high, -800.0), 800.0)
     n = round_scaled(b, high, LOG2_E)
     above = b.fma(n.value, -F64.ln2_high, high)
-    below = two_product(b, n.value, b.const(-F64.ln2_low, f64))
-    r = two_sum(b, above, below.high)
-    rest = r.low + (below.low + low)
-    square = r.high * r.high
-    tail = b.fma(square, polynomial(b, r.high, EXP_F64), b.fma(rest, r.high, rest))
+    r = two_sum(b, above, b.fma(n.value, -F64.ln2_low, low))
+    tail = b.fma(r.high * r.high, polynomial(b, r.high, EXP_F64), r.low)
     return scale_by_power(b, (r.high + tail) + 1.0, n)

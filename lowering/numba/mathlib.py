@@ -119,9 +119,7 @@ def function(name: str) -> func.FuncOp:
     return _define(name, [type], lambda b, args: unary(b, args[0]))
 
 
-def _define(
-    name: str, types: list[Attribute], body: Callable[[ScalarBuilder, list[Scalar]], Scalar]
-) -> func.FuncOp:
+def _define(name: str, types: list[Attribute], body: Callable[[ScalarBuilder, list[Scalar]], Scalar]) -> func.FuncOp:
     block = Block(arg_types=types)
     for arg, hint in zip(block.args, "xy", strict=False):
         arg.name_hint = hint

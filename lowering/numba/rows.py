@@ -40,9 +40,18 @@ class Row:
     llvm: LlvmForm
 
 
-_LLVM_FLOATS = {Float64Type: "double", Float32Type: "float", Float16Type: "half", BFloat16Type: "i16"}
-_PYTHON_FLOATS = {Float64Type: "np.float64", Float32Type: "np.float32", Float16Type: "np.uint16"}
-_PYTHON_FLOATS |= {BFloat16Type: "np.uint16"}
+_LLVM_FLOATS: dict[type[Attribute], str] = {
+    Float64Type: "double",
+    Float32Type: "float",
+    Float16Type: "half",
+    BFloat16Type: "i16",
+}
+_PYTHON_FLOATS: dict[type[Attribute], str] = {
+    Float64Type: "np.float64",
+    Float32Type: "np.float32",
+    Float16Type: "np.uint16",
+    BFloat16Type: "np.uint16",
+}
 
 
 def _int_bits(type: Attribute) -> int:
@@ -90,7 +99,7 @@ def _wrapped(text: str) -> Callable[[Operation, Sequence[str]], str]:
     def python(op: Operation, args: Sequence[str]) -> str:
         expression = text.format(*args)
         type = op.results[0].type
-        if isinstance(type, IndexType) or _int_bits(type) == 64:
+        if isinstance(type, IndexType) or _int_bits(type) in (1, 64):
             return expression
         return f"{python_type(type)}({expression})"
 
@@ -159,10 +168,6 @@ def _rounded_quotient(direction: int) -> Callable[[Operation, Sequence[str], Llv
 
 def _binary_int(python: str, llvm: str) -> Row:
     return Row(_wrapped(f"{{0}} {python} {{1}}"), f"{llvm} {{t}} {{0}}, {{1}}")
-
-
-def _bitwise(python: str, llvm: str) -> Row:
-    return Row(f"{{0}} {python} {{1}}", f"{llvm} {{t}} {{0}}, {{1}}")
 
 
 def _minmax(python: str, llvm: str) -> Row:
@@ -375,9 +380,9 @@ ROWS: dict[type[Operation], Row] = {
     arith.RemSIOp: Row(_division("%", "rem"), _remainder),
     arith.FloorDivSIOp: Row(_division("//", "floor_div"), _rounded_quotient(-1)),
     arith.CeilDivSIOp: Row(_division("/", "ceil_div"), _rounded_quotient(1)),
-    arith.AndIOp: _bitwise("&", "and"),
-    arith.OrIOp: _bitwise("|", "or"),
-    arith.XOrIOp: _bitwise("^", "xor"),
+    arith.AndIOp: _binary_int("&", "and"),
+    arith.OrIOp: _binary_int("|", "or"),
+    arith.XOrIOp: _binary_int("^", "xor"),
     arith.ShLIOp: _binary_int("<<", "shl"),
     arith.ShRSIOp: _binary_int(">>", "ashr"),
     arith.ShRUIOp: Row(_logical_shift, "lshr {t} {0}, {1}"),

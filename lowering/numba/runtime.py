@@ -3,18 +3,20 @@ Conversion of single arguments is in `arguments.py`, the machine code that runs 
 
 import ctypes
 import difflib
+import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xdsl_rlx.lowering.errors import ArgumentError, ArgumentTypeError
+from xdsl_rlx.lowering.numba import cache as disk_cache
 from xdsl_rlx.lowering.numba import layout
 from xdsl_rlx.lowering.numba.arguments import check_out, dtype_of, to_array
-from xdsl_rlx.lowering.numba.compile import load_object
+from xdsl_rlx.lowering.numba.compile import compile_llvm, load_object
 from xdsl_rlx.lowering.numba.driver import (
     CACHE_LINE,
     WORD,
@@ -23,13 +25,29 @@ from xdsl_rlx.lowering.numba.driver import (
     aligned_bytes,
     driver,
     make_plan,
+    once,
     pool,
     thread_count,
     words,
 )
-from xdsl_rlx.lowering.numba.program import FIRST_BUFFER, Program, TensorSpec
+from xdsl_rlx.lowering.numba.program import FIRST_BUFFER, Program, TensorSpec, pack, unpack
 
 Array = NDArray[Any]
+
+
+def compile_cached(key: str, build: Callable[[], tuple[Program, str]]) -> tuple[Program, bytes]:
+    """
+    A program and its object code: the cache's under `key`, else what `build` gives (program, LLVM text), compiled.
+
+    The CPU, the library versions and this package's own text are added to the key.
+    """
+    key = hashlib.sha256(f"{key} {disk_cache.environment_key()}".encode()).hexdigest()
+    if (data := disk_cache.load(key)) is not None:
+        return unpack(data)
+    program, text = build()
+    code = compile_llvm(text)
+    disk_cache.store(key, pack(program, code))
+    return program, code
 
 
 class CompiledGraph:
@@ -43,8 +61,12 @@ class CompiledGraph:
     Calls from several threads are safe and run one after the other. Every wrong call raises an `ArgumentError`.
     """
 
-    def __init__(self, program: Program, code: bytes, threads: int | None = None) -> None:
+    def __init__(
+        self, program: Program, code: bytes, threads: int | None = None, *, from_cache: bool = False
+    ) -> None:
+        """`from_cache` says whether the code was compiled before, rather than just now."""
         self.program = program
+        self.from_cache = from_cache
         self._binding = Binding(program, code, thread_count(threads))
         # held here and not by the tables: the tables' owner must not be kept alive by a callable that it points to
         self._slow_call = self._binding.call
@@ -200,9 +222,9 @@ class Binding:
         specs = self.program.outputs
         if out is None:
             return [None] * len(specs)
-        buffers: Sequence[object] = (out,) if isinstance(out, np.ndarray) else out  # type: ignore[assignment]
-        if not isinstance(buffers, tuple | list):
+        if not isinstance(out, tuple | list | np.ndarray):
             raise ArgumentTypeError(f"out must be a tuple of arrays or None, got {type(out).__name__}")
+        buffers = cast(Sequence[object], (out,) if isinstance(out, np.ndarray) else out)
         if len(buffers) != len(specs):
             expected = f"expected {len(specs)} buffers, one per result, got {len(buffers)}"
             raise ArgumentError(f"out of graph {self.program.name!r}: {expected}")
@@ -228,7 +250,7 @@ def _overlaps(result: Array, values: Mapping[int, Array], targets: Sequence[Arra
     return any(np.may_share_memory(result, other) for other in (*values.values(), *targets))
 
 
-@cache
+@once
 def _copy_plan() -> NDArray[np.int64]:
     """A plan without launches, whose runs do the copies in their block."""
     table = words([0] * (layout.PLAN_SIZE // WORD))
@@ -247,7 +269,7 @@ class _MethodDef(ctypes.Structure):
     ]
 
 
-@cache
+@once
 def _method() -> _MethodDef:
     fastcall_with_keywords = 0x80 | 0x02
     return _MethodDef(b"call", driver().call, fastcall_with_keywords, None)

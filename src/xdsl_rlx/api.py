@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
@@ -17,11 +18,15 @@ from xdsl_rlx.builder import AnyGraph, GraphModule, as_graph_module, stage_of
 from xdsl_rlx.dialects import UNIVERSE as DIALECTS
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.lowering import UNIVERSE as LOWERING
+from xdsl_rlx.lowering.pipeline import remaining_passes
 from xdsl_rlx.transforms import UNIVERSE as TRANSFORMS
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.mir_grad import MirGradPass
 from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.transforms.signature import graph_of
+
+if TYPE_CHECKING:
+    from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 
 
 def context() -> Context:
@@ -96,6 +101,35 @@ def grad(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool 
     signature = graph_of(result.module, "grad")
     signature.set_outputs(signature.outputs[before:])
     return run_passes(result, "dce")
+
+
+def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
+    """The graph as a planned `lir` program, cut up for `threads` threads."""
+    source = as_graph_module(graph)
+    return run_passes(source, remaining_passes(source.module, threads))
+
+
+def compile(graph: AnyGraph, threads: int | None = None) -> CompiledGraph:
+    """
+    Compile a graph at any stage into a callable on NumPy arrays.
+
+    `threads` are at most used by a call: by default those of XDSL_RLX_NUM_THREADS, else one per available core. What
+    was compiled before, in any process, comes from the cache on disk. GraphError for a graph that cannot be lowered.
+    """
+    from xdsl_rlx.lowering.numba.compilation import compile_module
+
+    source = as_graph_module(graph)
+    try:
+        return compile_module(source.module, threads)
+    except (PassFailedException, VerifyException) as error:
+        raise GraphError(str(error)) from error
+
+
+def numba_source(graph: AnyGraph) -> str:
+    """The graph as one Python module of Numba loop nests that needs NumPy, Numba and SciPy, and nothing of this package."""
+    from xdsl_rlx.lowering.numba.emit_python import emit_python
+
+    return emit_python(lower(graph).module)
 
 
 def _lowering(fusion_policy: str) -> ModulePass:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import IntegerType, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects import mir
 from xdsl_rlx.dialects.mir import linalg, reduce, shape
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.core import Elementwise
-from xdsl_rlx.dialects.shapes import normalize_axis, shape_of
+from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, normalize_axis, shape_of
 from xdsl_rlx.transforms.rules.lowering import (
     LOOPS,
+    NORMALIZE,
     PLACE,
     PRODUCT,
     REDUCTION,
@@ -42,6 +44,28 @@ def _reduce_loops(op: Operation) -> Loops:
     return extents, {op.operand: tuple(range(len(extents))), op.result: result}
 
 
+def _split_runs(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """A reduction over separate runs of axes, one run after the other, the innermost first."""
+    assert isinstance(op, reduce.ReduceOp)
+    extents = shape_of(op.operand)
+    runs: list[list[int]] = []
+    broken = True
+    for axis, extent in enumerate(extents):
+        if axis not in op.axis_list:
+            broken = broken or extent != 1
+        elif broken:
+            runs.append([axis])
+            broken = False
+        else:
+            runs[-1].append(axis)
+    if len(runs) < 2:
+        return None
+    value = op.operand
+    for run in reversed(runs):
+        value = b.op(type(op), value, run, True).ssa
+    return [b.reshape(value, shape_of(op.result))]
+
+
 def _least(type_: Attribute) -> float | int:
     return -(1 << (type_.width.data - 1)) if isinstance(type_, IntegerType) else -inf
 
@@ -58,6 +82,7 @@ for _op, _reduction in (
 ):
     LOOPS.add(_op, _reduce_loops)
     REDUCTION.add(_op, _reduction)
+    NORMALIZE.add(_op, _split_runs)
 
 
 def _reshape_loops(op: Operation) -> Loops | None:
@@ -148,5 +173,22 @@ def _concat_places(op: Operation, layout: Layout) -> Sequence[tuple[SSAValue, La
 
 PLACE.add(shape.ConcatOp, _concat_places)
 
+
+def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """BLAS has f32 and f64: half floats are widened, integers multiplied and summed without it."""
+    assert isinstance(op, linalg.MatmulOp)
+    type_ = element_of(op.result)
+    if type_ in (f32, f64):
+        return None
+    if isinstance(type_, IntegerType):
+        lhs, rhs = b.value(op.lhs), b.value(op.rhs)
+        left = b.reshape(lhs, (*lhs.shape, 1))
+        right = b.reshape(rhs, (*rhs.shape[:-2], 1, *rhs.shape[-2:]))
+        return [b.reduce_sum(left * right, axes=[-2])]
+    wide = b.matmul(b.cast(op.lhs, "f32"), b.cast(op.rhs, "f32"))
+    return [b.cast(wide, DTYPE_NAMES[type_])]
+
+
 LOOPS.add(linalg.MatmulOp, result_loops)
+NORMALIZE.add(linalg.MatmulOp, _float_matmul)
 PRODUCT.add(linalg.MatmulOp, lambda op: (op.operands[0], op.operands[1]))

@@ -10,6 +10,7 @@ from xdsl.builder import Builder, InsertPoint
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.rules.table import SCALAR, RuleTable
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
@@ -52,6 +53,9 @@ PRODUCT: RuleTable[Callable[[Operation], tuple[SSAValue, SSAValue]]] = RuleTable
 
 PLACE: RuleTable[Callable[[Operation, Layout], Sequence[tuple[SSAValue, Layout]]]] = RuleTable("place")
 """An op whose operands are copied into windows of its result."""
+
+NORMALIZE: RuleTable[Callable[[Operation, MirBuilder], Sequence[Value] | None]] = RuleTable("normalize")
+"""An op that some cases of which have to become other ops before they are loops; None for the other cases."""
 
 
 def compute_type(element: Attribute) -> Attribute:
