@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import copysign, inf
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -62,6 +62,11 @@ class Array(Protocol):
     def astype(self, dtype: str, /) -> "Array": ...
     def tobytes(self) -> bytes: ...
     def item(self) -> Number: ...
+
+
+def is_dense(attribute: Attribute | None) -> TypeGuard[AnyDense]:
+    """Whether an attribute is a dense constant."""
+    return isinstance(attribute, DenseIntOrFPElementsAttr)
 
 
 def element_type(dtype: object) -> Attribute:

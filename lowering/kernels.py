@@ -331,6 +331,9 @@ class RowKernel(GroupKernel):
     def _row(self, frame: Frame, scalars_of: Sequence[Operation], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
         group = self.group
         totals = dict(zip(scalars_of, carried, strict=True))
+        for product in self.products:
+            if not group.is_inner(product.op.results[0]):
+                self.value(frame, product.op.results[0])
         last = max([group.level(v) for op in group.ops for v in op.results], default=0)
         for level in range(last + 1):
             for op in group.ops:
@@ -360,10 +363,14 @@ class RowKernel(GroupKernel):
         if not (rows or alls or columns or stores or saves):
             return
         reduced = [*rows, *alls]
+        homes = {self.store_at[v][0] for v in stores}
+        replaced = [p.op.results[0] for p in self.products if self.access[p.op.results[0]][0] in homes]
         start = [self._identity(frame.nest, op).value for op in reduced]
 
         def element(nest: Nest, i: tuple[SSAValue, ...], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             inner = Frame(nest, {**frame.indices, **dict(zip(group.inner, i, strict=True))}, frame, level)
+            for product in replaced:
+                self.value(inner, product)
             for value in saves:
                 self._save(inner, value, i)
             for value in stores:

@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike, IsTerminator
+from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
@@ -50,6 +51,7 @@ class MirFusePass(ModulePass):
             if isinstance(func, FuncOp) and func.body.blocks:
                 for block in func.body.blocks:
                     fuse_block(block)
+        CommonSubexpressionElimination().apply(ctx, op)
 
 
 @dataclass
@@ -105,6 +107,8 @@ class Cluster:
             return False
         splits = {row_split(op, self.space) for op in self.products}
         if len(splits) > 1 or any(operand.owner in self.ops for op in self.products for operand in op.operands):
+            return False
+        if self.space.extents and any(not self.space.loops(op.results[0]) for op in self.products):
             return False
         structure = nesting(self.space, self.reductions, self.ops, splits.pop() if splits else None)
         return structure is not None and self._outputs_cover_rows(structure)

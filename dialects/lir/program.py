@@ -39,6 +39,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.dense_text import DenseText
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, is_contiguous, span_elements, verify_buffer_type
 
 AnyMemRefConstr = MemRefType.constr()
@@ -171,7 +172,8 @@ class ConstantOp(IRDLOperation):
     result = result_def(AnyMemRefConstr)
 
     traits = traits_def(Pure())
-    assembly_format = "$value attr-dict `:` type($result)"
+    custom_directives = (DenseText,)
+    assembly_format = "custom<DenseText>($value) attr-dict `:` type($result)"
 
     def __init__(self, value: DenseIntOrFPElementsAttr, type_: AnyMemRef):
         super().__init__(properties={"value": value}, result_types=[type_])

@@ -7,9 +7,8 @@ from types import ModuleType
 
 from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
 from xdsl.ir import Attribute, Dialect, Operation
-from xdsl.utils.hints import isa
 
-from xdsl_rlx.dialects.constants import AnyDense
+from xdsl_rlx.dialects.constants import is_dense
 from xdsl_rlx.dialects.mir import backward, cast, control, elementwise, fused, linalg, loss, norm, reduce, shape
 from xdsl_rlx.dialects.mir.core import ActivationAttr
 
@@ -28,7 +27,7 @@ def ops_of(module: ModuleType) -> list[type[Operation]]:
 
 class _Materialize(ConstantMaterializationInterface):
     def materialize_constant(self, value: Attribute, type: Attribute) -> Operation | None:
-        if isa(value, AnyDense) and value.type == type:
+        if is_dense(value) and value.type == type:
             return elementwise.ConstantOp(value)
         return None
 

@@ -1,7 +1,7 @@
 """Elementwise ops: unary, binary, compare, select and constants. Conversions are in `cast.py`."""
 
 import abc
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -25,6 +25,7 @@ from xdsl.traits import Commutative, ConstantLike
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.constants import AnyDense
+from xdsl_rlx.dialects.dense_text import parse_dense, print_dense
 from xdsl_rlx.dialects.mir.core import AnyTensorConstr, Elementwise, MirOp
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
@@ -56,17 +57,14 @@ class ConstantOp(MirOp):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         attributes = parser.parse_optional_attr_dict()
-        value = parser.parse_attribute()
-        if not isinstance(value, DenseIntOrFPElementsAttr):
-            parser.raise_error("expected a dense constant")
-        op = cls(cast(AnyDense, value))
+        op = cls(parse_dense(parser))
         op.attributes |= attributes
         return op
 
     def print(self, printer: Printer) -> None:
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
-        printer.print_attribute(self.value)
+        print_dense(printer, self.value)
 
     def infer_types(self) -> tuple[Attribute]:
         return (self.value.type,)

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.transforms import get_all_passes
-from xdsl.utils.exceptions import ParseError, PassFailedException, VerifyException
+from xdsl.utils.exceptions import ArgSpecParseError, ParseError, PassFailedException, VerifyException
 
 from xdsl_rlx.builder import AnyGraph, GraphModule, as_graph_module, stage_of
 from xdsl_rlx.dialects import UNIVERSE as DIALECTS
@@ -77,7 +77,7 @@ def run_passes(graph: AnyGraph, passes: str | Sequence[ModulePass]) -> GraphModu
             PassPipeline.parse_spec(_passes(), passes) if isinstance(passes, str) else PassPipeline(tuple(passes))
         )
         pipeline.apply(context(), module)
-    except (PassFailedException, ValueError) as error:
+    except (PassFailedException, ArgSpecParseError, ValueError) as error:
         raise GraphError(str(error)) from error
     module.verify()
     return GraphModule(module, stage_of(module))

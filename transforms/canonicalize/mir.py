@@ -45,6 +45,8 @@ class _ReplaceResult(RewritePattern):
         rewriter.operation_insertion_handler.remove(locate)
         if value is not None:
             rewriter.replace(op, [], [value.ssa if isinstance(value, Value) else value])
+        else:
+            assert not rewriter.has_done_action, f"{self.rewrite.__name__} built ops and replaced nothing"
 
 
 def patterns_of(op: type[Operation]) -> tuple[RewritePattern, ...]:
@@ -124,14 +126,11 @@ def divide_by_multiplying(op: elementwise.DivOp, b: MirBuilder) -> Value | None:
 
 @canonical(elementwise.PowOp)
 def expand_small_powers(op: elementwise.PowOp, b: MirBuilder) -> Value | None:
+    exponent = splat(op.rhs)
+    if exponent not in (1, 2, -1):
+        return None
     base = b.expand(op.lhs, shape_of(op.result))
-    if _is(op.rhs, 1):
-        return base
-    if _is(op.rhs, 2):
-        return base * base
-    if _is(op.rhs, -1):
-        return b.recip(base)
-    return None
+    return base if exponent == 1 else base * base if exponent == 2 else b.recip(base)
 
 
 @canonical(elementwise.WhereOp)
