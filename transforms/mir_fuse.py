@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike, IsTerminator
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
@@ -18,7 +18,7 @@ from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.decompose import decompose_composites
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.iteration_space import Reduces, Space, Structure, nesting, row_split
-from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW
+from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW, scalar_cost
 
 MOST_OPS = 1000
 """Ops in one group: beyond this the loop body no longer pays for what it saves."""
@@ -132,6 +132,7 @@ def fuse_block(block: Block) -> None:
     _sink_constants(block)
     clusters = _Clusters(block)
     clusters.grow()
+    clusters.recompute_cheap_values()
     clusters.outline()
 
 
@@ -245,6 +246,69 @@ class _Clusters:
             cluster = self.all[other]
             cluster.before = (cluster.before | merged.before) & ~(1 << b) | 1 << a
 
+    def recompute_cheap_values(self) -> None:
+        """Compute a cheap value again in every cluster that uses it, rather than store it, if its operands are there."""
+        for op in reversed(list(self.order)):
+            if op not in self.of or self.all[self.of[op]].space is None or not _is_cheap(op):
+                continue
+            (result,) = op.results
+            own = self.of[op]
+            outside: dict[int, list[Use]] = {}
+            for use in result.uses:
+                other = self.of.get(use.operation, -1)
+                if other != own:
+                    outside.setdefault(other, []).append(use)
+            if not outside or not all(self._is_stored(operand, own) for operand in op.operands):
+                continue
+            copies = {number: self._taken_in(op, number, uses) for number, uses in outside.items()}
+            if any(cluster is None for cluster in copies.values()):
+                continue
+            for number, uses in outside.items():
+                self._take_in(op, number, uses)
+            self.all[own].outputs.remove(result)
+
+    def _is_stored(self, value: SSAValue, cluster: int) -> bool:
+        """Whether a value is in memory whatever a cluster does: an argument, a constant, or needed outside."""
+        owner = value.owner
+        if not isinstance(owner, Operation) or owner.has_trait(ConstantLike) or self.of[owner] != cluster:
+            return True
+        return value in self.all[cluster].outputs
+
+    def _taken_in(self, op: Operation, number: int, uses: Sequence[Use]) -> Cluster | None:
+        """The cluster as it would be with a copy of `op`, or None if it cannot be."""
+        target = self.all.get(number)
+        space = Space.of(op)
+        if target is None or target.space is None or space is None:
+            return None
+        if any(use.operation in target.products for use in uses):
+            return None
+        joined = target.space.join(space)
+        if joined is None or len(joined.extents) != len(target.space.extents):
+            return None
+        grown = Cluster(set(target.ops), joined, target.before, target.after)
+        grown.reductions, grown.products, grown.outputs = target.reductions, target.products, target.outputs
+        grown.reads = target.reads | set(op.operands)
+        return grown if grown.is_possible() else None
+
+    def _take_in(self, op: Operation, number: int, uses: Sequence[Use]) -> None:
+        copy = op.clone()
+        copy.results[0].name_hint = op.results[0].name_hint
+        self.block.insert_op_after(copy, op)
+        target = self.all[number]
+        self.order[copy] = self.order[op]
+        self.of[copy] = number
+        for use in uses:
+            use.operation.operands[use.index] = copy.results[0]
+        space = Space.of(copy)
+        assert target.space is not None and space is not None
+        maps = dict(target.space.maps)
+        maps[copy.results[0]] = maps.pop(op.results[0])
+        target.space = Space(target.space.extents, maps).join(space)
+        assert target.space is not None
+        target.ops.add(copy)
+        target.reads.discard(op.results[0])
+        target.reads |= {operand for operand in op.operands if operand.owner not in target.ops}
+
     def outline(self) -> None:
         """Put the ops of each cluster into a `mir.fusion`, in an order that respects the clusters' dependences."""
         terminator = self.block.last_op
@@ -277,6 +341,16 @@ def _bits(mask: int) -> Iterable[int]:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
+
+
+CHEAP = 9
+"""What computing a value again may cost, in additions, instead of storing and loading it."""
+
+
+def _is_cheap(op: Operation) -> bool:
+    if len(op.results) != 1 or PRODUCT.get(type(op)) is not None or REDUCTION.get(type(op)) is not None:
+        return False
+    return not op.has_trait(ConstantLike) and scalar_cost(op) <= CHEAP
 
 
 def _stays_outside(op: Operation) -> bool:
