@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue, Use
 from xdsl.passes import ModulePass
@@ -43,8 +45,6 @@ class MirFusePass(ModulePass):
     name = "mir-fuse"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        import xdsl_rlx.transforms.rules  # noqa: F401 (fills the tables)
-
         verify_dominance(op)
         decompose_composites(ctx, op)
         for func in list(op.walk()):
@@ -137,7 +137,7 @@ def fuse_block(block: Block) -> None:
 
 
 def _sink_constants(block: Block) -> None:
-    """Give every user its own copy of splat constants and of one-element ops on arguments, so that no group waits for them."""
+    """Give every user its own copy of splat constants and of one-element ops on arguments: no group waits for them."""
     for op in reversed(list(block.ops)):
         if not _is_cheap_scalar(op):
             continue
@@ -166,12 +166,18 @@ def _is_cheap_scalar(op: Operation) -> bool:
     )
 
 
+def dense_of(op: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] | None:
+    """The elements of a constant; None for another op."""
+    value = op.properties.get("value")
+    return (
+        cast(DenseIntOrFPElementsAttr[AnyDenseElement], value) if isinstance(value, DenseIntOrFPElementsAttr) else None
+    )
+
+
 def is_splat(op: Operation) -> bool:
     """Whether a constant has one value throughout."""
-    from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-
-    value = op.properties.get("value")
-    return isinstance(value, DenseIntOrFPElementsAttr) and (value.is_splat() or len(value) == 1)
+    value = dense_of(op)
+    return value is not None and (value.is_splat() or len(value) == 1)
 
 
 class _Clusters:
@@ -211,7 +217,7 @@ class _Clusters:
                     if not isinstance(operand.owner, Operation) or not operand.owner.has_trait(ConstantLike):
                         readers.setdefault(operand, []).append(op)
         for users in readers.values():
-            for first, second in zip(users, users[1:], strict=False):
+            for first, second in pairwise(users):
                 self.merge(self.of[first], self.of[second])
 
     def merge(self, a: int, b: int) -> bool:
@@ -368,7 +374,7 @@ def _outline(block: Block, ops: Sequence[Operation]) -> None:
         for operand in op.operands
         if isinstance(operand.owner, Operation) and operand.owner.has_trait(ConstantLike) and is_splat(operand.owner)
     )
-    own = [c for c in constants if isinstance(c, Operation) and all(u.operation in inside for u in c.results[0].uses)]
+    own = [c for c in constants if all(u.operation in inside for u in c.results[0].uses)]
     inside |= set(own)
     inputs = list(dict.fromkeys(operand for op in ops for operand in op.operands if operand.owner not in inside))
     outputs = [r for op in ops for r in op.results if any(use.operation not in inside for use in r.uses)]

@@ -1,11 +1,13 @@
-"""From a planned `lir` module to what the runtime runs: manifest, constants and launch table. Code is emitted elsewhere."""
+"""From a planned `lir` module to what the runtime runs: manifest, constants and launch table.
+Code is emitted elsewhere."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from typing import cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
@@ -172,7 +174,8 @@ class _Fingerprint:
 
     def _text(self, attribute: Attribute) -> bytes:
         if isinstance(attribute, DenseIntOrFPElementsAttr):
-            return self._text(attribute.type) + b"<" + attribute.data.data + b">"
+            dense = cast(DenseIntOrFPElementsAttr[AnyDenseElement], attribute)
+            return self._text(dense.type) + b"<" + dense.data.data + b">"
         text = self.texts.get(attribute)
         if text is None:
             text = self.texts[attribute] = b"%s;" % str(attribute).encode()

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import platformdirs
 
-import xdsl_rlx
 from xdsl_rlx.lowering.errors import CacheWarning, ConfigurationError
 from xdsl_rlx.lowering.numba.compile import host
 
@@ -31,7 +30,7 @@ def environment_key() -> str:
     digest = hashlib.sha256(repr(host()).encode())
     versions = (*map(importlib.metadata.version, ("numba", "llvmlite")), np.__version__)
     digest.update(repr(versions).encode())
-    root = os.path.dirname(xdsl_rlx.__file__)
+    root = Path(__file__).parents[2]
     for folder, folders, files in os.walk(root, followlinks=True):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(files):
