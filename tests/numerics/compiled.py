@@ -1,0 +1,26 @@
+"""Compiled programs of small modules: as `rlx.compile` makes them, and cut into as many pieces as there are rows.
+What they are compared with is in `oracle.py`."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_rlx.lowering import convert_mir_to_lir
+from xdsl_rlx.lowering.numba.compilation import compile_module, lower_to_lir
+
+Array = np.ndarray[Any, Any]
+
+
+def run_whole(module: ModuleOp, *arrays: Array) -> tuple[Array, ...]:
+    """Results at one thread."""
+    return compile_module(module, 1)(*arrays)
+
+
+def run_in_pieces(module: ModuleOp, *arrays: Array) -> tuple[Array, ...]:
+    """Results at two threads, each kernel cut up however small it is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(convert_mir_to_lir, "PARALLEL_FROM", 1)
+        lowered = lower_to_lir(module, 2)
+    return compile_module(lowered, 2)(*arrays)
