@@ -32,6 +32,7 @@ from xdsl_rlx.lowering.kernels import (
     fill_kernel,
 )
 from xdsl_rlx.lowering.products import is_ready
+from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.iteration_space import Reduces
 from xdsl_rlx.transforms.mir_fuse import is_splat
 from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, VIEW, Layout, compute_type
@@ -59,6 +60,7 @@ class ConvertMirToLirPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         import xdsl_rlx.transforms.rules  # noqa: F401 (fills the tables)
 
+        verify_dominance(op)
         if self.threads < 1:
             raise PassFailedException(f"threads must be at least 1, got {self.threads}")
         funcs = [f for f in op.ops if isinstance(f, FuncOp)]

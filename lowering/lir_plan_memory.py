@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects.lir import LaunchOp, ProgramOp, SlotOp, ViewOp
 from xdsl_rlx.dialects.lir.memory import byte_size
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.transforms.driver import verify_dominance
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class LirPlanMemoryPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.alignment < 1 or self.alignment & (self.alignment - 1):
             raise PassFailedException(f"alignment must be a power of two, got {self.alignment}")
+        verify_dominance(op)
         for program in op.ops:
             if isinstance(program, ProgramOp):
                 plan(program, self.alignment)

@@ -16,6 +16,7 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.decompose import decompose_composites
+from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.iteration_space import Reduces, Space, Structure, nesting, row_split
 from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW
 
@@ -44,6 +45,7 @@ class MirFusePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         import xdsl_rlx.transforms.rules  # noqa: F401 (fills the tables)
 
+        verify_dominance(op)
         decompose_composites(ctx, op)
         for func in list(op.walk()):
             if isinstance(func, FuncOp) and func.body.blocks:

@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 from xdsl_rlx.transforms.reverse import active_operands, has_derivative, lay_out_reverse, varying
 from xdsl_rlx.transforms.rules import INERT, VJP
@@ -48,6 +49,7 @@ class MirGradPass(ModulePass):
     """Apply the rules; without, each op's gradient stays a `mir.vjp`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_dominance(op)
         graph = graph_of(op, self.name)
         wrt = self._wanted(graph)
         if not graph.outputs:

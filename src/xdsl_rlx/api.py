@@ -21,6 +21,7 @@ from xdsl_rlx.lowering import UNIVERSE as LOWERING
 from xdsl_rlx.lowering.pipeline import remaining_passes
 from xdsl_rlx.transforms import UNIVERSE as TRANSFORMS
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
+from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.mir_grad import MirGradPass
 from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.transforms.signature import graph_of
@@ -44,12 +45,22 @@ def _passes() -> dict[str, Callable[[], type[ModulePass]]]:
 
 def parse(text: str) -> ModuleOp:
     """The module that the text describes, verified; GraphError says where it is wrong."""
+    parser = Parser(context(), text)
     try:
-        module = Parser(context(), text).parse_module()
+        module = _parse_module(parser)
         module.verify()
+        verify_dominance(module)
     except (ParseError, VerifyException) as error:
         raise GraphError(str(error)) from error
     return module
+
+
+def _parse_module(parser: Parser) -> ModuleOp:
+    try:
+        return parser.parse_module()
+    except (ValueError, VerifyException) as error:
+        # what upstream raises, without a place, for an attribute that cannot be: a number out of range
+        parser.raise_error(str(error))
 
 
 def run_passes(graph: AnyGraph, passes: str | Sequence[ModulePass]) -> GraphModule:
@@ -60,6 +71,7 @@ def run_passes(graph: AnyGraph, passes: str | Sequence[ModulePass]) -> GraphModu
     """
     source = as_graph_module(graph)
     module = source.module.clone()
+    verify_dominance(module)
     try:
         pipeline = (
             PassPipeline.parse_spec(_passes(), passes) if isinstance(passes, str) else PassPipeline(tuple(passes))
@@ -120,13 +132,14 @@ def compile(graph: AnyGraph, threads: int | None = None) -> CompiledGraph:
 
     source = as_graph_module(graph)
     try:
+        verify_dominance(source.module)
         return compile_module(source.module, threads)
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
 
 
 def numba_source(graph: AnyGraph) -> str:
-    """The graph as one Python module of Numba loop nests that needs NumPy, Numba and SciPy, and nothing of this package."""
+    """The graph as one Python module of Numba loop nests that needs NumPy, Numba and SciPy, not this package."""
     from xdsl_rlx.lowering.numba.emit_python import emit_python
 
     return emit_python(lower(graph).module)
