@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike, IsTerminator
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
+from xdsl_rlx.dialects.constants import is_dense, splat_value
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.decompose import decompose_composites
@@ -167,10 +168,8 @@ def _is_cheap_scalar(op: Operation) -> bool:
 
 def is_splat(op: Operation) -> bool:
     """Whether a constant has one value throughout."""
-    from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-
     value = op.properties.get("value")
-    return isinstance(value, DenseIntOrFPElementsAttr) and (value.is_splat() or len(value) == 1)
+    return value is not None and is_dense(value) and splat_value(value) is not None
 
 
 class _Clusters:
