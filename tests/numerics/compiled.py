@@ -1,6 +1,7 @@
 """Compiled programs of small modules: as `rlx.compile` makes them, and cut into as many pieces as there are rows.
 What they are compared with is in `oracle.py`."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,18 @@ Array = np.ndarray[Any, Any]
 
 def run_whole(module: ModuleOp, *arrays: Array) -> tuple[Array, ...]:
     """Results at one thread."""
-    return compile_module(module, 1)(*arrays)
+    return _run(module, 1, arrays)
 
 
 def run_in_pieces(module: ModuleOp, *arrays: Array) -> tuple[Array, ...]:
     """Results at two threads, each kernel cut up however small it is."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(convert_mir_to_lir, "PARALLEL_FROM", 1)
-        lowered = lower_to_lir(module, 2)
-    return compile_module(lowered, 2)(*arrays)
+        return _run(module, 2, arrays)
+
+
+def _run(module: ModuleOp, threads: int, arrays: Sequence[Array]) -> tuple[Array, ...]:
+    # compiled from the lowered module: the cache does not know of the changed limit, and wrong IR is found here
+    lowered = lower_to_lir(module, threads)
+    lowered.verify()
+    return compile_module(lowered, threads)(*arrays)
