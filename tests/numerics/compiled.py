@@ -1,11 +1,12 @@
 """Compiled programs of small modules: as `rlx.compile` makes them, and cut into as many pieces as there are rows.
 What they are compared with is in `oracle.py`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from numerics.sample import Sample
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_rlx.lowering import convert_mir_to_lir
@@ -14,7 +15,7 @@ from xdsl_rlx.lowering.numba.compilation import compile_module, lower_to_lir
 Array = np.ndarray[Any, Any]
 
 
-def run_whole(module: ModuleOp, *arrays: Array) -> tuple[Array, ...]:
+def run(module: ModuleOp, *arrays: Array) -> tuple[Array, ...]:
     """Results at one thread."""
     return _run(module, 1, arrays)
 
@@ -24,6 +25,12 @@ def run_in_pieces(module: ModuleOp, *arrays: Array) -> tuple[Array, ...]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(convert_mir_to_lir, "PARALLEL_FROM", 1)
         return _run(module, 2, arrays)
+
+
+def runs(sample: Sample, dtype: str) -> tuple[Callable[..., tuple[Array, ...]], ...]:
+    """How a sample is to be run in one of its element types: both ways, shared out among them where there are several."""
+    ways = (run_in_pieces, run)
+    return ways if len(sample.dtypes) == 1 else (ways[sample.dtypes.index(dtype) % 2],)
 
 
 def _run(module: ModuleOp, threads: int, arrays: Sequence[Array]) -> tuple[Array, ...]:

@@ -6,7 +6,7 @@ That the programs are right is in `test_vjp.py`.
 import numpy as np
 import oracle
 import pytest
-from numerics.compiled import run_in_pieces, run_whole
+from numerics.compiled import runs
 from numerics.sample import build_module
 from numerics.samples import SAMPLES, Sample
 from xdsl.dialects.builtin import ModuleOp
@@ -37,6 +37,6 @@ def gradient(sample: Sample, dtype: str) -> ModuleOp:
 def test_compiled_gradients_are_the_oracles(sample: Sample, dtype: str):
     module, arrays = gradient(sample, dtype), sample.arrays(dtype)
     expected = oracle.evaluate(module, *arrays, 1.0)
-    for run in (run_whole, run_in_pieces):
+    for run in runs(sample, dtype):
         for result, reference in zip(run(module, *arrays), expected, strict=True):
             oracle.assert_close(result, reference, 8 * sample.tol)

@@ -2,7 +2,7 @@
 
 import oracle
 import pytest
-from numerics.compiled import run_in_pieces, run_whole
+from numerics.compiled import runs
 from numerics.samples import SAMPLES, Sample
 
 
@@ -10,6 +10,6 @@ from numerics.samples import SAMPLES, Sample
 def test_compiled_results_are_the_oracles(sample: Sample, dtype: str):
     module, arrays = sample.module(dtype), sample.arrays(dtype)
     expected = oracle.evaluate(module, *arrays)
-    for run in (run_whole, run_in_pieces):
+    for run in runs(sample, dtype):
         for result, reference in zip(run(module, *arrays), expected, strict=True):
             oracle.assert_close(result, reference, sample.tol, sample.exact)
