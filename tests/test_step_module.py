@@ -36,7 +36,7 @@ assert not {"xdsl", "xdsl_rlx", "jax"} & set(sys.modules)
 
 
 def run_alone(function: str, folder: Path, inputs: Arrays) -> list[np.ndarray[Any, Any]]:
-    """Results of a function of `step.py` in `folder`, from a process in which only NumPy, Numba and SciPy can be imported."""
+    """Results of a function of `step.py` in `folder`, from a process that has NumPy, Numba and SciPy only."""
     np.savez(folder / "inputs.npz", **inputs)
     command = [sys.executable, "-W", "error", "-c", ALONE, function]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)

@@ -28,7 +28,7 @@ def run_in_pieces(module: ModuleOp, *arrays: Array) -> tuple[Array, ...]:
 
 
 def runs(sample: Sample, dtype: str) -> tuple[Callable[..., tuple[Array, ...]], ...]:
-    """How a sample is to be run in one of its element types: both ways, shared out among them where there are several."""
+    """How a sample is to be run in one of its element types: both ways, shared out if there are several."""
     ways = (run_in_pieces, run)
     return ways if len(sample.dtypes) == 1 else (ways[sample.dtypes.index(dtype) % 2],)
 
