@@ -18,7 +18,8 @@ CALL = re.compile(r"^\s*call", re.MULTILINE)
 def assembly(graph: rlx.Graph | rlx.GraphModule, threads: int = 1) -> str:
     """The text of a graph's first kernel."""
     text = emit_object(emit_llvm(lower_to_lir(graph.module, threads)), assembly=True)[1]
-    return next(part for part in re.split(r"^\s*\.type\s+", text, flags=re.MULTILINE) if part.startswith("k0_"))
+    functions = re.split(r"^\s*\.type\s+", text, flags=re.MULTILINE)
+    return "".join(part for part in functions if re.match(r"\W*k0_", part))
 
 
 def loops(text: str) -> list[str]:
