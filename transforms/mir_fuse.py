@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike, IsTerminator
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
+from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.decompose import decompose_composites
@@ -177,7 +178,7 @@ def dense_of(op: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] | None:
 def is_splat(op: Operation) -> bool:
     """Whether a constant has one value throughout."""
     value = dense_of(op)
-    return value is not None and (value.is_splat() or len(value) == 1)
+    return value is not None and splat_value(value) is not None
 
 
 class _Clusters:

@@ -126,7 +126,7 @@ def constant_bytes(value: DenseIntOrFPElementsAttr) -> bytes:
     """The elements as they lie in memory; an i1 takes a byte."""
     if DTYPE_NAMES[value.get_element_type()] == "i1":
         return bytes(bool(x) for x in value.get_values())
-    return value.data.data * (len(value) if value.is_splat() and len(value) > 1 else 1)
+    return value.data.data
 
 
 def fingerprint(module: ModuleOp) -> str:
