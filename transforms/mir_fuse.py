@@ -60,13 +60,15 @@ class Cluster:
     """
     Ops that are to share a kernel, and what merging asks of them.
 
-    `before` and `after` are the clusters that it depends on and that depend on it, directly or not, as bit sets of
-    their numbers. `outputs` are the results with a use outside, `reads` the values that come from outside.
+    `members`, `before` and `after` are bit sets of numbers of ops: its own, and all of the clusters that it depends on
+    and that depend on it, directly or not. `outputs` are the results with a use outside, `reads` the values that come
+    from outside.
     """
 
     ops: set[Operation]
     space: Space | None
-    before: int
+    members: int
+    before: int = 0
     after: int = 0
     reductions: list[Operation] = field(default_factory=list[Operation])
     products: list[Operation] = field(default_factory=list[Operation])
@@ -74,11 +76,12 @@ class Cluster:
     reads: set[SSAValue] = field(default_factory=set[SSAValue])
 
     @staticmethod
-    def of(op: Operation, before: int) -> Cluster:
+    def of(op: Operation, number: int, before: int) -> Cluster:
         """The cluster of one op."""
         return Cluster(
             {op},
             None if _stays_outside(op) else Space.of(op),
+            1 << number,
             before,
             0,
             [op] if REDUCTION.get(type(op)) is not None else [],
@@ -90,7 +93,7 @@ class Cluster:
     def union(self, other: Cluster, space: Space) -> Cluster:
         """Both clusters as one over `space`; its place among the others is not set."""
         small, large = sorted((self, other), key=lambda c: len(c.ops))
-        merged = Cluster(large.ops | small.ops, space, 0)
+        merged = Cluster(large.ops | small.ops, space, large.members | small.members)
         merged.reductions = [*large.reductions, *small.reductions]
         merged.products = [*large.products, *small.products]
         merged.outputs = [
@@ -186,7 +189,8 @@ class _Clusters:
 
     def __init__(self, block: Block):
         self.block = block
-        self.order = {op: index for index, op in enumerate(block.ops)}
+        self.ops = list(block.ops)
+        self.order = {op: index for index, op in enumerate(self.ops)}
         self.all: dict[int, Cluster] = {}
         self.of: dict[Operation, int] = {}
         for op, index in self.order.items():
@@ -197,11 +201,13 @@ class _Clusters:
                 if isinstance(operand.owner, Operation):
                     producer = self.of[operand.owner]
                     before |= self.all[producer].before | 1 << producer
-            self.all[index] = Cluster.of(op, before)
+            self.all[index] = Cluster.of(op, index, before)
             self.of[op] = index
-        for index, cluster in self.all.items():
-            for other in _bits(cluster.before):
-                self.all[other].after |= 1 << index
+        for index, cluster in reversed(self.all.items()):
+            for result in self.ops[index].results:
+                for use in result.uses:
+                    if (user := self.of.get(use.operation)) is not None:
+                        cluster.after |= self.all[user].after | 1 << user
 
     def grow(self) -> None:
         """Merge each op with its users, from the last op to the first; then clusters that read the same values."""
@@ -228,7 +234,7 @@ class _Clusters:
         first, second = self.all[a], self.all[b]
         if first.space is None or second.space is None:
             return False
-        both = 1 << a | 1 << b
+        both = first.members | second.members
         if (first.after & second.before | second.after & first.before) & ~both:
             return False
         space = first.space.join(second.space)
@@ -243,15 +249,18 @@ class _Clusters:
         return True
 
     def _replace(self, a: int, b: int, merged: Cluster) -> None:
-        for op in self.all.pop(b).ops:
+        first, second = self.all[a], self.all.pop(b)
+        for op in second.ops:
             self.of[op] = a
         self.all[a] = merged
-        for other in _bits(merged.before):
-            cluster = self.all[other]
-            cluster.after = (cluster.after | merged.after) & ~(1 << b) | 1 << a
-        for other in _bits(merged.after):
-            cluster = self.all[other]
-            cluster.before = (cluster.before | merged.before) & ~(1 << b) | 1 << a
+        # What comes before (or after) both has nothing to learn: each of them has told it all it knows.
+        for other in self._owners((first.before ^ second.before) & merged.before):
+            self.all[other].after |= merged.after | merged.members
+        for other in self._owners((first.after ^ second.after) & merged.after):
+            self.all[other].before |= merged.before | merged.members
+
+    def _owners(self, numbers: int) -> set[int]:
+        return {self.of[self.ops[number]] for number in _bits(numbers)}
 
     def recompute_cheap_values(self) -> None:
         """Compute a cheap value again in every cluster that uses it, rather than store it, if its operands are there."""
@@ -320,14 +329,14 @@ class _Clusters:
         """Put the ops of each cluster into a `mir.fusion`, in an order that respects the clusters' dependences."""
         terminator = self.block.last_op
         assert terminator is not None
-        done: set[int] = set()
+        done = 0
         waiting = sorted(self.all, key=lambda index: min(self.order[op] for op in self.all[index].ops))
         ordered: list[int] = []
         while waiting:
             rest: list[int] = []
             for index in waiting:
-                if all(other in done for other in _bits(self.all[index].before)):
-                    done.add(index)
+                if not self.all[index].before & ~done:
+                    done |= self.all[index].members
                     ordered.append(index)
                 else:
                     rest.append(index)
