@@ -354,6 +354,22 @@ def _function(name: str, arity: int = 1) -> Row:
     return Row(f"{name}_{{s}}({names})", f"call {{t}} @rlx_{name}_{{s}}({operands})")
 
 
+def _ranged_function(name: str) -> Row:
+    """`name`, or the variant for small arguments where the op says that approximating is allowed."""
+
+    def function(op: Operation) -> str:
+        return f"{name}_small" if " afn" in llvm_flags(op) else name
+
+    def python(op: Operation, args: Sequence[str]) -> str:
+        return f"{function(op)}_{function_suffix(op.operands[0].type)}({args[0]})"
+
+    def llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
+        type = op.operands[0].type
+        return f"call {llvm_type(type)} @rlx_{function(op)}_{function_suffix(type)}({llvm_type(type)} {args[0]})"
+
+    return Row(python, llvm)
+
+
 FUNCTIONS: dict[type[Operation], str] = {
     math.ExpOp: "exp",
     math.Exp2Op: "exp2",
@@ -371,6 +387,9 @@ FUNCTIONS: dict[type[Operation], str] = {
     math.PowFOp: "pow",
 }
 """Ops that are calls of mathlib functions."""
+
+RANGED: tuple[type[Operation], ...] = (math.SinOp, math.CosOp, math.TanOp)
+"""Those with a variant for small arguments, `fastmath<afn>`: see guard_range.py."""
 
 ROWS: dict[type[Operation], Row] = {
     arith.AddiOp: _binary_int("+", "add"),
@@ -419,4 +438,5 @@ ROWS: dict[type[Operation], Row] = {
     arith.BitcastOp: Row(_bitcast_python, _convert("bitcast")),
     arith.IndexCastOp: Row(_index_cast_python, _index_cast_llvm),
     **{op: _function(name, 2 if name == "pow" else 1) for op, name in FUNCTIONS.items()},
+    **{op: _ranged_function(FUNCTIONS[op]) for op in RANGED},
 }
