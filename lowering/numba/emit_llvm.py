@@ -29,7 +29,7 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.blas import FUNCTIONS as BLAS_FUNCTIONS
 from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading_dimension
-from xdsl_rlx.lowering.numba.rows import FUNCTIONS, ROWS, function_suffix, llvm_flags, llvm_type
+from xdsl_rlx.lowering.numba.rows import FUNCTIONS, RANGED, ROWS, function_suffix, is_small_only, llvm_flags, llvm_type
 
 _MATH_CALL = re.compile(r"@rlx_(\w+)\(")
 _TABLE_USE = re.compile(r"@table_(\w+)")
@@ -156,11 +156,13 @@ def _interleaving(loop: scf.ForOp, low: int | None, high: int | None) -> str:
     How many vectors of a loop are in flight at once, where that is not left to LLVM.
 
     The functions of mathlib are long chains of dependent operations. LLVM counts the registers, and lets one vector at
-    a time wait for its chain; several at once, spilling, are up to 1.7 times as fast.
+    a time wait for its chain; several at once, spilling, are up to 1.7 times as fast. Not sin, cos and tan over the whole
+    range, which wait for their tables and are rarely run (see guard_range.py).
     """
-    calls = sum(type(op) in FUNCTIONS for op in loop.body.block.ops)
+    ops = loop.body.block.ops
+    calls = sum(type(op) in FUNCTIONS for op in ops)
     count = LONG_LOOP if low is None or high is None else high - low
-    if not calls or count < SHORT_LOOP:
+    if not calls or count < SHORT_LOOP or any(isinstance(op, RANGED) and not is_small_only(op) for op in ops):
         return ""
     many = calls >= LONG_CHAIN
     return f", !llvm.loop !{(8 if many else 4) if count >= LONG_LOOP else (2 if many else 4)}"

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     f64,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
 
 LlvmLine: TypeAlias = Callable[[str], str]
@@ -354,11 +355,17 @@ def _function(name: str, arity: int = 1) -> Row:
     return Row(f"{name}_{{s}}({names})", f"call {{t}} @rlx_{name}_{{s}}({operands})")
 
 
+def is_small_only(op: Operation) -> bool:
+    """Whether the op stands for the variant for small arguments: approximating is allowed."""
+    attr = op.properties.get("fastmath")
+    return isinstance(attr, FastMathFlagsAttr) and FastMathFlag.APPROX_FUNC in attr.data
+
+
 def _ranged_function(name: str) -> Row:
-    """`name`, or the variant for small arguments where the op says that approximating is allowed."""
+    """`name`, or its variant for small arguments."""
 
     def function(op: Operation) -> str:
-        return f"{name}_small" if " afn" in llvm_flags(op) else name
+        return f"{name}_small" if is_small_only(op) else name
 
     def python(op: Operation, args: Sequence[str]) -> str:
         return f"{function(op)}_{function_suffix(op.operands[0].type)}({args[0]})"
@@ -389,7 +396,7 @@ FUNCTIONS: dict[type[Operation], str] = {
 """Ops that are calls of mathlib functions."""
 
 RANGED: tuple[type[Operation], ...] = (math.SinOp, math.CosOp, math.TanOp)
-"""Those with a variant for small arguments, `fastmath<afn>`: see guard_range.py."""
+"""Those with a variant for small arguments, `fastmath<afn>`: see lowering/guard_range.py."""
 
 ROWS: dict[type[Operation], Row] = {
     arith.AddiOp: _binary_int("+", "add"),
