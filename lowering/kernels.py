@@ -482,7 +482,8 @@ class ColumnKernel(GroupKernel):
             entry.store(entry.scalars.of(end), self.targets[op], at)
 
     def _column(self, op: Operation, at: Mapping[int, SSAValue]) -> list[SSAValue]:
-        return [at[loop] for loop in self.group.space.maps[op.results[0]] if loop is not None]
+        first = [self.kernel.index(0)] if self.accumulators[op].partial is not None else []
+        return [*first, *(at[loop] for loop in self.group.space.maps[op.results[0]] if loop is not None)]
 
     def _over(
         self,

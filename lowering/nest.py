@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl_rlx.dialects.lir import KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.lowering.guard_range import guard_range
 from xdsl_rlx.transforms.rules.lowering import compute_type
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
@@ -147,4 +148,5 @@ class Kernel:
         else:
             self.block.insert_ops_before(top, first)
         self.block.add_op(ReturnOp())
+        guard_range(self.op)
         return self.op

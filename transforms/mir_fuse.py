@@ -10,17 +10,18 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike, IsTerminator
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
+from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.decompose import decompose_composites
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.iteration_space import Reduces, Space, Structure, nesting, row_split
-from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW
+from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW, scalar_cost
 
 MOST_OPS = 1000
 """Ops in one group: beyond this the loop body no longer pays for what it saves."""
@@ -59,13 +60,15 @@ class Cluster:
     """
     Ops that are to share a kernel, and what merging asks of them.
 
-    `before` and `after` are the clusters that it depends on and that depend on it, directly or not, as bit sets of
-    their numbers. `outputs` are the results with a use outside, `reads` the values that come from outside.
+    `members`, `before` and `after` are bit sets of numbers of ops: its own, and all of the clusters that it depends on
+    and that depend on it, directly or not. `outputs` are the results with a use outside, `reads` the values that come
+    from outside.
     """
 
     ops: set[Operation]
     space: Space | None
-    before: int
+    members: int
+    before: int = 0
     after: int = 0
     reductions: list[Operation] = field(default_factory=list[Operation])
     products: list[Operation] = field(default_factory=list[Operation])
@@ -73,11 +76,12 @@ class Cluster:
     reads: set[SSAValue] = field(default_factory=set[SSAValue])
 
     @staticmethod
-    def of(op: Operation, before: int) -> Cluster:
+    def of(op: Operation, number: int, before: int) -> Cluster:
         """The cluster of one op."""
         return Cluster(
             {op},
             None if _stays_outside(op) else Space.of(op),
+            1 << number,
             before,
             0,
             [op] if REDUCTION.get(type(op)) is not None else [],
@@ -89,7 +93,7 @@ class Cluster:
     def union(self, other: Cluster, space: Space) -> Cluster:
         """Both clusters as one over `space`; its place among the others is not set."""
         small, large = sorted((self, other), key=lambda c: len(c.ops))
-        merged = Cluster(large.ops | small.ops, space, 0)
+        merged = Cluster(large.ops | small.ops, space, large.members | small.members)
         merged.reductions = [*large.reductions, *small.reductions]
         merged.products = [*large.products, *small.products]
         merged.outputs = [
@@ -132,6 +136,7 @@ def fuse_block(block: Block) -> None:
     _sink_constants(block)
     clusters = _Clusters(block)
     clusters.grow()
+    clusters.recompute_cheap_values()
     clusters.outline()
 
 
@@ -176,7 +181,7 @@ def dense_of(op: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] | None:
 def is_splat(op: Operation) -> bool:
     """Whether a constant has one value throughout."""
     value = dense_of(op)
-    return value is not None and (value.is_splat() or len(value) == 1)
+    return value is not None and splat_value(value) is not None
 
 
 class _Clusters:
@@ -184,7 +189,8 @@ class _Clusters:
 
     def __init__(self, block: Block):
         self.block = block
-        self.order = {op: index for index, op in enumerate(block.ops)}
+        self.ops = list(block.ops)
+        self.order = {op: index for index, op in enumerate(self.ops)}
         self.all: dict[int, Cluster] = {}
         self.of: dict[Operation, int] = {}
         for op, index in self.order.items():
@@ -195,11 +201,13 @@ class _Clusters:
                 if isinstance(operand.owner, Operation):
                     producer = self.of[operand.owner]
                     before |= self.all[producer].before | 1 << producer
-            self.all[index] = Cluster.of(op, before)
+            self.all[index] = Cluster.of(op, index, before)
             self.of[op] = index
-        for index, cluster in self.all.items():
-            for other in _bits(cluster.before):
-                self.all[other].after |= 1 << index
+        for index, cluster in reversed(self.all.items()):
+            for result in self.ops[index].results:
+                for use in result.uses:
+                    if (user := self.of.get(use.operation)) is not None:
+                        cluster.after |= self.all[user].after | 1 << user
 
     def grow(self) -> None:
         """Merge each op with its users, from the last op to the first; then clusters that read the same values."""
@@ -226,7 +234,7 @@ class _Clusters:
         first, second = self.all[a], self.all[b]
         if first.space is None or second.space is None:
             return False
-        both = 1 << a | 1 << b
+        both = first.members | second.members
         if (first.after & second.before | second.after & first.before) & ~both:
             return False
         space = first.space.join(second.space)
@@ -241,28 +249,94 @@ class _Clusters:
         return True
 
     def _replace(self, a: int, b: int, merged: Cluster) -> None:
-        for op in self.all.pop(b).ops:
+        first, second = self.all[a], self.all.pop(b)
+        for op in second.ops:
             self.of[op] = a
         self.all[a] = merged
-        for other in _bits(merged.before):
-            cluster = self.all[other]
-            cluster.after = (cluster.after | merged.after) & ~(1 << b) | 1 << a
-        for other in _bits(merged.after):
-            cluster = self.all[other]
-            cluster.before = (cluster.before | merged.before) & ~(1 << b) | 1 << a
+        # What comes before (or after) both has nothing to learn: each of them has told it all it knows.
+        for other in self._owners((first.before ^ second.before) & merged.before):
+            self.all[other].after |= merged.after | merged.members
+        for other in self._owners((first.after ^ second.after) & merged.after):
+            self.all[other].before |= merged.before | merged.members
+
+    def _owners(self, numbers: int) -> set[int]:
+        return {self.of[self.ops[number]] for number in _bits(numbers)}
+
+    def recompute_cheap_values(self) -> None:
+        """Compute a cheap value again in every cluster that uses it, rather than store it, if its operands are there."""
+        for op in reversed(list(self.order)):
+            if op not in self.of or self.all[self.of[op]].space is None or not _is_cheap(op):
+                continue
+            (result,) = op.results
+            own = self.of[op]
+            outside: dict[int, list[Use]] = {}
+            for use in result.uses:
+                other = self.of.get(use.operation, -1)
+                if other != own:
+                    outside.setdefault(other, []).append(use)
+            if not outside or not all(self._is_stored(operand, own) for operand in op.operands):
+                continue
+            copies = {number: self._taken_in(op, number, uses) for number, uses in outside.items()}
+            if any(cluster is None for cluster in copies.values()):
+                continue
+            for number, uses in outside.items():
+                self._take_in(op, number, uses)
+            self.all[own].outputs.remove(result)
+
+    def _is_stored(self, value: SSAValue, cluster: int) -> bool:
+        """Whether a value is in memory whatever a cluster does: an argument, a constant, or needed outside."""
+        owner = value.owner
+        if not isinstance(owner, Operation) or owner.has_trait(ConstantLike) or self.of[owner] != cluster:
+            return True
+        return value in self.all[cluster].outputs
+
+    def _taken_in(self, op: Operation, number: int, uses: Sequence[Use]) -> Cluster | None:
+        """The cluster as it would be with a copy of `op`, or None if it cannot be."""
+        target = self.all.get(number)
+        space = Space.of(op)
+        if target is None or target.space is None or space is None:
+            return None
+        if any(use.operation in target.products for use in uses):
+            return None
+        joined = target.space.join(space)
+        if joined is None or len(joined.extents) != len(target.space.extents):
+            return None
+        grown = Cluster(set(target.ops), joined, target.before, target.after)
+        grown.reductions, grown.products, grown.outputs = target.reductions, target.products, target.outputs
+        grown.reads = target.reads | set(op.operands)
+        return grown if grown.is_possible() else None
+
+    def _take_in(self, op: Operation, number: int, uses: Sequence[Use]) -> None:
+        copy = op.clone()
+        copy.results[0].name_hint = op.results[0].name_hint
+        self.block.insert_op_after(copy, op)
+        target = self.all[number]
+        self.order[copy] = self.order[op]
+        self.of[copy] = number
+        for use in uses:
+            use.operation.operands[use.index] = copy.results[0]
+        space = Space.of(copy)
+        assert target.space is not None and space is not None
+        maps = dict(target.space.maps)
+        maps[copy.results[0]] = maps.pop(op.results[0])
+        target.space = Space(target.space.extents, maps).join(space)
+        assert target.space is not None
+        target.ops.add(copy)
+        target.reads.discard(op.results[0])
+        target.reads |= {operand for operand in op.operands if operand.owner not in target.ops}
 
     def outline(self) -> None:
         """Put the ops of each cluster into a `mir.fusion`, in an order that respects the clusters' dependences."""
         terminator = self.block.last_op
         assert terminator is not None
-        done: set[int] = set()
+        done = 0
         waiting = sorted(self.all, key=lambda index: min(self.order[op] for op in self.all[index].ops))
         ordered: list[int] = []
         while waiting:
             rest: list[int] = []
             for index in waiting:
-                if all(other in done for other in _bits(self.all[index].before)):
-                    done.add(index)
+                if not self.all[index].before & ~done:
+                    done |= self.all[index].members
                     ordered.append(index)
                 else:
                     rest.append(index)
@@ -283,6 +357,16 @@ def _bits(mask: int) -> Iterable[int]:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
+
+
+CHEAP = 9
+"""What computing a value again may cost, in additions, instead of storing and loading it."""
+
+
+def _is_cheap(op: Operation) -> bool:
+    if len(op.results) != 1 or PRODUCT.get(type(op)) is not None or REDUCTION.get(type(op)) is not None:
+        return False
+    return not op.has_trait(ConstantLike) and scalar_cost(op) <= CHEAP
 
 
 def _stays_outside(op: Operation) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
@@ -126,7 +126,7 @@ def constant_bytes(value: DenseIntOrFPElementsAttr) -> bytes:
     """The elements as they lie in memory; an i1 takes a byte."""
     if DTYPE_NAMES[value.get_element_type()] == "i1":
         return bytes(bool(x) for x in value.get_values())
-    return value.data.data * (len(value) if value.is_splat() and len(value) > 1 else 1)
+    return value.data.data
 
 
 def fingerprint(module: ModuleOp) -> str:
@@ -142,13 +142,16 @@ class _Fingerprint:
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
         self.numbers: dict[SSAValue, int] = {}
+        self.blocks: dict[Block, int] = {}
         self.texts: dict[Attribute, bytes] = {}
 
     def of(self, module: ModuleOp) -> str:
-        self._region(module.body)
+        self._op(module)
         return self.hash.hexdigest()
 
     def _region(self, region: Region) -> None:
+        for number, block in enumerate(region.blocks):
+            self.blocks[block] = number
         for block in region.blocks:
             self.hash.update(b"{")
             for arg in block.args:
@@ -158,11 +161,16 @@ class _Fingerprint:
             self.hash.update(b"}")
 
     def _define(self, value: SSAValue) -> None:
-        self.numbers[value] = len(self.numbers)
-        self.hash.update(self._text(value.type))
+        self.hash.update(b"%d:" % self._number(value) + self._text(value.type))
+
+    def _number(self, value: SSAValue) -> int:
+        # a value may be used before it is defined, in a region that is a graph
+        return self.numbers.setdefault(value, len(self.numbers))
 
     def _op(self, op: Operation) -> None:
-        parts = [op.name.encode(), b"(", *(b"%d," % self.numbers[operand] for operand in op.operands), b")"]
+        parts = [op.name.encode(), b"(", *(b"%d," % self._number(operand) for operand in op.operands), b")"]
+        if op.successors:
+            parts += [b"^%d" % self.blocks[block] for block in op.successors]
         for attributes in (op.properties, op.attributes):
             for key in sorted(attributes):
                 parts += [key.encode(), b"=", self._text(attributes[key])]

@@ -1,19 +1,15 @@
-"""Compiled programs against the oracle: every sample, every element type."""
+"""Compiled programs against the oracle: every sample, every element type, one thread and two."""
 
 import oracle
 import pytest
+from numerics.compiled import runs
 from numerics.samples import SAMPLES, Sample
-
-from xdsl_rlx.lowering.numba.compilation import compile_module
 
 
 @pytest.mark.parametrize(("sample", "dtype"), [pytest.param(s, d, id=f"{s.id}-{d}") for s in SAMPLES for d in s.dtypes])
-def test_compiled_equals_oracle(sample: Sample, dtype: str) -> None:
-    module = sample.module(dtype)
-    arrays = sample.arrays(dtype)
+def test_compiled_results_are_the_oracles(sample: Sample, dtype: str):
+    module, arrays = sample.module(dtype), sample.arrays(dtype)
     expected = oracle.evaluate(module, *arrays)
-    for threads in (1, 2):
-        results = compile_module(module, threads)(*arrays)
-        assert len(results) == len(expected)
-        for result, reference in zip(results, expected, strict=True):
-            oracle.assert_close(result, reference, sample.tol)
+    for run in runs(sample, dtype):
+        for result, reference in zip(run(module, *arrays), expected, strict=True):
+            oracle.assert_close(result, reference, sample.tol, sample.exact)
