@@ -16,12 +16,14 @@ func.func @fused(%x: tensor<2x3xf32> {mir.name = "x", mir.kind = "input"}, %w: t
 
 // -----
 
-// Reductions are over one axis each.
+// Products are over one axis each.
 // CHECK-LABEL: func.func @multi(%x: tensor<2x3x4xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3xf32> {
-// CHECK-NEXT: %y = mir.reduce_max %x axes [0, 2] : (tensor<2x3x4xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %0 = mir.reduce_prod %x axes [2] keep_dim : (tensor<2x3x4xf32>) -> tensor<2x3x1xf32>
+// CHECK-NEXT: %1 = mir.reduce_prod %0 axes [0] keep_dim : (tensor<2x3x1xf32>) -> tensor<1x3x1xf32>
+// CHECK-NEXT: %y = mir.reshape %1 : tensor<1x3x1xf32> to tensor<3xf32>
 // CHECK-NEXT: func.return %y : tensor<3xf32>
 // CHECK-NEXT: }
 func.func @multi(%x: tensor<2x3x4xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3xf32> {
-  %y = mir.reduce_max %x axes [0, 2] : (tensor<2x3x4xf32>) -> tensor<3xf32>
+  %y = mir.reduce_prod %x axes [0, 2] : (tensor<2x3x4xf32>) -> tensor<3xf32>
   func.return %y : tensor<3xf32>
 }

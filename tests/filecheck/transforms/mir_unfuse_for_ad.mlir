@@ -17,7 +17,11 @@ func.func @fused(%x: tensor<2x3xf32> {mir.name = "x", mir.kind = "input"}, %w: t
 // -----
 
 // Ops with a rule of their own stay.
+// CHECK-LABEL: func.func @kept(%x: tensor<2x3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<2x3xf32> {
+// CHECK-NEXT: %y = mir.softmax %x axis -1 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: func.return %y : tensor<2x3xf32>
+// CHECK-NEXT: }
 func.func @kept(%x: tensor<2x3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<2x3xf32> {
-  %y = mir.softmax %x axis -1 : tensor<2x3xf32>
+  %y = mir.softmax %x axis -1 : (tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return %y : tensor<2x3xf32>
 }
