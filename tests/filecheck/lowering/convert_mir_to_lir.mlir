@@ -14,8 +14,6 @@
 // CHECK-NEXT: scf.for %i1 = %lo to %hi step %c1 {
 // CHECK: %2 = math.tanh %1 : f32
 // CHECK: memref.store %3, %0[%i0, %i1] : memref<64x32xf32>
-// PIECES-LABEL: lir.program @chain {
-// PIECES: lir.launch @k0_add_tanh_mul over 32 by 32 reads(%x, %b : memref<64x32xf32>, memref<32xf32>) writes(%0 : memref<64x32xf32>)
 func.func @chain(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}, %b: tensor<32xf32> {mir.name = "b", mir.kind = "input"}) -> tensor<64x32xf32> {
   %0 = mir.add %x, %b : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
   %1 = mir.tanh %0 : tensor<64x32xf32>
@@ -126,7 +124,22 @@ func.func @equal(%x: tensor<8x8xf32> {mir.name = "x", mir.kind = "input"}, %w: t
 
 // -----
 
-// What needs decomposing first is not lowered by halves.
+// With two threads, a launch that is worth it is cut into pieces.
+// PIECES-LABEL: lir.program @large {
+// PIECES: lir.launch @k0_add_tanh_mul over 256 by 32 reads(%x, %b : memref<256x256xf32>, memref<256xf32>) writes(%0 : memref<256x256xf32>)
+func.func @large(%x: tensor<256x256xf32> {mir.name = "x", mir.kind = "input"}, %b: tensor<256xf32> {mir.name = "b", mir.kind = "input"}) -> tensor<256x256xf32> {
+  %0 = mir.add %x, %b : (tensor<256x256xf32>, tensor<256xf32>) -> tensor<256x256xf32>
+  %1 = mir.tanh %0 : tensor<256x256xf32>
+  %2 = mir.mul %1, %x : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+  func.return %2 : tensor<256x256xf32>
+}
+
+// -----
+
+// Nothing is launched for an empty result.
+// CHECK-LABEL: lir.program @empty {
+// CHECK-NEXT: %x = lir.input "x" : memref<0x8xf32>
+// CHECK-NEXT: %0 = lir.output 0 : memref<0x8xf32>
 func.func @empty(%x: tensor<0x8xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<0x8xf32> {
   %0 = mir.tanh %x : tensor<0x8xf32>
   func.return %0 : tensor<0x8xf32>
