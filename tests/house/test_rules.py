@@ -3,6 +3,8 @@
 Oracle and samples are checked where they are used, in tests/numerics/test_oracle.py; ops.mlir in test_layout.py.
 """
 
+from pathlib import Path
+
 import pytest
 from xdsl.ir import Operation
 
@@ -13,6 +15,8 @@ from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, SCALAR, VJP
 from xdsl_rlx.transforms.rules.hir import BLOCKS
 from xdsl_rlx.transforms.rules.lowering import LOOPS, NORMALIZE, PLACE, PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.transforms.rules.table import RuleTable
+
+ROOT = Path(__file__).resolve().parents[2]
 
 FRAME = {control.YieldOp, control.VjpOp}
 """Ops that hold others; what becomes of them is said in the passes, not in tables."""
@@ -74,3 +78,9 @@ def test_every_block_says_what_it_means(op: type[Operation]) -> None:
 
 def test_a_missing_row_is_reported_by_name() -> None:
     assert [op.name for op in VJP.missing([control.VjpOp])] == ["mir.vjp"]
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if VJP.get(op) is not None], ids=_name)
+def test_every_vjp_rule_is_shown(op: type[Operation]) -> None:
+    path = f"tests/filecheck/rules/{op.__module__.rsplit('.', 1)[-1]}.mlir"
+    assert f"= {op.name} " in (ROOT / path).read_text(), f"{path} has no mir.vjp of {op.name}"
