@@ -130,9 +130,8 @@ def _live_ranges(program: ProgramOp) -> tuple[list[_Slot], dict[OutputOp, int]]:
             roots[op.result] = roots[op.source]
         elif isinstance(op, LaunchOp):
             for value in op.operands:
-                root = roots.get(value)
-                if root in slots:
-                    slot = slots[root]
+                root = roots.get(value, value)
+                if (slot := slots.get(root)) is not None:
                     slot.first = time if slot.first < 0 else slot.first
                     slot.last = time
                 elif root in outputs:

@@ -263,7 +263,7 @@ class _Clusters:
         return {self.of[self.ops[number]] for number in _bits(numbers)}
 
     def recompute_cheap_values(self) -> None:
-        """Compute a cheap value again in every cluster that uses it, rather than store it, if its operands are there."""
+        """Compute a cheap value again in every cluster that uses it, rather than store it, if it has the operands."""
         for op in reversed(list(self.order)):
             if op not in self.of or self.all[self.of[op]].space is None or not _is_cheap(op):
                 continue

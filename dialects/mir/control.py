@@ -118,13 +118,20 @@ class VjpOp(IRDLOperation):
             raise VerifyException(f"the primals do not match the operands of {op.name}")
         if [o.type for o in self.outputs] != [r.type for r in op.results]:
             raise VerifyException(f"the outputs do not match the results of {op.name}")
+        seeded, wrt = [int(i) for i in self.seeded.get_values()], list(self.wrt_indices)
+        if len(seeded) != len(self.cotangents) or any(not 0 <= i < len(self.outputs) for i in seeded):
+            raise VerifyException(
+                f"{len(self.cotangents)} cotangents of the results {seeded}, of which there are {len(self.outputs)}"
+            )
+        if len(wrt) != len(self.grads):
+            raise VerifyException(f"{len(self.grads)} results for wrt {wrt}")
         for index, cotangent in enumerate(self.result_cotangents):
             if cotangent is not None and cotangent.type != self.outputs[index].type:
                 raise VerifyException(
                     f"cotangent of type {cotangent.type} for a result of type {self.outputs[index].type}"
                 )
-        if any(not 0 <= i < len(self.primals) for i in self.wrt_indices):
-            raise VerifyException(f"wrt {list(self.wrt_indices)} leaves the {len(self.primals)} operands")
+        if any(not 0 <= i < len(self.primals) for i in wrt):
+            raise VerifyException(f"wrt {wrt} leaves the {len(self.primals)} operands")
         for index, grad in zip(self.wrt_indices, self.grads, strict=True):
             if grad.type != self.primals[index].type:
                 raise VerifyException(f"gradient of type {grad.type} for an operand of type {self.primals[index].type}")

@@ -275,7 +275,37 @@
 %0 = "test.op"() : () -> (tensor<2xf32>)
 %1 = mir.fusion (%0) : (tensor<2xf32>) -> tensor<2xf32> {
 ^bb0(%a: tensor<3xf32>):
+  %2 = "test.op"() : () -> (tensor<2xf32>)
+  mir.yield %2 : tensor<2xf32>
+}
+
+// -----
+
+// CHECK: Operation using value defined out of its IsolatedFromAbove parent
+%0 = "test.op"() : () -> (tensor<2xf32>)
+%1 = mir.fusion (%0) : (tensor<2xf32>) -> tensor<2xf32> {
+^bb0(%a: tensor<2xf32>):
   mir.yield %0 : tensor<2xf32>
+}
+
+// -----
+
+// CHECK: 2 results for wrt [0]
+%0 = "test.op"() : () -> (tensor<2xf32>)
+%1, %2 = mir.vjp primals(%0 : tensor<2xf32>) outputs(%0 : tensor<2xf32>) cotangents(%0 : tensor<2xf32>) of [0] wrt [0] -> tensor<2xf32>, tensor<2xf32> {
+^bb0(%a: tensor<2xf32>):
+  %2 = mir.tanh %a : tensor<2xf32>
+  mir.yield %2 : tensor<2xf32>
+}
+
+// -----
+
+// CHECK: 1 cotangents of the results [0, 1], of which there are 1
+%0 = "test.op"() : () -> (tensor<2xf32>)
+%1 = mir.vjp primals(%0 : tensor<2xf32>) outputs(%0 : tensor<2xf32>) cotangents(%0 : tensor<2xf32>) of [0, 1] wrt [0] -> tensor<2xf32> {
+^bb0(%a: tensor<2xf32>):
+  %2 = mir.tanh %a : tensor<2xf32>
+  mir.yield %2 : tensor<2xf32>
 }
 
 // -----

@@ -223,9 +223,9 @@ func.func @fused(%x: tensor<2x3xf32>, %w: tensor<3x4xf32>, %b: tensor<4xf32>) {
 // CHECK-NEXT: }
 // CHECK-NEXT: %p = mir.mul %x, %y : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 // CHECK-NEXT: %dx, %dy = mir.vjp primals(%x, %y : tensor<3xf32>, tensor<3xf32>) outputs(%p : tensor<3xf32>) cotangents(%g : tensor<3xf32>) of [0] wrt [0, 1] -> tensor<3xf32>, tensor<3xf32> {
-// CHECK-NEXT: ^bb0(%a_1: tensor<3xf32>, %b_1: tensor<3xf32>):
-// CHECK-NEXT: %2 = mir.mul %a_1, %b_1 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-// CHECK-NEXT: mir.yield %2 : tensor<3xf32>
+// CHECK-NEXT: ^bb0(%a: tensor<3xf32>, %b: tensor<3xf32>):
+// CHECK-NEXT: %0 = mir.mul %a, %b : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: mir.yield %0 : tensor<3xf32>
 // CHECK-NEXT: }
 // CHECK-NEXT: func.return
 // CHECK-NEXT: }
@@ -238,9 +238,9 @@ func.func @regions(%x: tensor<3xf32>, %y: tensor<3xf32>, %g: tensor<3xf32>) {
   }
   %p = mir.mul %x, %y : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
   %dx, %dy = mir.vjp primals(%x, %y : tensor<3xf32>, tensor<3xf32>) outputs(%p : tensor<3xf32>) cotangents(%g : tensor<3xf32>) of [0] wrt [0, 1] -> tensor<3xf32>, tensor<3xf32> {
-  ^bb0(%a_1: tensor<3xf32>, %b_1: tensor<3xf32>):
-    %2 = mir.mul %a_1, %b_1 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-    mir.yield %2 : tensor<3xf32>
+  ^bb0(%a: tensor<3xf32>, %b: tensor<3xf32>):
+    %0 = mir.mul %a, %b : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    mir.yield %0 : tensor<3xf32>
   }
   func.return
 }

@@ -1,0 +1,157 @@
+// RUN: xdsl-opt %s -p 'mir-fuse,convert-mir-to-lir' --split-input-file --verify-diagnostics | filecheck %s
+// RUN: xdsl-opt %s -p 'mir-fuse,convert-mir-to-lir{threads=2}' --split-input-file --verify-diagnostics | filecheck %s --check-prefix=PIECES
+
+// Buffers, launches and loop nests of fusions; address arithmetic is left out.
+
+// One nest for a chain; the result is computed right into its output.
+// CHECK-LABEL: lir.program @chain {
+// CHECK-NEXT: %x = lir.input "x" : memref<64x32xf32>
+// CHECK-NEXT: %b = lir.input "b" : memref<32xf32>
+// CHECK-NEXT: %0 = lir.output 0 : memref<64x32xf32>
+// CHECK-NEXT: lir.launch @k0_add_tanh_mul over 32 by 32 reads(%x, %b : memref<64x32xf32>, memref<32xf32>) writes(%0 : memref<64x32xf32>)
+// CHECK-LABEL: lir.kernel @k0_add_tanh_mul(%x: memref<64x32xf32>, %b: memref<32xf32>, %0: memref<64x32xf32>, %lo: index, %hi: index) {
+// CHECK: scf.for %i0 = %c0 to %c64 step %c1 {
+// CHECK-NEXT: scf.for %i1 = %lo to %hi step %c1 {
+// CHECK: %2 = math.tanh %1 : f32
+// CHECK: memref.store %3, %0[%i0, %i1] : memref<64x32xf32>
+func.func @chain(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}, %b: tensor<32xf32> {mir.name = "b", mir.kind = "input"}) -> tensor<64x32xf32> {
+  %0 = mir.add %x, %b : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
+  %1 = mir.tanh %0 : tensor<64x32xf32>
+  %2 = mir.mul %1, %x : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  func.return %2 : tensor<64x32xf32>
+}
+
+// -----
+
+// The passes over a row: maximum, sum of exponentials, quotient.
+// CHECK-LABEL: lir.program @rows {
+// CHECK-NEXT: %x = lir.input "x" : memref<64x32xf32>
+// CHECK-NEXT: %0 = lir.output 0 : memref<64x32xf32>
+// CHECK-NEXT: lir.launch @k0_reduce_max_stop_gradient_etc_div over 64 by 64 reads(%x : memref<64x32xf32>) writes(%0 : memref<64x32xf32>)
+// CHECK-LABEL: lir.kernel @k0_reduce_max_stop_gradient_etc_div(%x: memref<64x32xf32>, %0: memref<64x32xf32>, %lo: index, %hi: index) {
+// CHECK: %1 = memref.alloca() : memref<32xf32>
+// CHECK-NEXT: scf.for %i = %lo to %hi step %c1 {
+// CHECK: %3 = scf.for %j = %c0 to %c32 step %c1 iter_args(%4 = %2) -> (f32) {
+// CHECK: %7 = scf.for %j_1 = %c0 to %c32 step %c1 iter_args(%8 = %6) -> (f32) {
+// CHECK: %10 = math.exp %9 : f32
+// CHECK-NEXT: memref.store %10, %1[%j_1] : memref<32xf32>
+// CHECK: scf.for %j_2 = %c0 to %c32 step %c1 {
+// CHECK: memref.store %13, %0[%i, %j_2] : memref<64x32xf32>
+func.func @rows(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<64x32xf32> {
+  %0 = mir.softmax %x axis -1 : (tensor<64x32xf32>) -> tensor<64x32xf32>
+  func.return %0 : tensor<64x32xf32>
+}
+
+// -----
+
+// A product by lir.gemm, then its epilogue over the rows just computed.
+// CHECK-LABEL: lir.program @epilogue {
+// CHECK-NEXT: %x = lir.input "x" : memref<64x16xf32>
+// CHECK-NEXT: %w = lir.param "w" : memref<16x32xf32>
+// CHECK-NEXT: %b = lir.param "b" : memref<32xf32>
+// CHECK-NEXT: %0 = lir.output 0 : memref<64x32xf32>
+// CHECK-NEXT: lir.launch @k0_matmul_add_relu over 64 by 64 reads(%b, %x, %w : memref<32xf32>, memref<64x16xf32>, memref<16x32xf32>) writes(%0 : memref<64x32xf32>)
+// CHECK-LABEL: lir.kernel @k0_matmul_add_relu(%b: memref<32xf32>, %x: memref<64x16xf32>, %w: memref<16x32xf32>, %0: memref<64x32xf32>, %lo: index, %hi: index) {
+// CHECK: lir.gemm %x[], %w[], %0[] rows %lo to %hi cols %c0 to %c32 : memref<64x16xf32>, memref<16x32xf32>, memref<64x32xf32>
+// CHECK-NEXT: scf.for %i = %lo to %hi step %c1 {
+// CHECK-NEXT: scf.for %j = %c0 to %c32 step %c1 {
+// CHECK: memref.store %4, %0[%i, %j] : memref<64x32xf32>
+func.func @epilogue(%x: tensor<64x16xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<16x32xf32> {mir.name = "w", mir.kind = "param"}, %b: tensor<32xf32> {mir.name = "b", mir.kind = "param"}) -> tensor<64x32xf32> {
+  %0 = mir.matmul %x, %w : (tensor<64x16xf32>, tensor<16x32xf32>) -> tensor<64x32xf32>
+  %1 = mir.add %0, %b : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
+  %2 = mir.relu %1 : tensor<64x32xf32>
+  func.return %2 : tensor<64x32xf32>
+}
+
+// -----
+
+// A column sum keeps a row of accumulators.
+// CHECK-LABEL: lir.program @columns {
+// CHECK-NEXT: %x = lir.input "x" : memref<64x32xf32>
+// CHECK-NEXT: %0 = lir.output 0 : memref<32xf32>
+// CHECK-NEXT: lir.launch @k0_mul_reduce_sum over 32 by 32 reads(%x : memref<64x32xf32>) writes(%0 : memref<32xf32>)
+// CHECK-LABEL: lir.kernel @k0_mul_reduce_sum(%x: memref<64x32xf32>, %0: memref<32xf32>, %lo: index, %hi: index) {
+// CHECK: scf.for %i1 = %lo to %hi step %c1 {
+// CHECK-NEXT: memref.store %1, %0[%i1] : memref<32xf32>
+// CHECK: scf.for %i0 = %c0 to %c64 step %c1 {
+// CHECK-NEXT: scf.for %i1_1 = %lo to %hi step %c1 {
+// CHECK: memref.store %4, %0[%i1_1] : memref<32xf32>
+func.func @columns(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<32xf32> {
+  %0 = mir.mul %x, %x : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %1 = mir.reduce_sum %0 axes [0] : (tensor<64x32xf32>) -> tensor<32xf32>
+  func.return %1 : tensor<32xf32>
+}
+
+// -----
+
+// A reshape is a view: it costs nothing.
+// CHECK-LABEL: lir.program @view {
+// CHECK-NEXT: %x = lir.input "x" : memref<64x32xf32>
+// CHECK-NEXT: %0 = lir.output 0 : memref<2048xf32>
+// CHECK-NEXT: %x_1 = lir.view %x at 0 : memref<64x32xf32> to memref<2048xf32>
+// CHECK-NEXT: lir.launch @k0_exp over 2048 by 2048 reads(%x_1 : memref<2048xf32>) writes(%0 : memref<2048xf32>)
+// CHECK-LABEL: lir.kernel @k0_exp(%x: memref<2048xf32>, %0: memref<2048xf32>, %lo: index, %hi: index) {
+func.func @view(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<2048xf32> {
+  %0 = mir.exp %x : tensor<64x32xf32>
+  %1 = mir.reshape %0 : tensor<64x32xf32> to tensor<2048xf32>
+  func.return %1 : tensor<2048xf32>
+}
+
+// -----
+
+// Structurally equal kernels are one.
+// CHECK-LABEL: lir.program @equal {
+// CHECK-NEXT: %x = lir.input "x" : memref<8x8xf32>
+// CHECK-NEXT: %w = lir.param "w" : memref<8x8xf32>
+// CHECK-NEXT: %v = lir.param "v" : memref<8x8xf32>
+// CHECK-NEXT: %0 = lir.output 0 : memref<8x8xf32>
+// CHECK-NEXT: %1 = lir.slot : memref<8x8xf32>
+// CHECK-NEXT: lir.launch @k0_matmul_tanh over 8 by 8 reads(%x, %w : memref<8x8xf32>, memref<8x8xf32>) writes(%1 : memref<8x8xf32>)
+// CHECK-NEXT: %2 = lir.slot : memref<8x8xf32>
+// CHECK-NEXT: lir.launch @k0_matmul_tanh over 8 by 8 reads(%1, %v : memref<8x8xf32>, memref<8x8xf32>) writes(%2 : memref<8x8xf32>)
+// CHECK-NEXT: lir.launch @k0_matmul_tanh over 8 by 8 reads(%2, %w : memref<8x8xf32>, memref<8x8xf32>) writes(%0 : memref<8x8xf32>)
+// CHECK-LABEL: lir.kernel @k0_matmul_tanh(%x: memref<8x8xf32>, %w: memref<8x8xf32>, %0: memref<8x8xf32>, %lo: index, %hi: index) {
+// CHECK: lir.gemm %x[], %w[], %0[] rows %lo to %hi cols %c0 to %c8 : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>
+func.func @equal(%x: tensor<8x8xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<8x8xf32> {mir.name = "w", mir.kind = "param"}, %v: tensor<8x8xf32> {mir.name = "v", mir.kind = "param"}) -> tensor<8x8xf32> {
+  %0 = mir.matmul %x, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = mir.tanh %0 : tensor<8x8xf32>
+  %2 = mir.matmul %1, %v : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %3 = mir.tanh %2 : tensor<8x8xf32>
+  %4 = mir.matmul %3, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %5 = mir.tanh %4 : tensor<8x8xf32>
+  func.return %5 : tensor<8x8xf32>
+}
+
+// -----
+
+// With two threads, a launch that is worth it is cut into pieces.
+// PIECES-LABEL: lir.program @large {
+// PIECES: lir.launch @k0_add_tanh_mul over 256 by 32 reads(%x, %b : memref<256x256xf32>, memref<256xf32>) writes(%0 : memref<256x256xf32>)
+func.func @large(%x: tensor<256x256xf32> {mir.name = "x", mir.kind = "input"}, %b: tensor<256xf32> {mir.name = "b", mir.kind = "input"}) -> tensor<256x256xf32> {
+  %0 = mir.add %x, %b : (tensor<256x256xf32>, tensor<256xf32>) -> tensor<256x256xf32>
+  %1 = mir.tanh %0 : tensor<256x256xf32>
+  %2 = mir.mul %1, %x : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+  func.return %2 : tensor<256x256xf32>
+}
+
+// -----
+
+// Nothing is launched for an empty result.
+// CHECK-LABEL: lir.program @empty {
+// CHECK-NEXT: %x = lir.input "x" : memref<0x8xf32>
+// CHECK-NEXT: %0 = lir.output 0 : memref<0x8xf32>
+func.func @empty(%x: tensor<0x8xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<0x8xf32> {
+  %0 = mir.tanh %x : tensor<0x8xf32>
+  func.return %0 : tensor<0x8xf32>
+}
+
+// -----
+
+// Values are defined before they are used.
+// CHECK: mir.exp: operand 0 %z (a result of mir.neg) is used before it is defined
+// PIECES: mir.exp: operand 0 %z (a result of mir.neg) is used before it is defined
+func.func @order(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3xf32> {
+  %y = mir.exp %z : tensor<3xf32>
+  %z = mir.neg %x : tensor<3xf32>
+  func.return %y : tensor<3xf32>
+}

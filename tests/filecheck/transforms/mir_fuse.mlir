@@ -1,0 +1,106 @@
+// RUN: xdsl-opt %s -p mir-fuse --split-input-file --verify-diagnostics | filecheck %s
+
+// What becomes one kernel.
+
+// A chain of elementwise ops, broadcasts included.
+// CHECK-LABEL: func.func @chain(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}, %b: tensor<32xf32> {mir.name = "b", mir.kind = "input"}) -> tensor<64x32xf32> {
+// CHECK-NEXT: %0 = mir.fusion(%x, %b) : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32> {
+// CHECK-NEXT: ^bb0(%x_1: tensor<64x32xf32>, %b_1: tensor<32xf32>):
+// CHECK-NEXT: %1 = mir.add %x_1, %b_1 : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
+// CHECK-NEXT: %2 = mir.tanh %1 : tensor<64x32xf32>
+// CHECK-NEXT: %3 = mir.mul %2, %x_1 : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+// CHECK-NEXT: mir.yield %3 : tensor<64x32xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %0 : tensor<64x32xf32>
+// CHECK-NEXT: }
+func.func @chain(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}, %b: tensor<32xf32> {mir.name = "b", mir.kind = "input"}) -> tensor<64x32xf32> {
+  %0 = mir.add %x, %b : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
+  %1 = mir.tanh %0 : tensor<64x32xf32>
+  %2 = mir.mul %1, %x : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  func.return %2 : tensor<64x32xf32>
+}
+
+// -----
+
+// A composite op becomes its parts, which go over each row several times.
+// CHECK-LABEL: func.func @rows(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<64x32xf32> {
+// CHECK-NEXT: %0 = mir.fusion(%x) : (tensor<64x32xf32>) -> tensor<64x32xf32> {
+// CHECK-NEXT: ^bb0(%x_1: tensor<64x32xf32>):
+// CHECK-NEXT: %1 = mir.reduce_max %x_1 axes [1] keep_dim : (tensor<64x32xf32>) -> tensor<64x1xf32>
+// CHECK-NEXT: %2 = mir.stop_gradient %1 : tensor<64x1xf32>
+// CHECK-NEXT: %3 = mir.sub %x_1, %2 : (tensor<64x32xf32>, tensor<64x1xf32>) -> tensor<64x32xf32>
+// CHECK-NEXT: %4 = mir.exp %3 : tensor<64x32xf32>
+// CHECK-NEXT: %5 = mir.reduce_sum %4 axes [1] keep_dim : (tensor<64x32xf32>) -> tensor<64x1xf32>
+// CHECK-NEXT: %6 = mir.div %4, %5 : (tensor<64x32xf32>, tensor<64x1xf32>) -> tensor<64x32xf32>
+// CHECK-NEXT: mir.yield %6 : tensor<64x32xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %0 : tensor<64x32xf32>
+// CHECK-NEXT: }
+func.func @rows(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<64x32xf32> {
+  %0 = mir.softmax %x axis -1 : (tensor<64x32xf32>) -> tensor<64x32xf32>
+  func.return %0 : tensor<64x32xf32>
+}
+
+// -----
+
+// A product and what follows it row by row.
+// CHECK-LABEL: func.func @epilogue(%x: tensor<64x16xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<16x32xf32> {mir.name = "w", mir.kind = "param"}, %b: tensor<32xf32> {mir.name = "b", mir.kind = "param"}) -> tensor<64x32xf32> {
+// CHECK-NEXT: %0 = mir.fusion(%x, %w, %b) : (tensor<64x16xf32>, tensor<16x32xf32>, tensor<32xf32>) -> tensor<64x32xf32> {
+// CHECK-NEXT: ^bb0(%x_1: tensor<64x16xf32>, %w_1: tensor<16x32xf32>, %b_1: tensor<32xf32>):
+// CHECK-NEXT: %1 = mir.matmul %x_1, %w_1 : (tensor<64x16xf32>, tensor<16x32xf32>) -> tensor<64x32xf32>
+// CHECK-NEXT: %2 = mir.add %1, %b_1 : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
+// CHECK-NEXT: %3 = mir.relu %2 : tensor<64x32xf32>
+// CHECK-NEXT: mir.yield %3 : tensor<64x32xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %0 : tensor<64x32xf32>
+// CHECK-NEXT: }
+func.func @epilogue(%x: tensor<64x16xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<16x32xf32> {mir.name = "w", mir.kind = "param"}, %b: tensor<32xf32> {mir.name = "b", mir.kind = "param"}) -> tensor<64x32xf32> {
+  %0 = mir.matmul %x, %w : (tensor<64x16xf32>, tensor<16x32xf32>) -> tensor<64x32xf32>
+  %1 = mir.add %0, %b : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
+  %2 = mir.relu %1 : tensor<64x32xf32>
+  func.return %2 : tensor<64x32xf32>
+}
+
+// -----
+
+// A sum down the columns with what it sums.
+// CHECK-LABEL: func.func @columns(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<32xf32> {
+// CHECK-NEXT: %0 = mir.fusion(%x) : (tensor<64x32xf32>) -> tensor<32xf32> {
+// CHECK-NEXT: ^bb0(%x_1: tensor<64x32xf32>):
+// CHECK-NEXT: %1 = mir.mul %x_1, %x_1 : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+// CHECK-NEXT: %2 = mir.reduce_sum %1 axes [0] : (tensor<64x32xf32>) -> tensor<32xf32>
+// CHECK-NEXT: mir.yield %2 : tensor<32xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %0 : tensor<32xf32>
+// CHECK-NEXT: }
+func.func @columns(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<32xf32> {
+  %0 = mir.mul %x, %x : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %1 = mir.reduce_sum %0 axes [0] : (tensor<64x32xf32>) -> tensor<32xf32>
+  func.return %1 : tensor<32xf32>
+}
+
+// -----
+
+// Two products have a kernel each: the second needs the first whole.
+// CHECK-LABEL: func.func @two(%x: tensor<64x16xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<16x16xf32> {mir.name = "w", mir.kind = "param"}) -> tensor<64x16xf32> {
+// CHECK-NEXT: %0 = mir.fusion(%x, %w) : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32> {
+// CHECK: %1 = mir.matmul %x_1, %w_1 : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32>
+// CHECK: %1 = mir.fusion(%0, %w) : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32> {
+// CHECK: %3 = mir.matmul %2, %w_1 : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32>
+// CHECK: func.return %1 : tensor<64x16xf32>
+func.func @two(%x: tensor<64x16xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<16x16xf32> {mir.name = "w", mir.kind = "param"}) -> tensor<64x16xf32> {
+  %0 = mir.matmul %x, %w : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32>
+  %1 = mir.tanh %0 : tensor<64x16xf32>
+  %2 = mir.matmul %1, %w : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32>
+  func.return %2 : tensor<64x16xf32>
+}
+
+// -----
+
+// Values are defined before they are used.
+// CHECK: mir.exp: operand 0 %z (a result of mir.neg) is used before it is defined
+func.func @order(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3xf32> {
+  %y = mir.exp %z : tensor<3xf32>
+  %z = mir.neg %x : tensor<3xf32>
+  func.return %y : tensor<3xf32>
+}

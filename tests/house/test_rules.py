@@ -1,0 +1,76 @@
+"""Every op has its row in every table: each failure is a sentence that says which file lacks what.
+
+Oracle and samples are checked where they are used, in tests/numerics/test_oracle.py; ops.mlir in test_layout.py.
+"""
+
+import pytest
+from xdsl.ir import Operation
+
+from xdsl_rlx.dialects.hir import Hir
+from xdsl_rlx.dialects.mir import Mir, control
+from xdsl_rlx.dialects.mir.core import Elementwise
+from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, SCALAR, VJP
+from xdsl_rlx.transforms.rules.hir import BLOCKS
+from xdsl_rlx.transforms.rules.lowering import LOOPS, NORMALIZE, PLACE, PRODUCT, REDUCTION, VIEW
+from xdsl_rlx.transforms.rules.table import RuleTable
+
+FRAME = {control.YieldOp, control.VjpOp}
+"""Ops that hold others; what becomes of them is said in the passes, not in tables."""
+
+OPS = [op for op in Mir.operations if op not in FRAME]
+IN_LOOPS = "transforms/rules/loops.py"
+
+
+def _rows(op: type[Operation]) -> str:
+    """The file in which the rows of an op's family stand."""
+    return f"transforms/rules/{op.__module__.rsplit('.', 1)[-1]}.py"
+
+
+def _name(op: type[Operation]) -> str:
+    return op.name
+
+
+@pytest.mark.parametrize("op", OPS, ids=_name)
+@pytest.mark.parametrize("table", [VJP, JVP], ids=lambda table: table.name)
+def test_every_op_has_a_derivative_or_a_reason_why_not(op: type[Operation], table: RuleTable[object]) -> None:
+    if DECOMPOSE.get(op) is None:
+        assert not table.missing([op]), f"{_rows(op)} has neither a {table.name} row nor an exemption for {op.name}"
+
+
+@pytest.mark.parametrize("op", OPS, ids=_name)
+def test_no_op_is_both_differentiated_and_exempt(op: type[Operation]) -> None:
+    for table in (VJP, JVP):
+        both = table.get(op) is not None and table.reason(op) is not None
+        assert not both, f"{_rows(op)} has a {table.name} row and an exemption for {op.name}"
+        assert table.reason(op) != "", f"{_rows(op)} exempts {op.name} from {table.name} without a reason"
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if op.name != "mir.constant"], ids=_name)
+def test_every_op_can_be_lowered(op: type[Operation]) -> None:
+    ways = [table.name for table in (LOOPS, VIEW, PLACE, DECOMPOSE) if table.get(op) is not None]
+    assert ways, f"{op.name} cannot be lowered: {IN_LOOPS} has no loops, view or place, {_rows(op)} no decompose row"
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if op.has_trait(Elementwise)], ids=_name)
+def test_every_elementwise_op_has_a_scalar_row(op: type[Operation]) -> None:
+    assert SCALAR.get(op) is not None, f"{_rows(op)} has no scalar row for {op.name}"
+
+
+@pytest.mark.parametrize("op", OPS, ids=_name)
+def test_what_stands_in_a_loop_has_a_body(op: type[Operation]) -> None:
+    if LOOPS.get(op) is not None:
+        bodies = [table for table in (SCALAR, REDUCTION, PRODUCT) if table.get(op) is not None]
+        assert bodies, f"{op.name} has loops in {IN_LOOPS} but no scalar, reduction or product row"
+    for table in (REDUCTION, PRODUCT):
+        assert table.get(op) is None or LOOPS.get(op) is not None, f"{IN_LOOPS} has no loops for {op.name}"
+    if NORMALIZE.get(op) is not None:
+        assert LOOPS.get(op) is not None, f"{IN_LOOPS} normalizes {op.name}, which has no loops"
+
+
+@pytest.mark.parametrize("op", list(Hir.operations), ids=_name)
+def test_every_block_says_what_it_means(op: type[Operation]) -> None:
+    assert BLOCKS.get(op) is not None, f"transforms/rules/hir.py does not lower {op.name}"
+
+
+def test_a_missing_row_is_reported_by_name() -> None:
+    assert [op.name for op in VJP.missing([control.VjpOp])] == ["mir.vjp"]
