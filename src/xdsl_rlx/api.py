@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
@@ -101,8 +101,7 @@ def grad_with_loss(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_
     ones where a caller leaves it out. An argument that the first output does not depend on is a GraphError, or gets
     zeros with `zero_missing_wrt`.
     """
-    names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
-    grad_pass = MirGradPass(wrt=names, zero_missing_wrt=zero_missing_wrt)
+    grad_pass = MirGradPass(wrt=_names(wrt), zero_missing_wrt=zero_missing_wrt)
     return run_passes(_above_lir(graph, "grad"), [_lowering("fusable"), MirPrepareForAdPass(), grad_pass])
 
 
@@ -143,6 +142,13 @@ def numba_source(graph: AnyGraph) -> str:
     from xdsl_rlx.lowering.numba.emit_python import emit_python
 
     return emit_python(lower(graph).module)
+
+
+def _names(wrt: object) -> tuple[str, ...]:
+    names: tuple[object, ...] = tuple(wrt) if isinstance(wrt, Iterable) and not isinstance(wrt, str) else (wrt,)
+    if not all(isinstance(name, str) for name in names):
+        raise GraphError(f"wrt is the name of an argument or a list of names, got {wrt!r}")
+    return cast("tuple[str, ...]", names)
 
 
 def _lowering(fusion_policy: str) -> ModulePass:
