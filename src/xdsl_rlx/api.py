@@ -145,7 +145,8 @@ def numba_source(graph: AnyGraph) -> str:
 
 
 def _names(wrt: object) -> tuple[str, ...]:
-    names: tuple[object, ...] = tuple(wrt) if isinstance(wrt, Iterable) and not isinstance(wrt, str) else (wrt,)
+    several = isinstance(wrt, Iterable) and not isinstance(wrt, str)
+    names = tuple(cast("Iterable[object]", wrt)) if several else (wrt,)
     if not all(isinstance(name, str) for name in names):
         raise GraphError(f"wrt is the name of an argument or a list of names, got {wrt!r}")
     return cast("tuple[str, ...]", names)
