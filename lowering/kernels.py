@@ -338,7 +338,7 @@ class RowKernel(GroupKernel):
         for level in range(last + 1):
             for op in group.ops:
                 for value in op.results:
-                    if op in self.accumulators or op in group.structure.kinds or op in self.products:
+                    if op in self.accumulators or op in group.structure.kinds:
                         continue
                     if group.level(value) == level and not group.is_inner(value):
                         self.value(frame, value)

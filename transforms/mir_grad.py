@@ -45,6 +45,9 @@ class MirGradPass(ModulePass):
     zero_missing_wrt: bool = False
     """Return zeros for an argument on which the loss does not depend differentiably, rather than fail."""
 
+    loss: bool = True
+    """Return the function's own results in front of the gradients; those left out are for `dce` to remove."""
+
     emit: bool = True
     """Apply the rules; without, each op's gradient stays a `mir.vjp`."""
 
@@ -71,7 +74,7 @@ class MirGradPass(ModulePass):
                     f"{_why_nothing_flows(argument, ops, loss)} (zero-missing-wrt=true makes it zeros)"
                 )
             grads.append(b.zeros_like(argument.value).ssa if grad is None else grad)
-        graph.set_outputs([*graph.outputs, *grads])
+        graph.set_outputs([*(graph.outputs if self.loss else ()), *grads])
         graph.rename(f"{graph.name}_grad")
         if self.emit:
             MirEmitVjpPass().apply(ctx, op)

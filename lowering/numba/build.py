@@ -1,12 +1,14 @@
-"""From a planned `lir` module to what the runtime runs: manifest, constants and launch table. Code is emitted elsewhere."""
+"""From a planned `lir` module to what the runtime runs: manifest, constants and launch table.
+Code is emitted elsewhere."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from typing import cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
@@ -140,13 +142,16 @@ class _Fingerprint:
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
         self.numbers: dict[SSAValue, int] = {}
+        self.blocks: dict[Block, int] = {}
         self.texts: dict[Attribute, bytes] = {}
 
     def of(self, module: ModuleOp) -> str:
-        self._region(module.body)
+        self._op(module)
         return self.hash.hexdigest()
 
     def _region(self, region: Region) -> None:
+        for number, block in enumerate(region.blocks):
+            self.blocks[block] = number
         for block in region.blocks:
             self.hash.update(b"{")
             for arg in block.args:
@@ -156,11 +161,16 @@ class _Fingerprint:
             self.hash.update(b"}")
 
     def _define(self, value: SSAValue) -> None:
-        self.numbers[value] = len(self.numbers)
-        self.hash.update(self._text(value.type))
+        self.hash.update(b"%d:" % self._number(value) + self._text(value.type))
+
+    def _number(self, value: SSAValue) -> int:
+        # a value may be used before it is defined, in a region that is a graph
+        return self.numbers.setdefault(value, len(self.numbers))
 
     def _op(self, op: Operation) -> None:
-        parts = [op.name.encode(), b"(", *(b"%d," % self.numbers[operand] for operand in op.operands), b")"]
+        parts = [op.name.encode(), b"(", *(b"%d," % self._number(operand) for operand in op.operands), b")"]
+        if op.successors:
+            parts += [b"^%d" % self.blocks[block] for block in op.successors]
         for attributes in (op.properties, op.attributes):
             for key in sorted(attributes):
                 parts += [key.encode(), b"=", self._text(attributes[key])]
@@ -172,7 +182,8 @@ class _Fingerprint:
 
     def _text(self, attribute: Attribute) -> bytes:
         if isinstance(attribute, DenseIntOrFPElementsAttr):
-            return self._text(attribute.type) + b"<" + attribute.data.data + b">"
+            dense = cast(DenseIntOrFPElementsAttr[AnyDenseElement], attribute)
+            return self._text(dense.type) + b"<" + dense.data.data + b">"
         text = self.texts.get(attribute)
         if text is None:
             text = self.texts[attribute] = b"%s;" % str(attribute).encode()

@@ -1,22 +1,20 @@
-"""A content-addressed cache of object code on disk, shared by any number of threads and processes.
-What goes into a key is the caller's affair, but for `environment_key`; what an entry means too."""
+"""A content-addressed cache of small files on disk, shared by any number of threads and processes.
+What goes into a key is the caller's affair, but for `environment_key` and `package_key`; what an entry means too."""
 
 import hashlib
 import importlib.metadata
 import os
 import struct
+import sys
 import tempfile
 import warnings
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import platformdirs
 
-import xdsl_rlx
 from xdsl_rlx.lowering.errors import CacheWarning, ConfigurationError
-from xdsl_rlx.lowering.numba.compile import host
 
 _MAGIC = b"xdslrlx1"
 _HEADER = struct.Struct("<8sQ32s")
@@ -27,11 +25,18 @@ _state = {"warned": False, "stores": 0}
 
 @cache
 def environment_key() -> str:
-    """Digest of all that object code depends on besides its source: CPU, library versions, this package's own text."""
-    digest = hashlib.sha256(repr(host()).encode())
-    versions = (*map(importlib.metadata.version, ("numba", "llvmlite")), np.__version__)
-    digest.update(repr(versions).encode())
-    root = os.path.dirname(xdsl_rlx.__file__)
+    """Digest of all that object code depends on besides its source: CPU, library versions, and the `package_key`."""
+    from xdsl_rlx.lowering.numba.compile import host
+
+    versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite", "numpy")]
+    return hashlib.sha256(repr((host(), versions, package_key())).encode()).hexdigest()
+
+
+@cache
+def package_key() -> str:
+    """Digest of all that passes depend on besides their module: Python, xDSL, and this package's own text."""
+    digest = hashlib.sha256(repr((sys.version_info[:3], importlib.metadata.version("xdsl"))).encode())
+    root = str(Path(__file__).absolute().parents[2])
     for folder, folders, files in os.walk(root, followlinks=True):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(files):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from functools import cache as cache_once
 
 from xdsl.context import Context
@@ -25,13 +26,18 @@ def compile_module(module: ModuleOp, threads: int | None = None) -> CompiledGrap
     The program and its machine code come from the cache on disk when the same module was compiled before, whatever its
     names of values; then no pass runs.
     """
+    return compile_source(fingerprint(module), lambda: module, threads)
+
+
+def compile_source(source: str, module: Callable[[], ModuleOp], threads: int | None = None) -> CompiledGraph:
+    """As `compile_module`, for the module of which `source` is the fingerprint; it is made only where it is needed."""
     count = thread_count(threads)
-    key = hashlib.sha256(f"{fingerprint(module)} {cache.environment_key()} {count}".encode()).hexdigest()
+    key = hashlib.sha256(f"{source} {cache.environment_key()} {count}".encode()).hexdigest()
     payload = cache.load(key)
     if payload is not None:
         program, code = unpack(payload)
         return CompiledGraph(program, code, count, from_cache=True)
-    lowered = lower_to_lir(module, count)
+    lowered = lower_to_lir(module(), count)
     program = build_program(lowered)
     from xdsl_rlx.lowering.numba.compile import compile_llvm
     from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
-from xdsl.context import Context
-from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.transforms import get_all_passes
+from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl.utils.exceptions import ArgSpecParseError, ParseError, PassFailedException, VerifyException
 
 from xdsl_rlx.builder import AnyGraph, GraphModule, as_graph_module, stage_of
-from xdsl_rlx.dialects import UNIVERSE as DIALECTS
+from xdsl_rlx.derive import Derivation, Outcome, apply_passes, context, known_outcome, note_outcome, outcome_key
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.lowering import UNIVERSE as LOWERING
 from xdsl_rlx.lowering.pipeline import remaining_passes
@@ -24,18 +24,12 @@ from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.mir_grad import MirGradPass
 from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
-from xdsl_rlx.transforms.signature import graph_of
 
 if TYPE_CHECKING:
     from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 
 
-def context() -> Context:
-    """A context that knows every dialect of xDSL and ours; none is imported before it is used."""
-    ctx = Context()
-    for name, get in {**get_all_dialects(), **DIALECTS.all_dialects}.items():
-        ctx.register_dialect(name, get)
-    return ctx
+_COMMENT_OR_STRING = re.compile(r'//[^\n]*|("(?:[^"\\\n\v\f]|\\.)*+("?))')
 
 
 @lru_cache(maxsize=1)
@@ -45,14 +39,22 @@ def _passes() -> dict[str, Callable[[], type[ModulePass]]]:
 
 def parse(text: str) -> ModuleOp:
     """The module that the text describes, verified; GraphError says where it is wrong."""
-    parser = Parser(context(), text)
+    _check_quotes(text)
     try:
-        module = _parse_module(parser)
+        module = _parse_module(Parser(context(), text))
         module.verify()
         verify_dominance(module)
-    except (ParseError, VerifyException) as error:
+    except (ParseError, VerifyException, ValueError) as error:
         raise GraphError(str(error)) from error
     return module
+
+
+def _check_quotes(text: str) -> None:
+    """GraphError for a string that its line does not end; upstream's lexer would take time exponential in the rest."""
+    for match in _COMMENT_OR_STRING.finditer(text):
+        if match[1] is not None and not match[2]:
+            line = text.count("\n", 0, match.start()) + 1
+            raise GraphError(f"<unknown>:{line}: a string starts here that does not end: {match[1][:40]}")
 
 
 def _parse_module(parser: Parser) -> ModuleOp:
@@ -67,20 +69,32 @@ def run_passes(graph: AnyGraph, passes: str | Sequence[ModulePass]) -> GraphModu
     """
     Run passes, or a pipeline as `xdsl-opt -p` reads it, on a copy, and verify the result.
 
+    Where the cache on disk says that the same passes succeeded on the same graph before, they run when the module of
+    the result is looked at, which `compile` does not.
+
     GraphError for an unknown pass or option, and for a graph that a pass cannot do.
     """
     source = as_graph_module(graph)
-    module = source.module.clone()
-    verify_dominance(module)
-    try:
-        pipeline = (
-            PassPipeline.parse_spec(_passes(), passes) if isinstance(passes, str) else PassPipeline(tuple(passes))
-        )
-        pipeline.apply(context(), module)
-    except (PassFailedException, ArgSpecParseError, ValueError) as error:
-        raise GraphError(str(error)) from error
-    module.verify()
-    return GraphModule(module, stage_of(module))
+    if isinstance(passes, str):
+        try:
+            passes = PassPipeline.parse_spec(_passes(), passes).passes
+        except (ArgSpecParseError, ValueError) as error:
+            raise GraphError(str(error)) from error
+    key = outcome_key(source.fingerprint, passes)
+    if key is not None and (outcome := known_outcome(key)) is not None:
+        return GraphModule(_derivation(source, passes, outcome), outcome.stage)
+    module = apply_passes(source.module, passes)
+    result = GraphModule(module, stage_of(module))
+    if key is not None:
+        note_outcome(key, Outcome(result.stage, result.fingerprint))
+    return result
+
+
+def _derivation(source: GraphModule, passes: Sequence[ModulePass], outcome: Outcome) -> Derivation:
+    if (pending := source.pending) is not None:
+        return Derivation(pending.origin, (*pending.passes, *passes), outcome)
+    # a copy, because a graph under construction goes on to change
+    return Derivation(source.module.clone(), tuple(passes), outcome)
 
 
 def lower_hir(graph: AnyGraph, fusion_policy: str = "direct") -> GraphModule:
@@ -101,17 +115,17 @@ def grad_with_loss(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_
     ones where a caller leaves it out. An argument that the first output does not depend on is a GraphError, or gets
     zeros with `zero_missing_wrt`.
     """
-    grad_pass = MirGradPass(wrt=_names(wrt), zero_missing_wrt=zero_missing_wrt)
-    return run_passes(_above_lir(graph, "grad"), [_lowering("fusable"), MirPrepareForAdPass(), grad_pass])
+    return run_passes(_above_lir(graph, "grad"), _gradient(wrt, zero_missing_wrt, True))
 
 
 def grad(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool = False) -> GraphModule:
     """As `grad_with_loss`, but the gradients alone."""
-    before = len(_above_lir(graph, "grad").signature.outputs)
-    result = grad_with_loss(graph, wrt, zero_missing_wrt)
-    signature = graph_of(result.module, "grad")
-    signature.set_outputs(signature.outputs[before:])
-    return run_passes(result, "dce")
+    return run_passes(_above_lir(graph, "grad"), [*_gradient(wrt, zero_missing_wrt, False), DeadCodeElimination()])
+
+
+def _gradient(wrt: Sequence[str] | str, zero_missing_wrt: bool, loss: bool) -> list[ModulePass]:
+    grad_pass = MirGradPass(wrt=_names(wrt), zero_missing_wrt=zero_missing_wrt, loss=loss)
+    return [_lowering("fusable"), MirPrepareForAdPass(), grad_pass]
 
 
 def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
@@ -127,14 +141,18 @@ def compile(graph: AnyGraph, threads: int | None = None) -> CompiledGraph:
     `threads` are at most used by a call: by default those of XDSL_RLX_NUM_THREADS, else one per available core. What
     was compiled before, in any process, comes from the cache on disk. GraphError for a graph that cannot be lowered.
     """
-    from xdsl_rlx.lowering.numba.compilation import compile_module
+    from xdsl_rlx.lowering.numba.compilation import compile_source
 
     source = as_graph_module(graph)
     try:
-        verify_dominance(source.module)
-        return compile_module(source.module, threads)
+        return compile_source(source.fingerprint, lambda: _verified(source.module), threads)
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
+
+
+def _verified(module: ModuleOp) -> ModuleOp:
+    verify_dominance(module)
+    return module
 
 
 def numba_source(graph: AnyGraph) -> str:
@@ -145,11 +163,12 @@ def numba_source(graph: AnyGraph) -> str:
 
 
 def _names(wrt: object) -> tuple[str, ...]:
-    several = isinstance(wrt, Iterable) and not isinstance(wrt, str)
-    names = tuple(cast("Iterable[object]", wrt)) if several else (wrt,)
+    if isinstance(wrt, str):
+        return (wrt,)
+    names = list(cast("Iterable[object]", wrt)) if isinstance(wrt, Iterable) else [wrt]
     if not all(isinstance(name, str) for name in names):
         raise GraphError(f"wrt is the name of an argument or a list of names, got {wrt!r}")
-    return cast("tuple[str, ...]", names)
+    return tuple(cast("list[str]", names))
 
 
 def _lowering(fusion_policy: str) -> ModulePass:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import ParamSpec, TypeAlias, TypeVar
 
@@ -29,6 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+from xdsl_rlx.derive import Derivation
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.hir.core import HirOp
@@ -225,15 +225,17 @@ class HirGraph(Graph):
         return self.op(LinearOp, self.operand(x), self.operand(w, x), bias, kind)
 
 
-@dataclass(frozen=True)
 class GraphModule:
-    """A graph at stage `hir` (blocks), `mir` (tensor ops) or `lir` (a program). Functions on it return new ones."""
+    """
+    A graph at stage `hir` (blocks), `mir` (tensor ops) or `lir` (a program). Functions on it return new ones.
 
-    module: ModuleOp
-    """The IR; clone it before you change it."""
+    One whose passes are known to succeed, because they did before on the same graph, runs them when its `module` is
+    first looked at.
+    """
 
-    stage: str
-    """`"hir"`, `"mir"` or `"lir"`."""
+    def __init__(self, content: ModuleOp | Derivation, stage: str):
+        self._content = content
+        self._stage = stage
 
     @staticmethod
     def define(name: str, build: Callable[[HirGraph], Value | Sequence[Value]]) -> GraphModule:
@@ -241,6 +243,34 @@ class GraphModule:
         graph = HirGraph(name)
         graph.set_outputs(build(graph))
         return GraphModule(graph.module, "hir")
+
+    @property
+    def module(self) -> ModuleOp:
+        """The IR; clone it before you change it."""
+        content = self._content
+        if isinstance(content, Derivation):
+            # of threads that come here at once, all get what the first one made
+            content = self.__dict__.setdefault("_made", content.run())
+            self._content = content
+        return content
+
+    @property
+    def stage(self) -> str:
+        """`"hir"`, `"mir"` or `"lir"`."""
+        return self._stage
+
+    @property
+    def pending(self) -> Derivation | None:
+        """The passes that have not run yet; None once `module` has been looked at."""
+        return self._content if isinstance(self._content, Derivation) else None
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all of the IR but locations and names of SSA values; no pass runs for it."""
+        from xdsl_rlx.lowering.numba.build import fingerprint
+
+        pending = self.pending
+        return fingerprint(self.module) if pending is None else pending.outcome.fingerprint
 
     def __str__(self) -> str:
         return str(self.module)
