@@ -25,9 +25,7 @@ def test_sample_ids_are_distinct():
     assert len(set(ids)) == len(ids)
 
 
-@pytest.mark.parametrize(
-    ("sample", "dtype"), [pytest.param(s, d, id=f"{s.id}-{d}") for s in SAMPLES for d in s.dtypes]
-)
+@pytest.mark.parametrize(("sample", "dtype"), [pytest.param(s, d, id=f"{s.id}-{d}") for s in SAMPLES for d in s.dtypes])
 def test_the_oracle_gives_a_value_of_the_declared_types(sample: Sample, dtype: str):
     module = sample.module(dtype)
     assert any(isinstance(op, sample.op) for op in module.walk())
