@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import copysign, inf
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.ir import Attribute
-from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.shapes import COMPLEXES, DTYPE_NAMES, DTYPES, AnyTensor, c64
 
 AnyDense: TypeAlias = DenseIntOrFPElementsAttr[Any]
@@ -64,21 +64,26 @@ class Array(Protocol):
     def item(self) -> Number: ...
 
 
+def is_dense(attribute: Attribute | None) -> TypeGuard[AnyDense]:
+    """Whether an attribute is a dense constant."""
+    return isinstance(attribute, DenseIntOrFPElementsAttr)
+
+
 def element_type(dtype: object) -> Attribute:
-    """The element type named by `"f32"`, `"float32"`, a NumPy dtype or scalar class, or itself; VerifyException."""
+    """The element type named by `"f32"`, `"float32"`, a NumPy dtype or scalar class, or itself; GraphError."""
     if isinstance(dtype, Attribute):
         if dtype in DTYPE_NAMES:
             return dtype
-        raise VerifyException(f"element type {dtype} is not supported; expected one of {', '.join(DTYPES)}")
+        raise GraphError(f"element type {dtype} is not supported; expected one of {', '.join(DTYPES)}")
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
     found = DTYPES.get(_LONG_NAMES.get(str(name), str(name)))
     if found is None:
-        raise VerifyException(f"dtype {dtype!r} is not supported; expected one of {', '.join(DTYPES)}")
+        raise GraphError(f"dtype {dtype!r} is not supported; expected one of {', '.join(DTYPES)}")
     return found
 
 
 def number(value: Number, type_: Attribute) -> AnyDense:
-    """A rank-0 constant; a float too large for the type is infinite, an integer out of range a VerifyException."""
+    """A rank-0 constant; a float too large for the type is infinite, an integer out of range a GraphError."""
     return _scalar(_pack(value, type_), type_)
 
 
@@ -132,11 +137,11 @@ def _tensor(type_: Attribute, shape: Sequence[int]) -> AnyTensor:
 def _flatten(values: Nested, shape: Sequence[int]) -> Iterator[Number]:
     if not shape:
         if isinstance(values, Sequence):
-            raise VerifyException("a nested list is ragged")
+            raise GraphError("a nested list is ragged")
         yield values
         return
     if not isinstance(values, Sequence) or len(values) != shape[0]:
-        raise VerifyException("a nested list is ragged")
+        raise GraphError("a nested list is ragged")
     for value in values:
         yield from _flatten(value, shape[1:])
 
@@ -146,13 +151,13 @@ def _pack(value: Number, type_: Attribute) -> bytes:
         z, part = complex(value), f32 if type_ == c64 else f64
         return _pack_float(z.real, part) + _pack_float(z.imag, part)
     if isinstance(value, complex):
-        raise VerifyException(f"{value} is not a number of type {type_}")
+        raise GraphError(f"{value} is not a number of type {type_}")
     if isinstance(type_, IntegerType):
         if int(value) != value:
-            raise VerifyException(f"{value} is not an integer; cast the {DTYPE_NAMES[type_]} operand to a float first")
+            raise GraphError(f"{value} is not an integer; cast the {DTYPE_NAMES[type_]} operand to a float first")
         normalized = type_.normalized_value(int(value))
         if normalized is None:
-            raise VerifyException(f"{value} is out of range for {DTYPE_NAMES[type_]}")
+            raise GraphError(f"{value} is out of range for {DTYPE_NAMES[type_]}")
         return type_.pack([normalized])
     return _pack_float(float(value), type_)
 

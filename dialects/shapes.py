@@ -1,7 +1,7 @@
 """Element types, broadcasting and shape functions shared by `hir` and `mir`; no IR building."""
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -54,7 +54,7 @@ def tensor_type(value: SSAValue | Attribute) -> AnyTensor:
     type_ = value.type if isinstance(value, SSAValue) else value
     if not isinstance(type_, TensorType):
         raise VerifyException(f"expected a ranked tensor, got {type_}")
-    return type_
+    return cast(AnyTensor, type_)
 
 
 def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
@@ -86,6 +86,13 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
                     raise VerifyException(f"shapes {' and '.join(dims(s) for s in shapes)} do not broadcast")
                 result[axis] = n
     return tuple(result)
+
+
+def broadcasts_to(shape: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether NumPy's `broadcast_to` takes `shape` to `target`."""
+    if len(shape) > len(target):
+        return False
+    return all(n in (1, t) for n, t in zip(shape, target[len(target) - len(shape) :], strict=True))
 
 
 def same_element_type(*values: SSAValue | Attribute) -> Attribute:

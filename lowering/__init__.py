@@ -1,5 +1,32 @@
 """The passes that lower to `lir` and the `numba` target, lazily."""
 
+from xdsl.passes import ModulePass
 from xdsl.universe import Universe
+from xdsl.utils.target import Target
 
-UNIVERSE = Universe(all_passes={}, all_targets={})
+
+def _get_convert_mir_to_lir() -> type[ModulePass]:
+    from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
+
+    return ConvertMirToLirPass
+
+
+def _get_lir_plan_memory() -> type[ModulePass]:
+    from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
+
+    return LirPlanMemoryPass
+
+
+def _get_numba() -> type[Target]:
+    from xdsl_rlx.lowering.numba.target import NumbaTarget
+
+    return NumbaTarget
+
+
+UNIVERSE = Universe(
+    all_passes={
+        "convert-mir-to-lir": _get_convert_mir_to_lir,
+        "lir-plan-memory": _get_lir_plan_memory,
+    },
+    all_targets={"numba": _get_numba},
+)

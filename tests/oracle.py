@@ -316,3 +316,23 @@ def evaluate(code: ModuleOp | func.FuncOp, *inputs: Any) -> list[Array]:
     for array, arg in zip(arrays, args, strict=True):
         assert array.shape == shape_of(arg), f"an input of shape {array.shape} for {arg.type}"
     return evaluate_block(function.body.block, arrays)
+
+
+def assert_close(result: Array, expected: Array, tol: float, exact: bool = False) -> None:
+    """
+    Equal types, shapes, infinities and NaN; finite floats within `tol` epsilons of the largest one (at least 1).
+
+    Integers and booleans, and with `exact` everything, are equal; signs of zeros and of NaN do not matter.
+    """
+    assert result.dtype == expected.dtype, f"{result.dtype} for {expected.dtype}"
+    assert result.shape == expected.shape, f"{result.shape} for {expected.shape}"
+    got, want = widen(result), widen(expected)
+    if exact or expected.dtype.kind in "biu":
+        np.testing.assert_array_equal(got, want)
+        return
+    finite = np.isfinite(want)
+    np.testing.assert_array_equal(got[~finite], want[~finite])
+    error = np.abs(got[finite] - want[finite]).max(initial=0.0)
+    largest = np.abs(want[finite]).max(initial=1.0)
+    limit = tol * float(ml_dtypes.finfo(expected.dtype).eps) * largest
+    assert error <= limit, f"error {error:.3g}, allowed {limit:.3g}"

@@ -4,10 +4,22 @@ from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
 
+def _get_convert_hir_to_mir() -> type[ModulePass]:
+    from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
+
+    return ConvertHirToMirPass
+
+
 def _get_mir_emit_vjp() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 
     return MirEmitVjpPass
+
+
+def _get_mir_fuse() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_fuse import MirFusePass
+
+    return MirFusePass
 
 
 def _get_mir_grad() -> type[ModulePass]:
@@ -42,7 +54,9 @@ def _get_mir_unfuse_for_ad() -> type[ModulePass]:
 
 UNIVERSE = Universe(
     all_passes={
+        "convert-hir-to-mir": _get_convert_hir_to_mir,
         "mir-emit-vjp": _get_mir_emit_vjp,
+        "mir-fuse": _get_mir_fuse,
         "mir-grad": _get_mir_grad,
         "mir-jvp": _get_mir_jvp,
         "mir-legalize-multi-axis-reduce": _get_mir_legalize_multi_axis_reduce,

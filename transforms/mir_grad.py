@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 from xdsl_rlx.transforms.reverse import active_operands, has_derivative, lay_out_reverse, varying
 from xdsl_rlx.transforms.rules import INERT, VJP
@@ -44,10 +45,14 @@ class MirGradPass(ModulePass):
     zero_missing_wrt: bool = False
     """Return zeros for an argument on which the loss does not depend differentiably, rather than fail."""
 
+    loss: bool = True
+    """Return the function's own results in front of the gradients; those left out are for `dce` to remove."""
+
     emit: bool = True
     """Apply the rules; without, each op's gradient stays a `mir.vjp`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_dominance(op)
         graph = graph_of(op, self.name)
         wrt = self._wanted(graph)
         if not graph.outputs:
@@ -69,7 +74,7 @@ class MirGradPass(ModulePass):
                     f"{_why_nothing_flows(argument, ops, loss)} (zero-missing-wrt=true makes it zeros)"
                 )
             grads.append(b.zeros_like(argument.value).ssa if grad is None else grad)
-        graph.set_outputs([*graph.outputs, *grads])
+        graph.set_outputs([*(graph.outputs if self.loss else ()), *grads])
         graph.rename(f"{graph.name}_grad")
         if self.emit:
             MirEmitVjpPass().apply(ctx, op)

@@ -14,6 +14,7 @@ from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.reverse import has_derivative
 from xdsl_rlx.transforms.rules import DECOMPOSE, INERT, JVP
 from xdsl_rlx.transforms.signature import graph_of, named
@@ -39,6 +40,7 @@ class MirJvpPass(ModulePass):
     """Names of arguments that get a tangent input `tangent_<name>`, in that order."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_dominance(op)
         graph = graph_of(op, self.name)
         forward = _Forward()
         for argument in named(graph, self.wrt, self.name):

@@ -26,6 +26,8 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+INDEX = IndexType()
+
 _FLOATS = (Float32Type, Float64Type, Float16Type, BFloat16Type)
 _NO_FASTMATH = FastMathFlagsAttr("none")
 _STRICT: dict[str, Attribute] = {"fastmath": _NO_FASTMATH}

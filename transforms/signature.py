@@ -88,7 +88,8 @@ class Graph:
         return value
 
     def set_outputs(self, outputs: Sequence[SSAValue]) -> None:
-        """Return other values; attributes of results that stay in front are kept."""
+        """Return other values; attributes of results that keep their place are kept."""
+        same = [old is new for old, new in zip(self.outputs, outputs, strict=False)]
         before, location = self._return, self._return.location
         after = ReturnOp(*outputs)
         after.location = location
@@ -96,7 +97,7 @@ class Graph:
         before.detach()
         before.erase()
         if self.func.res_attrs is not None:
-            kept = [*self.func.res_attrs][: len(outputs)]
+            kept = [entry for entry, keep in zip(self.func.res_attrs, same, strict=False) if keep]
             self.func.res_attrs = ArrayAttr([*kept, *([DictionaryAttr({})] * (len(outputs) - len(kept)))])
         self._update_type()
 

@@ -1,7 +1,7 @@
 """Kernels: outlined loop nests over buffers, and the library calls inside them. Programs are in `program.py`."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Self, cast
 
 from xdsl.dialects.builtin import (
     FunctionType,
@@ -69,7 +69,7 @@ class KernelOp(IRDLOperation):
     @property
     def buffer_types(self) -> tuple[AnyMemRef, ...]:
         """The memref types of the buffer arguments, without the two bounds."""
-        return tuple(t for t in self.function_type.inputs if isinstance(t, MemRefType))
+        return tuple(cast(AnyMemRef, t) for t in self.function_type.inputs if isinstance(t, MemRefType))
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -101,7 +101,7 @@ class KernelOp(IRDLOperation):
         for type_ in inputs[:-2]:
             if not isinstance(type_, MemRefType):
                 raise VerifyException(f"a kernel takes buffers and two bounds, got {type_}")
-            verify_buffer_type(type_)
+            verify_buffer_type(cast(AnyMemRef, type_))
         if tuple(self.body.block.arg_types) != inputs:
             raise VerifyException("the block arguments do not match the kernel's type")
 
@@ -168,8 +168,7 @@ class GemmOp(IRDLOperation):
     def verify_(self) -> None:
         types: list[AnyMemRef] = []
         for value, indices in ((self.a, self.a_indices), (self.b, self.b_indices), (self.c, self.c_indices)):
-            type_ = value.type
-            assert isinstance(type_, MemRefType)
+            type_ = cast(AnyMemRef, value.type)
             if len(indices) != type_.get_num_dims() - 2:
                 raise VerifyException(f"expected {type_.get_num_dims() - 2} leading indices for {type_}")
             types.append(type_)

@@ -7,6 +7,7 @@ from operator import mul
 from typing import Any
 
 from xdsl.dialects.builtin import (
+    AnyFloat,
     ComplexType,
     FixedBitwidthType,
     IntAttr,
@@ -17,6 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 AnyMemRef = MemRefType[Any]
 
@@ -30,10 +32,10 @@ def element_bytes(element_type: Attribute) -> int:
     """Bytes one element takes in memory; an `i1` takes a byte."""
     if isinstance(element_type, IntegerType):
         return max(1, element_type.bitwidth // 8)
-    if isinstance(element_type, ComplexType):
-        return 2 * element_bytes(element_type.element_type)
     if isinstance(element_type, FixedBitwidthType):
         return element_type.size
+    if isa(element_type, ComplexType[AnyFloat | IntegerType]):
+        return 2 * element_bytes(element_type.element_type)
     raise VerifyException(f"a buffer cannot hold {element_type}")
 
 

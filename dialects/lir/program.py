@@ -1,7 +1,7 @@
 """Programs: the I/O manifest, slots of the arena, views, and the ordered launches. Kernels are in `kernel.py`."""
 
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Mapping, Sequence
+from typing import Self, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -39,6 +39,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.dense_text import DenseText
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, is_contiguous, span_elements, verify_buffer_type
 
 AnyMemRefConstr = MemRefType.constr()
@@ -51,8 +52,9 @@ def _i64(value: int) -> IntegerAttr:
 
 def memref_of(value: SSAValue) -> AnyMemRef:
     """The memref type of a buffer value."""
-    assert isinstance(value.type, MemRefType)
-    return value.type
+    type_: Attribute = value.type
+    assert isinstance(type_, MemRefType)
+    return cast(AnyMemRef, type_)
 
 
 @irdl_op_definition
@@ -93,7 +95,8 @@ class ProgramOp(IRDLOperation):
         if not body.blocks:
             body.add_block(Block())
         op.add_region(body)
-        for key, value in (attributes.data if attributes is not None else {}).items():
+        given: Mapping[str, Attribute] = {} if attributes is None else attributes.data
+        for key, value in given.items():
             (op.properties if key in ("arena_bytes", "alignment", "optional") else op.attributes)[key] = value
         return op
 
@@ -169,7 +172,8 @@ class ConstantOp(IRDLOperation):
     result = result_def(AnyMemRefConstr)
 
     traits = traits_def(Pure())
-    assembly_format = "$value attr-dict `:` type($result)"
+    custom_directives = (DenseText,)
+    assembly_format = "custom<DenseText>($value) attr-dict `:` type($result)"
 
     def __init__(self, value: DenseIntOrFPElementsAttr, type_: AnyMemRef):
         super().__init__(properties={"value": value}, result_types=[type_])

@@ -6,9 +6,9 @@ One file per family; `ops_of` collects the ops of a family, so that a new op is 
 from types import ModuleType
 
 from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Dialect, Operation
 
+from xdsl_rlx.dialects.constants import is_dense
 from xdsl_rlx.dialects.mir import backward, cast, control, elementwise, fused, linalg, loss, norm, reduce, shape
 from xdsl_rlx.dialects.mir.core import ActivationAttr
 
@@ -27,7 +27,7 @@ def ops_of(module: ModuleType) -> list[type[Operation]]:
 
 class _Materialize(ConstantMaterializationInterface):
     def materialize_constant(self, value: Attribute, type: Attribute) -> Operation | None:
-        if isinstance(value, DenseIntOrFPElementsAttr) and value.type == type:
+        if is_dense(value) and value.type == type:
             return elementwise.ConstantOp(value)
         return None
 

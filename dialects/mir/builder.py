@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.utils.exceptions import VerifyException
-
 from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, linalg, loss, norm, reduce, shape
 from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
 from xdsl_rlx.dialects.shapes import element_of, i1, shape_of
 
-__all__ = ["ACTIVATIONS", "MirBuilder", "Operand", "Value"]
+__all__ = ["ACTIVATIONS", "MirBuilder", "Operand", "Value", "activation_kind"]
 
 ACTIVATIONS: dict[Activation, type[elementwise.UnaryOp]] = {
     kind: op
@@ -26,11 +25,12 @@ ACTIVATIONS: dict[Activation, type[elementwise.UnaryOp]] = {
 """The op of every activation kind."""
 
 
-def _activation(kind: Activation | str) -> Activation:
+def activation_kind(kind: Activation | str) -> Activation:
+    """The activation of that name; GraphError lists what there is."""
     try:
         return Activation(kind)
     except ValueError:
-        raise VerifyException(f"activation '{kind}' is not one of {', '.join(Activation)}") from None
+        raise GraphError(f"activation '{kind}' is not one of {', '.join(Activation)}") from None
 
 
 class MirBuilder(BuilderCore):
@@ -38,7 +38,8 @@ class MirBuilder(BuilderCore):
     Builds mir ops through an `xdsl.builder.Builder`, wherever that inserts.
 
     Operands are values, or Python numbers, which become rank-0 constants of the other operand's element type, or
-    arrays, which become constants. A shape, dtype or axis that does not fit is a VerifyException.
+    arrays, which become constants. Shapes and axes that do not fit are a
+    VerifyException, numbers and names that mean nothing a GraphError.
     """
 
     def gelu(self, x: Operand) -> Value:
@@ -180,7 +181,7 @@ class MirBuilder(BuilderCore):
     def activation(self, x: Operand, kind: Activation | str | None) -> Value:
         """The elementwise op named `kind`, or `x` itself for None."""
         value = self.operand(x)
-        return self.value(value) if kind is None else self.op(ACTIVATIONS[_activation(kind)], value)
+        return self.value(value) if kind is None else self.op(ACTIVATIONS[activation_kind(kind)], value)
 
     def where(self, cond: Operand, on_true: Operand, on_false: Operand) -> Value:
         """`mir.where`: elements of `on_true` where `cond` (i1) holds, else of `on_false`; all broadcast."""
@@ -269,7 +270,7 @@ class MirBuilder(BuilderCore):
         self, x: Operand, w: Operand, bias: Operand, activation: Activation | str | None = None
     ) -> Value:
         """`mir.fused_matmul_bias_act`: `activation(x @ w + bias)`."""
-        kind = None if activation is None else _activation(activation)
+        kind = None if activation is None else activation_kind(activation)
         x, w, bias = self.operands(x, w, bias)
         return self.op(fused.FusedMatmulBiasActOp, x, w, bias, kind)
 
@@ -279,7 +280,7 @@ class MirBuilder(BuilderCore):
 
     def activation_backward(self, x: Operand, dy: Operand, kind: Activation | str) -> Value:
         """`mir.activation_backward`: the derivative of the elementwise op `kind` at `x`, times `dy`."""
-        return self.op(backward.ActivationBackwardOp, self.operand(x), self.operand(dy), _activation(kind))
+        return self.op(backward.ActivationBackwardOp, self.operand(x), self.operand(dy), activation_kind(kind))
 
     def layer_norm_backward_input(
         self, x: Operand, gamma: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5

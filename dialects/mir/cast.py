@@ -3,10 +3,9 @@
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
-from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import AnyTensorConstr, Elementwise, MirOp
-from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
+from xdsl_rlx.dialects.shapes import DTYPE_NAMES, check_element, element_of, shape_of
 
 
 @irdl_op_definition
@@ -32,6 +31,5 @@ class CastOp(MirOp):
     def infer_types(self) -> tuple[Attribute]:
         to = element_of(self.result)
         for type_ in (element_of(self.operand), to):
-            if type_ not in DTYPE_NAMES:
-                raise VerifyException(f"element type {type_} is not supported")
+            check_element(type_, tuple(DTYPE_NAMES))
         return (TensorType(to, shape_of(self.operand)),)

@@ -15,7 +15,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import HasParent, IsTerminator, Pure
+from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList
@@ -57,7 +57,7 @@ class VjpOp(IRDLOperation):
     body = region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), IsolatedFromAbove())
     custom_directives = (IntList,)
     assembly_format = (
         "`primals` `(` $primals `:` type($primals) `)` `outputs` `(` $outputs `:` type($outputs) `)` "
@@ -145,7 +145,7 @@ class FusionOp(IRDLOperation):
     results_ = var_result_def(AnyTensorConstr)
     body = region_def("single_block")
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), IsolatedFromAbove())
     assembly_format = "`(` $inputs `)` attr-dict `:` functional-type(operands, results) $body"
 
     def __init__(self, inputs: Sequence[SSAValue], result_types: Sequence[Attribute], body: Region):

@@ -4,8 +4,9 @@ import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, TensorType, f64, i64
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, TensorType, f64, i64
 from xdsl.dialects.utils import EnumAttribute
+from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import IRDLOperation, irdl_attr_definition, traits_def
 from xdsl.irdl.declarative_assembly_format import (
@@ -16,6 +17,7 @@ from xdsl.irdl.declarative_assembly_format import (
     irdl_custom_directive,
 )
 from xdsl.parser import Parser
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
@@ -68,10 +70,16 @@ class Elementwise(OpTrait):
             raise VerifyException("an elementwise op has one result")
 
 
-class MirOp(IRDLOperation, abc.ABC):
+class MirOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
     """A tensor op without side effects whose result types follow from its operands and properties."""
 
     traits = traits_def(Pure())
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from xdsl_rlx.transforms.canonicalize.mir import patterns_of
+
+        return patterns_of(cls)
 
     @abc.abstractmethod
     def infer_types(self) -> Sequence[Attribute]:
@@ -105,13 +113,12 @@ class IntList(CustomDirective):
 
     values: AttributeVariable
 
-    def parse(self, parser: Parser, state: ParsingState) -> bool:
+    def parse(self, parser: Parser, state: ParsingState) -> None:
         numbers = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
         self.values.set(state, i64_list(numbers))
-        return True
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         values = self.values.get(op)
-        assert isa(values, DenseArrayBase)
+        assert isa(values, DenseArrayBase[IntegerType])
         state.print_whitespace(printer)
         printer.print_string("[" + ", ".join(map(str, values.get_values())) + "]")

@@ -24,6 +24,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Commutative, ConstantLike
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.constants import AnyDense
+from xdsl_rlx.dialects.dense_text import parse_dense, print_dense
 from xdsl_rlx.dialects.mir.core import AnyTensorConstr, Elementwise, MirOp
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
@@ -49,23 +51,20 @@ class ConstantOp(MirOp):
 
     traits = traits_def(ConstantLike())
 
-    def __init__(self, value: DenseIntOrFPElementsAttr):
+    def __init__(self, value: AnyDense):
         super().__init__(properties={"value": value}, result_types=[value.type])
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         attributes = parser.parse_optional_attr_dict()
-        value = parser.parse_attribute()
-        if not isinstance(value, DenseIntOrFPElementsAttr):
-            parser.raise_error("expected a dense constant")
-        op = cls(value)
+        op = cls(parse_dense(parser))
         op.attributes |= attributes
         return op
 
     def print(self, printer: Printer) -> None:
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
-        printer.print_attribute(self.value)
+        print_dense(printer, self.value)
 
     def infer_types(self) -> tuple[Attribute]:
         return (self.value.type,)
@@ -259,10 +258,9 @@ class BinaryOp(MirOp, abc.ABC):
 
 
 def _broadcast_type(lhs: SSAValue, rhs: SSAValue) -> Attribute:
-    if lhs.type == rhs.type:
-        shape_of(lhs)
-        return lhs.type
-    return TensorType(element_of(lhs), broadcast_shapes(shape_of(lhs), shape_of(rhs)))
+    shape = broadcast_shapes(shape_of(lhs), shape_of(rhs))
+    # Making a type is the costly part of building an op.
+    return lhs.type if shape == shape_of(lhs) else TensorType(element_of(lhs), shape)
 
 
 @irdl_op_definition

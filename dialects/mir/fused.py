@@ -8,7 +8,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_rlx.dialects.mir.core import Activation, ActivationAttr, AnyTensorConstr, MirOp
 from xdsl_rlx.dialects.shapes import (
     FLOATS,
-    broadcast_shapes,
+    broadcasts_to,
     check_element,
     dims,
     matmul_shape,
@@ -43,7 +43,7 @@ class FusedMatmulBiasActOp(MirOp):
     @staticmethod
     def _infer(x: SSAValue, w: SSAValue, bias: SSAValue) -> Attribute:
         shape = matmul_shape(shape_of(x), shape_of(w))
-        if broadcast_shapes(shape, shape_of(bias)) != shape:
+        if not broadcasts_to(shape_of(bias), shape):
             raise VerifyException(f"a bias of shape {dims(shape_of(bias))} does not broadcast to {dims(shape)}")
         return TensorType(same_element_type(x, w, bias), shape)
 

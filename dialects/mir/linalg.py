@@ -5,7 +5,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from xdsl_rlx.dialects.mir.core import AnyTensorConstr, MirOp
-from xdsl_rlx.dialects.shapes import matmul_shape, same_element_type, shape_of
+from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, INTS, check_element, matmul_shape, same_element_type, shape_of
 
 
 @irdl_op_definition
@@ -25,7 +25,9 @@ class MatmulOp(MirOp):
 
     @staticmethod
     def _infer(lhs: SSAValue, rhs: SSAValue) -> Attribute:
-        return TensorType(same_element_type(lhs, rhs), matmul_shape(shape_of(lhs), shape_of(rhs)))
+        type_ = same_element_type(lhs, rhs)
+        check_element(type_, (*FLOATS, *INTS, *COMPLEXES))
+        return TensorType(type_, matmul_shape(shape_of(lhs), shape_of(rhs)))
 
     def infer_types(self) -> tuple[Attribute]:
         return (self._infer(self.lhs, self.rhs),)

@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList, MirOp, i64_list
-from xdsl_rlx.dialects.shapes import FLOATS, INTS, element_of, normalize_axes, reduced_shape, shape_of
+from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, element_of, normalize_axes, reduced_shape, shape_of
 
 
 class ReduceOp(MirOp, abc.ABC):
@@ -47,8 +47,7 @@ class ReduceOp(MirOp, abc.ABC):
         if self.axes.elt_type != i64:
             raise VerifyException("expected i64 axes")
         type_ = element_of(self.operand)
-        if type_ not in self.ELEMENTS:
-            raise VerifyException(f"element type {type_} is not supported")
+        check_element(type_, self.ELEMENTS)
         shape = reduced_shape(shape_of(self.operand), self.axis_list, self.keep_dim is not None)
         return (TensorType(type_, shape),)
 

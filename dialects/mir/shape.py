@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, I64List, IntList, MirOp, i64_attr, i64_list
 from xdsl_rlx.dialects.shapes import (
-    broadcast_shapes,
+    broadcasts_to,
     dims,
     element_of,
     normalize_axis,
@@ -175,6 +175,6 @@ class ExpandOp(MirOp):
 
     def infer_types(self) -> tuple[Attribute]:
         before, after = shape_of(self.operand), shape_of(self.result)
-        if broadcast_shapes(before, after) != after:
+        if not broadcasts_to(before, after):
             raise VerifyException(f"cannot expand {dims(before)} to {dims(after)}")
         return (TensorType(element_of(self.operand), after),)

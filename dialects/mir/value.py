@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
 from xdsl.builder import Builder
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.constants import AnyDense, Array, Nested, Number
@@ -332,5 +331,5 @@ def resolve_shape(shape: Sequence[int], new_shape: Sequence[int]) -> tuple[int, 
     known = prod(n for n in new_shape if n != -1)
     total = prod(shape)
     if len(unknown) > 1 or known == 0 or total % known:
-        raise VerifyException(f"cannot reshape {dims(shape)} to {list(new_shape)}: -1 has no value")
+        raise GraphError(f"cannot reshape {dims(shape)} to {list(new_shape)}: -1 has no value")
     return tuple(total // known if n == -1 else n for n in new_shape)

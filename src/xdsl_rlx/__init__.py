@@ -1,1 +1,73 @@
-"""xdsl-rlx: a tensor compiler for training on CPUs."""
+"""xdsl-rlx: a tensor compiler for training on CPUs. Names are imported when they are first used."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xdsl_rlx.api import (
+        compile,
+        grad,
+        grad_with_loss,
+        lower,
+        lower_hir,
+        numba_source,
+        parse,
+        prepare_for_ad,
+        run_passes,
+    )
+    from xdsl_rlx.builder import Graph, GraphModule, Value
+    from xdsl_rlx.dialects.errors import GraphError, RlxError
+    from xdsl_rlx.lowering.errors import ArgumentError
+    from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArgumentError",
+    "CompiledGraph",
+    "Graph",
+    "GraphError",
+    "GraphModule",
+    "RlxError",
+    "Value",
+    "compile",
+    "grad",
+    "grad_with_loss",
+    "lower",
+    "lower_hir",
+    "numba_source",
+    "parse",
+    "prepare_for_ad",
+    "run_passes",
+]
+
+_HOMES = {
+    "xdsl_rlx.api": (
+        "compile",
+        "grad",
+        "grad_with_loss",
+        "lower",
+        "lower_hir",
+        "numba_source",
+        "parse",
+        "prepare_for_ad",
+        "run_passes",
+    ),
+    "xdsl_rlx.builder": ("Graph", "GraphModule", "Value"),
+    "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
+    "xdsl_rlx.lowering.errors": ("ArgumentError",),
+    "xdsl_rlx.lowering.numba.runtime": ("CompiledGraph",),
+}
+
+
+def __getattr__(name: str) -> object:
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(import_module(home), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

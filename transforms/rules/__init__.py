@@ -1,7 +1,19 @@
 """The rule tables, filled: importing this package registers the rows of every op family.
 The tables themselves are in `table.py`."""
 
-from xdsl_rlx.transforms.rules import backward, cast, control, elementwise, fused, linalg, loss, norm, reduce, shape
+from xdsl_rlx.transforms.rules import (
+    backward,
+    cast,
+    control,
+    elementwise,
+    fused,
+    linalg,
+    loops,
+    loss,
+    norm,
+    reduce,
+    shape,
+)
 from xdsl_rlx.transforms.rules.table import DECOMPOSE, INERT, JVP, SCALAR, VJP
 
 __all__ = [
@@ -16,6 +28,7 @@ __all__ = [
     "elementwise",
     "fused",
     "linalg",
+    "loops",
     "loss",
     "norm",
     "reduce",

@@ -14,7 +14,7 @@ from xdsl_rlx.dialects.mir.reduce import (
 )
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.rows import linear
-from xdsl_rlx.transforms.rules.table import JVP, VJP, Cotangent
+from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, VJP, Cotangent
 
 
 def _expand(op: ReduceOp, b: MirBuilder, v: Value) -> Value:
@@ -112,3 +112,11 @@ def reduce_prod_vjp(op: ReduceProdOp, b: MirBuilder, g: Value) -> Sequence[Cotan
 def reduce_prod_jvp(op: ReduceProdOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
     axes = _long_axes(op)
     return [_sum(op, b, t * products_of_others(b, b.value(op.operand), axes) if axes else t)]
+
+
+@DECOMPOSE.rule(ReduceMeanOp)
+def reduce_mean_decompose(op: ReduceMeanOp, b: MirBuilder) -> Sequence[Value]:
+    """`sum / count`; 0/0 over an empty extent."""
+    count = prod(shape_of(op.operand)[axis] for axis in op.axis_list)
+    total = b.reduce_sum(op.operand, axes=op.axis_list, keep_dim=op.keep_dim is not None)
+    return [total / float(count)]

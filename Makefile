@@ -1,0 +1,41 @@
+# Every target works in a fresh clone with python3 and make alone: the virtual environment is made on first use,
+# and a stamp per extra keeps later runs from installing again.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP = $(VENV)/.installed-
+
+.PHONY: demo test lint bench fuzz docs clean
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMP)%: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@touch $@
+
+demo: $(STAMP)demo
+	$(BIN)/python examples/digits.py
+
+test: $(STAMP)test
+	$(BIN)/python -m pytest
+	$(BIN)/lit --workers 2 tests/filecheck
+
+lint: $(STAMP)test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+bench: $(STAMP)bench
+	$(BIN)/python benchmarks/run.py
+
+fuzz: $(STAMP)test
+	$(BIN)/python -m pytest tests/fuzz --fuzz-cases 3000
+
+docs: $(STAMP)test
+	$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info src/*.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,210 @@
+"""The benchmark: loss and all gradients per step, ours beside JAX, eager PyTorch and torch.compile, in one table.
+
+Every contestant is a process of its own (worker.py) per thread count; all of a workload's contestants stay alive
+together and are measured in turn, round after round, so that whatever else the machine does falls on all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from workloads import WORKLOADS
+
+HERE = Path(__file__).resolve().parent
+PEERS = ("jax", "torch", "torch.compile")
+STATISTICS = ("min", "median")
+TOLERANCE = 1e-4
+
+
+class Failed(RuntimeError):
+    """A worker ended before it answered."""
+
+
+@dataclass
+class Contestant:
+    """A worker process and what it has told so far."""
+
+    kind: str
+    threads: int
+    process: subprocess.Popen[str]
+    start: dict[str, float] = field(default_factory=dict[str, float])
+    rounds: list[dict[str, float]] = field(default_factory=list[dict[str, float]])
+    facts: dict[str, float] = field(default_factory=dict[str, float])
+
+    @classmethod
+    def launch(cls, kind: str, threads: int, workload: str, cache: Path) -> Contestant:
+        """Start a worker whose compile caches are in `cache` and wait until its first step is done."""
+        env = os.environ | {
+            "TORCHINDUCTOR_CACHE_DIR": str(cache / f"inductor-{threads}"),
+            "XDSL_RLX_CACHE_DIR": str(cache / "rlx"),
+            "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
+        }
+        command = [sys.executable, str(HERE / "worker.py"), kind, str(threads), workload]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+        contestant = cls(kind, threads, process)
+        contestant.start = contestant._answer()
+        return contestant
+
+    def _answer(self) -> dict[str, float]:
+        assert self.process.stdout is not None
+        if line := self.process.stdout.readline():
+            return json.loads(line)
+        raise Failed(f"{self.kind} on {self.threads} threads ended with status {self.process.wait()}")
+
+    def ask(self, **command: object) -> dict[str, float]:
+        """Send one command and wait for its answer."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def close(self) -> None:
+        """End the worker."""
+        self.process.communicate()
+
+    def typical(self, statistic: str) -> float:
+        """Seconds per step: the middle over the rounds of each round's `statistic`."""
+        return statistics.median(one[statistic] for one in self.rounds)
+
+
+def check_agreement(contestants: list[Contestant]) -> None:
+    """Raise Failed unless loss and every gradient of all contestants agree to TOLERANCE in norm."""
+    with tempfile.TemporaryDirectory() as folder:
+        results = list[list[np.ndarray]]()
+        for index, contestant in enumerate(contestants):
+            path = f"{folder}/{index}.npz"
+            contestant.ask(do="save", path=path)
+            with np.load(path) as file:
+                results.append([file[name] for name in file.files])
+    for contestant, arrays in zip(contestants, results, strict=True):
+        for index, (expected, found) in enumerate(zip(results[0], arrays, strict=True)):
+            error = float(np.linalg.norm(expected - found) / np.linalg.norm(expected))
+            if expected.shape != found.shape or not error <= TOLERANCE:
+                raise Failed(f"output {index} of {contestant.kind} is off by {error:.2g} from {contestants[0].kind}")
+
+
+def run_workload(key: str, kinds: list[str], threads: list[int], rounds: int, seconds: float) -> dict[str, Any]:
+    """All contestants on one workload: checked, then measured in turn."""
+    with tempfile.TemporaryDirectory() as folder:
+        cache = Path(folder)
+        contestants = list[Contestant]()
+        try:
+            for kind in kinds:
+                for count in [max(threads)] if kind == "ours" else threads:
+                    contestants.append(Contestant.launch(kind, count, key, cache))
+            check_agreement(contestants)
+            for _ in range(rounds):
+                for contestant in contestants:
+                    contestant.rounds.append(contestant.ask(do="measure", seconds=seconds))
+            for contestant in contestants:
+                contestant.facts = contestant.ask(do="facts")
+            warm = None
+            if "ours" in kinds:
+                again = Contestant.launch("ours", max(threads), key, cache)
+                warm = again.start["ready"]
+                again.close()
+        finally:
+            for contestant in contestants:
+                contestant.close()
+    return {
+        "title": WORKLOADS[key].title,
+        "warm": warm,
+        "contestants": [
+            {"kind": c.kind, "threads": c.threads, "start": c.start, "rounds": c.rounds, "facts": c.facts}
+            | {statistic: c.typical(statistic) for statistic in STATISTICS}
+            for c in contestants
+        ],
+    }
+
+
+def best(result: dict[str, Any], kind: str, statistic: str) -> dict[str, Any] | None:
+    """The contestant of `kind` at its best thread count."""
+    return min((c for c in result["contestants"] if c["kind"] == kind), key=lambda c: c[statistic], default=None)
+
+
+def ratio(result: dict[str, Any], statistic: str) -> float | None:
+    """Our time over the best peer's: the middle of the ratios taken round by round."""
+    ours = best(result, "ours", statistic)
+    peers = [peer for kind in PEERS if (peer := best(result, kind, statistic))]
+    if ours is None or not peers:
+        return None
+    peer = min(peers, key=lambda c: c[statistic])
+    pairs = zip(ours["rounds"], peer["rounds"], strict=True)
+    return statistics.median(mine[statistic] / theirs[statistic] for mine, theirs in pairs)
+
+
+def _times(result: dict[str, Any], kind: str) -> str:
+    found = (best(result, kind, statistic) for statistic in STATISTICS)
+    pairs = zip(found, STATISTICS, strict=True)
+    return " / ".join(f"{one[statistic] * 1e3:.3f}@{one['threads']}" for one, statistic in pairs if one) or "-"
+
+
+def _number(value: float | None, scale: float = 1.0, digits: int = 2) -> str:
+    return "-" if value is None else f"{value * scale:.{digits}f}"
+
+
+def table(results: dict[str, dict[str, Any]]) -> str:
+    """The results as one Markdown table a workload a row, with what the columns mean."""
+    heads = ["workload", "ours", "JAX", "PyTorch", "torch.compile", "ours/best"]
+    heads += ["cold: ours", "JAX", "t.compile", "warm: ours", "MB: ours", "JAX", "PyTorch", "arena: ours", "XLA"]
+    rows = [heads, ["---"] * len(heads)]
+    for key, result in results.items():
+        ours, jax, torch, compiled = (best(result, kind, "min") for kind in ("ours", *PEERS))
+        cells = [f"({key}) {result['title']}", *(_times(result, kind) for kind in ("ours", *PEERS))]
+        cells.append(" / ".join(_number(ratio(result, statistic)) for statistic in STATISTICS))
+        cells += [_number(c and c["start"]["ready"]) for c in (ours, jax, compiled)]
+        cells.append(_number(result["warm"], digits=3))
+        cells += [_number(c and c["facts"]["peak_mb"], digits=0) for c in (ours, jax, torch)]
+        cells += [_number(c and c["facts"]["arena"], 2**-20, 3) for c in (ours, jax)]
+        rows.append(cells)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
+    lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join([*(f"| {line} |" for line in lines), "", LEGEND])
+
+
+LEGEND = """\
+Times: milliseconds per step (loss and all gradients), least / median of a round's steps, the middle over the rounds,
+each @ the thread count at which that framework was best. ours/best: our time over the best peer's by either measure.
+Cold: seconds to build, compile and take a first step with empty caches, imports apart; warm: in a second process.
+MB: the process's peak resident memory, imports included. Arena: MB of our temporary buffers beside XLA's temp size."""
+
+
+def main() -> int:
+    """Run, print the table, optionally write everything measured as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default=",".join(WORKLOADS), help="workloads, such as a,b")
+    parser.add_argument("--kinds", default="ours," + ",".join(PEERS), help="contestants, such as ours,jax")
+    parser.add_argument("--threads", default="1,2", help="thread counts to try for each peer; ours gets the largest")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=0.4, help="per contestant and round")
+    parser.add_argument("--json", type=Path, help="write all measurements here")
+    options = parser.parse_args()
+    threads = [int(count) for count in options.threads.split(",")]
+    results = dict[str, dict[str, Any]]()
+    for key in options.only.split(","):
+        print(f"({key}) {WORKLOADS[key].title} ...", file=sys.stderr, flush=True)
+        try:
+            results[key] = run_workload(key, options.kinds.split(","), threads, options.rounds, options.seconds)
+        except Failed as failure:
+            print(f"benchmark {key} failed: {failure}", file=sys.stderr)
+            return 1
+    print(table(results))
+    if options.json is not None:
+        machine = {"processor": platform.processor(), "cores": os.cpu_count(), "python": platform.python_version()}
+        options.json.write_text(json.dumps({"machine": machine, "results": results}, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

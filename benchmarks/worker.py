@@ -1,0 +1,198 @@
+"""One framework at one thread count on one workload, driven line by line over its standard streams by run.py.
+
+A process of its own keeps thread settings, compile caches and peak memory honest. Commands and answers are JSON lines.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+from workloads import WORKLOADS, Workload
+
+Arrays = list[np.ndarray]
+
+
+class Runner(Protocol):
+    """A prepared framework: `step` computes loss and all gradients and returns when they are there."""
+
+    def step(self) -> Any: ...
+    def arrays(self, outputs: Any) -> Arrays: ...
+    def facts(self) -> dict[str, float]: ...
+
+
+class Jax:
+    """XLA's CPU client takes its pool size from the processors this process may use."""
+
+    def __init__(self, work: Workload, threads: int) -> None:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+        os.environ["JAX_PLATFORMS"] = "cpu"
+        import jax
+        from ops import JaxOps
+
+        self.jax, self.ops, self.work = jax, JaxOps(), work
+        self.values = {name: jax.device_put(array) for name, array in work.data().items()}
+
+    def prepare(self) -> None:
+        rest = {name: value for name, value in self.values.items() if name not in self.work.wrt}
+
+        def loss(parameters: dict[str, Any], others: dict[str, Any]) -> Any:
+            return self.work.loss(self.ops, {**parameters, **others})
+
+        self.arguments = ({name: self.values[name] for name in self.work.wrt}, rest)
+        self.run = self.jax.jit(self.jax.value_and_grad(loss))
+
+    def step(self) -> Any:
+        return self.jax.block_until_ready(self.run(*self.arguments))
+
+    def arrays(self, outputs: Any) -> Arrays:
+        loss, gradients = outputs
+        return [np.asarray(loss), *(np.asarray(gradients[name]) for name in self.work.wrt)]
+
+    def facts(self) -> dict[str, float]:
+        memory = self.run.lower(*self.arguments).compile().memory_analysis()
+        return {"arena": memory.temp_size_in_bytes}
+
+
+class Torch:
+    """Eager PyTorch."""
+
+    def __init__(self, work: Workload, threads: int) -> None:
+        os.environ["OMP_NUM_THREADS"] = str(threads)
+        import torch
+        from ops import TorchOps
+
+        torch.set_num_threads(threads)
+        self.torch, self.ops, self.work = torch, TorchOps(), work
+        self.values = {name: torch.from_numpy(array) for name, array in work.data().items()}
+        if "labels" in self.values:
+            self.values["labels"] = self.values["labels"].long()
+        self.wrt = [self.values[name].requires_grad_() for name in work.wrt]
+
+    def prepare(self) -> None:
+        self.loss: Callable[[], Any] = lambda: self.work.loss(self.ops, self.values)
+
+    def step(self) -> Any:
+        loss = self.loss()
+        return loss, self.torch.autograd.grad(loss, self.wrt)
+
+    def arrays(self, outputs: Any) -> Arrays:
+        loss, gradients = outputs
+        return [loss.detach().numpy(), *(gradient.numpy() for gradient in gradients)]
+
+    def facts(self) -> dict[str, float]:
+        return {}
+
+
+class TorchCompile(Torch):
+    """`torch.compile` of the loss, which compiles its backward pass too."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        compiled = self.torch.compile(lambda values: self.work.loss(self.ops, values), dynamic=False, fullgraph=True)
+        self.loss = lambda: compiled(self.values)
+
+
+class Rlx:
+    """This project: parameters are set once and persist, the other inputs are passed at each call."""
+
+    def __init__(self, work: Workload, threads: int) -> None:
+        os.environ["XDSL_RLX_NUM_THREADS"] = str(threads)
+        import numba  # noqa: F401  # pyright: ignore[reportUnusedImport]
+        import scipy.linalg.cython_blas  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
+        import xdsl_rlx as rlx
+
+        # The package imports its parts on first use; what is timed later is their work, not their import.
+        for part in ("api", "lowering.pipeline", "lowering.numba.compilation"):
+            import_module(f"xdsl_rlx.{part}")
+
+        self.rlx, self.work = rlx, work
+        self.values = work.data()
+
+    def prepare(self) -> None:
+        from ops import RlxOps
+
+        graph = self.rlx.Graph("step")
+        values: dict[str, Any] = {}
+        for name, array in self.values.items():
+            declare = graph.param if name in self.work.wrt else graph.input
+            values[name] = declare(name, array.shape, dtype=array.dtype)
+        graph.set_outputs([self.work.loss(RlxOps(graph), values)])
+        self.compiled = self.rlx.compile(self.rlx.grad_with_loss(graph, wrt=list(self.work.wrt)))
+        for name in self.work.wrt:
+            self.compiled.set_param(name, self.values[name])
+        self.inputs = {name: array for name, array in self.values.items() if name not in self.work.wrt}
+
+    def step(self) -> Any:
+        return self.compiled(**self.inputs)
+
+    def arrays(self, outputs: Any) -> Arrays:
+        return [np.asarray(output) for output in outputs]
+
+    def facts(self) -> dict[str, float]:
+        program = self.compiled.program
+        return {"arena": program.arena_bytes, "launches": len(program.launches)}
+
+
+RUNNERS = {"jax": Jax, "torch": Torch, "torch.compile": TorchCompile, "ours": Rlx}
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _measure(step: Callable[[], Any], seconds: float) -> dict[str, float]:
+    """The least and the middle time of single steps, after a few that put this process back to work."""
+    clock, times = time.perf_counter, list[float]()
+    for _ in range(3):
+        step()
+    end = clock() + seconds
+    while len(times) < 5 or clock() < end:
+        start = clock()
+        step()
+        times.append(clock() - start)
+    return {"min": min(times), "median": statistics.median(times), "steps": len(times)}
+
+
+def main(kind: str, threads: int, workload: str) -> None:
+    """Serve commands until the input ends."""
+    # Whatever a framework prints must not mix with the answers.
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+
+    def answer(values: object) -> None:
+        answers.write(json.dumps(values) + "\n")
+
+    work = WORKLOADS[workload]
+    start = time.perf_counter()
+    runner = RUNNERS[kind](work, threads)
+    imports, baseline = time.perf_counter() - start, _peak_mb()
+    start = time.perf_counter()
+    runner.prepare()
+    outputs = runner.step()
+    answer({"imports": imports, "ready": time.perf_counter() - start})
+    for line in sys.stdin:
+        command = json.loads(line)
+        match command["do"]:
+            case "measure":
+                answer(_measure(runner.step, command["seconds"]))
+            case "save":
+                np.savez(command["path"], *runner.arrays(outputs))
+                answer({})
+            case "facts":
+                answer({"peak_mb": _peak_mb(), "own_mb": _peak_mb() - baseline, **runner.facts()})
+            case other:
+                raise ValueError(f"unknown command {other}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

@@ -1,0 +1,127 @@
+"""The five workloads: their data, what is differentiated, and the loss in the words of ops.py.
+
+Not here: any framework. Arrays are NumPy, f32 and (labels) i32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from ops import Ops
+
+Data = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A loss to evaluate with all gradients of `wrt`."""
+
+    title: str
+    data: Callable[[], Data]
+    """Inputs and parameters by name, the same at every call."""
+    wrt: tuple[str, ...]
+    """Names that are differentiated, and persistent parameters where a framework has such."""
+    loss: Callable[[Ops, dict[str, Any]], Any]
+    """The scalar loss from the framework's operations and its values by name."""
+
+
+def _mlp(batch: int, sizes: Sequence[int]) -> Workload:
+    layers = range(1, len(sizes))
+
+    def data() -> Data:
+        rng = np.random.default_rng(1)
+        arrays: Data = {"x": rng.standard_normal((batch, sizes[0]), dtype=np.float32)}
+        for i in layers:
+            scale = np.float32(np.sqrt(2 / sizes[i - 1]))
+            arrays[f"w{i}"] = scale * rng.standard_normal((sizes[i - 1], sizes[i]), dtype=np.float32)
+            arrays[f"b{i}"] = np.float32(0.1) * rng.standard_normal((sizes[i],), dtype=np.float32)
+        arrays["labels"] = rng.integers(0, sizes[-1], batch, dtype=np.int32)
+        return arrays
+
+    def loss(o: Ops, v: dict[str, Any]) -> Any:
+        h = v["x"]
+        for i in layers:
+            h = o.linear(h, v[f"w{i}"], v[f"b{i}"])
+            if i != layers[-1]:
+                h = o.relu(h)
+        return o.cross_entropy(h, v["labels"])
+
+    wrt = tuple(f"{kind}{i}" for i in layers for kind in "wb")
+    return Workload(f"MLP batch {batch}, {'-'.join(map(str, sizes))}", data, wrt, loss)
+
+
+def _chain_data() -> Data:
+    return {"x": np.random.default_rng(2).standard_normal((2_000_000,), dtype=np.float32)}
+
+
+def _chain(o: Ops, v: dict[str, Any]) -> Any:
+    x = v["x"]
+    a = o.gelu(x)
+    b = o.tanh(a * 0.7 + x)
+    c = o.exp(b * 0.5)
+    return o.mean(o.where_positive(x, c * a, b - c))
+
+
+def _norm_data() -> Data:
+    rng = np.random.default_rng(3)
+    draw = rng.standard_normal
+    return {
+        "x": draw((4096, 768), dtype=np.float32),
+        "residual": draw((4096, 768), dtype=np.float32),
+        "gamma": 1 + np.float32(0.1) * draw((768,), dtype=np.float32),
+        "beta": np.float32(0.1) * draw((768,), dtype=np.float32),
+    }
+
+
+def _norm(o: Ops, v: dict[str, Any]) -> Any:
+    h = o.layer_norm(v["x"] + v["residual"], v["gamma"], v["beta"])
+    return o.mean(o.gelu(h) * v["x"])
+
+
+def _small_data() -> Data:
+    rng = np.random.default_rng(4)
+    return {name: rng.standard_normal((64, 128), dtype=np.float32) for name in ("x", "y", "z")}
+
+
+SMALL_OPS = 200
+
+
+def _small(o: Ops, v: dict[str, Any]) -> Any:
+    """200 operations, no two alike: each has its own constant, and reads what earlier ones left.
+
+    The values live in three registers; every range-growing operation is followed in the cycle by one that bounds it.
+    """
+    a, b, c = v["x"], v["y"], v["z"]
+    for i in range(SMALL_OPS // 20):
+        k = 0.5 + 0.03 * i
+        a = o.tanh(a)
+        b = b / (1 + k)
+        c = c + a
+        a = o.sin(b)
+        b = o.sigmoid(c)
+        c = o.maximum(c, -k)
+        d = a * b
+        a = o.softmax(d)
+        e = o.exp(b)
+        c = o.minimum(c, e)
+        f = o.max(c, -1)
+        c = c - f
+        d = o.transpose(d)
+        g = o.sum(d, 0)
+        g = g * (k / 128)
+        b = b + o.reshape(g, (64, 1))
+        b = o.cos(b)
+        c = o.where_positive(a, b, c)
+    return o.mean(a * b + c)
+
+
+WORKLOADS: dict[str, Workload] = {
+    "a": _mlp(128, (784, 512, 512, 10)),
+    "b": _mlp(16, (64, 32, 10)),
+    "c": Workload("2M-element chain of gelu, tanh, exp, where, mean", _chain_data, ("x",), _chain),
+    "d": Workload("layer norm + residual + gelu, 4096x768", _norm_data, ("x", "residual", "gamma", "beta"), _norm),
+    "e": Workload("200 distinct small ops on 64x128", _small_data, ("x", "y", "z"), _small),
+}

@@ -1,0 +1,143 @@
+"""Writes docs/ops.md and docs/passes.md from the docstrings and definitions of ops, passes and targets.
+
+`--check` writes nothing and fails when a file differs from what would be written; a test runs it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from xdsl.ir import Dialect, Operation
+from xdsl.irdl import (
+    IRDLOperation,
+    OptionalDef,
+    OptOperandDef,
+    OptResultDef,
+    VarOperandDef,
+    VarResultDef,
+)
+
+from xdsl_rlx import dialects, lowering, transforms
+
+DOCS = Path(__file__).resolve().parent
+NOTE = "Generated from the docstrings by `make docs`; change them, not this file."
+
+
+def _doc(entity: type) -> str:
+    """A class's own docstring; an op of a family may leave it to the base class."""
+    return inspect.cleandoc(next((base.__doc__ for base in entity.__mro__ if base.__doc__), ""))
+
+
+def _operand(name: str, definition: object) -> str:
+    if isinstance(definition, OptOperandDef | OptResultDef):
+        return f"`{name}`?"
+    return f"`{name}`..." if isinstance(definition, VarOperandDef | VarResultDef) else f"`{name}`"
+
+
+def _list(title: str, words: Iterable[str]) -> str:
+    return f"{title}: {text}" if (text := ", ".join(words)) else ""
+
+
+def op_section(op: type[Operation]) -> str:
+    """Mnemonic, docstring, then one line of operands, attributes and results, and the assembly format."""
+    assert issubclass(op, IRDLOperation)
+    definition = op.get_irdl_definition()
+    attributes = {**definition.properties, **definition.attributes}
+    facts = [
+        _list("operands", (_operand(*pair) for pair in definition.operands)),
+        _list(
+            "attributes",
+            (f"`{name}`{'?' if isinstance(one, OptionalDef) else ''}" for name, one in attributes.items()),
+        ),
+        _list("regions", (f"`{name}`" for name, _ in definition.regions)),
+        _list("results", (_operand(*pair) for pair in definition.results)),
+        _list("traits", sorted(f"`{type(trait).__name__}`" for trait in definition.traits.traits)),
+    ]
+    parts = [f"### `{op.name}`", _doc(op), " · ".join(fact for fact in facts if fact)]
+    if definition.assembly_format is not None:
+        parts.append(f"Format: ``{op.name} {definition.assembly_format}``")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _families(ops: Iterable[type[Operation]]) -> dict[str, list[type[Operation]]]:
+    """Ops by the file that holds them, in the dialect's order."""
+    families = dict[str, list[type[Operation]]]()
+    for op in ops:
+        families.setdefault(op.__module__.removeprefix("xdsl_rlx.").replace(".", "/") + ".py", []).append(op)
+    return families
+
+
+def ops_text() -> str:
+    """All of docs/ops.md."""
+    lines = ["# Operations", NOTE]
+    for name, factory in dialects.UNIVERSE.all_dialects.items():
+        dialect: Dialect = factory()
+        lines.append(f"# Dialect `{name}`")
+        for file, ops in _families(dialect.operations).items():
+            lines.append(f"## {file}")
+            module = sys.modules[ops[0].__module__]
+            lines.append(inspect.cleandoc(module.__doc__ or ""))
+            lines += [op_section(op) for op in ops]
+    return "\n\n".join(line for line in lines if line) + "\n"
+
+
+def _options(entity: type) -> Sequence[str]:
+    if not dataclasses.is_dataclass(entity):
+        return []
+    rows = list[str]()
+    for one in dataclasses.fields(entity):
+        kind = one.type if isinstance(one.type, str) else getattr(one.type, "__name__", str(one.type))
+        if one.default is not dataclasses.MISSING:
+            default = f"default `{one.default}`"
+        else:
+            default = "optional" if one.default_factory is not dataclasses.MISSING else "required"
+        rows.append(f"* `{one.name.replace('_', '-')}`: `{kind}`, {default}")
+    return rows
+
+
+def _entries(universe: dict[str, Callable[[], Any]], kind: str) -> list[str]:
+    parts = list[str]()
+    for name, factory in universe.items():
+        entity: type = factory()
+        file = entity.__module__.removeprefix("xdsl_rlx.").replace(".", "/") + ".py"
+        parts += [f"### {kind} `{name}`", f"{file}", _doc(entity)]
+        if options := _options(entity):
+            parts.append("\n".join(["Options:", "", *options]))
+    return parts
+
+
+def passes_text() -> str:
+    """All of docs/passes.md."""
+    lines = ["# Passes and targets", NOTE]
+    lines += ["## On `hir` and `mir`", *_entries(dict(transforms.UNIVERSE.all_passes), "pass")]
+    lines += ["## To and on `lir`", *_entries(dict(lowering.UNIVERSE.all_passes), "pass")]
+    lines += ["## Targets", *_entries(dict(lowering.UNIVERSE.all_targets), "target")]
+    return "\n\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Write both files, or with `--check` say which differ; 1 when one does."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing, fail when a file is out of date")
+    check = parser.parse_args().check
+    stale = list[str]()
+    for name, text in {"ops.md": ops_text(), "passes.md": passes_text()}.items():
+        path = DOCS / name
+        if path.exists() and path.read_text() == text:
+            continue
+        stale.append(f"docs/{name}")
+        if not check:
+            path.write_text(text)
+    if stale:
+        print(f"out of date: {', '.join(stale)}; run make docs" if check else f"wrote {', '.join(stale)}")
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

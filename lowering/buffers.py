@@ -1,0 +1,58 @@
+"""Where values live: a strided window of an input, param, constant, slot or output. No kernels here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute, SSAValue
+
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, row_major_strides, strided_memref
+from xdsl_rlx.transforms.rules.lowering import Layout
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """The elements of a tensor value: `layout` of the elements of the `lir` buffer `root`."""
+
+    root: SSAValue
+    layout: Layout
+    element: Attribute
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the elements are in row-major order without gaps."""
+        shape, strides = self.layout.shape, self.layout.strides
+        expected = row_major_strides(shape)
+        return 0 in shape or all(n == 1 or s == e for n, s, e in zip(shape, strides, expected, strict=True))
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A buffer as a kernel sees it: the dimensions that the kernel indexes."""
+
+    buffer: Buffer
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    name: str | None = None
+
+    @property
+    def type(self) -> AnyMemRef:
+        """The memref type of the kernel's argument."""
+        return strided_memref(self.buffer.element, self.shape, self.strides)
+
+
+def merge_axes(shape: Sequence[int], strides: Sequence[int]) -> int | None:
+    """The stride of the axes taken as one loop over all their elements, or None if they are not evenly spaced."""
+    merged: int | None = None
+    step = 1
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if extent == 1:
+            continue
+        if merged is None:
+            merged, step = stride, stride * extent
+        elif stride != step:
+            return None
+        else:
+            step *= extent
+    return 0 if merged is None else merged

@@ -1,0 +1,404 @@
+"""`convert-mir-to-lir`: tensors to buffers, fusion groups to kernels and launches. Slots get their place in
+`lir_plan_memory.py`; the loop nests are built in `kernels.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, MemRefType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import ConstantLike
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_rlx.dialects import lir
+from xdsl_rlx.dialects.lir.memory import row_major_strides
+from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
+from xdsl_rlx.dialects.mir.shape import ExpandOp
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.lowering.buffers import Argument, Buffer
+from xdsl_rlx.lowering.group import Group
+from xdsl_rlx.lowering.kernels import (
+    Accumulator,
+    ColumnKernel,
+    GroupKernel,
+    Launch,
+    RowKernel,
+    combine_kernel,
+    fill_kernel,
+)
+from xdsl_rlx.lowering.products import is_ready
+from xdsl_rlx.transforms.driver import verify_dominance
+from xdsl_rlx.transforms.iteration_space import Reduces
+from xdsl_rlx.transforms.mir_fuse import dense_of, is_splat
+from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, VIEW, Layout, compute_type
+
+PARALLEL_FROM = 20_000
+"""Scalar operations of a kernel from which on it is cut into pieces."""
+
+PIECES_PER_THREAD = 4
+"""Pieces of a kernel without reductions: more than threads, so that a thread that is held up does not hold up all."""
+
+
+@dataclass(frozen=True)
+class ConvertMirToLirPass(ModulePass):
+    """
+    Turn the one function of a module into a `lir.program` and its kernels.
+
+    Every `mir.fusion`, or single op outside of one, becomes a kernel; views cost nothing. `threads` is the number of
+    threads that the program is cut up for.
+    """
+
+    name = "convert-mir-to-lir"
+
+    threads: int = 1
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_dominance(op)
+        if self.threads < 1:
+            raise PassFailedException(f"threads must be at least 1, got {self.threads}")
+        funcs = [f for f in op.ops if isinstance(f, FuncOp)]
+        if len(funcs) != 1 or len(funcs[0].body.blocks) != 1:
+            raise PassFailedException(f"expected a module with one function, got {len(funcs)}")
+        (func,) = funcs
+        lowering = _Lowering(func, self.threads)
+        lowering.run()
+        func.detach()
+        func.erase()
+        op.body.block.add_ops([lowering.program, *lowering.kernels.ops])
+
+
+class _Kernels:
+    """The kernels so far: structurally equal ones are one."""
+
+    def __init__(self) -> None:
+        self.ops: list[lir.KernelOp] = []
+        self._by_shape: dict[tuple[object, ...], list[lir.KernelOp]] = {}
+
+    def name_of(self, kernel: lir.KernelOp, stem: str) -> str:
+        """The name of the kernel, or of the equal one that is there already."""
+        shape = (str(kernel.function_type), *(inner.name for inner in kernel.body.walk()))
+        known = self._by_shape.setdefault(shape, [])
+        for other in known:
+            if other.body.is_structurally_equivalent(kernel.body):
+                return other.sym_name.data
+        kernel.sym_name = StringAttr(f"k{len(self.ops)}_{stem}")
+        known.append(kernel)
+        self.ops.append(kernel)
+        return kernel.sym_name.data
+
+
+class _Lowering:
+    """One function on its way to a program: the buffer of each tensor value, and the launches so far."""
+
+    def __init__(self, func: FuncOp, threads: int):
+        self.func = func
+        self.threads = threads
+        attributes = list(func.arg_attrs.data) if func.arg_attrs is not None else []
+        self.attributes = [dict(a.data) for a in attributes] or [{} for _ in func.args]
+        optional = [self._name(i) for i, a in enumerate(self.attributes) if "mir.optional" in a]
+        self.program = lir.ProgramOp(func.sym_name.data, optional=optional)
+        self.block = self.program.body.block
+        self.buffers: dict[SSAValue, Buffer] = {}
+        self.homes: dict[SSAValue, Buffer] = {}
+        self.views: dict[tuple[SSAValue, int, Attribute], SSAValue] = {}
+        self.kernels = _Kernels()
+
+    def _name(self, index: int) -> str:
+        name = self.attributes[index].get("mir.name")
+        return name.data if isinstance(name, StringAttr) else f"arg{index}"
+
+    def run(self) -> None:
+        """Lower arguments, results, then op by op."""
+        for index, arg in enumerate(self.func.args):
+            is_param = self.attributes[index].get("mir.kind") == StringAttr("param")
+            kind = lir.ParamOp if is_param else lir.InputOp
+            self.buffers[arg] = self._declare(kind(self._name(index), _memref(arg)), arg)
+        terminator = self.func.body.block.last_op
+        if not isinstance(terminator, ReturnOp):
+            raise PassFailedException("expected the function to end in func.return")
+        outputs = [
+            self._declare(lir.OutputOp(number, _memref(value)), value)
+            for number, value in enumerate(terminator.arguments)
+        ]
+        for value, output in zip(terminator.arguments, outputs, strict=True):
+            self._give_home(value, output)
+        for op in self.func.body.block.ops:
+            if op is not terminator:
+                self._lower(op)
+        for value, output in zip(terminator.arguments, outputs, strict=True):
+            if self.buffers[value].root is not output.root:
+                self._copy(self.buffers[value], output, value)
+
+    def _declare(self, op: lir.InputOp | lir.ParamOp | lir.OutputOp | lir.SlotOp, like: SSAValue) -> Buffer:
+        self.block.add_op(op)
+        op.result.name_hint = like.name_hint
+        return _contiguous(op.result, shape_of(like), element_of(like))
+
+    def _give_home(self, value: SSAValue, output: Buffer) -> None:
+        """Let a result be computed right into its output buffer, also through reshapes of it."""
+        owner = value.owner
+        while isinstance(owner, Operation) and VIEW.get(type(owner)) is not None:
+            source = owner.operands[0]
+            if prod(shape_of(source)) != prod(shape_of(value)):
+                return
+            layout = _contiguous(output.root, shape_of(source), output.element).layout
+            if VIEW.lookup(owner)(owner, layout) != _contiguous(output.root, shape_of(value), output.element).layout:
+                return
+            value, output = source, Buffer(output.root, layout, output.element)
+            owner = value.owner
+        if isinstance(owner, Operation) and not owner.has_trait(ConstantLike) and value not in self.homes:
+            self.homes[value] = output
+
+    def _lower(self, op: Operation) -> None:
+        if isinstance(op, FusionOp):
+            self._lower_fusion(op)
+        elif op.has_trait(ConstantLike):
+            self._lower_constant(op)
+        elif VIEW.get(type(op)) is not None:
+            self._lower_view(op)
+        elif PLACE.get(type(op)) is not None:
+            (result,) = op.results
+            home = self._home(result)
+            for part, layout in PLACE.lookup(op)(op, home.layout):
+                self._copy(self.buffers[part], Buffer(home.root, layout, home.element), part)
+            self.buffers[result] = home
+        elif LOOPS.get(type(op)) is not None:
+            reads = {operand: self.buffers[operand] for operand in op.operands}
+            writes: dict[SSAValue, Buffer] = {result: self._home(result) for result in op.results}
+            self._lower_group([op], reads, writes)
+            self.buffers |= writes
+        else:
+            raise PassFailedException(
+                f"{op.name} has no loops: run mir-fuse (which decomposes it) before {ConvertMirToLirPass.name}"
+            )
+
+    def _lower_fusion(self, op: FusionOp) -> None:
+        arguments = zip(op.body.block.args, op.inputs, strict=True)
+        reads: dict[SSAValue, Buffer] = {arg: self.buffers[v] for arg, v in arguments}
+        end = op.body.block.last_op
+        assert isinstance(end, YieldOp)
+        writes: dict[SSAValue, Buffer] = {}
+        twice: list[tuple[SSAValue, SSAValue]] = []
+        for value, result in zip(end.values, op.results, strict=True):
+            if value in writes or value in reads:
+                twice.append((value, result))
+                continue
+            writes[value] = self.buffers[result] = self._home(result)
+        if writes:
+            self._lower_group([o for o in op.body.block.ops if o is not end], reads, writes)
+        for value, result in twice:
+            self.buffers[result] = writes.get(value) or reads[value]
+
+    def _lower_constant(self, op: Operation) -> None:
+        (result,) = op.results
+        value = dense_of(op)
+        assert value is not None
+        shape, element = shape_of(result), element_of(result)
+        if is_splat(op) and prod(shape) > 1:
+            first = value.data.data[: value.get_element_type().compile_time_size]
+            one = DenseIntOrFPElementsAttr(TensorType(value.get_element_type(), [1]), BytesAttr(first))
+            constant = lir.ConstantOp(one, MemRefType(element, [1]))
+            layout = Layout(0, shape, (0,) * len(shape))
+        else:
+            constant = lir.ConstantOp(value, MemRefType(element, shape))
+            layout = Layout(0, shape, row_major_strides(shape))
+        self.block.add_op(constant)
+        constant.result.name_hint = result.name_hint
+        self.buffers[result] = Buffer(constant.result, layout, element)
+
+    def _lower_view(self, op: Operation) -> None:
+        (result,) = op.results
+        source = self.buffers[op.operands[0]]
+        view = VIEW.lookup(op)
+        layout = view(op, source.layout)
+        if layout is None:
+            source = self._contiguous_copy(source, op.operands[0])
+            layout = view(op, source.layout)
+            assert layout is not None
+        self.buffers[result] = Buffer(source.root, layout, source.element)
+
+    def _home(self, value: SSAValue) -> Buffer:
+        """Where a value is computed into: its output, or a new slot."""
+        return self.homes.get(value) or self._declare(lir.SlotOp(_memref(value)), value)
+
+    def _slot(self, shape: Sequence[int], element: Attribute, name: str | None) -> Buffer:
+        op = lir.SlotOp(MemRefType(element, shape))
+        self.block.add_op(op)
+        op.result.name_hint = name
+        return _contiguous(op.result, shape, element)
+
+    def _contiguous_copy(self, buffer: Buffer, value: SSAValue) -> Buffer:
+        copy = self._slot(buffer.layout.shape, buffer.element, value.name_hint)
+        self._copy(buffer, copy, value)
+        return copy
+
+    def _copy(self, source: Buffer, target: Buffer, value: SSAValue) -> None:
+        shape = target.layout.shape
+        if 0 in shape:
+            return
+        op = ExpandOp(value, shape)
+        self._lower_group([op], {value: source}, {op.result: target}, stem="copy")
+        op.erase()
+
+    def _lower_group(
+        self,
+        ops: Sequence[Operation],
+        reads: Mapping[SSAValue, Buffer],
+        writes: Mapping[SSAValue, Buffer],
+        stem: str | None = None,
+    ) -> None:
+        reads = self._products_ready(ops, reads)
+        group = Group(ops, reads, writes)
+        location = ops[-1].location
+        for launch in self._launches(group):
+            if launch.extent:
+                self._launch(launch, stem or _stem(ops), location)
+
+    def _products_ready(self, ops: Iterable[Operation], reads: Mapping[SSAValue, Buffer]) -> Mapping[SSAValue, Buffer]:
+        ready = dict(reads)
+        for op in ops:
+            if (rule := PRODUCT.get(type(op))) is None:
+                continue
+            batch = shape_of(op.results[0])[:-2]
+            for operand in rule(op):
+                buffer = ready[operand]
+                if is_ready(buffer.layout, batch):
+                    continue
+                buffer = self._contiguous_copy(buffer, operand)
+                if not is_ready(buffer.layout, batch):
+                    full = (*batch, *buffer.layout.shape[-2:])
+                    spread = self._slot(full, buffer.element, operand.name_hint)
+                    self._copy(buffer, spread, operand)
+                    buffer = spread
+                ready[operand] = buffer
+        return ready
+
+    def _launches(self, group: Group) -> list[Launch]:
+        kinds = group.structure.kinds
+        rows = bool(group.products) or any(kind is Reduces.ROW for kind in kinds.values())
+        covered = frozenset(range(len(group.space.extents)))
+        reduced = [op.operands[0] for op in kinds]
+        written = [value for value in group.writes if value.owner not in kinds]
+        partly = any(group.loops_of[value] != covered for value in (*reduced, *written))
+        if not rows and not partly and group.inner:
+            return self._column_launches(group)
+        return self._row_launches(group)
+
+    def _pieces(self, group: Group, extent: int, most: int) -> int:
+        """Into how many pieces a launch of this group is cut."""
+        if self.threads == 1 or extent < 2:
+            return 1
+        work = prod(group.space.extents) * (len(group.ops) + len(group.reads))
+        for op in group.products:
+            work += prod(group.space.extents) * 2 * group.reads[PRODUCT.lookup(op)(op)[0]].layout.shape[-1]
+        return min(extent, most, max(1, 2 * work // PARALLEL_FROM)) if work >= PARALLEL_FROM else 1
+
+    def _row_launches(self, group: Group) -> list[Launch]:
+        homes = {op: self._product_home(group, op) for op in group.products}
+        batched = self._batch_extent(group, homes)
+        extent = group.count(group.outer) if batched is None else batched
+        accumulating = [op for op, kind in group.structure.kinds.items() if kind is not Reduces.ROW]
+        most = self.threads * (1 if accumulating or group.products else PIECES_PER_THREAD)
+        pieces = self._pieces(group, extent, most)
+        chunk = max(1, -(-extent // pieces))
+        accumulators = self._accumulators(group, accumulating, -(-extent // chunk))
+        return self._with_combines(RowKernel(group, chunk, accumulators, homes), extent, accumulators)
+
+    def _column_launches(self, group: Group) -> list[Launch]:
+        """Pieces of the loops in front of the reduced ones if there are enough of them, else pieces of the columns."""
+        kinds = group.structure.kinds
+        front = group.outer if group.structure.middle is not None else ()
+        cut = group.inner[0]
+        if front and group.space.extents[front[0]] >= self.threads:
+            cut = front[0]
+        extent = group.space.extents[cut]
+        totals = [op for op, kind in kinds.items() if kind is Reduces.ALL]
+        pieces = self._pieces(group, extent, self.threads * (1 if kinds else PIECES_PER_THREAD))
+        chunk = max(1, -(-extent // pieces))
+        if chunk > 16 and pieces > 1:
+            chunk = -(-chunk // 16) * 16
+        accumulators = self._accumulators(group, totals, -(-extent // chunk))
+        columns = [op for op, kind in kinds.items() if kind is Reduces.COLUMN]
+        accumulators += self._accumulators(group, columns, 1)
+        return self._with_combines(ColumnKernel(group, chunk, accumulators, {}, cut), extent, accumulators)
+
+    def _with_combines(self, kernel: GroupKernel, extent: int, accumulators: Sequence[Accumulator]) -> list[Launch]:
+        if extent == 0:
+            return [fill_kernel(acc) for acc in accumulators]
+        return [kernel.launch(extent), *(combine_kernel(acc) for acc in accumulators if acc.partial is not None)]
+
+    def _accumulators(self, group: Group, ops: Sequence[Operation], pieces: int) -> list[Accumulator]:
+        found: list[Accumulator] = []
+        for op in ops:
+            (result,) = op.results
+            shape = tuple(group.space.extents[loop] for loop in group.space.maps[result] if loop is not None)
+            target = group.writes[result]
+            element = compute_type(target.element)
+            partial = None
+            if pieces > 1 or element != target.element:
+                partial = self._slot((pieces, *shape), element, result.name_hint)
+            found.append(Accumulator(op, shape, target, partial))
+        return found
+
+    def _product_home(self, group: Group, op: Operation) -> Buffer:
+        """Where a product is computed into: its own buffer, one of an output that replaces it, or a slot."""
+        (result,) = op.results
+        if result in group.writes:
+            return group.writes[result]
+        last_read = group.last_pass_reading(result)
+        taken = {group.writes.get(p.results[0]) for p in group.products}
+        for value, buffer in group.writes.items():
+            fits = group.loops_of[value] == group.loops_of[result] and buffer.element == element_of(result)
+            single = len(group.products) == 1
+            if fits and single and buffer.is_contiguous and buffer not in taken and group.level(value) >= last_read:
+                return buffer
+        return self._slot(shape_of(result), element_of(result), result.name_hint)
+
+    def _batch_extent(self, group: Group, homes: Mapping[Operation, Buffer]) -> int | None:
+        from xdsl_rlx.lowering.products import Product
+
+        for op in group.products:
+            product = Product.of(group, op, homes[op])
+            if product.batched:
+                return product.home.shape[0]
+        return None
+
+    def _launch(self, launch: Launch, stem: str, location: Attribute) -> None:
+        name = self.kernels.name_of(launch.kernel, stem)
+        reads = [self._pass(a) for a in launch.reads]
+        writes = [self._pass(a) for a in launch.writes]
+        op = lir.LaunchOp(name, launch.extent, launch.chunk, reads, writes)
+        op.location = location  # pyright: ignore
+        self.block.add_op(op)
+
+    def _pass(self, argument: Argument) -> SSAValue:
+        """The buffer as the kernel's argument: the buffer itself, or a view of it."""
+        root, offset, type_ = argument.buffer.root, argument.buffer.layout.offset, argument.type
+        if offset == 0 and root.type == type_:
+            return root
+        key = (root, offset, type_)
+        if key not in self.views:
+            view = lir.ViewOp(root, offset, type_)
+            self.block.add_op(view)
+            view.result.name_hint = root.name_hint
+            self.views[key] = view.result
+        return self.views[key]
+
+
+def _memref(value: SSAValue) -> MemRefType[Attribute]:
+    return MemRefType(element_of(value), shape_of(value))
+
+
+def _contiguous(root: SSAValue, shape: Sequence[int], element: Attribute) -> Buffer:
+    return Buffer(root, Layout(0, tuple(shape), row_major_strides(shape)), element)
+
+
+def _stem(ops: Sequence[Operation]) -> str:
+    """A few words on what a kernel does, for its name."""
+    words = list(dict.fromkeys(op.name.split(".", 1)[1] for op in ops if not op.has_trait(ConstantLike)))
+    return "_".join(words if len(words) <= 4 else [*words[:2], "etc", words[-1]])

@@ -1,0 +1,146 @@
+"""`lir-plan-memory`: a byte offset in the arena for every slot, so that slots that are never live together share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_rlx.dialects.lir import LaunchOp, OutputOp, ProgramOp, SlotOp, ViewOp
+from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
+from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.transforms.driver import verify_dominance
+
+
+@dataclass(frozen=True)
+class LirPlanMemoryPass(ModulePass):
+    """
+    Give every `lir.slot` its place.
+
+    A slot is live from the first launch that writes it to the last one that uses it, through any view. Largest first,
+    each slot takes the tightest gap between the slots that are live with it (best fit): in the buffer of an output that
+    is not written before the slot is dead, where it becomes a view of it, or else in the arena. Slots that nothing
+    uses are erased.
+    """
+
+    name = "lir-plan-memory"
+
+    alignment: int = 64
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.alignment < 1 or self.alignment & (self.alignment - 1):
+            raise PassFailedException(f"alignment must be a power of two, got {self.alignment}")
+        verify_dominance(op)
+        for program in op.ops:
+            if isinstance(program, ProgramOp):
+                plan(program, self.alignment)
+
+
+@dataclass
+class _Slot:
+    op: SlotOp
+    size: int
+    first: int
+    last: int
+    at: int = 0
+
+
+@dataclass
+class _Room:
+    """Memory that slots share: the arena, or the buffer of an output up to the launch that first writes it."""
+
+    output: OutputOp | None
+    size: float
+    until: float
+    slots: list[_Slot]
+
+    def gap(self, slot: _Slot, alignment: int) -> int | None:
+        """The tightest place for a slot, clear of all that are live with it; None if there is none."""
+        if slot.last >= self.until:
+            return None
+        together = [o for o in self.slots if o.first <= slot.last and slot.first <= o.last]
+        best: tuple[float, int] | None = None
+        free = 0
+        for other in sorted(together, key=lambda o: o.at):
+            if (room := other.at - free) >= slot.size and (best is None or room < best[0]):
+                best = room, free
+            free = max(free, -(-(other.at + other.size) // alignment) * alignment)
+        if best is None and free + slot.size <= self.size:
+            return free
+        return None if best is None else best[1]
+
+
+def plan(program: ProgramOp, alignment: int) -> None:
+    """Place the slots of one program and note the size of its arena."""
+    slots, written = _live_ranges(program)
+    arena = _Room(None, inf, inf, [])
+    outputs = [_Room(op, byte_size(memref_of(op.result)), first, []) for op, first in written.items()]
+    outputs.sort(key=lambda room: room.size)
+    for slot in sorted(slots, key=lambda s: (-s.size, s.first)):
+        element = memref_of(slot.op.result).element_type
+        rooms = [r for r in outputs if r.output is not None and memref_of(r.output.result).element_type == element]
+        for room in (*rooms, arena):
+            if (place := room.gap(slot, alignment)) is not None:
+                slot.at = place
+                room.slots.append(slot)
+                break
+    for slot in arena.slots:
+        slot.op.at = IntegerAttr(slot.at, i64)
+    for room in outputs:
+        for slot in room.slots:
+            assert room.output is not None
+            _move_into(slot, room.output)
+    program.arena_bytes = IntegerAttr(max((s.at + s.size for s in arena.slots), default=0), i64)
+    program.alignment = IntegerAttr(alignment, i64)
+
+
+def _move_into(slot: _Slot, output: OutputOp) -> None:
+    """Make a slot a view of an output's buffer."""
+    type_ = memref_of(slot.op.result)
+    view = ViewOp(output.result, slot.at // element_bytes(type_.element_type), type_)
+    view.location = slot.op.location
+    view.result.name_hint = slot.op.result.name_hint
+    block = slot.op.parent_block()
+    assert block is not None
+    block.insert_op_before(view, slot.op)
+    slot.op.result.replace_all_uses_with(view.result)
+    slot.op.detach()
+    slot.op.erase()
+
+
+def _live_ranges(program: ProgramOp) -> tuple[list[_Slot], dict[OutputOp, int]]:
+    """The slots that launches use, and when each output is first used by one."""
+    roots: dict[SSAValue, SSAValue] = {}
+    slots: dict[SSAValue, _Slot] = {}
+    outputs: dict[SSAValue, OutputOp] = {}
+    written: dict[OutputOp, int] = {}
+    for time, op in enumerate(list(program.body.block.ops)):
+        if isinstance(op, SlotOp):
+            slots[op.result] = _Slot(op, byte_size(memref_of(op.result)), -1, -1)
+            roots[op.result] = op.result
+        elif isinstance(op, OutputOp):
+            outputs[op.result] = op
+            roots[op.result] = op.result
+        elif isinstance(op, ViewOp) and op.source in roots:
+            roots[op.result] = roots[op.source]
+        elif isinstance(op, LaunchOp):
+            for value in op.operands:
+                root = roots.get(value)
+                if root in slots:
+                    slot = slots[root]
+                    slot.first = time if slot.first < 0 else slot.first
+                    slot.last = time
+                elif root in outputs:
+                    written.setdefault(outputs[root], time)
+    used = [slot for slot in slots.values() if slot.first >= 0]
+    unused = {value for value, slot in slots.items() if slot.first < 0}
+    for op in reversed(list(program.body.block.ops)):
+        if isinstance(op, SlotOp | ViewOp) and roots.get(op.result) in unused:
+            op.detach()
+            op.erase()
+    return used, written

@@ -1,0 +1,152 @@
+"""Building loop nests: a kernel under construction, its loops, loads and stores.
+Which loops are built is not known here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import Block, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from xdsl_rlx.dialects.lir import KernelOp, ReturnOp
+from xdsl_rlx.dialects.lir.memory import AnyMemRef
+from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.lowering.guard_range import guard_range
+from xdsl_rlx.transforms.rules.lowering import compute_type
+from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
+
+INDEX = IndexType()
+
+
+class Nest:
+    """A place inside a kernel where ops are inserted: the kernel's body, or the body of one of its loops."""
+
+    def __init__(self, block: Block, kernel: Kernel):
+        self.block = block
+        self.kernel = kernel
+        self.builder = Builder(InsertPoint.at_end(block))
+        self.scalars = ScalarBuilder(self.builder)
+
+    def loop(
+        self,
+        bounds: tuple[SSAValue, SSAValue],
+        carried: Sequence[SSAValue],
+        body: Callable[[Nest, SSAValue, tuple[SSAValue, ...]], Sequence[SSAValue]],
+        name: str,
+    ) -> tuple[SSAValue, ...]:
+        """`for name in [bounds)`: `body` gets the nest inside, the index and the carried values, and gives the next."""
+        block = Block(arg_types=[INDEX, *(value.type for value in carried)])
+        block.args[0].name_hint = name
+        for arg, value in zip(block.args[1:], carried, strict=True):
+            arg.name_hint = value.name_hint
+        inside = Nest(block, self.kernel)
+        results = body(inside, block.args[0], tuple(block.args[1:]))
+        block.add_op(scf.YieldOp(*results))
+        loop = scf.ForOp(bounds[0], bounds[1], self.kernel.index(1), carried, block)
+        self.builder.insert(loop)
+        for result, value in zip(loop.results, carried, strict=True):
+            result.name_hint = value.name_hint
+        return tuple(loop.results)
+
+    def loops(
+        self,
+        extents: Sequence[int],
+        carried: Sequence[SSAValue],
+        body: Callable[[Nest, tuple[SSAValue, ...], tuple[SSAValue, ...]], Sequence[SSAValue]],
+        name: str,
+    ) -> tuple[SSAValue, ...]:
+        """A perfect nest over `extents`; without any, `body` once, here."""
+        if not extents:
+            return tuple(body(self, (), tuple(carried)))
+
+        def descend(
+            nest: Nest, depth: int, indices: tuple[SSAValue, ...], values: tuple[SSAValue, ...]
+        ) -> Sequence[SSAValue]:
+            if depth == len(extents):
+                return body(nest, indices, values)
+            return nest.loop(
+                (self.kernel.index(0), self.kernel.index(extents[depth])),
+                values,
+                lambda inner, i, v: descend(inner, depth + 1, (*indices, i), v),
+                f"{name}{depth}" if len(extents) > 1 else name,
+            )
+
+        return tuple(descend(self, 0, (), tuple(carried)))
+
+    def guard(self, condition: SSAValue, body: Callable[[Nest], None]) -> None:
+        """`if condition:` without results."""
+        block = Block()
+        body(Nest(block, self.kernel))
+        block.add_op(scf.YieldOp())
+        self.builder.insert(scf.IfOp(condition, [], [block]))
+
+    def load(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Scalar:
+        """The element, extended to the type it is computed in."""
+        op = memref.LoadOp.get(buffer, indices)
+        self.builder.insert(op)
+        op.res.name_hint = buffer.name_hint
+        return self.scalars.cast(self.scalars.of(op.res), compute_type(op.res.type))
+
+    def store(self, value: Scalar, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
+        """Store, narrowed to the buffer's element type."""
+        narrowed = self.scalars.cast(value, memref_of(buffer).element_type)
+        self.builder.insert(memref.StoreOp.get(narrowed.value, buffer, indices))
+
+    def quotient(self, a: SSAValue, b: int) -> SSAValue:
+        """`a / b` of an index and a positive number."""
+        return self.scalars.div(self.scalars.of(a), b).value
+
+    def remainder(self, a: SSAValue, b: int) -> SSAValue:
+        """`a % b` of an index and a positive number."""
+        return self.scalars.rem(self.scalars.of(a), b).value
+
+
+class Kernel:
+    """A kernel under construction: `entry` is its body after the constants and scratch buffers at the top."""
+
+    def __init__(self, buffers: Sequence[AnyMemRef], names: Sequence[str | None]):
+        self.op = KernelOp("kernel", buffers)
+        self.block = self.op.body.block
+        for arg, name in zip(self.block.args, [*names, "lo", "hi"], strict=True):
+            arg.name_hint = name
+        self._top = Block()
+        self._indices: dict[int, SSAValue] = {}
+        self.entry = Nest(self.block, self)
+
+    @property
+    def bounds(self) -> tuple[SSAValue, SSAValue]:
+        """The range of iterations that a launch asks for."""
+        return self.block.args[-2], self.block.args[-1]
+
+    def index(self, value: int) -> SSAValue:
+        """An index constant, made once."""
+        if value not in self._indices:
+            op = arith.ConstantOp(IntegerAttr(value, INDEX))
+            self._top.add_op(op)
+            op.result.name_hint = f"c{value}"
+            self._indices[value] = op.result
+        return self._indices[value]
+
+    def scratch(self, type_: AnyMemRef, name: str | None) -> SSAValue:
+        """A small buffer on the stack."""
+        op = memref.AllocaOp.get(type_.element_type, shape=type_.get_shape())
+        self._top.add_op(op)
+        op.memref.name_hint = name
+        return op.memref
+
+    def finish(self) -> KernelOp:
+        """The finished kernel."""
+        first = self.block.first_op
+        top = list(self._top.ops)
+        for op in top:
+            op.detach()
+        if first is None:
+            self.block.add_ops(top)
+        else:
+            self.block.insert_ops_before(top, first)
+        self.block.add_op(ReturnOp())
+        guard_range(self.op)
+        return self.op

@@ -1,0 +1,110 @@
+"""Addresses of BLAS and LAPACK functions for generated code: MKL when it is installed, else the OpenBLAS of SciPy.
+Nothing is loaded before `library()` is called."""
+
+import ctypes
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+from ctypes import CDLL
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from xdsl_rlx.lowering.errors import ConfigurationError, RlxError
+
+FUNCTIONS = (
+    *("sgemm", "dgemm", "cgemm", "zgemm"),
+    *("sgetrf", "dgetrf", "cgetrf", "zgetrf"),
+    *("sgetrs", "dgetrs", "cgetrs", "zgetrs"),
+)
+"""The functions of the table `bases[0]`, in order: Fortran calling convention, 32-bit integers, all by reference."""
+
+
+@dataclass(frozen=True)
+class Blas:
+    """One loaded library."""
+
+    name: str
+    addresses: tuple[int, ...]
+    """In the order of `FUNCTIONS`."""
+    get_threads: int
+    """Address of `int (*)(void)`, or 0 when the library never starts threads."""
+    set_threads: int
+    """Address of `void (*)(int)`, or 0."""
+
+
+@cache
+def library() -> Blas:
+    """
+    The library that `XDSL_RLX_BLAS` names ("mkl" or "openblas"); by default MKL when its wheel is installed.
+
+    Raises `ConfigurationError` for another name, or for "mkl" when it is not installed.
+    """
+    wanted = os.environ.get("XDSL_RLX_BLAS", "")
+    if wanted not in ("", "mkl", "openblas"):
+        raise ConfigurationError(f"XDSL_RLX_BLAS must be mkl or openblas, got {wanted!r}")
+    if wanted != "openblas" and (path := _mkl_path()) is not None:
+        return _mkl(path)
+    if wanted == "mkl":
+        raise ConfigurationError("XDSL_RLX_BLAS is mkl, but the mkl package is not installed")
+    return _bundled_openblas() or _cython_blas()
+
+
+def _address(handle: CDLL, name: str) -> int:
+    try:
+        return ctypes.cast(handle[name], ctypes.c_void_p).value or 0
+    except AttributeError:
+        return 0
+
+
+def _mkl_path() -> Path | None:
+    try:
+        files = importlib.metadata.files("mkl") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    names = ("libmkl_rt.so", "libmkl_rt.so.2", "libmkl_rt.so.3", "libmkl_rt.2.dylib", "mkl_rt.2.dll")
+    return next((Path(str(file.locate())).resolve() for file in files if file.name in names), None)
+
+
+def _mkl(path: Path) -> Blas:
+    handle = CDLL(str(path))
+    interface_lp64, threading_sequential = 0, 1
+    handle.MKL_Set_Interface_Layer(interface_lp64)
+    handle.MKL_Set_Threading_Layer(threading_sequential)
+    return Blas("mkl", tuple(_address(handle, name + "_") for name in FUNCTIONS), 0, 0)
+
+
+def _bundled_openblas() -> Blas | None:
+    # the same file that scipy.linalg would load, without the 0.1 s that importing scipy.linalg takes
+    spec = importlib.util.find_spec("scipy")
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent
+    places = (folder.parent / "scipy.libs", folder / ".dylibs")
+    for path in sorted(path for place in places for path in place.glob("libscipy_openblas-*")):
+        handle = CDLL(str(path))
+        addresses = tuple(_address(handle, f"scipy_{name}_") for name in FUNCTIONS)
+        if all(addresses):
+            controls = (_address(handle, f"scipy_openblas_{verb}_num_threads") for verb in ("get", "set"))
+            return Blas("openblas", addresses, *controls)
+    return None
+
+
+def _cython_blas() -> Blas:
+    # a SciPy that was not installed as a wheel may use any BLAS: its thread count is then left alone
+    try:
+        cython_blas: Any = importlib.import_module("scipy.linalg.cython_blas")
+        cython_lapack: Any = importlib.import_module("scipy.linalg.cython_lapack")
+    except ImportError as error:
+        raise RlxError("this program needs BLAS: install scipy or mkl") from error
+    get_name, get_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    addresses = list[int]()
+    for name in FUNCTIONS:
+        module = cython_blas if name.endswith("gemm") else cython_lapack
+        capsule = module.__pyx_capi__[name]
+        addresses.append(get_pointer(capsule, get_name(capsule)))
+    return Blas("scipy", tuple(addresses), 0, 0)

@@ -1,0 +1,190 @@
+"""From a planned `lir` module to what the runtime runs: manifest, constants and launch table.
+Code is emitted elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import cast
+
+from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_rlx.dialects import lir
+from xdsl_rlx.dialects.lir.memory import element_bytes, span_elements
+from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.shapes import DTYPE_NAMES
+from xdsl_rlx.lowering.numba.program import BASE_ARENA, BASE_CONSTANTS, FIRST_BUFFER, Launch, Program, TensorSpec
+
+CONSTANT_ALIGNMENT = 64
+
+Place = tuple[int, int]
+"""Base number and byte offset."""
+
+
+def build_program(module: ModuleOp) -> Program:
+    """The program of a planned module; PassFailedException if there is not exactly one, or a slot has no place."""
+    programs = [op for op in module.ops if isinstance(op, lir.ProgramOp)]
+    if len(programs) != 1:
+        raise PassFailedException(f"expected a module with one lir.program, got {len(programs)}")
+    (program,) = programs
+    if program.arena_bytes is None or program.alignment is None:
+        raise PassFailedException(f"the slots of @{program.sym_name.data} have no place: run lir-plan-memory")
+    return _Builder(program).build(module)
+
+
+class _Builder:
+    """The places of the buffers of one program."""
+
+    def __init__(self, program: lir.ProgramOp):
+        self.program = program
+        self.ops = list(program.body.block.ops)
+        self.places: dict[SSAValue, Place] = {}
+        self.constants = bytearray()
+
+    def build(self, module: ModuleOp) -> Program:
+        """Number the buffers, then write down the launches."""
+        program = self.program
+        inputs = [op for op in self.ops if isinstance(op, lir.InputOp)]
+        params = [op for op in self.ops if isinstance(op, lir.ParamOp)]
+        outputs = sorted((op for op in self.ops if isinstance(op, lir.OutputOp)), key=lambda op: op.number.value.data)
+        for base, op in enumerate((*inputs, *params, *outputs), FIRST_BUFFER):
+            self.places[op.result] = base, 0
+        for op in self.ops:
+            self._place(op)
+        assert program.arena_bytes is not None and program.alignment is not None
+        return Program(
+            name=program.sym_name.data,
+            inputs=tuple(_spec(op.buffer_name.data, op.result) for op in inputs),
+            params=tuple(_spec(op.buffer_name.data, op.result) for op in params),
+            outputs=tuple(_spec(f"output {op.number.value.data}", op.result) for op in outputs),
+            optional=tuple(name.data for name in program.optional or ()),
+            arena_bytes=program.arena_bytes.value.data,
+            alignment=program.alignment.value.data,
+            constants=bytes(self.constants),
+            launches=tuple(self._launches()),
+            needs_blas=any(isinstance(op, lir.GemmOp) for op in module.walk()),
+        )
+
+    def _place(self, op: Operation) -> None:
+        if isinstance(op, lir.SlotOp):
+            if op.at is None:
+                raise PassFailedException("a lir.slot has no place: run lir-plan-memory")
+            self.places[op.result] = BASE_ARENA, op.at.value.data
+        elif isinstance(op, lir.ConstantOp):
+            self.constants += b"\0" * (-len(self.constants) % CONSTANT_ALIGNMENT)
+            self.places[op.result] = BASE_CONSTANTS, len(self.constants)
+            self.constants += constant_bytes(op.value)
+        elif isinstance(op, lir.ViewOp):
+            base, offset = self.places[op.source]
+            self.places[op.result] = (
+                base,
+                offset + op.offset.value.data * element_bytes(memref_of(op.source).element_type),
+            )
+
+    def _launches(self) -> Iterator[Launch]:
+        """Launches in order; one that touches nothing that its forerunners since the last wait write need not wait."""
+        reads: list[tuple[int, int, int]] = []
+        writes: list[tuple[int, int, int]] = []
+        for op in self.ops:
+            if not isinstance(op, lir.LaunchOp):
+                continue
+            own_reads = [self._interval(value) for value in op.reads]
+            own_writes = [self._interval(value) for value in op.writes]
+            independent = bool(writes) and not (
+                _overlap(own_reads, writes) or _overlap(own_writes, writes) or _overlap(own_writes, reads)
+            )
+            if not independent:
+                reads, writes = [], []
+            reads += own_reads
+            writes += own_writes
+            yield Launch(
+                op.kernel.root_reference.data,
+                op.extent.value.data,
+                op.chunk.value.data,
+                tuple(self.places[value] for value in (*op.reads, *op.writes)),
+                independent,
+            )
+
+    def _interval(self, value: SSAValue) -> tuple[int, int, int]:
+        base, start = self.places[value]
+        type_ = memref_of(value)
+        return base, start, start + span_elements(type_) * element_bytes(type_.element_type)
+
+
+def _overlap(a: list[tuple[int, int, int]], b: list[tuple[int, int, int]]) -> bool:
+    return any(x[0] == y[0] and x[1] < y[2] and y[1] < x[2] for x in a for y in b)
+
+
+def _spec(name: str, value: SSAValue) -> TensorSpec:
+    type_ = memref_of(value)
+    return TensorSpec(name, type_.get_shape(), DTYPE_NAMES[type_.element_type])
+
+
+def constant_bytes(value: DenseIntOrFPElementsAttr) -> bytes:
+    """The elements as they lie in memory; an i1 takes a byte."""
+    if DTYPE_NAMES[value.get_element_type()] == "i1":
+        return bytes(bool(x) for x in value.get_values())
+    return value.data.data
+
+
+def fingerprint(module: ModuleOp) -> str:
+    """
+    A hash of everything in a module that a program depends on: ops, types, properties, attributes and their order.
+
+    Names of SSA values and locations do not count. Much faster than printing.
+    """
+    return _Fingerprint().of(module)
+
+
+class _Fingerprint:
+    def __init__(self) -> None:
+        self.hash = hashlib.sha256()
+        self.numbers: dict[SSAValue, int] = {}
+        self.blocks: dict[Block, int] = {}
+        self.texts: dict[Attribute, bytes] = {}
+
+    def of(self, module: ModuleOp) -> str:
+        self._op(module)
+        return self.hash.hexdigest()
+
+    def _region(self, region: Region) -> None:
+        for number, block in enumerate(region.blocks):
+            self.blocks[block] = number
+        for block in region.blocks:
+            self.hash.update(b"{")
+            for arg in block.args:
+                self._define(arg)
+            for op in block.ops:
+                self._op(op)
+            self.hash.update(b"}")
+
+    def _define(self, value: SSAValue) -> None:
+        self.hash.update(b"%d:" % self._number(value) + self._text(value.type))
+
+    def _number(self, value: SSAValue) -> int:
+        # a value may be used before it is defined, in a region that is a graph
+        return self.numbers.setdefault(value, len(self.numbers))
+
+    def _op(self, op: Operation) -> None:
+        parts = [op.name.encode(), b"(", *(b"%d," % self._number(operand) for operand in op.operands), b")"]
+        if op.successors:
+            parts += [b"^%d" % self.blocks[block] for block in op.successors]
+        for attributes in (op.properties, op.attributes):
+            for key in sorted(attributes):
+                parts += [key.encode(), b"=", self._text(attributes[key])]
+        self.hash.update(b"".join(parts))
+        for result in op.results:
+            self._define(result)
+        for region in op.regions:
+            self._region(region)
+
+    def _text(self, attribute: Attribute) -> bytes:
+        if isinstance(attribute, DenseIntOrFPElementsAttr):
+            dense = cast(DenseIntOrFPElementsAttr[AnyDenseElement], attribute)
+            return self._text(dense.type) + b"<" + dense.data.data + b">"
+        text = self.texts.get(attribute)
+        if text is None:
+            text = self.texts[attribute] = b"%s;" % str(attribute).encode()
+        return text

@@ -1,0 +1,345 @@
+"""The driver's process side: its machine code (cached), the thread pool, and the tables of a compiled graph.
+What the machine code does is in `driver_code.py`; arguments and results of a call are in `runtime.py`."""
+
+import ctypes
+import hashlib
+import importlib
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, wraps
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xdsl_rlx.lowering.errors import ConfigurationError, RlxError
+from xdsl_rlx.lowering.numba import blas, compile, driver_code, layout
+from xdsl_rlx.lowering.numba import cache as disk_cache
+from xdsl_rlx.lowering.numba.program import BASE_ARENA, BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Launch, Program
+from xdsl_rlx.lowering.numba.words import llvm_text
+
+Words = NDArray[np.int64]
+"""A table of 64-bit words; what it points to is kept alive by whoever keeps it."""
+
+T = TypeVar("T")
+WORD = 8
+CACHE_LINE = 64
+MUTEX_BYTES = 128
+"""More than any C library's mutex or condition variable takes."""
+SPIN_NS = 50_000
+MAX_THREADS = 1024
+
+_making = threading.RLock()
+# a child forked while another thread makes something would wait for that thread forever
+os.register_at_fork(before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release)
+
+
+def once(make: Callable[[], T]) -> Callable[[], T]:
+    """
+    Make a thing at the first call and keep it.
+
+    `functools.cache` lets two threads make two, and machine code would go on pointing to the one that is dropped.
+    """
+    kept = cache(make)
+
+    @wraps(make)
+    def get() -> T:
+        with _making:
+            return kept()
+
+    return get
+
+
+def thread_count(threads: object = None) -> int:
+    """
+    Threads of a run: the argument, else `XDSL_RLX_NUM_THREADS`, else the cores this process may use.
+
+    Raises `ConfigurationError` for anything but an integer from 1 to 1024.
+    """
+    if threads is None:
+        text = os.environ.get("XDSL_RLX_NUM_THREADS", "")
+        if not text:
+            cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+            return min(len(cores), MAX_THREADS)
+        if not text.isdecimal() or not 1 <= int(text) <= MAX_THREADS:
+            raise ConfigurationError(f"XDSL_RLX_NUM_THREADS must be an integer from 1 to {MAX_THREADS}, got {text!r}")
+        return int(text)
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
+        raise ConfigurationError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
+    return threads
+
+
+def aligned_bytes(size: int, alignment: int) -> NDArray[np.uint8]:
+    """Uninitialised memory whose first byte has the alignment asked for; NumPy backs large blocks with huge pages."""
+    memory = np.empty(size + alignment, np.uint8)
+    start = -memory.ctypes.data % alignment
+    return memory[start : start + size]
+
+
+def words(values: Sequence[int]) -> Words:
+    return np.array(values, np.int64)
+
+
+def address(array: NDArray[Any]) -> int:
+    return int(array.ctypes.data)
+
+
+@dataclass(frozen=True)
+class Driver:
+    """The machine code of the driver."""
+
+    run: Callable[[int, int], None]
+    """(plan, block), both addresses; releases the interpreter lock."""
+    call: int
+    """Address of the C function that Python calls."""
+    work: int
+    """Address of the worker's thread function."""
+
+
+@once
+def driver() -> Driver:
+    """The driver's machine code: from the cache, else compiled, once per machine."""
+    key = hashlib.sha256(f"driver {disk_cache.environment_key()}".encode()).hexdigest()
+    names = ("rlx_run", "rlx_call", "rlx_work")
+    code = disk_cache.load(key)
+    if code is None:
+        code = compile.compile_llvm(llvm_text(driver_code, names, compile.processor()))
+        disk_cache.store(key, code)
+    loaded = compile.load_object(code, names)
+    loaded.keep_forever()
+    prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
+    return Driver(prototype(loaded["rlx_run"]), loaded["rlx_call"], loaded["rlx_work"])
+
+
+class Pool:
+    """The worker threads of this process and the lock that serialises runs; use `pool()`."""
+
+    def __init__(self) -> None:
+        self._libc = ctypes.CDLL(None)
+        self._lock = threading.Lock()
+        self._memory = aligned_bytes(layout.POOL_SIZE, CACHE_LINE)
+        self.table: Words = self._memory.view(np.int64)
+        self._sync = aligned_bytes(3 * MUTEX_BYTES, CACHE_LINE)
+        self._signals = np.full(128, 0xFF, np.uint8)
+        self._reset()
+        os.register_at_fork(after_in_child=self._reset)
+
+    @property
+    def address(self) -> int:
+        return address(self.table)
+
+    @property
+    def workers(self) -> int:
+        return int(self.table[layout.POOL_WORKERS // WORD])
+
+    def ensure_workers(self, count: int) -> None:
+        """Start workers until there are `count`; raises `RlxError` when the system refuses a thread."""
+        with self._lock:
+            for _ in range(self.workers, count):
+                thread = ctypes.c_size_t()
+                arguments = (ctypes.byref(thread), None, ctypes.c_void_p(driver().work), ctypes.c_void_p(self.address))
+                if error := self._libc.pthread_create(*arguments):
+                    raise RlxError(f"cannot start a worker thread: {os.strerror(error)}")
+                self._libc.pthread_detach(thread)
+                self._set(layout.POOL_WORKERS, self.workers + 1)
+
+    def _set(self, offset: int, value: int) -> None:
+        self.table[offset // WORD] = value
+
+    def _reset(self) -> None:
+        """Start without workers: at the beginning, and in a forked child, which has the memory but not the threads."""
+        self._lock = threading.Lock()
+        self.table[:] = 0
+        self._sync[:] = 0
+        first = address(self._sync)
+        run_mutex, sleep_mutex, condition = (first + i * MUTEX_BYTES for i in range(3))
+        self._libc.pthread_mutex_init(ctypes.c_void_p(run_mutex), None)
+        self._libc.pthread_mutex_init(ctypes.c_void_p(sleep_mutex), None)
+        self._libc.pthread_cond_init(ctypes.c_void_p(condition), None)
+        self._set(layout.POOL_SPIN_NS, SPIN_NS)
+        self._set(layout.POOL_RUN_MUTEX, run_mutex)
+        self._set(layout.POOL_SLEEP_MUTEX, sleep_mutex)
+        self._set(layout.POOL_CONDITION, condition)
+        self._set(layout.POOL_ALL_SIGNALS, address(self._signals))
+        for offset, name in _C_FUNCTIONS.items():
+            self._set(offset, _function_address(self._libc, name))
+        for offset, name in _PYTHON_FUNCTIONS.items():
+            self._set(offset, _function_address(ctypes.pythonapi, name))
+        self._set(layout.POOL_NEW_ARRAY, _numpy_new_array())
+        for offset, value in _OBJECTS.items():
+            self._set(offset, id(value))
+
+
+_C_FUNCTIONS = {
+    layout.POOL_MUTEX_LOCK: "pthread_mutex_lock",
+    layout.POOL_MUTEX_TRYLOCK: "pthread_mutex_trylock",
+    layout.POOL_MUTEX_UNLOCK: "pthread_mutex_unlock",
+    layout.POOL_CONDITION_WAIT: "pthread_cond_wait",
+    layout.POOL_CONDITION_BROADCAST: "pthread_cond_broadcast",
+    layout.POOL_YIELD: "sched_yield",
+    layout.POOL_CLOCK: "clock_gettime",
+    layout.POOL_SIGMASK: "pthread_sigmask",
+    layout.POOL_MEMCPY: "memcpy",
+    layout.POOL_MALLOC: "malloc",
+    layout.POOL_FREE: "free",
+}
+_PYTHON_FUNCTIONS = {
+    layout.POOL_SAVE_THREAD: "PyEval_SaveThread",
+    layout.POOL_RESTORE_THREAD: "PyEval_RestoreThread",
+    layout.POOL_NEW_TUPLE: "PyTuple_New",
+    layout.POOL_VECTORCALL: "PyObject_Vectorcall",
+    layout.POOL_INCREF: "Py_IncRef",
+    layout.POOL_DECREF: "Py_DecRef",
+    layout.POOL_COMPARE_STRINGS: "PyUnicode_Compare",
+}
+_OUT = "out"
+_OBJECTS: dict[int, object] = {
+    layout.POOL_ARRAY_TYPE: np.ndarray,
+    layout.POOL_TUPLE_TYPE: tuple,
+    layout.POOL_NONE: None,
+    layout.POOL_OUT_NAME: _OUT,
+}
+
+
+def _function_address(library: ctypes.CDLL, name: str) -> int:
+    return ctypes.cast(library[name], ctypes.c_void_p).value or 0
+
+
+def _numpy_new_array() -> int:
+    """Address of `PyArray_NewFromDescr`: entry 94 of NumPy's C API table, which is frozen."""
+    numpy_core: Any = importlib.import_module("numpy._core._multiarray_umath")
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = get(numpy_core._ARRAY_API, None)
+    return ctypes.c_int64.from_address(table + 94 * WORD).value
+
+
+@once
+def pool() -> Pool:
+    """The one pool of this process."""
+    return Pool()
+
+
+@dataclass
+class Plan:
+    """
+    The tables of one program at one thread count, as the machine code reads them.
+
+    The arena is its own: runs are serialised, so that it needs no more than one.
+    """
+
+    program: Program
+    threads: int
+    table: Words
+    template: Words
+    """The block of a call before its arguments are known."""
+    arena: NDArray[np.uint8]
+    keep: list[Any] = field(default_factory=list[Any])
+    """What the tables point to."""
+
+    @property
+    def address(self) -> int:
+        return address(self.table)
+
+    @property
+    def parallel(self) -> bool:
+        return bool(self.get(layout.PLAN_PARALLEL))
+
+    def get(self, offset: int) -> int:
+        return int(self.table[offset // WORD])
+
+    def set(self, offset: int, value: int) -> None:
+        self.table[offset // WORD] = value
+
+    def set_base(self, base: int, value: int) -> None:
+        """The pointer that calls use for a base unless they bring their own."""
+        self.template[layout.BLOCK_BASES // WORD + base] = value
+
+    def point(self, offset: int, array: NDArray[Any]) -> None:
+        """Put an array's address in a field and keep the array."""
+        self.keep.append(array)
+        self.set(offset, address(array))
+
+
+def make_plan(program: Program, kernels: dict[str, int], threads: int) -> Plan:
+    """The plan of a program whose kernels are loaded at the addresses given."""
+    arguments = len(program.inputs) + len(program.params)
+    bases = FIRST_BUFFER + arguments + len(program.outputs)
+    copies = layout.BLOCK_BASES + WORD * bases
+    arena = aligned_bytes(program.arena_bytes, max(program.alignment, CACHE_LINE))
+    plan = Plan(program, threads, words([0] * (layout.PLAN_SIZE // WORD)), words([0] * (copies // WORD)), arena)
+    constants = aligned_bytes(len(program.constants), max(program.alignment, CACHE_LINE))
+    constants[:] = np.frombuffer(program.constants, np.uint8)
+    plan.keep.append(constants)
+    plan.set_base(BASE_ARENA, address(arena))
+    plan.set_base(BASE_CONSTANTS, address(constants))
+    if program.needs_blas:
+        library = blas.library()
+        functions = words(library.addresses)
+        plan.keep.append(functions)
+        plan.set_base(BASE_BLAS, address(functions))
+        plan.set(layout.PLAN_GET_BLAS_THREADS, library.get_threads)
+        plan.set(layout.PLAN_SET_BLAS_THREADS, library.set_threads)
+    _set_phases(plan, kernels)
+    plan.set(layout.PLAN_POOL, pool().address)
+    plan.set(layout.PLAN_THREADS, threads)
+    plan.set(layout.PLAN_NS, 1 << 40)
+    plan.set(layout.PLAN_TEMPLATE, address(plan.template))
+    plan.set(layout.PLAN_COPIES, copies)
+    plan.set(layout.PLAN_BLOCK_SIZE, copies + layout.COPY_SIZE * len(program.outputs))
+    plan.set(layout.PLAN_ARGUMENT_COUNT, arguments)
+    plan.set(layout.PLAN_OUTPUT_COUNT, len(program.outputs))
+    return plan
+
+
+@dataclass
+class Phase:
+    """Launches between two barriers: one thread runs them in order, or all threads share out their chunks."""
+
+    launches: list[Launch]
+    serial: bool
+
+    @property
+    def chunks(self) -> int:
+        return sum(launch.chunks for launch in self.launches)
+
+
+def phases(launches: Sequence[Launch]) -> list[Phase]:
+    """Split a schedule where the threads must wait for each other."""
+    split = list[Phase]()
+    for launch in launches:
+        if not launch.chunks:
+            continue
+        last = split[-1] if split else None
+        if last and launch.independent and (not last.serial or len(last.launches) == 1):
+            last.launches.append(launch)
+            last.serial = False
+        elif last and last.serial and launch.chunks == 1:
+            last.launches.append(launch)
+        else:
+            split.append(Phase([launch], launch.chunks == 1))
+    return split
+
+
+def _set_phases(plan: Plan, kernels: dict[str, int]) -> None:
+    split = phases(plan.program.launches)
+    all_launches = [launch for phase in split for launch in phase.launches]
+    arguments = words([word for launch in all_launches for pair in launch.args for word in pair])
+    launches = words([0] * (len(all_launches) * layout.LAUNCH_SIZE // WORD))
+    rows = list[int]()
+    launch_rows = list[int]()
+    next_argument = address(arguments)
+    for phase in split:
+        granule = phase.chunks if phase.serial else -(-phase.chunks // layout.MAX_TICKETS)
+        first = address(launches) + len(launch_rows) * WORD
+        rows += [first, phase.chunks, -(-phase.chunks // granule), granule]
+        for launch in phase.launches:
+            launch_rows += [kernels[launch.kernel], next_argument, launch.extent, launch.chunk, launch.chunks]
+            next_argument += 2 * WORD * len(launch.args)
+    launches[:] = launch_rows
+    plan.keep += [arguments, launches]
+    plan.point(layout.PLAN_PHASES, words(rows))
+    plan.set(layout.PLAN_PHASE_COUNT, len(split))
+    plan.set(layout.PLAN_PARALLEL, any(tickets > 1 for tickets in rows[2::4]))

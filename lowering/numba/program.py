@@ -1,0 +1,126 @@
+"""What the runtime needs to know about a compiled program, and its bytes form (JSON header, then raw bytes; no pickle).
+The machine code itself is not here: it travels beside the program."""
+
+import json
+import math
+import struct
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from xdsl_rlx.lowering.errors import RlxError
+
+ITEM_SIZES = {
+    "f64": 8,
+    "f32": 4,
+    "f16": 2,
+    "bf16": 2,
+    "i64": 8,
+    "i32": 4,
+    "i8": 1,
+    "u8": 1,
+    "i1": 1,
+    "c64": 8,
+    "c128": 16,
+}
+"""Bytes per element of every dtype; an i1 is a byte holding 0 or 1."""
+
+BASE_BLAS, BASE_ARENA, BASE_CONSTANTS, FIRST_BUFFER = range(4)
+"""The base numbers of a launch argument: inputs, params and outputs follow from `FIRST_BUFFER` on."""
+
+_LENGTHS = struct.Struct("<QQ")
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """Name, static shape and dtype of an input, param or output."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * ITEM_SIZES[self.dtype]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One run of a kernel over `[0, extent)` in steps of `chunk`."""
+
+    kernel: str
+    extent: int
+    chunk: int
+    args: tuple[tuple[int, int], ...]
+    """(base, byte offset) per memref argument."""
+    independent: bool = False
+    """It may run at the same time as the launches before it, back to and with the last one that is not independent."""
+
+    @property
+    def chunks(self) -> int:
+        return -(-self.extent // self.chunk)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A schedule of launches over an arena, constants and user buffers."""
+
+    name: str
+    inputs: tuple[TensorSpec, ...]
+    params: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    optional: tuple[str, ...]
+    """Inputs that are ones when omitted, such as `d_output`."""
+    arena_bytes: int
+    alignment: int
+    constants: bytes
+    launches: tuple[Launch, ...]
+    needs_blas: bool = True
+    """Whether a kernel reads the table of BLAS and LAPACK functions."""
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The kernels launched, each once, in order of first use."""
+        return tuple(dict.fromkeys(launch.kernel for launch in self.launches))
+
+
+def pack(program: Program, code: bytes) -> bytes:
+    """One blob of a program and its object code."""
+    fields = asdict(program)
+    del fields["constants"]
+    header = json.dumps(fields, separators=(",", ":")).encode()
+    return b"".join((_LENGTHS.pack(len(header), len(program.constants)), header, program.constants, code))
+
+
+def unpack(data: bytes) -> tuple[Program, bytes]:
+    """The inverse of `pack`; raises `RlxError` when `data` is no such blob."""
+    try:
+        header_size, constants_size = _LENGTHS.unpack_from(data)
+        start = _LENGTHS.size
+        fields = json.loads(data[start : start + header_size])
+        start += header_size
+        constants = data[start : start + constants_size]
+        if len(constants) != constants_size:
+            raise ValueError("constants are cut off")
+        return _program(fields, constants), data[start + constants_size :]
+    except (struct.error, ValueError, KeyError, TypeError) as error:
+        raise RlxError(f"not a packed program: {error}") from error
+
+
+def _program(fields: dict[str, Any], constants: bytes) -> Program:
+    for group in ("inputs", "params", "outputs"):
+        fields[group] = tuple(TensorSpec(s["name"], tuple(s["shape"]), s["dtype"]) for s in fields[group])
+    fields["optional"] = tuple(fields["optional"])
+    fields["launches"] = tuple(
+        Launch(
+            launch["kernel"],
+            launch["extent"],
+            launch["chunk"],
+            tuple((base, offset) for base, offset in launch["args"]),
+            launch["independent"],
+        )
+        for launch in fields["launches"]
+    )
+    return Program(constants=constants, **fields)

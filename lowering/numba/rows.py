@@ -1,0 +1,449 @@
+"""One row per scalar op of arith and math: its Python text and its LLVM IR text. The functions that have no
+instruction (exp, tanh, ...) are defined in mathlib.py; loops and memory are in the emitters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    f64,
+)
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Operation
+
+LlvmLine: TypeAlias = Callable[[str], str]
+"""Emits `%new = <text>` and gives the new name."""
+PythonForm: TypeAlias = str | Callable[[Operation, Sequence[str]], str]
+LlvmForm: TypeAlias = str | Callable[[Operation, Sequence[str], LlvmLine], str]
+
+
+@dataclass(frozen=True)
+class Row:
+    """
+    The texts of one op. A format string sees operands as `{0}`, `{1}`, ..., the first operand's type as `{t}` and the
+    result's type as `{r}`; in LLVM also `{f}` (fast-math flags) and `{s}` (the suffix of an intrinsic on `{t}`).
+
+    A function gets the op, the operand texts and, in LLVM, a way to emit lines before the last one.
+    """
+
+    python: PythonForm
+    llvm: LlvmForm
+
+
+_LLVM_FLOATS: dict[type[Attribute], str] = {
+    Float64Type: "double",
+    Float32Type: "float",
+    Float16Type: "half",
+    BFloat16Type: "i16",
+}
+_PYTHON_FLOATS: dict[type[Attribute], str] = {
+    Float64Type: "np.float64",
+    Float32Type: "np.float32",
+    Float16Type: "np.uint16",
+    BFloat16Type: "np.uint16",
+}
+
+
+def _int_bits(type: Attribute) -> int:
+    if isinstance(type, IndexType):
+        return 64
+    if isinstance(type, IntegerType):
+        return cast("IntegerType", type).width.data
+    raise TypeError(f"kernels do not compute with {type}")
+
+
+def llvm_type(type: Attribute) -> str:
+    """The LLVM type of a value; bf16 is its bits."""
+    found = _LLVM_FLOATS.get(type.__class__)
+    return found if found is not None else f"i{_int_bits(type)}"
+
+
+def python_type(type: Attribute) -> str:
+    """The NumPy scalar type of a value; f16 and bf16 are their bits, index is a plain int."""
+    found = _PYTHON_FLOATS.get(type.__class__)
+    if found is not None:
+        return found
+    bits = _int_bits(type)
+    return "np.bool_" if bits == 1 else f"np.int{bits}"
+
+
+def llvm_flags(op: Operation) -> str:
+    """Fast-math flags as LLVM writes them, each with a leading space."""
+    attr = op.properties.get("fastmath")
+    if not isinstance(attr, FastMathFlagsAttr) or not attr.data:
+        return ""
+    if len(attr.data) == 7:
+        return " fast"
+    return "".join(f" {flag}" for flag in sorted(attr.data))
+
+
+def function_suffix(type: Attribute) -> str:
+    """The suffix of a mathlib function on `type`."""
+    return "f64" if isinstance(type, Float64Type) else "f32"
+
+
+# Integers. NumPy and Numba promote narrow integers, so the Python text converts back; index is never narrow.
+
+
+def _wrapped(text: str) -> Callable[[Operation, Sequence[str]], str]:
+    def python(op: Operation, args: Sequence[str]) -> str:
+        expression = text.format(*args)
+        type = op.results[0].type
+        if isinstance(type, IndexType) or _int_bits(type) in (1, 64):
+            return expression
+        return f"{python_type(type)}({expression})"
+
+    return python
+
+
+def _is_safe_divisor(text: str) -> bool:
+    return text.lstrip("-").isdigit() and int(text) not in (0, -1)
+
+
+def _literal(text: str) -> str:
+    return text.removeprefix("np.int64(").removeprefix("np.int32(").removesuffix(")")
+
+
+def _division(operator: str, helper: str) -> Callable[[Operation, Sequence[str]], str]:
+    """`operator` where it is the same for positive operands by a constant, else the helper that cannot trap."""
+
+    def python(op: Operation, args: Sequence[str]) -> str:
+        exact = helper == "floor_div" and _is_safe_divisor(_literal(args[1]))
+        call = f"{args[0]} {operator} {args[1]}" if exact else f"{helper}({args[0]}, {args[1]})"
+        type = op.results[0].type
+        return call if isinstance(type, IndexType) or _int_bits(type) == 64 else f"{python_type(type)}({call})"
+
+    return python
+
+
+def _quotient(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
+    """Truncating division that gives 0 for a zero divisor and wraps for -1, where the instruction would trap."""
+    t = llvm_type(op.operands[0].type)
+    a, b = args
+    if _is_safe_divisor(b):
+        return f"sdiv {t} {a}, {b}"
+    zero, minus = line(f"icmp eq {t} {b}, 0"), line(f"icmp eq {t} {b}, -1")
+    traps = line(f"or i1 {zero}, {minus}")
+    safe = line(f"select i1 {traps}, {t} 1, {t} {b}")
+    quotient, negated = line(f"sdiv {t} {a}, {safe}"), line(f"sub {t} 0, {a}")
+    exact = line(f"select i1 {minus}, {t} {negated}, {t} {quotient}")
+    return f"select i1 {zero}, {t} 0, {t} {exact}"
+
+
+def _remainder(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
+    t = llvm_type(op.operands[0].type)
+    if _is_safe_divisor(args[1]):
+        return f"srem {t} {args[0]}, {args[1]}"
+    quotient = line(_quotient(op, args, line))
+    return f"sub {t} {args[0]}, {line(f'mul {t} {quotient}, {args[1]}')}"
+
+
+def _rounded_quotient(direction: int) -> Callable[[Operation, Sequence[str], LlvmLine], str]:
+    """Division rounding down (-1) or up (1): the truncated quotient, one further when it went the other way."""
+
+    def llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
+        t = llvm_type(op.operands[0].type)
+        quotient = line(_quotient(op, args, line))
+        rest = line(f"sub {t} {args[0]}, {line(f'mul {t} {quotient}, {args[1]}')}")
+        signs = line(f"xor {t} {rest}, {args[1]}")
+        apart = line(f"icmp {'slt' if direction < 0 else 'sge'} {t} {signs}, 0")
+        inexact = line(f"icmp ne {t} {rest}, 0")
+        divides = line(f"icmp ne {t} {args[1]}, 0")
+        off = line(f"and i1 {line(f'and i1 {apart}, {inexact}')}, {divides}")
+        step = line(f"select i1 {off}, {t} {direction}, {t} 0")
+        return f"add {t} {quotient}, {step}"
+
+    return llvm
+
+
+def _binary_int(python: str, llvm: str) -> Row:
+    return Row(_wrapped(f"{{0}} {python} {{1}}"), f"{llvm} {{t}} {{0}}, {{1}}")
+
+
+def _minmax(python: str, llvm: str) -> Row:
+    return Row(_wrapped(python), f"call {{t}} @llvm.{llvm}.{{t}}({{t}} {{0}}, {{t}} {{1}})")
+
+
+def _logical_shift(op: Operation, args: Sequence[str]) -> str:
+    return f"shift_right_{llvm_type(op.operands[0].type)}({args[0]}, {args[1]})"
+
+
+# Floats
+
+
+def _binary_float(python: str, llvm: str, relaxed: str) -> Row:
+    """`relaxed` is the Python helper that stands for an operation with fast-math flags."""
+
+    def text(op: Operation, args: Sequence[str]) -> str:
+        return f"{relaxed}({args[0]}, {args[1]})" if relaxed and llvm_flags(op) else f"{args[0]} {python} {args[1]}"
+
+    return Row(text, f"{llvm}{{f}} {{t}} {{0}}, {{1}}")
+
+
+def _call(python: str, llvm: str, arity: int = 1) -> Row:
+    names = ", ".join(f"{{{i}}}" for i in range(arity))
+    operands = ", ".join(f"{{t}} {{{i}}}" for i in range(arity))
+    return Row(f"{python}({names})", f"call{{f}} {{t}} @llvm.{llvm}.{{s}}({operands})")
+
+
+# Comparison
+
+
+_ORDER = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_CMPF_PYTHON = {
+    "false": "False",
+    "oeq": "{0} == {1}",
+    "ogt": "{0} > {1}",
+    "oge": "{0} >= {1}",
+    "olt": "{0} < {1}",
+    "ole": "{0} <= {1}",
+    "one": "({0} < {1}) | ({0} > {1})",
+    "ord": "({0} == {0}) & ({1} == {1})",
+    "ueq": "not (({0} < {1}) | ({0} > {1}))",
+    "ugt": "not ({0} <= {1})",
+    "uge": "not ({0} < {1})",
+    "ult": "not ({0} >= {1})",
+    "ule": "not ({0} > {1})",
+    "une": "{0} != {1}",
+    "uno": "({0} != {0}) | ({1} != {1})",
+    "true": "True",
+}
+_CMPF_TEXT = list(_CMPF_PYTHON.values())
+
+
+def _predicate(op: Operation) -> int:
+    value = op.properties["predicate"]
+    assert isinstance(value, IntegerAttr)
+    return value.value.data
+
+
+def _cmpf_python(op: Operation, args: Sequence[str]) -> str:
+    return _CMPF_TEXT[_predicate(op)].format(*args)
+
+
+def _cmpf_llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
+    predicate = arith.CMPF_COMPARISON_OPERATIONS[_predicate(op)]
+    return f"fcmp{llvm_flags(op)} {predicate} {llvm_type(op.operands[0].type)} {args[0]}, {args[1]}"
+
+
+def _cmpi_python(op: Operation, args: Sequence[str]) -> str:
+    predicate = arith.CMPI_COMPARISON_OPERATIONS[_predicate(op)]
+    if predicate.startswith("u"):
+        unsigned = f"np.uint{_int_bits(op.operands[0].type)}"
+        return f"{unsigned}({args[0]}) {_ORDER[predicate[1:]]} {unsigned}({args[1]})"
+    return f"{args[0]} {_ORDER[predicate[-2:]]} {args[1]}"
+
+
+def _cmpi_llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
+    predicate = arith.CMPI_COMPARISON_OPERATIONS[_predicate(op)]
+    return f"icmp {predicate} {llvm_type(op.operands[0].type)} {args[0]}, {args[1]}"
+
+
+# Conversion. bf16 and (in Python) f16 go through the bit operations of mathlib, on i32.
+
+
+def _extf_python(op: Operation, args: Sequence[str]) -> str:
+    source, target = op.operands[0].type, op.results[0].type
+    if not isinstance(source, Float16Type | BFloat16Type):
+        return f"{python_type(target)}({args[0]})"
+    wide = f"extend_{source.name}(np.int32({args[0]}))"
+    return wide if target != f64 else f"np.float64({wide})"
+
+
+def _extf_llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
+    source, target = op.operands[0].type, op.results[0].type
+    if not isinstance(source, BFloat16Type):
+        return f"fpext {llvm_type(source)} {args[0]} to {llvm_type(target)}"
+    bits = line(f"shl i32 {line(f'zext i16 {args[0]} to i32')}, 16")
+    wide = f"bitcast i32 {bits} to float"
+    return wide if target != f64 else f"fpext float {line(wide)} to double"
+
+
+def _truncf_python(op: Operation, args: Sequence[str]) -> str:
+    target = op.results[0].type
+    if not isinstance(target, Float16Type | BFloat16Type):
+        return f"{python_type(target)}({args[0]})"
+    source = f"round_odd({args[0]})" if op.operands[0].type == f64 else args[0]
+    return f"np.uint16(truncate_{target.name}({source}))"
+
+
+def _truncf_llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
+    """f64 goes to f16 and bf16 by way of an f32 rounded to odd, so that the whole is rounded once."""
+    source, target = op.operands[0].type, op.results[0].type
+    if not isinstance(target, Float16Type | BFloat16Type):
+        return f"fptrunc {llvm_type(source)} {args[0]} to {llvm_type(target)}"
+    x = line(f"call float @rlx_round_odd(double {args[0]})") if source == f64 else args[0]
+    if isinstance(target, Float16Type):
+        return f"fptrunc float {x} to half"
+    return f"trunc i32 {line(f'call i32 @rlx_truncate_bf16(float {x})')} to i16"
+
+
+def _trunci_python(op: Operation, args: Sequence[str]) -> str:
+    type = op.results[0].type
+    return f"({args[0]} & 1) != 0" if _int_bits(type) == 1 else f"{python_type(type)}({args[0]})"
+
+
+def _extsi_python(op: Operation, args: Sequence[str]) -> str:
+    widened = f"{python_type(op.results[0].type)}({args[0]})"
+    return f"-{widened}" if _int_bits(op.operands[0].type) == 1 else widened
+
+
+def _extui_python(op: Operation, args: Sequence[str]) -> str:
+    bits, target = _int_bits(op.operands[0].type), python_type(op.results[0].type)
+    widened = f"{target}({args[0]})"
+    return widened if bits == 1 else f"{widened} & {target}({(1 << bits) - 1})"
+
+
+def _sitofp_python(op: Operation, args: Sequence[str]) -> str:
+    widened = f"{python_type(op.results[0].type)}({args[0]})"
+    return f"-{widened}" if _int_bits(op.operands[0].type) == 1 else widened
+
+
+def _uitofp_python(op: Operation, args: Sequence[str]) -> str:
+    bits, target = _int_bits(op.operands[0].type), python_type(op.results[0].type)
+    if bits == 1:
+        return f"{target}({args[0]})"
+    return f"{target}(np.uint{bits}({args[0]}))"
+
+
+def _to_int(sign: str) -> Row:
+    def python(op: Operation, args: Sequence[str]) -> str:
+        return f"to_{sign}{_int_bits(op.results[0].type)}({args[0]})"
+
+    return Row(python, f"call {{r}} @llvm.fpto{sign}i.sat.{{r}}.{{s}}({{t}} {{0}})")
+
+
+def _bitcast_python(op: Operation, args: Sequence[str]) -> str:
+    target = op.results[0].type
+    if op.operands[0].type == target:
+        return args[0]
+    return f"as_{'f' if isinstance(target, Float32Type | Float64Type) else 'i'}{_bits(target)}({args[0]})"
+
+
+def _bits(type: Attribute) -> int:
+    return 64 if isinstance(type, Float64Type) else 32 if isinstance(type, Float32Type) else _int_bits(type)
+
+
+def _index_cast_llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
+    source, target = (_int_bits(x.type) for x in (op.operands[0], op.results[0]))
+    kind = "bitcast" if source == target else "sext" if source < target else "trunc"
+    return f"{kind} i{source} {args[0]} to i{target}"
+
+
+def _index_cast_python(op: Operation, args: Sequence[str]) -> str:
+    return f"{python_type(op.results[0].type)}({args[0]})"
+
+
+def _convert(llvm: str) -> str:
+    return f"{llvm} {{t}} {{0}} to {{r}}"
+
+
+def _function(name: str, arity: int = 1) -> Row:
+    names = ", ".join(f"{{{i}}}" for i in range(arity))
+    operands = ", ".join(f"{{t}} {{{i}}}" for i in range(arity))
+    return Row(f"{name}_{{s}}({names})", f"call {{t}} @rlx_{name}_{{s}}({operands})")
+
+
+def is_small_only(op: Operation) -> bool:
+    """Whether the op stands for the variant for small arguments: approximating is allowed."""
+    attr = op.properties.get("fastmath")
+    return isinstance(attr, FastMathFlagsAttr) and FastMathFlag.APPROX_FUNC in attr.data
+
+
+def _ranged_function(name: str) -> Row:
+    """`name`, or its variant for small arguments."""
+
+    def function(op: Operation) -> str:
+        return f"{name}_small" if is_small_only(op) else name
+
+    def python(op: Operation, args: Sequence[str]) -> str:
+        return f"{function(op)}_{function_suffix(op.operands[0].type)}({args[0]})"
+
+    def llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
+        type = op.operands[0].type
+        return f"call {llvm_type(type)} @rlx_{function(op)}_{function_suffix(type)}({llvm_type(type)} {args[0]})"
+
+    return Row(python, llvm)
+
+
+FUNCTIONS: dict[type[Operation], str] = {
+    math.ExpOp: "exp",
+    math.Exp2Op: "exp2",
+    math.ExpM1Op: "expm1",
+    math.LogOp: "log",
+    math.Log2Op: "log2",
+    math.Log1pOp: "log1p",
+    math.TanhOp: "tanh",
+    math.ErfOp: "erf",
+    math.SinOp: "sin",
+    math.CosOp: "cos",
+    math.TanOp: "tan",
+    math.AtanOp: "atan",
+    math.RsqrtOp: "rsqrt",
+    math.PowFOp: "pow",
+}
+"""Ops that are calls of mathlib functions."""
+
+RANGED: tuple[type[Operation], ...] = (math.SinOp, math.CosOp, math.TanOp)
+"""Those with a variant for small arguments, `fastmath<afn>`: see lowering/guard_range.py."""
+
+ROWS: dict[type[Operation], Row] = {
+    arith.AddiOp: _binary_int("+", "add"),
+    arith.SubiOp: _binary_int("-", "sub"),
+    arith.MuliOp: _binary_int("*", "mul"),
+    arith.DivSIOp: Row(_division("/", "div"), _quotient),
+    arith.RemSIOp: Row(_division("%", "rem"), _remainder),
+    arith.FloorDivSIOp: Row(_division("//", "floor_div"), _rounded_quotient(-1)),
+    arith.CeilDivSIOp: Row(_division("/", "ceil_div"), _rounded_quotient(1)),
+    arith.AndIOp: _binary_int("&", "and"),
+    arith.OrIOp: _binary_int("|", "or"),
+    arith.XOrIOp: _binary_int("^", "xor"),
+    arith.ShLIOp: _binary_int("<<", "shl"),
+    arith.ShRSIOp: _binary_int(">>", "ashr"),
+    arith.ShRUIOp: Row(_logical_shift, "lshr {t} {0}, {1}"),
+    arith.MaxSIOp: _minmax("max({0}, {1})", "smax"),
+    arith.MinSIOp: _minmax("min({0}, {1})", "smin"),
+    math.AbsIOp: Row(_wrapped("abs({0})"), "call {t} @llvm.abs.{t}({t} {0}, i1 false)"),
+    arith.AddfOp: _binary_float("+", "fadd", "relaxed_add"),
+    arith.SubfOp: _binary_float("-", "fsub", ""),
+    arith.MulfOp: _binary_float("*", "fmul", "relaxed_mul"),
+    arith.DivfOp: _binary_float("/", "fdiv", ""),
+    arith.NegfOp: Row("-{0}", "fneg{f} {t} {0}"),
+    arith.MaximumfOp: _call("maximum", "maximum", 2),
+    arith.MinimumfOp: _call("minimum", "minimum", 2),
+    math.FmaOp: _call("fma", "fma", 3),
+    math.AbsFOp: _call("fabs", "fabs"),
+    math.SqrtOp: _call("sqrt", "sqrt"),
+    math.RoundEvenOp: _call("round_even", "roundeven"),
+    math.FloorOp: _call("floor", "floor"),
+    math.CeilOp: _call("ceil", "ceil"),
+    math.TruncOp: _call("trunc", "trunc"),
+    math.CopySignOp: _call("copysign", "copysign", 2),
+    arith.CmpfOp: Row(_cmpf_python, _cmpf_llvm),
+    arith.CmpiOp: Row(_cmpi_python, _cmpi_llvm),
+    arith.SelectOp: Row("select({0}, {1}, {2})", "select i1 {0}, {r} {1}, {r} {2}"),
+    arith.ExtFOp: Row(_extf_python, _extf_llvm),
+    arith.TruncFOp: Row(_truncf_python, _truncf_llvm),
+    arith.TruncIOp: Row(_trunci_python, _convert("trunc")),
+    arith.ExtSIOp: Row(_extsi_python, _convert("sext")),
+    arith.ExtUIOp: Row(_extui_python, _convert("zext")),
+    arith.SIToFPOp: Row(_sitofp_python, _convert("sitofp")),
+    arith.UIToFPOp: Row(_uitofp_python, _convert("uitofp")),
+    arith.FPToSIOp: _to_int("s"),
+    arith.FPToUIOp: _to_int("u"),
+    arith.BitcastOp: Row(_bitcast_python, _convert("bitcast")),
+    arith.IndexCastOp: Row(_index_cast_python, _index_cast_llvm),
+    **{op: _function(name, 2 if name == "pow" else 1) for op, name in FUNCTIONS.items()},
+    **{op: _ranged_function(FUNCTIONS[op]) for op in RANGED},
+}

@@ -1,0 +1,106 @@
+"""Matrix products inside row kernels: the buffers as `lir.gemm` wants them, for whole rows or batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_rlx.dialects.lir import GemmOp
+from xdsl_rlx.dialects.lir.memory import row_major_strides
+from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.lowering.buffers import Argument, Buffer, merge_axes
+from xdsl_rlx.lowering.group import BATCH, ROW, UNIT, Group
+from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.transforms.rules.lowering import PRODUCT, Layout
+
+
+@dataclass
+class Product:
+    """
+    `home[..., m, n] = lhs[..., m, k] @ rhs[..., k, n]` as part of a row kernel.
+
+    Not batched: all leading dimensions are rows of one product, and a launch computes the rows [lo, hi). Batched: a
+    launch computes whole matrices, `batch_loops` are its iterations and `row_loops` (at most one) is a loop inside.
+    """
+
+    op: Operation
+    lhs: Argument
+    rhs: Argument
+    home: Argument
+    home_dims: tuple[int, ...]
+    batched: bool
+    batch_loops: tuple[int, ...]
+    row_loops: tuple[int, ...]
+    arguments: tuple[int, int, int] = (0, 0, 0)
+
+    @staticmethod
+    def of(group: Group, op: Operation, home: Buffer) -> Product:
+        """The product as its buffers allow it; they are `is_ready`."""
+        (result,) = op.results
+        lhs_value, rhs_value = PRODUCT.lookup(op)(op)
+        lhs, rhs = group.reads[lhs_value], group.reads[rhs_value]
+        shape, axes = shape_of(result), group.space.maps[result]
+        batch, (m, n), k = shape[:-2], shape[-2:], lhs.layout.shape[-1]
+        column = UNIT if axes[-1] is None else axes[-1]
+        flat = _flat_stride(lhs.layout, rhs.layout, batch)
+        name = result.name_hint
+        if flat is not None:
+            rows = prod(batch) * m
+            a = Argument(lhs, (rows, k), (flat, lhs.layout.strides[-1]), lhs_value.name_hint)
+            b = Argument(rhs, (k, n), rhs.layout.strides[-2:], rhs_value.name_hint)
+            c = Argument(home, (rows, n), row_major_strides((rows, n)), name)
+            return Product(op, a, b, c, (ROW, column), False, (), ())
+        count = prod(batch)
+        stacked = (count, m, n)
+        return Product(
+            op,
+            _stacked(lhs, batch, lhs_value),
+            _stacked(rhs, batch, rhs_value),
+            Argument(home, stacked, row_major_strides(stacked), name),
+            (BATCH, UNIT if axes[-2] is None else axes[-2], column),
+            True,
+            tuple(loop for loop in axes[:-2] if loop is not None),
+            () if axes[-2] is None else (axes[-2],),
+        )
+
+    def emit(self, nest: Nest, batch: SSAValue | None, rows: tuple[SSAValue, SSAValue] | None) -> None:
+        """The library call: for the given rows, or for all rows of one matrix of the batch."""
+        kernel = nest.kernel
+        a, b, c = (kernel.block.args[index] for index in self.arguments)
+        m, n = self.home.shape[-2:]
+        at = [] if batch is None else [batch]
+        bounds = rows if rows is not None else (kernel.index(0), kernel.index(m))
+        columns = (kernel.index(0), kernel.index(n))
+        nest.builder.insert(GemmOp(a, b, c, bounds, columns, a_indices=at, b_indices=at, c_indices=at))
+
+
+def _flat_stride(lhs: Layout, rhs: Layout, batch: Sequence[int]) -> int | None:
+    """The row stride of the left operand if its leading dimensions are all rows and the right one has no batch."""
+    if any(n != 1 for n in rhs.shape[:-2]) or prod(lhs.shape[:-2]) != prod(batch):
+        return None
+    return merge_axes(lhs.shape[:-1], lhs.strides[:-1])
+
+
+def _batch_stride(layout: Layout, batch: Sequence[int]) -> int | None:
+    """The stride from one matrix to the next over the broadcast batch, or None if it is not even."""
+    missing = len(batch) - (len(layout.shape) - 2)
+    strides = [0] * missing + [0 if n == 1 else s for n, s in zip(layout.shape[:-2], layout.strides[:-2], strict=True)]
+    return merge_axes(batch, strides)
+
+
+def _stacked(buffer: Buffer, batch: Sequence[int], value: SSAValue) -> Argument:
+    layout = buffer.layout
+    stride = _batch_stride(layout, batch)
+    assert stride is not None
+    return Argument(buffer, (prod(batch), *layout.shape[-2:]), (stride, *layout.strides[-2:]), value.name_hint)
+
+
+def is_ready(layout: Layout, batch: Sequence[int]) -> bool:
+    """Whether BLAS can read an operand as it lies: lines of unit stride that do not overlap, matrices evenly spaced."""
+    (rows, columns), (row_stride, column_stride) = layout.shape[-2:], layout.strides[-2:]
+    by_rows = (column_stride == 1 or columns == 1) and (rows <= 1 or row_stride >= columns)
+    by_columns = (row_stride == 1 or rows == 1) and (columns <= 1 or column_stride >= rows)
+    return (by_rows or by_columns) and _batch_stride(layout, batch) is not None

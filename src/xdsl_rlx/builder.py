@@ -1,0 +1,333 @@
+"""`Graph` (mir) and `GraphModule` (any stage): how models are written in Python. Passes as functions are in `api.py`.
+
+The methods named after ops are those of `MirBuilder`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import ParamSpec, TypeAlias, TypeVar
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    ArrayAttr,
+    DictionaryAttr,
+    FileLineColLoc,
+    FunctionType,
+    IntAttr,
+    LocationAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+from xdsl.utils.exceptions import PassFailedException, VerifyException
+
+from xdsl_rlx.derive import Derivation
+from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.hir.core import HirOp
+from xdsl_rlx.dialects.hir.linear import LinearOp
+from xdsl_rlx.dialects.lir import ProgramOp
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Operand, Value, activation_kind
+from xdsl_rlx.dialects.mir.core import Activation, MirOp
+from xdsl_rlx.dialects.shapes import dims
+from xdsl_rlx.transforms.signature import KIND, NAME, Argument, graph_of
+from xdsl_rlx.transforms.signature import Graph as Signature
+
+P = ParamSpec("P")
+OpT = TypeVar("OpT", bound=Operation)
+
+STAGES = ("hir", "mir", "lir")
+
+
+class Graph(MirBuilder):
+    """
+    A function under construction: inputs and params, mir ops by name, then `set_outputs`.
+
+    `module` is the IR as it is built, verified; `str(graph)` is its text. Everything that does not fit (shapes, dtypes,
+    names, values of another graph) is a `GraphError` at the call that is wrong.
+
+    ```python
+    g = Graph("loss")
+    x, w = g.input("x", (4, 3)), g.param("w", (3, 2))
+    g.set_outputs([g.reduce_sum(g.tanh(x @ w))])
+    ```
+    """
+
+    stage = "mir"
+
+    def __init__(self, name: str):
+        if not name:
+            raise GraphError("a graph needs a name")
+        self.name = name
+        self._block = Block()
+        self._function = FuncOp(name, ((), ()), Region(self._block))
+        self._module = ModuleOp([self._function])
+        self._arguments: dict[str, tuple[str, Value]] = {}
+        self._outputs: tuple[Value, ...] = ()
+        self._sealed = False
+        super().__init__(Builder(InsertPoint.at_end(self._block)))
+
+    def input(self, name: str, shape: Sequence[int], dtype: object = "f32") -> Value:
+        """An argument given at every call."""
+        return self._argument(name, "input", self._type(name, shape, dtype))
+
+    def param(self, name: str, shape: Sequence[int], dtype: object = "f32") -> Value:
+        """An argument that a compiled graph keeps between calls."""
+        return self._argument(name, "param", self._type(name, shape, dtype))
+
+    def set_outputs(self, outputs: Value | Sequence[Value]) -> None:
+        """The results, in order; replaces the ones set before."""
+        values = tuple(outputs) if isinstance(outputs, Sequence) else (outputs,)
+        if not values:
+            raise GraphError(f"graph '{self.name}' needs at least one output")
+        for number, value in enumerate(values):
+            if not isinstance(value, Value):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise GraphError(f"output {number} of graph '{self.name}' is a {type(value).__name__}, not a value")
+            self.operand(value)
+        self._unseal()
+        self._outputs = values
+
+    @property
+    def module(self) -> ModuleOp:
+        """The IR, verified; GraphError if no outputs are set."""
+        if not self._sealed:
+            self._seal()
+        return self._module
+
+    def __str__(self) -> str:
+        return str(self.module)
+
+    def inline(self, graph: AnyGraph, *operands: Operand, **bindings: Operand) -> tuple[Value, ...]:
+        """
+        Copy the ops of another graph here and return its outputs.
+
+        Its arguments take `operands` in order and `bindings` by name. One left out becomes an argument of this graph
+        of the same name, or is the one that exists already with the same name and type.
+        """
+        source = as_graph_module(graph)
+        if STAGES.index(source.stage) > STAGES.index("mir") or (source.stage == "hir" and self.stage == "mir"):
+            raise GraphError(f"'{source.name}' is at stage {source.stage}, graph '{self.name}' at {self.stage}")
+        signature = source.signature.arguments
+        if len(operands) > len(signature):
+            raise GraphError(f"'{source.name}' has {len(signature)} arguments, got {len(operands)}")
+        given = dict(zip((a.name for a in signature), operands, strict=False))
+        for name, operand in bindings.items():
+            if name in given:
+                raise GraphError(f"argument '{name}' of '{source.name}' is given by position and by name")
+            given[name] = operand
+        if unknown := [name for name in given if name not in {a.name for a in signature}]:
+            known = ", ".join(a.name for a in signature) or "none"
+            raise GraphError(f"'{source.name}' has no argument '{unknown[0]}'; it has {known}")
+        env: dict[SSAValue, SSAValue] = {a.value: self._bind(source.name, a, given) for a in signature}
+        self._unseal()
+        for op in source.signature.block.ops:
+            if not isinstance(op, ReturnOp):
+                self.builder.insert(op.clone(env))
+        return tuple(self.value(env[v]) for v in source.signature.outputs)
+
+    def _bind(self, source: str, argument: Argument, given: dict[str, Operand]) -> SSAValue:
+        if argument.name in given:
+            like = self.value(argument.value)
+            ssa = self.operand(given[argument.name], like)
+            if ssa.type != argument.value.type:
+                raise GraphError(
+                    f"argument '{argument.name}' of '{source}' is {argument.value.type}, got a value of {ssa.type}"
+                )
+            return ssa
+        if (found := self._arguments.get(argument.name)) is not None and found[1].type == argument.value.type:
+            return found[1].ssa
+        return self._argument(argument.name, argument.kind, argument.value.type).ssa
+
+    def emit(self, make: Callable[P, OpT], *args: P.args, **kwargs: P.kwargs) -> OpT:
+        """Make an op, check it, and insert it at the end, located at the caller's line; GraphError if it is wrong."""
+        op: OpT | None = None
+        try:
+            op = make(*args, **kwargs)
+            if isinstance(op, MirOp | HirOp):
+                op.infer_types()
+        except VerifyException as error:
+            if op is not None:
+                op.erase()
+            raise GraphError(f"{getattr(make, 'name', 'op')}: {error}") from None
+        op.location = _location_of_caller()
+        self._unseal()
+        return self.builder.insert(op)
+
+    def operand(self, x: Operand, like: Operand | None = None) -> SSAValue:
+        """The IR value of an operand; GraphError for a value of another graph."""
+        if isinstance(x, Value) and x.b is not self:
+            other = getattr(x.b, "name", None)
+            raise GraphError(
+                f"a value of {'another graph' if other is None else f'graph {other!r}'} is used in graph "
+                f"'{self.name}'; inline that graph, or pass the value as an input"
+            )
+        return super().operand(x, like)
+
+    def _type(self, name: str, shape: Sequence[int], dtype: object) -> Attribute:
+        shape = tuple(shape)
+        if any(isinstance(n, bool) or not hasattr(n, "__index__") or n < 0 for n in shape):
+            raise GraphError(f"argument '{name}' has shape {shape}; dimensions are integers of at least 0")
+        return TensorType(constants.element_type(dtype), [n.__index__() for n in shape])
+
+    def _argument(self, name: str, kind: str, type_: Attribute) -> Value:
+        if not name:
+            raise GraphError(f"an argument of graph '{self.name}' needs a name")
+        if (found := self._arguments.get(name)) is not None:
+            shape = f"{found[1].dtype}[{dims(found[1].shape)}]"
+            raise GraphError(f"graph '{self.name}' has two arguments named '{name}'; there is the {found[0]} {shape}")
+        self._unseal()
+        arg = self._block.insert_arg(type_, len(self._block.args))
+        arg.name_hint = SSAValue.extract_valid_name(name)
+        value = self.value(arg)
+        self._arguments[name] = (kind, value)
+        return value
+
+    def _seal(self) -> None:
+        if not self._outputs:
+            raise GraphError(f"graph '{self.name}' has no outputs; call set_outputs")
+        results = [v.ssa for v in self._outputs]
+        self._block.add_op(ReturnOp(*results))
+        self._function.function_type = FunctionType.from_lists(self._block.arg_types, [v.type for v in results])
+        self._function.arg_attrs = ArrayAttr(
+            DictionaryAttr({NAME: StringAttr(name), KIND: StringAttr(kind)})
+            for name, (kind, _) in self._arguments.items()
+        )
+        self._module.verify()
+        self._sealed = True
+
+    def _unseal(self) -> None:
+        if self._sealed:
+            last = self._block.last_op
+            assert isinstance(last, ReturnOp)
+            last.detach()
+            last.erase()
+            self._sealed = False
+
+
+class HirGraph(Graph):
+    """A graph of blocks; the mir ops may stand between them."""
+
+    stage = "hir"
+
+    def linear(
+        self, x: Operand, w: Operand, b: Operand | None = None, activation: Activation | str | None = None
+    ) -> Value:
+        """`hir.linear`: `activation(x @ w + b)` for x [..., m, k], w [k, n], b [n]."""
+        bias = None if b is None else self.operand(b, x)
+        kind = None if activation is None else activation_kind(activation)
+        return self.op(LinearOp, self.operand(x), self.operand(w, x), bias, kind)
+
+
+class GraphModule:
+    """
+    A graph at stage `hir` (blocks), `mir` (tensor ops) or `lir` (a program). Functions on it return new ones.
+
+    One whose passes are known to succeed, because they did before on the same graph, runs them when its `module` is
+    first looked at.
+    """
+
+    def __init__(self, content: ModuleOp | Derivation, stage: str):
+        self._content = content
+        self._stage = stage
+
+    @staticmethod
+    def define(name: str, build: Callable[[HirGraph], Value | Sequence[Value]]) -> GraphModule:
+        """A model in `hir`: `build(m)` makes inputs, params, blocks by methods of `m` and returns the outputs."""
+        graph = HirGraph(name)
+        graph.set_outputs(build(graph))
+        return GraphModule(graph.module, "hir")
+
+    @property
+    def module(self) -> ModuleOp:
+        """The IR; clone it before you change it."""
+        content = self._content
+        if isinstance(content, Derivation):
+            # of threads that come here at once, all get what the first one made
+            content = self.__dict__.setdefault("_made", content.run())
+            self._content = content
+        return content
+
+    @property
+    def stage(self) -> str:
+        """`"hir"`, `"mir"` or `"lir"`."""
+        return self._stage
+
+    @property
+    def pending(self) -> Derivation | None:
+        """The passes that have not run yet; None once `module` has been looked at."""
+        return self._content if isinstance(self._content, Derivation) else None
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all of the IR but locations and names of SSA values; no pass runs for it."""
+        from xdsl_rlx.lowering.numba.build import fingerprint
+
+        pending = self.pending
+        return fingerprint(self.module) if pending is None else pending.outcome.fingerprint
+
+    def __str__(self) -> str:
+        return str(self.module)
+
+    @property
+    def name(self) -> str:
+        """The name of the function or program."""
+        for op in self.module.ops:
+            if isinstance(op, ProgramOp):
+                return op.sym_name.data
+        return self.signature.name
+
+    @property
+    def signature(self) -> Signature:
+        """The function of a graph at stage hir or mir, its named arguments and outputs; GraphError if it has none."""
+        try:
+            signature = graph_of(self.module, "a graph")
+            _ = signature.arguments, signature.outputs
+        except PassFailedException as error:
+            raise GraphError(str(error)) from None
+        return signature
+
+
+AnyGraph: TypeAlias = Graph | GraphModule | ModuleOp
+"""What functions on graphs take."""
+
+
+def as_graph_module(graph: AnyGraph) -> GraphModule:
+    """The module and its stage; GraphError for what is no graph."""
+    if isinstance(graph, GraphModule):
+        return graph
+    if isinstance(graph, Graph):
+        return GraphModule(graph.module, graph.stage)
+    return GraphModule(_checked(graph), stage_of(_checked(graph)))
+
+
+def _checked(graph: object) -> ModuleOp:
+    if isinstance(graph, ModuleOp):
+        return graph
+    cure = "; parse(text) makes one" if isinstance(graph, str) else ""
+    raise GraphError(f"expected a Graph, GraphModule or ModuleOp, got {type(graph).__name__}{cure}")
+
+
+def stage_of(module: ModuleOp) -> str:
+    """`lir` if the module holds a program, `hir` if a block is left in it, else `mir`."""
+    if any(isinstance(op, ProgramOp) for op in module.ops):
+        return "lir"
+    return "hir" if any(isinstance(op, HirOp) for op in module.walk()) else "mir"
+
+
+def _location_of_caller() -> LocationAttr:
+    frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "xdsl_rlx":
+        frame = frame.f_back
+    return UNKNOWN_LOC if frame is None else _line(frame.f_code.co_filename, frame.f_lineno)
+
+
+@lru_cache(maxsize=1024)
+def _line(filename: str, line: int) -> LocationAttr:
+    return FileLineColLoc(StringAttr(filename), IntAttr(line), IntAttr(0))

@@ -1,0 +1,91 @@
+"""Graphs made from graphs by passes: what is known from the cache on disk about the outcome, and running the passes.
+The passes as functions are in `api.py`, what a graph is in `builder.py`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import get_all_dialects
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass, PassPipeline
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_rlx.dialects import UNIVERSE as DIALECTS
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.transforms.driver import verify_dominance
+
+_OUTCOME = re.compile(rb"(hir|mir|lir) ([0-9a-f]{64})")
+
+
+def context() -> Context:
+    """A context that knows every dialect of xDSL and ours; none is imported before it is used."""
+    ctx = Context()
+    for name, get in {**get_all_dialects(), **DIALECTS.all_dialects}.items():
+        ctx.register_dialect(name, get)
+    return ctx
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What can be told of the result of passes without running them."""
+
+    stage: str
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """Passes still to run on a module that nobody changes, and what is known of their result."""
+
+    origin: ModuleOp
+    passes: tuple[ModulePass, ...]
+    outcome: Outcome
+
+    def run(self) -> ModuleOp:
+        """The result, verified."""
+        return apply_passes(self.origin, self.passes)
+
+
+def apply_passes(origin: ModuleOp, passes: Sequence[ModulePass]) -> ModuleOp:
+    """A copy that has gone through the passes, verified; GraphError for a module that a pass cannot do."""
+    module = origin.clone()
+    verify_dominance(module)
+    try:
+        PassPipeline(tuple(passes)).apply(context(), module)
+    except (PassFailedException, ValueError) as error:
+        raise GraphError(str(error)) from error
+    module.verify()
+    return module
+
+
+def outcome_key(fingerprint: str, passes: Sequence[ModulePass]) -> str | None:
+    """
+    The cache key of what `passes` make of the module with that fingerprint.
+
+    None for passes from elsewhere: the key covers the text of this package and the version of xDSL, no other code.
+    """
+    from xdsl_rlx.lowering.numba.cache import package_key
+
+    names = [f"{type(one).__module__}.{one!r}" for one in passes]
+    if any(name.partition(".")[0] not in ("xdsl", "xdsl_rlx") for name in names):
+        return None
+    return hashlib.sha256("\n".join(("passes", package_key(), fingerprint, *names)).encode()).hexdigest()
+
+
+def known_outcome(key: str) -> Outcome | None:
+    """What was noted under the key, by this or another process; None if nothing was, or nothing that can be read."""
+    from xdsl_rlx.lowering.numba import cache
+
+    found = _OUTCOME.fullmatch(cache.load(key) or b"")
+    return None if found is None else Outcome(found[1].decode(), found[2].decode())
+
+
+def note_outcome(key: str, outcome: Outcome) -> None:
+    """Note under the key that the passes succeed, and what comes out."""
+    from xdsl_rlx.lowering.numba import cache
+
+    cache.store(key, f"{outcome.stage} {outcome.fingerprint}".encode())

@@ -1,0 +1,29 @@
+"""Shared by all tests: a compile cache of this run's own, double precision in JAX, the size of the fuzz run."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# importlib mode does not put this directory on the path, where the helper modules of the tests are.
+sys.path.insert(0, str(Path(__file__).parent))
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("JAX_ENABLE_X64", "1")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fuzz-cases", type=int, default=300, help="programs per generator in tests/fuzz")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads what an earlier run, perhaps of other code, left in the user's cache."""
+    before = os.environ.get("XDSL_RLX_CACHE_DIR")
+    os.environ["XDSL_RLX_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    if before is None:
+        del os.environ["XDSL_RLX_CACHE_DIR"]
+    else:
+        os.environ["XDSL_RLX_CACHE_DIR"] = before

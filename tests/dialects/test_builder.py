@@ -1,0 +1,241 @@
+"""MirBuilder and Value: operators, numbers as constants, indexing, and the helpers that rules use."""
+
+import numpy as np
+import pytest
+from numerics.sample import build_module
+from oracle import evaluate
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import TensorType, f16, f32, f64, i1, i32
+from xdsl.ir import Block, Operation
+from xdsl.rewriter import InsertPoint
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir import Mir, control, elementwise
+from xdsl_rlx.dialects.mir.builder import ACTIVATIONS, MirBuilder, Value
+from xdsl_rlx.dialects.mir.core import Activation
+
+X = np.arange(24, dtype=np.float64).reshape(2, 3, 4) / 7 - 1.3
+
+
+def builder(*types: TensorType) -> tuple[MirBuilder, list[Value]]:
+    block = Block(arg_types=types)
+    b = MirBuilder(Builder(InsertPoint.at_end(block)))
+    return b, [b.value(arg) for arg in block.args]
+
+
+def run(build, *arrays: np.ndarray) -> np.ndarray:
+    types = [TensorType({"float64": f64, "float32": f32, "bool": i1}[a.dtype.name], a.shape) for a in arrays]
+    (result,) = evaluate(build_module(build, types), *arrays)
+    return result
+
+
+def op_names(b: MirBuilder) -> list[str]:
+    block = b.builder.insertion_point.block
+    return [op.name.removeprefix("mir.") for op in block.ops]
+
+
+OPERATORS = [
+    lambda x, y: x + y,
+    lambda x, y: x - y,
+    lambda x, y: x * y,
+    lambda x, y: x / y,
+    lambda x, y: -x,
+    lambda x, y: abs(x),
+    lambda x, y: abs(x) ** y,
+    lambda x, y: x < y,
+    lambda x, y: x <= y,
+    lambda x, y: x > y,
+    lambda x, y: x >= y,
+    lambda x, y: x == y,
+    lambda x, y: x != y,
+    lambda x, y: (x < y) & (x > 0),
+    lambda x, y: 1 + x,
+    lambda x, y: 1 - x,
+    lambda x, y: 2 * x,
+    lambda x, y: 2 / y,
+    lambda x, y: 2.0**y,
+    lambda x, y: x**2,
+    lambda x, y: x > 1,
+    lambda x, y: np.float32(3) * x,
+    lambda x, y: np.full((4,), 2.0) * x,
+    lambda x, y: x - np.arange(4.0),
+    lambda x, y: x.T,
+    lambda x, y: x.reshape(3, -1),
+    lambda x, y: x.sum(),
+]
+
+
+@pytest.mark.parametrize("number", range(len(OPERATORS)))
+def test_operators_mean_what_they_mean_in_numpy(number: int):
+    apply = OPERATORS[number]
+    y = np.linspace(0.5, 2.0, 4)
+    np.testing.assert_allclose(run(lambda m, x, y: apply(x, y), X, y), apply(X, y), rtol=1e-15)
+
+
+def test_matmul_operator():
+    w = np.arange(12.0).reshape(4, 3)
+    np.testing.assert_allclose(run(lambda m, x, w: x @ w, X, w), X @ w)
+    np.testing.assert_allclose(run(lambda m, x: np.ones((5, 3)) @ x, X), np.ones((5, 3)) @ X)
+
+
+INDICES = [
+    0,
+    -1,
+    (slice(None), 1),
+    (slice(1, 2),),
+    (slice(None), slice(-2, None)),
+    (..., 2),
+    (0, ..., slice(1, 3)),
+    (None, 0),
+    (..., None),
+    (slice(None), None, slice(0, 0)),
+    (1, 2, 3),
+    (slice(5, 9), 0),
+    (slice(None, 100), slice(-100, 2)),
+    ...,
+]
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_indexing_is_numpys(index):
+    np.testing.assert_array_equal(run(lambda m, x: x[index], X), X[index])
+
+
+@pytest.mark.parametrize(
+    ("index", "error", "words"),
+    [
+        ((slice(None, None, 2),), ValueError, "step 1, got 2"),
+        (2, IndexError, "index 2 is out of range for an axis of extent 2"),
+        ((0, 0, 0, 0), IndexError, "4 indices for a tensor of shape 2x3x4"),
+        ((..., ...), IndexError, "one ellipsis"),
+        (1.5, TypeError, "got 1.5"),
+        (True, TypeError, "got True"),
+    ],
+)
+def test_a_wrong_index_says_why(index, error: type[Exception], words: str):
+    (x,) = builder(TensorType(f32, [2, 3, 4]))[1]
+    with pytest.raises(error, match=words):
+        _ = x[index]
+
+
+def test_iteration_gives_the_rows():
+    (x,) = builder(TensorType(f32, [2, 3]))[1]
+    first, second = x
+    assert (first.shape, second.shape, len(x)) == ((3,), (3,), 2)
+
+
+@pytest.mark.parametrize("type_", [f32, f64, f16, i32])
+def test_a_number_takes_the_element_type_of_the_other_operand(type_):
+    b, (x,) = builder(TensorType(type_, [3]))
+    for result in (x + 1, 1 - x, b.max(x, 0), b.where(True, x, 0), b.where(x > 0, 0, x)):
+        assert result.type == TensorType(type_, [3])
+    constants = [op for op in b.builder.insertion_point.block.ops if isinstance(op, elementwise.ConstantOp)]
+    assert all(op.result.type in (TensorType(type_, []), TensorType(i1, [])) for op in constants)
+
+
+def test_a_fraction_is_no_integer():
+    (x,) = builder(TensorType(i32, [3]))[1]
+    with pytest.raises(GraphError, match=r"1\.5 is not an integer; cast the i32 operand"):
+        _ = x + 1.5
+    with pytest.raises(GraphError, match="out of range for i32"):
+        _ = x + 2**40
+
+
+def test_no_op_is_built_for_what_changes_nothing():
+    b, (x,) = builder(TensorType(f32, [2, 3]))
+    for same in (
+        b.reshape(x, (2, -1)),
+        b.transpose(x, (0, 1)),
+        b.expand(x, (2, 3)),
+        b.cast(x, "float32"),
+        b.unbroadcast(x, (2, 3)),
+        b.activation(x, None),
+        x[:],
+    ):
+        assert same.ssa is x.ssa
+    assert op_names(b) == []
+
+
+def test_values_hash_by_identity_and_have_no_truth():
+    b, (x,) = builder(TensorType(f32, [2]))
+    assert {x: 1}[b.value(x.ssa)] == 1 if hash(x) != hash(x.ssa) else hash(b.value(x.ssa)) == hash(x)
+    with pytest.raises(GraphError, match="use where"):
+        bool(x == x)
+    assert repr(x) == "Value(tensor<2xf32>)"
+    assert (x.dtype, x.shape, x.rank) == ("f32", (2,), 1)
+
+
+def test_shapes_that_do_not_fit_are_verify_exceptions():
+    b, (x,) = builder(TensorType(f32, [2, 3]))
+    with pytest.raises(VerifyException, match="do not broadcast"):
+        b.add(x, b.reshape(x, (3, 2)))
+    with pytest.raises(GraphError, match="-1 has no value"):
+        b.reshape(x, (4, -1))
+    with pytest.raises(GraphError, match="expected a value, a number or an array, got str"):
+        b.add(x, "1")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ((2, 3), []),
+        ((3,), ["reduce_sum"]),
+        ((1, 3), ["reduce_sum", "reshape"]),
+        ((2, 1), ["reduce_sum", "reshape"]),
+        ((), ["reduce_sum"]),
+        ((1, 1), ["reduce_sum", "reshape"]),
+    ],
+)
+def test_unbroadcast_is_one_sum(shape: tuple[int, ...], expected: list[str]):
+    b, (g,) = builder(TensorType(f32, [2, 3]))
+    assert b.unbroadcast(g, shape).shape == shape
+    assert op_names(b) == expected
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (1, 4), (3, 1), (1, 1, 1), (2, 3, 4), (2, 1, 1)])
+def test_unbroadcast_is_the_transpose_of_expand(shape: tuple[int, ...]):
+    v = np.arange(np.prod(shape, dtype=int), dtype=float).reshape(shape) - 1
+    expanded = run(lambda m, v: m.expand(v, X.shape), v)
+    summed = run(lambda m, g: m.unbroadcast(g, shape), X)
+    assert np.vdot(expanded, X) == pytest.approx(np.vdot(v, summed))
+
+
+@pytest.mark.parametrize("keep_dim", [False, True])
+@pytest.mark.parametrize("axes", [(0,), (1, 2), (-1,), (0, 1, 2), ()])
+def test_expand_to_is_the_transpose_of_reduce_sum(axes: tuple[int, ...], keep_dim: bool):
+    v = X.sum(axis=axes, keepdims=keep_dim) + 1
+    back = run(lambda m, v: m.expand_to(v, X.shape, axes, keep_dim), v)
+    assert np.vdot(back, X) == pytest.approx(np.vdot(v, X.sum(axis=axes, keepdims=keep_dim)))
+
+
+def test_full_is_an_expanded_scalar():
+    b, (x,) = builder(TensorType(f64, [2, 3]))
+    zeros = b.zeros_like(x)
+    assert zeros.type == x.type and op_names(b) == ["constant", "expand"]
+    assert b.ones_like(x).type == x.type and b.full((2,), 3, "i64").dtype == "i64"
+
+
+def test_every_op_has_a_method_of_its_name():
+    structure = {control.YieldOp, control.VjpOp, control.FusionOp}
+    names = [op.name.removeprefix("mir.") for op in Mir.operations if op not in structure]
+    missing = [name for name in names if not hasattr(MirBuilder, "and_" if name == "and" else name)]
+    assert missing == []
+
+
+def test_every_activation_has_an_op():
+    assert list(ACTIVATIONS) == list(Activation)
+    b, (x,) = builder(TensorType(f32, [2]))
+    with pytest.raises(GraphError, match="activation 'swish' is not one of gelu"):
+        b.activation(x, "swish")
+
+
+def test_the_region_ops_hold_ops():
+    b, (x,) = builder(TensorType(f32, [2]))
+    y = b.tanh(x)
+    owner = y.ssa.owner
+    assert isinstance(owner, Operation)
+    vjp = control.VjpOp(owner, [x.ssa], [y.ssa], [x.ssa], [0])
+    vjp.verify()
+    assert vjp.op.name == "mir.tanh" and vjp.op is not owner
+    assert vjp.result_cotangents == (x.ssa,) and vjp.wrt_indices == (0,)

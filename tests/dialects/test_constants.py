@@ -1,0 +1,111 @@
+"""Constants from numbers, lists and arrays: bytes, element types, round trips through text."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from oracle import numpy_dtype
+from xdsl.dialects.builtin import ModuleOp, f32, i1
+
+from xdsl_rlx.api import parse
+from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.elementwise import ConstantOp
+from xdsl_rlx.dialects.shapes import DTYPES
+
+ARRAYS = [
+    np.arange(6, dtype=np.float32).reshape(2, 3),
+    np.arange(6, dtype=np.float64).reshape(2, 3).T,
+    np.array([1.5, -0.0, np.inf, -np.inf, np.nan, 1e-45], np.float32),
+    np.array([1.5, 6e-8, 65504], np.float16),
+    np.array([1.5, 3.4e38], ml_dtypes.bfloat16),
+    np.array([[True], [False]]),
+    np.array([-128, 127], np.int8),
+    np.array([0, 255], np.uint8),
+    np.array([-(2**31), 2**31 - 1], np.int32),
+    np.array([-(2**63), 2**63 - 1], np.int64),
+    np.array(3.25, np.float64),
+    np.zeros((0, 3), np.float32),
+    np.full((3,), np.inf, np.float16),
+    np.array(-np.inf, np.float64),
+    np.full((2,), np.nan, np.float32),
+    np.array([0.0, -0.0]),
+    np.array([-0.0, -0.0]),
+    np.random.default_rng(0).standard_normal((9, 11)),
+    np.random.default_rng(0).standard_normal((99,)).astype(np.float32),
+    np.random.default_rng(0).standard_normal((20, 11)),
+    np.arange(6, dtype=">f4").reshape(2, 3),
+]
+
+
+def values_of(dense: constants.AnyDense) -> np.ndarray:
+    dtype = numpy_dtype(dense.get_element_type())
+    raw = np.frombuffer(dense.data.data, np.int8 if dtype == np.bool_ else dtype)
+    return raw.astype(dtype).reshape(dense.get_shape())
+
+
+@pytest.mark.parametrize("array", ARRAYS, ids=lambda a: f"{a.dtype}-{a.shape}")
+def test_an_array_keeps_its_dtype_and_bits(array: np.ndarray):
+    found = values_of(constants.from_array(array))
+    native = array.astype(array.dtype.newbyteorder("=")) if array.dtype.byteorder == ">" else array
+    assert found.dtype == native.dtype and found.shape == array.shape
+    assert found.tobytes() == np.ascontiguousarray(native).tobytes()
+
+
+@pytest.mark.parametrize("array", ARRAYS, ids=lambda a: f"{a.dtype}-{a.shape}")
+def test_a_constant_survives_text(array: np.ndarray):
+    module = ModuleOp([ConstantOp(constants.from_array(array))])
+    again = parse(str(module))
+    assert again.is_structurally_equivalent(module)
+
+
+def test_booleans_built_equal_booleans_parsed():
+    built = ModuleOp([ConstantOp(constants.from_nested([True, False]))])
+    assert parse("%0 = mir.constant dense<[true, false]> : tensor<2xi1>").is_structurally_equivalent(built)
+
+
+@pytest.mark.parametrize("name", list(DTYPES))
+def test_element_types_by_any_of_their_names(name: str):
+    long = constants.NUMPY_NAMES[name]
+    assert constants.element_type(name) == constants.element_type(long) == DTYPES[name]
+    assert constants.element_type(numpy_dtype(name)) == DTYPES[name]
+    assert constants.element_type(numpy_dtype(name).type) == DTYPES[name]
+    assert constants.element_type(DTYPES[name]) == DTYPES[name]
+
+
+@pytest.mark.parametrize("bad", ["f31", float, object(), np.dtype("U3"), None])
+def test_other_dtypes_are_refused(bad: object):
+    with pytest.raises(GraphError, match="is not supported; expected one of f32"):
+        constants.element_type(bad)
+
+
+def test_lists_are_f32_unless_told_otherwise():
+    assert constants.from_nested([[1, 2], [3, 4]]).get_element_type() == f32
+    assert constants.from_nested([True, False]).get_element_type() == i1
+    assert constants.from_nested(2).get_shape() == ()
+    assert constants.from_nested([]).get_shape() == (0,)
+    with pytest.raises(GraphError, match="ragged"):
+        constants.from_nested([[1, 2], [3]])
+    with pytest.raises(GraphError, match="ragged"):
+        constants.from_nested([1, [2]])
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "expected"),
+    [
+        (1e39, "f32", np.inf),
+        (-1e39, "f32", -np.inf),
+        (70000.0, "f16", np.inf),
+        (3.5e38, "bf16", np.inf),
+        (0.1, "f64", 0.1),
+    ],
+)
+def test_numbers_round_to_their_type(value: float, name: str, expected: float):
+    assert values_of(constants.number(value, DTYPES[name])) == expected
+
+
+def test_a_splat_is_seen_bitwise():
+    assert constants.splat_value(constants.from_nested([2.0, 2.0])) == 2.0
+    assert constants.splat_value(constants.from_nested([0.0, -0.0])) is None
+    assert np.isnan(constants.splat_value(constants.from_nested([np.nan, np.nan])))
+    assert constants.splat_value(constants.from_array(np.zeros((0,)))) is None
+    assert constants.splat_value(constants.number(1 + 2j, DTYPES["c64"])) == 1 + 2j

@@ -1,0 +1,157 @@
+"""Graphs whose passes wait until somebody looks: which are, that nothing but time tells them apart, and the cache."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+import xdsl_rlx as rlx
+from xdsl_rlx.builder import as_graph_module
+from xdsl_rlx.lowering.errors import CacheWarning
+from xdsl_rlx.lowering.numba.build import fingerprint
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDSL_RLX_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def small() -> rlx.Graph:
+    g = rlx.Graph("loss")
+    x, w = g.input("x", (4, 3)), g.param("w", (3, 2))
+    g.set_outputs([g.reduce_sum(g.softmax(g.matmul(x, w), axis=-1) ** 2.0), x * 2.0])
+    return g
+
+
+def layer() -> rlx.GraphModule:
+    return rlx.GraphModule.define(
+        "layer", lambda m: m.linear(m.input("x", (2, 3)), m.param("w", (3, 4)), m.param("b", (4,)), activation="tanh")
+    )
+
+
+DERIVED = {
+    "lower_hir": lambda: rlx.lower_hir(layer(), "fusable"),
+    "prepare_for_ad": lambda: rlx.prepare_for_ad(small()),
+    "grad_with_loss": lambda: rlx.grad_with_loss(small(), wrt=["w", "x"]),
+    "grad": lambda: rlx.grad(layer()),
+    "run_passes": lambda: rlx.run_passes(small(), "mir-fuse,convert-mir-to-lir{threads=2}"),
+    "lower": lambda: rlx.lower(small(), 2),
+    "chain": lambda: rlx.run_passes(rlx.grad(rlx.lower_hir(layer()), wrt="w"), "mir-fuse"),
+}
+
+
+def with_locations(module: ModuleOp) -> list[str]:
+    return [f"{op.name} {op.location}" for op in module.walk()]
+
+
+@pytest.mark.parametrize("derived", DERIVED.values(), ids=DERIVED)
+def test_the_second_time_nothing_runs_and_the_result_is_the_same(derived, folder: Path):
+    first, second = derived(), derived()
+    assert first.pending is None and second.pending is not None
+    assert (second.stage, second.fingerprint) == (first.stage, fingerprint(first.module))
+    assert second.pending is not None
+    assert str(second) == str(first)
+    assert with_locations(second.module) == with_locations(first.module)
+    assert second.pending is None and second.module is second.module
+
+
+def test_an_error_comes_at_once_each_time(folder: Path):
+    for _ in range(2):
+        with pytest.raises(rlx.GraphError, match="no argument"):
+            rlx.grad(small(), wrt="v")
+
+
+def test_what_is_built_later_is_not_in_it(folder: Path):
+    text = str(rlx.grad_with_loss(small()))
+    g = small()
+    late = rlx.grad_with_loss(g)
+    assert late.pending is not None
+    g.set_outputs([g.reduce_sum(g.exp(g.input("y", (2,))))])
+    assert str(late) == text
+
+
+def test_a_changed_module_is_another_graph(folder: Path):
+    first = as_graph_module(rlx.grad(small(), wrt="w"))
+    rlx.run_passes(first, "dce")
+    again = as_graph_module(rlx.grad(small(), wrt="w"))
+    before = again.fingerprint
+    again.module.attributes["changed"] = again.module.attributes.get("sym_name", next(again.module.walk()).location)
+    assert again.fingerprint != before
+    assert rlx.run_passes(again, "dce").pending is None
+
+
+def test_passes_from_elsewhere_always_run(folder: Path):
+    runs = list[str]()
+
+    class Foreign(ModulePass):
+        name = "foreign"
+
+        def apply(self, ctx: Context, op: ModuleOp) -> None:
+            runs.append(self.name)
+
+    for _ in range(2):
+        assert rlx.run_passes(small(), [Foreign()]).pending is None
+    assert len(runs) == 2
+
+
+@pytest.mark.parametrize("payload", [b"", b"mir 12", b"mir " + b"g" * 64])
+def test_an_entry_that_says_nothing_is_a_miss(folder: Path, payload: bytes):
+    from xdsl_rlx.lowering.numba import cache
+
+    text = str(rlx.grad(small()))
+    for path in folder.glob("*.bin"):
+        cache.store(path.stem, payload)
+    again = rlx.grad(small())
+    assert again.pending is None and str(again) == text
+    assert rlx.grad(small()).pending is not None
+
+
+def test_a_damaged_entry_is_a_miss_and_replaced(folder: Path):
+    text = str(rlx.grad(small()))
+    for path in folder.glob("*.bin"):
+        path.write_bytes(path.read_bytes()[:-1])
+    with pytest.warns(CacheWarning, match="damaged"):
+        again = rlx.grad(small())
+    assert again.pending is None and str(again) == text
+    assert rlx.grad(small()).pending is not None
+
+
+PROCESS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from test_derive import arrays, small
+from xdsl.passes import PassPipeline
+import xdsl_rlx as rlx
+
+passes = []
+apply = PassPipeline.apply
+PassPipeline.apply = lambda self, ctx, op: (passes.extend(self.passes), apply(self, ctx, op))[1]
+graph = rlx.compile(rlx.grad_with_loss(small(), wrt=["w"]))
+print(len(passes), graph.from_cache, "xdsl_rlx.lowering.numba.emit_llvm" in sys.modules)
+print([float(np.abs(result).sum()) for result in graph(**arrays())])
+"""
+
+
+def arrays() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(3)
+    return {"x": rng.standard_normal((4, 3), dtype=np.float32), "w": rng.standard_normal((3, 2), dtype=np.float32)}
+
+
+def test_a_second_process_runs_no_pass(folder: Path):
+    command = [sys.executable, "-c", PROCESS, str(Path(__file__).parent)]
+    environment = os.environ | {"PYTHONPATH": str(Path(rlx.__file__ or "").parents[1])}
+    cold, warm = (
+        subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.splitlines()
+        for _ in range(2)
+    )
+    assert int(cold[0].split()[0]) > 0 and cold[0].split()[1] == "False"
+    assert warm[0] == "0 True False"
+    assert warm[1] == cold[1]

@@ -1,0 +1,71 @@
+// RUN: ROUNDTRIP
+// RUN: GENERIC
+
+// CHECK-LABEL: lir.program @step attributes {arena_bytes = 256 : i64, alignment = 64 : i64, optional = ["seed"]} {
+// CHECK-NEXT: %x = lir.input "x" : memref<16x64xf32>
+// CHECK-NEXT: %seed = lir.input "seed" : memref<f32>
+// CHECK-NEXT: %w = lir.param "w" : memref<64x32xf32>
+// CHECK-NEXT: %c = lir.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32> : memref<2xf32>
+// CHECK-NEXT: %h = lir.slot : memref<16x32xf32>
+// CHECK-NEXT: %placed = lir.slot at 128 : memref<4xf64>
+// CHECK-NEXT: %y = lir.output 0 : memref<32x16xf32>
+// CHECK-NEXT: %t = lir.view %h at 0 : memref<16x32xf32> to memref<32x16xf32, strided<[1, 32]>>
+// CHECK-NEXT: lir.launch @k over 16 by 4 reads(%x, %w : memref<16x64xf32>, memref<64x32xf32>) writes(%h : memref<16x32xf32>)
+// CHECK-NEXT: lir.launch @fill over 32 by 32 writes(%y : memref<32x16xf32>)
+// CHECK-NEXT: }
+lir.program @step attributes {arena_bytes = 256 : i64, alignment = 64 : i64, optional = ["seed"]} {
+  %x = lir.input "x" : memref<16x64xf32>
+  %seed = lir.input "seed" : memref<f32>
+  %w = lir.param "w" : memref<64x32xf32>
+  %c = lir.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32> : memref<2xf32>
+  %h = lir.slot : memref<16x32xf32>
+  %placed = lir.slot at 128 : memref<4xf64>
+  %y = lir.output 0 : memref<32x16xf32>
+  %t = lir.view %h at 0 : memref<16x32xf32> to memref<32x16xf32, strided<[1, 32]>>
+  lir.launch @k over 16 by 4 reads(%x, %w : memref<16x64xf32>, memref<64x32xf32>) writes(%h : memref<16x32xf32>)
+  lir.launch @fill over 32 by 32 writes(%y : memref<32x16xf32>)
+}
+
+// CHECK-LABEL: lir.program @planless {
+// CHECK-NEXT: }
+lir.program @planless {
+}
+
+// CHECK-LABEL: lir.kernel @k(%a: memref<16x64xf32>, %b: memref<64x32xf32>, %o: memref<16x32xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: %zero = arith.constant 0 : index
+// CHECK-NEXT: %n = arith.constant 32 : index
+// CHECK-NEXT: lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %zero to %n : memref<16x64xf32>, memref<64x32xf32>, memref<16x32xf32>
+// CHECK-NEXT: lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %zero to %n accumulate : memref<16x64xf32>, memref<64x32xf32>, memref<16x32xf32>
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+lir.kernel @k(%a: memref<16x64xf32>, %b: memref<64x32xf32>, %o: memref<16x32xf32>, %lo: index, %hi: index) {
+  %zero = arith.constant 0 : index
+  %n = arith.constant 32 : index
+  lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %zero to %n : memref<16x64xf32>, memref<64x32xf32>, memref<16x32xf32>
+  lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %zero to %n accumulate : memref<16x64xf32>, memref<64x32xf32>, memref<16x32xf32>
+  lir.return
+}
+
+// CHECK-LABEL: lir.kernel @batch(%a: memref<3x16x64xf32>, %b: memref<64x32xf32>, %o: memref<3x16x32xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: %zero = arith.constant 0 : index
+// CHECK-NEXT: %n = arith.constant 32 : index
+// CHECK-NEXT: lir.gemm %a[%lo], %b[], %o[%lo] rows %zero to %n cols %zero to %n : memref<3x16x64xf32>, memref<64x32xf32>, memref<3x16x32xf32>
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+lir.kernel @batch(%a: memref<3x16x64xf32>, %b: memref<64x32xf32>, %o: memref<3x16x32xf32>, %lo: index, %hi: index) {
+  %zero = arith.constant 0 : index
+  %n = arith.constant 32 : index
+  lir.gemm %a[%lo], %b[], %o[%lo] rows %zero to %n cols %zero to %n : memref<3x16x64xf32>, memref<64x32xf32>, memref<3x16x32xf32>
+  lir.return
+}
+
+// CHECK-LABEL: lir.kernel @fill(%o: memref<32x16xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+lir.kernel @fill(%o: memref<32x16xf32>, %lo: index, %hi: index) {
+  lir.return
+}
+
+// GENERIC: "lir.launch"(%{{.*}}) <{kernel = @k, extent = 16 : i64, chunk = 4 : i64, operandSegmentSizes = array<i32: 2, 1>}>
+// GENERIC: "lir.gemm"(%{{.*}}) <{operandSegmentSizes = array<i32: 1, 0, 1, 0, 1, 0, 1, 1, 1, 1>}>
+// GENERIC: "lir.gemm"(%{{.*}}) <{accumulate, operandSegmentSizes = array<i32: 1, 0, 1, 0, 1, 0, 1, 1, 1, 1>}>

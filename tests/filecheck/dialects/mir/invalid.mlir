@@ -1,0 +1,308 @@
+// RUN: DIAGNOSTICS
+
+// CHECK: element type i32 is not supported; expected one of f32, f64, f16, bf16
+%0 = "test.op"() : () -> (tensor<2x3xi32>)
+%1 = mir.tanh %0 : tensor<2x3xi32>
+
+// -----
+
+// CHECK: expected a static shape, got tensor<?x3xf32>
+%0 = "test.op"() : () -> (tensor<?x3xf32>)
+%1 = mir.tanh %0 : tensor<?x3xf32>
+
+// -----
+
+// CHECK: memref<3xf32> should be of base attribute tensor
+%0 = "test.op"() : () -> (memref<3xf32>)
+%1 = "mir.tanh"(%0) : (memref<3xf32>) -> memref<3xf32>
+
+// -----
+
+// CHECK: attribute tensor<2x3xf32> expected from variable 'T', but got tensor<3x2xf32>
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = "mir.tanh"(%0) : (tensor<2x3xf32>) -> tensor<3x2xf32>
+
+// -----
+
+// CHECK: expected result of type tensor<2xf32>, got tensor<3xf32>
+%0 = "test.op"() : () -> (tensor<2xf32>)
+%1 = mir.add %0, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<3xf32>
+
+// -----
+
+// CHECK: shapes 2 and 3 do not broadcast
+%0:2 = "test.op"() : () -> (tensor<2xf32>, tensor<3xf32>)
+%1 = mir.add %0#0, %0#1 : (tensor<2xf32>, tensor<3xf32>) -> tensor<3xf32>
+
+// -----
+
+// CHECK: operands have different element types f32 and f64; cast one
+%0:2 = "test.op"() : () -> (tensor<2xf32>, tensor<2xf64>)
+%1 = mir.mul %0#0, %0#1 : (tensor<2xf32>, tensor<2xf64>) -> tensor<2xf32>
+
+// -----
+
+// CHECK: element type i32 is not supported; expected one of f32, f64, f16, bf16, complex<f32>, complex<f64>
+%0 = "test.op"() : () -> (tensor<2xi32>)
+%1 = mir.div %0, %0 : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+
+// -----
+
+// CHECK: expected result of type tensor<2xi1>, got tensor<2xf32>
+%0 = "test.op"() : () -> (tensor<2xf32>)
+%1 = mir.lt %0, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+
+// -----
+
+// CHECK: element type f32 is not supported; expected one of i1, i32, i64, i8, ui8
+%0 = "test.op"() : () -> (tensor<2xf32>)
+%1 = mir.and %0, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+
+// -----
+
+// CHECK: expected an i1 condition, got tensor<2xf32>
+%0 = "test.op"() : () -> (tensor<2xf32>)
+%1 = mir.where %0, %0, %0 : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+
+// -----
+
+// CHECK: element type i7 is not supported; expected one of f32, f64, f16, bf16, i1, i8, ui8, i32, i64, complex<f32>, complex<f64>
+%0 = "test.op"() : () -> (tensor<2xf32>)
+%1 = mir.cast %0 : tensor<2xf32> to tensor<2xi7>
+
+// -----
+
+// CHECK: expected result of type tensor<2xf64>, got tensor<3xf64>
+%0 = "test.op"() : () -> (tensor<2xf32>)
+%1 = mir.cast %0 : tensor<2xf32> to tensor<3xf64>
+
+// -----
+
+// CHECK: expected a dense constant
+%0 = mir.constant 1 : i32
+
+// -----
+
+// CHECK: expected ranks of at least 2, got 2 and 2x3
+%0:2 = "test.op"() : () -> (tensor<2xf32>, tensor<2x3xf32>)
+%1 = mir.matmul %0#0, %0#1 : (tensor<2xf32>, tensor<2x3xf32>) -> tensor<3xf32>
+
+// -----
+
+// CHECK: contracted dimensions differ: 2x3 has 3 columns, 2x3 has 2 rows
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.matmul %0, %0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+
+// -----
+
+// CHECK: shapes 2 and 5 do not broadcast
+%0:2 = "test.op"() : () -> (tensor<2x4x3xf32>, tensor<5x3x4xf32>)
+%1 = mir.matmul %0#0, %0#1 : (tensor<2x4x3xf32>, tensor<5x3x4xf32>) -> tensor<2x4x4xf32>
+
+// -----
+
+// CHECK: element type i1 is not supported; expected one of f32, f64, f16, bf16, i32, i64, i8, ui8, complex<f32>, complex<f64>
+%0 = "test.op"() : () -> (tensor<2x2xi1>)
+%1 = mir.matmul %0, %0 : (tensor<2x2xi1>, tensor<2x2xi1>) -> tensor<2x2xi1>
+
+// -----
+
+// CHECK: cannot reshape 2x3 to 5: the element counts differ
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.reshape %0 : tensor<2x3xf32> to tensor<5xf32>
+
+// -----
+
+// CHECK: expected result of type tensor<6xf32>, got tensor<6xf64>
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.reshape %0 : tensor<2x3xf32> to tensor<6xf64>
+
+// -----
+
+// CHECK: [0, 0] is not a permutation of the 2 dimensions
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.transpose %0 perm [0, 0] : (tensor<2x3xf32>) -> tensor<2x2xf32>
+
+// -----
+
+// CHECK: [0] is not a permutation of the 2 dimensions
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.transpose %0 perm [0] : (tensor<2x3xf32>) -> tensor<2x3xf32>
+
+// -----
+
+// CHECK: elements 2 to 4 leave axis 1 of 2x3
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.narrow %0 axis 1 start 2 len 2 : (tensor<2x3xf32>) -> tensor<2x2xf32>
+
+// -----
+
+// CHECK: axis 2 is out of range for rank 2
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.narrow %0 axis 2 start 0 len 1 : (tensor<2x3xf32>) -> tensor<2x1xf32>
+
+// -----
+
+// CHECK: shapes 2x3 and 2x2 differ outside axis 0
+%0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<2x2xf32>)
+%1 = mir.concat %0#0, %0#1 axis 0 : (tensor<2x3xf32>, tensor<2x2xf32>) -> tensor<4x3xf32>
+
+// -----
+
+// CHECK: expected at least one operand
+%0 = "mir.concat"() <{axis = 0 : i64}> : () -> tensor<0xf32>
+
+// -----
+
+// CHECK: cannot expand 2x3 to 4x3
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.expand %0 : tensor<2x3xf32> to tensor<4x3xf32>
+
+// -----
+
+// CHECK: axis 2 is out of range for rank 2
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.reduce_sum %0 axes [2] : (tensor<2x3xf32>) -> tensor<2xf32>
+
+// -----
+
+// CHECK: axes [1, -1] repeat one
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.reduce_sum %0 axes [1, -1] : (tensor<2x3xf32>) -> tensor<2xf32>
+
+// -----
+
+// CHECK: expected result of type tensor<2x1xf32>, got tensor<2xf32>
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.reduce_sum %0 axes [1] keep_dim : (tensor<2x3xf32>) -> tensor<2xf32>
+
+// -----
+
+// CHECK: element type i32 is not supported; expected one of f32, f64, f16, bf16
+%0 = "test.op"() : () -> (tensor<2x3xi32>)
+%1 = mir.reduce_mean %0 axes [1] : (tensor<2x3xi32>) -> tensor<2xi32>
+
+// -----
+
+// CHECK: axis 2 is out of range for rank 2
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.softmax %0 axis 2 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+
+// -----
+
+// CHECK: element type i32 is not supported; expected one of f32, f64, f16, bf16
+%0 = "test.op"() : () -> (tensor<2x3xi32>)
+%1 = mir.softmax %0 axis 1 : (tensor<2x3xi32>) -> tensor<2x3xi32>
+
+// -----
+
+// CHECK: expected gamma of shape 3, got 2
+%0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<2xf32>)
+%1 = mir.layer_norm %0#0, %0#1, %0#1 axis 1 eps 1.0e-5 : (tensor<2x3xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x3xf32>
+
+// -----
+
+// CHECK: expected a finite eps of at least 0, got -1.0
+%0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<3xf32>)
+%1 = mir.layer_norm %0#0, %0#1, %0#1 axis 1 eps -1.0 : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+
+// -----
+
+// CHECK: expected a cotangent of type tensor<2x3xf32>, got tensor<3xf32>
+%0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<3xf32>)
+%1 = mir.layer_norm_backward_input %0#0, %0#1, %0#1 axis 1 eps 0.1 : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+
+// -----
+
+// CHECK: expected labels of shape 2 for logits of shape 2x3, got 3
+%0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<3xi32>)
+%1 = mir.softmax_cross_entropy_with_logits %0#0, %0#1 : (tensor<2x3xf32>, tensor<3xi32>) -> tensor<3xf32>
+
+// -----
+
+// CHECK: element type f64 is not supported; expected one of i32, i64, i8, ui8, f32
+%0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<2xf64>)
+%1 = mir.softmax_cross_entropy_with_logits %0#0, %0#1 : (tensor<2x3xf32>, tensor<2xf64>) -> tensor<2xf32>
+
+// -----
+
+// CHECK: expected logits of rank 1 or more, got a scalar
+%0:2 = "test.op"() : () -> (tensor<f32>, tensor<i32>)
+%1 = mir.softmax_cross_entropy_with_logits %0#0, %0#1 : (tensor<f32>, tensor<i32>) -> tensor<f32>
+
+// -----
+
+// CHECK: expected d_loss of shape 2, got tensor<2x3xf32>
+%0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<2xi32>)
+%1 = mir.softmax_cross_entropy_backward %0#0, %0#1, %0#0 : (tensor<2x3xf32>, tensor<2xi32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+
+// -----
+
+// CHECK: a bias of shape 2x3 does not broadcast to 2x4
+%0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<3x4xf32>)
+%1 = mir.fused_matmul_bias_act %0#0, %0#1, %0#0 : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<2x3xf32>) -> tensor<2x4xf32>
+
+// -----
+
+// CHECK: Expected `gelu`, `gelu_approx`, `silu`, `relu`, `sigmoid`, `tanh`, `exp`, `log`, `erf`, `sqrt`, `rsqrt`, `recip`, `neg`, `abs`, `sin`, `cos`, `tan`, `atan`, or `round`.
+%0:3 = "test.op"() : () -> (tensor<2x3xf32>, tensor<3x4xf32>, tensor<4xf32>)
+%1 = mir.fused_matmul_bias_act %0#0, %0#1, %0#2 activation swish : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+
+// -----
+
+// CHECK: expected a cotangent of type tensor<2xf32>, got tensor<3xf32>
+%0:2 = "test.op"() : () -> (tensor<2xf32>, tensor<3xf32>)
+%1 = mir.relu_backward %0#0, %0#1 : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+
+// -----
+
+// CHECK: expected a cotangent of type tensor<2xf32>, got tensor<3xf32>
+%0:2 = "test.op"() : () -> (tensor<2xf32>, tensor<3xf32>)
+%1 = mir.activation_backward tanh %0#0, %0#1 : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+
+// -----
+
+// CHECK: the yielded values do not match the results
+%0 = "test.op"() : () -> (tensor<2xf32>)
+%1 = mir.fusion (%0) : (tensor<2xf32>) -> tensor<3xf32> {
+^bb0(%a: tensor<2xf32>):
+  mir.yield %a : tensor<2xf32>
+}
+
+// -----
+
+// CHECK: the block arguments do not match the inputs
+%0 = "test.op"() : () -> (tensor<2xf32>)
+%1 = mir.fusion (%0) : (tensor<2xf32>) -> tensor<2xf32> {
+^bb0(%a: tensor<3xf32>):
+  mir.yield %0 : tensor<2xf32>
+}
+
+// -----
+
+// CHECK: wrt [1] leaves the 1 operands
+%0 = "test.op"() : () -> (tensor<2xf32>)
+%1 = mir.vjp primals(%0 : tensor<2xf32>) outputs(%0 : tensor<2xf32>) cotangents(%0 : tensor<2xf32>) of [0] wrt [1] -> tensor<2xf32> {
+^bb0(%a: tensor<2xf32>):
+  %2 = mir.tanh %a : tensor<2xf32>
+  mir.yield %2 : tensor<2xf32>
+}
+
+// -----
+
+// CHECK: cotangent of type tensor<3xf32> for a result of type tensor<2xf32>
+%0:2 = "test.op"() : () -> (tensor<2xf32>, tensor<3xf32>)
+%1 = mir.vjp primals(%0#0 : tensor<2xf32>) outputs(%0#0 : tensor<2xf32>) cotangents(%0#1 : tensor<3xf32>) of [0] wrt [0] -> tensor<2xf32> {
+^bb0(%a: tensor<2xf32>):
+  %2 = mir.tanh %a : tensor<2xf32>
+  mir.yield %2 : tensor<2xf32>
+}
+
+// -----
+
+// CHECK: the body holds one op and a mir.yield
+%0 = "test.op"() : () -> (tensor<2xf32>)
+%1 = mir.vjp primals(%0 : tensor<2xf32>) outputs(%0 : tensor<2xf32>) cotangents(%0 : tensor<2xf32>) of [0] wrt [0] -> tensor<2xf32> {
+^bb0(%a: tensor<2xf32>):
+  mir.yield %a : tensor<2xf32>
+}

@@ -1,0 +1,151 @@
+"""The house rules that a machine can check: names, packages, layers, and what a start of xdsl-opt may import.
+
+Not here: whether the package can be built and installed (test_wheel.py).
+"""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from setuptools import find_packages
+from xdsl.passes import ModulePass
+from xdsl.utils.target import Target
+
+from xdsl_rlx import dialects, lowering, transforms
+
+ROOT = Path(__file__).resolve().parents[2]
+LAYERS = ("dialects", "transforms", "lowering")
+HEAVY = ("numba", "llvmlite", "numpy", "scipy", "ml_dtypes", "jax", "torch")
+MAY_IMPORT = {"dialects": {"dialects"}, "transforms": {"dialects", "transforms"}, "lowering": set(LAYERS)}
+
+SOURCES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
+PASSES = {**transforms.UNIVERSE.all_passes, **lowering.UNIVERSE.all_passes}
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def _imported(tree: ast.AST) -> Iterator[str]:
+    """Every module named by an import statement inside `tree`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"relative import in line {node.lineno}: pyright sees a second copy of the module"
+            yield node.module or ""
+
+
+def _at_module_level(tree: ast.Module) -> ast.Module:
+    """The statements that run when the module is imported: no function bodies, no type-checking blocks."""
+
+    class Strip(ast.NodeTransformer):
+        def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+            return None
+
+        def visit_If(self, node: ast.If) -> ast.AST | None:
+            return None if ast.unparse(node.test) == "TYPE_CHECKING" else self.generic_visit(node)
+
+    stripped = Strip().visit(ast.parse(ast.unparse(tree)))
+    assert isinstance(stripped, ast.Module)
+    return stripped
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_a_layer_imports_only_layers_below_it(path: Path) -> None:
+    layer = path.relative_to(ROOT).parts[0]
+    tree = ast.parse(path.read_text())
+    for module in _imported(tree):
+        assert module.split(".")[0] not in LAYERS, f"{_name(path)} imports {module}: write xdsl_rlx.{module}"
+    for module in _imported(_at_module_level(tree)):
+        head, _, rest = module.partition(".")
+        if head == "xdsl_rlx":
+            assert rest, f"{_name(path)} imports the package face: name the layer"
+            assert rest.split(".")[0] in MAY_IMPORT[layer], f"{_name(path)} imports {module}, which is above {layer}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_heavy_libraries_are_imported_only_by_the_numba_backend(path: Path) -> None:
+    if path.is_relative_to(ROOT / "lowering" / "numba"):
+        allowed = {"numba", "llvmlite", "numpy", "scipy", "ml_dtypes"}
+    else:
+        allowed = set[str]()
+    found = {module.split(".")[0] for module in _imported(_at_module_level(ast.parse(path.read_text())))}
+    wrong = found & set(HEAVY) - allowed
+    assert not wrong, f"{_name(path)} imports {sorted(wrong)} at module level"
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_a_pass_stands_in_the_file_of_its_name_with_a_filecheck_file(name: str) -> None:
+    pass_class = PASSES[name]()
+    assert issubclass(pass_class, ModulePass)
+    stem = name.replace("-", "_")
+    assert pass_class.name == name
+    assert pass_class.__module__.rsplit(".", 1)[-1] == stem, f"pass {name} stands in {pass_class.__module__}"
+    assert pass_class.__name__ == "".join(word.capitalize() for word in name.split("-")) + "Pass"
+    assert pass_class.__doc__, f"pass {name} has no docstring"
+    layer = pass_class.__module__.split(".")[1]
+    check = ROOT / "tests" / "filecheck" / layer / f"{stem}.mlir"
+    assert check.exists(), f"pass {name} has no {_name(check)}"
+    assert name in check.read_text(), f"{_name(check)} does not run {name}"
+
+
+@pytest.mark.parametrize("name", lowering.UNIVERSE.all_targets)
+def test_a_target_has_its_name_and_a_docstring(name: str) -> None:
+    target = lowering.UNIVERSE.all_targets[name]()
+    assert issubclass(target, Target)
+    assert target.name == name
+    assert target.__doc__, f"target {name} has no docstring"
+
+
+@pytest.mark.parametrize("name", dialects.UNIVERSE.all_dialects)
+def test_a_dialect_has_its_name_and_documented_ops_and_filecheck_files(name: str) -> None:
+    dialect = dialects.UNIVERSE.all_dialects[name]()
+    assert dialect.name == name
+    listed = (ROOT / "tests" / "filecheck" / "dialects" / name / "ops.mlir").read_text()
+    for op in dialect.operations:
+        assert op.name.startswith(f"{name}."), f"{op.name} is in dialect {name}"
+        assert op.__name__ == "".join(word.capitalize() for word in op.name.split(".")[1].split("_")) + "Op"
+        assert op.__doc__, f"{op.name} has no docstring"
+        assert op.name in listed, f"{op.name} is not in the ops.mlir of {name}"
+    for stem in ("invalid", "canonicalize") if name == "mir" else ("invalid",):
+        assert (ROOT / "tests" / "filecheck" / "dialects" / name / f"{stem}.mlir").exists(), f"no {stem}.mlir of {name}"
+
+
+def test_every_folder_with_modules_is_a_package_that_setuptools_finds() -> None:
+    found = set(find_packages(str(ROOT / "src")))
+    for layer in LAYERS:
+        for folder in {path.parent for path in (ROOT / layer).rglob("*.py")}:
+            package = ".".join(("xdsl_rlx", *folder.relative_to(ROOT).parts))
+            assert (folder / "__init__.py").exists(), f"{_name(folder)} has modules but no __init__.py"
+            assert package in found, f"setuptools does not find {package}"
+    assert not {"dialects", "transforms", "lowering"} & found
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_a_module_says_what_it_is_and_stays_readable(path: Path) -> None:
+    text = path.read_text()
+    if text.strip():
+        assert ast.get_docstring(ast.parse(text)), f"{_name(path)} has no module docstring"
+    assert len(text.splitlines()) <= 600, f"{_name(path)} is past reading: split it by family"
+
+
+START = """
+import sys
+{statement}
+print(*sorted({{name.split(".")[0] for name in sys.modules}} & set({heavy!r})))
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["import xdsl_rlx", "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=['/dev/null'])"],
+    ids=["package", "xdsl-opt"],
+)
+def test_starting_imports_nothing_heavy(statement: str) -> None:
+    script = START.format(statement=statement, heavy=HEAVY)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "", f"{statement} imports {done.stdout.strip()}"

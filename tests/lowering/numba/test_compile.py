@@ -1,0 +1,62 @@
+"""LLVM text to object code to addresses."""
+
+import ctypes
+import re
+
+import pytest
+
+from xdsl_rlx.lowering.errors import CompileError
+from xdsl_rlx.lowering.numba.compile import compile_llvm, emit_object, load_object, undefined_symbols
+
+ANSWER = "define i64 @answer(i64 %x) { %y = add i64 %x, 41  ret i64 %y }"
+
+
+def test_a_function_can_be_called_by_its_address():
+    loaded = load_object(compile_llvm(ANSWER), ["answer"])
+    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loaded["answer"])(1) == 42
+
+
+def test_two_objects_may_define_the_same_name():
+    other = ANSWER.replace("41", "1")
+    first, second = (load_object(compile_llvm(text), ["answer"]) for text in (ANSWER, other))
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+    assert (prototype(first["answer"])(1), prototype(second["answer"])(1)) == (42, 2)
+
+
+@pytest.mark.parametrize("text", ["define i64 @f() { ret i32 0 }", "nonsense", "define void @f() { br label %gone }"])
+def test_bad_text_is_our_own_error(text: str):
+    with pytest.raises(CompileError, match="llvm rejected the generated code"):
+        compile_llvm(text)
+
+
+def test_a_function_that_nobody_has_is_found_before_linking_ends_the_process():
+    text = """
+declare void @no_such_function_anywhere()
+define void @f() { call void @no_such_function_anywhere() ret void }"""
+    with pytest.raises(CompileError, match="no_such_function_anywhere"):
+        compile_llvm(text)
+
+
+def test_functions_of_the_c_library_are_found():
+    text = """
+declare float @llvm.tan.f32(float)
+define float @f(float %x) { %y = call float @llvm.tan.f32(float %x)  ret float %y }"""
+    code = compile_llvm(text)
+    assert "tanf" in undefined_symbols(code)
+    loaded = load_object(code, ["f"])
+    assert ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float)(loaded["f"])(0.0) == 0.0
+
+
+def test_a_missing_kernel_is_an_error():
+    with pytest.raises(CompileError, match="does not define other"):
+        load_object(compile_llvm(ANSWER), ["answer", "other"])
+
+
+def test_loops_are_vectorised(make):
+    # the kernels' pointers may alias, so the loop is versioned by a check; its body is packed all the same
+    _, assembly = emit_object(make.text, assembly=True)
+    assert re.search(r"addps|fadd\s+v\d+\.4s", assembly)
+
+
+def test_the_same_text_gives_the_same_code(make):
+    assert compile_llvm(make.text) == compile_llvm(make.text)

@@ -1,0 +1,15 @@
+"""Compiled programs against the oracle: every sample, every element type, one thread and two."""
+
+import oracle
+import pytest
+from numerics.compiled import runs
+from numerics.samples import SAMPLES, Sample
+
+
+@pytest.mark.parametrize(("sample", "dtype"), [pytest.param(s, d, id=f"{s.id}-{d}") for s in SAMPLES for d in s.dtypes])
+def test_compiled_results_are_the_oracles(sample: Sample, dtype: str):
+    module, arrays = sample.module(dtype), sample.arrays(dtype)
+    expected = oracle.evaluate(module, *arrays)
+    for run in runs(sample, dtype):
+        for result, reference in zip(run(module, *arrays), expected, strict=True):
+            oracle.assert_close(result, reference, sample.tol, sample.exact)

@@ -1,0 +1,25 @@
+"""Every RUN line under tests/filecheck as one test, run in this process; `lit` runs the same lines as real commands."""
+
+from pathlib import Path
+
+import lit_inprocess
+import pytest
+
+FILES = Path(__file__).parent / "filecheck"
+CASES = [
+    pytest.param(path, line, id=f"{path.relative_to(FILES)}:{number}")
+    for path in sorted(FILES.rglob("*.mlir"))
+    for number, line in enumerate(lit_inprocess.run_lines(path), 1)
+]
+
+
+@pytest.mark.parametrize(("path", "line"), CASES)
+def test_run_line_succeeds(path: Path, line: str, tmp_path: Path) -> None:
+    failure = lit_inprocess.run(line, path, tmp_path / path.name)
+    if failure is not None:
+        pytest.fail(failure, pytrace=False)
+
+
+def test_every_file_has_a_run_line() -> None:
+    silent = [str(path.relative_to(FILES)) for path in FILES.rglob("*.mlir") if not lit_inprocess.run_lines(path)]
+    assert not silent, f"no RUN line in {silent}"

@@ -1,0 +1,295 @@
+"""Local algebra on `mir`: what `canonicalize` does to each op. Only what keeps every bit, or the order of a sum, free.
+
+Ops reach their patterns by `MirOp.get_canonicalization_patterns`. Constants are not folded through arithmetic.
+"""
+
+from collections.abc import Callable
+from math import copysign, frexp
+from typing import TypeAlias, TypeVar
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerType, bf16, f16, f32, f64, i1, i8, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from xdsl_rlx.dialects.constants import Number, splat_value
+from xdsl_rlx.dialects.mir import cast, elementwise, reduce, shape
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.control import VjpOp
+from xdsl_rlx.dialects.shapes import FLOATS, broadcast_shapes, element_of, shape_of, u8
+
+OpT = TypeVar("OpT", bound=Operation)
+
+Rewrite: TypeAlias = Callable[[OpT, MirBuilder], Value | SSAValue | None]
+"""`(op, b) -> value` that takes the place of the op's result, or None where nothing is to be done."""
+
+_PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {}
+
+
+class _ReplaceResult(RewritePattern):
+    """Replaces an op by the value that a function gives for it, located where the op was."""
+
+    def __init__(self, rewrite: Callable[..., Value | SSAValue | None]):
+        self.rewrite = rewrite
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        # The op in the body of a mir.vjp says what is differentiated; it is not code to rewrite.
+        if isinstance(op.parent_op(), VjpOp):
+            return
+
+        def locate(new: Operation) -> None:
+            if new.location == UNKNOWN_LOC:
+                new.location = op.location
+
+        rewriter.operation_insertion_handler.append(locate)
+        value = self.rewrite(op, MirBuilder(rewriter))
+        rewriter.operation_insertion_handler.remove(locate)
+        if value is not None:
+            rewriter.replace(op, [], [value.ssa if isinstance(value, Value) else value])
+        else:
+            assert not rewriter.has_done_action, f"{self.rewrite.__name__} built ops and replaced nothing"
+
+
+def patterns_of(op: type[Operation]) -> tuple[RewritePattern, ...]:
+    """The patterns of an op class, in the order they are tried."""
+    return _PATTERNS.get(op, ())
+
+
+def canonical(*ops: type[OpT]) -> Callable[[Rewrite[OpT]], Rewrite[OpT]]:
+    """Decorator: the function rewrites ops of these classes."""
+
+    def register(rewrite: Rewrite[OpT]) -> Rewrite[OpT]:
+        for op in ops:
+            _PATTERNS[op] = (*patterns_of(op), _ReplaceResult(rewrite))
+        return rewrite
+
+    return register
+
+
+def splat(value: SSAValue) -> Number | None:
+    """The number that a value is everywhere, if it is a constant, reshaped or expanded or not."""
+    owner = value.owner
+    while isinstance(owner, shape.ExpandOp | shape.ReshapeOp):
+        owner = owner.operand.owner
+    return splat_value(owner.value) if isinstance(owner, elementwise.ConstantOp) else None
+
+
+def _is(value: SSAValue, number: float) -> bool:
+    found = splat(value)
+    # Equality does not tell 0.0 from -0.0.
+    return found == number and (not isinstance(found, float) or copysign(1, found) == copysign(1, number))
+
+
+@canonical(elementwise.NegOp)
+def cancel_double_neg(op: elementwise.NegOp, b: MirBuilder) -> SSAValue | None:
+    inner = op.operand.owner
+    return inner.operand if isinstance(inner, elementwise.NegOp) else None
+
+
+@canonical(elementwise.AddOp)
+def drop_added_zero(op: elementwise.AddOp, b: MirBuilder) -> Value | None:
+    # x + 0.0 is not x for x = -0.0, but x + -0.0 is.
+    zero = 0 if isinstance(element_of(op.result), IntegerType) else -0.0
+    for kept, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        if _is(other, zero):
+            return b.expand(kept, shape_of(op.result))
+    return None
+
+
+@canonical(elementwise.SubOp)
+def drop_subtracted_zero(op: elementwise.SubOp, b: MirBuilder) -> Value | None:
+    return b.expand(op.lhs, shape_of(op.result)) if _is(op.rhs, 0) else None
+
+
+@canonical(elementwise.MulOp)
+def drop_factor_one(op: elementwise.MulOp, b: MirBuilder) -> Value | None:
+    for kept, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        if _is(other, 1):
+            return b.expand(kept, shape_of(op.result))
+        if _is(other, -1):
+            return b.neg(b.expand(kept, shape_of(op.result)))
+    return None
+
+
+@canonical(elementwise.DivOp)
+def divide_by_multiplying(op: elementwise.DivOp, b: MirBuilder) -> Value | None:
+    """By one: nothing. By a power of two whose reciprocal is a normal number: the product is the same real number."""
+    divisor = splat(op.rhs)
+    if not isinstance(divisor, float) or element_of(op.rhs) not in FLOATS:
+        return None
+    mantissa, exponent = frexp(divisor)
+    if divisor == 1.0:
+        return b.expand(op.lhs, shape_of(op.result))
+    if abs(mantissa) != 0.5 or not -13 < exponent - 1 < 14:
+        return None
+    return b.expand(b.mul(op.lhs, 1 / divisor), shape_of(op.result))
+
+
+@canonical(elementwise.PowOp)
+def expand_small_powers(op: elementwise.PowOp, b: MirBuilder) -> Value | None:
+    exponent = splat(op.rhs)
+    if exponent not in (1, 2, -1):
+        return None
+    base = b.expand(op.lhs, shape_of(op.result))
+    return base if exponent == 1 else base * base if exponent == 2 else b.recip(base)
+
+
+@canonical(elementwise.WhereOp)
+def select_known_branch(op: elementwise.WhereOp, b: MirBuilder) -> Value | None:
+    condition = splat(op.cond)
+    if op.on_true == op.on_false or condition:
+        return b.expand(op.on_true, shape_of(op.result))
+    return b.expand(op.on_false, shape_of(op.result)) if condition is not None else None
+
+
+@canonical(
+    elementwise.AddOp,
+    elementwise.SubOp,
+    elementwise.MulOp,
+    elementwise.DivOp,
+    elementwise.MaxOp,
+    elementwise.MinOp,
+    elementwise.PowOp,
+    elementwise.AndOp,
+    elementwise.EqOp,
+    elementwise.NeOp,
+    elementwise.LtOp,
+    elementwise.LeOp,
+    elementwise.GtOp,
+    elementwise.GeOp,
+    elementwise.WhereOp,
+)
+def leave_broadcasting_to_the_op(op: Operation, b: MirBuilder) -> Value | None:
+    """An operand that is expanded to the shape which the op gives it anyway."""
+    operands = list(op.operands)
+    for index, operand in enumerate(operands):
+        expand = operand.owner
+        if not isinstance(expand, shape.ExpandOp):
+            continue
+        others = [shape_of(v) for i, v in enumerate(operands) if i != index]
+        if broadcast_shapes(shape_of(expand.operand), *others) == shape_of(op.results[0]):
+            operands[index] = expand.operand
+    if operands == list(op.operands):
+        return None
+    copy = b.builder.insert(type(op).create(operands=operands, result_types=[op.results[0].type]))
+    return b.value(copy.results[0])
+
+
+_EXACT_IN: dict[Attribute, tuple[Attribute, ...]] = {
+    i1: (f16, bf16, f32, f64, i8, u8, i32, i64),
+    i8: (f16, bf16, f32, f64, i32, i64),
+    u8: (f16, bf16, f32, f64, i32, i64),
+    i32: (i64, f64),
+    f16: (f32, f64),
+    bf16: (f32, f64),
+    f32: (f64,),
+}
+"""The element types that hold every value of an element type."""
+
+
+@canonical(cast.CastOp)
+def cast_once(op: cast.CastOp, b: MirBuilder) -> Value | SSAValue | None:
+    to = element_of(op.result)
+    if element_of(op.operand) == to:
+        return op.operand
+    inner = op.operand.owner
+    if isinstance(inner, cast.CastOp) and element_of(op.operand) in _EXACT_IN.get(element_of(inner.operand), ()):
+        return b.cast(inner.operand, to)
+    return None
+
+
+@canonical(shape.ReshapeOp)
+def reshape_once(op: shape.ReshapeOp, b: MirBuilder) -> Value | SSAValue | None:
+    if op.operand.type == op.result.type:
+        return op.operand
+    inner = op.operand.owner
+    return b.reshape(inner.operand, shape_of(op.result)) if isinstance(inner, shape.ReshapeOp) else None
+
+
+@canonical(shape.TransposeOp)
+def transpose_once(op: shape.TransposeOp, b: MirBuilder) -> Value | SSAValue | None:
+    perm = op.perm_list
+    if perm == tuple(range(len(perm))):
+        return op.operand
+    inner = op.operand.owner
+    if isinstance(inner, shape.TransposeOp):
+        return b.transpose(inner.operand, [inner.perm_list[p] for p in perm])
+    before = shape_of(op.operand)
+    moved = [p for p in perm if before[p] != 1]
+    return b.reshape(op.operand, shape_of(op.result)) if moved == sorted(moved) else None
+
+
+@canonical(shape.ExpandOp)
+def expand_once(op: shape.ExpandOp, b: MirBuilder) -> Value | SSAValue | None:
+    if op.operand.type == op.result.type:
+        return op.operand
+    inner = op.operand.owner
+    if isinstance(inner, shape.ExpandOp):
+        return b.expand(inner.operand, shape_of(op.result))
+    if isinstance(inner, shape.ReshapeOp):
+        # Expanding aligns shapes on the right, so ones in front need not be put there.
+        before, after = shape_of(inner.operand), shape_of(inner.result)
+        if after == (1,) * (len(after) - len(before)) + before:
+            return b.expand(inner.operand, shape_of(op.result))
+    return None
+
+
+@canonical(shape.NarrowOp)
+def narrow_once(op: shape.NarrowOp, b: MirBuilder) -> Value | SSAValue | None:
+    if op.operand.type == op.result.type:
+        return op.operand
+    axis, start, length = op.bounds
+    inner = op.operand.owner
+    if isinstance(inner, shape.NarrowOp):
+        inner_axis, inner_start, _ = inner.bounds
+        return b.narrow(inner.operand, axis, inner_start + start, length) if inner_axis == axis else None
+    if isinstance(inner, shape.ConcatOp) and inner.axis_index == axis:
+        offset = 0
+        for part in inner.parts:
+            extent = shape_of(part)[axis]
+            if offset <= start and start + length <= offset + extent:
+                return b.narrow(part, axis, start - offset, length)
+            offset += extent
+    return None
+
+
+@canonical(shape.ConcatOp)
+def drop_empty_parts(op: shape.ConcatOp, b: MirBuilder) -> Value | SSAValue | None:
+    if len(op.parts) == 1:
+        return op.parts[0]
+    axis = op.axis_index
+    parts = [part for part in op.parts if shape_of(part)[axis]]
+    return b.concat(parts, axis) if parts and len(parts) < len(op.parts) else None
+
+
+REDUCTIONS = (
+    reduce.ReduceSumOp,
+    reduce.ReduceMeanOp,
+    reduce.ReduceMaxOp,
+    reduce.ReduceMinOp,
+    reduce.ReduceProdOp,
+)
+
+
+@canonical(*REDUCTIONS)
+def reshape_instead_of_reducing_one(op: reduce.ReduceOp, b: MirBuilder) -> Value | None:
+    """A reduction over no axes, or over axes of extent 1."""
+    before = shape_of(op.operand)
+    return b.reshape(op.operand, shape_of(op.result)) if all(before[a] == 1 for a in op.axis_list) else None
+
+
+@canonical(*REDUCTIONS)
+def reduce_once(op: reduce.ReduceOp, b: MirBuilder) -> Value | None:
+    """
+    A reduction of a reduction of the same kind that nothing else reads.
+
+    With axes between theirs, two are faster: each sweeps over memory in order.
+    """
+    inner = op.operand.owner
+    if not isinstance(inner, reduce.ReduceOp) or type(inner) is not type(op) or not inner.result.has_one_use():
+        return None
+    before = shape_of(inner.operand)
+    kept = [a for a in range(len(before)) if inner.keep_dim is not None or a not in inner.axis_list]
+    axes = sorted({*inner.axis_list, *(kept[a] for a in op.axis_list)})
+    if any(before[a] != 1 for a in range(axes[0], axes[-1]) if a not in axes):
+        return None
+    return b.reshape(b.op(type(op), inner.operand, axes), shape_of(op.result))
