@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, MemRefType, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -34,7 +34,7 @@ from xdsl_rlx.lowering.kernels import (
 from xdsl_rlx.lowering.products import is_ready
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.iteration_space import Reduces
-from xdsl_rlx.transforms.mir_fuse import is_splat
+from xdsl_rlx.transforms.mir_fuse import dense_of, is_splat
 from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, VIEW, Layout, compute_type
 
 PARALLEL_FROM = 20_000
@@ -58,8 +58,6 @@ class ConvertMirToLirPass(ModulePass):
     threads: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        import xdsl_rlx.transforms.rules  # noqa: F401 (fills the tables)
-
         verify_dominance(op)
         if self.threads < 1:
             raise PassFailedException(f"threads must be at least 1, got {self.threads}")
@@ -171,7 +169,7 @@ class _Lowering:
             self.buffers[result] = home
         elif LOOPS.get(type(op)) is not None:
             reads = {operand: self.buffers[operand] for operand in op.operands}
-            writes = {result: self._home(result) for result in op.results}
+            writes: dict[SSAValue, Buffer] = {result: self._home(result) for result in op.results}
             self._lower_group([op], reads, writes)
             self.buffers |= writes
         else:
@@ -180,7 +178,8 @@ class _Lowering:
             )
 
     def _lower_fusion(self, op: FusionOp) -> None:
-        reads = {arg: self.buffers[v] for arg, v in zip(op.body.block.args, op.inputs, strict=True)}
+        arguments = zip(op.body.block.args, op.inputs, strict=True)
+        reads: dict[SSAValue, Buffer] = {arg: self.buffers[v] for arg, v in arguments}
         end = op.body.block.last_op
         assert isinstance(end, YieldOp)
         writes: dict[SSAValue, Buffer] = {}
@@ -197,11 +196,12 @@ class _Lowering:
 
     def _lower_constant(self, op: Operation) -> None:
         (result,) = op.results
-        value = op.properties["value"]
-        assert isinstance(value, DenseIntOrFPElementsAttr)
+        value = dense_of(op)
+        assert value is not None
         shape, element = shape_of(result), element_of(result)
         if is_splat(op) and prod(shape) > 1:
-            one = DenseIntOrFPElementsAttr.from_list(TensorType(element, [1]), [value.get_values()[0]])
+            first = value.data.data[: value.get_element_type().compile_time_size]
+            one = DenseIntOrFPElementsAttr(TensorType(value.get_element_type(), [1]), BytesAttr(first))
             constant = lir.ConstantOp(one, MemRefType(element, [1]))
             layout = Layout(0, shape, (0,) * len(shape))
         else:

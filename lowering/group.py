@@ -164,10 +164,7 @@ class Group:
         """The pass over a row in which each value is first known."""
         levels: dict[SSAValue, int] = {}
         for op in self.ops:
-            if op in self.products:
-                level = 0
-            else:
-                level = max((levels.get(operand, 0) for operand in op.operands), default=0)
+            level = 0 if op in self.products else max((levels.get(operand, 0) for operand in op.operands), default=0)
             if self.structure.kinds.get(op) is Reduces.ROW:
                 level += 1
             for result in op.results:

@@ -338,7 +338,7 @@ class RowKernel(GroupKernel):
         for level in range(last + 1):
             for op in group.ops:
                 for value in op.results:
-                    if op in self.accumulators or op in group.structure.kinds or op in self.products:
+                    if op in self.accumulators or op in group.structure.kinds:
                         continue
                     if group.level(value) == level and not group.is_inner(value):
                         self.value(frame, value)
@@ -482,7 +482,8 @@ class ColumnKernel(GroupKernel):
             entry.store(entry.scalars.of(end), self.targets[op], at)
 
     def _column(self, op: Operation, at: Mapping[int, SSAValue]) -> list[SSAValue]:
-        return [at[loop] for loop in self.group.space.maps[op.results[0]] if loop is not None]
+        first = [self.kernel.index(0)] if self.accumulators[op].partial is not None else []
+        return [*first, *(at[loop] for loop in self.group.space.maps[op.results[0]] if loop is not None)]
 
     def _over(
         self,

@@ -138,9 +138,9 @@ def _live_ranges(program: ProgramOp) -> tuple[list[_Slot], dict[OutputOp, int]]:
                 elif root in outputs:
                     written.setdefault(outputs[root], time)
     used = [slot for slot in slots.values() if slot.first >= 0]
-    for slot in slots.values():
-        if slot.first < 0:
-            for use in list(slot.op.result.uses):
-                use.operation.erase()
-            slot.op.erase()
+    unused = {value for value, slot in slots.items() if slot.first < 0}
+    for op in reversed(list(program.body.block.ops)):
+        if isinstance(op, SlotOp | ViewOp) and roots.get(op.result) in unused:
+            op.detach()
+            op.erase()
     return used, written

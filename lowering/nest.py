@@ -1,16 +1,20 @@
-"""Building loop nests: a kernel under construction, its loops, loads and stores. Which loops are built is not known here."""
+"""Building loop nests: a kernel under construction, its loops, loads and stores.
+Which loops are built is not known here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.builder import Builder, InsertPoint
+from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.lir import KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
+from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.lowering.guard_range import guard_range
 from xdsl_rlx.transforms.rules.lowering import compute_type
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
@@ -33,7 +37,7 @@ class Nest:
         body: Callable[[Nest, SSAValue, tuple[SSAValue, ...]], Sequence[SSAValue]],
         name: str,
     ) -> tuple[SSAValue, ...]:
-        """`for name in [bounds)`: `body` gets the nest inside, the index and the carried values, and returns the next ones."""
+        """`for name in [bounds)`: `body` gets the nest inside, the index and the carried values, and gives the next."""
         block = Block(arg_types=[INDEX, *(value.type for value in carried)])
         block.args[0].name_hint = name
         for arg, value in zip(block.args[1:], carried, strict=True):
@@ -88,8 +92,7 @@ class Nest:
 
     def store(self, value: Scalar, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
         """Store, narrowed to the buffer's element type."""
-        assert isinstance(buffer.type, memref.MemRefType)
-        narrowed = self.scalars.cast(value, buffer.type.element_type)
+        narrowed = self.scalars.cast(value, memref_of(buffer).element_type)
         self.builder.insert(memref.StoreOp.get(narrowed.value, buffer, indices))
 
     def quotient(self, a: SSAValue, b: int) -> SSAValue:
@@ -145,4 +148,5 @@ class Kernel:
         else:
             self.block.insert_ops_before(top, first)
         self.block.add_op(ReturnOp())
+        guard_range(self.op)
         return self.op

@@ -51,7 +51,8 @@ def run_lines(path: Path) -> list[str]:
     return re.sub(r"\\\n", " ", "\n".join(found)).splitlines()
 
 
-def _in_process(command: list[str], stdin: str) -> Finished:
+def in_process(command: list[str], stdin: str) -> Finished:
+    """Run `xdsl-opt` or `filecheck` in this process."""
     out, err = io.StringIO(), io.StringIO()
     status: object = 0
     # `--disable-verify` switches the check off by overwriting this method, for good.
@@ -83,7 +84,7 @@ def _stage(command: list[str], stdin: str) -> Finished:
     target = command[-1] if command[-2:-1] == [">"] else None
     command = command[:-2] if target else command
     if command[0] in ("xdsl-opt", "filecheck"):
-        done = _in_process(command, stdin)
+        done = in_process(command, stdin)
     else:
         path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
         child = subprocess.run(command, input=stdin, capture_output=True, text=True, env={**os.environ, "PATH": path})

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.builder import Builder, InsertPoint
+from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 from xdsl.utils.exceptions import PassFailedException
@@ -23,6 +24,7 @@ DEEPEST = 32
 
 def decompose(module: Operation, wanted: Callable[[Operation], bool]) -> bool:
     """Replace every op that is `wanted` and has a definition; locations are kept. Whether anything changed."""
+    found: list[Operation] = []
     for round_ in range(DEEPEST):
         found = [op for op in module.walk() if wanted(op) and DECOMPOSE.get(type(op)) is not None]
         if not found:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -64,7 +65,7 @@ class Space:
         if len(pairs) != len(other.extents):
             return None
         images = [pairs[loop] for loop in range(len(other.extents))]
-        if any(a >= b for a, b in zip(images, images[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(images)):
             return None
         moved = {
             value: tuple(None if loop is None else images[loop] for loop in axes) for value, axes in other.maps.items()

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike, IsTerminator
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
+from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.decompose import decompose_composites
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.iteration_space import Reduces, Space, Structure, nesting, row_split
-from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW
+from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW, scalar_cost
 
 MOST_OPS = 1000
 """Ops in one group: beyond this the loop body no longer pays for what it saves."""
@@ -43,8 +46,6 @@ class MirFusePass(ModulePass):
     name = "mir-fuse"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        import xdsl_rlx.transforms.rules  # noqa: F401 (fills the tables)
-
         verify_dominance(op)
         decompose_composites(ctx, op)
         for func in list(op.walk()):
@@ -135,11 +136,12 @@ def fuse_block(block: Block) -> None:
     _sink_constants(block)
     clusters = _Clusters(block)
     clusters.grow()
+    clusters.recompute_cheap_values()
     clusters.outline()
 
 
 def _sink_constants(block: Block) -> None:
-    """Give every user its own copy of splat constants and of one-element ops on arguments, so that no group waits for them."""
+    """Give every user its own copy of splat constants and of one-element ops on arguments: no group waits for them."""
     for op in reversed(list(block.ops)):
         if not _is_cheap_scalar(op):
             continue
@@ -168,12 +170,18 @@ def _is_cheap_scalar(op: Operation) -> bool:
     )
 
 
+def dense_of(op: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] | None:
+    """The elements of a constant; None for another op."""
+    value = op.properties.get("value")
+    return (
+        cast(DenseIntOrFPElementsAttr[AnyDenseElement], value) if isinstance(value, DenseIntOrFPElementsAttr) else None
+    )
+
+
 def is_splat(op: Operation) -> bool:
     """Whether a constant has one value throughout."""
-    from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-
-    value = op.properties.get("value")
-    return isinstance(value, DenseIntOrFPElementsAttr) and (value.is_splat() or len(value) == 1)
+    value = dense_of(op)
+    return value is not None and splat_value(value) is not None
 
 
 class _Clusters:
@@ -216,7 +224,7 @@ class _Clusters:
                     if not isinstance(operand.owner, Operation) or not operand.owner.has_trait(ConstantLike):
                         readers.setdefault(operand, []).append(op)
         for users in readers.values():
-            for first, second in zip(users, users[1:], strict=False):
+            for first, second in pairwise(users):
                 self.merge(self.of[first], self.of[second])
 
     def merge(self, a: int, b: int) -> bool:
@@ -254,6 +262,69 @@ class _Clusters:
     def _owners(self, numbers: int) -> set[int]:
         return {self.of[self.ops[number]] for number in _bits(numbers)}
 
+    def recompute_cheap_values(self) -> None:
+        """Compute a cheap value again in every cluster that uses it, rather than store it, if its operands are there."""
+        for op in reversed(list(self.order)):
+            if op not in self.of or self.all[self.of[op]].space is None or not _is_cheap(op):
+                continue
+            (result,) = op.results
+            own = self.of[op]
+            outside: dict[int, list[Use]] = {}
+            for use in result.uses:
+                other = self.of.get(use.operation, -1)
+                if other != own:
+                    outside.setdefault(other, []).append(use)
+            if not outside or not all(self._is_stored(operand, own) for operand in op.operands):
+                continue
+            copies = {number: self._taken_in(op, number, uses) for number, uses in outside.items()}
+            if any(cluster is None for cluster in copies.values()):
+                continue
+            for number, uses in outside.items():
+                self._take_in(op, number, uses)
+            self.all[own].outputs.remove(result)
+
+    def _is_stored(self, value: SSAValue, cluster: int) -> bool:
+        """Whether a value is in memory whatever a cluster does: an argument, a constant, or needed outside."""
+        owner = value.owner
+        if not isinstance(owner, Operation) or owner.has_trait(ConstantLike) or self.of[owner] != cluster:
+            return True
+        return value in self.all[cluster].outputs
+
+    def _taken_in(self, op: Operation, number: int, uses: Sequence[Use]) -> Cluster | None:
+        """The cluster as it would be with a copy of `op`, or None if it cannot be."""
+        target = self.all.get(number)
+        space = Space.of(op)
+        if target is None or target.space is None or space is None:
+            return None
+        if any(use.operation in target.products for use in uses):
+            return None
+        joined = target.space.join(space)
+        if joined is None or len(joined.extents) != len(target.space.extents):
+            return None
+        grown = Cluster(set(target.ops), joined, target.before, target.after)
+        grown.reductions, grown.products, grown.outputs = target.reductions, target.products, target.outputs
+        grown.reads = target.reads | set(op.operands)
+        return grown if grown.is_possible() else None
+
+    def _take_in(self, op: Operation, number: int, uses: Sequence[Use]) -> None:
+        copy = op.clone()
+        copy.results[0].name_hint = op.results[0].name_hint
+        self.block.insert_op_after(copy, op)
+        target = self.all[number]
+        self.order[copy] = self.order[op]
+        self.of[copy] = number
+        for use in uses:
+            use.operation.operands[use.index] = copy.results[0]
+        space = Space.of(copy)
+        assert target.space is not None and space is not None
+        maps = dict(target.space.maps)
+        maps[copy.results[0]] = maps.pop(op.results[0])
+        target.space = Space(target.space.extents, maps).join(space)
+        assert target.space is not None
+        target.ops.add(copy)
+        target.reads.discard(op.results[0])
+        target.reads |= {operand for operand in op.operands if operand.owner not in target.ops}
+
     def outline(self) -> None:
         """Put the ops of each cluster into a `mir.fusion`, in an order that respects the clusters' dependences."""
         terminator = self.block.last_op
@@ -288,6 +359,16 @@ def _bits(mask: int) -> Iterable[int]:
         mask ^= low
 
 
+CHEAP = 9
+"""What computing a value again may cost, in additions, instead of storing and loading it."""
+
+
+def _is_cheap(op: Operation) -> bool:
+    if len(op.results) != 1 or PRODUCT.get(type(op)) is not None or REDUCTION.get(type(op)) is not None:
+        return False
+    return not op.has_trait(ConstantLike) and scalar_cost(op) <= CHEAP
+
+
 def _stays_outside(op: Operation) -> bool:
     """Constants that need a buffer, and views of something that has to be in memory anyway."""
     if op.has_trait(ConstantLike):
@@ -303,7 +384,7 @@ def _outline(block: Block, ops: Sequence[Operation]) -> None:
         for operand in op.operands
         if isinstance(operand.owner, Operation) and operand.owner.has_trait(ConstantLike) and is_splat(operand.owner)
     )
-    own = [c for c in constants if isinstance(c, Operation) and all(u.operation in inside for u in c.results[0].uses)]
+    own = [c for c in constants if all(u.operation in inside for u in c.results[0].uses)]
     inside |= set(own)
     inputs = list(dict.fromkeys(operand for op in ops for operand in op.operands if operand.owner not in inside))
     outputs = [r for op in ops for r in op.results if any(use.operation not in inside for use in r.uses)]

@@ -1,11 +1,13 @@
-"""From a planned `lir` module to what the runtime runs: manifest, constants and launch table. Code is emitted elsewhere."""
+"""From a planned `lir` module to what the runtime runs: manifest, constants and launch table.
+Code is emitted elsewhere."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from typing import cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
@@ -124,7 +126,7 @@ def constant_bytes(value: DenseIntOrFPElementsAttr) -> bytes:
     """The elements as they lie in memory; an i1 takes a byte."""
     if DTYPE_NAMES[value.get_element_type()] == "i1":
         return bytes(bool(x) for x in value.get_values())
-    return value.data.data * (len(value) if value.is_splat() and len(value) > 1 else 1)
+    return value.data.data
 
 
 def fingerprint(module: ModuleOp) -> str:
@@ -180,7 +182,8 @@ class _Fingerprint:
 
     def _text(self, attribute: Attribute) -> bytes:
         if isinstance(attribute, DenseIntOrFPElementsAttr):
-            return self._text(attribute.type) + b"<" + attribute.data.data + b">"
+            dense = cast(DenseIntOrFPElementsAttr[AnyDenseElement], attribute)
+            return self._text(dense.type) + b"<" + dense.data.data + b">"
         text = self.texts.get(attribute)
         if text is None:
             text = self.texts[attribute] = b"%s;" % str(attribute).encode()

@@ -29,7 +29,7 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.blas import FUNCTIONS as BLAS_FUNCTIONS
 from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading_dimension
-from xdsl_rlx.lowering.numba.rows import FUNCTIONS, ROWS, function_suffix, llvm_flags, llvm_type
+from xdsl_rlx.lowering.numba.rows import FUNCTIONS, RANGED, ROWS, function_suffix, is_small_only, llvm_flags, llvm_type
 
 _MATH_CALL = re.compile(r"@rlx_(\w+)\(")
 _TABLE_USE = re.compile(r"@table_(\w+)")
@@ -52,7 +52,7 @@ LONG_CHAIN = 3
 """Calls of mathlib functions in a loop from which on eight vectors are in flight, not four."""
 
 _INTERLEAVE = "\n".join(
-    f'!{n} = distinct !{{!{n}, !{n}0}}\n!{n}0 = !{{!"llvm.loop.interleave.count", i32 {n}}}' for n in (2, 4, 8)
+    f'!{n} = distinct !{{!{n}, !{n}0}}\n!{n}0 = !{{!"llvm.loop.interleave.count", i32 {n}}}' for n in (1, 2, 4, 8)
 )
 
 
@@ -156,10 +156,14 @@ def _interleaving(loop: scf.ForOp, low: int | None, high: int | None) -> str:
     How many vectors of a loop are in flight at once, where that is not left to LLVM.
 
     The functions of mathlib are long chains of dependent operations. LLVM counts the registers, and lets one vector at
-    a time wait for its chain; several at once, spilling, are up to 1.7 times as fast.
+    a time wait for its chain; several at once, spilling, are up to 1.7 times as fast. One is right for sin, cos and tan
+    over the whole range: they wait for their tables, are rarely run (see guard_range.py), and are much to compile.
     """
-    calls = sum(type(op) in FUNCTIONS for op in loop.body.block.ops)
+    ops = loop.body.block.ops
+    calls = sum(type(op) in FUNCTIONS for op in ops)
     count = LONG_LOOP if low is None or high is None else high - low
+    if any(isinstance(op, RANGED) and not is_small_only(op) for op in ops):
+        return ", !llvm.loop !1"
     if not calls or count < SHORT_LOOP:
         return ""
     many = calls >= LONG_CHAIN

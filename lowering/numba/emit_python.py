@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.lir import (
     ConstantOp,
     GemmOp,
@@ -476,9 +477,8 @@ def _constant_array(value: DenseIntOrFPElementsAttr, dtype: str, shape: tuple[in
     element = value.get_element_type()
     numbers = [x for x in value.get_values() if isinstance(x, int | float)]
     finite = all(x - x == 0 for x in numbers) and not isinstance(element, Float16Type | BFloat16Type)
-    if finite and value.is_splat():
+    if finite and splat_value(value) is not None:
         return f"np.full({shape}, {numbers[0]!r}, {dtype})"
     if finite and (len(numbers) <= 16 or element == i1):
         return f"np.array({[int(x) for x in numbers] if element == i1 else numbers!r}, {dtype}).reshape({shape})"
-    numbers_bytes = value.data.data * (prod(shape) if value.is_splat() else 1)
-    return f"np.frombuffer(bytes.fromhex({numbers_bytes.hex()!r}), {dtype}).reshape({shape})"
+    return f"np.frombuffer(bytes.fromhex({value.data.data.hex()!r}), {dtype}).reshape({shape})"

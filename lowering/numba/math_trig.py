@@ -1,7 +1,8 @@
 """sin, cos, tan and atan as branch-free scalar expressions, and the table of 2/pi they reduce arguments with.
 
 Reduction after Payne and Hanek: for all x of one group of exponents, the leading bits of 2/pi contribute only whole
-turns to x * 2/pi, so the table holds the bits below them. Polynomials are minimax fits (Remez, 45 digits)."""
+turns to x * 2/pi, so the table holds the bits below them. Where |x| is at most `SMALL`, after Cody and Waite: a
+multiple of pi/2 in parts is subtracted, which needs no table. Polynomials are minimax fits (Remez, 45 digits)."""
 
 from __future__ import annotations
 
@@ -11,8 +12,10 @@ from fractions import Fraction
 from xdsl.dialects.builtin import f64, i32, i64
 
 from xdsl_rlx.lowering.numba.math_core import (
+    F32,
     F64,
     Pair,
+    Rounded,
     fast_two_sum,
     format_of,
     negate_if,
@@ -33,12 +36,21 @@ _TWO_OVER_PI = int(
     "4f463f669e5fea2d7527bac7ebe5f17b3d0739f78a5292ea6bfb5fb11f8d5d0856033046fc7b6babf0cfbc209af4361d",
     16,
 )
-_PI_OVER_2 = (1.5707963267948966, 6.123233995736766e-17)
-_PI_OVER_2_F32 = (1.5707963705062866, -4.371138828673793e-08)
+_PI_OVER_2 = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
+_PI_OVER_2_F32 = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
+_QUARTERS = 0.6366197723675814
+SMALL = {F32: 2.0**16, F64: 2.0**30}
+"""
+The greatest |x| of the `small` functions. x less a multiple of the first part of pi/2 is exact far beyond; in f32, more
+turns would be rounded so much that the rest is noticeably greater than pi/4.
+"""
 _FAR = 256
 """f64 arguments from 2^512 are divided by 2^256, and the table multiplied, to keep the products normal."""
 
-# (sin(x) - x) / x^3 and (cos(x) - 1 + x^2/2) / x^4 in x^2 for |x| <= pi/4: 2^-35.1, 2^-38.6; 2^-66.2, 2^-70.4
+# (sin(x) - x) / x^3 and (cos(x) - 1 + x^2/2) / x^4 in x^2: for |x| <= 0.789, 2^-27.8 and 2^-32.8; for |x| <= pi/4,
+# 2^-35.1 and 2^-38.6; 2^-66.2 and 2^-70.4
+_SIN_F32 = (-0.16666653752326965, 0.008332106284797192, -0.00019507884280756116)
+_COS_F32 = (0.04166664555668831, -0.0013887304812669754, 2.443142693664413e-05)
 _SIN_SHORT = (-0.166666666638585, 0.008333331875447447, -0.00019840086962682056, 2.7249940366111005e-06)
 _COS_SHORT = (0.04166666666432323, -0.0013888887672439585, 2.4800600483306965e-05, -2.730096230680208e-07)
 _SIN = (
@@ -203,6 +215,70 @@ def tan(b: ScalarBuilder, x: Scalar) -> Scalar:
     return _or_itself(b, x, negate_if(b, quotient, angle.quarters, 0))
 
 
+def _signed(b: ScalarBuilder, result: Scalar, x: Scalar) -> Scalar:
+    """`-result` where `x` has a sign, also a zero."""
+    f = format_of(x)
+    sign = b.bitcast(x, f.int_type) & -(1 << (63 if f is F64 else 31))
+    return b.bitcast(b.bitcast(result, f.int_type) ^ sign, f.type)
+
+
+def _nearest_quarter(b: ScalarBuilder, x: Scalar) -> tuple[Rounded, Scalar]:
+    """The number of quarter turns nearest to `x`, and x less that many times the first part of pi/2, which is exact."""
+    n = round_scaled(b, x, _QUARTERS)
+    return n, b.fma(n.value, -(_PI_OVER_2 if format_of(x) is F64 else _PI_OVER_2_F32)[0], x)
+
+
+def _reduce_small_wide(b: ScalarBuilder, x: Scalar) -> _Angle:
+    """f32 reduced in f64."""
+    n, r = _nearest_quarter(b, b.cast(x, f64))
+    return _Angle(b.fma(n.value, -_PI_OVER_2[1], r), None, n.bits(b))
+
+
+def _reduce_small_f64(b: ScalarBuilder, x: Scalar) -> _Angle:
+    """`fast_two_sum` is exact although `r` may be the smaller one: it is a multiple of the last place of the other."""
+    n, r = _nearest_quarter(b, x)
+    second = two_product(b, n.value, b.const(-_PI_OVER_2[1], f64))
+    sum = fast_two_sum(b, r, second.high)
+    return _Angle(sum.high, sum.low + b.fma(n.value, -_PI_OVER_2[2], second.low), n.bits(b))
+
+
+def _sin_cos_small(b: ScalarBuilder, x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Sine and cosine of `x` less a multiple of pi/2, and the quarters."""
+    if format_of(x) is F64:
+        angle = _reduce_small_f64(b, x)
+        return *_sin_cos(b, angle), angle.quarters
+    n, r = _nearest_quarter(b, x)
+    r = b.fma(n.value, -_PI_OVER_2_F32[2], b.fma(n.value, -_PI_OVER_2_F32[1], r))
+    z = r * r
+    sine = b.fma(r * z, polynomial(b, z, _SIN_F32), r)
+    cosine = b.fma(z * z, polynomial(b, z, _COS_F32), b.fma(z, -0.5, 1.0))
+    return sine, cosine, n.bits(b)
+
+
+def sin_small(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """sin(x) for |x| <= SMALL, NaN for infinities."""
+    sine, cosine, quarters = _sin_cos_small(b, b.abs(x))
+    chosen = b.select(b.ne(quarters & 1, 0), cosine, sine)
+    return _signed(b, negate_if(b, chosen, quarters, 1), x)
+
+
+def cos_small(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """cos(x) for |x| <= SMALL, NaN for infinities."""
+    sine, cosine, quarters = _sin_cos_small(b, b.abs(x))
+    chosen = b.select(b.ne(quarters & 1, 0), sine, cosine)
+    return negate_if(b, chosen, quarters + 1, 1)
+
+
+def tan_small(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """tan(x) for |x| <= SMALL, NaN for infinities; f32 in f64, because the errors of sine and cosine add up."""
+    size = b.abs(x)
+    angle = _reduce_small_f64(b, size) if format_of(x) is F64 else _reduce_small_wide(b, size)
+    sine, cosine = _sin_cos(b, angle)
+    odd = b.ne(angle.quarters & 1, 0)
+    quotient = b.select(odd, cosine, sine) / b.select(odd, sine, cosine)
+    return _signed(b, b.cast(negate_if(b, quotient, angle.quarters, 0), x.type), x)
+
+
 def atan(b: ScalarBuilder, x: Scalar) -> Scalar:
     size = b.abs(x)
     return b.copysign(_atan_f64(b, size) if format_of(x) is F64 else _atan_f32(b, size), x)
@@ -214,7 +290,7 @@ def _atan_f32(b: ScalarBuilder, size: Scalar) -> Scalar:
     t = b.select(beyond, 1.0 / size, size)
     square = t * t
     tail = (t * square) * polynomial(b, square, _ATAN_F32)
-    high, low = _PI_OVER_2_F32
+    high, low, _ = _PI_OVER_2_F32
     return b.select(beyond, (high - t) + (low - tail), t + tail)
 
 
@@ -223,7 +299,7 @@ def _atan_f64(b: ScalarBuilder, size: Scalar) -> Scalar:
     middle, beyond = size > 0.41421356237309503, size > 2.414213562373095
     numerator = b.select(beyond, b.const(-1.0, f64), b.select(middle, size - 1.0, size))
     denominator = b.select(beyond, size, b.select(middle, size + 1.0, 1.0))
-    high, low = _PI_OVER_2
+    high, low, _ = _PI_OVER_2
     base = b.select(beyond, b.const(high, f64), b.select(middle, b.const(high / 2, f64), 0.0))
     base_low = b.select(beyond, b.const(low, f64), b.select(middle, b.const(low / 2, f64), 0.0))
     t = numerator / denominator

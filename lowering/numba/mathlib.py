@@ -86,6 +86,9 @@ _UNARY: dict[str, Callable[[ScalarBuilder, Scalar], Scalar]] = {
     "sin": math_trig.sin,
     "cos": math_trig.cos,
     "tan": math_trig.tan,
+    "sin_small": math_trig.sin_small,
+    "cos_small": math_trig.cos_small,
+    "tan_small": math_trig.tan_small,
     "atan": math_trig.atan,
     "rsqrt": _rsqrt,
 }

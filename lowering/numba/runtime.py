@@ -61,9 +61,7 @@ class CompiledGraph:
     Calls from several threads are safe and run one after the other. Every wrong call raises an `ArgumentError`.
     """
 
-    def __init__(
-        self, program: Program, code: bytes, threads: int | None = None, *, from_cache: bool = False
-    ) -> None:
+    def __init__(self, program: Program, code: bytes, threads: int | None = None, *, from_cache: bool = False) -> None:
         """`from_cache` says whether the code was compiled before, rather than just now."""
         self.program = program
         self.from_cache = from_cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 
 
+_COMMENT_OR_STRING = re.compile(r'//[^\n]*|("(?:[^"\\\n\v\f]|\\.)*+("?))')
+
+
 @lru_cache(maxsize=1)
 def _passes() -> dict[str, Callable[[], type[ModulePass]]]:
     return {**get_all_passes(), **TRANSFORMS.all_passes, **LOWERING.all_passes}
@@ -35,14 +39,22 @@ def _passes() -> dict[str, Callable[[], type[ModulePass]]]:
 
 def parse(text: str) -> ModuleOp:
     """The module that the text describes, verified; GraphError says where it is wrong."""
-    parser = Parser(context(), text)
+    _check_quotes(text)
     try:
-        module = _parse_module(parser)
+        module = _parse_module(Parser(context(), text))
         module.verify()
         verify_dominance(module)
-    except (ParseError, VerifyException) as error:
+    except (ParseError, VerifyException, ValueError) as error:
         raise GraphError(str(error)) from error
     return module
+
+
+def _check_quotes(text: str) -> None:
+    """GraphError for a string that its line does not end; upstream's lexer would take time exponential in the rest."""
+    for match in _COMMENT_OR_STRING.finditer(text):
+        if match[1] is not None and not match[2]:
+            line = text.count("\n", 0, match.start()) + 1
+            raise GraphError(f"<unknown>:{line}: a string starts here that does not end: {match[1][:40]}")
 
 
 def _parse_module(parser: Parser) -> ModuleOp:

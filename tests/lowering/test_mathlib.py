@@ -12,9 +12,15 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import f32, f64
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Operation
 
 from xdsl_rlx.lowering.numba import mathlib
+from xdsl_rlx.lowering.numba.math_core import F32, F64
+from xdsl_rlx.lowering.numba.math_trig import SMALL
+from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 Run = SimpleNamespace
 DTYPES: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
@@ -35,6 +41,9 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "sin": mpmath.sin,
     "cos": mpmath.cos,
     "tan": mpmath.tan,
+    "sin_small": mpmath.sin,
+    "cos_small": mpmath.cos,
+    "tan_small": mpmath.tan,
     "atan": mpmath.atan,
     "rsqrt": lambda x: 1 / mpmath.sqrt(x),
     "pow": mpmath.power,
@@ -51,6 +60,9 @@ DOMAIN = {
     "sin": ((-1000, 1000), (-1000, 1000)),
     "cos": ((-1000, 1000), (-1000, 1000)),
     "tan": ((-1000, 1000), (-1000, 1000)),
+    "sin_small": ((-1000, 1000), (-1000, 1000)),
+    "cos_small": ((-1000, 1000), (-1000, 1000)),
+    "tan_small": ((-1000, 1000), (-1000, 1000)),
 }
 # Beyond these the result is known without computing it (mpmath would take for ever)
 SATURATES: dict[str, Callable[[Any], Any]] = {
@@ -77,6 +89,9 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
     "sin": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
     "cos": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN)],
     "tan": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
+    "sin_small": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
+    "cos_small": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN)],
+    "tan_small": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
     "atan": [(0.0, 0.0), (-0.0, -0.0)],
     "rsqrt": [(0.0, INF), (-0.0, -INF), (INF, 0.0), (-1.0, NAN), (4.0, 0.5)],
 }
@@ -116,12 +131,14 @@ def samples(name: str, suffix: str, count: int, rng: np.random.Generator) -> np.
         rng.uniform(low, high, count),
         rng.uniform(max(low, -1.2), 1.6, count),
     ]
-    if name in ("sin", "cos", "tan"):
+    if name in TRIGONOMETRIC:
         multiples = np.concatenate([np.arange(1, 100), rng.integers(1, 1 << 24, count // 4)])
         parts += [multiples * (np.pi / 2), HARDEST[suffix]]
-    return np.concatenate(parts).astype(DTYPES[suffix])
+    x = np.concatenate(parts).astype(DTYPES[suffix])
+    return x[abs(x) <= SMALL[F64 if suffix == "f64" else F32]] if name.endswith("_small") else x
 
 
+TRIGONOMETRIC = [name for name in REFERENCE if name.removesuffix("_small") in ("sin", "cos", "tan")]
 # The normal numbers nearest to multiples of pi/2, by continued fractions of 2^k / pi: 2^-29.9 and 2^-61.5 of a quarter
 HARDEST = {
     "f32": np.array([16367173 * 2.0**72, 10741887 * 2.0**11, 1.5707964, 3.1415927, 3.4028235e38]),
@@ -134,15 +151,22 @@ def exact_value(name: str, x: float) -> Any:
     known = SATURATES.get(name, lambda _: None)(argument)
     if known is not None:
         return known
-    with mpmath.workprec(1300 if name in ("sin", "cos", "tan") else 160):
+    with mpmath.workprec(1300 if name in TRIGONOMETRIC else 160):
         return REFERENCE[name](argument)
+
+
+def apply(name: str, b: ScalarBuilder, *values: Scalar) -> Scalar:
+    """The function of mathlib of that name."""
+    result: Scalar = getattr(b, name.removesuffix("_small"))(*values)
+    if name.endswith("_small"):
+        assert isinstance(result.value.owner, Operation)
+        result.value.owner.properties["fastmath"] = FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+    return result
 
 
 def unary(run: Run, name: str, suffix: str, x: np.ndarray) -> np.ndarray:
     type_ = TYPES[suffix]
-    if name == "rsqrt":
-        return run.llvm(run.elementwise(lambda b, v: b.rsqrt(v), [type_], type_, x.size))(x0=x)[0]
-    return run.llvm(run.elementwise(lambda b, v: getattr(b, name)(v), [type_], type_, x.size))(x0=x)[0]
+    return run.llvm(run.elementwise(lambda b, v: apply(name, b, v), [type_], type_, x.size))(x0=x)[0]
 
 
 def power(run: Run, suffix: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -230,7 +254,7 @@ def test_exact_cases_are_exact(run: Run, suffix: str):
 @pytest.mark.parametrize("suffix", DTYPES)
 def test_odd_functions_are_odd(run: Run, suffix: str):
     x = abs(every_exponent(suffix, 0.5, np.random.default_rng(3)))
-    for name in ("tanh", "erf", "sin", "tan", "atan"):
+    for name in ("tanh", "erf", "sin", "tan", "sin_small", "tan_small", "atan"):
         np.testing.assert_array_equal(unary(run, name, suffix, -x), -unary(run, name, suffix, x))
 
 
@@ -240,7 +264,7 @@ def test_numba_and_plain_python_compute_the_same(run: Run, suffix: str):
     rng = np.random.default_rng(5)
     x = np.concatenate([every_exponent(suffix, 0.02, rng), rng.normal(size=20), [0.0, -0.0, INF, -INF, NAN, 1.0]])
     names = [name for name in REFERENCE if name != "pow"]
-    functions = [lambda b, v, n=name: getattr(b, n)(v) for name in names] + [lambda b, v: b.pow(b.abs(v), v)]
+    functions = [lambda b, v, n=name: apply(n, b, v) for name in names] + [lambda b, v: b.pow(b.abs(v), v)]
     module = run.elementwise(functions, [type_], [type_] * len(functions), x.size)
     run.agree(module, x0=x.astype(DTYPES[suffix]))
 
@@ -250,7 +274,7 @@ def test_a_loop_is_vectorised(run: Run, name: str):
     stem, suffix = name.rsplit("_", 1)
     type_ = TYPES[suffix]
     arity = 2 if stem == "pow" else 1
-    module = run.elementwise(lambda b, *v: getattr(b, stem)(*v), [type_] * arity, type_, 1 << 12)
+    module = run.elementwise(lambda b, *v: apply(stem, b, *v), [type_] * arity, type_, 1 << 12)
     text = run.assembly(module)
     loops = [x for x in re.split(r"^\.LBB", text, flags=re.MULTILINE) if _jumps_to_itself(x)]
     packed = r"\bv?(fn?m(?:add|sub)\w+|mul|add|sub|div|sqrt)p[sd]\b"
@@ -267,7 +291,7 @@ def nanoseconds(run: Run, name: str, suffix: str) -> float:
     """Per element over 64K elements in cache, on one thread, best of 40."""
     n, type_ = 1 << 16, TYPES[suffix]
     arity = 2 if name == "pow" else 1
-    program = run.llvm(run.elementwise(lambda b, *v: getattr(b, name)(*v), [type_] * arity, type_, n))
+    program = run.llvm(run.elementwise(lambda b, *v: apply(name, b, *v), [type_] * arity, type_, n))
     x = {f"x{i}": np.random.default_rng(i).uniform(0.01, 8, n).astype(DTYPES[suffix]) for i in range(arity)}
     launch, _ = program.bind(**x)
     best = INF

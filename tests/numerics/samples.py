@@ -245,6 +245,20 @@ def _constant_samples() -> list[Sample]:
             ("f32",),
             exact=True,
         ),
+        Sample(
+            "constant-zeros",
+            elementwise.ConstantOp,
+            lambda m, x: (m.div(x, m.constant([0.0, -0.0], x.dtype)), m.div(x, m.constant([-0.0, -0.0], x.dtype))),
+            (Operand((2,)),),
+            exact=True,
+        ),
+        Sample(
+            "constant-empty",
+            elementwise.ConstantOp,
+            lambda m, x: (m.add(x, m.constant(np.zeros((0, 3)), x.dtype)), m.constant(np.zeros((2, 0)), x.dtype)),
+            (Operand((0, 3)),),
+            exact=True,
+        ),
     ]
 
 
@@ -326,6 +340,8 @@ def _reduce_samples() -> list[Sample]:
         rows.append(Sample(f"{name}-special", op, _reduce_build(name, (1,), False), special, tol=32, exact=exact))
         narrow = (Operand((3, 9), sampler),)
         rows.append(Sample(f"{name}-narrow", op, build, narrow, NARROW, tol=32, exact=exact))
+        columns = _reduce_build(name, (0,), False)
+        rows.append(Sample(f"{name}-narrow-columns", op, columns, narrow, NARROW, tol=32, exact=exact))
         if name != "reduce_mean":
             ints = (_ints((3, 5)),)
             rows.append(Sample(f"{name}-int", op, build, ints, ("i32",), exact=True))

@@ -1,4 +1,5 @@
-"""How each op becomes loops: iteration space, reduction, view, product, placement. A row an op; scalars are in SCALAR."""
+"""How each op becomes loops: iteration space, reduction, view, product, placement. A row an op.
+Elementwise arithmetic is in SCALAR."""
 
 from __future__ import annotations
 
@@ -28,6 +29,7 @@ from xdsl_rlx.transforms.rules.lowering import (
     result_loops,
 )
 from xdsl_rlx.transforms.rules.table import SCALAR
+from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 for _op in mir.Mir.operations:
     if _op.has_trait(Elementwise):
@@ -67,11 +69,11 @@ def _split_runs(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
 
 
 def _least(type_: Attribute) -> float | int:
-    return -(1 << (type_.width.data - 1)) if isinstance(type_, IntegerType) else -inf
+    return -(1 << (type_.bitwidth - 1)) if isinstance(type_, IntegerType) else -inf
 
 
 def _greatest(type_: Attribute) -> float | int:
-    return (1 << (type_.width.data - 1)) - 1 if isinstance(type_, IntegerType) else inf
+    return (1 << (type_.bitwidth - 1)) - 1 if isinstance(type_, IntegerType) else inf
 
 
 for _op, _reduction in (
@@ -101,8 +103,16 @@ def _reshape_loops(op: Operation) -> Loops | None:
 
 LOOPS.add(shape.ReshapeOp, _reshape_loops)
 LOOPS.add(shape.ExpandOp, pointwise_loops)
-SCALAR.rule(shape.ReshapeOp)(lambda op, b, x: x)
-SCALAR.rule(shape.ExpandOp)(lambda op, b, x: x)
+
+
+@SCALAR.rule(shape.ReshapeOp)
+def _reshaped(op: shape.ReshapeOp, b: ScalarBuilder, x: Scalar) -> Scalar:
+    return x
+
+
+@SCALAR.rule(shape.ExpandOp)
+def _expanded(op: shape.ExpandOp, b: ScalarBuilder, x: Scalar) -> Scalar:
+    return x
 
 
 def _reshape_view(op: Operation, layout: Layout) -> Layout | None:

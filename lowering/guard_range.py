@@ -1,0 +1,116 @@
+"""Loops over sin, cos and tan, first with the variants for small arguments, and again with those for all arguments when
+one was large. The variants are in numba/math_trig.py; the loops are built in kernels.py."""
+
+from __future__ import annotations
+
+from xdsl.builder import Builder
+from xdsl.dialects import memref, scf
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import Float64Type, i32, i64
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import is_side_effect_free
+
+from xdsl_rlx.dialects.lir import KernelOp
+from xdsl_rlx.lowering.numba.math_core import F32, F64
+from xdsl_rlx.lowering.numba.math_trig import SMALL
+from xdsl_rlx.lowering.numba.rows import RANGED, is_small_only
+from xdsl_rlx.transforms.scalar import ScalarBuilder
+
+_SMALL_ONLY = FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+
+
+def guard_range(kernel: KernelOp) -> None:
+    """
+    Rewrite every innermost loop over sin, cos or tan that may run twice.
+
+    ```mlir
+    %r = scf.for %j = %a to %b step %c iter_args(%acc = %init) -> (f32) {
+      %y = math.sin %x : f32
+      ...
+    }
+    ```
+    becomes, with one flag per width of argument,
+    ```mlir
+    %fast, %large = scf.for %j = %a to %b step %c iter_args(%acc = %init, %seen = %zero) -> (f32, i32) {
+      %y = math.sin %x fastmath<afn> : f32
+      ...
+      %now = arith.ori %seen, (|%x| > SMALL ? 1 : 0)
+    }
+    %again = arith.cmpi ne, %large, %zero
+    %r = scf.if %again -> (f32) { the loop as it was } else { scf.yield %fast }
+    ```
+    """
+    for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp)]:
+        if _may_run_twice(loop) and (calls := [op for op in loop.body.block.ops if _is_full_range(op)]):
+            _guard(loop, calls)
+
+
+def _is_full_range(op: Operation) -> bool:
+    return isinstance(op, RANGED) and not is_small_only(op)
+
+
+def _may_run_twice(loop: scf.ForOp) -> bool:
+    """Whether the loop has no loops or branches inside, and reads nothing that it writes."""
+    loaded: set[SSAValue] = set()
+    stored: set[SSAValue] = set()
+    for op in loop.body.block.ops:
+        if isinstance(op, memref.LoadOp):
+            loaded.add(op.memref)
+        elif isinstance(op, memref.StoreOp):
+            stored.add(op.memref)
+        elif op.regions or not (isinstance(op, scf.YieldOp) or is_side_effect_free(op)):
+            return False
+    return not loaded & stored
+
+
+def _guard(loop: scf.ForOp, calls: list[Operation]) -> None:
+    before = ScalarBuilder(Builder(InsertPoint.before(loop)))
+    full = loop.clone()
+    block = loop.body.detach_block(0)
+    starts = _collect_large(block, calls, before)
+    fast = before.insert(scf.ForOp(loop.lb, loop.ub, loop.step, [*loop.iter_args, *starts], block))
+    fast.location = loop.location
+    kept = len(loop.results)
+    large = [before.of(result) for result in fast.results[kept:]]
+    again = before.ne(large[0], 0)
+    for flag in large[1:]:
+        again = again | before.ne(flag, 0)
+    for flag in large:
+        flag.value.name_hint = "large"
+    again.value.name_hint = "again"
+    repeat = Block([full, scf.YieldOp(*full.results)])
+    keep = [Block([scf.YieldOp(*fast.results[:kept])])] if kept else None
+    chosen = before.insert(scf.IfOp(again.value, [r.type for r in loop.results], [repeat], keep))
+    chosen.location = loop.location
+    for old, quick, repeated, new in zip(loop.results, fast.results, full.results, chosen.results, strict=False):
+        quick.name_hint = repeated.name_hint = new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    loop.detach()
+    loop.erase()
+
+
+def _collect_large(block: Block, calls: list[Operation], before: ScalarBuilder) -> list[SSAValue]:
+    """
+    Give `calls` the variants for small arguments, and the loop's `block` a flag per width of argument: an integer as
+    wide as they are, so that one vector shape does. Returns the flags' values to start from.
+    """
+    end = block.last_op
+    assert isinstance(end, scf.YieldOp)
+    inside = ScalarBuilder(Builder(InsertPoint.before(end)))
+    flags: dict[Attribute, SSAValue] = {}
+    for x in dict.fromkeys(op.operands[0] for op in calls):
+        wide = isinstance(x.type, Float64Type)
+        type = i64 if wide else i32
+        if type not in flags:
+            flags[type] = block.insert_arg(type, len(block.args))
+            flags[type].name_hint = "large"
+        is_large = inside.abs(inside.of(x)) > SMALL[F64 if wide else F32]
+        flags[type] = (inside.of(flags[type]) | inside.cast(is_large, type)).value
+    for op in calls:
+        op.properties["fastmath"] = _SMALL_ONLY
+    block.add_op(scf.YieldOp(*end.operands, *flags.values()))
+    end.detach()
+    end.erase()
+    return [before.const(0, type).value for type in flags]

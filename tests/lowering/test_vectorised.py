@@ -1,0 +1,87 @@
+"""What the machine code of whole kernels is made of: packed arithmetic in every loop over a row or over elements."""
+
+import re
+
+import pytest
+
+import xdsl_rlx as rlx
+from xdsl_rlx.lowering.numba.compilation import lower_to_lir
+from xdsl_rlx.lowering.numba.compile import emit_object
+from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
+
+ARITHMETIC = r"(?:(?:add|sub|mul|div|sqrt|max|min|round)|fn?m(?:add|sub)\d*)"
+PACKED = re.compile(rf"^\s*v?{ARITHMETIC}p[sd]\b", re.MULTILINE)
+SCALAR = re.compile(rf"^\s*v?(?:{ARITHMETIC}|u?comi|cmp\w*)s[sd]\b", re.MULTILINE)
+CALL = re.compile(r"^\s*call", re.MULTILINE)
+
+
+def assembly(graph: rlx.Graph | rlx.GraphModule, threads: int = 1) -> str:
+    """The text of a graph's first kernel."""
+    text = emit_object(emit_llvm(lower_to_lir(graph.module, threads)), assembly=True)[1]
+    functions = re.split(r"^\s*\.type\s+", text, flags=re.MULTILINE)
+    return "".join(part for part in functions if re.match(r"\W*k0_", part))
+
+
+def loops(text: str) -> list[str]:
+    """The text of every innermost loop: from a label to the last jump back to it."""
+    lines = text.splitlines()
+    labels = {match[1]: number for number, line in enumerate(lines) if (match := re.match(r"(\.LBB\w+):", line))}
+    last: dict[int, int] = {}
+    for number, line in enumerate(lines):
+        jump = re.match(r"\s*j\w+\s+(\.LBB\w+)", line)
+        if jump and (start := labels.get(jump[1], number + 1)) <= number:
+            last[start] = number
+    inner = [
+        (start, end)
+        for start, end in last.items()
+        if not any(start < other <= last[other] <= end for other in last if other != start)
+    ]
+    return ["\n".join(lines[start : end + 1]) for start, end in inner]
+
+
+def activation() -> rlx.Graph:
+    g = rlx.Graph("activation")
+    x, y = g.input("x", (1 << 16,)), g.input("y", (1 << 16,))
+    g.set_outputs([g.where(x > y, g.gelu(x), g.exp(y * 0.5))])
+    return g
+
+
+def layer_norm() -> rlx.Graph:
+    g = rlx.Graph("norm")
+    x = g.input("x", (256, 768))
+    g.set_outputs([g.layer_norm(x, g.param("gamma", (768,)), g.param("beta", (768,)))])
+    return g
+
+
+def block() -> rlx.Graph:
+    """Layer norm of a sum with a residual, then gelu, times the input."""
+    g = rlx.Graph("block")
+    x, residual = g.input("x", (256, 768)), g.input("residual", (256, 768))
+    h = g.layer_norm(x + residual, g.param("gamma", (768,)), g.param("beta", (768,)))
+    g.set_outputs([g.reduce_mean(g.gelu(h) * x)])
+    return g
+
+
+def test_an_elementwise_kernel_runs_packed() -> None:
+    found = loops(assembly(activation()))
+    main = max(found, key=lambda loop: len(PACKED.findall(loop)))
+    assert len(PACKED.findall(main)) > 40
+    # the loops over what is left when the count is no multiple of the vector's length are all scalar
+    mixed = [loop for loop in found if PACKED.search(loop) and SCALAR.search(loop)]
+    assert not mixed and not CALL.search(main)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("graph", [layer_norm(), rlx.grad_with_loss(layer_norm(), wrt=["x", "gamma", "beta"])])
+def test_layer_norm_runs_packed(graph: rlx.Graph | rlx.GraphModule, threads: int) -> None:
+    text = assembly(graph, threads)
+    found = [loop for loop in loops(text) if PACKED.search(loop) or SCALAR.search(loop)]
+    assert found and not any(SCALAR.search(loop) or CALL.search(loop) for loop in found)
+    # outside the loops over a row, whose length is known, are the sums over a vector's lanes and the row's few numbers
+    assert len(PACKED.findall(text)) > 2 * len(SCALAR.findall(text))
+
+
+def test_the_gradient_of_a_fused_block_runs_packed() -> None:
+    found = loops(assembly(rlx.grad_with_loss(block(), wrt=["x", "residual", "gamma", "beta"])))
+    found = [loop for loop in found if PACKED.search(loop) or SCALAR.search(loop)]
+    assert found and not any(SCALAR.search(loop) or CALL.search(loop) for loop in found)

@@ -1,0 +1,40 @@
+"""Compiled programs of small modules: as `rlx.compile` makes them, and cut into as many pieces as there are rows.
+What they are compared with is in `oracle.py`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numerics.sample import Sample
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_rlx.lowering import convert_mir_to_lir
+from xdsl_rlx.lowering.numba.compilation import compile_module, lower_to_lir
+
+Array = np.ndarray[Any, Any]
+
+
+def run(module: ModuleOp, *arrays: Array) -> tuple[Array, ...]:
+    """Results at one thread."""
+    return _run(module, 1, arrays)
+
+
+def run_in_pieces(module: ModuleOp, *arrays: Array) -> tuple[Array, ...]:
+    """Results at two threads, each kernel cut up however small it is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(convert_mir_to_lir, "PARALLEL_FROM", 1)
+        return _run(module, 2, arrays)
+
+
+def runs(sample: Sample, dtype: str) -> tuple[Callable[..., tuple[Array, ...]], ...]:
+    """How a sample is to be run in one of its element types: both ways, shared out if there are several."""
+    ways = (run_in_pieces, run)
+    return ways if len(sample.dtypes) == 1 else (ways[sample.dtypes.index(dtype) % 2],)
+
+
+def _run(module: ModuleOp, threads: int, arrays: Sequence[Array]) -> tuple[Array, ...]:
+    # compiled from the lowered module: the cache does not know of the changed limit, and wrong IR is found here
+    lowered = lower_to_lir(module, threads)
+    lowered.verify()
+    return compile_module(lowered, threads)(*arrays)

@@ -1,0 +1,42 @@
+"""Compiled gradient programs against the oracle's evaluation of the same programs: every differentiable sample.
+
+That the programs are right is in `test_vjp.py`.
+"""
+
+import numpy as np
+import oracle
+import pytest
+from numerics.compiled import runs
+from numerics.sample import build_module
+from numerics.samples import SAMPLES, Sample
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+
+CASES = [pytest.param(s, d, id=f"{s.id}-{d}") for s in SAMPLES if s.differentiable for d in s.dtypes]
+
+
+def gradient(sample: Sample, dtype: str) -> ModuleOp:
+    """Loss and gradients of the sum of the first result's elements times fixed weights."""
+
+    def loss(m: MirBuilder, *xs: Value) -> Value:
+        built = sample.build(m, *xs)
+        y = built[0] if isinstance(built, tuple) else built
+        weights = np.random.default_rng(6).standard_normal(y.shape)
+        return m.reduce_sum(m.mul(y, m.constant(weights, y.dtype)))
+
+    function = next(op for op in sample.module(dtype).ops if isinstance(op, FuncOp))
+    module = build_module(loss, list(function.body.block.arg_types))
+    names = [f"x{index}" for index in sample.differentiable]
+    return rlx.grad_with_loss(module, names, zero_missing_wrt=True).module
+
+
+@pytest.mark.parametrize(("sample", "dtype"), CASES)
+def test_compiled_gradients_are_the_oracles(sample: Sample, dtype: str):
+    module, arrays = gradient(sample, dtype), sample.arrays(dtype)
+    expected = oracle.evaluate(module, *arrays, 1.0)
+    for run in runs(sample, dtype):
+        for result, reference in zip(run(module, *arrays), expected, strict=True):
+            oracle.assert_close(result, reference, 8 * sample.tol)

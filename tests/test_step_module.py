@@ -1,0 +1,117 @@
+"""The module that `-t numba` prints: what it computes in a process that has no xDSL and nothing of this package."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import lit_inprocess
+import numpy as np
+import oracle
+import pytest
+
+import xdsl_rlx as rlx
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+MODEL = Path(__file__).parent / "filecheck" / "pipelines" / "mlp.hir.mlir"
+BACK = ("mir-fuse", "convert-mir-to-lir", "lir-plan-memory")
+PASSES = ("convert-hir-to-mir", "mir-prepare-for-ad", "mir-grad{wrt=w1,b1,w2,b2}", *BACK)
+
+ALONE = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("xdsl", "xdsl_rlx", "jax", "ml_dtypes"):
+            raise ImportError(name)
+sys.meta_path.insert(0, Refuse())
+import numpy as np
+import step
+results = getattr(step, sys.argv[1])(**np.load("inputs.npz"))
+np.savez("outputs.npz", *results)
+assert not {"xdsl", "xdsl_rlx", "jax"} & set(sys.modules)
+"""
+
+
+def run_alone(function: str, folder: Path, inputs: Arrays) -> list[np.ndarray[Any, Any]]:
+    """Results of a function of `step.py` in `folder`, from a process that has NumPy, Numba and SciPy only."""
+    np.savez(folder / "inputs.npz", **inputs)
+    command = [sys.executable, "-W", "error", "-c", ALONE, function]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    with np.load(folder / "outputs.npz") as outputs:
+        return [outputs[name] for name in outputs.files]
+
+
+def xdsl_opt(*arguments: str) -> str:
+    """What `xdsl-opt` prints, run in this process."""
+    done = lit_inprocess.in_process(["xdsl-opt", *arguments], "")
+    assert done.status in (0, None), done.err
+    return done.out
+
+
+def mlp_inputs() -> Arrays:
+    rng = np.random.default_rng(0)
+    shapes = {"x": (16, 64), "w1": (64, 32), "b1": (32,), "w2": (32, 10), "b2": (10,)}
+    arrays: Arrays = {name: (0.3 * rng.standard_normal(shape)).astype(np.float32) for name, shape in shapes.items()}
+    return arrays | {"labels": rng.integers(0, 10, 16).astype(np.int32)}
+
+
+def mlp_by_jax(arrays: Arrays) -> list[np.ndarray[Any, Any]]:
+    """Loss and gradients in f64."""
+
+    def loss(params: dict[str, Any]) -> Any:
+        h = jax.nn.gelu(arrays["x"] @ params["w1"] + params["b1"], approximate=False)
+        logits = h @ params["w2"] + params["b2"]
+        picked = jnp.take_along_axis(jax.nn.log_softmax(logits), arrays["labels"][:, None], 1)
+        return -jnp.mean(picked)
+
+    wrt = ("w1", "b1", "w2", "b2")
+    value, grads = jax.value_and_grad(loss)({name: jnp.asarray(arrays[name], jnp.float64) for name in wrt})
+    return [np.asarray(value), *(np.asarray(grads[name]) for name in wrt)]
+
+
+def test_printed_step_gives_the_numbers_of_jax_without_this_package(tmp_path: Path):
+    (tmp_path / "step.py").write_text(xdsl_opt(str(MODEL), "-p", ",".join(PASSES), "-t", "numba"))
+    inputs = mlp_inputs()
+    results = run_alone("mlp_grad", tmp_path, inputs)
+    for result, expected in zip(results, mlp_by_jax(inputs), strict=True):
+        assert result.dtype == np.float32
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+
+    gradient = rlx.run_passes(rlx.parse(MODEL.read_text()), ",".join(PASSES[:3]))
+    compiled = rlx.compile(gradient, threads=1)(**inputs)
+    for result, ours in zip(results, compiled, strict=True):
+        oracle.assert_close(result, ours, 4)
+
+
+def test_printed_step_has_the_bits_of_the_compiled_one_where_no_sum_is_reordered(tmp_path: Path):
+    layer = rlx.GraphModule.define(
+        "layer",
+        lambda m: m.linear(m.input("x", (5, 16)), m.param("w", (16, 7)), m.param("b", (7,)), activation="gelu"),
+    )
+    gradient = rlx.grad_with_loss(layer, wrt=["x", "w"])
+    (tmp_path / "step.py").write_text(rlx.numba_source(gradient))
+    rng = np.random.default_rng(1)
+    shapes = {"x": (5, 16), "w": (16, 7), "b": (7,), "d_output": (5, 7)}
+    inputs: Arrays = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    results = run_alone("layer_grad", tmp_path, inputs)
+    for result, ours in zip(results, rlx.compile(gradient, threads=1)(**inputs), strict=True):
+        assert result.dtype == ours.dtype and result.shape == ours.shape
+        assert result.tobytes() == ours.tobytes()
+
+
+@pytest.mark.parametrize("length", range(1, len(PASSES) + 1))
+def test_every_prefix_of_the_pipeline_prints_ir_that_parses_back(length: int, tmp_path: Path):
+    printed = tmp_path / "printed.mlir"
+    printed.write_text(xdsl_opt(str(MODEL), "-p", ",".join(PASSES[:length])))
+    assert xdsl_opt(str(printed)) == printed.read_text()
+
+
+@pytest.mark.parametrize("length", range(1, len(PASSES)))
+def test_a_pipeline_can_be_cut_anywhere(length: int, tmp_path: Path):
+    half = tmp_path / "half.mlir"
+    half.write_text(xdsl_opt(str(MODEL), "-p", ",".join(PASSES[:length])))
+    assert xdsl_opt(str(half), "-p", ",".join(PASSES[length:])) == xdsl_opt(str(MODEL), "-p", ",".join(PASSES))
