@@ -62,9 +62,11 @@ class ConvertMirToLirPass(ModulePass):
         if self.threads < 1:
             raise PassFailedException(f"threads must be at least 1, got {self.threads}")
         funcs = [f for f in op.ops if isinstance(f, FuncOp)]
-        if len(funcs) != 1 or len(funcs[0].body.blocks) != 1:
+        if len(funcs) != 1:
             raise PassFailedException(f"expected a module with one function, got {len(funcs)}")
         (func,) = funcs
+        if len(func.body.blocks) != 1:
+            raise PassFailedException(f"expected @{func.sym_name.data} to have one block, got {len(func.body.blocks)}")
         lowering = _Lowering(func, self.threads)
         lowering.run()
         func.detach()
@@ -100,6 +102,9 @@ class _Lowering:
         self.threads = threads
         attributes = list(func.arg_attrs.data) if func.arg_attrs is not None else []
         self.attributes = [dict(a.data) for a in attributes] or [{} for _ in func.args]
+        names = [self._name(i) for i in range(len(func.args))]
+        if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+            raise PassFailedException(f'two arguments of @{func.sym_name.data} are named "{twice[0]}"')
         optional = [self._name(i) for i, a in enumerate(self.attributes) if "mir.optional" in a]
         self.program = lir.ProgramOp(func.sym_name.data, optional=optional)
         self.block = self.program.body.block

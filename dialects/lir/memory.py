@@ -1,6 +1,7 @@
 """Sizes, strides and extents of memref types; no IR building."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 from math import prod
 from operator import mul
@@ -61,11 +62,13 @@ def is_contiguous(type_: AnyMemRef) -> bool:
     return 0 in shape or all(n == 1 or s == e for n, s, e in zip(shape, strides_of(type_), expected, strict=True))
 
 
-def strided_memref(element_type: Attribute, shape: Sequence[int], strides: Sequence[int]) -> AnyMemRef:
+# the same few types are asked for at every launch, and xDSL takes 0.1 ms to make one
+@lru_cache(maxsize=1024)
+def strided_memref(element_type: Attribute, shape: tuple[int, ...], strides: tuple[int, ...]) -> AnyMemRef:
     """The memref type of that shape and those strides, with the identity layout where they are row-major."""
-    if tuple(strides) == row_major_strides(shape):
+    if strides == row_major_strides(shape):
         return MemRefType(element_type, shape)
-    return MemRefType(element_type, shape, StridedLayoutAttr(tuple(strides)))
+    return MemRefType(element_type, shape, StridedLayoutAttr(strides))
 
 
 def span_elements(type_: AnyMemRef) -> int:

@@ -49,24 +49,29 @@ def emit_object(text: str, assembly: bool = False) -> tuple[bytes, str]:
     """As `compile_llvm`, with the assembly text beside the code when asked for."""
     machine = _target_machine()
     try:
-        module = llvm.parse_assembly(text, llvm.create_context())
-        module.triple = llvm.get_process_triple()
-        module.data_layout = str(machine.target_data)
-        module.verify()
+        # closed here: the garbage collector could finalize its context first
+        with llvm.parse_assembly(text, llvm.create_context()) as module:
+            module.triple = llvm.get_process_triple()
+            module.data_layout = str(machine.target_data)
+            module.verify()
+            _optimize(module, machine)
+            listing = machine.emit_assembly(module) if assembly else ""
+            code = machine.emit_object(module)
     except RuntimeError as error:
         raise CompileError(f"llvm rejected the generated code: {error}") from error
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = True
-    options.slp_vectorization = True
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
-    listing = machine.emit_assembly(module) if assembly else ""
-    code = machine.emit_object(module)
     missing = [name for name in undefined_symbols(code) if not _in_process(name)]
     if missing:
         # the linker would end the process, so this must be found before
         raise CompileError(f"the generated code calls {', '.join(missing)}, which this process does not have")
     return code, listing
+
+
+def _optimize(module: Any, machine: Any) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    options.slp_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
 
 
 @dataclass(frozen=True)
@@ -91,10 +96,17 @@ def load_object(code: bytes, names: Iterable[str]) -> LoadedObject:
     names = tuple(names)
     if missing := [name for name in names if name not in defined]:
         raise CompileError(f"the object code does not define {', '.join(missing)}")
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", llvm.create_context()), _target_machine())
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", _context_of_engines()), _target_machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return LoadedObject({name: engine.get_function_address(name) for name in names}, engine)
+
+
+@cache
+def _context_of_engines() -> Any:
+    # never disposed of: when the garbage collector finds an engine in a cycle, it finalizes what the engine holds in
+    # any order, and an engine whose context is gone ends the process
+    return llvm.create_context()
 
 
 def undefined_symbols(code: bytes) -> Sequence[str]:

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import PassFailedException
 
 LlvmLine: TypeAlias = Callable[[str], str]
 """Emits `%new = <text>` and gives the new name."""
@@ -60,7 +61,7 @@ def _int_bits(type: Attribute) -> int:
         return 64
     if isinstance(type, IntegerType):
         return cast("IntegerType", type).width.data
-    raise TypeError(f"kernels do not compute with {type}")
+    raise PassFailedException(f"kernels do not compute with {type}")
 
 
 def llvm_type(type: Attribute) -> str:

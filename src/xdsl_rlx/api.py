@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -124,8 +124,7 @@ def grad(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool 
 
 
 def _gradient(wrt: Sequence[str] | str, zero_missing_wrt: bool, loss: bool) -> list[ModulePass]:
-    names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
-    grad_pass = MirGradPass(wrt=names, zero_missing_wrt=zero_missing_wrt, loss=loss)
+    grad_pass = MirGradPass(wrt=_names(wrt), zero_missing_wrt=zero_missing_wrt, loss=loss)
     return [_lowering("fusable"), MirPrepareForAdPass(), grad_pass]
 
 
@@ -161,6 +160,15 @@ def numba_source(graph: AnyGraph) -> str:
     from xdsl_rlx.lowering.numba.emit_python import emit_python
 
     return emit_python(lower(graph).module)
+
+
+def _names(wrt: object) -> tuple[str, ...]:
+    if isinstance(wrt, str):
+        return (wrt,)
+    names = list(cast("Iterable[object]", wrt)) if isinstance(wrt, Iterable) else [wrt]
+    if not all(isinstance(name, str) for name in names):
+        raise GraphError(f"wrt is the name of an argument or a list of names, got {wrt!r}")
+    return tuple(cast("list[str]", names))
 
 
 def _lowering(fusion_policy: str) -> ModulePass:

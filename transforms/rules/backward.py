@@ -9,8 +9,7 @@ from xdsl_rlx.dialects.mir.backward import (
     ReluBackwardOp,
     SoftmaxCrossEntropyBackwardOp,
 )
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.transforms.rules.elementwise import activation
+from xdsl_rlx.dialects.mir.builder import ACTIVATIONS, MirBuilder, Value
 from xdsl_rlx.transforms.rules.loss import Labels
 from xdsl_rlx.transforms.rules.norm import along, normalized, other_axes
 from xdsl_rlx.transforms.rules.rows import decompose, derivative
@@ -24,8 +23,8 @@ def relu_backward_decompose(op: ReluBackwardOp, b: MirBuilder) -> Sequence[Value
 
 @decompose(ActivationBackwardOp)
 def activation_backward_decompose(op: ActivationBackwardOp, b: MirBuilder) -> Sequence[Value]:
-    kind = activation(op.kind.data)
-    return [derivative(kind)(b, b.value(op.dy), b.value(op.x), b.op(kind, op.x))]
+    kind = op.kind.data
+    return [derivative(ACTIVATIONS[kind])(b, b.value(op.dy), b.value(op.x), b.activation(op.x, kind))]
 
 
 @decompose(LayerNormBackwardInputOp)

@@ -13,7 +13,6 @@ from xdsl.ir import Attribute, OpResult
 
 from xdsl_rlx.dialects.mir import elementwise as mir
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.shapes import element_of, u8
 from xdsl_rlx.transforms.rules.rows import diagonal, zero
 from xdsl_rlx.transforms.rules.table import JVP, SCALAR, VJP, Cotangent
@@ -104,14 +103,6 @@ def stop_gradient_scalar(op: mir.StopGradientOp, b: ScalarBuilder, x: Scalar) ->
 @SCALAR.rule(mir.AbsOp)
 def abs_scalar(op: mir.AbsOp, b: ScalarBuilder, x: Scalar) -> Scalar:
     return x if is_unsigned(element_of(op.operand)) else b.abs(x)
-
-
-def activation(kind: Activation) -> type[mir.UnaryOp]:
-    """The elementwise op of that name."""
-    return _ACTIVATIONS[kind]
-
-
-_ACTIVATIONS = {kind: op for op in mir.UnaryOp.__subclasses__() for kind in Activation if op.name == f"mir.{kind}"}
 
 
 def _tie(b: MirBuilder, g: Value, lhs: Value, rhs: Value) -> Value:

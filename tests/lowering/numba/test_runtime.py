@@ -55,6 +55,7 @@ def test_results_are_fresh(add):
 def test_reference_counts_stay(add):
     out = (np.empty(8, np.float32),)
     objects = (X, W, out, out[0], X.dtype, None)
+    gc.collect()
     before = [sys.getrefcount(one) for one in objects]
     for _ in range(100):
         add(X, W)
@@ -77,6 +78,15 @@ def test_a_graph_is_freed_with_its_last_reference(build, make):
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_graphs_in_reference_cycles_are_collected(build, make):
+    for _ in range(20):
+        cycle: list[object] = [build(make.add(8))]
+        cycle.append(cycle)
+        del cycle
+        gc.collect()
+    assert np.array_equal(build(make.add(8))(X, W)[0], X + W)
 
 
 @pytest.mark.parametrize(

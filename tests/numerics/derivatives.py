@@ -1,0 +1,81 @@
+"""Shared by the derivative tests: derived programs of samples, finite differences, comparison of arrays."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import oracle
+from numerics.samples import SAMPLES, Sample
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_rlx.transforms.mir_grad import MirGradPass
+from xdsl_rlx.transforms.mir_jvp import MirJvpPass
+from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
+from xdsl_rlx.transforms.signature import graph_of
+
+Array = np.ndarray[Any, Any]
+
+DIFFERENTIABLE = [sample for sample in SAMPLES if sample.differentiable]
+
+
+def names(sample: Sample) -> tuple[str, ...]:
+    """The arguments of a sample that are differentiated."""
+    return tuple(f"x{index}" for index in sample.differentiable)
+
+
+def gradient(module: ModuleOp, wrt: Sequence[str]) -> ModuleOp:
+    """The verified gradient program of a copy of the module; zeros where nothing flows."""
+    derived = module.clone()
+    MirPrepareForAdPass().apply(Context(), derived)
+    MirGradPass(tuple(wrt), zero_missing_wrt=True).apply(Context(), derived)
+    derived.verify()
+    return derived
+
+
+def gradient_only(module: ModuleOp, wrt: str) -> ModuleOp:
+    """The gradient program with the gradient as its only result."""
+    derived = gradient(module, [wrt])
+    graph = graph_of(derived, "test")
+    graph.set_outputs(graph.outputs[-1:])
+    derived.verify()
+    return derived
+
+
+def tangent(module: ModuleOp, wrt: Sequence[str]) -> ModuleOp:
+    """The verified forward-mode program of a copy of the module."""
+    derived = module.clone()
+    MirJvpPass(tuple(wrt)).apply(Context(), derived)
+    derived.verify()
+    return derived
+
+
+def vjp(module: ModuleOp, inputs: Sequence[Array], wrt: Sequence[str], cotangent: Array) -> list[Array]:
+    """The cotangents of `wrt`, computed by the oracle on the gradient program."""
+    return oracle.evaluate(gradient(module, wrt), *inputs, cotangent)[-len(wrt) :]
+
+
+def result_like(sample: Sample, dtype: str, rng: np.random.Generator) -> Array:
+    """Normally distributed numbers of the shape of the sample's first result."""
+    (first, *_) = oracle.evaluate(sample.module(dtype), *sample.arrays(dtype))
+    return np.asarray(rng.standard_normal(first.shape)).astype(first.dtype)
+
+
+def directions(sample: Sample, dtype: str, rng: np.random.Generator) -> list[Array]:
+    """Normally distributed numbers like the differentiated operands."""
+    arrays = sample.arrays(dtype)
+    return [np.asarray(rng.standard_normal(arrays[i].shape)).astype(arrays[i].dtype) for i in sample.differentiable]
+
+
+def slope(f: Callable[[float], float], step: float) -> float:
+    """The derivative of `f` at 0 by central differences of fourth order."""
+    return (8 * (f(step) - f(-step)) - (f(2 * step) - f(-2 * step))) / (12 * step)
+
+
+def close(got: Array, expected: Array, tol: float, scale: float = 1.0) -> None:
+    """Equal to `tol` times the largest finite magnitude (at least `scale`); NaN and infinities in the same places."""
+    assert got.shape == expected.shape and got.dtype == expected.dtype
+    wide, right = got.astype(np.float64), expected.astype(np.float64)
+    finite = np.abs(right[np.isfinite(right)])
+    largest = max(scale, float(finite.max()) if finite.size else 0.0)
+    np.testing.assert_allclose(wide, right, rtol=0, atol=tol * largest)

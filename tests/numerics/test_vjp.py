@@ -1,0 +1,134 @@
+"""VJP of every sample, against finite differences, JAX, forward mode and itself in the other precision."""
+
+from functools import cache
+from typing import Any
+
+import jax
+import numpy as np
+import oracle
+import pytest
+from numerics.derivatives import (
+    DIFFERENTIABLE,
+    close,
+    directions,
+    gradient,
+    gradient_only,
+    names,
+    result_like,
+    slope,
+    tangent,
+    vjp,
+)
+from numerics.jax_ops import pull_back
+from numerics.samples import Sample
+
+ALGEBRAIC = 1e-12
+TRANSCENDENTAL = 1e-10
+DIFFERENCES = 1e-6
+
+F64 = [pytest.param(s, id=s.id) for s in DIFFERENTIABLE if "f64" in s.dtypes]
+SMOOTH = [pytest.param(s, id=s.id) for s in DIFFERENTIABLE if "f64" in s.dtypes and s.smooth]
+BOTH = [pytest.param(s, id=s.id) for s in DIFFERENTIABLE if {"f32", "f64"} <= set(s.dtypes)]
+
+
+@pytest.mark.parametrize("sample", SMOOTH)
+def test_vjp_is_the_slope_that_finite_differences_show(sample: Sample):
+    rng = np.random.default_rng(1)
+    module, inputs = sample.module("f64"), sample.arrays("f64")
+    g = result_like(sample, "f64", rng)
+    grads = vjp(module, inputs, names(sample), g)
+    for index, grad in zip(sample.differentiable, grads, strict=True):
+        x = inputs[index]
+        assert grad.shape == x.shape
+        # Every element of a small operand; of a large one some.
+        for position in rng.permutation(x.size)[:24]:
+            at = np.unravel_index(position, x.shape)
+
+            def along(t: float, index: int = index, at: tuple[int, ...] = at) -> float:
+                moved = [array.copy() for array in inputs]
+                moved[index][at] += t
+                return float(np.sum(oracle.evaluate(module, *moved)[0] * g))
+
+            expected = slope(along, 1e-3)
+            assert grad[at] == pytest.approx(expected, rel=DIFFERENCES, abs=DIFFERENCES * max(1.0, np.abs(grad).max()))
+
+
+CHUNK = 48
+QUICK: dict[str, str | bool] = {"xla_backend_optimization_level": "0", "xla_llvm_disable_expensive_passes": True}
+
+
+@cache
+def _by_jax(chunk: int) -> list[list[np.ndarray]]:
+    """What JAX says of some samples, compiled as one program: starting its compiler is what costs."""
+    samples: list[Sample] = [p.values[0] for p in F64[chunk * CHUNK : (chunk + 1) * CHUNK]]
+    modules = [sample.module("f64") for sample in samples]
+
+    def pull(inputs: list[list[Any]], cotangents: list[Any]) -> list[list[Any]]:
+        return [
+            pull_back(module, x, sample.differentiable, g)
+            for sample, module, x, g in zip(samples, modules, inputs, cotangents, strict=True)
+        ]
+
+    arguments = [sample.arrays("f64") for sample in samples], [_seed(sample) for sample in samples]
+    compiled = jax.jit(pull).lower(*arguments).compile(compiler_options=QUICK)
+    return [[np.asarray(x) for x in found] for found in compiled(*arguments)]
+
+
+def _seed(sample: Sample) -> np.ndarray:
+    return result_like(sample, "f64", np.random.default_rng(2))
+
+
+@pytest.mark.parametrize("number", [pytest.param(n, id=p.id) for n, p in enumerate(F64)])
+def test_vjp_agrees_with_jax(number: int):
+    sample: Sample = F64[number].values[0]
+    got = vjp(sample.module("f64"), sample.arrays("f64"), names(sample), _seed(sample))
+    expected = _by_jax(number // CHUNK)[number % CHUNK]
+    for ours, theirs in zip(got, expected, strict=True):
+        close(ours, theirs, ALGEBRAIC if sample.exact else TRANSCENDENTAL)
+
+
+@pytest.mark.parametrize("sample", F64)
+def test_vjp_and_jvp_are_adjoint(sample: Sample):
+    rng = np.random.default_rng(3)
+    module, inputs = sample.module("f64"), sample.arrays("f64")
+    g, u = result_like(sample, "f64", rng), directions(sample, "f64", rng)
+    pulled = vjp(module, inputs, names(sample), g)
+    outputs = oracle.evaluate(tangent(module, names(sample)), *inputs, *u)
+    pushed = outputs[len(outputs) // 2]
+    back = sum(float(np.sum(a * b)) for a, b in zip(pulled, u, strict=True))
+    size = sum(float(np.sum(np.abs(a * b))) for a, b in zip(pulled, u, strict=True))
+    precision = max(float(np.finfo(g.dtype).eps), 1e-14)
+    assert float(np.sum(g * pushed)) == pytest.approx(back, abs=64 * precision * max(1.0, size))
+
+
+@pytest.mark.parametrize("sample", BOTH)
+def test_vjp_in_single_precision_is_that_in_double_rounded(sample: Sample):
+    g = result_like(sample, "f32", np.random.default_rng(4))
+    inputs = sample.arrays("f32")
+    single = vjp(sample.module("f32"), inputs, names(sample), g)
+    floats = [operand.dtype == "float" for operand in sample.operands]
+    wide = [x.astype(np.float64) if is_float else x for x, is_float in zip(inputs, floats, strict=True)]
+    double = vjp(sample.module("f64"), wide, names(sample), g.astype(np.float64))
+    for narrow, exact in zip(single, double, strict=True):
+        assert narrow.dtype == np.float32
+        close(narrow, exact.astype(np.float32), 8 * sample.tol * float(np.finfo(np.float32).eps))
+
+
+@pytest.mark.parametrize("sample", SMOOTH)
+def test_gradient_of_gradient_is_the_slope_of_the_gradient(sample: Sample):
+    """What the rules emit is differentiable by the rules."""
+    rng = np.random.default_rng(5)
+    wrt, index = names(sample)[0], sample.differentiable[0]
+    module, inputs = sample.module("f64"), sample.arrays("f64")
+    g = result_like(sample, "f64", rng)
+    first = gradient_only(module, wrt)
+    u, e = (np.asarray(rng.standard_normal(inputs[index].shape)) for _ in range(2))
+    second = gradient(first, [wrt])
+    got = float(np.sum(oracle.evaluate(second, *inputs, g, u)[-1] * e))
+
+    def along(t: float) -> float:
+        moved = list(inputs)
+        moved[index] = inputs[index] + t * e
+        return float(np.sum(oracle.evaluate(first, *moved, g)[0] * u))
+
+    assert got == pytest.approx(slope(along, 1e-3), rel=1e-5, abs=1e-5)

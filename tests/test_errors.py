@@ -1,0 +1,241 @@
+"""What a user can do wrong with graphs: each ends in an exception of ours that names the thing and says what to do.
+
+Wrong calls of single arguments are in lowering/numba/test_runtime.py; wrong IR is in filecheck/dialects/*/invalid.mlir.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import models
+import numpy as np
+import pytest
+
+import xdsl_rlx as rlx
+from xdsl_rlx.lowering.errors import ArgumentError, ArgumentTypeError, ConfigurationError
+
+IDENTITY = """
+func.func @f(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3xf32> {
+  func.return %x : tensor<3xf32>
+}
+"""
+
+
+def loss() -> rlx.Graph:
+    g = rlx.Graph("loss")
+    x, w = g.input("x", (4, 3)), g.param("w", (3, 2))
+    g.set_outputs(g.reduce_sum(g.tanh(x @ w)))
+    return g
+
+
+def detached() -> rlx.Graph:
+    """A loss that its param and its integer input do not reach, and a second output that the param is."""
+    g = rlx.Graph("detached")
+    x, w, i = g.input("x", (4,)), g.param("w", (4,)), g.input("i", (4,), "i32")
+    g.set_outputs([g.reduce_sum(g.stop_gradient(w) * x), w, i])
+    return g
+
+
+def integer_loss() -> rlx.Graph:
+    g = rlx.Graph("count")
+    g.set_outputs(g.reduce_sum(g.cast(g.param("w", (4,)), "i32")))
+    return g
+
+
+def argument_type(type_: str) -> Callable[[], object]:
+    return lambda: rlx.compile(rlx.parse(IDENTITY.replace("tensor<3xf32>", type_)))
+
+
+WRONG: dict[str, tuple[Callable[[], object], str]] = {
+    "unknown wrt": (lambda: rlx.grad_with_loss(loss(), ["v"]), '@loss has no argument "v"; it has x, w'),
+    "wrt is no name": (
+        lambda: rlx.grad_with_loss(loss(), [["w"]]),
+        "wrt is the name of an argument or a list of names",
+    ),
+    "wrt is None": (lambda: rlx.grad(loss(), None), "wrt is the name of an argument or a list of names, got None"),
+    "wrt stopped": (
+        lambda: rlx.grad(detached(), "w"),
+        'no gradient flows from the loss to "w": mir.stop_gradient stops it, because it stops gradients '
+        "(zero-missing-wrt=true makes it zeros)",
+    ),
+    "wrt integer": (lambda: rlx.grad(detached(), "i"), '"i": its type tensor<4xi32> is not floating-point'),
+    "loss integer": (lambda: rlx.grad(integer_loss()), "the loss of type tensor<i32> is not floating-point"),
+    "lir to grad": (lambda: rlx.grad(rlx.lower(loss())), "grad takes a graph at stage hir or mir, 'loss' is at lir"),
+    "lir to grad_with_loss": (
+        lambda: rlx.grad_with_loss(rlx.lower(loss()), ["w"]),
+        "grad takes a graph at stage hir or mir, 'loss' is at lir",
+    ),
+    "lir to prepare_for_ad": (
+        lambda: rlx.prepare_for_ad(rlx.lower(loss())),
+        "prepare_for_ad takes a graph at stage hir or mir, 'loss' is at lir",
+    ),
+    "lir to lower_hir": (
+        lambda: rlx.lower_hir(rlx.lower(loss())),
+        "lower_hir takes a graph at stage hir or mir, 'loss' is at lir",
+    ),
+    "no rule": (
+        lambda: rlx.grad(
+            rlx.parse(IDENTITY.replace("func.return %x", "%0 = arith.negf %x : tensor<3xf32>\n  func.return %0")), "x"
+        ),
+        "no vjp rule for arith.negf",
+    ),
+    "no loops": (
+        lambda: rlx.compile(
+            rlx.parse(IDENTITY.replace("func.return %x", "%0 = arith.negf %x : tensor<3xf32>\n  func.return %0"))
+        ),
+        "arith.negf has no loops",
+    ),
+    "fusion policy": (
+        lambda: rlx.lower_hir(loss(), fusion_policy="some"),
+        "fusion-policy is one of direct, fusable, got 'some'",
+    ),
+    "text for a graph": (
+        lambda: rlx.compile(IDENTITY),
+        "expected a Graph, GraphModule or ModuleOp, got str; parse(text)",
+    ),
+    "no graph": (lambda: rlx.compile(3), "expected a Graph, GraphModule or ModuleOp, got int"),
+    "no text": (lambda: rlx.parse("func.func @f("), "Expected"),
+    "no function": (lambda: rlx.compile(rlx.parse("builtin.module {}")), "expected a module with one function, got 0"),
+    "no function to differentiate": (
+        lambda: rlx.grad(rlx.parse("builtin.module {}")),
+        "one public function, found none",
+    ),
+    "two functions": (
+        lambda: rlx.compile(rlx.parse("func.func @f() { func.return }\nfunc.func @g() { func.return }")),
+        "expected a module with one function, got 2",
+    ),
+    "only declared": (
+        lambda: rlx.compile(rlx.parse("func.func private @f() -> tensor<3xf32>")),
+        "expected @f to have one block, got 0",
+    ),
+    "names left out": (
+        lambda: rlx.grad(rlx.parse(re.sub(r" \{mir.*?\}", "", IDENTITY)), "x"),
+        "argument 0 of @f needs mir.name and mir.kind",
+    ),
+    "names twice": (
+        lambda: rlx.compile(
+            rlx.parse(IDENTITY.replace("@f(", '@f(%y: tensor<i1> {mir.name = "x", mir.kind = "input"}, '))
+        ),
+        'two arguments of @f are named "x"',
+    ),
+    "dynamic shape": (argument_type("tensor<?xf32>"), "expected a static shape, got tensor<?xf32>"),
+    "no tensor": (argument_type("memref<3xf32>"), "expected a ranked tensor, got memref<3xf32>"),
+    "no arithmetic": (argument_type("tensor<3xcomplex<f32>>"), "kernels do not compute with complex<f32>"),
+    "unknown pass": (lambda: rlx.run_passes(loss(), "mir-fuze"), "mir-fuze"),
+    "unknown option": (lambda: rlx.run_passes(loss(), "mir-grad{with=w}"), "with"),
+    "half a pipeline": (lambda: rlx.run_passes(loss(), "mir-grad{wrt=w"), "pass-pipeline:1:15"),
+    "no outputs": (lambda: rlx.compile(rlx.Graph("empty")), "graph 'empty' has no outputs; call set_outputs"),
+    "lower for no threads": (lambda: rlx.lower(loss(), threads=0), "threads must be at least 1, got 0"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_use_of_a_graph_is_a_graph_error(name: str):
+    wrong, message = WRONG[name]
+    with pytest.raises(rlx.GraphError, match=re.escape(message)) as caught:
+        wrong()
+    assert not str(caught.value).endswith((".", "!")) and isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
+def test_a_wrong_thread_count_is_an_error(threads: object):
+    with pytest.raises(ConfigurationError, match=r"threads must be an integer from 1 to 1024, got"):
+        rlx.compile(loss(), threads=threads)
+
+
+def test_names_are_taken_once_in_a_graph():
+    g = rlx.Graph("g")
+    g.input("x", (2, 3))
+    with pytest.raises(rlx.GraphError, match=r"graph 'g' has two arguments named 'x'; there is the input f32\[2x3\]"):
+        g.param("x", (3,))
+    # and the graph is as it was
+    g.set_outputs(g.exp(g.param("y", (3,))))
+    assert [argument.name for argument in rlx.compile(g).inputs] == ["x"]
+
+
+def test_an_argument_called_like_the_cotangent_keeps_its_name():
+    g = rlx.Graph("g")
+    x = g.input("d_output", (4,))
+    g.set_outputs(g.reduce_sum(x * x))
+    compiled = rlx.compile(rlx.grad_with_loss(g, ["d_output"]))
+    values = np.arange(4, dtype=np.float32)
+    assert [spec.name for spec in compiled.inputs] == ["d_output", "d_output_2"]
+    value, grad = compiled(d_output=values)
+    assert value == 14 and np.array_equal(grad, 2 * values)
+    assert np.array_equal(compiled(d_output=values, d_output_2=0.5)[1], values)
+
+
+X, W = np.ones((4, 3), np.float32), np.ones((3, 2), np.float32)
+WRONG_CALLS: dict[str, tuple[dict[str, object], type[Exception], str]] = {
+    "unknown": ({"x": X, "w": W, "z": X}, ArgumentTypeError, "graph 'loss_grad' has no argument 'z'"),
+    "close": ({"x": X, "w": W, "d_outptu": X}, ArgumentTypeError, "did you mean 'd_output'?"),
+    "shape": (
+        {"x": X.T, "w": W},
+        ArgumentError,
+        "argument 'x' of graph 'loss_grad': expected f32[4, 3], got f32[3, 4]",
+    ),
+    "param shape": (
+        {"x": X, "w": X},
+        ArgumentError,
+        "argument 'w' of graph 'loss_grad': expected f32[3, 2], got f32[4, 3]",
+    ),
+    "dtype": (
+        {"x": X.astype("f8"), "w": W},
+        ArgumentTypeError,
+        "expected f32[4, 3], got f64[4, 3]; pass x.astype('float32')",
+    ),
+    "missing": ({"w": W}, ArgumentTypeError, "input 'x' of graph 'loss_grad' is missing: expected f32[4, 3]"),
+    "missing param": (
+        {"x": X},
+        ArgumentTypeError,
+        "param 'w' of graph 'loss_grad' has no value: expected f32[3, 2]; call",
+    ),
+    "cotangent": (
+        {"x": X, "w": W, "d_output": [1.0]},
+        ArgumentError,
+        "'d_output' of graph 'loss_grad': expected f32[]",
+    ),
+    "none": (
+        {"x": None, "w": W},
+        ArgumentTypeError,
+        "argument 'x' of graph 'loss_grad': expected f32[4, 3], got NoneType",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_a_wrong_call_names_the_argument_and_changes_nothing(name: str):
+    arguments, kind, message = WRONG_CALLS[name]
+    compiled = rlx.compile(rlx.grad_with_loss(loss(), ["w"]))
+    with pytest.raises(kind, match=re.escape(message)) as caught:
+        compiled(**arguments)
+    assert isinstance(caught.value, rlx.RlxError)
+    right = [result.tobytes() for result in compiled(x=X, w=W)]
+    compiled.set_param("w", W)
+    with pytest.raises(rlx.RlxError):
+        compiled.set_param("w", X)
+    with pytest.raises(kind):
+        compiled(**{"w": 2 * W, **arguments} if "missing" not in name else {"w": 2 * W})
+    assert [result.tobytes() for result in compiled(x=X)] == right
+
+
+def test_errors_leave_the_cache_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDSL_RLX_CACHE_DIR", str(tmp_path))
+    step, arrays = models.mlp_step(), models.mlp_arrays()
+    right = [result.tobytes() for result in rlx.compile(step)(**arrays)]
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for wrong, _ in WRONG.values():
+        with pytest.raises(rlx.GraphError):
+            wrong()
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
+    again = rlx.compile(step)
+    assert again.from_cache and [result.tobytes() for result in again(**arrays)] == right
+
+
+def test_a_graph_is_not_changed_by_a_pass_that_fails():
+    graph = detached()
+    before = str(graph)
+    with pytest.raises(rlx.GraphError):
+        rlx.grad_with_loss(graph, ["x", "w"])
+    assert str(graph) == before
+    assert len(rlx.compile(graph).outputs) == 3
