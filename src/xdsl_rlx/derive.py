@@ -12,7 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.dialects import UNIVERSE as DIALECTS
 from xdsl_rlx.dialects.errors import GraphError
@@ -53,10 +53,10 @@ class Derivation:
 def apply_passes(origin: ModuleOp, passes: Sequence[ModulePass]) -> ModuleOp:
     """A copy that has gone through the passes, verified; GraphError for a module that a pass cannot do."""
     module = origin.clone()
-    verify_dominance(module)
     try:
+        verify_dominance(module)
         PassPipeline(tuple(passes)).apply(context(), module)
-    except (PassFailedException, ValueError) as error:
+    except (PassFailedException, VerifyException, ValueError) as error:
         raise GraphError(str(error)) from error
     module.verify()
     return module
