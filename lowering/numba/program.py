@@ -82,7 +82,7 @@ class Program:
 
     @property
     def arguments(self) -> tuple[TensorSpec, ...]:
-        """Inputs, then params, in the order of their base numbers and of a call; inputs that may be omitted come last."""
+        """Inputs, params, then inputs that may be omitted: the order of their base numbers and of a call."""
         required = tuple(spec for spec in self.inputs if spec.name not in self.optional)
         return (*required, *self.params, *(spec for spec in self.inputs if spec.name in self.optional))
 
