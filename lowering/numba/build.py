@@ -49,7 +49,11 @@ class _Builder:
         inputs = [op for op in self.ops if isinstance(op, lir.InputOp)]
         params = [op for op in self.ops if isinstance(op, lir.ParamOp)]
         outputs = sorted((op for op in self.ops if isinstance(op, lir.OutputOp)), key=lambda op: op.number.value.data)
-        for base, op in enumerate((*inputs, *params, *outputs), FIRST_BUFFER):
+        optional = {name.data for name in program.optional or ()}
+        required = [op for op in inputs if op.buffer_name.data not in optional]
+        late = [op for op in inputs if op.buffer_name.data in optional]
+        # the order of Program.arguments
+        for base, op in enumerate((*required, *params, *late, *outputs), FIRST_BUFFER):
             self.places[op.result] = base, 0
         for op in self.ops:
             self._place(op)
@@ -59,7 +63,7 @@ class _Builder:
             inputs=tuple(_spec(op.buffer_name.data, op.result) for op in inputs),
             params=tuple(_spec(op.buffer_name.data, op.result) for op in params),
             outputs=tuple(_spec(f"output {op.number.value.data}", op.result) for op in outputs),
-            optional=tuple(name.data for name in program.optional or ()),
+            optional=tuple(op.buffer_name.data for op in late),
             arena_bytes=program.arena_bytes.value.data,
             alignment=program.alignment.value.data,
             constants=bytes(self.constants),

@@ -25,7 +25,7 @@ ITEM_SIZES = {
 """Bytes per element of every dtype; an i1 is a byte holding 0 or 1."""
 
 BASE_BLAS, BASE_ARENA, BASE_CONSTANTS, FIRST_BUFFER = range(4)
-"""The base numbers of a launch argument: inputs, params and outputs follow from `FIRST_BUFFER` on."""
+"""The base numbers of a launch argument: `Program.arguments` and then its outputs follow from `FIRST_BUFFER` on."""
 
 _LENGTHS = struct.Struct("<QQ")
 
@@ -79,6 +79,12 @@ class Program:
     launches: tuple[Launch, ...]
     needs_blas: bool = True
     """Whether a kernel reads the table of BLAS and LAPACK functions."""
+
+    @property
+    def arguments(self) -> tuple[TensorSpec, ...]:
+        """Inputs, params, then inputs that may be omitted: the order of their base numbers and of a call."""
+        required = tuple(spec for spec in self.inputs if spec.name not in self.optional)
+        return (*required, *self.params, *(spec for spec in self.inputs if spec.name in self.optional))
 
     @property
     def kernels(self) -> tuple[str, ...]:

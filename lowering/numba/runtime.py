@@ -54,9 +54,10 @@ class CompiledGraph:
     """
     A program ready to run.
 
-    Call it with inputs, then params, by position, or by name; C-contiguous arrays of the declared dtype are read in
-    place. It returns a tuple of arrays, fresh ones or those given as `out` (a tuple with an array or None per
-    result). A result buffer may be one of the arguments: it is written after everything has been read.
+    Call it by name, or by position: inputs, then params, then inputs that may be left out. C-contiguous arrays of the
+    declared dtype are read in place. It returns a tuple of arrays, fresh ones or those given as `out` (a tuple with an
+    array or None per result). A result buffer may be one of the arguments: it is written after everything has been
+    read.
 
     Calls from several threads are safe and run one after the other. Every wrong call raises an `ArgumentError`.
     """
@@ -114,7 +115,8 @@ class Binding:
         self.program = program
         self._code = load_object(code, program.kernels)
         self.plan = make_plan(program, self._code.addresses, threads)
-        self._specs = program.inputs + program.params
+        self._specs = program.arguments
+        self._param_names = {spec.name for spec in program.params}
         self._index = {spec.name: index for index, spec in enumerate(self._specs)}
         self._params: dict[str, Array] = {}
         self._set_specs(layout.PLAN_ARGUMENTS, self._specs)
@@ -150,10 +152,10 @@ class Binding:
 
     def set_param(self, name: str, value: object) -> None:
         """Copy a param's value."""
-        index = self._index.get(name, -1)
-        if index < len(self.program.inputs):
+        if name not in self._param_names:
             params = ", ".join(spec.name for spec in self.program.params) or "none"
             raise ArgumentTypeError(f"graph {self.program.name!r} has no param {name!r} (params: {params})")
+        index = self._index[name]
         spec = self._specs[index]
         source = to_array(spec, value, self._what("param", name))
         if name not in self._params:
@@ -203,7 +205,7 @@ class Binding:
         for index, spec in enumerate(specs):
             if index in values or spec.name in self.program.optional:
                 continue
-            if index < len(self.program.inputs):
+            if spec.name not in self._param_names:
                 raise ArgumentTypeError(f"{self._what('input', spec.name)} is missing: expected {spec}")
             if spec.name not in self._params:
                 hint = f"call set_param({spec.name!r}, ...) or pass it as an argument"

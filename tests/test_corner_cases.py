@@ -1,0 +1,325 @@
+"""Graphs at the edges of what can be written, from the API to results: odd outputs, odd wrt, odd shapes, odd calls."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.transforms.signature import graph_of
+
+Array = np.ndarray[Any, Any]
+
+
+def graph(build: Callable[..., Any], **inputs: tuple[int, ...]) -> rlx.Graph:
+    """A graph of f64 inputs of these shapes whose outputs are those of `build(g, *values)`."""
+    g = rlx.Graph("g")
+    g.set_outputs(build(g, *(g.input(name, shape, "f64") for name, shape in inputs.items())))
+    return g
+
+
+def numbers(*shape: int) -> Array:
+    return np.random.default_rng(7).uniform(0.5, 2.0, shape)
+
+
+def check(made: rlx.Graph | rlx.GraphModule, *arrays: Array) -> tuple[Array, ...]:
+    """The compiled results, which are the oracle's; a cotangent that is left out is ones."""
+    arguments = graph_of(made.module, "test").arguments
+    given = dict(zip((argument.name for argument in arguments), arrays, strict=False))
+    results = rlx.compile(made, threads=2)(**given)
+    ones = [np.ones(shape_of(argument.value)) for argument in arguments[len(arrays) :]]
+    for result, expected in zip(results, oracle.evaluate(made.module, *arrays, *ones), strict=True):
+        oracle.assert_close(result, expected, 64)
+    return results
+
+
+def gradients(made: rlx.Graph, wrt: list[str], *arrays: Array, **options: Any) -> tuple[Array, ...]:
+    """Loss and gradients, compiled, and checked against the oracle."""
+    return check(rlx.grad_with_loss(made, wrt, **options), *arrays)
+
+
+def test_one_value_as_several_outputs():
+    x = numbers(5)
+    made = graph(lambda g, x: [y := g.exp(x), y, g.reduce_sum(y), y], x=(5,))
+    a, b, _, c = check(made, x)
+    assert np.array_equal(a, b) and np.array_equal(a, c)
+    a[:] = 0
+    assert b.all() and c.all()
+
+
+def test_an_argument_returned_unchanged_is_a_copy():
+    x = numbers(3, 4)
+    same, twice, turned = check(graph(lambda g, x: [x, x, g.transpose(x, (1, 0))], x=(3, 4)), x)
+    same[:] = 0
+    assert x.all() and twice.all() and turned.all() and np.array_equal(turned, x.T)
+
+
+def test_a_param_returned_unchanged_is_a_copy():
+    g = rlx.Graph("g")
+    w = g.param("w", (4,))
+    g.set_outputs([w, w + 1])
+    compiled = rlx.compile(g)
+    compiled.set_param("w", np.arange(4, dtype=np.float32))
+    compiled()[0][:] = -1
+    assert compiled()[0].tolist() == [0, 1, 2, 3]
+
+
+def test_constant_outputs():
+    g = rlx.Graph("g")
+    g.set_outputs(
+        [g.constant([[1.5, -0.0], [np.inf, 3.0]]), g.constant(2, "i64"), g.full((3,), 7.0), g.constant([True])]
+    )
+    matrix, scalar, full, flag = rlx.compile(g)()
+    assert matrix.tolist() == [[1.5, 0.0], [np.inf, 3.0]] and np.signbit(matrix[0, 1])
+    assert scalar == 2 and scalar.dtype == np.int64 and full.tolist() == [7, 7, 7] and flag.tolist() == [True]
+
+
+def test_unused_arguments_can_still_be_given():
+    g = rlx.Graph("g")
+    x, _, _ = g.input("x", (3,)), g.input("unused", (1000, 2)), g.param("w", (2,))
+    g.set_outputs(x * 2)
+    given = {"x": np.ones(3, np.float32), "unused": np.zeros((1000, 2), np.float32), "w": np.zeros(2, np.float32)}
+    assert rlx.compile(g)(**given)[0].tolist() == [2, 2, 2]
+    with pytest.raises(rlx.ArgumentError, match="'unused' of graph 'g' is missing"):
+        rlx.compile(g)(x=given["x"], w=given["w"])
+
+
+def test_wrt_listed_twice_is_given_twice():
+    x = numbers(4)
+    _, first, second = gradients(graph(lambda g, x: g.reduce_sum(x * x * x), x=(4,)), ["x", "x"], x)
+    np.testing.assert_allclose(first, 3 * x * x)
+    assert np.array_equal(first, second)
+
+
+def test_wrt_is_the_loss_itself():
+    x = numbers(2, 3)
+    loss, grad = gradients(graph(lambda g, x: x, x=(2, 3)), ["x"], x)
+    assert np.array_equal(loss, x) and np.array_equal(grad, np.ones((2, 3)))
+    seed = numbers(2, 3) + 1
+    (only,) = rlx.compile(rlx.grad(graph(lambda g, x: x, x=(2, 3)), ["x"]))(x, seed)
+    assert np.array_equal(only, seed)
+
+
+def test_order_of_wrt_is_the_order_of_gradients():
+    x, y = numbers(3), numbers(3) + 1
+    made = graph(lambda g, x, y: g.reduce_sum(x * y * y), x=(3,), y=(3,))
+    _, dy, dx = gradients(made, ["y", "x"], x, y)
+    np.testing.assert_allclose(dx, y * y)
+    np.testing.assert_allclose(dy, 2 * x * y)
+
+
+def test_a_loss_independent_of_wrt():
+    made = graph(lambda g, x, y: g.reduce_sum(g.exp(x)), x=(3,), y=(2, 2))
+    with pytest.raises(rlx.GraphError, match='from the loss to "y": the loss does not depend on it'):
+        rlx.grad_with_loss(made, ["x", "y"])
+    x, y = numbers(3), numbers(2, 2)
+    _, dx, dy = gradients(made, ["x", "y"], x, y, zero_missing_wrt=True)
+    np.testing.assert_allclose(dx, np.exp(x))
+    assert dy.shape == (2, 2) and not dy.any()
+
+
+def test_a_constant_loss():
+    made = graph(lambda g, x: g.constant(2.0, "f64"), x=(3,))
+    loss, dx = gradients(made, ["x"], numbers(3), zero_missing_wrt=True)
+    assert loss == 2 and not dx.any()
+
+
+def test_auxiliary_outputs_are_passed_on_and_not_differentiated():
+    x = numbers(4)
+    made = graph(lambda g, x: [g.reduce_sum(g.tanh(x)), g.exp(x), g.reduce_max(x)], x=(4,))
+    loss, aux, top, dx = gradients(made, ["x"], x)
+    np.testing.assert_allclose(loss, np.tanh(x).sum())
+    np.testing.assert_allclose(aux, np.exp(x))
+    assert top == x.max()
+    np.testing.assert_allclose(dx, 1 / np.cosh(x) ** 2)
+    (alone,) = rlx.compile(rlx.grad(made, "x"))(x)
+    np.testing.assert_array_equal(alone, dx)
+
+
+def test_the_loss_is_also_an_auxiliary_output():
+    x = numbers(4)
+    loss, again, dx = gradients(graph(lambda g, x: [y := g.reduce_sum(x * x), y], x=(4,)), ["x"], x)
+    assert loss == again and np.allclose(dx, 2 * x)
+
+
+@pytest.mark.parametrize("seed", [0.0, -2.5, np.inf])
+def test_a_given_cotangent_scales_the_gradient(seed: float):
+    x = numbers(4)
+    step = rlx.compile(rlx.grad_with_loss(graph(lambda g, x: g.reduce_sum(x * x), x=(4,)), ["x"]))
+    np.testing.assert_allclose(step(x, d_output=seed)[1], seed * 2 * x)
+    np.testing.assert_allclose(step(x, seed)[1], seed * 2 * x)
+    np.testing.assert_allclose(step(x)[1], 2 * x)
+
+
+def test_the_cotangent_of_a_tensor_makes_a_vector_jacobian_product():
+    x, seed = numbers(3, 4), numbers(3, 4) - 1
+    made = rlx.grad_with_loss(graph(lambda g, x: g.softmax(x), x=(3, 4)), ["x"])
+    y, dx = check(made, x, seed)
+    np.testing.assert_allclose(dx, y * (seed - (seed * y).sum(-1, keepdims=True)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("keep_dim", [False, True])
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (1, 1)])
+def test_a_loss_of_rank_zero_or_of_one_element(shape: tuple[int, ...], keep_dim: bool):
+    x = numbers(*shape)
+    loss, dx = gradients(graph(lambda g, x: g.reduce_sum(x * x, keep_dim=keep_dim), x=shape), ["x"], x)
+    assert loss.shape == ((1,) * len(shape) if keep_dim else ()) and dx.shape == shape
+    np.testing.assert_allclose(dx, 2 * x)
+
+
+def test_both_operands_broadcast():
+    x, y = numbers(5, 1), numbers(1, 3) + 1
+    _, dx, dy = gradients(graph(lambda g, x, y: g.reduce_sum(x / y), x=(5, 1), y=(1, 3)), ["x", "y"], x, y)
+    np.testing.assert_allclose(dx, np.broadcast_to((1 / y).sum(), (5, 1)))
+    np.testing.assert_allclose(dy, -x.sum() / y**2)
+
+
+@pytest.mark.parametrize(
+    ("lhs", "rhs"), [((2, 3, 4), (4, 5)), ((3, 4), (2, 4, 5)), ((2, 1, 3, 4), (6, 4, 5)), ((1, 3, 4), (2, 4, 5))]
+)
+def test_matrix_products_with_a_batch_on_one_side(lhs: tuple[int, ...], rhs: tuple[int, ...]):
+    x, y = numbers(*lhs), numbers(*rhs)
+    made = graph(lambda g, x, y: g.reduce_sum(g.tanh(x @ y * 0.1)), x=lhs, y=rhs)
+    _, dx, dy = gradients(made, ["x", "y"], x, y)
+    inner = 0.1 / np.cosh(0.1 * (x @ y)) ** 2
+    expected = np.einsum("...ij,...kj->...ik", inner, y), np.einsum("...ij,...ik->...jk", x, inner)
+    for found, wide in zip((dx, dy), expected, strict=True):
+        extra = tuple(range(wide.ndim - found.ndim))
+        narrow = wide.sum(extra)
+        ones = tuple(a for a in range(found.ndim) if found.shape[a] == 1 and narrow.shape[a] != 1)
+        np.testing.assert_allclose(found, narrow.sum(ones, keepdims=True), rtol=1e-12)
+
+
+def test_no_elements():
+    made = graph(
+        lambda g, x, w: [g.reduce_sum(g.tanh(x @ w)), g.softmax(x @ w), g.concat([x, x], 0)], x=(0, 3), w=(3, 4)
+    )
+    x, w = numbers(0, 3), numbers(3, 4)
+    loss, rows, both, dx, dw = gradients(made, ["x", "w"], x, w)
+    assert loss == 0 and rows.shape == (0, 4) and both.shape == (0, 3) and dx.shape == (0, 3)
+    assert dw.shape == (3, 4) and not dw.any()
+
+
+def test_a_product_over_nothing_is_zero():
+    x, w = numbers(2, 0), numbers(0, 3)
+    product, dx, dw = gradients(graph(lambda g, x, w: x @ w, x=(2, 0), w=(0, 3)), ["x", "w"], x, w)
+    assert product.shape == (2, 3) and not product.any() and dx.shape == (2, 0) and dw.shape == (0, 3)
+
+
+def test_moves_that_move_nothing():
+    def build(g: rlx.Graph, x: rlx.Value) -> list[rlx.Value]:
+        moved = g.narrow(g.concat([x], axis=0), axis=1, start=0, len=3)
+        moved = g.transpose(g.expand(g.reshape(moved, (2, 3)), (2, 3)), (0, 1))
+        return [g.reduce_sum(moved * moved), moved]
+
+    x = numbers(2, 3)
+    _, moved, dx = gradients(graph(build, x=(2, 3)), ["x"], x)
+    assert np.array_equal(moved, x)
+    np.testing.assert_allclose(dx, 2 * x)
+
+
+def test_softmax_over_one_element_is_one_with_no_gradient():
+    x = numbers(4, 1)
+    _, y, dx = gradients(graph(lambda g, x: [g.reduce_sum(g.softmax(x) * x), g.softmax(x)], x=(4, 1)), ["x"], x)
+    assert (y == 1).all()
+    np.testing.assert_allclose(dx, np.ones((4, 1)))
+    _, dx = gradients(graph(lambda g, x: g.reduce_sum(g.softmax(x)), x=(4, 1)), ["x"], x)
+    assert not dx.any()
+
+
+def test_a_param_declared_after_a_fused_op():
+    g = rlx.Graph("g")
+    x, w, b = g.input("x", (4, 3), "f64"), g.param("w", (3, 5), "f64"), g.param("b", (5,), "f64")
+    h = g.fused_matmul_bias_act(x, w, b, "tanh")
+    late = g.param("late", (5,), "f64")
+    g.set_outputs(g.reduce_sum(h * late))
+    arrays = numbers(4, 3), numbers(3, 5) - 1, numbers(5), numbers(5) - 2
+    _, dlate, dw = gradients(g, ["late", "w"], *arrays)
+    h = np.tanh(arrays[0] @ arrays[1] + arrays[2])
+    np.testing.assert_allclose(dlate, h.sum(0))
+    np.testing.assert_allclose(dw, arrays[0].T @ ((1 - h * h) * arrays[3]), rtol=1e-12)
+
+
+def test_inputs_come_before_params_by_position_whatever_their_order():
+    g = rlx.Graph("g")
+    w = g.param("w", (2,))
+    x = g.input("x", (2,))
+    g.set_outputs(x - w)
+    compiled = rlx.compile(g)
+    x_, w_ = np.array([5, 6], np.float32), np.array([1, 2], np.float32)
+    for result in (compiled(x_, w_), compiled(w=w_, x=x_), compiled(x_, w=w_)):
+        assert result[0].tolist() == [4, 4]
+    compiled.set_param("w", w_)
+    assert compiled(x_)[0].tolist() == [4, 4]
+
+
+def test_the_cotangent_comes_after_the_params_by_position():
+    g = rlx.Graph("g")
+    x, w = g.input("x", (2,), "f64"), g.param("w", (2,), "f64")
+    g.set_outputs(g.reduce_sum(x * w))
+    step = rlx.compile(rlx.grad_with_loss(g, ["x", "w"]))
+    x_, w_ = numbers(2), numbers(2) + 1
+    for seed, given in ((1.0, (x_, w_)), (3.0, (x_, w_, 3.0))):
+        _, dx, dw = step(*given)
+        np.testing.assert_allclose((dx, dw), (seed * w_, seed * x_))
+
+
+def test_a_hir_model_is_compiled_and_differentiated_as_it_is():
+    layer = rlx.GraphModule.define(
+        "layer",
+        lambda m: m.linear(m.input("x", (5, 3), "f64"), m.param("w", (3, 4), "f64"), m.param("b", (4,), "f64"), "gelu"),
+    )
+    x, w, b = numbers(5, 3), numbers(3, 4) - 1, numbers(4)
+    assert layer.stage == "hir"
+    direct = rlx.compile(layer)(x, w, b)[0]
+    for policy in ("direct", "fusable"):
+        lowered = rlx.lower_hir(layer, fusion_policy=policy)
+        assert lowered.stage == "mir"
+        np.testing.assert_allclose(check(lowered, x, w, b)[0], direct, rtol=1e-12)
+    loss, *grads = rlx.compile(rlx.grad_with_loss(layer))(x, w, b)
+    np.testing.assert_allclose(loss, direct, rtol=1e-12)
+    assert [grad.shape for grad in grads] == [(3, 4), (4,)]
+
+
+def test_every_stage_as_text_compiles_to_the_same_numbers():
+    made = rlx.grad_with_loss(graph(lambda g, x, w: g.reduce_mean(g.gelu(x @ w)), x=(4, 3), w=(3, 5)), ["x", "w"])
+    arrays = numbers(4, 3), numbers(3, 5)
+    expected = check(made, *arrays)
+    lowered = rlx.lower(made, threads=2)
+    assert lowered.stage == "lir"
+    for text in (str(made), str(rlx.run_passes(made, "mir-fuse")), str(lowered)):
+        compiled = rlx.compile(rlx.parse(text), threads=2)
+        assert [spec.name for spec in compiled.inputs] == ["x", "w", "d_output"]
+        for result, right in zip(compiled(*arrays), expected, strict=True):
+            assert result.tobytes() == right.tobytes()
+
+
+def test_a_program_that_is_not_planned_yet_is_planned():
+    made = graph(lambda g, x: g.softmax(g.softmax(x, 0), 1), x=(4, 3))
+    lowered = rlx.run_passes(made, "mir-fuse,convert-mir-to-lir")
+    x = numbers(4, 3)
+    np.testing.assert_array_equal(rlx.compile(lowered)(x)[0], rlx.compile(made, threads=1)(x)[0])
+
+
+def test_what_is_done_to_a_graph_later_does_not_change_what_was_derived_from_it():
+    for _ in range(2):
+        g = rlx.Graph("g")
+        x = g.input("x", (3,), "f64")
+        y = g.exp(x)
+        g.set_outputs(g.reduce_sum(y))
+        gradient, lowered, compiled = rlx.grad_with_loss(g, ["x"]), rlx.lower(g), rlx.compile(g)
+        g.set_outputs(g.reduce_sum(y * y))
+        values = np.log(np.array([1.0, 2.0, 3.0]))
+        np.testing.assert_allclose(rlx.compile(gradient)(values)[1], [1, 2, 3])
+        assert all(run(values)[0] == pytest.approx(6) for run in (compiled, rlx.compile(lowered)))
+        assert rlx.compile(g)(values)[0] == pytest.approx(14)
+
+
+def test_gradients_of_gradients():
+    x = numbers(4)
+    first = rlx.grad(graph(lambda g, x: g.reduce_sum(x * x * x), x=(4,)), "x")
+    (second,) = rlx.compile(rlx.grad(first, "x"))(x)
+    np.testing.assert_allclose(second, 6 * x)
