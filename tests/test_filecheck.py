@@ -1,5 +1,7 @@
 """Every RUN line under tests/filecheck as one test, run in this process; `lit` runs the same lines as real commands."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import lit_inprocess
@@ -23,3 +25,10 @@ def test_run_line_succeeds(path: Path, line: str, tmp_path: Path) -> None:
 def test_every_file_has_a_run_line() -> None:
     silent = [str(path.relative_to(FILES)) for path in FILES.rglob("*.mlir") if not lit_inprocess.run_lines(path)]
     assert not silent, f"no RUN line in {silent}"
+
+
+def test_lit_finds_every_file() -> None:
+    command = [Path(sys.executable).parent / "lit", "--show-tests", FILES]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    lost = [name for path in sorted(FILES.rglob("*.mlir")) if (name := str(path.relative_to(FILES))) not in listed]
+    assert not lost, f"lit.cfg hides {lost} from lit"
