@@ -58,7 +58,7 @@ def _through_decomposition(vjp: VjpOp, rewriter: PatternRewriter) -> None:
     """
     block, op = vjp.body.block, vjp.op
     assert block.last_op is not None
-    block.last_op.erase()
+    rewriter.erase(block.last_op)
     b = MirBuilder(Builder(InsertPoint.at_end(block)))
     values = DECOMPOSE.lookup(op)(op, b)
     seeds: dict[SSAValue, SSAValue] = {}
@@ -71,7 +71,7 @@ def _through_decomposition(vjp: VjpOp, rewriter: PatternRewriter) -> None:
     grads = [b.zeros_like(x).ssa if grad is None else grad for x, grad in zip(wrt, found, strict=True)]
     for result, output in zip(op.results, vjp.outputs, strict=True):
         result.replace_all_uses_with(output)
-    op.erase()
+    rewriter.erase(op)
     for new in block.ops:
         new.location = vjp.location
     rewriter.inline_block(block, InsertPoint.before(vjp), vjp.primals)
