@@ -17,11 +17,17 @@ from xdsl_rlx.transforms.rules.rows import linear
 from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, VJP, Cotangent
 
 
+def _broadcastable(op: ReduceOp, b: MirBuilder, v: Value) -> Value:
+    """`v`, of the shape of the result, as a tensor that broadcasts with the operand."""
+    if op.keep_dim is not None or op.axis_list == tuple(range(len(op.axis_list))):
+        return v
+    shape = shape_of(op.operand)
+    return b.reshape(v, [1 if axis in op.axis_list else n for axis, n in enumerate(shape)])
+
+
 def _expand(op: ReduceOp, b: MirBuilder, v: Value) -> Value:
     """`v`, of the shape of the result, repeated over what was reduced."""
-    if op.axis_list == tuple(range(len(op.axis_list))) and op.keep_dim is None:
-        return b.expand(v, shape_of(op.operand))
-    return b.expand_to(v, shape_of(op.operand), op.axis_list, op.keep_dim is not None)
+    return b.expand(_broadcastable(op, b, v), shape_of(op.operand))
 
 
 def _sum(op: ReduceOp, b: MirBuilder, v: Value) -> Value:
@@ -48,14 +54,14 @@ linear(ReduceMeanOp, _mean_transpose)
 
 def _extreme_vjp(op: ReduceOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
     """`g / ties` where `x = y`, else 0."""
-    hit = b.eq(op.operand, _expand(op, b, b.value(op.results[0])))
+    hit = b.eq(op.operand, _broadcastable(op, b, b.value(op.results[0])))
     ties = _sum(op, b, b.cast(hit, g.dtype))
-    return [b.where(hit, _expand(op, b, g / ties), 0.0)]
+    return [b.where(hit, _broadcastable(op, b, g / ties), 0.0)]
 
 
 def _extreme_jvp(op: ReduceOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
     """The mean of the tangents where `x = y`."""
-    hit = b.eq(op.operand, _expand(op, b, b.value(op.results[0])))
+    hit = b.eq(op.operand, _broadcastable(op, b, b.value(op.results[0])))
     return [_sum(op, b, b.where(hit, t, 0.0)) / _sum(op, b, b.cast(hit, t.dtype))]
 
 
@@ -104,8 +110,9 @@ def _long_axes(op: ReduceProdOp) -> list[int]:
 @VJP.rule(ReduceProdOp)
 def reduce_prod_vjp(op: ReduceProdOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
     axes = _long_axes(op)
-    whole = _expand(op, b, g)
-    return [whole * products_of_others(b, b.value(op.operand), axes) if axes else whole]
+    if not axes:
+        return [_expand(op, b, g)]
+    return [_broadcastable(op, b, g) * products_of_others(b, b.value(op.operand), axes)]
 
 
 @JVP.rule(ReduceProdOp)
