@@ -23,6 +23,7 @@ from filecheck.matcher import Matcher
 from filecheck.options import parse_argv_options
 from filecheck.parser import Parser
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -67,7 +68,8 @@ def in_process(command: list[str], stdin: str) -> Finished:
                 status = Matcher(options, FInput("<stdin>", stdin), Parser.from_opts(options)).run()
         except SystemExit as stop:
             status = stop.code
-        except BaseException:
+        except (Exception, ArgSpecParseError):
+            # What would end a process with a traceback, among it upstream's ArgSpecParseError, which is no Exception.
             traceback.print_exc()
             status = 1
         finally:

@@ -1,5 +1,5 @@
 """Addresses of BLAS and LAPACK functions for generated code: MKL when it is installed, else the OpenBLAS of SciPy.
-Nothing is loaded before `library()` is called."""
+Nothing is loaded before `provider()` is called."""
 
 import ctypes
 import importlib
@@ -36,7 +36,7 @@ class Blas:
 
 
 @cache
-def library() -> Blas:
+def provider() -> Blas:
     """
     The library that `XDSL_RLX_BLAS` names ("mkl" or "openblas"); by default MKL when its wheel is installed.
 

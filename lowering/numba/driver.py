@@ -276,7 +276,7 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> Plan:
     plan.set_base(BASE_ARENA, address(arena))
     plan.set_base(BASE_CONSTANTS, address(constants))
     if program.needs_blas:
-        library = blas.library()
+        library = blas.provider()
         functions = words(library.addresses)
         plan.keep.append(functions)
         plan.set_base(BASE_BLAS, address(functions))

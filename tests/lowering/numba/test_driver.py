@@ -191,7 +191,7 @@ def test_blas_runs_in_the_table_and_gets_its_threads_back(build, make):
     graph = build(make.program(specs, [make.spec("c", size, 8)], launches, needs_blas=True), 2)
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-4, 4, shape).astype(np.float32) for shape in ((size, 8), (8, 8)))
-    library = blas.library()
+    library = blas.provider()
     if not library.get_threads:
         assert np.array_equal(graph(a, b)[0], a @ b)
         return
@@ -207,7 +207,7 @@ def test_blas_runs_in_the_table_and_gets_its_threads_back(build, make):
 
 
 def test_every_function_of_the_table_is_found():
-    library = blas.library()
+    library = blas.provider()
     assert len(library.addresses) == len(blas.FUNCTIONS) and all(library.addresses)
 
 
@@ -219,7 +219,7 @@ def test_scipy_without_a_bundled_openblas_is_enough():
 def test_an_unknown_blas_is_an_error(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDSL_RLX_BLAS", "atlas")
     with pytest.raises(ConfigurationError, match="XDSL_RLX_BLAS must be mkl or openblas, got 'atlas'"):
-        blas.library.__wrapped__()
+        blas.provider.__wrapped__()
 
 
 @pytest.mark.parametrize("value", [0, -1, 1025, True, 2.0, "2"])
