@@ -31,6 +31,8 @@ from xdsl_rlx.lowering.kernels import (
     combine_kernel,
     fill_kernel,
 )
+from xdsl_rlx.lowering.nests import NEST, Work
+from xdsl_rlx.lowering.nests.table import NestRule
 from xdsl_rlx.lowering.products import is_ready
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.iteration_space import Reduces
@@ -172,6 +174,8 @@ class _Lowering:
             for part, layout in PLACE.lookup(op)(op, home.layout):
                 self._copy(self.buffers[part], Buffer(home.root, layout, home.element), part)
             self.buffers[result] = home
+        elif (nest := NEST.get(type(op))) is not None:
+            self._lower_whole(op, nest)
         elif LOOPS.get(type(op)) is not None:
             reads = {operand: self.buffers[operand] for operand in op.operands}
             writes: dict[SSAValue, Buffer] = {result: self._home(result) for result in op.results}
@@ -198,6 +202,33 @@ class _Lowering:
             self._lower_group([o for o in op.body.block.ops if o is not end], reads, writes)
         for value, result in twice:
             self.buffers[result] = writes.get(value) or reads[value]
+
+    def _lower_whole(self, op: Operation, rule: NestRule[Operation]) -> None:
+        work = Work(self)
+        rule(op, work)
+        for launch in work.launches:
+            self._launch(launch, _stem([op]), op.location)
+
+    def read(self, value: SSAValue, contiguous: bool = True) -> Buffer:
+        """The buffer of an operand, copied first if it has gaps and `contiguous` is asked for."""
+        buffer = self.buffers[value]
+        return buffer if buffer.is_contiguous or not contiguous else self._contiguous_copy(buffer, value)
+
+    def write(self, value: SSAValue) -> Buffer:
+        """The buffer of a result."""
+        if value not in self.buffers:
+            self.buffers[value] = self._home(value)
+        return self.buffers[value]
+
+    def room(self, shape: Sequence[int], element: Attribute) -> Buffer:
+        """A new slot."""
+        return self._slot(shape, element, None)
+
+    def pieces(self, extent: int, work: int) -> int:
+        """Into how many pieces a launch is cut."""
+        if self.threads == 1 or extent < 2 or extent * work < PARALLEL_FROM:
+            return 1
+        return min(extent, self.threads * PIECES_PER_THREAD, max(1, 2 * extent * work // PARALLEL_FROM))
 
     def _lower_constant(self, op: Operation) -> None:
         (result,) = op.results

@@ -4,6 +4,7 @@ Floating-point arithmetic is done in f64 and rounded once per op to the result's
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -219,7 +220,7 @@ def _fused_matmul_bias_act(op: fused.FusedMatmulBiasActOp, x: Array, w: Array, b
     return y if op.activation is None else FUNCTIONS[op.activation.data](y)
 
 
-ORACLE: dict[type[Operation], Row] = {
+_ROWS: dict[type[Operation], Row] = {
     elementwise.GeluOp: _unary(FUNCTIONS[Activation.GELU]),
     elementwise.GeluApproxOp: _unary(FUNCTIONS[Activation.GELU_APPROX]),
     elementwise.SiluOp: _unary(FUNCTIONS[Activation.SILU]),
@@ -280,6 +281,14 @@ ORACLE: dict[type[Operation], Row] = {
 }
 
 
+@cache
+def rows() -> dict[type[Operation], Row]:
+    """What every op means: the rows above and those of the families."""
+    from numerics import families
+
+    return _ROWS | families.ORACLE
+
+
 def constant(op: elementwise.ConstantOp) -> Array:
     """The array a `mir.constant` holds."""
     dtype = numpy_dtype(element_of(op.result))
@@ -301,7 +310,7 @@ def evaluate_block(block: Block, inputs: Sequence[Array]) -> list[Array]:
             env.update(zip(op.results, evaluate_block(op.body.block, operands), strict=True))
             continue
         with np.errstate(all="ignore"):
-            result = np.asarray(ORACLE[type(op)](op, *operands)).astype(numpy_dtype(element_of(op.results[0])))
+            result = np.asarray(rows()[type(op)](op, *operands)).astype(numpy_dtype(element_of(op.results[0])))
         assert result.shape == shape_of(op.results[0]), f"{op.name}: {result.shape} for {op.results[0].type}"
         env[op.results[0]] = result
     raise AssertionError("a block without terminator")

@@ -15,6 +15,7 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.core import OwnNest
 from xdsl_rlx.transforms.rules import DECOMPOSE
 from xdsl_rlx.transforms.rules.lowering import LOOPS, NORMALIZE, PLACE, VIEW
 
@@ -64,6 +65,8 @@ def decompose_composites(ctx: Context, module: ModuleOp) -> None:
 
     def composite(op: Operation) -> bool:
         kind = type(op)
+        if op.has_trait(OwnNest):
+            return False
         return LOOPS.get(kind) is None and VIEW.get(kind) is None and PLACE.get(kind) is None
 
     decompose(module, composite)

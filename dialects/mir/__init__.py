@@ -9,7 +9,7 @@ from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializa
 from xdsl.ir import Attribute, Dialect, Operation
 
 from xdsl_rlx.dialects.constants import is_dense
-from xdsl_rlx.dialects.mir import backward, cast, control, elementwise, fused, linalg, loss, norm, reduce, shape
+from xdsl_rlx.dialects.mir import backward, cast, control, elementwise, fused, index, linalg, loss, norm, reduce, shape
 from xdsl_rlx.dialects.mir.core import ActivationAttr
 
 
@@ -37,6 +37,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     cast,
     linalg,
     shape,
+    index,
     reduce,
     norm,
     loss,

@@ -11,6 +11,7 @@ from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, linalg, loss, norm, reduce, shape
 from xdsl_rlx.dialects.mir.core import Activation
+from xdsl_rlx.dialects.mir.index import IndexBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
 from xdsl_rlx.dialects.shapes import element_of, i1, shape_of
 
@@ -33,7 +34,7 @@ def activation_kind(kind: Activation | str) -> Activation:
         raise GraphError(f"activation '{kind}' is not one of {', '.join(Activation)}") from None
 
 
-class MirBuilder(BuilderCore):
+class MirBuilder(IndexBuilder, BuilderCore):
     """
     Builds mir ops through an `xdsl.builder.Builder`, wherever that inserts.
 

@@ -70,6 +70,11 @@ class Elementwise(OpTrait):
             raise VerifyException("an elementwise op has one result")
 
 
+@dataclass(frozen=True)
+class OwnNest(OpTrait):
+    """Lowered whole, by loops of its own: not taken apart before, not fused with other ops."""
+
+
 class MirOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
     """A tensor op without side effects whose result types follow from its operands and properties."""
 

@@ -10,7 +10,8 @@ from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.hir import Hir
 from xdsl_rlx.dialects.mir import Mir, control
-from xdsl_rlx.dialects.mir.core import Elementwise
+from xdsl_rlx.dialects.mir.core import Elementwise, OwnNest
+from xdsl_rlx.lowering.nests import NEST
 from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, SCALAR, VJP
 from xdsl_rlx.transforms.rules.hir import BLOCKS
 from xdsl_rlx.transforms.rules.lowering import LOOPS, NORMALIZE, PLACE, PRODUCT, REDUCTION, VIEW
@@ -51,8 +52,14 @@ def test_no_op_is_both_differentiated_and_exempt(op: type[Operation]) -> None:
 
 @pytest.mark.parametrize("op", [op for op in OPS if op.name != "mir.constant"], ids=_name)
 def test_every_op_can_be_lowered(op: type[Operation]) -> None:
-    ways = [table.name for table in (LOOPS, VIEW, PLACE, DECOMPOSE) if table.get(op) is not None]
+    ways = [table.name for table in (LOOPS, VIEW, PLACE, DECOMPOSE, NEST) if table.get(op) is not None]
     assert ways, f"{op.name} cannot be lowered: {IN_LOOPS} has no loops, view or place, {_rows(op)} no decompose row"
+
+
+@pytest.mark.parametrize("op", OPS, ids=_name)
+def test_an_op_has_the_trait_of_a_nest_of_its_own_if_it_has_one(op: type[Operation]) -> None:
+    family = op.__module__.rsplit(".", 1)[-1]
+    assert op.has_trait(OwnNest) == (NEST.get(op) is not None), f"see lowering/nests/{family}.py for {op.name}"
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if op.has_trait(Elementwise)], ids=_name)
@@ -68,7 +75,8 @@ def test_what_stands_in_a_loop_has_a_body(op: type[Operation]) -> None:
     for table in (REDUCTION, PRODUCT):
         assert table.get(op) is None or LOOPS.get(op) is not None, f"{IN_LOOPS} has no loops for {op.name}"
     if NORMALIZE.get(op) is not None:
-        assert LOOPS.get(op) is not None, f"{IN_LOOPS} normalizes {op.name}, which has no loops"
+        lowered = LOOPS.get(op) is not None or NEST.get(op) is not None
+        assert lowered, f"{op.name} is normalized, but has no loops"
 
 
 @pytest.mark.parametrize("op", list(Hir.operations), ids=_name)

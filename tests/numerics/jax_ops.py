@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
+from numerics import families
 from oracle import constant, numpy_dtype
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -171,6 +172,7 @@ JAX: dict[type[Operation], Row] = {
     backward.LayerNormBackwardInputOp: _layer_norm_backward_input,
     backward.LayerNormBackwardGammaOp: _layer_norm_backward_gamma,
     backward.SoftmaxCrossEntropyBackwardOp: _cross_entropy_backward,
+    **families.JAX,
 }
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numerics import families
 from numerics.sample import Build, Operand, Sample, Sampler, apart, integers, normal, uniform, values
 from xdsl.ir import Operation
 
@@ -537,4 +538,5 @@ SAMPLES: tuple[Sample, ...] = (
     *_norm_samples(),
     *_loss_samples(),
     *_fused_samples(),
+    *families.SAMPLES,
 )

@@ -336,3 +336,19 @@
 ^bb0(%a: tensor<2xf32>):
   mir.yield %a : tensor<2xf32>
 }
+
+// -----
+
+// CHECK: expected indices to begin with the batch dimensions 2, got 3x4
+func.func @gather_batch(%table: tensor<2x6xf32>, %i: tensor<3x4xi64>) {
+  %0 = "mir.gather"(%table, %i) <{axis = 1 : i64, batch_dims = 1 : i64}> : (tensor<2x6xf32>, tensor<3x4xi64>) -> tensor<2x4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: updates of shape 4x3 do not fit indices of shape 5
+func.func @scatter_add_shapes(%u: tensor<4x3xf32>, %i: tensor<5xi64>) {
+  %0 = "mir.scatter_add"(%u, %i) <{axis = 0 : i64, batch_dims = 0 : i64, extent = 7 : i64}> : (tensor<4x3xf32>, tensor<5xi64>) -> tensor<7x3xf32>
+  func.return
+}

@@ -1,0 +1,170 @@
+"""Ops that read and write by indices held in tensors, and their builder methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, MirOp, OwnNest, i64_attr
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import INTS, check_element, dims, element_of, normalize_axis, shape_of
+
+
+class Taken(NamedTuple):
+    """The extents of a gather: batches, slices in front of the axis, the axis, indices per batch, elements behind."""
+
+    batches: int
+    outer: int
+    extent: int
+    indices: int
+    inner: int
+
+
+def taken_shape(table: Sequence[int], indices: Sequence[int], axis: int, batch_dims: int) -> tuple[int, ...]:
+    """`table[:axis] ++ indices[batch_dims:] ++ table[axis+1:]`; VerifyException if the shapes do not fit."""
+    if not 0 <= batch_dims <= axis:
+        raise VerifyException(f"expected batch_dims from 0 to the axis {axis}, got {batch_dims}")
+    if tuple(indices[:batch_dims]) != tuple(table[:batch_dims]):
+        raise VerifyException(
+            f"expected indices to begin with the batch dimensions {dims(table[:batch_dims])}, got {dims(indices)}"
+        )
+    return (*table[:axis], *indices[batch_dims:], *table[axis + 1 :])
+
+
+@irdl_op_definition
+class GatherOp(MirOp):
+    """
+    `result[b, o, k, i] = table[b, o, indices[b, k], i]`: slices of `table` along `axis`.
+
+    `table` is `[batch.., outer.., n, inner..]` with `axis` the position of `n`, `indices` is `[batch.., k..]`, where
+    `batch_dims` dimensions are batch. The result is `[batch.., outer.., k.., inner..]`. Indices are integers; f32 ones
+    are converted as by `mir.cast`. An index outside of `[0, n)` is clamped to it.
+    """
+
+    name = "mir.gather"
+
+    table = operand_def(AnyTensorConstr)
+    indices = operand_def(AnyTensorConstr)
+    axis = prop_def(I64)
+    batch_dims = prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = (
+        "$table `,` $indices `axis` $axis `batch_dims` $batch_dims attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(self, table: SSAValue, indices: SSAValue, axis: int = 0, batch_dims: int = 0):
+        super().__init__(
+            operands=[table, indices],
+            properties={"axis": i64_attr(axis), "batch_dims": i64_attr(batch_dims)},
+            result_types=[self._infer(table, indices, axis, batch_dims)],
+        )
+
+    @property
+    def axis_index(self) -> int:
+        """The axis counted from the front."""
+        return normalize_axis(self.axis.value.data, len(shape_of(self.table)))
+
+    @property
+    def extents(self) -> Taken:
+        """The extents of the loops."""
+        table, axis, batch = shape_of(self.table), self.axis_index, self.batch_dims.value.data
+        count = prod(shape_of(self.indices)[batch:])
+        return Taken(prod(table[:batch]), prod(table[batch:axis]), table[axis], count, prod(table[axis + 1 :]))
+
+    @staticmethod
+    def _infer(table: SSAValue, indices: SSAValue, axis: int, batch_dims: int) -> Attribute:
+        check_element(element_of(indices), (*INTS, f32))
+        shape = shape_of(table)
+        axis = normalize_axis(axis, len(shape))
+        result = taken_shape(shape, shape_of(indices), axis, batch_dims)
+        if not shape[axis] and prod(result):
+            raise VerifyException("cannot take slices of an axis of extent 0")
+        return TensorType(element_of(table), result)
+
+    def infer_types(self) -> tuple[Attribute]:
+        return (self._infer(self.table, self.indices, self.axis.value.data, self.batch_dims.value.data),)
+
+
+@irdl_op_definition
+class ScatterAddOp(MirOp):
+    """
+    `result[b, o, v, i] = sum of updates[b, o, k, i] over the k with indices[b, k] = v`: the transpose of `mir.gather`.
+
+    `updates` is `[batch.., outer.., k.., inner..]`, `indices` `[batch.., k..]` where `batch_dims` dimensions are batch,
+    the result `[batch.., outer.., extent, inner..]` with `axis` the position of `extent`. Indices are integers; f32
+    ones are converted as by `mir.cast`. An index outside of `[0, extent)` is clamped to it. Equal indices add up.
+    """
+
+    name = "mir.scatter_add"
+
+    updates = operand_def(AnyTensorConstr)
+    indices = operand_def(AnyTensorConstr)
+    axis = prop_def(I64)
+    batch_dims = prop_def(I64)
+    extent = prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = (
+        "$updates `,` $indices `axis` $axis `batch_dims` $batch_dims `extent` $extent attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    def __init__(self, updates: SSAValue, indices: SSAValue, extent: int, axis: int = 0, batch_dims: int = 0):
+        super().__init__(
+            operands=[updates, indices],
+            properties={"axis": i64_attr(axis), "batch_dims": i64_attr(batch_dims), "extent": i64_attr(extent)},
+            result_types=[self._infer(updates, indices, extent, axis, batch_dims)],
+        )
+
+    @property
+    def axis_index(self) -> int:
+        """The axis counted from the front."""
+        return normalize_axis(self.axis.value.data, len(shape_of(self.result)))
+
+    @property
+    def extents(self) -> Taken:
+        """The extents of the loops."""
+        shape, axis, batch = shape_of(self.result), self.axis_index, self.batch_dims.value.data
+        count = prod(shape_of(self.indices)[batch:])
+        return Taken(prod(shape[:batch]), prod(shape[batch:axis]), shape[axis], count, prod(shape[axis + 1 :]))
+
+    @staticmethod
+    def _infer(updates: SSAValue, indices: SSAValue, extent: int, axis: int, batch_dims: int) -> Attribute:
+        check_element(element_of(indices), (*INTS, f32))
+        if extent < 0:
+            raise VerifyException(f"expected an extent of at least 0, got {extent}")
+        given, at = shape_of(updates), shape_of(indices)
+        taken = len(at) - batch_dims
+        rank = len(given) - taken + 1
+        axis = normalize_axis(axis, max(rank, 1))
+        result = (*given[:axis], extent, *given[axis + taken :])
+        if taken < 0 or taken_shape(result, at, axis, batch_dims) != given:
+            raise VerifyException(f"updates of shape {dims(given)} do not fit indices of shape {dims(at)}")
+        if not extent and prod(given):
+            raise VerifyException("cannot add to an axis of extent 0")
+        return TensorType(element_of(updates), result)
+
+    def infer_types(self) -> tuple[Attribute]:
+        axis, batch_dims = self.axis.value.data, self.batch_dims.value.data
+        return (self._infer(self.updates, self.indices, self.extent.value.data, axis, batch_dims),)
+
+
+class IndexBuilder(BuilderCore):
+    """Builder methods of this family."""
+
+    def gather(self, table: Operand, indices: Operand, axis: int = 0, batch_dims: int = 0) -> Value:
+        """`mir.gather`: slices of `table` along `axis` by integer `indices`."""
+        return self.op(GatherOp, self.operand(table), self.operand(indices), axis, batch_dims)
+
+    def scatter_add(self, updates: Operand, indices: Operand, extent: int, axis: int = 0, batch_dims: int = 0) -> Value:
+        """`mir.scatter_add`: `updates` added into zeros, at `indices` of an axis of that `extent`."""
+        return self.op(ScatterAddOp, self.operand(updates), self.operand(indices), extent, axis, batch_dims)

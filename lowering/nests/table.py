@@ -1,0 +1,142 @@
+"""The table of ops with loop nests of their own, and the work that such a row fills.
+The rows are in the files of the families."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xdsl_rlx.dialects.lir.memory import row_major_strides
+from xdsl_rlx.lowering.buffers import Argument, Buffer
+from xdsl_rlx.lowering.kernels import Launch
+from xdsl_rlx.lowering.nest import Kernel, Nest
+from xdsl_rlx.transforms.rules.table import RuleTable
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration of a launch: the place in the nest, its index, and the number of the piece that it is part of."""
+
+    nest: Nest
+    index: SSAValue
+    piece: SSAValue
+
+
+Body: TypeAlias = Callable[..., None]
+"""`(iteration, *buffers)`: emits one iteration; the buffers are memrefs in the order of `reads`, `writes`."""
+
+
+class Buffers(Protocol):
+    """Where values are, and room for more: what the lowering of the function offers."""
+
+    def read(self, value: SSAValue, contiguous: bool = True) -> Buffer:
+        """The buffer of an operand, copied first if it has gaps and `contiguous` is asked for."""
+        ...
+
+    def write(self, value: SSAValue) -> Buffer:
+        """The buffer of a result: contiguous, its contents undefined."""
+        ...
+
+    def room(self, shape: Sequence[int], element: Attribute) -> Buffer:
+        """A new contiguous buffer in the arena."""
+        ...
+
+    def pieces(self, extent: int, work: int) -> int:
+        """Into how many pieces `extent` iterations of `work` scalar operations each are cut."""
+        ...
+
+
+@dataclass
+class Work:
+    """
+    What becomes of one op: the launches, one after the other.
+
+    Iterations of a launch run in any order and at the same time: what one writes no other may write or read. Results
+    must not depend on how a launch is cut into pieces, so a sum over iterations is a loop inside of one.
+    """
+
+    buffers: Buffers
+    launches: list[Launch] = field(default_factory=list[Launch])
+
+    def read(
+        self, value: SSAValue, shape: Sequence[int] | None = None, strides: Sequence[int] | None = None
+    ) -> Argument:
+        """An operand, contiguous: with its own shape, or seen as `shape` (and `strides`, in elements)."""
+        return _seen(self.buffers.read(value), shape, strides, value.name_hint)
+
+    def read_strided(self, value: SSAValue) -> Argument:
+        """An operand as it lies, possibly transposed or broadcast."""
+        buffer = self.buffers.read(value, contiguous=False)
+        return Argument(buffer, buffer.layout.shape, buffer.layout.strides, value.name_hint)
+
+    def write(
+        self, value: SSAValue, shape: Sequence[int] | None = None, strides: Sequence[int] | None = None
+    ) -> Argument:
+        """A result, contiguous: with its own shape, or seen as `shape` (and `strides`, in elements)."""
+        return _seen(self.buffers.write(value), shape, strides, value.name_hint)
+
+    def scratch(self, shape: Sequence[int], element: Attribute, name: str) -> Argument:
+        """Room that launches share, for what one computes and a later one reads."""
+        return _seen(self.buffers.room(shape, element), None, None, name)
+
+    def pieces(self, extent: int, work: int) -> int:
+        """How many pieces a launch of `extent` iterations of about `work` scalar operations each has."""
+        chunk = self._chunk(extent, work)
+        return max(1, -(-extent // chunk))
+
+    def scratch_per_piece(
+        self, extent: int, work: int, shape: Sequence[int], element: Attribute, name: str
+    ) -> Argument:
+        """Room of `shape` for each piece of a launch of `extent` and `work`: index it by `iteration.piece` first."""
+        return self.scratch((self.pieces(extent, work), *shape), element, name)
+
+    def _chunk(self, extent: int, work: int) -> int:
+        return max(1, -(-extent // self.buffers.pieces(extent, work)))
+
+    def launch(self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument], body: Body) -> None:
+        """Add a launch of `extent` iterations of about `work` scalar operations each; none if `extent` is 0."""
+        if not extent:
+            return
+        arguments = (*reads, *writes)
+        chunk = self._chunk(extent, work)
+        kernel = Kernel([a.type for a in arguments], [a.name for a in arguments])
+        entry, buffers = kernel.entry, kernel.block.args[:-2]
+        piece = entry.quotient(kernel.bounds[0], chunk)
+
+        def each(nest: Nest, index: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            body(Iteration(nest, index, piece), *buffers)
+            return ()
+
+        entry.loop(kernel.bounds, (), each, "i")
+        self.launches.append(Launch(kernel.finish(), extent, chunk, tuple(reads), tuple(writes)))
+
+
+def _seen(buffer: Buffer, shape: Sequence[int] | None, strides: Sequence[int] | None, name: str | None) -> Argument:
+    extents = buffer.layout.shape if shape is None else tuple(shape)
+    steps = row_major_strides(extents) if strides is None else tuple(strides)
+    return Argument(buffer, extents, steps, name)
+
+
+NestRule: TypeAlias = Callable[[OpT, Work], None]
+"""`(op, work)`: adds the launches that compute the results of `op` from its operands."""
+
+
+class NestTable(RuleTable[NestRule[Any]]):
+    """Ops with the trait `OwnNest`: what they are as loops."""
+
+    def rule(self, op: type[OpT]) -> Callable[[NestRule[OpT]], NestRule[OpT]]:
+        """Decorator: the function is the row of `op`."""
+
+        def register(function: NestRule[OpT]) -> NestRule[OpT]:
+            self.add(op, function)
+            return function
+
+        return register
+
+
+NEST = NestTable("nest")

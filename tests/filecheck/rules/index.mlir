@@ -1,0 +1,31 @@
+// RUN: xdsl-opt %s -p mir-emit-vjp --split-input-file | filecheck %s
+
+// The vjp rules of the family index.
+
+// CHECK-LABEL: func.func @gather(%table: tensor<5x3xf32>, %i: tensor<4xi64>, %y: tensor<4x3xf32>, %g: tensor<4x3xf32>) -> tensor<5x3xf32> {
+// CHECK-NEXT: %d = mir.scatter_add %g, %i axis 0 batch_dims 0 extent 5 : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<5x3xf32>
+// CHECK-NEXT: func.return %d : tensor<5x3xf32>
+// CHECK-NEXT: }
+func.func @gather(%table: tensor<5x3xf32>, %i: tensor<4xi64>, %y: tensor<4x3xf32>, %g: tensor<4x3xf32>) -> tensor<5x3xf32> {
+  %d = mir.vjp primals(%table, %i : tensor<5x3xf32>, tensor<4xi64>) outputs(%y : tensor<4x3xf32>) cotangents(%g : tensor<4x3xf32>) of [0] wrt [0] -> tensor<5x3xf32> {
+  ^bb0(%a: tensor<5x3xf32>, %b: tensor<4xi64>):
+    %0 = mir.gather %a, %b axis 0 batch_dims 0 : (tensor<5x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
+    mir.yield %0 : tensor<4x3xf32>
+  }
+  func.return %d : tensor<5x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @scatter_add(%u: tensor<4x3xf32>, %i: tensor<4xi64>, %y: tensor<5x3xf32>, %g: tensor<5x3xf32>) -> tensor<4x3xf32> {
+// CHECK-NEXT: %d = mir.gather %g, %i axis 0 batch_dims 0 : (tensor<5x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
+// CHECK-NEXT: func.return %d : tensor<4x3xf32>
+// CHECK-NEXT: }
+func.func @scatter_add(%u: tensor<4x3xf32>, %i: tensor<4xi64>, %y: tensor<5x3xf32>, %g: tensor<5x3xf32>) -> tensor<4x3xf32> {
+  %d = mir.vjp primals(%u, %i : tensor<4x3xf32>, tensor<4xi64>) outputs(%y : tensor<5x3xf32>) cotangents(%g : tensor<5x3xf32>) of [0] wrt [0] -> tensor<4x3xf32> {
+  ^bb0(%a: tensor<4x3xf32>, %b: tensor<4xi64>):
+    %0 = mir.scatter_add %a, %b axis 0 batch_dims 0 extent 5 : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<5x3xf32>
+    mir.yield %0 : tensor<5x3xf32>
+  }
+  func.return %d : tensor<4x3xf32>
+}
