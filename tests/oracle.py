@@ -48,21 +48,26 @@ def convert(x: Array, to: np.dtype[Any]) -> Array:
     return (widen(x) if x.dtype.kind not in "biu" else x).astype(to)
 
 
+def _vanishing(factor: Array, x: Array) -> Array:
+    """`factor x`, and its limit where the factor is 0."""
+    return np.where(factor == 0, 0.0, factor * x)
+
+
 def gelu(x: Array) -> Array:
-    return 0.5 * x * special.erfc(-x / np.sqrt(2.0))
+    return _vanishing(special.ndtr(x), x)
 
 
 _C = np.sqrt(2 / np.pi)
 
 
 def gelu_approx(x: Array) -> Array:
-    return x * special.expit(2 * _C * (x + 0.044715 * x**3))
+    return _vanishing(special.expit(2 * _C * (x + 0.044715 * x**3)), x)
 
 
 FUNCTIONS: dict[Activation, Callable[[Array], Array]] = {
     Activation.GELU: gelu,
     Activation.GELU_APPROX: gelu_approx,
-    Activation.SILU: lambda x: x * special.expit(x),
+    Activation.SILU: lambda x: _vanishing(special.expit(x), x),
     Activation.RELU: lambda x: np.maximum(x, 0.0),
     Activation.SIGMOID: special.expit,
     Activation.TANH: np.tanh,
@@ -84,13 +89,13 @@ FUNCTIONS: dict[Activation, Callable[[Array], Array]] = {
 
 def _gelu_approx_derivative(x: Array) -> Array:
     s = special.expit(2 * _C * (x + 0.044715 * x**3))
-    return s + x * s * (1 - s) * 2 * _C * (1 + 3 * 0.044715 * x**2)
+    return s + _vanishing(s * special.expit(-2 * _C * (x + 0.044715 * x**3)), x * 2 * _C * (1 + 3 * 0.044715 * x**2))
 
 
 DERIVATIVES: dict[Activation, Callable[[Array], Array]] = {
-    Activation.GELU: lambda x: special.ndtr(x) + x * np.exp(-x * x / 2) / np.sqrt(2 * np.pi),
+    Activation.GELU: lambda x: special.ndtr(x) + _vanishing(np.exp(-x * x / 2), x) / np.sqrt(2 * np.pi),
     Activation.GELU_APPROX: _gelu_approx_derivative,
-    Activation.SILU: lambda x: special.expit(x) * (1 + x * special.expit(-x)),
+    Activation.SILU: lambda x: special.expit(x) + _vanishing(special.expit(x) * special.expit(-x), x),
     Activation.RELU: lambda x: np.where(x > 0, 1.0, 0.0),
     Activation.SIGMOID: lambda x: special.expit(x) * special.expit(-x),
     Activation.TANH: lambda x: 1 / np.cosh(x) ** 2,

@@ -93,21 +93,21 @@ class UnaryOp(MirOp, abc.ABC):
 
 @irdl_op_definition
 class GeluOp(UnaryOp):
-    """`result = x/2 (1 + erf(x/sqrt 2))`."""
+    """`result = x/2 (1 + erf(x/sqrt 2))`; at -inf the limit, 0."""
 
     name = "mir.gelu"
 
 
 @irdl_op_definition
 class GeluApproxOp(UnaryOp):
-    """`result = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`."""
+    """`result = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`; at -inf the limit, 0."""
 
     name = "mir.gelu_approx"
 
 
 @irdl_op_definition
 class SiluOp(UnaryOp):
-    """`result = x / (1 + exp(-x))`."""
+    """`result = x / (1 + exp(-x))`; at -inf the limit, 0."""
 
     name = "mir.silu"
 

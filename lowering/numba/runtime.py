@@ -206,7 +206,8 @@ class Binding:
             if index in values or spec.name in self.program.optional:
                 continue
             if spec.name not in self._param_names:
-                raise ArgumentTypeError(f"{self._what('input', spec.name)} is missing: expected {spec}")
+                hint = "; pass it by position: the keyword out= names the outputs" if spec.name == "out" else ""
+                raise ArgumentTypeError(f"{self._what('input', spec.name)} is missing: expected {spec}{hint}")
             if spec.name not in self._params:
                 hint = f"call set_param({spec.name!r}, ...) or pass it as an argument"
                 raise ArgumentTypeError(f"{self._what('param', spec.name)} has no value: expected {spec}; {hint}")

@@ -36,9 +36,8 @@ _UNARY_DOMAIN: dict[Activation, Sampler] = {
     Activation.ABS: apart(),
     Activation.TAN: uniform(-1.4, 1.4),
 }
+_GATES = {Activation.GELU, Activation.GELU_APPROX, Activation.SILU}
 _EXACT = {Activation.NEG, Activation.ABS, Activation.RELU, Activation.ROUND, Activation.SQRT, Activation.RECIP}
-_LIMIT_IS_NAN = {Activation.GELU, Activation.GELU_APPROX, Activation.SILU}
-"""`x f(x)` at -inf: the limit is 0, the formula gives NaN; not pinned down."""
 
 
 def _unary_samples() -> list[Sample]:
@@ -58,12 +57,16 @@ def _unary_samples() -> list[Sample]:
         rows.append(replace(row, id=f"{kind}-narrow", dtypes=NARROW, differentiable=(), exact=False))
         rows.append(replace(row, id=f"{kind}-empty", operands=(Operand((0, 3)),)))
         rows.append(replace(row, id=f"{kind}-scalar", operands=(replace(row.operands[0], shape=()),)))
-        special = SPECIAL if kind not in _LIMIT_IS_NAN else values(0.0, -0.0, INF, NAN, 1e-40, 30.0, -30.0)
+        special = SPECIAL
         if kind in (Activation.SIN, Activation.COS, Activation.TAN):
             special = values(0.0, -0.0, INF, -INF, NAN, 1e-40, 1e4, -1e4)
         rows.append(
             replace(row, id=f"{kind}-special", operands=(Operand((14,), special),), differentiable=(), smooth=False)
         )
+        operands = (Operand((6,), values(INF, -INF, 1e30, -1e30, 40.0, -40.0)), Operand((6,)))
+        if kind in _GATES:
+            build = lambda m, x, dy, kind=kind: m.activation_backward(x, dy, kind)  # noqa: E731
+            rows.append(Sample(f"{kind}-slope-at-infinity", backward.ActivationBackwardOp, build, operands))
     for name, at in (("relu", elementwise.ReluOp), ("abs", elementwise.AbsOp)):
         rows.append(
             Sample(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from math import pi, sqrt
+from math import inf, pi, sqrt
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
@@ -27,10 +27,19 @@ def is_unsigned(type_: Attribute) -> bool:
     return type_ in (i1, u8)
 
 
+def _vanishing(b: MirBuilder, factor: Value, x: Value) -> Value:
+    """`factor x` for a factor that goes to 0 faster than `x` grows: 0 where it is 0, though `x` be infinite."""
+    return b.where(b.eq(factor, 0.0), 0.0, factor * x)
+
+
+def _vanishing_scalar(b: ScalarBuilder, factor: Scalar, x: Scalar) -> Scalar:
+    return b.select(b.eq(factor, 0.0), 0.0, factor * x)
+
+
 def gelu_slope(b: MirBuilder, x: Value) -> Value:
     """The derivative of x Phi(x): `Phi(x) + x phi(x)` of the standard normal distribution."""
     cdf = 0.5 + 0.5 * b.erf(x * SQRT_HALF)
-    return cdf + x * (b.exp(x * x * -0.5) * (1 / sqrt(2 * pi)))
+    return cdf + _vanishing(b, b.exp(x * x * -0.5) * (1 / sqrt(2 * pi)), x)
 
 
 def gelu_approx_slope(b: MirBuilder, x: Value) -> Value:
@@ -38,13 +47,13 @@ def gelu_approx_slope(b: MirBuilder, x: Value) -> Value:
     c = sqrt(2 / pi)
     square = x * x
     t = b.tanh(x * (c + c * GELU_CUBIC * square))
-    return 0.5 + 0.5 * (t + x * ((1.0 - t * t) * (c + 3 * c * GELU_CUBIC * square)))
+    return 0.5 + 0.5 * (t + _vanishing(b, 1.0 - t * t, x * (c + 3 * c * GELU_CUBIC * square)))
 
 
 def silu_slope(b: MirBuilder, x: Value, y: Value) -> Value:
     """With `s = sigmoid x` and `y = x s`: `s + y (1 - s)`."""
     s = b.sigmoid(x)
-    return s + y * (1.0 - s)
+    return s + _vanishing(b, 1.0 - s, y)
 
 
 def _abs_map(b: MirBuilder, g: Value, x: Value, y: Value) -> Value:
@@ -54,17 +63,17 @@ def _abs_map(b: MirBuilder, g: Value, x: Value, y: Value) -> Value:
 diagonal(
     mir.GeluOp,
     lambda b, g, x, y: g * gelu_slope(b, x),
-    scalar=lambda b, x: x * 0.5 * (b.erf(x * SQRT_HALF) + 1.0),
+    scalar=lambda b, x: _vanishing_scalar(b, (b.erf(x * SQRT_HALF) + 1.0) * 0.5, x),
 )
 diagonal(
     mir.GeluApproxOp,
     lambda b, g, x, y: g * gelu_approx_slope(b, x),
-    scalar=lambda b, x: x * 0.5 * (b.tanh(x * (x * x * GELU_CUBIC + 1.0) * sqrt(2 / pi)) + 1.0),
+    scalar=lambda b, x: _vanishing_scalar(b, (b.tanh(x * (x * x * GELU_CUBIC + 1.0) * sqrt(2 / pi)) + 1.0) * 0.5, x),
 )
 diagonal(
     mir.SiluOp,
     lambda b, g, x, y: g * silu_slope(b, x, y),
-    scalar=lambda b, x: x / (b.exp(-x) + 1.0),
+    scalar=lambda b, x: b.select(b.eq(x, -inf), 0.0, x / (b.exp(-x) + 1.0)),
 )
 diagonal(
     # y > 0 where x > 0, and y is what the next op keeps anyway.

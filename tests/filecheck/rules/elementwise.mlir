@@ -17,9 +17,13 @@
 // CHECK-NEXT: %10 = mir.exp %9 : tensor<3x5xf32>
 // CHECK-NEXT: %11 = mir.constant dense<0.398942292> : tensor<f32>
 // CHECK-NEXT: %12 = mir.mul %10, %11 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %13 = mir.mul %x, %12 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %14 = mir.add %6, %13 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.mul %g, %14 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %13 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %14 = mir.eq %12, %13 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
+// CHECK-NEXT: %15 = mir.mul %12, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %16 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %17 = mir.where %14, %16, %15 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %18 = mir.add %6, %17 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.mul %g, %18 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @gelu(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
@@ -49,14 +53,18 @@ func.func @gelu(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -
 // CHECK-NEXT: %11 = mir.mul %10, %0 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: %12 = mir.constant dense<0.797884583> : tensor<f32>
 // CHECK-NEXT: %13 = mir.add %12, %11 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %14 = mir.mul %9, %13 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %15 = mir.mul %x, %14 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %16 = mir.add %6, %15 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %17 = mir.constant dense<5.000000e-01> : tensor<f32>
-// CHECK-NEXT: %18 = mir.mul %17, %16 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %19 = mir.constant dense<5.000000e-01> : tensor<f32>
-// CHECK-NEXT: %20 = mir.add %19, %18 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.mul %g, %20 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %14 = mir.mul %x, %13 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %15 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %16 = mir.eq %9, %15 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
+// CHECK-NEXT: %17 = mir.mul %9, %14 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %18 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %19 = mir.where %16, %18, %17 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %20 = mir.add %6, %19 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %21 = mir.constant dense<5.000000e-01> : tensor<f32>
+// CHECK-NEXT: %22 = mir.mul %21, %20 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %23 = mir.constant dense<5.000000e-01> : tensor<f32>
+// CHECK-NEXT: %24 = mir.add %23, %22 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.mul %g, %24 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @gelu_approx(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
@@ -75,9 +83,13 @@ func.func @gelu_approx(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5x
 // CHECK-NEXT: %0 = mir.sigmoid %x : tensor<3x5xf32>
 // CHECK-NEXT: %1 = mir.constant dense<1.000000e+00> : tensor<f32>
 // CHECK-NEXT: %2 = mir.sub %1, %0 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %3 = mir.mul %y, %2 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %4 = mir.add %0, %3 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.mul %g, %4 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %3 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %4 = mir.eq %2, %3 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
+// CHECK-NEXT: %5 = mir.mul %2, %y : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %6 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %7 = mir.where %4, %6, %5 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %8 = mir.add %0, %7 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.mul %g, %8 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @silu(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
