@@ -52,6 +52,12 @@ def _get_mir_unfuse_for_ad() -> type[ModulePass]:
     return MirUnfuseForAdPass
 
 
+def _get_mir_vmap() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_vmap import MirVmapPass
+
+    return MirVmapPass
+
+
 UNIVERSE = Universe(
     all_passes={
         "convert-hir-to-mir": _get_convert_hir_to_mir,
@@ -62,5 +68,6 @@ UNIVERSE = Universe(
         "mir-legalize-multi-axis-reduce": _get_mir_legalize_multi_axis_reduce,
         "mir-prepare-for-ad": _get_mir_prepare_for_ad,
         "mir-unfuse-for-ad": _get_mir_unfuse_for_ad,
+        "mir-vmap": _get_mir_vmap,
     }
 )

@@ -84,7 +84,7 @@ class Graph:
         value = self.block.insert_arg(type_, len(self.block.args))
         value.name_hint = unique
         self.func.arg_attrs = ArrayAttr([DictionaryAttr(entry) for entry in attributes])
-        self._update_type()
+        self.update_type()
         return value
 
     def set_outputs(self, outputs: Sequence[SSAValue]) -> None:
@@ -99,13 +99,14 @@ class Graph:
         if self.func.res_attrs is not None:
             kept = [entry for entry, keep in zip(self.func.res_attrs, same, strict=False) if keep]
             self.func.res_attrs = ArrayAttr([*kept, *([DictionaryAttr({})] * (len(outputs) - len(kept)))])
-        self._update_type()
+        self.update_type()
 
     def rename(self, name: str) -> None:
         """Give the function another symbol name."""
         self.func.sym_name = StringAttr(name)
 
-    def _update_type(self) -> None:
+    def update_type(self) -> None:
+        """Make the type of the function that of its block."""
         self.func.function_type = FunctionType.from_lists(
             [arg.type for arg in self.block.args], [value.type for value in self.outputs]
         )
