@@ -87,6 +87,14 @@ class Graph:
         self.update_type()
         return value
 
+    def drop_last_argument(self, value: SSAValue) -> None:
+        """Remove the last argument, and put `value` of the function in its place."""
+        argument = self.block.args[-1]
+        argument.replace_all_uses_with(value)
+        self.block.erase_arg(argument)
+        self.func.arg_attrs = ArrayAttr([DictionaryAttr(entry) for entry in self._argument_attributes()[:-1]])
+        self.update_type()
+
     def set_outputs(self, outputs: Sequence[SSAValue]) -> None:
         """Return other values; attributes of results that keep their place are kept."""
         same = [old is new for old, new in zip(self.outputs, outputs, strict=False)]
