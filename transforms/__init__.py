@@ -28,6 +28,18 @@ def _get_mir_grad() -> type[ModulePass]:
     return MirGradPass
 
 
+def _get_mir_hvp() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_hvp import MirHvpPass
+
+    return MirHvpPass
+
+
+def _get_mir_jacfwd() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
+
+    return MirJacfwdPass
+
+
 def _get_mir_jvp() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_jvp import MirJvpPass
 
@@ -52,15 +64,24 @@ def _get_mir_unfuse_for_ad() -> type[ModulePass]:
     return MirUnfuseForAdPass
 
 
+def _get_mir_vmap() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_vmap import MirVmapPass
+
+    return MirVmapPass
+
+
 UNIVERSE = Universe(
     all_passes={
         "convert-hir-to-mir": _get_convert_hir_to_mir,
         "mir-emit-vjp": _get_mir_emit_vjp,
         "mir-fuse": _get_mir_fuse,
         "mir-grad": _get_mir_grad,
+        "mir-hvp": _get_mir_hvp,
+        "mir-jacfwd": _get_mir_jacfwd,
         "mir-jvp": _get_mir_jvp,
         "mir-legalize-multi-axis-reduce": _get_mir_legalize_multi_axis_reduce,
         "mir-prepare-for-ad": _get_mir_prepare_for_ad,
         "mir-unfuse-for-ad": _get_mir_unfuse_for_ad,
+        "mir-vmap": _get_mir_vmap,
     }
 )

@@ -47,6 +47,8 @@ class MirJvpPass(ModulePass):
             if not has_derivative(argument.value):
                 type_ = argument.value.type
                 raise PassFailedException(f'{self.name}: "{argument.name}" of type {type_} is not floating-point')
+            if argument.value in forward.tangents:
+                raise PassFailedException(f'{self.name}: "{argument.name}" is named twice')
             forward.tangents[argument.value] = graph.add_input(f"tangent_{argument.name}", argument.value.type)
         forward.push_through(list(graph.block.ops)[:-1])
         last = graph.block.last_op

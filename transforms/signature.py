@@ -84,8 +84,16 @@ class Graph:
         value = self.block.insert_arg(type_, len(self.block.args))
         value.name_hint = unique
         self.func.arg_attrs = ArrayAttr([DictionaryAttr(entry) for entry in attributes])
-        self._update_type()
+        self.update_type()
         return value
+
+    def drop_last_argument(self, value: SSAValue) -> None:
+        """Remove the last argument, and put `value` of the function in its place."""
+        argument = self.block.args[-1]
+        argument.replace_all_uses_with(value)
+        self.block.erase_arg(argument)
+        self.func.arg_attrs = ArrayAttr([DictionaryAttr(entry) for entry in self._argument_attributes()[:-1]])
+        self.update_type()
 
     def set_outputs(self, outputs: Sequence[SSAValue]) -> None:
         """Return other values; attributes of results that keep their place are kept."""
@@ -99,13 +107,14 @@ class Graph:
         if self.func.res_attrs is not None:
             kept = [entry for entry, keep in zip(self.func.res_attrs, same, strict=False) if keep]
             self.func.res_attrs = ArrayAttr([*kept, *([DictionaryAttr({})] * (len(outputs) - len(kept)))])
-        self._update_type()
+        self.update_type()
 
     def rename(self, name: str) -> None:
         """Give the function another symbol name."""
         self.func.sym_name = StringAttr(name)
 
-    def _update_type(self) -> None:
+    def update_type(self) -> None:
+        """Make the type of the function that of its block."""
         self.func.function_type = FunctionType.from_lists(
             [arg.type for arg in self.block.args], [value.type for value in self.outputs]
         )

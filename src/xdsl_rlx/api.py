@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.transforms import get_all_passes
+from xdsl.transforms.canonicalize import CanonicalizePass
+from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl.utils.exceptions import ArgSpecParseError, ParseError, PassFailedException, VerifyException
 
@@ -22,10 +24,17 @@ from xdsl_rlx.lowering.pipeline import remaining_passes
 from xdsl_rlx.transforms import UNIVERSE as TRANSFORMS
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.driver import verify_dominance
+from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 from xdsl_rlx.transforms.mir_grad import MirGradPass
+from xdsl_rlx.transforms.mir_hvp import MirHvpPass
+from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
+from xdsl_rlx.transforms.mir_jvp import MirJvpPass
 from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
+from xdsl_rlx.transforms.mir_vmap import MirVmapPass
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 
 
@@ -125,7 +134,92 @@ def grad(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool 
 
 def _gradient(wrt: Sequence[str] | str, zero_missing_wrt: bool, loss: bool) -> list[ModulePass]:
     grad_pass = MirGradPass(wrt=_names(wrt), zero_missing_wrt=zero_missing_wrt, loss=loss)
-    return [_lowering("fusable"), MirPrepareForAdPass(), grad_pass]
+    return [*_prepared(), grad_pass]
+
+
+def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule:
+    """
+    Outputs of `graph`, then a tangent for each: its derivative along the tangents of the arguments named.
+
+    Each of these has the new input `tangent_<name>`, in that order, after the other arguments. A tangent that does
+    not depend on them is zeros.
+    """
+    return run_passes(_above_lir(graph, "jvp"), [*_prepared(), MirJvpPass(_names(tangent_for, "tangent_for"))])
+
+
+def hvp(graph: AnyGraph, wrt: Sequence[str] | str, zero_missing_wrt: bool = False) -> GraphModule:
+    """
+    Forward mode over `grad_with_loss`: outputs and gradients, then the tangent of each.
+
+    For one output these are `[loss, gradients.., d loss(v), H v..]`, with the vector `v` in the inputs
+    `tangent_<name>` of the arguments named, and `H` the Hessian of the loss in all of them together.
+    """
+    return run_passes(_above_lir(graph, "hvp"), [*_prepared(), MirHvpPass(_names(wrt), zero_missing_wrt)])
+
+
+def nth_order_grad(graph: AnyGraph, wrt: str, order: int = 2) -> GraphModule:
+    """
+    The gradient of the gradient, and so on, `order` times: repeated reverse mode, one output of the shape of `wrt`.
+
+    Each order is the vector-Jacobian product of the one before with a new input: `d_output`, `d_output_2`, ... in this
+    order, ones where a caller leaves them out. So a scalar function of a scalar gets its n-th derivative, an
+    elementwise one that of each element, and `d_output_2=v` gives a Hessian times `v`. Order 0 is `graph` in mir.
+    Zeros where the gradient of a lower order does not depend on `wrt` any more.
+    """
+    if isinstance(order, bool) or not hasattr(order, "__index__") or order < 0:
+        raise GraphError(f"order is a number of derivatives, got {order!r}")
+    if not isinstance(wrt, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphError(f"wrt is the name of one argument, got {wrt!r}")
+    passes: list[ModulePass] = [*_prepared()]
+    for number in range(order):
+        # Gradients repeat much of what they are of: shared before it is differentiated again.
+        passes += [MirGradPass((wrt,), zero_missing_wrt=number > 0, loss=False), CanonicalizePass()]
+        passes += [CommonSubexpressionElimination(), DeadCodeElimination(), MirPrepareForAdPass()]
+    return run_passes(_above_lir(graph, "nth_order_grad"), passes)
+
+
+def vmap(graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int | Mapping[str, int] = 0) -> GraphModule:
+    """
+    `graph` for a batch: the arguments named get a new axis of extent `size`, and so does every output, in front.
+
+    `in_axes` says where the new axis is, for all or by name (0 for those left out); -1 is behind all others. Arguments
+    that are not named are the same for all examples. Params can be named too.
+    """
+    names = _names(inputs, "inputs")
+    if isinstance(size, bool) or not hasattr(size, "__index__") or size < 0:
+        raise GraphError(f"size is the extent of the new axis, got {size!r}")
+    if isinstance(in_axes, Mapping):
+        if unknown := [name for name in in_axes if name not in names]:
+            raise GraphError(f"in_axes names '{unknown[0]}', which is not batched; those are {', '.join(names)}")
+        axes = tuple(in_axes.get(name, 0) for name in names)
+    else:
+        axes = (in_axes,) * len(names)
+    batch = MirVmapPass(names, size.__index__(), axes if any(axes) else ())
+    return run_passes(_above_lir(graph, "vmap"), [_lowering("direct"), MirEmitVjpPass(), batch])
+
+
+def jacfwd(graph: AnyGraph | CompiledGraph, wrt: str) -> Callable[..., tuple[np.ndarray[Any, Any], ...]]:
+    """
+    The Jacobians by `wrt` of all outputs, as a function of the arguments of `graph`.
+
+    Each has the shape of the output followed by that of `wrt`: element `[i.., j..]` is the derivative of element
+    `[i..]` of the output by element `[j..]` of `wrt`. One compiled program computes all columns at once; it keeps a
+    tangent of every value that depends on `wrt` for each element of `wrt`. What was compiled from `rlx.jvp` for `wrt`
+    is run once per column instead.
+    """
+    from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+
+    if not isinstance(wrt, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphError(f"wrt is the name of one argument, got {wrt!r}")
+    if isinstance(graph, CompiledGraph):
+        from xdsl_rlx.jacobian import by_columns
+
+        return by_columns(graph, wrt)
+    return compile(run_passes(_above_lir(graph, "jacfwd"), [*_prepared(), MirJacfwdPass(wrt)]))
+
+
+def _prepared() -> list[ModulePass]:
+    return [_lowering("fusable"), MirPrepareForAdPass()]
 
 
 def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
@@ -162,12 +256,12 @@ def numba_source(graph: AnyGraph) -> str:
     return emit_python(lower(graph).module)
 
 
-def _names(wrt: object) -> tuple[str, ...]:
+def _names(wrt: object, what: str = "wrt") -> tuple[str, ...]:
     if isinstance(wrt, str):
         return (wrt,)
     names = list(cast("Iterable[object]", wrt)) if isinstance(wrt, Iterable) else [wrt]
     if not all(isinstance(name, str) for name in names):
-        raise GraphError(f"wrt is the name of an argument or a list of names, got {wrt!r}")
+        raise GraphError(f"{what} is the name of an argument or a list of names, got {wrt!r}")
     return tuple(cast("list[str]", names))
 
 

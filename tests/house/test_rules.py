@@ -12,7 +12,7 @@ from xdsl_rlx.dialects.hir import Hir
 from xdsl_rlx.dialects.mir import Mir, control
 from xdsl_rlx.dialects.mir.core import Elementwise, OwnNest
 from xdsl_rlx.lowering.nests import NEST
-from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, SCALAR, VJP
+from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, SCALAR, VJP, VMAP
 from xdsl_rlx.transforms.rules.hir import BLOCKS
 from xdsl_rlx.transforms.rules.lowering import LOOPS, NORMALIZE, PLACE, PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.transforms.rules.table import RuleTable
@@ -40,6 +40,13 @@ def _name(op: type[Operation]) -> str:
 def test_every_op_has_a_derivative_or_a_reason_why_not(op: type[Operation], table: RuleTable[object]) -> None:
     if DECOMPOSE.get(op) is None:
         assert not table.missing([op]), f"{_rows(op)} has neither a {table.name} row nor an exemption for {op.name}"
+
+
+@pytest.mark.parametrize("op", OPS, ids=_name)
+def test_every_op_can_be_batched_or_says_why_not(op: type[Operation]) -> None:
+    if DECOMPOSE.get(op) is None:
+        assert not VMAP.missing([op]), f"{_rows(op)} has neither a vmap row nor an exemption for {op.name}"
+    assert VMAP.reason(op) != "", f"{_rows(op)} exempts {op.name} from vmap without a reason"
 
 
 @pytest.mark.parametrize("op", OPS, ids=_name)

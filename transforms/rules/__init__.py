@@ -15,7 +15,7 @@ from xdsl_rlx.transforms.rules import (
     reduce,
     shape,
 )
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, INERT, JVP, SCALAR, VJP
+from xdsl_rlx.transforms.rules.table import DECOMPOSE, INERT, JVP, SCALAR, VJP, VMAP
 
 __all__ = [
     "DECOMPOSE",
@@ -23,6 +23,7 @@ __all__ = [
     "JVP",
     "SCALAR",
     "VJP",
+    "VMAP",
     "backward",
     "cast",
     "control",

@@ -12,8 +12,13 @@ from xdsl_rlx.dialects.mir.backward import (
 from xdsl_rlx.dialects.mir.builder import ACTIVATIONS, MirBuilder, Value
 from xdsl_rlx.transforms.rules.loss import Labels
 from xdsl_rlx.transforms.rules.norm import along, normalized, other_axes
-from xdsl_rlx.transforms.rules.rows import decompose, derivative
+from xdsl_rlx.transforms.rules.rows import decompose, derivative, leading
 from xdsl_rlx.transforms.rules.table import INERT
+
+leading(ReluBackwardOp)
+leading(ActivationBackwardOp)
+leading(LayerNormBackwardInputOp, "axis", shared=("gamma",))
+leading(SoftmaxCrossEntropyBackwardOp)
 
 
 @decompose(ReluBackwardOp)

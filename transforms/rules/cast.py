@@ -8,7 +8,7 @@ from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.cast import CastOp
 from xdsl_rlx.dialects.shapes import element_of, u8
 from xdsl_rlx.transforms.rules.elementwise import is_unsigned
-from xdsl_rlx.transforms.rules.rows import linear
+from xdsl_rlx.transforms.rules.rows import linear, pointwise
 from xdsl_rlx.transforms.rules.table import SCALAR, Cotangent
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
@@ -19,6 +19,7 @@ def _cast_transpose(op: CastOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
 
 # Between float types only: an operand or result of another type is on no differentiable path.
 linear(CastOp, _cast_transpose)
+pointwise(CastOp)
 
 
 @SCALAR.rule(CastOp)

@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.control import FusionOp
+from xdsl_rlx.dialects.mir.control import FusionOp, VjpOp
 from xdsl_rlx.transforms.rules.rows import decompose
+from xdsl_rlx.transforms.rules.table import VMAP
+
+VMAP.exempt(VjpOp, "mir-emit-vjp replaces it by ops that have one")
 
 
 @decompose(FusionOp)

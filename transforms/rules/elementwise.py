@@ -14,8 +14,8 @@ from xdsl.ir import Attribute, OpResult
 from xdsl_rlx.dialects.mir import elementwise as mir
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, u8
-from xdsl_rlx.transforms.rules.rows import diagonal, zero
-from xdsl_rlx.transforms.rules.table import JVP, SCALAR, VJP, Cotangent
+from xdsl_rlx.transforms.rules.rows import diagonal, pointwise, zero
+from xdsl_rlx.transforms.rules.table import JVP, SCALAR, VJP, VMAP, Cotangent
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 SQRT_HALF = sqrt(0.5)
@@ -102,6 +102,7 @@ diagonal(mir.AtanOp, lambda b, g, x, y: g / (1.0 + x * x), scalar=lambda b, x: b
 diagonal(mir.RoundOp, lambda b, g, x, y: g, scalar=lambda b, x: b.round_even(x))
 
 zero(mir.StopGradientOp, "it stops gradients")
+pointwise(mir.StopGradientOp)
 
 
 @SCALAR.rule(mir.StopGradientOp)
@@ -182,6 +183,7 @@ diagonal(
 diagonal(mir.PowOp, _pow_base, _pow_exponent, scalar=lambda b, lhs, rhs: b.pow(lhs, rhs))
 
 zero(mir.AndOp, "the operands are integers")
+pointwise(mir.AndOp)
 
 
 @SCALAR.rule(mir.AndOp)
@@ -221,7 +223,11 @@ _COMPARE: tuple[tuple[type[mir.CompareOp], str, str, str], ...] = (
 )
 for _op, *_predicates in _COMPARE:
     zero(_op, "it is piecewise constant")
+    pointwise(_op)
     SCALAR.add(_op, partial(_compare_scalar, *_predicates))
+
+
+pointwise(mir.WhereOp)
 
 
 @VJP.rule(mir.WhereOp)
@@ -253,3 +259,4 @@ def where_scalar(op: mir.WhereOp, b: ScalarBuilder, cond: Scalar, on_true: Scala
 
 
 zero(mir.ConstantOp, "it has no operands")
+VMAP.exempt(mir.ConstantOp, "it has no operands")

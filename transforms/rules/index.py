@@ -9,7 +9,8 @@ from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.index import GatherOp, ScatterAddOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of
 from xdsl_rlx.transforms.rules.lowering import NORMALIZE
-from xdsl_rlx.transforms.rules.table import INERT, JVP, VJP, Cotangent
+from xdsl_rlx.transforms.rules.rows import lift, move_axis
+from xdsl_rlx.transforms.rules.table import INERT, JVP, VJP, VMAP, Cotangent
 
 _ENCODED = "indices are integers, whatever type encodes them"
 
@@ -37,6 +38,33 @@ def scatter_add_vjp(op: ScatterAddOp, b: MirBuilder, g: Value) -> Sequence[Cotan
 def scatter_add_jvp(op: ScatterAddOp, b: MirBuilder, updates: Value | None, indices: None) -> Sequence[Value | None]:
     assert updates is not None
     return [b.scatter_add(updates, op.indices, op.extents.extent, op.axis_index, op.batch_dims.value.data)]
+
+
+@VMAP.rule(GatherOp)
+def gather_vmap(
+    op: GatherOp, b: MirBuilder, batched: Sequence[bool], size: int, table: Value, indices: Value
+) -> Sequence[Value]:
+    """The axis is one more batch dimension, or one more of the outer ones (table), or of the indices'."""
+    axis, dims = op.axis_index, op.batch_dims.value.data
+    match tuple(batched):
+        case (True, True):
+            return [b.gather(table, indices, axis + 1, dims + 1)]
+        case (True, False):
+            return [move_axis(b, b.gather(move_axis(b, table, 0, dims), indices, axis + 1, dims), dims, 0)]
+        case _:
+            return [move_axis(b, b.gather(table, move_axis(b, indices, 0, dims), axis, dims), axis, 0)]
+
+
+@VMAP.rule(ScatterAddOp)
+def scatter_add_vmap(
+    op: ScatterAddOp, b: MirBuilder, batched: Sequence[bool], size: int, updates: Value, indices: Value
+) -> Sequence[Value]:
+    """The axis is one more batch dimension, or one more of the outer ones where the indices are the same for all."""
+    axis, dims, extent = op.axis_index, op.batch_dims.value.data, op.extents.extent
+    if batched[1]:
+        whole = updates if batched[0] else lift(b, updates, size)
+        return [b.scatter_add(whole, indices, extent, axis + 1, dims + 1)]
+    return [move_axis(b, b.scatter_add(move_axis(b, updates, 0, dims), indices, extent, axis + 1, dims), dims, 0)]
 
 
 def _wide_sums(op: Operation, b: MirBuilder) -> Sequence[Value] | None:

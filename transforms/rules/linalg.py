@@ -5,6 +5,7 @@ from math import prod
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.linalg import MatmulOp
+from xdsl_rlx.transforms.rules.rows import pointwise
 from xdsl_rlx.transforms.rules.table import JVP, VJP, Cotangent
 
 
@@ -22,6 +23,9 @@ def _rhs_cotangent(b: MirBuilder, g: Value, lhs: Value, rhs: Value) -> Value:
         g = b.reshape(g, (prod(g.shape[:-1]), g.shape[-1]))
         return b.reshape(transposed(b, lhs) @ g, rhs.shape)
     return b.unbroadcast(transposed(b, lhs) @ g, rhs.shape)
+
+
+pointwise(MatmulOp)
 
 
 @VJP.rule(MatmulOp)

@@ -8,10 +8,11 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.loss import SoftmaxCrossEntropyWithLogitsOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of, u8
-from xdsl_rlx.transforms.rules.rows import decompose
+from xdsl_rlx.transforms.rules.rows import decompose, leading
 from xdsl_rlx.transforms.rules.table import INERT, VJP, Cotangent
 
 INERT.add(SoftmaxCrossEntropyWithLogitsOp, "labels", "labels are integers, whatever type encodes them")
+leading(SoftmaxCrossEntropyWithLogitsOp)
 
 
 class Labels:

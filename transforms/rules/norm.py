@@ -4,8 +4,11 @@ from collections.abc import Sequence
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.norm import LayerNormOp, SoftmaxOp
-from xdsl_rlx.transforms.rules.rows import decompose
+from xdsl_rlx.transforms.rules.rows import decompose, leading
 from xdsl_rlx.transforms.rules.table import JVP, VJP, Cotangent
+
+leading(SoftmaxOp, "axis")
+leading(LayerNormOp, "axis", shared=("gamma", "beta"))
 
 
 @decompose(SoftmaxOp)

@@ -13,8 +13,11 @@ from xdsl_rlx.dialects.mir.reduce import (
     ReduceSumOp,
 )
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.transforms.rules.rows import linear
+from xdsl_rlx.transforms.rules.rows import leading, linear
 from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, VJP, Cotangent
+
+for _op in (ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp, ReduceProdOp):
+    leading(_op, "axes")
 
 
 def _broadcastable(op: ReduceOp, b: MirBuilder, v: Value) -> Value:

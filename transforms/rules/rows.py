@@ -1,4 +1,5 @@
 """Constructors of rows that fill several tables at once: `diagonal`, `linear`, `zero`, `decompose`.
+Those of vmap rows, `pointwise` and `leading`, and what such rows are made of: `lift`, `fold`, `unfold`.
 The tables are in `table.py`; the rows in the files of the op families."""
 
 from __future__ import annotations
@@ -8,15 +9,17 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar, overload
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import bf16, f16, f32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, TensorType, bf16, f16, f32
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
 from xdsl.rewriter import InsertPoint
+from xdsl.utils.hints import isa
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.core import Elementwise
+from xdsl_rlx.dialects.mir.core import Elementwise, i64_list
 from xdsl_rlx.dialects.mir.elementwise import BinaryOp, ConstantOp, UnaryOp
-from xdsl_rlx.dialects.shapes import element_of
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, SCALAR, VJP, Cotangent, DecomposeRule
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, SCALAR, VJP, VMAP, Cotangent, DecomposeRule
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -49,7 +52,8 @@ def diagonal(op: type[Operation], /, *maps: Callable[..., Value], scalar: Callab
     An elementwise op by its partial derivatives: one map per operand takes a cotangent or a tangent to the other end.
 
     A map may use that `g` is the cotangent of the result or the tangent of its operand, of either shape; summing over
-    and repeating along broadcast dimensions is done here. `scalar` is the op itself on scalars.
+    and repeating along broadcast dimensions is done here. `scalar` is the op itself on scalars. Operands broadcast, so
+    the vmap row is `pointwise`.
     """
 
     def values(this: Operation, b: MirBuilder) -> list[Value]:
@@ -73,6 +77,7 @@ def diagonal(op: type[Operation], /, *maps: Callable[..., Value], scalar: Callab
     _DERIVATIVES[op] = maps
     VJP.add(op, vjp)
     JVP.add(op, jvp)
+    pointwise(op)
     if scalar is not None:
 
         def of_operands(_: Operation, b: ScalarBuilder, *operands: Scalar) -> Scalar:
@@ -151,3 +156,117 @@ def _scalar_by_decomposition(rule: DecomposeRule[Any], op: Operation, b: ScalarB
         return known[x]
 
     return scalar(result.ssa)
+
+
+def pointwise(op: type[Operation]) -> None:
+    """
+    An op whose operands broadcast, as in NumPy or as the leading axes of a matrix product do.
+
+    What is not batched broadcasts as it is; an operand of lower rank than the result gets axes of 1 behind the new
+    axis, so that the others stay aligned at the right.
+    """
+
+    def rule(
+        this: Operation, b: MirBuilder, batched: Sequence[bool], size: int, *operands: Value
+    ) -> Sequence[Value] | None:
+        return rebuilt(this, b, size, aligned(this, b, batched, operands))
+
+    VMAP.add(op, rule)
+
+
+def leading(op: type[IRDLOperation], *axes: str, shared: Sequence[str] = ()) -> None:
+    """
+    An op that treats leading axes as batch: the same op, of operands that all have the new axis.
+
+    `axes` names the properties that number axes from the front; they move up by one, and negative ones stay. The
+    operands named in `shared` cannot have the new axis: where one is batched, the definition of the op is, instead.
+    """
+
+    def rule(
+        this: IRDLOperation, b: MirBuilder, batched: Sequence[bool], size: int, *operands: Value
+    ) -> Sequence[Value] | None:
+        keep = [name in shared for name in operand_names(this)]
+        if any(has and whole for has, whole in zip(batched, keep, strict=True)):
+            return None
+        lifted = [
+            x if has or whole else lift(b, x, size) for x, has, whole in zip(operands, batched, keep, strict=True)
+        ]
+        properties = this.properties
+        moved = {name: moved_up(attribute) for name in axes if (attribute := properties.get(name)) is not None}
+        return rebuilt(this, b, size, lifted, moved)
+
+    VMAP.add(op, rule)
+
+
+def operand_names(op: IRDLOperation) -> list[str]:
+    """The name of each operand, in order; those of one variadic operand share its name."""
+    names: list[str] = []
+    for name, _ in op.get_irdl_definition().operands:
+        found: SSAValue | Sequence[SSAValue] | None = getattr(op, name)
+        names += [name] * (0 if found is None else 1 if isinstance(found, SSAValue) else len(found))
+    return names
+
+
+def moved_up(axes: Attribute) -> Attribute:
+    """A property that holds an axis, or a list of them, counted behind one more leading axis."""
+    if isa(axes, IntegerAttr):
+        axis = axes.value.data
+        return IntegerAttr(axis + (axis >= 0), axes.type)
+    assert isa(axes, DenseArrayBase[IntegerType])
+    return i64_list([int(axis) + (axis >= 0) for axis in axes.get_values()])
+
+
+def rebuilt(
+    op: Operation, b: MirBuilder, size: int, operands: Sequence[Value], properties: dict[str, Attribute] | None = None
+) -> list[Value]:
+    """`op` of other operands, some properties replaced, its results with a leading axis of extent `size`."""
+    copy = type(op).create(
+        operands=[x.ssa for x in operands],
+        result_types=[TensorType(element_of(x), (size, *shape_of(x))) for x in op.results],
+        properties={**op.properties, **(properties or {})},
+        attributes=dict(op.attributes),
+    )
+    b.builder.insert(copy)
+    return [b.value(result) for result in copy.results]
+
+
+def align(b: MirBuilder, x: Value, rank: int) -> Value:
+    """A batched value as one that broadcasts with batched values of `rank` axes behind the leading one."""
+    return b.reshape(x, (x.shape[0], *([1] * (rank + 1 - x.rank)), *x.shape[1:]))
+
+
+def aligned(op: Operation, b: MirBuilder, batched: Sequence[bool], operands: Sequence[Value]) -> list[Value]:
+    """The operands, so that they broadcast with each other as those of `op` do; its first result has the most axes."""
+    rank = len(shape_of(op.results[0]))
+    return [align(b, x, rank) if has else x for x, has in zip(operands, batched, strict=True)]
+
+
+def lift(b: MirBuilder, x: Value, size: int) -> Value:
+    """A value that is the same for all, repeated along a leading axis."""
+    return b.expand(x, (size, *x.shape))
+
+
+def lifted(b: MirBuilder, batched: Sequence[bool], size: int, operands: Sequence[Value]) -> list[Value]:
+    """The operands, all with the leading axis."""
+    return [x if has else lift(b, x, size) for x, has in zip(operands, batched, strict=True)]
+
+
+def move_axis(b: MirBuilder, x: Value, source: int, to: int) -> Value:
+    """Axis `source` as axis `to`, the others in their order."""
+    perm = [axis for axis in range(x.rank) if axis != source]
+    perm.insert(to, source)
+    return b.transpose(x, perm)
+
+
+def fold(b: MirBuilder, x: Value, axis: int = 0) -> Value:
+    """The leading axis merged, as the slower part, into axis `axis` behind it: `[B, .., n, ..]` to `[.., B n, ..]`."""
+    moved = move_axis(b, x, 0, axis)
+    shape = moved.shape
+    return b.reshape(moved, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))
+
+
+def unfold(b: MirBuilder, x: Value, size: int, extent: int, axis: int = 0) -> Value:
+    """The inverse of `fold`: `[.., B n, ..]` to `[B, .., n, ..]`, where `size` is `B` and `extent` is `n`."""
+    shape = x.shape
+    split = b.reshape(x, (*shape[:axis], size, extent, *shape[axis + 1 :]))
+    return move_axis(b, split, axis, 0)

@@ -6,8 +6,8 @@ from functools import partial
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.shape import ConcatOp, ExpandOp, NarrowOp, ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.transforms.rules.rows import linear
-from xdsl_rlx.transforms.rules.table import Cotangent
+from xdsl_rlx.transforms.rules.rows import align, leading, linear
+from xdsl_rlx.transforms.rules.table import VMAP, Cotangent
 
 
 def _reshape_transpose(op: ReshapeOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
@@ -53,3 +53,22 @@ linear(TransposeOp, _transpose_transpose)
 linear(NarrowOp, _narrow_transpose)
 linear(ConcatOp, _concat_transpose)
 linear(ExpandOp, _expand_transpose)
+
+leading(NarrowOp, "axis")
+leading(ConcatOp, "axis")
+
+
+@VMAP.rule(ReshapeOp)
+def reshape_vmap(op: ReshapeOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value) -> Sequence[Value]:
+    return [b.reshape(x, (size, *shape_of(op.result)))]
+
+
+@VMAP.rule(TransposeOp)
+def transpose_vmap(op: TransposeOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value) -> Sequence[Value]:
+    return [b.transpose(x, (0, *(axis + 1 for axis in op.perm_list)))]
+
+
+@VMAP.rule(ExpandOp)
+def expand_vmap(op: ExpandOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value) -> Sequence[Value]:
+    shape = shape_of(op.result)
+    return [b.expand(align(b, x, len(shape)), (size, *shape))]

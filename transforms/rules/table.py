@@ -30,6 +30,12 @@ JvpRule: TypeAlias = Callable[Concatenate[OpT, MirBuilder, ...], Sequence[Value 
 DecomposeRule: TypeAlias = Callable[[OpT, MirBuilder], Sequence[Value]]
 """`(op, b) -> values`: the results of `op` computed by simpler ops."""
 
+VmapRule: TypeAlias = Callable[Concatenate[OpT, MirBuilder, Sequence[bool], int, ...], Sequence[Value] | None]
+"""`(op, b, batched, size, *operands) -> results`, all with a leading axis of extent `size`.
+
+`op` is the op without the axis: its shapes and axes are those of one example. An operand has the leading axis where
+`batched` says so (of one at least), else it is the same for all. None: batch the ops of the definition instead."""
+
 ScalarRule: TypeAlias = Callable[Concatenate[OpT, ScalarBuilder, ...], Scalar]
 """`(op, b, *operands) -> result` for one element of an elementwise op. Half precision arrives widened to f32; i1 and u8
 are signless integers that the rule reads as unsigned."""
@@ -123,6 +129,19 @@ class DecomposeTable(RuleTable[DecomposeRule[Any]]):
         return register
 
 
+class VmapTable(RuleTable[VmapRule[Any]]):
+    """Batching along a new leading axis."""
+
+    def rule(self, op: type[OpT]) -> Callable[[VmapRule[OpT]], VmapRule[OpT]]:
+        """Decorator: the function is the row of `op`."""
+
+        def register(function: VmapRule[OpT]) -> VmapRule[OpT]:
+            self.add(op, function)
+            return function
+
+        return register
+
+
 class ScalarTable(RuleTable[ScalarRule[Any]]):
     """One element of an elementwise op as arith and math ops."""
 
@@ -155,5 +174,6 @@ class InertOperands:
 INERT = InertOperands()
 VJP = VjpTable("vjp")
 JVP = JvpTable("jvp")
+VMAP = VmapTable("vmap")
 DECOMPOSE = DecomposeTable("decompose")
 SCALAR = ScalarTable("scalar")

@@ -1,0 +1,42 @@
+"""The pass `mir-hvp`: products of the Hessian with a vector, forward mode over reverse mode.
+The two modes are `mir_grad.py` and `mir_jvp.py`."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xdsl_rlx.transforms.mir_grad import MirGradPass
+from xdsl_rlx.transforms.mir_jvp import MirJvpPass
+from xdsl_rlx.transforms.signature import graph_of
+
+
+@dataclass(frozen=True)
+class MirHvpPass(ModulePass):
+    """
+    Turn the function into `@name_hvp`: its gradient as by `mir-grad`, then the tangents of all that as by `mir-jvp`.
+
+    ```
+    func.func @f(%x, %w) -> (loss)
+    // becomes, with wrt=x
+    func.func @f_hvp(%x, %w, %d_output, %tangent_x) -> (loss, dx, t_loss, Hv)
+    ```
+
+    With several arguments in `wrt`, `H` is the Hessian in all of them together: the tangent of each gradient is the sum
+    of its blocks' products with the tangents of all.
+    """
+
+    name = "mir-hvp"
+
+    wrt: tuple[str, ...]
+    """Names of arguments that are differentiated by, twice, and get a tangent input `tangent_<name>`."""
+
+    zero_missing_wrt: bool = False
+    """Return zeros for an argument on which the loss does not depend differentiably, rather than fail."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        name = graph_of(op, self.name).name
+        MirGradPass(self.wrt, zero_missing_wrt=self.zero_missing_wrt).apply(ctx, op)
+        MirJvpPass(self.wrt).apply(ctx, op)
+        graph_of(op, self.name).rename(f"{name}_hvp")
