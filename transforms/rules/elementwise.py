@@ -43,11 +43,11 @@ def gelu_slope(b: MirBuilder, x: Value) -> Value:
 
 
 def gelu_approx_slope(b: MirBuilder, x: Value) -> Value:
-    """With `u = sqrt(2/pi) (x + a x^3)`, `T = tanh u`: `(1 + T)/2 + x/2 (1 - T^2) u'`."""
-    c = sqrt(2 / pi)
+    """With `u = 2 sqrt(2/pi) (x + a x^3)` and `s = sigmoid u`: `s + x s (1 - s) u'`."""
+    c = 2 * sqrt(2 / pi)
     square = x * x
-    t = b.tanh(x * (c + c * GELU_CUBIC * square))
-    return 0.5 + 0.5 * (t + _vanishing(b, 1.0 - t * t, x * (c + 3 * c * GELU_CUBIC * square)))
+    s = b.sigmoid(x * (c + c * GELU_CUBIC * square))
+    return s + _vanishing(b, s * (1.0 - s), x * (c + 3 * c * GELU_CUBIC * square))
 
 
 def silu_slope(b: MirBuilder, x: Value, y: Value) -> Value:

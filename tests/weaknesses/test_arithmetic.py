@@ -1,0 +1,320 @@
+"""Where gradients and values of arithmetic are easily wrong: ties, zeros, infinities, element types, broadcasting.
+
+Each test names in its docstring the weakness that it guards against.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+from xdsl.utils.exceptions import VerifyException
+
+import xdsl_rlx as rlx
+
+Array = np.ndarray[Any, Any]
+INF, NAN = np.inf, np.nan
+
+
+def graph(build: Callable[..., Any], *arrays: Array) -> rlx.Graph:
+    """A graph of inputs `x0`, `x1`, ... with the shapes and element types of the arrays."""
+    g = rlx.Graph("f")
+    inputs = [g.input(f"x{i}", a.shape, dtype=a.dtype) for i, a in enumerate(arrays)]
+    built = build(g, *inputs)
+    g.set_outputs(list(built) if isinstance(built, tuple) else [built])
+    return g
+
+
+def value(build: Callable[..., Any], *arrays: Array) -> Array:
+    """The first output."""
+    return rlx.compile(graph(build, *arrays))(*arrays)[0]
+
+
+def gradients(build: Callable[..., Any], *arrays: Array, wrt: Sequence[int] | None = None) -> tuple[Array, ...]:
+    """The gradients of the sum of the outputs' elements."""
+    names = [f"x{i}" for i in (range(len(arrays)) if wrt is None else wrt)]
+    return rlx.compile(rlx.grad(graph(build, *arrays), wrt=names, zero_missing_wrt=True))(*arrays)
+
+
+def tangents(build: Callable[..., Any], *arrays: Array) -> Array:
+    """The directional derivative along ones for every input."""
+    names = [f"x{i}" for i in range(len(arrays))]
+    made = rlx.jvp(graph(build, *arrays), tangent_for=names)
+    return rlx.compile(made)(*arrays, *(np.ones_like(a) for a in arrays))[-1]
+
+
+def f64(*numbers: float) -> Array:
+    return np.array(numbers, np.float64)
+
+
+@pytest.mark.parametrize("kind", ["max", "min"])
+def test_tied_operands_of_max_and_min_share_the_gradient(kind: str):
+    """W-10: half to each, in both modes."""
+    a, b = f64(1, 2, 3), f64(1, 3, 2)
+    da, db = gradients(lambda g, x, y: getattr(g, kind)(x, y), a, b)
+    first = [0.5, 0.0, 1.0] if kind == "max" else [0.5, 1.0, 0.0]
+    np.testing.assert_array_equal(da, first)
+    np.testing.assert_array_equal(db, 1 - np.array(first))
+    np.testing.assert_array_equal(tangents(lambda g, x, y: getattr(g, kind)(x, y), a, b), [1, 1, 1])
+
+
+@pytest.mark.parametrize("kind", ["reduce_max", "reduce_min"])
+def test_ties_of_a_reduction_share_the_gradient(kind: str):
+    """W-11: the gradients of ties add up to one, as in JAX."""
+    x = f64(2, 5, 5, 5, 2).reshape(1, 5)
+    (dx,) = gradients(lambda g, x: getattr(g, kind)(x, 1), x)
+    expected = jax.grad(lambda v: getattr(jnp, kind[-3:])(v, axis=1).sum())(x)
+    np.testing.assert_allclose(dx, expected, rtol=1e-15)
+    assert dx.sum() == pytest.approx(1, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [((2, 0, 3, 4), (0, 24, 0, 0)), ((2, 0, 3, 0), (0, 0, 0, 0)), ((2, 5, 3, 4), (60, 24, 40, 30)), ((0,), (1,))],
+)
+def test_the_gradient_of_a_product_with_zeros_is_the_product_of_the_others(
+    numbers: tuple[float, ...], expected: tuple[float, ...]
+):
+    """W-11: exact with no, one and several zeros."""
+    (dx,) = gradients(lambda g, x: g.reduce_prod(x, 0), f64(*numbers))
+    np.testing.assert_array_equal(dx, expected)
+
+
+def test_the_gradient_of_pow_at_zero_and_below_is_the_limit():
+    """W-12: `x^2` at 0 has slope 0, `(-2)^3` slope 12, `0^0` slope 0; the exponent of 0 gets 0."""
+    base, exponent = f64(0, -2, 0, 3), f64(2, 3, 0, 2)
+    da, db = gradients(lambda g, x, y: g.pow(x, y), base, exponent)
+    np.testing.assert_array_equal(da, [0, 12, 0, 6])
+    np.testing.assert_allclose(db, [0, NAN, 0, 9 * np.log(3)], rtol=1e-15)
+    (square,) = gradients(lambda g, x: x**2.0, f64(0, -3))
+    np.testing.assert_array_equal(square, [0, -6])
+
+
+def test_the_slope_of_sqrt_and_rsqrt_at_zero_is_infinite():
+    """W-33: +inf and -inf at 0, NaN below, as in JAX and PyTorch."""
+    x = f64(0, 4, -1)
+    np.testing.assert_array_equal(gradients(lambda g, x: g.sqrt(x), x)[0], [INF, 0.25, NAN])
+    np.testing.assert_array_equal(gradients(lambda g, x: g.rsqrt(x), x)[0], [-INF, -0.0625, NAN])
+
+
+def test_gradients_of_f64_graphs_are_f64_throughout():
+    """W-30, W-41: means, maxima, selections and constants in rules have the graph's element type."""
+
+    def build(g: Any, x: Any) -> Any:
+        y = g.reduce_mean(g.where(x > 0.3, g.gelu(x), x * 3.0), 1)
+        return g.reduce_max(g.softmax(y, 0) + g.reduce_min(x, 1), 0)
+
+    def same(x: Any) -> Any:
+        y = jnp.where(x > 0.3, jax.nn.gelu(x, approximate=False), x * 3.0).mean(1)
+        return jnp.max(jax.nn.softmax(y) + jnp.min(x, 1))
+
+    x = np.random.default_rng(0).standard_normal((4, 7))
+    with jax.enable_x64():
+        expected = np.asarray(jax.grad(same)(jnp.asarray(x)))
+    (dx,) = gradients(build, x)
+    assert dx.dtype == np.float64
+    np.testing.assert_allclose(dx, expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["f16", "f32", "f64"])
+def test_a_missing_gradient_is_zeros_of_the_inputs_type(dtype: str):
+    """W-31, W-03: a loss that does not depend on an input, or only through a comparison, has gradient 0."""
+    g = rlx.Graph("f")
+    x, y, z = (g.input(name, (2, 3), dtype=dtype) for name in "xyz")
+    g.set_outputs([g.reduce_sum(g.where(y > 0.0, x, g.stop_gradient(z)))])
+    numbers = np.ones((2, 3), {"f16": np.float16, "f32": np.float32, "f64": np.float64}[dtype])
+    dx, dy, dz = rlx.compile(rlx.grad(g, wrt=["x", "y", "z"], zero_missing_wrt=True))(numbers, numbers, numbers)
+    np.testing.assert_array_equal(dx, numbers)
+    for zero in (dy, dz):
+        assert zero.dtype == numbers.dtype
+        np.testing.assert_array_equal(zero, np.zeros((2, 3)))
+
+
+def test_cast_converts():
+    """W-42: widths change, floats are truncated towards zero and saturate, NaN becomes 0."""
+    x = f64(1.7, -1.7, 1e10, NAN, 2.5)
+    np.testing.assert_array_equal(value(lambda g, x: g.cast(x, "i32"), x), [1, -1, 2**31 - 1, 0, 2])
+    np.testing.assert_array_equal(value(lambda g, x: g.cast(x, "f32"), x), x.astype(np.float32))
+    np.testing.assert_array_equal(value(lambda g, x: g.cast(x, "i1"), f64(0, -0.0, 0.5)), [False, False, True])
+
+
+def test_round_goes_to_even_in_every_type():
+    """W-43: halves go to the even neighbour."""
+    x = f64(0.5, 1.5, 2.5, -0.5, -1.5)
+    for dtype in (np.float32, np.float64):
+        np.testing.assert_array_equal(value(lambda g, x: g.round(x), x.astype(dtype)), [0, 2, 2, -0.0, -2])
+
+
+def test_nan_is_not_hidden():
+    """W-44: max, min, relu and the reductions give NaN if an operand is."""
+    x = np.array([[1.0, NAN], [2.0, 3.0]], np.float32)
+    for kind in ("reduce_max", "reduce_min"):
+        assert np.isnan(value(lambda g, x, kind=kind: getattr(g, kind)(x, 1), x)).tolist() == [True, False]
+    for kind in ("max", "min"):
+        both = value(lambda g, x, kind=kind: getattr(g, kind)(x, 0.5) + getattr(g, kind)(0.5, x), x)
+        assert np.isnan(both).tolist() == [[False, True], [False, False]]
+    assert np.isnan(value(lambda g, x: g.relu(x), x)).tolist() == [[False, True], [False, False]]
+
+
+@pytest.mark.parametrize(("lhs", "rhs"), [((3, 5), (2, 5, 4)), ((2, 1, 3, 5), (4, 5, 2)), ((2, 3, 5), (5, 4))])
+def test_a_matrix_times_a_batch_is_right(lhs: tuple[int, ...], rhs: tuple[int, ...]):
+    """W-45: batch dimensions of unequal rank broadcast."""
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal(lhs), rng.standard_normal(rhs)
+    np.testing.assert_allclose(value(lambda g, x, y: x @ y, a, b), a @ b, rtol=1e-13, atol=1e-13)
+
+
+def test_the_variance_of_large_numbers_does_not_cancel():
+    """W-46: layer norm of numbers around 1e4 in f32, whose mean of squares has no digits left for the variance."""
+    x = (1e4 + np.random.default_rng(0).standard_normal((3, 64))).astype(np.float32)
+    got = value(lambda g, x: g.layer_norm(x, g.full((64,), 1.0), g.full((64,), 0.0)), x)
+    wide = x.astype(np.float64)
+    expected = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(got, expected, atol=2e-3)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, -2])
+def test_softmax_and_layer_norm_honour_their_axis(axis: int):
+    """W-49, W-55."""
+    x = np.random.default_rng(1).standard_normal((3, 4, 5))
+    e = np.exp(x - x.max(axis, keepdims=True))
+    np.testing.assert_allclose(value(lambda g, x: g.softmax(x, axis), x), e / e.sum(axis, keepdims=True), rtol=1e-13)
+    n = x.shape[axis]
+    got = value(lambda g, x: g.layer_norm(x, g.full((n,), 1.0, "f64"), g.full((n,), 0.0, "f64"), axis, 1e-3), x)
+    centred = x - x.mean(axis, keepdims=True)
+    np.testing.assert_allclose(got, centred / np.sqrt(x.var(axis, keepdims=True) + 1e-3), rtol=1e-12, atol=1e-13)
+
+
+def test_a_sum_with_one_tangent_has_the_shape_of_the_sum():
+    """W-52: the tangent of a broadcast operand is broadcast."""
+    x, y = np.ones((1, 3)), np.ones((4, 1))
+    g = graph(lambda g, x, y: x + y, x, y)
+    out, tangent = rlx.compile(rlx.jvp(g, tangent_for=["x1"]))(x, y, 2 * y)
+    assert tangent.shape == out.shape == (4, 3)
+    np.testing.assert_array_equal(tangent, np.full((4, 3), 2.0))
+
+
+def test_forward_mode_is_the_transpose_of_reverse_mode():
+    """W-51, W-53: rounding passes tangents on; abs has slope 0 at 0; maxima, products and norms differentiate fully."""
+    np.testing.assert_array_equal(tangents(lambda g, x: g.round(x), f64(0.3, 1.6)), [1, 1])
+    np.testing.assert_array_equal(tangents(lambda g, x: g.abs(x), f64(0, -2, 2)), [0, -1, 1])
+    np.testing.assert_array_equal(tangents(lambda g, x: g.reduce_max(x, 0), f64(1, 3, 2)), 1)
+    np.testing.assert_array_equal(tangents(lambda g, x: g.reduce_prod(x, 0), f64(1, 3, 2)), 11)
+    # a layer norm does not notice that all of its input moves together
+    x = np.random.default_rng(2).standard_normal((3, 8))
+    ones, zeros = np.ones(8), np.zeros(8)
+    g = graph(lambda g, x, gamma, beta: g.layer_norm(x, gamma, beta), x, ones, zeros)
+    tangent = rlx.compile(rlx.jvp(g, tangent_for=["x0"]))(x, ones, zeros, np.ones_like(x))[-1]
+    np.testing.assert_allclose(tangent, np.zeros((3, 8)), atol=1e-14)
+
+
+def test_a_mixed_pair_of_element_types_is_rejected():
+    """W-60, W-69: nothing is promoted silently."""
+    g = rlx.Graph("f")
+    x, y = g.input("x", (3,), dtype="f32"), g.input("y", (3,), dtype="f64")
+    with pytest.raises(rlx.GraphError, match="f32.*f64"):
+        g.add(x, y)
+
+
+def test_reshape_and_narrow_are_checked():
+    """W-61, W-62."""
+    g = rlx.Graph("f")
+    x = g.input("x", (4, 6))
+    for wrong in (lambda: g.reshape(x, (5, 5)), lambda: g.reshape(x, (7, -1)), lambda: g.narrow(x, 1, 4, 3)):
+        with pytest.raises((rlx.GraphError, VerifyException)):
+            wrong()
+    assert g.reshape(g.input("empty", (0, 3)), (0, 5)).shape == (0, 5)
+
+
+def test_where_keeps_an_infinity_of_the_other_branch_out_of_the_gradient():
+    """W-15: with the guarded input, the idiom of the docs, the slope is finite everywhere."""
+    x = f64(-1, 0, 4)
+
+    def build(g: Any, x: Any) -> Any:
+        positive = x > 0.0
+        return g.where(positive, g.log(g.where(positive, x, 1.0)), 0.0)
+
+    np.testing.assert_array_equal(gradients(build, x)[0], [0, 0, 0.25])
+
+
+def _exact_gelu(x: Any) -> Any:
+    return x * mpmath.ncdf(x)
+
+
+def _exact_gelu_approx(x: Any) -> Any:
+    return x / 2 * (1 + mpmath.tanh(mpmath.sqrt(2 / mpmath.pi) * (x + mpmath.mpf("0.044715") * x**3)))
+
+
+@pytest.mark.parametrize(("kind", "exact"), [("gelu", _exact_gelu), ("gelu_approx", _exact_gelu_approx)])
+def test_gelu_in_f64_is_accurate(kind: str, exact: Callable[[Any], Any]):
+    """W-70, W-50: values and slopes of both gelus to rounding, in both modes, with the formula that goes with each."""
+    x = np.linspace(-6, 6, 41)
+    with mpmath.workdps(40):
+        expected = [float(exact(mpmath.mpf(v))) for v in x]
+        slope = [float(mpmath.diff(exact, mpmath.mpf(v))) for v in x]
+    build = lambda g, x: getattr(g, kind)(x)  # noqa: E731
+    np.testing.assert_allclose(value(build, x), expected, rtol=0, atol=2e-15)
+    np.testing.assert_allclose(gradients(build, x)[0], slope, rtol=0, atol=6e-15)
+    np.testing.assert_allclose(tangents(build, x), slope, rtol=0, atol=6e-15)
+
+
+def test_slopes_at_zero_of_abs_and_tan_are_those_of_the_function():
+    """W-09: tan uses tan, abs has slope 0 at 0, the exact gelu the exact slope."""
+    x = f64(0, 0.5)
+    np.testing.assert_array_equal(gradients(lambda g, x: g.abs(x), x)[0], [0, 1])
+    np.testing.assert_allclose(gradients(lambda g, x: g.tan(x), x)[0], 1 + np.tan(x) ** 2, rtol=1e-15)
+
+
+def test_labels_are_integers_beyond_the_digits_of_f32():
+    """W-57: a class number above 2^24 is told apart from its neighbour."""
+    labels = np.array([2**24 + 1, 2**24], np.int64)
+    same = value(lambda g, a: g.eq(a, g.constant(np.array([2**24, 2**24], np.int64), "i64")), labels)
+    assert same.tolist() == [False, True]
+
+
+def test_constants_fold_in_their_own_type():
+    """W-28: what canonicalize folds is what would have been computed, in i32, i1, f16 and f64."""
+    g = rlx.Graph("f")
+    third = g.constant(1.0, "f64") / g.constant(3.0, "f64")
+    half = g.cast(g.constant(0.1, "f16"), "f64")
+    seven = g.cast(g.constant(3, "i32") + g.constant(4, "i32"), "f64")
+    true = g.cast(g.and_(g.constant(True), g.constant(True)), "f64")
+    g.set_outputs([third, half, seven, true])
+    folded = rlx.run_passes(g, "canonicalize")
+    expected = [1 / 3, float(np.float16(0.1)), 7.0, 1.0]
+    assert [float(v) for v in rlx.compile(folded)()] == expected == [float(v) for v in rlx.compile(g)()]
+
+
+def test_a_param_declared_after_a_fused_op_gets_its_own_gradient():
+    """W-01: arguments are found by name, whatever preparation rewrites."""
+    g = rlx.Graph("f")
+    x, w, b = g.input("x", (2, 3), dtype="f64"), g.param("w", (3, 4), dtype="f64"), g.param("b", (4,), dtype="f64")
+    h = g.fused_matmul_bias_act(x, w, b, "gelu")
+    late = g.param("late", (4,), dtype="f64")
+    g.set_outputs([g.reduce_sum(h * late)])
+    rng = np.random.default_rng(3)
+    values = {"x": rng.standard_normal((2, 3)), "w": rng.standard_normal((3, 4))}
+    values |= {"b": rng.standard_normal(4), "late": rng.standard_normal(4)}
+    (d_late,) = rlx.compile(rlx.grad(g, wrt=["late"]))(**values)
+    with jax.enable_x64():
+        h = jax.nn.gelu(jnp.asarray(values["x"] @ values["w"] + values["b"]), approximate=False)
+        expected = np.asarray(h.sum(0))
+    np.testing.assert_allclose(d_late, expected, rtol=1e-13)
+
+
+def test_a_reduction_of_several_axes_can_be_used_further():
+    """W-02: in the middle of a graph, with keep_dim and without."""
+    x = np.random.default_rng(4).standard_normal((2, 3, 4))
+
+    def build(g: Any, x: Any) -> Any:
+        return g.reduce_sum(x / g.reduce_mean(x * x, (0, 2), keep_dim=True)) * g.reduce_max(x, (0, 1, 2))
+
+    def same(x: Any) -> Any:
+        return (x / (x * x).mean((0, 2), keepdims=True)).sum() * x.max()
+
+    with jax.enable_x64():
+        expected = np.asarray(jax.grad(same)(jnp.asarray(x)))
+    np.testing.assert_allclose(gradients(build, x)[0], expected, rtol=1e-11, atol=1e-12)
