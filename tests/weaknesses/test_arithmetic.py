@@ -215,7 +215,7 @@ def test_a_mixed_pair_of_element_types_is_rejected():
     """W-60, W-69: nothing is promoted silently."""
     g = rlx.Graph("f")
     x, y = g.input("x", (3,), dtype="f32"), g.input("y", (3,), dtype="f64")
-    with pytest.raises(rlx.GraphError, match="f32.*f64"):
+    with pytest.raises(rlx.GraphError, match=r"f32.*f64"):
         g.add(x, y)
 
 
