@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP = $(VENV)/.installed-
 
-.PHONY: demo test lint bench fuzz docs clean
+.PHONY: demo test lint bench fuzz peers docs clean
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +32,9 @@ bench: $(STAMP)bench
 
 fuzz: $(STAMP)test
 	$(BIN)/python -m pytest tests/fuzz --fuzz-cases 3000
+
+peers: $(STAMP)peers
+	$(BIN)/python -m pytest tests/peers
 
 docs: $(STAMP)test
 	$(BIN)/python docs/generate.py
