@@ -32,6 +32,8 @@ class Ops(Protocol):
     def transpose(self, x: Any) -> Any: ...
     def reshape(self, x: Any, shape: Sequence[int]) -> Any: ...
     def cross_entropy(self, logits: Any, labels: Any) -> Any: ...
+    def matmul(self, x: Any, y: Any) -> Any: ...
+    def embed(self, table: Any, ids: Any) -> Any: ...
 
 
 class JaxOps:
@@ -67,6 +69,12 @@ class JaxOps:
     def cross_entropy(self, logits: Any, labels: Any) -> Any:
         scores = self.np.take_along_axis(self.jax.nn.log_softmax(logits), labels[:, None], axis=1)
         return -self.np.mean(scores)
+
+    def matmul(self, x: Any, y: Any) -> Any:
+        return x @ y
+
+    def embed(self, table: Any, ids: Any) -> Any:
+        return table[ids]
 
 
 class TorchOps:
@@ -108,6 +116,12 @@ class TorchOps:
     def transpose(self, x: Any) -> Any:
         return self.torch.transpose(x, 0, 1)
 
+    def matmul(self, x: Any, y: Any) -> Any:
+        return x @ y
+
+    def embed(self, table: Any, ids: Any) -> Any:
+        return self.nn.embedding(ids, table)
+
 
 class RlxOps:
     """The `mir` builder of this project."""
@@ -147,3 +161,9 @@ class RlxOps:
 
     def cross_entropy(self, logits: Any, labels: Any) -> Any:
         return self.mean(self.graph.softmax_cross_entropy_with_logits(logits, labels))
+
+    def matmul(self, x: Any, y: Any) -> Any:
+        return x @ y
+
+    def embed(self, table: Any, ids: Any) -> Any:
+        return self.graph.gather(table, ids)

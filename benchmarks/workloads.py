@@ -1,4 +1,4 @@
-"""The five workloads: their data, what is differentiated, and the loss in the words of ops.py.
+"""The workloads: their data, what is differentiated, and the loss in the words of ops.py.
 
 Not here: any framework. Arrays are NumPy, f32 and (labels) i32.
 """
@@ -118,10 +118,30 @@ def _small(o: Ops, v: dict[str, Any]) -> Any:
     return o.mean(a * b + c)
 
 
+def _embedding_data() -> Data:
+    rng = np.random.default_rng(5)
+    return {
+        "table": np.float32(0.1) * rng.standard_normal((8192, 128), dtype=np.float32),
+        "tokens": rng.integers(0, 8192, 512, dtype=np.int32),
+        "labels": rng.integers(0, 8192, 512, dtype=np.int32),
+    }
+
+
+def _embedding(o: Ops, v: dict[str, Any]) -> Any:
+    """The table is both the embedding and, transposed, the head: its gradient has a sparse and a dense part."""
+    return o.cross_entropy(o.matmul(o.embed(v["table"], v["tokens"]), o.transpose(v["table"])), v["labels"])
+
+
 WORKLOADS: dict[str, Workload] = {
     "a": _mlp(128, (784, 512, 512, 10)),
     "b": _mlp(16, (64, 32, 10)),
     "c": Workload("2M-element chain of gelu, tanh, exp, where, mean", _chain_data, ("x",), _chain),
     "d": Workload("layer norm + residual + gelu, 4096x768", _norm_data, ("x", "residual", "gamma", "beta"), _norm),
     "e": Workload("200 distinct small ops on 64x128", _small_data, ("x", "y", "z"), _small),
+    "embedding": Workload(
+        "embedding + tied head + cross-entropy, 512 tokens, d 128, vocabulary 8192",
+        _embedding_data,
+        ("table",),
+        _embedding,
+    ),
 }
