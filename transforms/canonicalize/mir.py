@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xdsl_rlx.dialects.constants import Number, splat_value
-from xdsl_rlx.dialects.mir import cast, elementwise, reduce, shape
+from xdsl_rlx.dialects.mir import cast, elementwise, linalg, reduce, shape
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.control import VjpOp
 from xdsl_rlx.dialects.shapes import FLOATS, broadcast_shapes, element_of, shape_of, u8
@@ -216,6 +216,19 @@ def transpose_once(op: shape.TransposeOp, b: MirBuilder) -> Value | SSAValue | N
     before = shape_of(op.operand)
     moved = [p for p in perm if before[p] != 1]
     return b.reshape(op.operand, shape_of(op.result)) if moved == sorted(moved) else None
+
+
+@canonical(shape.TransposeOp)
+def multiply_transposed(op: shape.TransposeOp, b: MirBuilder) -> Value | None:
+    """`(a b)^T = b^T a^T`, where nothing else reads the product: operands are transposed for free, a product is not."""
+    inner, perm = op.operand.owner, op.perm_list
+    rank = len(perm)
+    if not isinstance(inner, linalg.MatmulOp) or not inner.result.has_one_use():
+        return None
+    swap = (*range(rank - 2), rank - 1, rank - 2)
+    if perm != swap or any(len(shape_of(x)) != rank for x in inner.operands):
+        return None
+    return b.matmul(b.transpose(inner.rhs, swap), b.transpose(inner.lhs, swap))
 
 
 @canonical(shape.ExpandOp)

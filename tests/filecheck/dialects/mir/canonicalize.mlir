@@ -122,6 +122,17 @@ func.func @moves(%x: tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<24xf32>, t
   func.return %1, %2, %4, %5 : tensor<2x3x4xf32>, tensor<24xf32>, tensor<2x3x4xf32>, tensor<4x2x3xf32>
 }
 
+// CHECK-LABEL: @transposed_product
+// CHECK-NEXT: %0 = mir.transpose %y perm [1, 0]
+// CHECK-NEXT: %1 = mir.transpose %x perm [1, 0]
+// CHECK-NEXT: %2 = mir.matmul %0, %1 : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
+// CHECK-NEXT: func.return %2
+func.func @transposed_product(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>) -> tensor<4x2xf32> {
+  %0 = mir.matmul %x, %y : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  %1 = mir.transpose %0 perm [1, 0] : (tensor<2x4xf32>) -> tensor<4x2xf32>
+  func.return %1 : tensor<4x2xf32>
+}
+
 // CHECK-LABEL: @transpose_of_ones
 // CHECK-NEXT: %0 = mir.reshape %x : tensor<2x1x4xf32> to tensor<1x2x4xf32>
 // CHECK-NEXT: func.return %0
