@@ -1,11 +1,14 @@
 """`mir-vmap` of every sample against a Python loop: each operand batched alone, all at once, the new axis anywhere."""
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 import oracle
 import pytest
+from numerics.compiled import run
+from numerics.derivatives import DIFFERENTIABLE, gradient, names, result_like, tangent
 from numerics.samples import SAMPLES, Sample
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -16,14 +19,21 @@ Array = np.ndarray[Any, Any]
 
 SIZE = 3
 BATCHED = [pytest.param(s, id=s.id) for s in SAMPLES if s.operands]
+ONE_PER_OP = {s.op: s for s in reversed(SAMPLES) if s.operands}
+"""The first sample of each op that has operands."""
+
+FIRST = [pytest.param(s, id=s.id) for s in ONE_PER_OP.values()]
+DIFFERENTIABLE_FIRST = [
+    pytest.param(s, id=s.id) for s in {s.op: s for s in reversed(DIFFERENTIABLE) if "f64" in s.dtypes}.values()
+]
 
 
 def dtype_of(sample: Sample) -> str:
-    """The widest element type of a sample: the batched program may sum in another order."""
+    """The widest element type of a sample, because the batched program may sum in another order."""
     return "f64" if "f64" in sample.dtypes else sample.dtypes[0]
 
 
-def vmapped(module: ModuleOp, operands: Sequence[int], size: int, in_axes: Sequence[int] = ()) -> ModuleOp:
+def vmapped(module: ModuleOp, operands: Sequence[int], size: int = SIZE, in_axes: Sequence[int] = ()) -> ModuleOp:
     """The verified program of a copy of the module, for a batch of some of its operands."""
     batched = module.clone()
     MirVmapPass(tuple(f"x{i}" for i in operands), size, tuple(in_axes)).apply(Context(), batched)
@@ -31,11 +41,10 @@ def vmapped(module: ModuleOp, operands: Sequence[int], size: int, in_axes: Seque
     return batched
 
 
-def batches(sample: Sample, dtype: str, operands: Sequence[int], size: int = SIZE) -> list[list[Array]]:
+def examples_of(sample: Sample, operands: Sequence[int], size: int = SIZE) -> list[list[Array]]:
     """Arrays for each example of a batch: others for the operands that are batched, the same for the rest."""
-    first = sample.arrays(dtype)
-    examples = [sample.arrays(dtype, seed) for seed in range(size)]
-    return [[x if i in operands else first[i] for i, x in enumerate(example)] for example in examples]
+    made = [sample.arrays(dtype_of(sample), seed) for seed in range(size)]
+    return [[x if i in operands else made[0][i] for i, x in enumerate(example)] for example in made]
 
 
 def stacked(examples: Sequence[Sequence[Array]], operands: Sequence[int], in_axes: Sequence[int] = ()) -> list[Array]:
@@ -49,16 +58,91 @@ def loop(module: ModuleOp, examples: Sequence[Sequence[Array]]) -> list[Array]:
     return [np.stack(results) for results in zip(*(oracle.evaluate(module, *xs) for xs in examples), strict=True)]
 
 
-def check(sample: Sample, dtype: str, operands: Sequence[int], results: Sequence[Array], expected: Sequence[Array]):
+def same(results: Sequence[Array], expected: Sequence[Array], tol: float) -> None:
     for result, reference in zip(results, expected, strict=True):
-        oracle.assert_close(result, reference, 4 * sample.tol)
+        oracle.assert_close(result, reference, tol)
 
 
 @pytest.mark.parametrize("sample", BATCHED)
 def test_a_batch_is_a_loop(sample: Sample):
-    dtype, everything = dtype_of(sample), list(range(len(sample.operands)))
-    module = sample.module(dtype)
+    everything, module = list(range(len(sample.operands))), sample.module(dtype_of(sample))
     for operands in [everything, *([i] for i in everything if len(everything) > 1)]:
-        examples = batches(sample, dtype, operands)
-        results = oracle.evaluate(vmapped(module, operands, SIZE), *stacked(examples, operands))
-        check(sample, dtype, operands, results, loop(module, examples))
+        examples = examples_of(sample, operands)
+        results = oracle.evaluate(vmapped(module, operands), *stacked(examples, operands))
+        same(results, loop(module, examples), 4 * sample.tol)
+
+
+@pytest.mark.parametrize("sample", FIRST)
+def test_a_compiled_batch_is_a_loop(sample: Sample):
+    everything, module = list(range(len(sample.operands))), sample.module(dtype_of(sample))
+    for operands in [everything, everything[-1:]][: len(everything)]:
+        examples = examples_of(sample, operands)
+        results = run(vmapped(module, operands), *stacked(examples, operands))
+        same(results, loop(module, examples), 4 * sample.tol)
+
+
+@pytest.mark.parametrize("sample", FIRST)
+@pytest.mark.parametrize("size", [0, 1])
+def test_a_batch_of_none_and_of_one(sample: Sample, size: int):
+    operands, module = list(range(len(sample.operands))), sample.module(dtype_of(sample))
+    examples = examples_of(sample, operands)
+    arguments = [x[:size] for x in stacked(examples, operands)]
+    results = oracle.evaluate(vmapped(module, operands, size), *arguments)
+    same(results, [y[:size] for y in loop(module, examples)], 4 * sample.tol)
+
+
+@pytest.mark.parametrize("sample", FIRST)
+def test_a_batch_of_batches(sample: Sample):
+    """The outer batch has the first operand, the inner one the others."""
+    outer, module = [0], sample.module(dtype_of(sample))
+    inner = list(range(1, len(sample.operands))) or outer
+    examples = [examples_of(sample, outer), examples_of(sample, inner, 2)]
+    first, others = examples[0], examples[1]
+    program = vmapped(vmapped(module, inner, 2), outer)
+    if inner == outer:
+        arguments = [np.stack([[a[0], a[0]] for a in first])]
+        expected = [np.stack([y, y], axis=1) for y in loop(module, first)]
+    else:
+        arguments = [np.stack([a[0] for a in first]), *(np.stack(xs) for xs in list(zip(*others, strict=True))[1:])]
+        pairs = [loop(module, [[a[0], *other[1:]] for other in others]) for a in first]
+        expected = [np.stack(ys) for ys in zip(*pairs, strict=True)]
+    same(oracle.evaluate(program, *arguments), expected, 4 * sample.tol)
+
+
+@pytest.mark.parametrize("axes", list(product((0, 1, 2, -1, -2), (0, 1, 3, -1, -4))))
+def test_the_new_axis_is_where_in_axes_says(axes: tuple[int, int]):
+    sample = next(s for s in SAMPLES if s.id == "matmul-shared-lhs")
+    module, operands = sample.module("f64"), [0, 1]
+    examples = examples_of(sample, operands)
+    program = vmapped(module, operands, SIZE, axes)
+    same(oracle.evaluate(program, *stacked(examples, operands, axes)), loop(module, examples), 64)
+
+
+@pytest.mark.parametrize("sample", DIFFERENTIABLE_FIRST)
+def test_gradients_of_examples_are_a_batch_of_the_gradient(sample: Sample):
+    """The derivative of each example by itself, the cotangent too."""
+    wrt, operands = names(sample), list(range(len(sample.operands)))
+    program = gradient(sample.module("f64"), wrt)
+    cotangents = [result_like(sample, "f64", np.random.default_rng(seed)) for seed in range(SIZE)]
+    examples = [[*xs, g] for xs, g in zip(examples_of(sample, operands), cotangents, strict=True)]
+    batched = program.clone()
+    MirVmapPass((*(f"x{i}" for i in operands), "d_output"), SIZE).apply(Context(), batched)
+    batched.verify()
+    results = oracle.evaluate(batched, *stacked(examples, range(len(operands) + 1)))
+    same(results, loop(program, examples), 16 * sample.tol)
+
+
+@pytest.mark.parametrize("sample", DIFFERENTIABLE_FIRST)
+def test_what_a_batch_makes_is_differentiable(sample: Sample):
+    """The gradient of the batch is the gradient of each example; its tangent that of each."""
+    wrt, operands = names(sample), list(range(len(sample.operands)))
+    module = sample.module("f64")
+    examples = examples_of(sample, operands)
+    cotangents = [result_like(sample, "f64", np.random.default_rng(seed)) for seed in range(SIZE)]
+    alone = [[*xs, g] for xs, g in zip(examples, cotangents, strict=True)]
+    batched = vmapped(module, operands)
+    results = oracle.evaluate(gradient(batched, wrt), *stacked(examples, operands), np.stack(cotangents))
+    same(results, loop(gradient(module, wrt), alone), 16 * sample.tol)
+    moved = [[*xs, *(np.cos(xs[i]) for i in sample.differentiable)] for xs in examples]
+    arguments = stacked(moved, range(len(moved[0])))
+    same(oracle.evaluate(tangent(batched, wrt), *arguments), loop(tangent(module, wrt), moved), 16 * sample.tol)
