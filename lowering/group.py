@@ -43,8 +43,10 @@ class Group:
     def __post_init__(self) -> None:
         members = [op for op in self.ops if not op.has_trait(ConstantLike)]
         space = Space.of_group(members)
-        split = None if space is None else self._row_split(members, space)
-        structure = None if space is None else structure_of(space, members, row_split=split)
+        product = next((op for op in members if PRODUCT.get(type(op)) is not None), None)
+        split = None if space is None or product is None else row_split(product, space)
+        whole_rows = product is None or split is not None
+        structure = structure_of(space, members, row_split=split) if space is not None and whole_rows else None
         if space is None or structure is None:
             names = ", ".join(dict.fromkeys(op.name for op in members))
             raise PassFailedException(f"the ops of a fusion ({names}) do not share one loop nest")
@@ -109,13 +111,6 @@ class Group:
             layout = Layout(buffer.layout.offset, shape, tuple(strides.values()))
             merged[value] = Buffer(buffer.root, layout, buffer.element)
         return merged
-
-    @staticmethod
-    def _row_split(members: Sequence[Operation], space: Space) -> int | None:
-        for op in members:
-            if PRODUCT.get(type(op)) is not None:
-                return row_split(op, space)
-        return None
 
     @property
     def outer(self) -> tuple[int, ...]:

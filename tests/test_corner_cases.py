@@ -193,6 +193,18 @@ def test_matrix_products_with_a_batch_on_one_side(lhs: tuple[int, ...], rhs: tup
         np.testing.assert_allclose(found, narrow.sum(ones, keepdims=True), rtol=1e-12)
 
 
+@pytest.mark.parametrize("bias", [(2, 3, 4), (2, 1, 4), (6, 1, 1), (2, 3, 1), (3, 1, 1, 4)])
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("columns", [1, 4])
+def test_a_product_smaller_than_what_it_is_added_to(bias: tuple[int, ...], rows: int, columns: int):
+    """Each of its rows is used for several rows of the sum, so it is no part of their loop."""
+    bias = tuple(1 if n == 3 and rows == 1 else n for n in bias)
+    made = graph(lambda g, x, w, b: [g.tanh(x @ w + b)], x=(rows, 5), w=(5, columns), b=bias)
+    x, w, b = numbers(rows, 5), numbers(5, columns), numbers(*bias)
+    (y,) = check(made, x, w, b)
+    np.testing.assert_allclose(y, np.tanh(x @ w + b), rtol=1e-13)
+
+
 def test_no_elements():
     made = graph(
         lambda g, x, w: [g.reduce_sum(g.tanh(x @ w)), g.softmax(x @ w), g.concat([x, x], 0)], x=(0, 3), w=(3, 4)

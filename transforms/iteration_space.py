@@ -196,7 +196,11 @@ def nesting(
     return Structure(split, None, kinds)
 
 
-def row_split(product: Operation, space: Space) -> int:
-    """The number of outer loops of a matrix product: all but the columns of its result."""
-    axes = space.maps[product.results[0]]
-    return len([loop for loop in axes[:-1] if loop is not None])
+def row_split(product: Operation, space: Space) -> int | None:
+    """
+    The number of outer loops of a matrix product: all but the columns of its result.
+
+    None if its rows are not the outermost loops: each row of the group would need the product, or part of it, again.
+    """
+    rows = [loop for loop in space.maps[product.results[0]][:-1] if loop is not None]
+    return len(rows) if rows == list(range(len(rows))) else None

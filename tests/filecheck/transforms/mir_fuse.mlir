@@ -97,6 +97,19 @@ func.func @two(%x: tensor<64x16xf32> {mir.name = "x", mir.kind = "input"}, %w: t
 
 // -----
 
+// Neither is a product part of a loop that would need each of its rows several times.
+// CHECK-LABEL: func.func @smaller(
+// CHECK-NEXT: %h = mir.fusion(%x, %w) : (tensor<3x5xf32>, tensor<5x4xf32>) -> tensor<3x4xf32> {
+// CHECK: %y = mir.fusion(%h, %b) : (tensor<3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x3x4xf32> {
+// CHECK: func.return %y : tensor<2x3x4xf32>
+func.func @smaller(%x: tensor<3x5xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<5x4xf32> {mir.name = "w", mir.kind = "param"}, %b: tensor<2x1x4xf32> {mir.name = "b", mir.kind = "param"}) -> tensor<2x3x4xf32> {
+  %h = mir.matmul %x, %w : (tensor<3x5xf32>, tensor<5x4xf32>) -> tensor<3x4xf32>
+  %y = mir.add %h, %b : (tensor<3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x3x4xf32>
+  func.return %y : tensor<2x3x4xf32>
+}
+
+// -----
+
 // Values are defined before they are used.
 // CHECK: mir.exp: operand 0 %z (a result of mir.neg) is used before it is defined
 func.func @order(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3xf32> {
