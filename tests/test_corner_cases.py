@@ -205,6 +205,14 @@ def test_a_product_smaller_than_what_it_is_added_to(bias: tuple[int, ...], rows:
     np.testing.assert_allclose(y, np.tanh(x @ w + b), rtol=1e-13)
 
 
+def test_ops_that_line_up_only_together():
+    """`c b` shares one operand with `a b`, and `c b + a` the other: neither says where all three loops are."""
+    made = graph(lambda g, a, b, c: [a * b, c * b + a], a=(3, 4), b=(5, 1, 4), c=(3, 4))
+    a, b, c = numbers(3, 4), numbers(5, 1, 4), numbers(3, 4)
+    check(made, a, b, c)
+    assert rlx.compile(made).kernel_count == 1
+
+
 def test_no_elements():
     made = graph(
         lambda g, x, w: [g.reduce_sum(g.tanh(x @ w)), g.softmax(x @ w), g.concat([x, x], 0)], x=(0, 3), w=(3, 4)

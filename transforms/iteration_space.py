@@ -85,19 +85,20 @@ class Space:
         if len(spaces) != len(ops):
             return None
         spaces.sort(key=lambda s: -len(s.extents))
-        joined, waiting = spaces[0], spaces[1:]
-        while waiting:
-            rest: list[Space] = []
-            for space in waiting:
-                larger = joined.join(space)
-                if larger is None:
-                    rest.append(space)
+        while len(spaces) > 1:
+            # Some ops share enough with the rest only when taken together, so several parts may grow side by side.
+            parts: list[Space] = []
+            for space in spaces:
+                for number, part in enumerate(parts):
+                    if (larger := part.join(space)) is not None:
+                        parts[number] = larger
+                        break
                 else:
-                    joined = larger
-            if len(rest) == len(waiting):
+                    parts.append(space)
+            if len(parts) == len(spaces):
                 return None
-            waiting = rest
-        return joined
+            spaces = parts
+        return spaces[0]
 
 
 class Reduces(StrEnum):
