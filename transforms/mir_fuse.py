@@ -110,7 +110,11 @@ class Cluster:
         if len(self.ops) > MOST_OPS or len(self.reads) + len(self.outputs) > MOST_BUFFERS:
             return False
         splits = {row_split(op, self.space) for op in self.products}
-        if len(splits) > 1 or None in splits or any(operand.owner in self.ops for op in self.products for operand in op.operands):
+        if (
+            len(splits) > 1
+            or None in splits
+            or any(operand.owner in self.ops for op in self.products for operand in op.operands)
+        ):
             return False
         if self.space.extents and any(not self.space.loops(op.results[0]) for op in self.products):
             return False

@@ -194,6 +194,8 @@ def vmap(graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int |
         axes = tuple(in_axes.get(name, 0) for name in names)
     else:
         axes = (in_axes,) * len(names)
+    if any(isinstance(axis, bool) or not hasattr(axis, "__index__") for axis in axes):
+        raise GraphError(f"in_axes is a position of the new axis, or one by name, got {in_axes!r}")
     batch = MirVmapPass(names, size.__index__(), axes if any(axes) else ())
     return run_passes(_above_lir(graph, "vmap"), [_lowering("direct"), MirEmitVjpPass(), batch])
 
