@@ -85,6 +85,79 @@ func.func @shared(%x: tensor<4x3xf32> {mir.name = "x", mir.kind = "input"}, %gam
 
 // -----
 
+// The shapes that ops say are those of one example.
+// CHECK-LABEL: func.func @moves_vmap(%x: tensor<8x3x2xf32> {mir.name = "x", mir.kind = "input"}) -> (tensor<8x6xf32>, tensor<8x2x3xf32>, tensor<8x4x3x2xf32>) {
+// CHECK-NEXT: %a = mir.reshape %x : tensor<8x3x2xf32> to tensor<8x6xf32>
+// CHECK-NEXT: %b = mir.transpose %x perm [0, 2, 1] : (tensor<8x3x2xf32>) -> tensor<8x2x3xf32>
+// CHECK-NEXT: %0 = mir.reshape %x : tensor<8x3x2xf32> to tensor<8x1x3x2xf32>
+// CHECK-NEXT: %c = mir.expand %0 : tensor<8x1x3x2xf32> to tensor<8x4x3x2xf32>
+// CHECK-NEXT: func.return %a, %b, %c : tensor<8x6xf32>, tensor<8x2x3xf32>, tensor<8x4x3x2xf32>
+// CHECK-NEXT: }
+func.func @moves(%x: tensor<3x2xf32> {mir.name = "x", mir.kind = "input"}) -> (tensor<6xf32>, tensor<2x3xf32>, tensor<4x3x2xf32>) {
+  %a = mir.reshape %x : tensor<3x2xf32> to tensor<6xf32>
+  %b = mir.transpose %x perm [1, 0] : (tensor<3x2xf32>) -> tensor<2x3xf32>
+  %c = mir.expand %x : tensor<3x2xf32> to tensor<4x3x2xf32>
+  func.return %a, %b, %c : tensor<6xf32>, tensor<2x3xf32>, tensor<4x3x2xf32>
+}
+
+// -----
+
+// An op whose leading axes are batch, and that does not broadcast, gets all of its operands with the new one.
+// CHECK-LABEL: func.func @leading_vmap(%x: tensor<8x3x2xf32> {mir.name = "x", mir.kind = "input"}, %y: tensor<1x2xf32> {mir.name = "y", mir.kind = "input"}, %labels: tensor<3xi32> {mir.name = "labels", mir.kind = "input"}) -> (tensor<8x4x2xf32>, tensor<8x3xf32>) {
+// CHECK-NEXT: %0 = mir.expand %y : tensor<1x2xf32> to tensor<8x1x2xf32>
+// CHECK-NEXT: %a = mir.concat %x, %0 axis 1 : (tensor<8x3x2xf32>, tensor<8x1x2xf32>) -> tensor<8x4x2xf32>
+// CHECK-NEXT: %1 = mir.expand %labels : tensor<3xi32> to tensor<8x3xi32>
+// CHECK-NEXT: %b = mir.softmax_cross_entropy_with_logits %x, %1 : (tensor<8x3x2xf32>, tensor<8x3xi32>) -> tensor<8x3xf32>
+// CHECK-NEXT: func.return %a, %b : tensor<8x4x2xf32>, tensor<8x3xf32>
+// CHECK-NEXT: }
+func.func @leading(%x: tensor<3x2xf32> {mir.name = "x", mir.kind = "input"}, %y: tensor<1x2xf32> {mir.name = "y", mir.kind = "input"}, %labels: tensor<3xi32> {mir.name = "labels", mir.kind = "input"}) -> (tensor<4x2xf32>, tensor<3xf32>) {
+  %a = mir.concat %x, %y axis 0 : (tensor<3x2xf32>, tensor<1x2xf32>) -> tensor<4x2xf32>
+  %b = mir.softmax_cross_entropy_with_logits %x, %labels : (tensor<3x2xf32>, tensor<3xi32>) -> tensor<3xf32>
+  func.return %a, %b : tensor<4x2xf32>, tensor<3xf32>
+}
+
+// -----
+
+// A fused layer takes inputs or weights with the axis, but its bias is not larger than the product.
+// CHECK-LABEL: func.func @fused_vmap(%x: tensor<8x4x3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3x4xf32> {mir.name = "w", mir.kind = "param"}, %b: tensor<4xf32> {mir.name = "b", mir.kind = "param"}, %t: tensor<4x3xf32> {mir.name = "t", mir.kind = "input"}, %v: tensor<3x3xf32> {mir.name = "v", mir.kind = "param"}) -> (tensor<8x4x4xf32>, tensor<8x4x3xf32>) {
+// CHECK-NEXT: %a = mir.fused_matmul_bias_act %x, %w, %b activation relu : (tensor<8x4x3xf32>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<8x4x4xf32>
+// CHECK-NEXT: %0 = mir.matmul %t, %v : (tensor<4x3xf32>, tensor<3x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %c = mir.add %0, %x : (tensor<4x3xf32>, tensor<8x4x3xf32>) -> tensor<8x4x3xf32>
+// CHECK-NEXT: func.return %a, %c : tensor<8x4x4xf32>, tensor<8x4x3xf32>
+// CHECK-NEXT: }
+func.func @fused(%x: tensor<4x3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3x4xf32> {mir.name = "w", mir.kind = "param"}, %b: tensor<4xf32> {mir.name = "b", mir.kind = "param"}, %t: tensor<4x3xf32> {mir.name = "t", mir.kind = "input"}, %v: tensor<3x3xf32> {mir.name = "v", mir.kind = "param"}) -> (tensor<4x4xf32>, tensor<4x3xf32>) {
+  %a = mir.fused_matmul_bias_act %x, %w, %b activation relu : (tensor<4x3xf32>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+  %c = mir.fused_matmul_bias_act %t, %v, %x : (tensor<4x3xf32>, tensor<3x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  func.return %a, %c : tensor<4x4xf32>, tensor<4x3xf32>
+}
+
+// -----
+
+// Tables for each example are one more outer axis of the gather, indices one more axis of the indices.
+// CHECK-LABEL: func.func @tables_vmap(%x: tensor<8x5x2xf32> {mir.name = "x", mir.kind = "input"}, %i: tensor<3xi32> {mir.name = "i", mir.kind = "input"}) -> tensor<8x3x2xf32> {
+// CHECK-NEXT: %y = mir.gather %x, %i axis 1 batch_dims 0 : (tensor<8x5x2xf32>, tensor<3xi32>) -> tensor<8x3x2xf32>
+// CHECK-NEXT: func.return %y : tensor<8x3x2xf32>
+// CHECK-NEXT: }
+func.func @tables(%x: tensor<5x2xf32> {mir.name = "x", mir.kind = "input"}, %i: tensor<3xi32> {mir.name = "i", mir.kind = "input"}) -> tensor<3x2xf32> {
+  %y = mir.gather %x, %i axis 0 batch_dims 0 : (tensor<5x2xf32>, tensor<3xi32>) -> tensor<3x2xf32>
+  func.return %y : tensor<3x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @indices_vmap(%t: tensor<5x2xf32> {mir.name = "t", mir.kind = "input"}, %x: tensor<8x3xi32> {mir.name = "x", mir.kind = "input"}) -> (tensor<8x3x2xf32>, tensor<8x5x2xf32>) {
+// CHECK-NEXT: %y = mir.gather %t, %x axis 0 batch_dims 0 : (tensor<5x2xf32>, tensor<8x3xi32>) -> tensor<8x3x2xf32>
+// CHECK-NEXT: %z = mir.scatter_add %y, %x axis 1 batch_dims 1 extent 5 : (tensor<8x3x2xf32>, tensor<8x3xi32>) -> tensor<8x5x2xf32>
+// CHECK-NEXT: func.return %y, %z : tensor<8x3x2xf32>, tensor<8x5x2xf32>
+// CHECK-NEXT: }
+func.func @indices(%t: tensor<5x2xf32> {mir.name = "t", mir.kind = "input"}, %x: tensor<3xi32> {mir.name = "x", mir.kind = "input"}) -> (tensor<3x2xf32>, tensor<5x2xf32>) {
+  %y = mir.gather %t, %x axis 0 batch_dims 0 : (tensor<5x2xf32>, tensor<3xi32>) -> tensor<3x2xf32>
+  %z = mir.scatter_add %y, %x axis 0 batch_dims 0 extent 5 : (tensor<3x2xf32>, tensor<3xi32>) -> tensor<5x2xf32>
+  func.return %y, %z : tensor<3x2xf32>, tensor<5x2xf32>
+}
+
+// -----
+
 // An unknown name is answered with the known ones.
 // CHECK: mir-vmap: @other has no argument "x"; it has y
 func.func @other(%y: tensor<3xf32> {mir.name = "y", mir.kind = "input"}) -> tensor<3xf32> {
