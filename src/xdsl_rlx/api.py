@@ -170,11 +170,11 @@ def nth_order_grad(graph: AnyGraph, wrt: str, order: int = 2) -> GraphModule:
         raise GraphError(f"order is a number of derivatives, got {order!r}")
     if not isinstance(wrt, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphError(f"wrt is the name of one argument, got {wrt!r}")
-    passes: list[ModulePass] = [*_prepared()]
+    passes: list[ModulePass] = [_lowering("fusable")]
     for number in range(order):
+        passes += [MirPrepareForAdPass(), MirGradPass((wrt,), zero_missing_wrt=number > 0, loss=False)]
         # Gradients repeat much of what they are of: shared before it is differentiated again.
-        passes += [MirGradPass((wrt,), zero_missing_wrt=number > 0, loss=False), CanonicalizePass()]
-        passes += [CommonSubexpressionElimination(), DeadCodeElimination(), MirPrepareForAdPass()]
+        passes += [CanonicalizePass(), CommonSubexpressionElimination(), DeadCodeElimination()]
     return run_passes(_above_lir(graph, "nth_order_grad"), passes)
 
 
