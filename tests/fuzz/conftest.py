@@ -1,8 +1,9 @@
-"""`seed` runs over as many numbers as `--fuzz-cases` says."""
+"""`seed` runs over as many numbers as `--fuzz-cases` says, `rare_seed` over every fifth of them."""
 
 import pytest
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", range(metafunc.config.getoption("--fuzz-cases")))
+    for name, step in (("seed", 1), ("rare_seed", 5)):
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, range(0, metafunc.config.getoption("--fuzz-cases"), step))
