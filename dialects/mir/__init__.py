@@ -1,16 +1,17 @@
 """The `mir` dialect: tensor ops with value semantics; what is fused, unfused and differentiated.
 
-One file per family; `ops_of` collects the ops of a family, so that a new op is registered by being defined.
+One file per family, and every file here is one but the shared ones: an op or attribute is registered by being defined.
 """
 
+from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType
 
 from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
 from xdsl.ir import Attribute, Dialect, Operation
 
 from xdsl_rlx.dialects.constants import is_dense
-from xdsl_rlx.dialects.mir import backward, cast, control, elementwise, fused, index, linalg, loss, norm, reduce, shape
-from xdsl_rlx.dialects.mir.core import ActivationAttr
+from xdsl_rlx.dialects.mir import core, elementwise
 
 
 def ops_of(module: ModuleType) -> list[type[Operation]]:
@@ -25,6 +26,18 @@ def ops_of(module: ModuleType) -> list[type[Operation]]:
     ]
 
 
+def attributes_of(module: ModuleType) -> list[type[Attribute]]:
+    """The attribute classes defined in a file, in the order of their definition."""
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Attribute)
+        and value.__module__ == module.__name__
+        and "name" in vars(value)
+    ]
+
+
 class _Materialize(ConstantMaterializationInterface):
     def materialize_constant(self, value: Attribute, type: Attribute) -> Operation | None:
         if is_dense(value) and value.type == type:
@@ -32,18 +45,14 @@ class _Materialize(ConstantMaterializationInterface):
         return None
 
 
-FAMILIES: tuple[ModuleType, ...] = (
-    elementwise,
-    cast,
-    linalg,
-    shape,
-    index,
-    reduce,
-    norm,
-    loss,
-    fused,
-    backward,
-    control,
+_SHARED = {"builder", "core", "value"}
+FAMILIES: tuple[ModuleType, ...] = tuple(
+    import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__) if info.name not in _SHARED
 )
 
-Mir = Dialect("mir", [op for family in FAMILIES for op in ops_of(family)], [ActivationAttr], [_Materialize()])
+Mir = Dialect(
+    "mir",
+    [op for family in FAMILIES for op in ops_of(family)],
+    [attribute for module in (core, *FAMILIES) for attribute in attributes_of(module)],
+    [_Materialize()],
+)

@@ -1,39 +1,12 @@
-"""The rule tables, filled: importing this package registers the rows of every op family.
+"""The rule tables, filled: importing this package registers the rows of every op family, which are in its files.
 The tables themselves are in `table.py`."""
 
-from xdsl_rlx.transforms.rules import (
-    backward,
-    cast,
-    control,
-    elementwise,
-    fused,
-    index,
-    linalg,
-    loops,
-    loss,
-    norm,
-    reduce,
-    shape,
-)
+from importlib import import_module
+from pkgutil import iter_modules
+
 from xdsl_rlx.transforms.rules.table import DECOMPOSE, INERT, JVP, SCALAR, VJP, VMAP
 
-__all__ = [
-    "DECOMPOSE",
-    "INERT",
-    "JVP",
-    "SCALAR",
-    "VJP",
-    "VMAP",
-    "backward",
-    "cast",
-    "control",
-    "elementwise",
-    "fused",
-    "index",
-    "linalg",
-    "loops",
-    "loss",
-    "norm",
-    "reduce",
-    "shape",
-]
+for _info in iter_modules(__path__):
+    import_module(f"{__name__}.{_info.name}")
+
+__all__ = ["DECOMPOSE", "INERT", "JVP", "SCALAR", "VJP", "VMAP"]
