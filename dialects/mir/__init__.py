@@ -9,7 +9,21 @@ from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializa
 from xdsl.ir import Attribute, Dialect, Operation
 
 from xdsl_rlx.dialects.constants import is_dense
-from xdsl_rlx.dialects.mir import backward, cast, control, elementwise, fused, index, linalg, loss, norm, reduce, shape
+from xdsl_rlx.dialects.mir import (
+    backward,
+    cast,
+    control,
+    elementwise,
+    fused,
+    index,
+    linalg,
+    loss,
+    moe,
+    norm,
+    random,
+    reduce,
+    shape,
+)
 from xdsl_rlx.dialects.mir.core import ActivationAttr
 
 
@@ -38,6 +52,8 @@ FAMILIES: tuple[ModuleType, ...] = (
     linalg,
     shape,
     index,
+    moe,
+    random,
     reduce,
     norm,
     loss,

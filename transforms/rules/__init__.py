@@ -11,7 +11,9 @@ from xdsl_rlx.transforms.rules import (
     linalg,
     loops,
     loss,
+    moe,
     norm,
+    random,
     reduce,
     shape,
 )
@@ -33,7 +35,9 @@ __all__ = [
     "linalg",
     "loops",
     "loss",
+    "moe",
     "norm",
+    "random",
     "reduce",
     "shape",
 ]
