@@ -51,6 +51,15 @@ class Nest:
             result.name_hint = value.name_hint
         return tuple(loop.results)
 
+    def each(self, bounds: tuple[SSAValue, SSAValue], name: str, body: Callable[[Nest, SSAValue], None]) -> None:
+        """`for name in [bounds)` that carries nothing."""
+
+        def step(inside: Nest, i: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            body(inside, i)
+            return ()
+
+        self.loop(bounds, (), step, name)
+
     def loops(
         self,
         extents: Sequence[int],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
@@ -27,16 +25,6 @@ Range = tuple[SSAValue, SSAValue]
 def _index(nest: Nest, buffer: SSAValue, *at: SSAValue) -> SSAValue:
     """An i64 of a buffer as an index."""
     return nest.scalars.cast(nest.load(buffer, at), INDEX).value
-
-
-def _each(nest: Nest, bounds: Range, name: str, body: Callable[[Nest, SSAValue], None]) -> None:
-    """A loop that carries nothing."""
-
-    def step(inside: Nest, i: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        body(inside, i)
-        return ()
-
-    nest.loop(bounds, (), step, name)
 
 
 def _window(nest: Nest, block: SSAValue, width: int, extent: int) -> Range:
@@ -77,10 +65,10 @@ def _by_expert(work: Work, ids: SSAValue, experts: int) -> tuple[Argument, Argum
             n.store(n.scalars.cast(n.scalars.of(row), i64), order, [_index(n, starts, at)])
             n.store(n.load(starts, [at]) + 1, starts, [at])
 
-        _each(nest, (index(0), index(experts + 2)), "e", clear)
-        _each(nest, (index(0), index(rows)), "row", count)
-        _each(nest, (index(0), index(experts + 1)), "e", sum_up)
-        _each(nest, (index(0), index(rows)), "row", place)
+        nest.each((index(0), index(experts + 2)), "e", clear)
+        nest.each((index(0), index(rows)), "row", count)
+        nest.each((index(0), index(experts + 1)), "e", sum_up)
+        nest.each((index(0), index(rows)), "row", place)
 
     work.launch(1, 2 * (rows + experts), [work.read(ids)], [starts, order], body)
     return starts, order
@@ -94,7 +82,7 @@ def _packed(work: Work, value: SSAValue, order: Argument, name: str) -> Argument
     def body(it: Iteration, source: SSAValue, order: SSAValue, packed: SSAValue) -> None:
         row = _index(it.nest, order, it.index)
         bounds = (it.nest.kernel.index(0), it.nest.kernel.index(columns))
-        _each(it.nest, bounds, "j", lambda n, j: n.store(n.load(source, [row, j]), packed, [it.index, j]))
+        it.nest.each(bounds, "j", lambda n, j: n.store(n.load(source, [row, j]), packed, [it.index, j]))
 
     work.launch(rows, 4 + columns, [work.read(value), order], [packed], body)
     return packed
@@ -104,6 +92,7 @@ def _packed(work: Work, value: SSAValue, order: Argument, name: str) -> Argument
 def grouped_matmul_nest(op: GroupedMatmulOp, work: Work) -> None:
     """An iteration multiplies a block of one expert's rows by a block of its columns, and puts them in their places."""
     (rows, k), (_, columns), experts = shape_of(op.x), shape_of(op.result), shape_of(op.w)[0]
+    result = work.write(op.result)
     if not rows * columns:
         return
     starts, order = _by_expert(work, op.expert_idx, experts)
@@ -133,17 +122,17 @@ def grouped_matmul_nest(op: GroupedMatmulOp, work: Work) -> None:
         def multiply(n: Nest) -> None:
             some = (first.value, last.value)
             n.builder.insert(GemmOp(x, w, product, some, bounds, b_indices=[expert]))
-            _each(n, some, "p", place)
+            n.each(some, "p", place)
 
         def place(n: Nest, p: SSAValue) -> None:
             row = _index(n, order, p)
-            _each(n, bounds, "j", lambda m, j: m.store(m.load(product, [p, j]), result, [row, j]))
+            n.each(bounds, "j", lambda m, j: m.store(m.load(product, [p, j]), result, [row, j]))
 
-        nest.guard(first < last, multiply)
+        nest.guard((first < last).value, multiply)
 
     extent = experts * row_blocks * column_blocks
     each = 2 * rows * k * columns // extent
-    work.launch(extent, each, [packed, w, starts, order], [product, work.write(op.result)], body)
+    work.launch(extent, each, [packed, w, starts, order], [product, result], body)
 
 
 @NEST.rule(GroupedMatmulBackwardWeightOp)
@@ -151,6 +140,7 @@ def grouped_matmul_backward_weight_nest(op: GroupedMatmulBackwardWeightOp, work:
     """An iteration is a block of one expert's matrix: a product along the expert's rows."""
     experts, k, columns = shape_of(op.result)
     rows = shape_of(op.x)[0]
+    result = work.write(op.result)
     if not experts * k * columns:
         return
     starts, order = _by_expert(work, op.expert_idx, experts)
@@ -171,4 +161,4 @@ def grouped_matmul_backward_weight_nest(op: GroupedMatmulBackwardWeightOp, work:
 
     extent = experts * row_blocks * column_blocks
     each = 2 * max(rows, 1) * k * columns // extent
-    work.launch(extent, each, [left, right, starts], [work.write(op.result)], body)
+    work.launch(extent, each, [left, right, starts], [result], body)

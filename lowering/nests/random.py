@@ -69,11 +69,8 @@ def rng_bits_nest(op: RngBitsOp, work: Work) -> None:
         first = s.of(nest.remainder(it.index, ranges)) * BLOCKS
         at = nest.quotient(it.index, ranges)
 
-        def one(inside: Nest, number: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            block(inside, key, result, at, number, 4)
-            return ()
-
-        nest.loop((first.value, s.minimum(first + BLOCKS, whole).value), (), one, "n")
+        bounds = first.value, s.minimum(first + BLOCKS, whole).value
+        nest.each(bounds, "n", lambda inside, number: block(inside, key, result, at, number, 4))
 
     def last(it: Iteration, key: SSAValue, result: SSAValue) -> None:
         block(it.nest, key, result, it.index, it.nest.kernel.index(whole), rest)
@@ -154,13 +151,12 @@ class _Row:
         """Weights are 1 for the largest logit (also an infinite one), 0 below `least`."""
         temperature = max(self.op.temperature.value.data, 1e-6)
 
-        def one(nest: Nest, j: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+        def one(nest: Nest, j: SSAValue) -> None:
             s, x = nest.scalars, self.logit(nest, j)
             weight = s.select(s.eq(x, top), 1.0, s.exp((x - top) / temperature))
             nest.store(weight if least is None else s.select(x < least, 0.0, weight), self.scratch, (self.piece, j))
-            return ()
 
-        self.nest.loop((self.nest.kernel.index(0), self.extent), (), one, "j")
+        self.nest.each((self.nest.kernel.index(0), self.extent), "j", one)
 
     def mass(self, nest: Nest, least: Scalar, strict: bool = False) -> Scalar:
         """The sum of the weights from `least` on, or above it."""
@@ -210,7 +206,7 @@ def draw_nest(op: DrawOp, work: Work) -> None:
     """An iteration is a row. Cuts are found by bisection over the bits of a float, which needs no sorting."""
     *rows, ids = shape_of(op.logits)
     count, top_k, top_p = prod(rows), op.top_k.value.data, op.top_p.value.data
-    element = element_of(op.logits)
+    element, result = element_of(op.logits), work.write(op.result, (count,))
     bisections = (0 < top_k < ids) + (top_p < 1)
     each = ids * (30 + 2 * bisections * (32 if element == f32 else 64))
     scratch = work.scratch_per_piece(count, each, (ids,), element, "weights")
@@ -224,4 +220,4 @@ def draw_nest(op: DrawOp, work: Work) -> None:
         it.nest.store(row.quantile(it.nest.load(u, [it.index])), result, [it.index])
 
     reads = [work.read(op.logits, (count, ids)), work.read(op.u, (count,))]
-    work.launch(count, each, reads, [work.write(op.result, (count,)), scratch], body)
+    work.launch(count, each, reads, [result, scratch], body)
