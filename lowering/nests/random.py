@@ -217,7 +217,9 @@ def draw_nest(op: DrawOp, work: Work) -> None:
         row.weigh(top, row.nth_largest(top_k, top) if 0 < top_k < ids else None)
         if top_p < 1:
             row.keep_mass(top_p)
-        it.nest.store(row.quantile(it.nest.load(u, [it.index])), result, [it.index])
+        s = it.nest.scalars
+        found = row.quantile(it.nest.load(u, [it.index]))
+        it.nest.store(s.select(s.is_nan(top), 0, found), result, [it.index])
 
     reads = [work.read(op.logits, (count, ids)), work.read(op.u, (count,))]
     work.launch(count, each, reads, [result, scratch], body)
