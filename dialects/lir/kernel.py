@@ -122,8 +122,9 @@ class GemmOp(IRDLOperation):
     """
     `c[r0:r1, c0:c1] = a[r0:r1, :] @ b[:, c0:c1]` on the trailing two dimensions, by BLAS; `accumulate` adds to `c`.
 
-    With `inner k0 to k1` the product is `a[r0:r1, k0:k1] @ b[k0:k1, c0:c1]`: zeros where that range is empty. The leading dimensions of each buffer are fixed by its index operands. f32 or f64; one trailing stride of `a` and
-    of `b` is 1, and `c` has rows of unit stride.
+    With `inner k0 to k1` it is `a[r0:r1, k0:k1] @ b[k0:k1, c0:c1]`: zeros where that range is empty. The leading
+    dimensions of each buffer are fixed by its index operands. f32 or f64; one trailing stride of `a` and of `b` is 1,
+    and `c` has rows of unit stride.
     """
 
     name = "lir.gemm"
@@ -146,8 +147,8 @@ class GemmOp(IRDLOperation):
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = (
         "$a `[` $a_indices `]` `,` $b `[` $b_indices `]` `,` $c `[` $c_indices `]` "
-        "`rows` $row_lo `to` $row_hi `cols` $col_lo `to` $col_hi (`inner` $inner_lo^ `to` $inner_hi)? (`accumulate` $accumulate^)? attr-dict "
-        "`:` type($a) `,` type($b) `,` type($c)"
+        "`rows` $row_lo `to` $row_hi `cols` $col_lo `to` $col_hi (`inner` $inner_lo^ `to` $inner_hi)? "
+        "(`accumulate` $accumulate^)? attr-dict `:` type($a) `,` type($b) `,` type($c)"
     )
 
     def __init__(

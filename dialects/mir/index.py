@@ -222,9 +222,7 @@ class TopkOp(MirOp):
     assembly_format = "$operand `k` $k attr-dict `:` functional-type(operands, results)"
 
     def __init__(self, operand: SSAValue, k: int):
-        super().__init__(
-            operands=[operand], properties={"k": i64_attr(k)}, result_types=[self._infer(operand, k)]
-        )
+        super().__init__(operands=[operand], properties={"k": i64_attr(k)}, result_types=[self._infer(operand, k)])
 
     @staticmethod
     def _infer(operand: SSAValue, k: int) -> Attribute:
@@ -321,9 +319,7 @@ class IndexBuilder(BuilderCore):
         """`mir.scatter_add`: `updates` added into zeros, at `indices` of an axis of that `extent`."""
         return self.op(ScatterAddOp, self.operand(updates), self.operand(indices), extent, axis, batch_dims)
 
-    def gather_backward(
-        self, dy: Operand, indices: Operand, extent: int, axis: int = 0, batch_dims: int = 0
-    ) -> Value:
+    def gather_backward(self, dy: Operand, indices: Operand, extent: int, axis: int = 0, batch_dims: int = 0) -> Value:
         """`mir.gather_backward`: the cotangent of a gather's table, whose axis has that `extent`."""
         return self.op(GatherBackwardOp, self.operand(dy), self.operand(indices), extent, axis, batch_dims)
 

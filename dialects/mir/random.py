@@ -70,8 +70,8 @@ class RngUniformOp(MirOp):
     """
     `result = low + u (high - low)`, independent uniform numbers of `[low, high)`.
 
-    `u[i] = (word i >> 8) / 2^24` of `mir.rng_bits`; in f64 it has 53 bits, of words `i` and `n + i` of `2 n`. Bounds
-    are rounded to the element type, and a result that rounds to `high` is the number below it.
+    `u[i] = (word i >> 8) / 2^24` of `mir.rng_bits`; in f64 it has 53 bits, of words `i` and `n + i` (of `n` numbers
+    per key). Bounds are rounded to the element type, and a result that rounds to `high` is the number below it.
     """
 
     name = "mir.rng_uniform"
@@ -108,8 +108,9 @@ class RngNormalOp(MirOp):
     """
     `result = mean + scale z`, independent standard normal `z[i] = sqrt(-2 ln u) cos(2 pi v)` (Box-Muller).
 
-    `u` in (0, 1] and `v` in [0, 1) are of words `i` and `n + i` of `2 n` of `mir.rng_bits`, `u = (word >> 8 + 1) / 2^24`,
-    `v = (word >> 8) / 2^24`; in f64 they have 53 bits, of words `i`, `n + i` and `2 n + i`, `3 n + i`.
+    For `n` numbers per key, `u` in (0, 1] and `v` in [0, 1) are made of words `i` and `n + i` of `mir.rng_bits`:
+    `u = (word >> 8 + 1) / 2^24`, `v = (word >> 8) / 2^24`. In f64 they have 53 bits, of words `i` and `n + i`, and of
+    `2 n + i` and `3 n + i`.
     """
 
     name = "mir.rng_normal"
@@ -247,9 +248,7 @@ class RandomBuilder(BuilderCore):
         """`mir.rng_normal`: normally distributed numbers, of `shape` per key."""
         return self.op(RngNormalOp, self.operand(key), shape, constants.element_type(dtype), mean, scale)
 
-    def draw(
-        self, logits: Operand, u: Operand, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0
-    ) -> Value:
+    def draw(self, logits: Operand, u: Operand, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Value:
         """`mir.draw`: the id at quantile `u` of each row of logits."""
         return self.op(DrawOp, self.operand(logits), self.operand(u), temperature, top_k, top_p)
 

@@ -147,7 +147,7 @@ def _worse(a: tuple[Scalar, Scalar], b: tuple[Scalar, Scalar]) -> Scalar:
 
 
 def _key(nest: Nest, x: Scalar, element: Attribute) -> Scalar:
-    """A signed integer in the order of the numbers. The bits of a float are, but negative ones run through them backwards."""
+    """A signed integer in the order of the numbers: the bits of a float, turned round where it is negative."""
     s = nest.scalars
     if (digits := int_width(x.type)) is not None:
         signed = x ^ -(1 << (digits - 1)) if is_unsigned(element) else x
@@ -240,7 +240,9 @@ def _running_columns(op: CumsumOp, work: Work, outer: int, extent: int, inner: i
 
         def begin(n: Nest, j: SSAValue) -> None:
             at = _position(n, op, n.kernel.index(0), extent)
-            value = n.scalars.const(0, compute_type(element_of(op.result))) if op.is_exclusive else n.load(x, (o, at, j))
+            value = (
+                n.scalars.const(0, compute_type(element_of(op.result))) if op.is_exclusive else n.load(x, (o, at, j))
+            )
             n.store(value, result, (o, at, j))
 
         def follow(n: Nest, step: SSAValue) -> None:

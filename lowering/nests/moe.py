@@ -38,7 +38,7 @@ def _by_expert(work: Work, ids: SSAValue, experts: int) -> tuple[Argument, Argum
     """
     A stable counting sort: `order` has the rows by expert, those of expert `e` at `[starts[e], starts[e + 1])`.
 
-    Rows are counted at `starts[e + 2]`. Summed up, `starts[e + 1]` is where `e` begins, and moves on as rows are placed.
+    Rows are counted at `starts[e + 2]`. Summed up, `starts[e + 1]` is where `e` begins; it moves on as rows are placed.
     """
     rows = shape_of(ids)[0]
     starts, order = work.scratch((experts + 2,), i64, "starts"), work.scratch((rows,), i64, "order")

@@ -28,7 +28,7 @@ Words = tuple[Scalar, Scalar, Scalar, Scalar]
 
 
 def philox(b: ScalarBuilder, counter: Words, key: tuple[Scalar, Scalar]) -> Words:
-    """A block of Philox 4x32-10; words are i64 below 2^32. All that is kept of a product is its low or its high word."""
+    """A block of Philox 4x32-10. Words are i64 below 2^32; a product is wanted as its low and its high word."""
     c0, c1, c2, c3 = counter
     k0, k1 = key
     for _ in range(ROUNDS):
@@ -128,9 +128,7 @@ class _Row:
             return [s.select(good, middle, least).value, s.select(good, most, middle - 1).value]
 
         kernel = self.nest.kernel
-        found, _ = self.nest.loop(
-            (kernel.index(0), kernel.index(self.width)), [low.value, high.value], halve, "bit"
-        )
+        found, _ = self.nest.loop((kernel.index(0), kernel.index(self.width)), [low.value, high.value], halve, "bit")
         return self.as_float(self.s, self.s.of(found))
 
     def maximum(self) -> Scalar:

@@ -461,7 +461,11 @@ class _Body:
         a, b = Operand.of(op.a.type), Operand.of(op.b.type)
         c_row = row_leading_dimension(op.c.type)
         suffix = "f32" if isinstance(a.element, Float32Type) else "f64"
-        k0, k1 = ("0", str(a.cols)) if op.inner_lo is None else (self.names[op.inner_lo], self.names[op.inner_hi])
+        k0, k1 = (
+            ("0", str(a.cols))
+            if op.inner_lo is None or op.inner_hi is None
+            else (self.names[op.inner_lo], self.names[op.inner_hi])
+        )
         a_at = self.matrix(op.a, op.a_indices, (r0, k0))
         b_at = self.matrix(op.b, op.b_indices, (k0, c0))
         c_at = self.matrix(op.c, op.c_indices, (r0, c0))

@@ -343,7 +343,11 @@ class _Body:
     def gemm(self, op: Operation) -> None:
         assert isinstance(op, GemmOp)
         r0, r1, c0, c1 = (self.names[x] for x in (op.row_lo, op.row_hi, op.col_lo, op.col_hi))
-        inner = ":" if op.inner_lo is None else f"{self.names[op.inner_lo]}:{self.names[op.inner_hi]}"
+        inner = (
+            ":"
+            if op.inner_lo is None or op.inner_hi is None
+            else f"{self.names[op.inner_lo]}:{self.names[op.inner_hi]}"
+        )
         a, b = Operand.of(op.a.type), Operand.of(op.b.type)
 
         def part(value: SSAValue, leading: Sequence[SSAValue], rows: str, cols: str) -> str:

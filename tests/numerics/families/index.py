@@ -102,7 +102,9 @@ def _topk_samples() -> list[Sample]:
     halves = (Operand((3, 9), integers(-4, 4)),)
     rows.append(Sample("topk-narrow", index.TopkOp, build, halves, ("f16", "bf16", "i32", "i64", "i8")))
     values_of = lambda m, x: m.topk_values(x, 3)  # noqa: E731
-    pick = Sample("topk-values", index.TopkOp, values_of, (Operand((2, 4, 6), apart()),), differentiable=(0,), exact=True)
+    pick = Sample(
+        "topk-values", index.TopkOp, values_of, (Operand((2, 4, 6), apart()),), differentiable=(0,), exact=True
+    )
     return [*rows, pick]
 
 

@@ -127,8 +127,8 @@ def _rng_uniform(op: RngUniformOp, key: Array) -> Array:
 
 
 def _rng_normal(op: RngNormalOp, key: Array) -> Array:
-    (k, l), size = _numerators(op, key, 2)
-    z = np.sqrt(-2 * np.log((k + 1) / size)) * np.cos(2 * np.pi * (l / size))
+    (k, m), size = _numerators(op, key, 2)
+    z = np.sqrt(-2 * np.log((k + 1) / size)) * np.cos(2 * np.pi * (m / size))
     return op.mean.value.data + op.scale.value.data * z
 
 
