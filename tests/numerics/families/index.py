@@ -183,8 +183,8 @@ def _jax_scatter_add(op: Adding, updates: Any, indices: Any) -> Any:
 
 def _oracle_topk(op: index.TopkOp, x: Array) -> Array:
     """By a sort of the row from behind: NaN, infinity and the larger numbers first, equal ones by position."""
-    wide = widen(x)
-    unordered = np.isnan(wide) if wide.dtype.kind == "f" else np.zeros(wide.shape, bool)
+    wide = widen(x) if x.dtype.kind not in "iu" else x.astype(np.int64)
+    unordered = np.isnan(wide)
     order = np.lexsort((-np.where(unordered, 0, wide), ~unordered))
     return order[..., : op.k.value.data]
 
