@@ -130,6 +130,22 @@ def splat_value(value: AnyDense) -> Number | None:
     return complex(*first) if isinstance(first, tuple) else first
 
 
+def round_to(value: float, type_: Attribute) -> float:
+    """`value` rounded to a float type; infinite if it is too large."""
+    assert isinstance(type_, AnyFloat)
+    return float(type_.unpack(_pack_float(value, type_), 1)[0])
+
+
+def next_below(value: float, type_: Attribute) -> float:
+    """The largest number of a float type that is less than `value`, a finite number of that type."""
+    assert isinstance(type_, AnyFloat)
+    size = type_.compile_time_size
+    bits = int.from_bytes(type_.pack([value]), "little")
+    sign = 1 << (8 * size - 1)
+    below = sign | 1 if not bits & (sign - 1) else bits + 1 if bits & sign else bits - 1
+    return float(type_.unpack(below.to_bytes(size, "little"), 1)[0])
+
+
 def _tensor(type_: Attribute, shape: Sequence[int]) -> AnyTensor:
     return TensorType(type_, shape)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.lir import KernelOp, ReturnOp
@@ -51,6 +51,15 @@ class Nest:
             result.name_hint = value.name_hint
         return tuple(loop.results)
 
+    def each(self, bounds: tuple[SSAValue, SSAValue], name: str, body: Callable[[Nest, SSAValue], None]) -> None:
+        """`for name in [bounds)` that carries nothing."""
+
+        def step(inside: Nest, i: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            body(inside, i)
+            return ()
+
+        self.loop(bounds, (), step, name)
+
     def loops(
         self,
         extents: Sequence[int],
@@ -75,6 +84,23 @@ class Nest:
             )
 
         return tuple(descend(self, 0, (), tuple(carried)))
+
+    def repeat(
+        self,
+        carried: Sequence[SSAValue],
+        test: Callable[[Nest, tuple[SSAValue, ...]], tuple[SSAValue, Sequence[SSAValue]]],
+        body: Callable[[Nest, tuple[SSAValue, ...]], Sequence[SSAValue]],
+    ) -> tuple[SSAValue, ...]:
+        """`while test:`, which gives the condition and what `body` gets; the result is what the last test passed on."""
+        before = Block(arg_types=[value.type for value in carried])
+        inside = Nest(before, self.kernel)
+        condition, passed = test(inside, tuple(before.args))
+        before.add_op(scf.ConditionOp(condition, *passed))
+        after = Block(arg_types=[value.type for value in passed])
+        after.add_op(scf.YieldOp(*body(Nest(after, self.kernel), tuple(after.args))))
+        loop = scf.WhileOp(carried, [value.type for value in passed], Region(before), Region(after))
+        self.builder.insert(loop)
+        return tuple(loop.results)
 
     def guard(self, condition: SSAValue, body: Callable[[Nest], None]) -> None:
         """`if condition:` without results."""

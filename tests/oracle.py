@@ -48,6 +48,11 @@ def convert(x: Array, to: np.dtype[Any]) -> Array:
     return (widen(x) if x.dtype.kind not in "biu" else x).astype(to)
 
 
+def _shift_right_logical(op: elementwise.ShiftRightLogicalOp, x: Array, y: Array) -> Array:
+    unsigned = np.dtype(f"u{x.dtype.itemsize}")
+    return (x.astype(unsigned) >> (y.astype(unsigned) % unsigned.type(8 * x.dtype.itemsize))).astype(x.dtype)
+
+
 def _vanishing(factor: Array, x: Array) -> Array:
     """`factor x`, and its limit where the factor is 0."""
     return np.where(factor == 0, 0.0, factor * x)
@@ -254,6 +259,7 @@ _ROWS: dict[type[Operation], Row] = {
     elementwise.MinOp: _binary(np.minimum),
     elementwise.PowOp: _binary(np.power),
     elementwise.AndOp: lambda op, x, y: x & y,
+    elementwise.ShiftRightLogicalOp: _shift_right_logical,
     elementwise.EqOp: lambda op, x, y: x == y,
     elementwise.NeOp: lambda op, x, y: x != y,
     elementwise.LtOp: lambda op, x, y: x < y,

@@ -20,6 +20,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     region_def,
@@ -121,8 +122,9 @@ class GemmOp(IRDLOperation):
     """
     `c[r0:r1, c0:c1] = a[r0:r1, :] @ b[:, c0:c1]` on the trailing two dimensions, by BLAS; `accumulate` adds to `c`.
 
-    The leading dimensions of each buffer are fixed by its index operands. f32 or f64; one trailing stride of `a` and
-    of `b` is 1, and `c` has rows of unit stride.
+    With `inner k0 to k1` it is `a[r0:r1, k0:k1] @ b[k0:k1, c0:c1]`: zeros where that range is empty. The leading
+    dimensions of each buffer are fixed by its index operands. f32 or f64; one trailing stride of `a` and of `b` is 1,
+    and `c` has rows of unit stride.
     """
 
     name = "lir.gemm"
@@ -137,14 +139,16 @@ class GemmOp(IRDLOperation):
     row_hi = operand_def(INDEX)
     col_lo = operand_def(INDEX)
     col_hi = operand_def(INDEX)
+    inner_lo = opt_operand_def(INDEX)
+    inner_hi = opt_operand_def(INDEX)
     accumulate = opt_prop_def(UnitAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = (
         "$a `[` $a_indices `]` `,` $b `[` $b_indices `]` `,` $c `[` $c_indices `]` "
-        "`rows` $row_lo `to` $row_hi `cols` $col_lo `to` $col_hi (`accumulate` $accumulate^)? attr-dict "
-        "`:` type($a) `,` type($b) `,` type($c)"
+        "`rows` $row_lo `to` $row_hi `cols` $col_lo `to` $col_hi (`inner` $inner_lo^ `to` $inner_hi)? "
+        "(`accumulate` $accumulate^)? attr-dict `:` type($a) `,` type($b) `,` type($c)"
     )
 
     def __init__(
@@ -154,6 +158,7 @@ class GemmOp(IRDLOperation):
         c: SSAValue,
         rows: tuple[SSAValue, SSAValue],
         cols: tuple[SSAValue, SSAValue],
+        inner: tuple[SSAValue, SSAValue] | None = None,
         *,
         a_indices: Sequence[SSAValue] = (),
         b_indices: Sequence[SSAValue] = (),
@@ -161,11 +166,13 @@ class GemmOp(IRDLOperation):
         accumulate: bool = False,
     ):
         super().__init__(
-            operands=[a, a_indices, b, b_indices, c, c_indices, *rows, *cols],
+            operands=[a, a_indices, b, b_indices, c, c_indices, *rows, *cols, *(inner or (None, None))],
             properties={"accumulate": UnitAttr() if accumulate else None},
         )
 
     def verify_(self) -> None:
+        if (self.inner_lo is None) != (self.inner_hi is None):
+            raise VerifyException("expected both bounds of the inner range, or none")
         types: list[AnyMemRef] = []
         for value, indices in ((self.a, self.a_indices), (self.b, self.b_indices), (self.c, self.c_indices)):
             type_ = cast(AnyMemRef, value.type)

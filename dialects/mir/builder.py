@@ -12,6 +12,8 @@ from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, linalg, loss, norm, reduce, shape
 from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.index import IndexBuilder
+from xdsl_rlx.dialects.mir.moe import MoeBuilder
+from xdsl_rlx.dialects.mir.random import RandomBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
 from xdsl_rlx.dialects.shapes import element_of, i1, shape_of
 
@@ -34,7 +36,7 @@ def activation_kind(kind: Activation | str) -> Activation:
         raise GraphError(f"activation '{kind}' is not one of {', '.join(Activation)}") from None
 
 
-class MirBuilder(IndexBuilder, BuilderCore):
+class MirBuilder(IndexBuilder, MoeBuilder, RandomBuilder, BuilderCore):
     """
     Builds mir ops through an `xdsl.builder.Builder`, wherever that inserts.
 
@@ -154,6 +156,10 @@ class MirBuilder(IndexBuilder, BuilderCore):
     def and_(self, lhs: Operand, rhs: Operand) -> Value:
         """`mir.and`: both (i1), or bitwise (integers)."""
         return self.op(elementwise.AndOp, *self.operands(lhs, rhs))
+
+    def shift_right_logical(self, lhs: Operand, rhs: Operand) -> Value:
+        """`mir.shift_right_logical`: the bits of `lhs` shifted right by `rhs`, zeros coming in."""
+        return self.op(elementwise.ShiftRightLogicalOp, *self.operands(lhs, rhs))
 
     def eq(self, lhs: Operand, rhs: Operand) -> Value:
         """`mir.eq`: lhs == rhs."""

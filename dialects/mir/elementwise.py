@@ -428,6 +428,15 @@ class AndOp(BinaryOp):
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (i1, *INTS)
 
 
+@irdl_op_definition
+class ShiftRightLogicalOp(BinaryOp):
+    """`result` is the bits of `lhs`, as an unsigned integer, shifted right by `rhs` modulo their number."""
+
+    name = "mir.shift_right_logical"
+
+    ELEMENTS: ClassVar[tuple[Attribute, ...]] = INTS
+
+
 def is_integer_like(type_: Attribute) -> bool:
     """Whether values of this element type have no derivative."""
     return isinstance(type_, IntegerType)

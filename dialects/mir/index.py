@@ -1,19 +1,29 @@
-"""Ops that read and write by indices held in tensors, and their builder methods."""
+"""Ops that read and write by indices held in tensors, that find indices, and running sums; their builder methods."""
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
 from math import prod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import TensorType, UnitAttr, f32, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import (
+    VarConstraint,
+    base,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, MirOp, OwnNest, i64_attr
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
-from xdsl_rlx.dialects.shapes import INTS, check_element, dims, element_of, normalize_axis, shape_of
+from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_of, normalize_axis, shape_of
 
 
 class Taken(NamedTuple):
@@ -35,6 +45,23 @@ def taken_shape(table: Sequence[int], indices: Sequence[int], axis: int, batch_d
             f"expected indices to begin with the batch dimensions {dims(table[:batch_dims])}, got {dims(indices)}"
         )
     return (*table[:axis], *indices[batch_dims:], *table[axis + 1 :])
+
+
+def scatter_type(updates: SSAValue, indices: SSAValue, extent: int, axis: int, batch_dims: int) -> Attribute:
+    """The type of `updates` added into an axis of `extent`; VerifyException if the shapes do not fit."""
+    check_element(element_of(indices), (*INTS, f32))
+    if extent < 0:
+        raise VerifyException(f"expected an extent of at least 0, got {extent}")
+    given, at = shape_of(updates), shape_of(indices)
+    taken = len(at) - batch_dims
+    rank = len(given) - taken + 1
+    axis = normalize_axis(axis, max(rank, 1))
+    result = (*given[:axis], extent, *given[axis + taken :])
+    if taken < 0 or taken_shape(result, at, axis, batch_dims) != given:
+        raise VerifyException(f"updates of shape {dims(given)} do not fit indices of shape {dims(at)}")
+    if not extent and prod(given):
+        raise VerifyException("cannot add to an axis of extent 0")
+    return TensorType(element_of(updates), result)
 
 
 @irdl_op_definition
@@ -122,7 +149,7 @@ class ScatterAddOp(MirOp):
         super().__init__(
             operands=[updates, indices],
             properties={"axis": i64_attr(axis), "batch_dims": i64_attr(batch_dims), "extent": i64_attr(extent)},
-            result_types=[self._infer(updates, indices, extent, axis, batch_dims)],
+            result_types=[scatter_type(updates, indices, extent, axis, batch_dims)],
         )
 
     @property
@@ -137,25 +164,148 @@ class ScatterAddOp(MirOp):
         count = prod(shape_of(self.indices)[batch:])
         return Taken(prod(shape[:batch]), prod(shape[batch:axis]), shape[axis], count, prod(shape[axis + 1 :]))
 
-    @staticmethod
-    def _infer(updates: SSAValue, indices: SSAValue, extent: int, axis: int, batch_dims: int) -> Attribute:
-        check_element(element_of(indices), (*INTS, f32))
-        if extent < 0:
-            raise VerifyException(f"expected an extent of at least 0, got {extent}")
-        given, at = shape_of(updates), shape_of(indices)
-        taken = len(at) - batch_dims
-        rank = len(given) - taken + 1
-        axis = normalize_axis(axis, max(rank, 1))
-        result = (*given[:axis], extent, *given[axis + taken :])
-        if taken < 0 or taken_shape(result, at, axis, batch_dims) != given:
-            raise VerifyException(f"updates of shape {dims(given)} do not fit indices of shape {dims(at)}")
-        if not extent and prod(given):
-            raise VerifyException("cannot add to an axis of extent 0")
-        return TensorType(element_of(updates), result)
+    def infer_types(self) -> tuple[Attribute]:
+        axis, batch_dims = self.axis.value.data, self.batch_dims.value.data
+        return (scatter_type(self.updates, self.indices, self.extent.value.data, axis, batch_dims),)
+
+
+@irdl_op_definition
+class GatherBackwardOp(MirOp):
+    """
+    The cotangent of the `table` of a `mir.gather` from that of its result: `mir.scatter_add` of `dy`.
+
+    `axis`, `batch_dims` and what an index means are those of the gather; `extent` is that of its axis.
+    """
+
+    name = "mir.gather_backward"
+
+    dy = operand_def(AnyTensorConstr)
+    indices = operand_def(AnyTensorConstr)
+    axis = prop_def(I64)
+    batch_dims = prop_def(I64)
+    extent = prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = (
+        "$dy `,` $indices `axis` $axis `batch_dims` $batch_dims `extent` $extent attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    def __init__(self, dy: SSAValue, indices: SSAValue, extent: int, axis: int = 0, batch_dims: int = 0):
+        super().__init__(
+            operands=[dy, indices],
+            properties={"axis": i64_attr(axis), "batch_dims": i64_attr(batch_dims), "extent": i64_attr(extent)},
+            result_types=[scatter_type(dy, indices, extent, axis, batch_dims)],
+        )
 
     def infer_types(self) -> tuple[Attribute]:
         axis, batch_dims = self.axis.value.data, self.batch_dims.value.data
-        return (self._infer(self.updates, self.indices, self.extent.value.data, axis, batch_dims),)
+        return (scatter_type(self.dy, self.indices, self.extent.value.data, axis, batch_dims),)
+
+
+@irdl_op_definition
+class TopkOp(MirOp):
+    """
+    `result[.., i] = the position of the i-th largest of operand[.., :]`, i64 `[.., k]`, for `i < k`.
+
+    Sorted by value from the largest on; equal values by position. NaN counts as larger than every number, and all NaN
+    as equal; so do zeros of either sign. Floats and integers. The values are a `mir.gather` (`topk_values`).
+    """
+
+    name = "mir.topk"
+
+    operand = operand_def(AnyTensorConstr)
+    k = prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = "$operand `k` $k attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, operand: SSAValue, k: int):
+        super().__init__(operands=[operand], properties={"k": i64_attr(k)}, result_types=[self._infer(operand, k)])
+
+    @staticmethod
+    def _infer(operand: SSAValue, k: int) -> Attribute:
+        check_element(element_of(operand), (*FLOATS, *INTS))
+        shape = shape_of(operand)
+        if not shape or not 0 <= k <= shape[-1]:
+            raise VerifyException(f"expected k from 0 to the last extent, got {k} of {dims(shape)}")
+        return TensorType(i64, (*shape[:-1], k))
+
+    def infer_types(self) -> tuple[Attribute]:
+        return (self._infer(self.operand, self.k.value.data),)
+
+
+class RunningSumOp(MirOp, abc.ABC):
+    """A sum along an axis up to each position."""
+
+    T: ClassVar = VarConstraint("T", base(TensorType))
+
+    operand = operand_def(T)
+    axis = prop_def(I64)
+    exclusive = opt_prop_def(UnitAttr)
+    reverse = opt_prop_def(UnitAttr)
+    result = result_def(T)
+
+    assembly_format = (
+        "$operand `axis` $axis (`exclusive` $exclusive^)? (`reverse` $reverse^)? attr-dict `:` type($result)"
+    )
+
+    def __init__(self, operand: SSAValue, axis: int = -1, exclusive: bool = False, reverse: bool = False):
+        super().__init__(
+            operands=[operand],
+            properties={
+                "axis": i64_attr(axis),
+                "exclusive": UnitAttr() if exclusive else None,
+                "reverse": UnitAttr() if reverse else None,
+            },
+            result_types=[operand.type],
+        )
+
+    @property
+    def axis_index(self) -> int:
+        """The axis counted from the front."""
+        return normalize_axis(self.axis.value.data, len(shape_of(self.operand)))
+
+    @property
+    def is_exclusive(self) -> bool:
+        """Whether the element at a position is left out of its sum."""
+        return self.exclusive is not None
+
+    @property
+    def is_reverse(self) -> bool:
+        """Whether sums begin at the end of the axis."""
+        return self.reverse is not None
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_element(element_of(self.operand), (*FLOATS, *INTS))
+        normalize_axis(self.axis.value.data, len(shape_of(self.operand)))
+        return (self.operand.type,)
+
+
+@irdl_op_definition
+class CumsumOp(RunningSumOp):
+    """
+    `result[.., i, ..] = sum of operand[.., j, ..] over j <= i` along `axis`; integers wrap.
+
+    `j < i` if `exclusive`, so that the first one is 0; with `reverse`, `j >= i` and `j > i`.
+    """
+
+    name = "mir.cumsum"
+
+    traits = traits_def(OwnNest())
+
+
+@irdl_op_definition
+class CumsumBackwardOp(RunningSumOp):
+    """
+    The cotangent of the operand of a `mir.cumsum` of these properties: the sum from the other end.
+
+    `result[.., j, ..] = sum of operand[.., i, ..] over i >= j` along `axis`, `i > j` if `exclusive`; with `reverse`,
+    `i <= j` and `i < j`.
+    """
+
+    name = "mir.cumsum_backward"
 
 
 class IndexBuilder(BuilderCore):
@@ -168,3 +318,25 @@ class IndexBuilder(BuilderCore):
     def scatter_add(self, updates: Operand, indices: Operand, extent: int, axis: int = 0, batch_dims: int = 0) -> Value:
         """`mir.scatter_add`: `updates` added into zeros, at `indices` of an axis of that `extent`."""
         return self.op(ScatterAddOp, self.operand(updates), self.operand(indices), extent, axis, batch_dims)
+
+    def gather_backward(self, dy: Operand, indices: Operand, extent: int, axis: int = 0, batch_dims: int = 0) -> Value:
+        """`mir.gather_backward`: the cotangent of a gather's table, whose axis has that `extent`."""
+        return self.op(GatherBackwardOp, self.operand(dy), self.operand(indices), extent, axis, batch_dims)
+
+    def topk(self, x: Operand, k: int) -> Value:
+        """`mir.topk`: the positions of the `k` largest elements along the last axis."""
+        return self.op(TopkOp, self.operand(x), k)
+
+    def topk_values(self, x: Operand, k: int) -> Value:
+        """The `k` largest elements along the last axis, gathered at `mir.topk`: they have gradients."""
+        value = self.operand(x)
+        last = len(shape_of(value)) - 1
+        return self.gather(value, self.topk(value, k), last, last)
+
+    def cumsum(self, x: Operand, axis: int = -1, exclusive: bool = False, reverse: bool = False) -> Value:
+        """`mir.cumsum`: the sum along `axis` up to each position."""
+        return self.op(CumsumOp, self.operand(x), axis, exclusive, reverse)
+
+    def cumsum_backward(self, dy: Operand, axis: int = -1, exclusive: bool = False, reverse: bool = False) -> Value:
+        """`mir.cumsum_backward`: the cotangent of the operand of a cumsum of these properties."""
+        return self.op(CumsumBackwardOp, self.operand(dy), axis, exclusive, reverse)

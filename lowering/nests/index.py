@@ -1,19 +1,22 @@
-"""Nests of ops that read and write by indices held in tensors."""
+"""Nests of ops that read and write by indices held in tensors, of topk, and of running sums."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 
-from xdsl.dialects.builtin import i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import f64, i32, i64
+from xdsl.ir import Attribute, SSAValue
 
-from xdsl_rlx.dialects.mir.index import GatherOp, ScatterAddOp
-from xdsl_rlx.dialects.shapes import element_of
+from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp, TopkOp
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import INDEX, Nest
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
+from xdsl_rlx.transforms.rules.elementwise import is_unsigned
 from xdsl_rlx.transforms.rules.lowering import compute_type
-from xdsl_rlx.transforms.scalar import Scalar
+from xdsl_rlx.transforms.scalar import Scalar, int_width
 
 
 def clamped_index(nest: Nest, indices: SSAValue, at: Sequence[SSAValue], extent: int) -> SSAValue:
@@ -97,3 +100,223 @@ def _store_zero(
 ) -> Sequence[SSAValue]:
     nest.store(zero, result, (*at, j))
     return ()
+
+
+class _Heap:
+    """
+    The best entries so far of a row, as a heap whose root is the worst of them: keys in `keys[piece]`, positions in
+    `ids[row]`. Of two entries the one of larger key is better, of equal keys the one of smaller position.
+    """
+
+    def __init__(self, it: Iteration, keys: SSAValue, ids: SSAValue):
+        self.keys, self.ids, self.row, self.piece = keys, ids, it.index, it.piece
+
+    def get(self, nest: Nest, at: SSAValue) -> tuple[Scalar, Scalar]:
+        return nest.load(self.keys, (self.piece, at)), nest.load(self.ids, (self.row, at))
+
+    def put(self, nest: Nest, at: SSAValue, entry: tuple[Scalar, Scalar]) -> None:
+        nest.store(entry[0], self.keys, (self.piece, at))
+        nest.store(entry[1], self.ids, (self.row, at))
+
+    def sink(self, nest: Nest, hole: SSAValue, size: SSAValue, entry: tuple[Scalar, Scalar]) -> None:
+        """Place `entry` at `hole` of a heap of `size`, or below: worse children move up."""
+        s = nest.scalars
+        last = s.of(size) - 1
+
+        def test(inside: Nest, values: tuple[SSAValue, ...]) -> tuple[SSAValue, Sequence[SSAValue]]:
+            t = inside.scalars
+            child = t.of(values[0]) * 2 + 1
+            left, right = t.minimum(child, last).value, t.minimum(child + 1, last).value
+            first, second = self.get(inside, left), self.get(inside, right)
+            other = _worse(second, first)
+            chosen = t.select(other, t.of(right), t.of(left)).value
+            worst = t.select(other, second[0], first[0]), t.select(other, second[1], first[1])
+            return ((child <= last) & _worse(worst, entry)).value, [values[0], chosen]
+
+        def move(inside: Nest, values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            self.put(inside, values[0], self.get(inside, values[1]))
+            return [values[1]]
+
+        place, _ = nest.repeat([hole], test, move)
+        self.put(nest, place, entry)
+
+
+def _worse(a: tuple[Scalar, Scalar], b: tuple[Scalar, Scalar]) -> Scalar:
+    s = a[0].b
+    return (a[0] < b[0]) | (s.eq(a[0], b[0]) & (a[1] > b[1]))
+
+
+def _key(nest: Nest, x: Scalar, element: Attribute) -> Scalar:
+    """A signed integer in the order of the numbers: the bits of a float, turned round where it is negative."""
+    s = nest.scalars
+    if (digits := int_width(x.type)) is not None:
+        signed = x ^ -(1 << (digits - 1)) if is_unsigned(element) else x
+        return s.cast(signed, i64 if digits == 64 else i32)
+    wide, digits = (i64, 64) if x.type == f64 else (i32, 32)
+    bits, mask = s.bitcast(x + 0.0, wide), (1 << (digits - 1)) - 1
+    return s.select(s.is_nan(x), mask, bits ^ ((bits >> (digits - 1)) & mask))
+
+
+@NEST.rule(TopkOp)
+def topk_nest(op: TopkOp, work: Work) -> None:
+    """An iteration is a row: a heap of the best `k` as the row goes by, from which the worst is then taken last."""
+    *outer, extent = shape_of(op.operand)
+    rows, k, element = prod(outer), op.k.value.data, element_of(op.operand)
+    result = work.write(op.result, (rows, k))
+    if not rows * k:
+        return
+    wide = i64 if element in (f64, i64) else i32
+    each = 4 * extent + 16 * k
+    keys = work.scratch_per_piece(rows, each, (k,), wide, "keys")
+
+    def body(it: Iteration, x: SSAValue, ids: SSAValue, keys: SSAValue) -> None:
+        nest, heap, index = it.nest, _Heap(it, keys, ids), it.nest.kernel.index
+
+        def entry(n: Nest, at: SSAValue) -> tuple[Scalar, Scalar]:
+            return _key(n, n.load(x, (it.index, at)), element), n.scalars.cast(n.scalars.of(at), i64)
+
+        def fill(n: Nest, at: SSAValue) -> None:
+            heap.put(n, at, entry(n, at))
+
+        def order(n: Nest, step: SSAValue) -> None:
+            hole = (n.scalars.const(k // 2 - 1, INDEX) - n.scalars.of(step)).value
+            heap.sink(n, hole, index(k), heap.get(n, hole))
+
+        def offer(n: Nest, at: SSAValue) -> None:
+            new = entry(n, at)
+            better = new[0] > n.load(keys, (it.piece, index(0)))
+            n.guard(better.value, lambda m: heap.sink(m, index(0), index(k), new))
+
+        def take(n: Nest, step: SSAValue) -> None:
+            last = (n.scalars.const(k - 1, INDEX) - n.scalars.of(step)).value
+            moved, worst = heap.get(n, last), heap.get(n, index(0))
+            heap.put(n, last, worst)
+            heap.sink(n, index(0), last, moved)
+
+        nest.each((index(0), index(k)), "i", fill)
+        nest.each((index(0), index(k // 2)), "i", order)
+        nest.each((index(k), index(extent)), "i", offer)
+        nest.each((index(0), index(k - 1)), "i", take)
+
+    reads = [work.read(op.operand, (rows, extent))]
+    work.launch(rows, each, reads, [result, keys], body)
+
+
+LENGTH = 4096
+"""Positions of a long row that one iteration sums up: fixed, so that results do not depend on threads."""
+
+FEW_ROWS = 8
+"""Rows below which a long one is taken apart."""
+
+
+@NEST.rule(CumsumOp)
+def cumsum_nest(op: CumsumOp, work: Work) -> None:
+    """Rows one by one, columns in blocks of neighbours."""
+    shape, axis = shape_of(op.operand), op.axis_index
+    outer, extent, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    if not outer * extent * inner:
+        work.write(op.result)
+    elif inner == 1:
+        _running_rows(op, work, outer, extent)
+    else:
+        _running_columns(op, work, outer, extent, inner)
+
+
+def _position(nest: Nest, op: CumsumOp, at: SSAValue, extent: int) -> SSAValue:
+    """Where along the axis the summation is after `at` steps."""
+    s = nest.scalars
+    return (s.const(extent - 1, INDEX) - s.of(at)).value if op.is_reverse else at
+
+
+def _running_columns(op: CumsumOp, work: Work, outer: int, extent: int, inner: int) -> None:
+    """An iteration goes down a block of columns; a sum is continued from the position before."""
+    x, result = (f(v, (outer, extent, inner)) for f, v in ((work.read, op.operand), (work.write, op.result)))
+    blocks = -(-inner // COLUMNS)
+
+    def body(it: Iteration, x: SSAValue, result: SSAValue) -> None:
+        nest, s = it.nest, it.nest.scalars
+        o, first = nest.quotient(it.index, blocks), s.of(nest.remainder(it.index, blocks)) * COLUMNS
+        columns = first.value, s.minimum(first + COLUMNS, inner).value
+
+        def begin(n: Nest, j: SSAValue) -> None:
+            at = _position(n, op, n.kernel.index(0), extent)
+            value = (
+                n.scalars.const(0, compute_type(element_of(op.result))) if op.is_exclusive else n.load(x, (o, at, j))
+            )
+            n.store(value, result, (o, at, j))
+
+        def follow(n: Nest, step: SSAValue) -> None:
+            at, before = (_position(n, op, p, extent) for p in (step, (n.scalars.of(step) - 1).value))
+            added = before if op.is_exclusive else at
+            n.each(
+                columns,
+                "j",
+                lambda m, j: m.store(m.load(result, (o, before, j)) + m.load(x, (o, added, j)), result, (o, at, j)),
+            )
+
+        nest.each(columns, "j", begin)
+        nest.each((nest.kernel.index(1), nest.kernel.index(extent)), "step", follow)
+
+    work.launch(outer * blocks, 2 * extent * min(inner, COLUMNS), [x], [result], body)
+
+
+def _running_rows(op: CumsumOp, work: Work, outer: int, extent: int) -> None:
+    """An iteration is a row, or a block of a long one, which begins with the sum of the blocks before."""
+    x, result = (f(v, (outer, extent)) for f, v in ((work.read, op.operand), (work.write, op.result)))
+    zero_type = compute_type(element_of(op.result))
+    blocks = -(-extent // LENGTH) if outer < FEW_ROWS else 1
+    length = LENGTH if blocks > 1 else extent
+    starts = [_block_starts(op, work, x, blocks)] if blocks > 1 else []
+
+    def body(it: Iteration, x: SSAValue, *rest: SSAValue) -> None:
+        nest, result = it.nest, rest[-1]
+        o, block = nest.quotient(it.index, blocks), nest.remainder(it.index, blocks)
+        start = nest.load(rest[0], (o, block)) if starts else nest.scalars.const(0, zero_type)
+
+        def step(n: Nest, p: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            at, before = _position(n, op, p, extent), n.scalars.of(carried[0])
+            total = before + n.load(x, (o, at))
+            n.store(before if op.is_exclusive else total, result, (o, at))
+            return [total.value]
+
+        nest.loop(_block_bounds(nest, block, length, extent), [start.value], step, "p")
+
+    work.launch(outer * blocks, 4 * length, [x, *starts], [result], body)
+
+
+def _block_bounds(nest: Nest, block: SSAValue, length: int, extent: int) -> tuple[SSAValue, SSAValue]:
+    first = nest.scalars.of(block) * length
+    return first.value, nest.scalars.minimum(first + length, extent).value
+
+
+def _block_starts(op: CumsumOp, work: Work, x: Argument, blocks: int) -> Argument:
+    """The sum of what comes before each block of each row: first the sums of the blocks, then those run up."""
+    outer, extent = x.shape
+    starts = work.scratch((outer, blocks), element_of(op.result), "starts")
+    zero_type = compute_type(element_of(op.result))
+
+    def add_up(it: Iteration, x: SSAValue, starts: SSAValue) -> None:
+        nest = it.nest
+        o, block = nest.quotient(it.index, blocks), nest.remainder(it.index, blocks)
+
+        def step(n: Nest, p: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            s = n.scalars
+            return [s.accumulate_add(s.of(carried[0]), n.load(x, (o, _position(n, op, p, extent)))).value]
+
+        zero = nest.scalars.const(0, zero_type).value
+        (total,) = nest.loop(_block_bounds(nest, block, LENGTH, extent), [zero], step, "p")
+        nest.store(nest.scalars.of(total), starts, (o, block))
+
+    def run_up(it: Iteration, starts: SSAValue) -> None:
+        def step(n: Nest, block: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            total = n.scalars.of(carried[0])
+            own = n.load(starts, (it.index, block))
+            n.store(total, starts, (it.index, block))
+            return [(total + own).value]
+
+        zero = it.nest.scalars.const(0, zero_type).value
+        it.nest.loop((it.nest.kernel.index(0), it.nest.kernel.index(blocks)), [zero], step, "block")
+
+    work.launch(outer * blocks, LENGTH, [x], [starts], add_up)
+    work.launch(outer, 4 * blocks, [], [starts], run_up)
+    return starts

@@ -453,7 +453,7 @@ class _Body:
 
     def gemm(self, op: Operation) -> None:
         """
-        `C[r0:r1, c0:c1] (+)= A[r0:r1, :] B[:, c0:c1]` by a column-major BLAS, which sees the transposes:
+        `C[r0:r1, c0:c1] (+)= A[r0:r1, k0:k1] B[k0:k1, c0:c1]` by a column-major BLAS, which sees the transposes:
         `C^T = B^T A^T`. Integers go by pointer, through one scratch area per call.
         """
         assert isinstance(op, GemmOp)
@@ -461,12 +461,17 @@ class _Body:
         a, b = Operand.of(op.a.type), Operand.of(op.b.type)
         c_row = row_leading_dimension(op.c.type)
         suffix = "f32" if isinstance(a.element, Float32Type) else "f64"
-        a_at = self.matrix(op.a, op.a_indices, (r0, "0"))
-        b_at = self.matrix(op.b, op.b_indices, ("0", c0))
+        k0, k1 = (
+            ("0", str(a.cols))
+            if op.inner_lo is None or op.inner_hi is None
+            else (self.names[op.inner_lo], self.names[op.inner_hi])
+        )
+        a_at = self.matrix(op.a, op.a_indices, (r0, k0))
+        b_at = self.matrix(op.b, op.b_indices, (k0, c0))
         c_at = self.matrix(op.c, op.c_indices, (r0, c0))
         self.written.add(op.c)
         rows, cols = self.extent(r0, r1), self.extent(c0, c1)
-        ints = [cols, rows, str(a.cols), str(leading_dimension(b)), str(leading_dimension(a)), str(c_row)]
+        ints = [cols, rows, self.extent(k0, k1), str(leading_dimension(b)), str(leading_dimension(a)), str(c_row)]
         scratch = f"%s{len(self.allocas)}"
         self.allocas.append(f"  {scratch} = alloca [6 x i32], align 64")
         m, n, k, ldb, lda, ldc = (self.integer_argument(scratch, i, text) for i, text in enumerate(ints))

@@ -343,16 +343,21 @@ class _Body:
     def gemm(self, op: Operation) -> None:
         assert isinstance(op, GemmOp)
         r0, r1, c0, c1 = (self.names[x] for x in (op.row_lo, op.row_hi, op.col_lo, op.col_hi))
+        inner = (
+            ":"
+            if op.inner_lo is None or op.inner_hi is None
+            else f"{self.names[op.inner_lo]}:{self.names[op.inner_hi]}"
+        )
         a, b = Operand.of(op.a.type), Operand.of(op.b.type)
 
         def part(value: SSAValue, leading: Sequence[SSAValue], rows: str, cols: str) -> str:
             return f"{self.names[value]}[{', '.join([*(self.names[i] for i in leading), rows, cols])}]"
 
         pieces = [
-            part(op.a, op.a_indices, f"{r0}:{r1}", ":"),
+            part(op.a, op.a_indices, f"{r0}:{r1}", inner),
             str(a.transposed),
             str(leading_dimension(a)),
-            part(op.b, op.b_indices, ":", f"{c0}:{c1}"),
+            part(op.b, op.b_indices, inner, f"{c0}:{c1}"),
             str(b.transposed),
             str(leading_dimension(b)),
             part(op.c, op.c_indices, f"{r0}:{r1}", f"{c0}:{c1}"),

@@ -352,6 +352,52 @@ def test_gemm_of_row_and_column_ranges(run: Run, ta: bool, tb: bool, shape: tupl
     np.testing.assert_allclose(c, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize(("ta", "tb"), [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize("type", ["f32", "f64"])
+def test_gemm_of_an_inner_range(run: Run, ta: bool, tb: bool, type: str):
+    """Iteration i multiplies columns [bounds[i], bounds[i+1]) by those rows; an empty range gives zeros."""
+    m, k, n = 3, 7, 4
+    sa, sb = ([1, m] if ta else [k, 1]), ([1, k] if tb else [n, 1])
+    ma = f"memref<{m}x{k}x{type}, strided<[{sa[0]}, {sa[1]}]>>"
+    mb, mc = f"memref<{k}x{n}x{type}, strided<[{sb[0]}, {sb[1]}]>>", f"memref<3x{m}x{n}x{type}>"
+    flat_a, flat_b, at = f"memref<{m * k}x{type}>", f"memref<{k * n}x{type}>", "memref<4xi64>"
+    module = run.parse(f"""builtin.module {{
+  lir.program @step {{
+    %a = lir.input "a" : {flat_a}
+    %b = lir.input "b" : {flat_b}
+    %at = lir.input "at" : {at}
+    %av = lir.view %a at 0 : {flat_a} to {ma}
+    %bv = lir.view %b at 0 : {flat_b} to {mb}
+    %c = lir.output 0 : {mc}
+    lir.launch @k0 over 3 by 2 reads(%av, %bv, %at : {ma}, {mb}, {at}) writes(%c : {mc})
+  }}
+  lir.kernel @k0(%a: {ma}, %b: {mb}, %at: {at}, %c: {mc}, %lo: index, %hi: index) {{
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %m = arith.constant {m} : index
+    %n = arith.constant {n} : index
+    scf.for %i = %lo to %hi step %c1 {{
+      %next = arith.addi %i, %c1 : index
+      %w0 = memref.load %at[%i] : {at}
+      %w1 = memref.load %at[%next] : {at}
+      %k0 = arith.index_cast %w0 : i64 to index
+      %k1 = arith.index_cast %w1 : i64 to index
+      lir.gemm %a[], %b[], %c[%i] rows %c0 to %m cols %c0 to %n inner %k0 to %k1 : {ma}, {mb}, {mc}
+    }}
+    lir.return
+  }}
+}}""")
+    rng = np.random.default_rng(2)
+    a, b = (rng.normal(size=size).astype(DTYPES[type]) for size in (m * k, k * n))
+    bounds = [1, 4, 4, 7]
+    (c,) = run.agree(module, jit=not (ta or tb), a=a, b=b, at=np.array(bounds))
+    left = a.reshape(k, m).T if ta else a.reshape(m, k)
+    right = b.reshape(n, k).T if tb else b.reshape(k, n)
+    for i in range(3):
+        inner = slice(bounds[i], bounds[i + 1])
+        np.testing.assert_allclose(c[i], left[:, inner] @ right[inner], rtol=1e-5, atol=1e-5)
+
+
 def test_reassociated_sums_are_vectorised(run: Run):
     module = run.parse(
         """builtin.module {

@@ -85,3 +85,20 @@ def test_the_gradient_of_a_fused_block_runs_packed() -> None:
     found = loops(assembly(rlx.grad_with_loss(block(), wrt=["x", "residual", "gamma", "beta"])))
     found = [loop for loop in found if PACKED.search(loop) or SCALAR.search(loop)]
     assert found and not any(SCALAR.search(loop) or CALL.search(loop) for loop in found)
+
+
+def test_random_words_are_made_in_vectors():
+    """The products of Philox, of words of 32 bits, are packed multiplications."""
+    g = rlx.Graph("words")
+    g.set_outputs([g.rng_bits(g.input("key", (2,), dtype="i64"), (1 << 14,))])
+    longest = max(loops(assembly(g)), key=len)
+    assert len(re.findall(r"\bv?pmuludq\b", longest)) >= 18
+    assert not re.search(r"^\s*i?mul[lqx]", longest, re.MULTILINE)
+
+
+def test_the_cuts_of_a_draw_are_looked_for_in_vectors():
+    """Counting the logits, or adding up the weights, above a threshold, 32 times over: nothing scalar in the loop."""
+    g = rlx.Graph("draw")
+    g.set_outputs([g.draw(g.input("x", (4, 4096)), g.input("u", (4,), dtype="f64"), top_k=50)])
+    counting = [loop for loop in loops(assembly(g)) if re.search(r"^\s*v?psub[dq]|^\s*v?padd[dq]", loop, re.MULTILINE)]
+    assert any(re.search(r"^\s*v?cmp\w*ps\b", loop, re.MULTILINE) and not SCALAR.search(loop) for loop in counting)

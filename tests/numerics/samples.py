@@ -153,6 +153,10 @@ def _binary_samples() -> list[Sample]:
     rows.append(Sample("pow-negative", elementwise.PowOp, _method("pow"), negative, differentiable=(0,)))
     booleans = (Operand((2, 4), integers(0, 2), "i1"), Operand((4,), integers(0, 2), "i1"))
     rows.append(Sample("and", elementwise.AndOp, _method("and_"), booleans, ("i1",), exact=True))
+    shift = _method("shift_right_logical")
+    amounts = Operand((6,), values(0, 1, 7, 31, 33, -1))
+    operands = (Operand((6,), values(-1, -1, -128, 1, 100, -2)), amounts)
+    rows.append(Sample("shift_right_logical", elementwise.ShiftRightLogicalOp, shift, operands, ("i32", "i64", "i8")))
     rows.append(Sample("and-int", elementwise.AndOp, _method("and_"), (_ints((6,)), _ints((6,))), ("i32",), exact=True))
     return rows
 

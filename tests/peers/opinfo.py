@@ -176,6 +176,19 @@ def _index_add(g: Graph, x: Any, dim: int, index: Any, source: Any, *, alpha: An
     return x + g.mul(g.scatter_add(source, index, x.shape[dim], dim), alpha)
 
 
+def _cumsum(g: Graph, x: Any, dim: int, *, dtype: Any = None) -> Any:
+    _need(dtype is None and x.rank > 0, "dtype")
+    return g.cumsum(x, dim)
+
+
+def _topk(g: Graph, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The values; the positions of equal ones may differ."""
+    _need(x.rank > 0 and largest, "the smallest")
+    order = [d for d in range(x.rank) if d != dim % x.rank] + [dim % x.rank]
+    back = [order.index(d) for d in range(x.rank)]
+    return g.transpose(g.topk_values(g.transpose(x, order), k), back)
+
+
 def _mse_loss(g: Graph, x: Any, y: Any, reduction: str = "mean", **_: Any) -> Any:
     d = x - y
     square = d * d
@@ -222,6 +235,8 @@ ADAPTERS: dict[str, Adapter] = {
     "nn.functional.embedding": _embedding,
     "index_select": _index_select,
     "index_add": _index_add,
+    "cumsum": _cumsum,
+    "topk": _topk,
 }
 """How the samples of an OpInfo are built, by its name."""
 

@@ -150,6 +150,7 @@ def select_known_branch(op: elementwise.WhereOp, b: MirBuilder) -> Value | None:
     elementwise.MinOp,
     elementwise.PowOp,
     elementwise.AndOp,
+    elementwise.ShiftRightLogicalOp,
     elementwise.EqOp,
     elementwise.NeOp,
     elementwise.LtOp,

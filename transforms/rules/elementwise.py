@@ -16,7 +16,7 @@ from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, u8
 from xdsl_rlx.transforms.rules.rows import diagonal, pointwise, zero
 from xdsl_rlx.transforms.rules.table import JVP, SCALAR, VJP, VMAP, Cotangent
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
+from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder, int_width
 
 SQRT_HALF = sqrt(0.5)
 GELU_CUBIC = 0.044715
@@ -189,6 +189,15 @@ pointwise(mir.AndOp)
 @SCALAR.rule(mir.AndOp)
 def and_scalar(op: mir.AndOp, b: ScalarBuilder, lhs: Scalar, rhs: Scalar) -> Scalar:
     return lhs & rhs
+
+
+zero(mir.ShiftRightLogicalOp, "the operands are integers")
+pointwise(mir.ShiftRightLogicalOp)
+
+
+@SCALAR.rule(mir.ShiftRightLogicalOp)
+def shift_right_logical_scalar(op: mir.ShiftRightLogicalOp, b: ScalarBuilder, lhs: Scalar, rhs: Scalar) -> Scalar:
+    return b.shift_right_logical(lhs, rhs & ((int_width(lhs.type) or 64) - 1))
 
 
 @SCALAR.rule(mir.MaxOp)

@@ -1,4 +1,4 @@
-"""Rows of ops that read and write by indices held in tensors: gather and scatter_add are each other's transposes."""
+"""Rows of gather and scatter_add, which are each other's transposes, of topk, and of running sums."""
 
 from collections.abc import Sequence
 
@@ -6,16 +6,17 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.index import GatherOp, ScatterAddOp
+from xdsl_rlx.dialects.mir.index import CumsumBackwardOp, CumsumOp, GatherBackwardOp, GatherOp, ScatterAddOp, TopkOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of
 from xdsl_rlx.transforms.rules.lowering import NORMALIZE
-from xdsl_rlx.transforms.rules.rows import lift, move_axis
+from xdsl_rlx.transforms.rules.rows import decompose, leading, lift, linear, move_axis, zero
 from xdsl_rlx.transforms.rules.table import INERT, JVP, VJP, VMAP, Cotangent
 
 _ENCODED = "indices are integers, whatever type encodes them"
 
 INERT.add(GatherOp, "indices", _ENCODED)
 INERT.add(ScatterAddOp, "indices", _ENCODED)
+INERT.add(GatherBackwardOp, "indices", _ENCODED)
 
 
 @VJP.rule(GatherOp)
@@ -79,3 +80,39 @@ def _wide_sums(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
 
 
 NORMALIZE.add(ScatterAddOp, _wide_sums)
+
+
+@decompose(GatherBackwardOp)
+def gather_backward_decompose(op: GatherBackwardOp, b: MirBuilder) -> Sequence[Value]:
+    axis, batch_dims = op.axis.value.data, op.batch_dims.value.data
+    return [b.scatter_add(op.dy, op.indices, op.extent.value.data, axis, batch_dims)]
+
+
+zero(TopkOp, "positions are integers")
+leading(TopkOp)
+
+
+def _cumsum_transpose(op: CumsumOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    return [b.cumsum(g, op.axis.value.data, op.is_exclusive, not op.is_reverse)]
+
+
+linear(CumsumOp, _cumsum_transpose)
+leading(CumsumOp, "axis")
+
+
+@decompose(CumsumBackwardOp)
+def cumsum_backward_decompose(op: CumsumBackwardOp, b: MirBuilder) -> Sequence[Value]:
+    return [b.cumsum(op.operand, op.axis.value.data, op.is_exclusive, not op.is_reverse)]
+
+
+def _wide_running_sums(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """Half floats are summed in f32."""
+    assert isinstance(op, CumsumOp)
+    element = element_of(op.result)
+    if not isinstance(element, Float16Type | BFloat16Type):
+        return None
+    total = b.cumsum(b.cast(op.operand, "f32"), op.axis.value.data, op.is_exclusive, op.is_reverse)
+    return [b.cast(total, DTYPE_NAMES[element])]
+
+
+NORMALIZE.add(CumsumOp, _wide_running_sums)

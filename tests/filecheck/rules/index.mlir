@@ -29,3 +29,18 @@ func.func @scatter_add(%u: tensor<4x3xf32>, %i: tensor<4xi64>, %y: tensor<5x3xf3
   }
   func.return %d : tensor<4x3xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @cumsum(%x: tensor<4x3xf32>, %y: tensor<4x3xf32>, %g: tensor<4x3xf32>) -> tensor<4x3xf32> {
+// CHECK-NEXT: %d = mir.cumsum %g axis 0 exclusive reverse : tensor<4x3xf32>
+// CHECK-NEXT: func.return %d : tensor<4x3xf32>
+// CHECK-NEXT: }
+func.func @cumsum(%x: tensor<4x3xf32>, %y: tensor<4x3xf32>, %g: tensor<4x3xf32>) -> tensor<4x3xf32> {
+  %d = mir.vjp primals(%x : tensor<4x3xf32>) outputs(%y : tensor<4x3xf32>) cotangents(%g : tensor<4x3xf32>) of [0] wrt [0] -> tensor<4x3xf32> {
+  ^bb0(%a: tensor<4x3xf32>):
+    %0 = mir.cumsum %a axis 0 exclusive : tensor<4x3xf32>
+    mir.yield %0 : tensor<4x3xf32>
+  }
+  func.return %d : tensor<4x3xf32>
+}

@@ -1,10 +1,12 @@
-"""Reading and writing by indices."""
+"""Reading and writing by indices, the largest elements, running sums."""
 
+from math import prod
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from numerics.sample import Operand, Sample, integers, values
+from jax import lax
+from numerics.sample import Operand, Sample, apart, integers, values
 from oracle import Array, convert, widen
 
 from xdsl_rlx.dialects.mir import index
@@ -68,6 +70,76 @@ def _scatter_samples() -> list[Sample]:
     return rows
 
 
+def _backward_samples() -> list[Sample]:
+    rows: list[Sample] = []
+    for suffix, dy, indices, axis, batch in (
+        ("", (6, 3), (6,), 0, 0),
+        ("-columns", (2, 4), (4,), -1, 0),
+        ("-batch-outer", (2, 3, 4, 2), (2, 4), 2, 1),
+    ):
+        build = lambda m, x, i, a=axis, d=batch: m.gather_backward(x, i, 5, a, d)  # noqa: E731
+        operands = (Operand(dy), Operand(indices, integers(-1, 7), "i32"))
+        rows.append(Sample(f"gather_backward{suffix}", index.GatherBackwardOp, build, operands, differentiable=(0,)))
+    return rows
+
+
+def _topk_samples() -> list[Sample]:
+    rows: list[Sample] = []
+    hard = values(np.nan, 1, -np.inf, -0.0, 0.0, np.inf, 1, np.nan, -1, np.inf, -1e-30, 2)
+    for suffix, shape, k, sampler in (
+        ("", (3, 7), 2, apart()),
+        ("-ties", (4, 9), 5, integers(-2, 3)),
+        ("-hard", (2, 12), 12, hard),
+        ("-one", (2, 3, 5), 1, integers(0, 3)),
+        ("-vector", (300,), 40, integers(-100, 100)),
+        ("-single", (2, 1), 1, apart()),
+        ("-none", (2, 3), 0, apart()),
+        ("-empty", (0, 3), 2, apart()),
+    ):
+        build = lambda m, x, k=k: m.topk(x, k)  # noqa: E731
+        rows.append(Sample(f"topk{suffix}", index.TopkOp, build, (Operand(shape, sampler),)))
+    build = lambda m, x: m.topk(x, 4)  # noqa: E731
+    halves = (Operand((3, 9), integers(-4, 4)),)
+    rows.append(Sample("topk-narrow", index.TopkOp, build, halves, ("f16", "bf16", "i32", "i64", "i8")))
+    values_of = lambda m, x: m.topk_values(x, 3)  # noqa: E731
+    pick = Sample(
+        "topk-values", index.TopkOp, values_of, (Operand((2, 4, 6), apart()),), differentiable=(0,), exact=True
+    )
+    return [*rows, pick]
+
+
+def _cumsum_samples() -> list[Sample]:
+    rows: list[Sample] = []
+    for suffix, shape, axis, exclusive, reverse in (
+        ("", (3, 7), -1, False, False),
+        ("-exclusive", (3, 7), 1, True, False),
+        ("-reverse", (3, 7), -1, False, True),
+        ("-both", (3, 7), -1, True, True),
+        ("-first", (5, 3), 0, False, False),
+        ("-first-exclusive", (5, 3), 0, True, False),
+        ("-middle-reverse", (2, 5, 3), -2, False, True),
+        ("-middle-both", (2, 5, 3), 1, True, True),
+        ("-wide", (3, 131), 0, False, False),
+        ("-vector", (9,), 0, False, False),
+        ("-single", (4, 1, 3), 1, True, False),
+        ("-empty", (0, 3), 0, False, False),
+    ):
+        arguments = (axis, exclusive, reverse)
+        build = lambda m, x, a=arguments: m.cumsum(x, *a)  # noqa: E731
+        rows.append(Sample(f"cumsum{suffix}", index.CumsumOp, build, (Operand(shape),), differentiable=(0,)))
+        back = lambda m, x, a=arguments: m.cumsum_backward(x, *a)  # noqa: E731
+        op = index.CumsumBackwardOp
+        rows.append(Sample(f"cumsum_backward{suffix}", op, back, (Operand(shape),), differentiable=(0,)))
+    build = lambda m, x: m.cumsum(x, 0)  # noqa: E731
+    rows.append(Sample("cumsum-narrow", index.CumsumOp, build, (Operand((40, 3)),), ("f16", "bf16")))
+    ints = (Operand((40,), integers(-100, 100)),)
+    rows.append(Sample("cumsum-int", index.CumsumOp, build, ints, ("i32", "i64", "i8"), exact=True))
+    back = lambda m, x: m.cumsum(x, 1, True, True)  # noqa: E731
+    rows.append(Sample("cumsum-long", index.CumsumOp, back, (Operand((2, 9001)),), tol=400))
+    rows.append(Sample("cumsum-infinite", index.CumsumOp, build, (Operand((6,), values(1, np.inf, 2, -np.inf, 1)),)))
+    return rows
+
+
 def _gather(np_: Any, op: index.GatherOp, table: Any, indices: Any) -> Any:
     e = op.extents
     flat = table.reshape(e.batches, e.outer, e.extent, e.inner)
@@ -79,29 +151,82 @@ def _oracle_gather(op: index.GatherOp, table: Array, indices: Array) -> Array:
     return _gather(np, op, table, convert(indices, np.dtype(np.int64)))
 
 
-def _places(np_: Any, op: index.ScatterAddOp, updates: Any, indices: Any) -> tuple[Any, Any, Any]:
+Adding = index.ScatterAddOp | index.GatherBackwardOp
+
+
+def _extents(op: Adding) -> index.Taken:
+    shape, batch = shape_of(op.result), op.batch_dims.value.data
+    axis = op.axis.value.data % len(shape)
+    count = prod(shape_of(op.indices)[batch:])
+    return index.Taken(prod(shape[:batch]), prod(shape[batch:axis]), shape[axis], count, prod(shape[axis + 1 :]))
+
+
+def _places(np_: Any, op: Adding, updates: Any, indices: Any) -> tuple[Any, Any, Any]:
     """Zeros to add to, the index arrays of where, and the updates as [batch, outer, k, inner]."""
-    e = op.extents
+    e = _extents(op)
     flat = updates.reshape(e.batches, e.outer, e.indices, e.inner)
     at = np_.clip(indices, 0, max(e.extent - 1, 0)).reshape(e.batches, 1, e.indices)
     where = (np_.arange(e.batches)[:, None, None], np_.arange(e.outer)[None, :, None], at)
     return np_.zeros((e.batches, e.outer, e.extent, e.inner), updates.dtype), where, flat
 
 
-def _oracle_scatter_add(op: index.ScatterAddOp, updates: Array, indices: Array) -> Array:
+def _oracle_scatter_add(op: Adding, updates: Array, indices: Array) -> Array:
     total, where, flat = _places(np, op, widen(updates), convert(indices, np.dtype(np.int64)))
     np.add.at(total, where, flat)
     return total.reshape(shape_of(op.result))
 
 
-def _jax_scatter_add(op: index.ScatterAddOp, updates: Any, indices: Any) -> Any:
+def _jax_scatter_add(op: Adding, updates: Any, indices: Any) -> Any:
     total, where, flat = _places(jnp, op, updates, indices.astype(jnp.int64))
     return total.at[where].add(flat).reshape(shape_of(op.result))
 
 
-SAMPLES = (*_gather_samples(), *_scatter_samples())
-ORACLE = {index.GatherOp: _oracle_gather, index.ScatterAddOp: _oracle_scatter_add}
+def _oracle_topk(op: index.TopkOp, x: Array) -> Array:
+    """By a sort of the row from behind: NaN, infinity and the larger numbers first, equal ones by position."""
+    wide = widen(x) if x.dtype.kind not in "iu" else x.astype(np.int64)
+    unordered = np.isnan(wide)
+    order = np.lexsort((-np.where(unordered, 0, wide), ~unordered))
+    return order[..., : op.k.value.data]
+
+
+def _running(np_: Any, x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+    turned = np_.flip(x, axis) if reverse else x
+    n = x.shape[axis]
+    if exclusive:
+        turned = np_.concatenate([np_.zeros_like(turned), turned], axis)
+        turned = np_.take(turned, np_.arange(n - 1, 2 * n - 1) if n else np_.arange(0), axis)
+    total = np_.cumsum(turned, axis, dtype=x.dtype)
+    return np_.flip(total, axis) if reverse else total
+
+
+def _oracle_cumsum(op: index.RunningSumOp, x: Array) -> Array:
+    return _running(np, widen(x), op.axis_index, op.is_exclusive, op.is_reverse)
+
+
+def _oracle_cumsum_backward(op: index.RunningSumOp, dy: Array) -> Array:
+    return _running(np, widen(dy), op.axis_index, op.is_exclusive, not op.is_reverse)
+
+
+SAMPLES = (
+    *_gather_samples(),
+    *_scatter_samples(),
+    *_backward_samples(),
+    *_topk_samples(),
+    *_cumsum_samples(),
+)
+ORACLE = {
+    index.GatherOp: _oracle_gather,
+    index.ScatterAddOp: _oracle_scatter_add,
+    index.GatherBackwardOp: _oracle_scatter_add,
+    index.TopkOp: _oracle_topk,
+    index.CumsumOp: _oracle_cumsum,
+    index.CumsumBackwardOp: _oracle_cumsum_backward,
+}
 JAX = {
     index.GatherOp: lambda op, table, indices: _gather(jnp, op, table, indices.astype(jnp.int64)),
     index.ScatterAddOp: _jax_scatter_add,
+    index.GatherBackwardOp: _jax_scatter_add,
+    index.TopkOp: lambda op, x: lax.top_k(x, op.k.value.data)[1].astype(jnp.int64),
+    index.CumsumOp: lambda op, x: _running(jnp, x, op.axis_index, op.is_exclusive, op.is_reverse),
+    index.CumsumBackwardOp: lambda op, x: _running(jnp, x, op.axis_index, op.is_exclusive, not op.is_reverse),
 }

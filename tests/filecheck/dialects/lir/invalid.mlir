@@ -121,6 +121,14 @@ lir.kernel @k(%a: memref<2x?xf32>, %lo: index, %hi: index) {
 
 // -----
 
+// CHECK: expected both bounds of the inner range, or none
+lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
+  "lir.gemm"(%a, %b, %o, %lo, %hi, %lo, %hi, %lo) <{operandSegmentSizes = array<i32: 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 1, 0>}> : (memref<2x3xf32>, memref<3x5xf32>, memref<2x5xf32>, index, index, index, index, index) -> ()
+  lir.return
+}
+
+// -----
+
 // CHECK: shapes do not chain: 2x3 @ 4x5 into 2x5
 lir.kernel @k(%a: memref<2x3xf32>, %b: memref<4x5xf32>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
   lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %lo to %hi : memref<2x3xf32>, memref<4x5xf32>, memref<2x5xf32>

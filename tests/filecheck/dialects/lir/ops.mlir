@@ -36,6 +36,7 @@ lir.program @planless {
 // CHECK-NEXT: %n = arith.constant 32 : index
 // CHECK-NEXT: lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %zero to %n : memref<16x64xf32>, memref<64x32xf32>, memref<16x32xf32>
 // CHECK-NEXT: lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %zero to %n accumulate : memref<16x64xf32>, memref<64x32xf32>, memref<16x32xf32>
+// CHECK-NEXT: lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %zero to %n inner %lo to %n accumulate : memref<16x64xf32>, memref<64x32xf32>, memref<16x32xf32>
 // CHECK-NEXT: lir.return
 // CHECK-NEXT: }
 lir.kernel @k(%a: memref<16x64xf32>, %b: memref<64x32xf32>, %o: memref<16x32xf32>, %lo: index, %hi: index) {
@@ -43,6 +44,7 @@ lir.kernel @k(%a: memref<16x64xf32>, %b: memref<64x32xf32>, %o: memref<16x32xf32
   %n = arith.constant 32 : index
   lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %zero to %n : memref<16x64xf32>, memref<64x32xf32>, memref<16x32xf32>
   lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %zero to %n accumulate : memref<16x64xf32>, memref<64x32xf32>, memref<16x32xf32>
+  lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %zero to %n inner %lo to %n accumulate : memref<16x64xf32>, memref<64x32xf32>, memref<16x32xf32>
   lir.return
 }
 
@@ -67,5 +69,5 @@ lir.kernel @fill(%o: memref<32x16xf32>, %lo: index, %hi: index) {
 }
 
 // GENERIC: "lir.launch"(%{{.*}}) <{kernel = @k, extent = 16 : i64, chunk = 4 : i64, operandSegmentSizes = array<i32: 2, 1>}>
-// GENERIC: "lir.gemm"(%{{.*}}) <{operandSegmentSizes = array<i32: 1, 0, 1, 0, 1, 0, 1, 1, 1, 1>}>
-// GENERIC: "lir.gemm"(%{{.*}}) <{accumulate, operandSegmentSizes = array<i32: 1, 0, 1, 0, 1, 0, 1, 1, 1, 1>}>
+// GENERIC: "lir.gemm"(%{{.*}}) <{operandSegmentSizes = array<i32: 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 0, 0>}>
+// GENERIC: "lir.gemm"(%{{.*}}) <{accumulate, operandSegmentSizes = array<i32: 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 0, 0>}>

@@ -14,4 +14,28 @@ func.func @index(%table: tensor<5x3xf32>, %i: tensor<2x4xi64>, %batched: tensor<
   func.return
 }
 
+// CHECK-LABEL: func.func @largest_and_sums(%dy: tensor<2x4x3xf32>, %i: tensor<2x4xi64>, %x: tensor<5x3xf32>) {
+// CHECK-NEXT: %table = mir.gather_backward %dy, %i axis 0 batch_dims 0 extent 5 : (tensor<2x4x3xf32>, tensor<2x4xi64>) -> tensor<5x3xf32>
+// CHECK-NEXT: %best = mir.topk %x k 2 : (tensor<5x3xf32>) -> tensor<5x2xi64>
+// CHECK-NEXT: %sum = mir.cumsum %x axis -1 : tensor<5x3xf32>
+// CHECK-NEXT: %both = mir.cumsum %x axis 0 exclusive reverse : tensor<5x3xf32>
+// CHECK-NEXT: %back = mir.cumsum_backward %x axis 1 exclusive : tensor<5x3xf32>
+// CHECK-NEXT: %forth = mir.cumsum_backward %x axis 1 reverse : tensor<5x3xf32>
+// CHECK-NEXT: func.return
+// CHECK-NEXT: }
+func.func @largest_and_sums(%dy: tensor<2x4x3xf32>, %i: tensor<2x4xi64>, %x: tensor<5x3xf32>) {
+  %table = mir.gather_backward %dy, %i axis 0 batch_dims 0 extent 5 : (tensor<2x4x3xf32>, tensor<2x4xi64>) -> tensor<5x3xf32>
+  %best = mir.topk %x k 2 : (tensor<5x3xf32>) -> tensor<5x2xi64>
+  %sum = mir.cumsum %x axis -1 : tensor<5x3xf32>
+  %both = mir.cumsum %x axis 0 exclusive reverse : tensor<5x3xf32>
+  %back = mir.cumsum_backward %x axis 1 exclusive : tensor<5x3xf32>
+  %forth = mir.cumsum_backward %x axis 1 reverse : tensor<5x3xf32>
+  func.return
+}
+
 // GENERIC: "mir.gather"(%{{.*}}) <{axis = 0 : i64, batch_dims = 0 : i64}>
+// GENERIC: "mir.gather_backward"(%{{.*}}) <{axis = 0 : i64, batch_dims = 0 : i64, extent = 5 : i64}>
+// GENERIC: "mir.topk"(%{{.*}}) <{k = 2 : i64}>
+// GENERIC: "mir.cumsum"(%{{.*}}) <{axis = -1 : i64}>
+// GENERIC: "mir.cumsum"(%{{.*}}) <{axis = 0 : i64, exclusive, reverse}>
+// GENERIC: "mir.cumsum_backward"(%{{.*}}) <{axis = 1 : i64, exclusive}>

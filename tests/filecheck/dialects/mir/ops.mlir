@@ -48,7 +48,7 @@ func.func @unary(%x: tensor<2x3xf32>) {
   func.return
 }
 
-// CHECK-LABEL: func.func @binary(%x: tensor<2x3xf32>, %row: tensor<3xf32>, %c: tensor<i1>) {
+// CHECK-LABEL: func.func @binary(%x: tensor<2x3xf32>, %row: tensor<3xf32>, %c: tensor<i1>, %n: tensor<3xi32>) {
 // CHECK-NEXT: %add = mir.add %x, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT: %sub = mir.sub %x, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT: %mul = mir.mul %x, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
@@ -57,9 +57,10 @@ func.func @unary(%x: tensor<2x3xf32>) {
 // CHECK-NEXT: %min = mir.min %x, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT: %pow = mir.pow %x, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT: %and = mir.and %c, %c : (tensor<i1>, tensor<i1>) -> tensor<i1>
+// CHECK-NEXT: %shift = mir.shift_right_logical %n, %n : (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>
 // CHECK-NEXT: func.return
 // CHECK-NEXT: }
-func.func @binary(%x: tensor<2x3xf32>, %row: tensor<3xf32>, %c: tensor<i1>) {
+func.func @binary(%x: tensor<2x3xf32>, %row: tensor<3xf32>, %c: tensor<i1>, %n: tensor<3xi32>) {
   %add = mir.add %x, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   %sub = mir.sub %x, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   %mul = mir.mul %x, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
@@ -68,6 +69,7 @@ func.func @binary(%x: tensor<2x3xf32>, %row: tensor<3xf32>, %c: tensor<i1>) {
   %min = mir.min %x, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   %pow = mir.pow %x, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   %and = mir.and %c, %c : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %shift = mir.shift_right_logical %n, %n : (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>
   func.return
 }
 
