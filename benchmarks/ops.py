@@ -34,6 +34,7 @@ class Ops(Protocol):
     def cross_entropy(self, logits: Any, labels: Any) -> Any: ...
     def matmul(self, x: Any, y: Any) -> Any: ...
     def embed(self, table: Any, ids: Any) -> Any: ...
+    def grouped_matmul(self, x: Any, w: Any, ids: Any) -> Any: ...
 
 
 class JaxOps:
@@ -75,6 +76,13 @@ class JaxOps:
 
     def embed(self, table: Any, ids: Any) -> Any:
         return table[ids]
+
+    def grouped_matmul(self, x: Any, w: Any, ids: Any) -> Any:
+        order = self.np.argsort(ids)
+        sizes = self.np.bincount(ids, length=w.shape[0])
+        return (
+            self.np.zeros((x.shape[0], w.shape[2]), x.dtype).at[order].set(self.jax.lax.ragged_dot(x[order], w, sizes))
+        )
 
 
 class TorchOps:
@@ -122,6 +130,15 @@ class TorchOps:
     def embed(self, table: Any, ids: Any) -> Any:
         return self.nn.embedding(ids, table)
 
+    def grouped_matmul(self, x: Any, w: Any, ids: Any) -> Any:
+        if self.torch.compiler.is_compiling():
+            # how many rows an expert has is not known then: all rows through all experts, and a choice
+            chosen = self.nn.one_hot(ids.long(), w.shape[0]).to(x.dtype)
+            return self.torch.einsum("tk,ekn,te->tn", x, w, chosen)
+        rows = [self.torch.nonzero(ids == expert).squeeze(1) for expert in range(w.shape[0])]
+        products = self.torch.cat([x[own] @ w[expert] for expert, own in enumerate(rows)])
+        return self.torch.zeros_like(products).index_copy(0, self.torch.cat(rows), products)
+
 
 class RlxOps:
     """The `mir` builder of this project."""
@@ -167,3 +184,6 @@ class RlxOps:
 
     def embed(self, table: Any, ids: Any) -> Any:
         return self.graph.gather(table, ids)
+
+    def grouped_matmul(self, x: Any, w: Any, ids: Any) -> Any:
+        return self.graph.grouped_matmul(x, w, ids)

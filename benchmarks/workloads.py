@@ -132,6 +132,24 @@ def _embedding(o: Ops, v: dict[str, Any]) -> Any:
     return o.cross_entropy(o.matmul(o.embed(v["table"], v["tokens"]), o.transpose(v["table"])), v["labels"])
 
 
+def _experts_data() -> Data:
+    rng = np.random.default_rng(6)
+    draw = rng.standard_normal
+    return {
+        "x": draw((512, 256), dtype=np.float32),
+        "up": np.float32(0.06) * draw((8, 256, 512), dtype=np.float32),
+        "down": np.float32(0.04) * draw((8, 512, 256), dtype=np.float32),
+        "experts": rng.integers(0, 8, 512, dtype=np.int32),
+    }
+
+
+def _experts(o: Ops, v: dict[str, Any]) -> Any:
+    """Each token through the two layers of its expert, with a residual."""
+    h = o.relu(o.grouped_matmul(v["x"], v["up"], v["experts"]))
+    y = o.grouped_matmul(h, v["down"], v["experts"]) + v["x"]
+    return o.mean(y * y)
+
+
 WORKLOADS: dict[str, Workload] = {
     "a": _mlp(128, (784, 512, 512, 10)),
     "b": _mlp(16, (64, 32, 10)),
@@ -143,5 +161,8 @@ WORKLOADS: dict[str, Workload] = {
         _embedding_data,
         ("table",),
         _embedding,
+    ),
+    "experts": Workload(
+        "mixture of experts: 512 tokens, 8 experts, 256-512-256", _experts_data, ("x", "up", "down"), _experts
     ),
 }
