@@ -211,29 +211,15 @@ class FakeQuantizeOp(MirOp):
         return (self.x.type, TensorType(element_of(self.x), scale_shape(self.x, axis)))
 
 
-class ScaledOp(MirOp, abc.ABC):
-    """What the quantising ops with a scale as operand share."""
-
-    x = operand_def(AnyTensorConstr)
-    scale = operand_def(AnyTensorConstr)
-    bits = prop_def(I64)
-    axis = opt_prop_def(I64)
-    result = result_def(AnyTensorConstr)
-
-    @property
-    def axis_index(self) -> int | None:
-        """The axis of the channels, counted from the front; None where the scale is one for all."""
-        return None if self.axis is None else normalize_axis(self.axis.value.data, len(shape_of(self.x)))
-
-    def check_operands(self) -> None:
-        """Require what all of these ops require of their operands."""
-        check_element(same_element_type(self.x, self.scale), (f32, f64))
-        _check_bits(self.bits.value.data)
-        _check_vector("scale", self.scale, self.x, self.axis_index)
+def _check_scaled(x: SSAValue, scale: SSAValue, bits: int, axis: int | None) -> None:
+    """Require what all ops with a scale as operand require."""
+    check_element(same_element_type(x, scale), (f32, f64))
+    _check_bits(bits)
+    _check_vector("scale", scale, x, axis)
 
 
 @irdl_op_definition
-class FakeQuantizeBackwardOp(ScaledOp):
+class FakeQuantizeBackwardOp(MirOp):
     """
     The cotangent of `x` in `mir.fake_quantize`: `dy` times the derivative that `ste` names.
 
@@ -244,8 +230,13 @@ class FakeQuantizeBackwardOp(ScaledOp):
 
     name = "mir.fake_quantize_backward"
 
+    x = operand_def(AnyTensorConstr)
+    scale = operand_def(AnyTensorConstr)
     dy = operand_def(AnyTensorConstr)
+    bits = prop_def(I64)
+    axis = opt_prop_def(I64)
     ste = prop_def(StraightThroughAttr)
+    result = result_def(AnyTensorConstr)
 
     assembly_format = (
         "$x `,` $scale `,` $dy `bits` $bits (`axis` $axis^)? `ste` $ste attr-dict "
@@ -271,14 +262,19 @@ class FakeQuantizeBackwardOp(ScaledOp):
             result_types=[x.type],
         )
 
+    @property
+    def axis_index(self) -> int | None:
+        """The axis of the channels, counted from the front; None where the scale is one for all."""
+        return None if self.axis is None else normalize_axis(self.axis.value.data, len(shape_of(self.x)))
+
     def infer_types(self) -> tuple[Attribute]:
-        self.check_operands()
+        _check_scaled(self.x, self.scale, self.bits.value.data, self.axis_index)
         check_cotangent(self.dy, self.x)
         return (self.x.type,)
 
 
 @irdl_op_definition
-class FakeQuantizeLsqOp(ScaledOp):
+class FakeQuantizeLsqOp(MirOp):
     """
     `result = clamp(round(x / s), -q, q) * s` with `s = max(scale, 1e-12)` and `q = 2^(bits-1) - 1`: a learnt step size.
 
@@ -289,6 +285,12 @@ class FakeQuantizeLsqOp(ScaledOp):
 
     name = "mir.fake_quantize_lsq"
 
+    x = operand_def(AnyTensorConstr)
+    scale = operand_def(AnyTensorConstr)
+    bits = prop_def(I64)
+    axis = opt_prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
     assembly_format = "$x `,` $scale `bits` $bits (`axis` $axis^)? attr-dict `:` functional-type(operands, results)"
 
     def __init__(self, x: SSAValue, scale: SSAValue, bits: int = 8, axis: int | None = None):
@@ -298,15 +300,25 @@ class FakeQuantizeLsqOp(ScaledOp):
             result_types=[x.type],
         )
 
+    @property
+    def axis_index(self) -> int | None:
+        """The axis of the channels, counted from the front; None where the scale is one for all."""
+        return None if self.axis is None else normalize_axis(self.axis.value.data, len(shape_of(self.x)))
+
     def infer_types(self) -> tuple[Attribute]:
-        self.check_operands()
+        _check_scaled(self.x, self.scale, self.bits.value.data, self.axis_index)
         return (self.x.type,)
 
 
-class LsqBackwardOp(ScaledOp, abc.ABC):
+class LsqBackwardOp(MirOp, abc.ABC):
     """A cotangent of an operand of `mir.fake_quantize_lsq`."""
 
+    x = operand_def(AnyTensorConstr)
+    scale = operand_def(AnyTensorConstr)
     dy = operand_def(AnyTensorConstr)
+    bits = prop_def(I64)
+    axis = opt_prop_def(I64)
+    result = result_def(AnyTensorConstr)
 
     assembly_format = (
         "$x `,` $scale `,` $dy `bits` $bits (`axis` $axis^)? attr-dict `:` functional-type(operands, results)"
@@ -319,13 +331,18 @@ class LsqBackwardOp(ScaledOp, abc.ABC):
             result_types=[self._of(x, scale).type],
         )
 
+    @property
+    def axis_index(self) -> int | None:
+        """The axis of the channels, counted from the front; None where the scale is one for all."""
+        return None if self.axis is None else normalize_axis(self.axis.value.data, len(shape_of(self.x)))
+
     @staticmethod
     @abc.abstractmethod
     def _of(x: SSAValue, scale: SSAValue) -> SSAValue:
         """The operand whose type the cotangent has."""
 
     def infer_types(self) -> tuple[Attribute]:
-        self.check_operands()
+        _check_scaled(self.x, self.scale, self.bits.value.data, self.axis_index)
         check_cotangent(self.dy, self.x)
         return (self._of(self.x, self.scale).type,)
 

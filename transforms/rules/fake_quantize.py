@@ -10,7 +10,7 @@ from xdsl_rlx.dialects.mir.fake_quantize import (
     FakeQuantizeLsqBackwardXOp,
     FakeQuantizeLsqOp,
     FakeQuantizeOp,
-    ScaledOp,
+    LsqBackwardOp,
     ScaleMode,
     StraightThrough,
     StraightThroughOp,
@@ -141,7 +141,7 @@ def fake_quantize_backward_decompose(op: FakeQuantizeBackwardOp, b: MirBuilder) 
             return [dy * b.relu(1.0 - b.abs(x) / top)]
 
 
-def _learnt(op: ScaledOp, b: MirBuilder) -> tuple[Value, Value, float]:
+def _learnt(op: FakeQuantizeLsqOp | LsqBackwardOp, b: MirBuilder) -> tuple[Value, Value, float]:
     """`s` and `z = x / s`, and the largest level. The least scale passes cotangents, so that it can be left again."""
     x, scale = b.value(op.x), b.value(op.scale)
     used = b.straight_through(b.max(scale, LEAST_SCALE), scale)
