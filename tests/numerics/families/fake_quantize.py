@@ -56,8 +56,8 @@ def _stateful_samples() -> list[Sample]:
         build = lambda m, x, s, ste=ste: _fixed(m, x, s, bits=2, axis=-1, ste=ste)  # noqa: E731
         given = (Operand((3, 4), GRID), Operand((4,), values(0.5, 2.0, 0.25, 4.0)))
         rows.append(replace(row, id=f"{row.id}-channels", build=build, operands=given))
-        build = lambda m, x, s, ste=ste: m.fake_quantize_with_scale(x, s, 8, 0, ste, "ema", 0.75)  # noqa: E731
-        given = (Operand((3, 5)), Operand((3,), values(0.01, 0.0, -1.0)))
+        build = lambda m, x, s, ste=ste: m.fake_quantize_with_scale(x, s, 4, 0, ste, "ema", 0.75)  # noqa: E731
+        given = (Operand((3, 4), GRID), Operand((3,), values(-1.0, 0.125, 2.0)))
         rows.append(replace(row, id=f"fake_quantize-{ste}-ema", build=build, operands=given))
     least = (Operand((2, 2), values(1e-12, -3e-12, 1.0, 0.0)), Operand((1,), values(-1.0)))
     build = lambda m, x, s: _fixed(m, x, s, ste="clipped_identity")  # noqa: E731
@@ -187,7 +187,9 @@ def _round(x: Any) -> Any:
 
 def _learnt(np_: Any, op: Any, x: Any, scale: Any) -> tuple[Any, Any, Any]:
     """`s`, `x / s`, and where that is within the levels; the least scale passes derivatives."""
-    used = scale + lax.stop_gradient(jnp.maximum(scale, 1e-12) - scale) if np_ is jnp else np.maximum(scale, 1e-12)
+    used = np_.maximum(scale, 1e-12)
+    if np_ is jnp:
+        used = lax.stop_gradient(used) + (scale - lax.stop_gradient(scale))
     s = _along(op, used, x)
     return s, x / s, np_.abs(x / s) <= _largest(op)
 

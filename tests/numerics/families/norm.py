@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numerics.sample import Operand, Sample, values
+from numerics.sample import Operand, Sample, normal, uniform, values
 from oracle import Array, widen
 
 from xdsl_rlx.dialects.mir import norm
@@ -24,7 +24,9 @@ def _samples() -> list[Sample]:
         ("-no-features", (3, 0), 1),
     ):
         n = shape[axis]
-        x, vector = Operand(shape), Operand((n,))
+        # A single number near 0 has a steep slope.
+        x = Operand(shape, uniform(0.5, 2.0) if n == 1 else normal())
+        vector = Operand((n,))
         build = lambda m, x, g, b, axis=axis: m.rms_norm(x, g, b, axis, 1e-3)  # noqa: E731
         given = (x, vector, vector)
         rows.append(Sample(f"rms_norm{suffix}", norm.RmsNormOp, build, given, differentiable=(0, 1, 2), tol=64))
