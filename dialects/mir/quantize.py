@@ -64,7 +64,8 @@ class AffineOp(MirOp, abc.ABC):
         scales, zero_points = self.scales.get_values(), self.zero_points.get_values()
         for name, count in (("scales", len(scales)), ("zero points", len(zero_points))):
             if count not in (1, channels):
-                raise VerifyException(f"expected 1 or {channels} {name}, got {count}")
+                wanted = "1" if channels == 1 else f"1 or {channels}"
+                raise VerifyException(f"expected the number of {name} to be {wanted}, got {count}")
         if not all(scale > 0 and isfinite(scale) for scale in scales):
             raise VerifyException("expected positive and finite scales")
         if not all(-128 <= point <= 127 for point in zero_points):
