@@ -17,13 +17,8 @@ from xdsl_rlx.dialects.mir.core import (
     i64_attr,
 )
 from xdsl_rlx.dialects.mir.loss import check_labels
-from xdsl_rlx.dialects.mir.norm import check_feature_vector, feature_axis
+from xdsl_rlx.dialects.mir.norm import check_cotangent, check_feature_vector, feature_axis
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, normalize_axis, shape_of
-
-
-def _check_cotangent(dy: SSAValue, like: SSAValue) -> None:
-    if dy.type != like.type:
-        raise VerifyException(f"expected a cotangent of type {like.type}, got {dy.type}")
 
 
 @irdl_op_definition
@@ -44,7 +39,7 @@ class ReluBackwardOp(MirOp):
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.x), FLOATS)
-        _check_cotangent(self.dy, self.x)
+        check_cotangent(self.dy, self.x)
         return (self.x.type,)
 
 
@@ -67,7 +62,7 @@ class ActivationBackwardOp(MirOp):
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.x), FLOATS)
-        _check_cotangent(self.dy, self.x)
+        check_cotangent(self.dy, self.x)
         return (self.x.type,)
 
 
@@ -106,7 +101,7 @@ class LayerNormBackwardInputOp(MirOp):
     def infer_types(self) -> tuple[Attribute]:
         axis = feature_axis(self.x, self.axis.value.data, self.eps)
         check_feature_vector("gamma", self.gamma, self.x, axis)
-        _check_cotangent(self.dy, self.x)
+        check_cotangent(self.dy, self.x)
         return (self.x.type,)
 
 
@@ -139,7 +134,7 @@ class LayerNormBackwardGammaOp(MirOp):
 
     def infer_types(self) -> tuple[Attribute]:
         axis = feature_axis(self.x, self.axis.value.data, self.eps)
-        _check_cotangent(self.dy, self.x)
+        check_cotangent(self.dy, self.x)
         return (TensorType(element_of(self.x), [shape_of(self.x)[axis]]),)
 
 

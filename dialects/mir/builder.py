@@ -10,9 +10,14 @@ from collections.abc import Sequence
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, linalg, loss, norm, reduce, shape
+from xdsl_rlx.dialects.mir.channel_norm import ChannelNormBuilder
 from xdsl_rlx.dialects.mir.core import Activation
+from xdsl_rlx.dialects.mir.fake_quantize import FakeQuantizeBuilder
+from xdsl_rlx.dialects.mir.fused import FusedBuilder
 from xdsl_rlx.dialects.mir.index import IndexBuilder
 from xdsl_rlx.dialects.mir.moe import MoeBuilder
+from xdsl_rlx.dialects.mir.norm import NormBuilder
+from xdsl_rlx.dialects.mir.quantize import QuantizeBuilder
 from xdsl_rlx.dialects.mir.random import RandomBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
 from xdsl_rlx.dialects.shapes import element_of, i1, shape_of
@@ -36,7 +41,17 @@ def activation_kind(kind: Activation | str) -> Activation:
         raise GraphError(f"activation '{kind}' is not one of {', '.join(Activation)}") from None
 
 
-class MirBuilder(IndexBuilder, MoeBuilder, RandomBuilder, BuilderCore):
+class MirBuilder(
+    NormBuilder,
+    ChannelNormBuilder,
+    FusedBuilder,
+    FakeQuantizeBuilder,
+    QuantizeBuilder,
+    IndexBuilder,
+    MoeBuilder,
+    RandomBuilder,
+    BuilderCore,
+):
     """
     Builds mir ops through an `xdsl.builder.Builder`, wherever that inserts.
 

@@ -1,4 +1,4 @@
-"""Conversion between element types. Quantisation is in `quant.py`."""
+"""Conversion between element types. Quantisation is in `quantize.py`."""
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue

@@ -1,16 +1,24 @@
 """Composite ops that users or fusion name as one; each is defined by its decomposition."""
 
-from xdsl.dialects.builtin import TensorType
+from __future__ import annotations
+
+import abc
+
+from xdsl.dialects.builtin import TensorType, UnitAttr
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import Activation, ActivationAttr, AnyTensorConstr, MirOp
+from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.mir.core import F64, Activation, ActivationAttr, AnyTensorConstr, MirOp, f64_attr
+from xdsl_rlx.dialects.mir.norm import check_feature_vector, feature_axis
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import (
     FLOATS,
     broadcasts_to,
     check_element,
     dims,
+    element_of,
     matmul_shape,
     same_element_type,
     shape_of,
@@ -51,3 +59,139 @@ class FusedMatmulBiasActOp(MirOp):
         result = self._infer(self.x, self.w, self.bias)
         check_element(same_element_type(self.x), FLOATS)
         return (result,)
+
+
+class FusedResidualNormOp(MirOp, abc.ABC):
+    """A normalisation along the last axis of `x + residual + bias`, without the bias where there is none."""
+
+    x = operand_def(AnyTensorConstr)
+    residual = operand_def(AnyTensorConstr)
+    bias = opt_operand_def(AnyTensorConstr)
+    gamma = operand_def(AnyTensorConstr)
+    beta = operand_def(AnyTensorConstr)
+    eps = prop_def(F64)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = (
+        "$x `,` $residual (`bias` $bias^)? `gamma` $gamma `beta` $beta `eps` $eps attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        x: SSAValue,
+        residual: SSAValue,
+        bias: SSAValue | None,
+        gamma: SSAValue,
+        beta: SSAValue,
+        eps: float = 1e-5,
+    ):
+        super().__init__(
+            operands=[x, residual, bias, gamma, beta], properties={"eps": f64_attr(eps)}, result_types=[x.type]
+        )
+
+    def infer_types(self) -> tuple[Attribute]:
+        axis = feature_axis(self.x, -1, self.eps)
+        if self.residual.type != self.x.type:
+            raise VerifyException(f"expected a residual of type {self.x.type}, got {self.residual.type}")
+        if self.bias is not None:
+            check_feature_vector("bias", self.bias, self.x, axis)
+        check_feature_vector("gamma", self.gamma, self.x, axis)
+        check_feature_vector("beta", self.beta, self.x, axis)
+        return (self.x.type,)
+
+
+@irdl_op_definition
+class FusedResidualLnOp(FusedResidualNormOp):
+    """
+    `result = layer_norm(x + residual + bias, gamma, beta)` along the last axis, without the bias where there is none.
+
+    `bias`, `gamma` and `beta` are vectors along the last axis; `x` and `residual` have one type.
+    """
+
+    name = "mir.fused_residual_ln"
+
+
+@irdl_op_definition
+class FusedResidualRmsNormOp(FusedResidualNormOp):
+    """
+    `result = rms_norm(x + residual + bias, gamma, beta)` along the last axis, without the bias where there is none.
+
+    `bias`, `gamma` and `beta` are vectors along the last axis; `x` and `residual` have one type.
+    """
+
+    name = "mir.fused_residual_rms_norm"
+
+
+@irdl_op_definition
+class FusedSwigluOp(MirOp):
+    """
+    `result = silu(gate) * up`, cast to the element type of the result.
+
+    `packed` is `[..., 2n]`: its first half along the last axis is `up`, the second `gate`; with `gate_first` the first
+    half is `gate`. The result is `[..., n]`.
+    """
+
+    name = "mir.fused_swiglu"
+
+    packed = operand_def(AnyTensorConstr)
+    gate_first = opt_prop_def(UnitAttr)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = "$packed (`gate_first` $gate_first^)? attr-dict `:` type($packed) `to` type($result)"
+
+    def __init__(self, packed: SSAValue, cast_to: Attribute | None = None, gate_first: bool = False):
+        super().__init__(
+            operands=[packed],
+            properties={"gate_first": UnitAttr() if gate_first else None},
+            result_types=[self._infer(packed, cast_to or element_of(packed))],
+        )
+
+    @staticmethod
+    def _infer(packed: SSAValue, to: Attribute) -> Attribute:
+        shape = shape_of(packed)
+        if not shape or shape[-1] % 2:
+            raise VerifyException(f"expected two halves along the last axis, got {dims(shape)}")
+        return TensorType(to, (*shape[:-1], shape[-1] // 2))
+
+    def infer_types(self) -> tuple[Attribute]:
+        for type_ in (element_of(self.packed), element_of(self.result)):
+            check_element(type_, FLOATS)
+        return (self._infer(self.packed, element_of(self.result)),)
+
+
+class FusedBuilder(BuilderCore):
+    """Builder methods of the norms of sums and of the gated activation."""
+
+    def fused_residual_ln(
+        self,
+        x: Operand,
+        residual: Operand,
+        gamma: Operand,
+        beta: Operand,
+        bias: Operand | None = None,
+        eps: float = 1e-5,
+    ) -> Value:
+        """`mir.fused_residual_ln`: layer norm of `x + residual + bias` along the last axis."""
+        b = None if bias is None else self.operand(bias)
+        x, residual, gamma, beta = (self.operand(v) for v in (x, residual, gamma, beta))
+        return self.op(FusedResidualLnOp, x, residual, b, gamma, beta, eps)
+
+    def fused_residual_rms_norm(
+        self,
+        x: Operand,
+        residual: Operand,
+        gamma: Operand,
+        beta: Operand,
+        bias: Operand | None = None,
+        eps: float = 1e-5,
+    ) -> Value:
+        """`mir.fused_residual_rms_norm`: rms norm of `x + residual + bias` along the last axis."""
+        b = None if bias is None else self.operand(bias)
+        x, residual, gamma, beta = (self.operand(v) for v in (x, residual, gamma, beta))
+        return self.op(FusedResidualRmsNormOp, x, residual, b, gamma, beta, eps)
+
+    def fused_swiglu(self, packed: Operand, cast_to: object = None, gate_first: bool = False) -> Value:
+        """`mir.fused_swiglu`: `silu(gate) * up` of the halves of `packed`, cast to the element type `cast_to`."""
+        to = None if cast_to is None else constants.element_type(cast_to)
+        return self.op(FusedSwigluOp, self.operand(packed), to, gate_first)

@@ -1,5 +1,7 @@
-"""Normalisation along an axis: softmax and layer norm. Their backward ops are in `backward.py`."""
+"""Normalisation along an axis: softmax, layer norm, and rms norm with its backward ops.
+The other backward ops are in `backward.py`; norms over groups of channels and per channel in `channel_norm.py`."""
 
+import abc
 from typing import ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, TensorType
@@ -8,6 +10,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, f64_attr, i64_attr
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import (
     FLOATS,
     check_element,
@@ -32,6 +35,12 @@ def check_feature_vector(name: str, value: SSAValue, x: SSAValue, axis: int) -> 
     same_element_type(x, value)
     if shape_of(value) != (shape_of(x)[axis],):
         raise VerifyException(f"expected {name} of shape {shape_of(x)[axis]}, got {dims(shape_of(value))}")
+
+
+def check_cotangent(dy: SSAValue, like: SSAValue) -> None:
+    """Require the cotangent of a value to have its type."""
+    if dy.type != like.type:
+        raise VerifyException(f"expected a cotangent of type {like.type}, got {dy.type}")
 
 
 @irdl_op_definition
@@ -104,3 +113,141 @@ class LayerNormOp(MirOp):
         check_feature_vector("gamma", self.gamma, self.x, axis)
         check_feature_vector("beta", self.beta, self.x, axis)
         return (self.x.type,)
+
+
+@irdl_op_definition
+class RmsNormOp(MirOp):
+    """
+    `result = x / sqrt(mean(x^2) + eps) * gamma + beta`, the mean along `axis`.
+
+    `gamma` and `beta` are vectors along `axis`.
+    """
+
+    name = "mir.rms_norm"
+
+    x = operand_def(AnyTensorConstr)
+    gamma = operand_def(AnyTensorConstr)
+    beta = operand_def(AnyTensorConstr)
+    axis = prop_def(I64)
+    eps = prop_def(F64)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = "$x `,` $gamma `,` $beta `axis` $axis `eps` $eps attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, x: SSAValue, gamma: SSAValue, beta: SSAValue, axis: int = -1, eps: float = 1e-5):
+        axis = normalize_axis(axis, len(shape_of(x)))
+        super().__init__(
+            operands=[x, gamma, beta],
+            properties={"axis": i64_attr(axis), "eps": f64_attr(eps)},
+            result_types=[x.type],
+        )
+
+    @property
+    def axis_index(self) -> int:
+        """The axis counted from the front."""
+        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
+
+    def infer_types(self) -> tuple[Attribute]:
+        axis = feature_axis(self.x, self.axis.value.data, self.eps)
+        check_feature_vector("gamma", self.gamma, self.x, axis)
+        check_feature_vector("beta", self.beta, self.x, axis)
+        return (self.x.type,)
+
+
+class RmsNormBackwardOp(MirOp, abc.ABC):
+    """A cotangent of an operand of `mir.rms_norm`, from the operands and the cotangent `dy` of the result."""
+
+    x = operand_def(AnyTensorConstr)
+    gamma = operand_def(AnyTensorConstr)
+    beta = operand_def(AnyTensorConstr)
+    dy = operand_def(AnyTensorConstr)
+    axis = prop_def(I64)
+    eps = prop_def(F64)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = (
+        "$x `,` $gamma `,` $beta `,` $dy `axis` $axis `eps` $eps attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(self, x: SSAValue, gamma: SSAValue, beta: SSAValue, dy: SSAValue, axis: int = -1, eps: float = 1e-5):
+        axis = normalize_axis(axis, len(shape_of(x)))
+        super().__init__(
+            operands=[x, gamma, beta, dy],
+            properties={"axis": i64_attr(axis), "eps": f64_attr(eps)},
+            result_types=[self._of(x, gamma).type],
+        )
+
+    @property
+    def axis_index(self) -> int:
+        """The axis counted from the front."""
+        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
+
+    @staticmethod
+    def _of(x: SSAValue, gamma: SSAValue) -> SSAValue:
+        """The operand whose type the cotangent has."""
+        return gamma
+
+    def infer_types(self) -> tuple[Attribute]:
+        axis = feature_axis(self.x, self.axis.value.data, self.eps)
+        check_feature_vector("gamma", self.gamma, self.x, axis)
+        check_feature_vector("beta", self.beta, self.x, axis)
+        check_cotangent(self.dy, self.x)
+        return (self._of(self.x, self.gamma).type,)
+
+
+@irdl_op_definition
+class RmsNormBackwardInputOp(RmsNormBackwardOp):
+    """
+    The cotangent of `x` in `mir.rms_norm`: `r (s - n mean(s n))`.
+
+    Here `s = dy * gamma`, `r = 1 / sqrt(mean(x^2) + eps)`, `n = x r`, and means are along `axis`.
+    """
+
+    name = "mir.rms_norm_backward_input"
+
+    @staticmethod
+    def _of(x: SSAValue, gamma: SSAValue) -> SSAValue:
+        return x
+
+
+@irdl_op_definition
+class RmsNormBackwardGammaOp(RmsNormBackwardOp):
+    """The cotangent of `gamma` in `mir.rms_norm`: `dy x / sqrt(mean(x^2) + eps)` summed over the other axes."""
+
+    name = "mir.rms_norm_backward_gamma"
+
+
+@irdl_op_definition
+class RmsNormBackwardBetaOp(RmsNormBackwardOp):
+    """The cotangent of `beta` in `mir.rms_norm`: `dy` summed over all axes but `axis`."""
+
+    name = "mir.rms_norm_backward_beta"
+
+
+class NormBuilder(BuilderCore):
+    """Builder methods of rms norm."""
+
+    def rms_norm(self, x: Operand, gamma: Operand, beta: Operand, axis: int = -1, eps: float = 1e-5) -> Value:
+        """`mir.rms_norm` along `axis`; `gamma` and `beta` are vectors along it."""
+        return self.op(RmsNormOp, self.operand(x), self.operand(gamma), self.operand(beta), axis, eps)
+
+    def rms_norm_backward_input(
+        self, x: Operand, gamma: Operand, beta: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5
+    ) -> Value:
+        """`mir.rms_norm_backward_input`: the cotangent of `x`."""
+        x, gamma, beta, dy = (self.operand(v) for v in (x, gamma, beta, dy))
+        return self.op(RmsNormBackwardInputOp, x, gamma, beta, dy, axis, eps)
+
+    def rms_norm_backward_gamma(
+        self, x: Operand, gamma: Operand, beta: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5
+    ) -> Value:
+        """`mir.rms_norm_backward_gamma`: the cotangent of `gamma`."""
+        x, gamma, beta, dy = (self.operand(v) for v in (x, gamma, beta, dy))
+        return self.op(RmsNormBackwardGammaOp, x, gamma, beta, dy, axis, eps)
+
+    def rms_norm_backward_beta(
+        self, x: Operand, gamma: Operand, beta: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5
+    ) -> Value:
+        """`mir.rms_norm_backward_beta`: the cotangent of `beta`."""
+        x, gamma, beta, dy = (self.operand(v) for v in (x, gamma, beta, dy))
+        return self.op(RmsNormBackwardBetaOp, x, gamma, beta, dy, axis, eps)

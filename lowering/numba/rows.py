@@ -322,7 +322,26 @@ def _to_int(sign: str) -> Row:
     def python(op: Operation, args: Sequence[str]) -> str:
         return f"to_{sign}{_int_bits(op.results[0].type)}({args[0]})"
 
-    return Row(python, f"call {{r}} @llvm.fpto{sign}i.sat.{{r}}.{{s}}({{t}} {{0}})")
+    def llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
+        """LLVM does not vectorise its saturating conversion: up to 32 bits, what is out of range is put aside first."""
+        source, target = llvm_type(op.operands[0].type), llvm_type(op.results[0].type)
+        bits, (x,) = _int_bits(op.results[0].type), args
+        if bits > (32 if sign == "s" else 16):
+            return (
+                f"call {target} @llvm.fpto{sign}i.sat.{target}.{'f64' if source == 'double' else 'f32'}({source} {x})"
+            )
+        least, beyond = (-(1 << (bits - 1)), 1 << (bits - 1)) if sign == "s" else (0, 1 << bits)
+        above = line(f"fcmp oge {source} {x}, {float(beyond)!r}")
+        below = line(f"fcmp olt {source} {x}, {float(least)!r}")
+        outside = line(f"fcmp uno {source} {x}, {x}")
+        for flag in (above, below):
+            outside = line(f"or i1 {outside}, {flag}")
+        inside = line(f"fptosi {source} {line(f'select i1 {outside}, {source} 0.0, {source} {x}')} to i32")
+        narrow = inside if bits == 32 else line(f"trunc i32 {inside} to {target}")
+        capped = line(f"select i1 {above}, {target} {beyond - 1}, {target} {narrow}")
+        return f"select i1 {below}, {target} {least}, {target} {capped}"
+
+    return Row(python, llvm)
 
 
 def _bitcast_python(op: Operation, args: Sequence[str]) -> str:

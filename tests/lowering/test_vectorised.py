@@ -53,6 +53,19 @@ def layer_norm() -> rlx.Graph:
     return g
 
 
+def rms_norm() -> rlx.Graph:
+    g = rlx.Graph("norm")
+    x = g.input("x", (256, 768))
+    g.set_outputs([g.rms_norm(x, g.param("gamma", (768,)), g.param("beta", (768,)))])
+    return g
+
+
+def quantize() -> rlx.Graph:
+    g = rlx.Graph("quantize")
+    g.set_outputs([g.quantize(g.input("x", (1 << 16,)), [0.02], [3])])
+    return g
+
+
 def block() -> rlx.Graph:
     """Layer norm of a sum with a residual, then gelu, times the input."""
     g = rlx.Graph("block")
@@ -72,8 +85,15 @@ def test_an_elementwise_kernel_runs_packed() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("graph", [layer_norm(), rlx.grad_with_loss(layer_norm(), wrt=["x", "gamma", "beta"])])
-def test_layer_norm_runs_packed(graph: rlx.Graph | rlx.GraphModule, threads: int) -> None:
+@pytest.mark.parametrize(
+    "graph",
+    [
+        made
+        for norm in (layer_norm(), rms_norm())
+        for made in (norm, rlx.grad_with_loss(norm, wrt=["x", "gamma", "beta"]))
+    ],
+)
+def test_norms_run_packed(graph: rlx.Graph | rlx.GraphModule, threads: int) -> None:
     text = assembly(graph, threads)
     found = [loop for loop in loops(text) if PACKED.search(loop) or SCALAR.search(loop)]
     assert found and not any(SCALAR.search(loop) or CALL.search(loop) for loop in found)
@@ -102,3 +122,9 @@ def test_the_cuts_of_a_draw_are_looked_for_in_vectors():
     g.set_outputs([g.draw(g.input("x", (4, 4096)), g.input("u", (4,), dtype="f64"), top_k=50)])
     counting = [loop for loop in loops(assembly(g)) if re.search(r"^\s*v?psub[dq]|^\s*v?padd[dq]", loop, re.MULTILINE)]
     assert any(re.search(r"^\s*v?cmp\w*ps\b", loop, re.MULTILINE) and not SCALAR.search(loop) for loop in counting)
+
+
+def test_quantisation_runs_packed() -> None:
+    found = loops(assembly(quantize()))
+    main = max(found, key=lambda loop: len(PACKED.findall(loop)))
+    assert PACKED.search(main) and not SCALAR.search(main) and not CALL.search(main)

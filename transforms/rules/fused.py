@@ -3,9 +3,21 @@
 from collections.abc import Sequence
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.fused import FusedMatmulBiasActOp
-from xdsl_rlx.transforms.rules.rows import aligned, decompose, rebuilt
-from xdsl_rlx.transforms.rules.table import VMAP
+from xdsl_rlx.dialects.mir.fused import (
+    FusedMatmulBiasActOp,
+    FusedResidualLnOp,
+    FusedResidualNormOp,
+    FusedResidualRmsNormOp,
+    FusedSwigluOp,
+)
+from xdsl_rlx.dialects.shapes import element_of
+from xdsl_rlx.transforms.rules.elementwise import silu_slope
+from xdsl_rlx.transforms.rules.rows import aligned, decompose, leading, rebuilt
+from xdsl_rlx.transforms.rules.table import VJP, VMAP, Cotangent
+
+for _op in (FusedResidualLnOp, FusedResidualRmsNormOp):
+    leading(_op, shared=("bias", "gamma", "beta"))
+leading(FusedSwigluOp)
 
 
 @decompose(FusedMatmulBiasActOp)
@@ -20,3 +32,45 @@ def fused_matmul_bias_act_vmap(
 ) -> Sequence[Value] | None:
     """The product is to have the axis: a bias cannot be larger than that."""
     return rebuilt(op, b, size, aligned(op, b, batched, operands)) if any(batched[:2]) else None
+
+
+def _sum(op: FusedResidualNormOp, b: MirBuilder) -> Value:
+    total = b.value(op.x) + op.residual
+    return total if op.bias is None else total + op.bias
+
+
+@decompose(FusedResidualLnOp)
+def fused_residual_ln_decompose(op: FusedResidualLnOp, b: MirBuilder) -> Sequence[Value]:
+    return [b.layer_norm(_sum(op, b), op.gamma, op.beta, -1, op.eps.value.data)]
+
+
+@decompose(FusedResidualRmsNormOp)
+def fused_residual_rms_norm_decompose(op: FusedResidualRmsNormOp, b: MirBuilder) -> Sequence[Value]:
+    return [b.rms_norm(_sum(op, b), op.gamma, op.beta, -1, op.eps.value.data)]
+
+
+def _halves(op: FusedSwigluOp, b: MirBuilder) -> tuple[Value, Value]:
+    """`up` and `gate`."""
+    packed = b.value(op.packed)
+    n = packed.shape[-1] // 2
+    first, second = b.narrow(packed, -1, 0, n), b.narrow(packed, -1, n, n)
+    return (first, second) if op.gate_first is None else (second, first)
+
+
+@decompose(FusedSwigluOp)
+def fused_swiglu_decompose(op: FusedSwigluOp, b: MirBuilder) -> Sequence[Value]:
+    up, gate = _halves(op, b)
+    return [b.cast(b.silu(gate) * up, element_of(op.result))]
+
+
+@VJP.rule(FusedSwigluOp)
+def fused_swiglu_vjp(op: FusedSwigluOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    """The halves side by side: the transposes of two narrows would pad both with zeros and add them."""
+
+    def packed() -> Value:
+        up, gate = _halves(op, b)
+        gated, seed = b.silu(gate), b.cast(g, up.dtype)
+        parts = [seed * gated, seed * up * silu_slope(b, gate, gated)]
+        return b.concat(parts if op.gate_first is None else parts[::-1], -1)
+
+    return [packed]

@@ -1,14 +1,23 @@
-"""Rows of softmax and layer norm. Their backward ops are in `backward.py`."""
+"""Rows of softmax, layer norm and rms norm. The backward ops of the first two are in `backward.py`."""
 
 from collections.abc import Sequence
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.norm import LayerNormOp, SoftmaxOp
+from xdsl_rlx.dialects.mir.norm import (
+    LayerNormOp,
+    RmsNormBackwardBetaOp,
+    RmsNormBackwardGammaOp,
+    RmsNormBackwardInputOp,
+    RmsNormOp,
+    SoftmaxOp,
+)
 from xdsl_rlx.transforms.rules.rows import decompose, leading
 from xdsl_rlx.transforms.rules.table import JVP, VJP, Cotangent
 
 leading(SoftmaxOp, "axis")
 leading(LayerNormOp, "axis", shared=("gamma", "beta"))
+leading(RmsNormOp, "axis", shared=("gamma", "beta"))
+leading(RmsNormBackwardInputOp, "axis", shared=("gamma", "beta"))
 
 
 @decompose(SoftmaxOp)
@@ -61,3 +70,47 @@ def layer_norm_vjp(op: LayerNormOp, b: MirBuilder, g: Value) -> Sequence[Cotange
         lambda: b.layer_norm_backward_gamma(op.x, g, axis, eps),
         lambda: b.reduce_sum(g, other_axes(g, axis)),
     )
+
+
+def scaled(b: MirBuilder, x: Value, axis: int, eps: float) -> tuple[Value, Value]:
+    """`x r` and `r = 1 / sqrt(mean(x^2) + eps)` along `axis`."""
+    r = b.rsqrt(b.reduce_mean(x * x, axis, keep_dim=True) + eps)
+    return x * r, r
+
+
+@decompose(RmsNormOp)
+def rms_norm_decompose(op: RmsNormOp, b: MirBuilder) -> Sequence[Value]:
+    x, axis = b.value(op.x), op.axis_index
+    n, _ = scaled(b, x, axis, op.eps.value.data)
+    return [n * along(b, b.value(op.gamma), x, axis) + along(b, b.value(op.beta), x, axis)]
+
+
+@VJP.rule(RmsNormOp)
+def rms_norm_vjp(op: RmsNormOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    axis, eps = op.axis_index, op.eps.value.data
+    return (
+        lambda: b.rms_norm_backward_input(op.x, op.gamma, op.beta, g, axis, eps),
+        lambda: b.rms_norm_backward_gamma(op.x, op.gamma, op.beta, g, axis, eps),
+        lambda: b.rms_norm_backward_beta(op.x, op.gamma, op.beta, g, axis, eps),
+    )
+
+
+@decompose(RmsNormBackwardInputOp)
+def rms_norm_backward_input_decompose(op: RmsNormBackwardInputOp, b: MirBuilder) -> Sequence[Value]:
+    x, axis = b.value(op.x), op.axis_index
+    n, r = scaled(b, x, axis, op.eps.value.data)
+    s = b.value(op.dy) * along(b, b.value(op.gamma), x, axis)
+    return [r * (s - n * b.reduce_mean(s * n, axis, keep_dim=True))]
+
+
+@decompose(RmsNormBackwardGammaOp)
+def rms_norm_backward_gamma_decompose(op: RmsNormBackwardGammaOp, b: MirBuilder) -> Sequence[Value]:
+    x, axis = b.value(op.x), op.axis_index
+    n, _ = scaled(b, x, axis, op.eps.value.data)
+    return [b.reduce_sum(b.value(op.dy) * n, other_axes(x, axis))]
+
+
+@decompose(RmsNormBackwardBetaOp)
+def rms_norm_backward_beta_decompose(op: RmsNormBackwardBetaOp, b: MirBuilder) -> Sequence[Value]:
+    dy = b.value(op.dy)
+    return [b.reduce_sum(dy, other_axes(dy, op.axis_index))]

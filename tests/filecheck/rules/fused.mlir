@@ -1,6 +1,6 @@
 // RUN: xdsl-opt %s -p mir-emit-vjp | filecheck %s
 
-// Fused ops have no rules of their own: the derivative goes through the definition.
+// The derivative of a fused op goes through its definition, except where a rule is cheaper.
 
 // The product and its activation are computed again; where the function holds the parts, cse merges them.
 // CHECK-LABEL: func.func @fused_matmul_bias_act(%x0: tensor<4x3xf32>, %x1: tensor<3x2xf32>, %x2: tensor<2xf32>, %y: tensor<4x2xf32>, %g: tensor<4x2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>) {
@@ -40,4 +40,33 @@ func.func @one_value_twice(%x: tensor<3x3xf32>, %y: tensor<3x3xf32>, %g: tensor<
     mir.yield %0 : tensor<3x3xf32>
   }
   func.return %d0, %d1, %d2 : tensor<3x3xf32>, tensor<3x3xf32>, tensor<3x3xf32>
+}
+
+// The halves side by side: `up` gets `g silu(gate)`, `gate` gets `g up silu'(gate)`.
+// CHECK-LABEL: func.func @fused_swiglu(%x0: tensor<3x4xf32>, %y0: tensor<3x2xf32>, %g0: tensor<3x2xf32>) -> tensor<3x4xf32> {
+// CHECK-NEXT: %0 = mir.narrow %x0 axis -1 start 0 len 2 : (tensor<3x4xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %1 = mir.narrow %x0 axis -1 start 2 len 2 : (tensor<3x4xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %2 = mir.silu %1 : tensor<3x2xf32>
+// CHECK-NEXT: %3 = mir.mul %g0, %2 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %4 = mir.mul %g0, %0 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %5 = mir.sigmoid %1 : tensor<3x2xf32>
+// CHECK-NEXT: %6 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %7 = mir.sub %6, %5 : (tensor<f32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %8 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %9 = mir.eq %7, %8 : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x2xi1>
+// CHECK-NEXT: %10 = mir.mul %7, %2 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %11 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %12 = mir.where %9, %11, %10 : (tensor<3x2xi1>, tensor<f32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %13 = mir.add %5, %12 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %14 = mir.mul %4, %13 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %dx0 = mir.concat %3, %14 axis -1 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT: func.return %dx0 : tensor<3x4xf32>
+// CHECK-NEXT: }
+func.func @fused_swiglu(%x0: tensor<3x4xf32>, %y0: tensor<3x2xf32>, %g0: tensor<3x2xf32>) -> tensor<3x4xf32> {
+  %dx0 = mir.vjp primals(%x0 : tensor<3x4xf32>) outputs(%y0 : tensor<3x2xf32>) cotangents(%g0 : tensor<3x2xf32>) of [0] wrt [0] -> tensor<3x4xf32> {
+  ^bb0(%a: tensor<3x4xf32>):
+    %0 = mir.fused_swiglu %a : tensor<3x4xf32> to tensor<3x2xf32>
+    mir.yield %0 : tensor<3x2xf32>
+  }
+  func.return %dx0 : tensor<3x4xf32>
 }

@@ -1,0 +1,131 @@
+"""Quantisation to i8 with constant scales, and back. That of training is in `fake_quantize.py`, packed weights in
+families of their own."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from math import isfinite
+
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, f64, i8
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, I64List, IntList, MirOp, i64_attr, i64_list
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import FLOATS, check_element, element_of, normalize_axis, shape_of
+
+F64List = DenseArrayBase.constr(f64)
+
+
+class AffineOp(MirOp, abc.ABC):
+    """A conversion between numbers and i8 levels, with constant scales and zero points: one, or one per channel."""
+
+    operand = operand_def(AnyTensorConstr)
+    scales = prop_def(F64List)
+    zero_points = prop_def(I64List)
+    axis = opt_prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
+    custom_directives = (IntList,)
+    assembly_format = (
+        "$operand (`axis` $axis^)? `scales` $scales `zero_points` custom<IntList>($zero_points) attr-dict "
+        "`:` type($operand) `to` type($result)"
+    )
+
+    def __init__(
+        self,
+        operand: SSAValue,
+        scales: Sequence[float],
+        zero_points: Sequence[int],
+        axis: int | None,
+        to: Attribute,
+    ):
+        super().__init__(
+            operands=[operand],
+            properties={
+                "scales": DenseArrayBase.from_list(f64, [float(scale) for scale in scales]),
+                "zero_points": i64_list(zero_points),
+                "axis": None if axis is None else i64_attr(normalize_axis(axis, len(shape_of(operand)))),
+            },
+            result_types=[TensorType(to, shape_of(operand))],
+        )
+
+    @property
+    def axis_index(self) -> int | None:
+        """The axis of the channels, counted from the front; None where the scale is one for all."""
+        return None if self.axis is None else normalize_axis(self.axis.value.data, len(shape_of(self.operand)))
+
+    def check_parameters(self) -> None:
+        """Require one scale and one zero point, or one per channel, in range."""
+        channels = 1 if self.axis_index is None else shape_of(self.operand)[self.axis_index]
+        scales, zero_points = self.scales.get_values(), self.zero_points.get_values()
+        for name, count in (("scales", len(scales)), ("zero points", len(zero_points))):
+            if count not in (1, channels):
+                wanted = "1" if channels == 1 else f"1 or {channels}"
+                raise VerifyException(f"expected the number of {name} to be {wanted}, got {count}")
+        if not all(scale > 0 and isfinite(scale) for scale in scales):
+            raise VerifyException("expected positive and finite scales")
+        if not all(-128 <= point <= 127 for point in zero_points):
+            raise VerifyException("expected zero points from -128 to 127")
+
+
+@irdl_op_definition
+class QuantizeOp(AffineOp):
+    """
+    `result = clamp(round(x / scale) + zero_point, -128, 127)` as i8; the nearest integer, half to even. NaN becomes 0.
+
+    Scale and zero point are one for all, or one per index of `axis`. Half floats are divided in f32. The result is an
+    integer, so nothing is differentiated: `mir.fake_quantize` is the op to train with.
+    """
+
+    name = "mir.quantize"
+
+    def __init__(self, operand: SSAValue, scales: Sequence[float], zero_points: Sequence[int], axis: int | None = None):
+        super().__init__(operand, scales, zero_points, axis, i8)
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_element(element_of(self.operand), FLOATS)
+        self.check_parameters()
+        return (TensorType(i8, shape_of(self.operand)),)
+
+
+@irdl_op_definition
+class DequantizeOp(AffineOp):
+    """
+    `result = (q - zero_point) * scale` of i8 levels `q`, as floats.
+
+    Scale and zero point are one for all, or one per index of `axis`. The operand is an integer, so nothing is
+    differentiated.
+    """
+
+    name = "mir.dequantize"
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_element(element_of(self.operand), (i8,))
+        check_element(element_of(self.result), FLOATS)
+        self.check_parameters()
+        return (TensorType(element_of(self.result), shape_of(self.operand)),)
+
+
+class QuantizeBuilder(BuilderCore):
+    """Builder methods of this family."""
+
+    def quantize(
+        self, x: Operand, scales: Sequence[float], zero_points: Sequence[int] = (0,), axis: int | None = None
+    ) -> Value:
+        """`mir.quantize`: i8 levels; one scale and zero point, or one per index of `axis`."""
+        return self.op(QuantizeOp, self.operand(x), scales, zero_points, axis)
+
+    def dequantize(
+        self,
+        q: Operand,
+        scales: Sequence[float],
+        zero_points: Sequence[int] = (0,),
+        axis: int | None = None,
+        dtype: object = "f32",
+    ) -> Value:
+        """`mir.dequantize`: i8 levels as floats of the element type `dtype`."""
+        return self.op(DequantizeOp, self.operand(q), scales, zero_points, axis, constants.element_type(dtype))
