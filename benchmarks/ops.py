@@ -34,6 +34,8 @@ class Ops(Protocol):
     def cross_entropy(self, logits: Any, labels: Any) -> Any: ...
     def matmul(self, x: Any, y: Any) -> Any: ...
     def embed(self, table: Any, ids: Any) -> Any: ...
+    def conv(self, x: Any, w: Any, padding: int = 0, groups: int = 1) -> Any: ...
+    def max_pool(self, x: Any) -> Any: ...
 
 
 class JaxOps:
@@ -75,6 +77,13 @@ class JaxOps:
 
     def embed(self, table: Any, ids: Any) -> Any:
         return table[ids]
+
+    def conv(self, x: Any, w: Any, padding: int = 0, groups: int = 1) -> Any:
+        sides = [(padding, padding)] * 2
+        return self.jax.lax.conv_general_dilated(x, w, (1, 1), sides, feature_group_count=groups)
+
+    def max_pool(self, x: Any) -> Any:
+        return self.jax.lax.reduce_window(x, -self.np.inf, self.jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
 
 
 class TorchOps:
@@ -122,6 +131,12 @@ class TorchOps:
     def embed(self, table: Any, ids: Any) -> Any:
         return self.nn.embedding(ids, table)
 
+    def conv(self, x: Any, w: Any, padding: int = 0, groups: int = 1) -> Any:
+        return self.nn.conv2d(x, w, padding=padding, groups=groups)
+
+    def max_pool(self, x: Any) -> Any:
+        return self.nn.max_pool2d(x, 2)
+
 
 class RlxOps:
     """The `mir` builder of this project."""
@@ -167,3 +182,9 @@ class RlxOps:
 
     def embed(self, table: Any, ids: Any) -> Any:
         return self.graph.gather(table, ids)
+
+    def conv(self, x: Any, w: Any, padding: int = 0, groups: int = 1) -> Any:
+        return self.graph.conv(x, w, padding=padding, groups=groups)
+
+    def max_pool(self, x: Any) -> Any:
+        return self.graph.pool(x, "max", 2)

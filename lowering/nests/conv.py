@@ -13,6 +13,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir import GemmOp
+from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeightOp, ConvOp, Extents
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
@@ -165,46 +166,50 @@ def conv_nest(op: ConvOp, work: Work) -> None:
     e = op.extents
     if e.inputs == 1:
         depthwise.forward(work, e, op.x, op.w, op.result)
-        return
+    else:
+        w = work.read(op.w, (e.groups, e.outputs, e.inputs * prod(e.kernel)))
+        _convolve(work, e, op.x, w, op.result)
+
+
+def _convolve(work: Work, e: Extents, image: SSAValue, w: Argument, result: SSAValue) -> None:
+    """`result = w @ windows of the image`; an iteration is a block of rows of windows of one image and group."""
     blocks = Blocks.whole(e)
-    element, count, size = element_of(op.x), blocks.row_blocks, (e.outputs, blocks.columns)
+    count, size = blocks.row_blocks, (e.outputs, blocks.columns)
     launch = e.images * e.groups * count, blocks.depth * blocks.columns * max(1, e.outputs // 4)
-    w = work.read(op.w, (e.groups, e.outputs, blocks.depth))
-    y = blocks.upper(work.write, op.result)
+    y = blocks.upper(work.write, result)
 
     def place(it: Iteration) -> tuple[SSAValue, SSAValue, SSAValue]:
         """Block of rows, image and group together, group."""
-        image = it.nest.quotient(it.index, count)
-        return it.nest.remainder(it.index, count), image, it.nest.remainder(image, e.groups)
+        plane = it.nest.quotient(it.index, count)
+        return it.nest.remainder(it.index, count), plane, it.nest.remainder(plane, e.groups)
 
     def whole(it: Iteration, w: SSAValue, x: SSAValue, y: SSAValue) -> None:
-        block, image, group = place(it)
-        at = (image, it.nest.kernel.index(0), block)
-        _gemm(it.nest, _Matrix(w, (group,)), _Matrix(x, at), _Matrix(y, (image, block)), size)
+        block, plane, group = place(it)
+        at = (plane, it.nest.kernel.index(0), block)
+        _gemm(it.nest, _Matrix(w, (group,)), _Matrix(x, at), _Matrix(y, (plane, block)), size)
 
     if blocks.is_image:
-        work.launch(*launch, [w, blocks.image(work, op.x, transposed=False)], [y], whole)
+        work.launch(*launch, [w, blocks.image(work, image, transposed=False)], [y], whole)
         return
-    x, pitch = _padded(work, e, blocks.room, op.x)
-    matrix = work.scratch_per_piece(*launch, (blocks.depth, blocks.columns), element, "windows")
+    x, pitch = _padded(work, e, blocks.room, image)
+    matrix = work.scratch_per_piece(*launch, (blocks.depth, blocks.columns), element_of(image), "windows")
 
     def body(it: Iteration, w: SSAValue, x: SSAValue, y: SSAValue, matrix: SSAValue) -> None:
-        block, image, group = place(it)
-        first = affine(it.nest, 0, (image, e.inputs))
-        _gather(it, blocks, Plane(x, (first,), pitch), block, lambda row, column: (it.piece, row, column), matrix)
-        _gemm(it.nest, _Matrix(w, (group,)), _Matrix(matrix, (it.piece,)), _Matrix(y, (image, block)), size)
+        block, plane, group = place(it)
+        first = Plane(x, (affine(it.nest, 0, (plane, e.inputs)),), pitch)
+        _gather(it.nest, blocks, first, block, matrix, lambda row, column: (it.piece, row, column))
+        _gemm(it.nest, _Matrix(w, (group,)), _Matrix(matrix, (it.piece,)), _Matrix(y, (plane, block)), size)
 
     work.launch(*launch, [w, x], [y, matrix], body)
 
 
 def _gather(
-    it: Iteration,
+    nest: Nest,
     blocks: Blocks,
     first: Plane,
     block: SSAValue,
-    at: Callable[[SSAValue, SSAValue], tuple[SSAValue, ...]],
     matrix: SSAValue,
-    nest: Nest | None = None,
+    at: Callable[[SSAValue, SSAValue], tuple[SSAValue, ...]],
 ) -> None:
     """Fill the matrix, stored by `at(row, column)`, from the planes that begin with `first`."""
 
@@ -212,16 +217,54 @@ def _gather(
         plane = Plane(first.buffer, (affine(inside, 0, (first.lead[0], 1), (i[0], 1)),), first.pitch)
         inside.store(plane.load(inside, blocks.place(inside, plane, block, i)), matrix, at(row, column))
 
-    blocks.elements(nest or it.nest, element)
+    blocks.elements(nest, element)
 
 
 @NEST.rule(Conv2dBackwardInputOp)
 def conv2d_backward_input_nest(op: Conv2dBackwardInputOp, work: Work) -> None:
-    """`windows of result += w^T @ dy`."""
+    """`windows of result += w^T @ dy`, or a convolution of `dy`."""
     e = op.extents
     if e.inputs == 1:
         depthwise.backward_input(work, e, op.dy, op.w, op.result)
-        return
+    elif (turned := _turned(e)) is not None:
+        _convolve(work, turned, op.dy, _turned_weight(work, e, op.w), op.result)
+    else:
+        _scatter(op, work)
+
+
+def _turned(e: Extents) -> Extents | None:
+    """The convolution with the weight turned round that gives the cotangent of the image, if windows are all there."""
+    padding = tuple(d * (k - 1) - p for d, k, p in zip(e.dilation, e.kernel, e.padding, strict=True))
+    if set(e.stride) != {1} or min(padding) < 0 or e.outputs > 4 * e.inputs:
+        return None
+    return Extents(
+        e.images, e.groups, e.outputs, e.inputs, e.counts, e.kernel, e.size, e.stride, padding, e.dilation
+    )
+
+
+def _turned_weight(work: Work, e: Extents, w: SSAValue) -> Argument:
+    """`result[g, c, (o, k)] = w[g, o, c, -k]`."""
+    taps = prod(e.kernel)
+    source = work.read(w, (e.groups, e.outputs, e.inputs, taps))
+    target = work.scratch((e.groups * e.inputs, e.outputs, taps), element_of(w), "turned")
+
+    def body(it: Iteration, w: SSAValue, turned: SSAValue) -> None:
+        group, channel = it.nest.quotient(it.index, e.inputs), it.nest.remainder(it.index, e.inputs)
+
+        def element(inside: Nest, i: tuple[SSAValue, ...]) -> None:
+            opposite = affine(inside, taps - 1, (i[1], -1))
+            inside.store(inside.load(w, (group, i[0], channel, opposite)), turned, (it.index, *i))
+
+        each(it.nest, (e.outputs, taps), element, "o")
+
+    work.launch(e.groups * e.inputs, e.outputs * taps, [source], [target], body)
+    shape = (e.groups, e.inputs, e.outputs * taps)
+    return Argument(target.buffer, shape, row_major_strides(shape), "turned")
+
+
+def _scatter(op: Conv2dBackwardInputOp, work: Work) -> None:
+    """An iteration is some channels of one image: products with the weight, added up where their windows lie."""
+    e = op.extents
     blocks = Blocks.some(e, e.images * e.groups)
     element, room, count = element_of(op.w), blocks.room, blocks.channel_blocks
     launch = e.images * e.groups * count, blocks.depth * prod(e.counts) * max(1, e.outputs // 4)
@@ -319,7 +362,7 @@ def _weight_parts(op: Conv2dBackwardWeightOp, work: Work, blocks: Blocks, dy: Ar
                 _gemm(inside, upper, _Matrix(x, (plane, channel, block)), target, size, accumulate=True)
                 return
             first = Plane(x, (affine(inside, 0, (plane, e.inputs), (channel, blocks.channels)),), pitch)
-            _gather(it, blocks, first, block, lambda row, column: (it.piece, column, row), scratch[0], inside)
+            _gather(inside, blocks, first, block, scratch[0], lambda row, column: (it.piece, column, row))
             _gemm(inside, upper, _Matrix(scratch[0], (it.piece,)), target, size, accumulate=True)
 
         def images(inside: Nest, image: SSAValue) -> None:
