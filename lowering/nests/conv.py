@@ -237,9 +237,7 @@ def _turned(e: Extents) -> Extents | None:
     padding = tuple(d * (k - 1) - p for d, k, p in zip(e.dilation, e.kernel, e.padding, strict=True))
     if set(e.stride) != {1} or min(padding) < 0 or e.outputs > 4 * e.inputs:
         return None
-    return Extents(
-        e.images, e.groups, e.outputs, e.inputs, e.counts, e.kernel, e.size, e.stride, padding, e.dilation
-    )
+    return Extents(e.images, e.groups, e.outputs, e.inputs, e.counts, e.kernel, e.size, e.stride, padding, e.dilation)
 
 
 def _turned_weight(work: Work, e: Extents, w: SSAValue) -> Argument:
@@ -269,9 +267,7 @@ def _scatter(op: Conv2dBackwardInputOp, work: Work) -> None:
     element, room, count = element_of(op.w), blocks.room, blocks.channel_blocks
     launch = e.images * e.groups * count, blocks.depth * prod(e.counts) * max(1, e.outputs // 4)
     columns = e.inputs * prod(e.kernel)
-    w = work.read(
-        op.w, (e.groups, count, blocks.depth, e.outputs), (blocks.weight_elements, blocks.depth, 1, columns)
-    )
+    w = work.read(op.w, (e.groups, count, blocks.depth, e.outputs), (blocks.weight_elements, blocks.depth, 1, columns))
     dy = blocks.upper(work.read, op.dy)
     dx = work.write(op.result, (e.images * e.groups * e.inputs, prod(e.size)))
     matrix = work.scratch_per_piece(*launch, (blocks.depth, blocks.columns), element, "windows")

@@ -30,9 +30,7 @@ class Taps:
 
     def place(self, nest: Nest, plane: Plane, window: Sequence[SSAValue], tap: Sequence[SSAValue]) -> SSAValue:
         """Where the plane has the tap of a window."""
-        rows, columns = (
-            [(window[axis], self.steps[axis]), (tap[axis], self.dilation[axis])] for axis in range(2)
-        )
+        rows, columns = ([(window[axis], self.steps[axis]), (tap[axis], self.dilation[axis])] for axis in range(2))
         return plane.at(nest, rows, columns)
 
     def weight_at(self, nest: Nest, tap: Sequence[SSAValue]) -> SSAValue:
@@ -157,9 +155,7 @@ def _correlate(nest: Nest, taps: Taps, plane: Plane, above: Plane, dw: SSAValue,
     def sums(inside: Nest, some: Sequence[tuple[SSAValue, SSAValue]]) -> None:
         """The sums of some taps, in one pass."""
 
-        def window(
-            deepest: Nest, i: tuple[SSAValue, ...], totals: tuple[SSAValue, ...]
-        ) -> Sequence[SSAValue]:
+        def window(deepest: Nest, i: tuple[SSAValue, ...], totals: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             b = deepest.scalars
             g = above.load(deepest, above.at(deepest, [(i[0], 1)], [(i[1], 1)]))
             terms = [plane.load(deepest, taps.place(deepest, plane, i, tap)) * g for tap in some]

@@ -163,7 +163,9 @@ class Room:
         target.fill(nest, self.count, fill)
 
         def copy(inside: Nest, i: SSAValue, j: SSAValue) -> None:
-            target.store(inside, source.load(inside, source.at(inside, [(i, 1)], [(j, 1)])), self._at(inside, target, i, j))
+            target.store(
+                inside, source.load(inside, source.at(inside, [(i, 1)], [(j, 1)])), self._at(inside, target, i, j)
+            )
 
         self._inside(nest, copy)
 
@@ -205,9 +207,7 @@ def over_taps(
             values = tuple(step(nest, (nest.kernel.index(row), nest.kernel.index(column)), values))
         return values
 
-    def inside(
-        deepest: Nest, tap: tuple[SSAValue, ...], values: tuple[SSAValue, ...]
-    ) -> Sequence[SSAValue]:
+    def inside(deepest: Nest, tap: tuple[SSAValue, ...], values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
         scalars = tuple(deepest.scalars.of(v) for v in values)
         return [s.value for s in step(deepest, (tap[0], tap[1]), scalars)]
 

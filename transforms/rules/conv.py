@@ -142,9 +142,7 @@ def _image_by_weight(
 
 
 @VMAP.rule(ConvOp)
-def conv_vmap(
-    op: ConvOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value, w: Value
-) -> Sequence[Value]:
+def conv_vmap(op: ConvOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value, w: Value) -> Sequence[Value]:
     at = op.windows
     return _image_by_weight(b, batched, size, (x, w), at.groups, lambda x, w, n: b.conv(x, w, *at[:3], n))
 
@@ -167,9 +165,7 @@ def conv2d_backward_weight_vmap(
 ) -> Sequence[Value]:
     """The images of each example make a gradient of their own: more groups."""
     at = op.windows
-    image, upper = (
-        _more_channels(b, v if has else lift(b, v, size)) for v, has in zip((x, dy), batched, strict=True)
-    )
+    image, upper = (_more_channels(b, v if has else lift(b, v, size)) for v, has in zip((x, dy), batched, strict=True))
     dw = b.conv2d_backward_weight(image, upper, shape_of(op.result)[2:], *at[:3], size * at.groups)
     return [b.reshape(dw, (size, dw.shape[0] // size, *dw.shape[1:]))]
 

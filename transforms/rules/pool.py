@@ -77,9 +77,7 @@ def maxpool2d_take_vjp(op: Maxpool2dTakeOp, b: MirBuilder, g: Value) -> Sequence
 
 
 @JVP.rule(Maxpool2dTakeOp)
-def maxpool2d_take_jvp(
-    op: Maxpool2dTakeOp, b: MirBuilder, x: Value | None, t: Value | None
-) -> Sequence[Value | None]:
+def maxpool2d_take_jvp(op: Maxpool2dTakeOp, b: MirBuilder, x: Value | None, t: Value | None) -> Sequence[Value | None]:
     return [None if t is None else b.maxpool2d_take(op.x, t, *op.frames)]
 
 

@@ -68,7 +68,9 @@ def _other_samples() -> list[Sample]:
             rows.append(Sample(id_, pool.Maxpool2dTakeOp, take, (image, Operand(shape)), differentiable=(1,)))
             id_ = f"maxpool2d_backward{suffix}{tag}"
             rows.append(Sample(id_, pool.Maxpool2dBackwardOp, back, (image, upper), differentiable=(1,)))
-        rows.append(Sample(f"sumpool2d_backward{suffix}", pool.Sumpool2dBackwardOp, spread, (upper,), differentiable=(0,)))
+        rows.append(
+            Sample(f"sumpool2d_backward{suffix}", pool.Sumpool2dBackwardOp, spread, (upper,), differentiable=(0,))
+        )
     image, upper = Operand((2, 2, 4, 5), apart()), Operand((2, 2, 3, 3))
     take = lambda m, x, t: m.maxpool2d_take(x, t, 2, 2, 1)  # noqa: E731
     back = lambda m, x, dy: m.maxpool2d_backward(x, dy, 2, 2, 1)  # noqa: E731
@@ -153,7 +155,9 @@ def _oracle_spread(op: pool.Sumpool2dBackwardOp, dy: Array) -> Array:
 
 def _jax_reduce(at: Frames, x: Any, init: float, combine: Any) -> Any:
     padding = [(0, 0), (0, 0), *((p, p) for p in at.padding)]
-    return jax.lax.reduce_window(x, np.array(init, x.dtype)[()], combine, (1, 1, *at.kernel), (1, 1, *at.stride), padding)
+    return jax.lax.reduce_window(
+        x, np.array(init, x.dtype)[()], combine, (1, 1, *at.kernel), (1, 1, *at.stride), padding
+    )
 
 
 def _jax_pool(op: pool.PoolOp, x: Any) -> Any:
