@@ -175,8 +175,6 @@ def window_counts(
     for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
         reach = d * (k - 1) + 1
         if reach > n + 2 * p:
-            raise VerifyException(
-                f"a kernel that reaches over {reach} elements does not fit {n} with {p} padded a side"
-            )
+            raise VerifyException(f"a kernel over {reach} elements does not fit {n} with {p} padded a side")
         counts.append((n + 2 * p - reach) // s + 1)
     return tuple(counts)

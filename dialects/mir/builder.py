@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, linalg, loss, norm, reduce, shape
-from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.conv import ConvBuilder
+from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.index import IndexBuilder
 from xdsl_rlx.dialects.mir.moe import MoeBuilder
 from xdsl_rlx.dialects.mir.random import RandomBuilder

@@ -6,7 +6,7 @@ import abc
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
@@ -73,13 +73,6 @@ def _images(shape: Sequence[int], what: str) -> None:
         raise VerifyException(f"expected {what} of shape [N, C, H, W], got {dims(shape)}")
 
 
-def _lists(op: ConvLike) -> Windows:
-    def numbers(values: DenseArrayBase) -> tuple[int, ...]:
-        return tuple(int(n) for n in values.get_values())
-
-    return Windows(numbers(op.stride), numbers(op.padding), numbers(op.dilation), op.groups.value.data)
-
-
 class ConvLike(MirOp, abc.ABC):
     """What the ops of a convolution share: two operands, and how its windows lie."""
 
@@ -98,7 +91,10 @@ class ConvLike(MirOp, abc.ABC):
     @property
     def windows(self) -> Windows:
         """Steps, padding and groups as integers."""
-        return _lists(self)
+        stride, padding, dilation = (
+            tuple(int(n) for n in values.get_values()) for values in (self.stride, self.padding, self.dilation)
+        )
+        return Windows(stride, padding, dilation, self.groups.value.data)
 
     @staticmethod
     def window_properties(windows: Windows) -> dict[str, Attribute]:
@@ -166,8 +162,8 @@ class ConvTranspose2dOp(ConvLike):
     `j stride + k dilation - padding = i`: the transpose of `mir.conv` by the same `w`.
 
     `x` is `[N, C, H, W]`, `w` is `[C, O/G, kH, kW]`. The result has
-    `(H - 1) stride - 2 padding + dilation (kH - 1) + output_padding + 1` rows, at least one; `output_padding` is smaller
-    than `stride`.
+    `(H - 1) stride - 2 padding + dilation (kH - 1) + output_padding + 1` rows, at least one; `output_padding` is
+    smaller than `stride`.
     """
 
     name = "mir.conv_transpose2d"
@@ -412,8 +408,9 @@ class ConvBuilder(BuilderCore):
         output_padding: Steps = 0,
     ) -> Value:
         """`mir.conv_transpose2d`: the transpose of `mir.conv`, of images [N, C, H, W] by weights [C, O/groups, ...]."""
+        image, weight = self.operands(x, w)
         windows = windows_of(2, stride, padding, dilation, groups)
-        return self.op(ConvTranspose2dOp, *self.operands(x, w), windows, _spread(output_padding, 2))
+        return self.op(ConvTranspose2dOp, image, weight, windows, _spread(output_padding, 2))
 
     def conv2d_backward_input(
         self,
@@ -426,8 +423,9 @@ class ConvBuilder(BuilderCore):
         groups: int = 1,
     ) -> Value:
         """`mir.conv2d_backward_input`: the cotangent of the image, of extents `input_size`, of a `mir.conv`."""
+        upper, weight = self.operands(dy, w)
         windows = windows_of(2, stride, padding, dilation, groups)
-        return self.op(Conv2dBackwardInputOp, *self.operands(dy, w), input_size, windows)
+        return self.op(Conv2dBackwardInputOp, upper, weight, input_size, windows)
 
     def conv2d_backward_weight(
         self,
@@ -440,8 +438,9 @@ class ConvBuilder(BuilderCore):
         groups: int = 1,
     ) -> Value:
         """`mir.conv2d_backward_weight`: the cotangent of the weight, of extents `kernel_size`, of a `mir.conv`."""
+        image, upper = self.operands(x, dy)
         windows = windows_of(2, stride, padding, dilation, groups)
-        return self.op(Conv2dBackwardWeightOp, *self.operands(x, dy), kernel_size, windows)
+        return self.op(Conv2dBackwardWeightOp, image, upper, kernel_size, windows)
 
     def im2col(
         self, x: Operand, kernel_size: Steps, stride: Steps = 1, padding: Steps = 0, dilation: Steps = 1

@@ -297,13 +297,15 @@ class PoolBuilder(BuilderCore):
         self, x: Operand, t: Operand, kernel_size: Steps, stride: Steps | None = None, padding: Steps = 0
     ) -> Value:
         """`mir.maxpool2d_take`: the elements of `t` where the windows of `x` are largest."""
-        return self.op(Maxpool2dTakeOp, *self.operands(x, t), _frames(kernel_size, stride, padding))
+        image, tangent = self.operands(x, t)
+        return self.op(Maxpool2dTakeOp, image, tangent, _frames(kernel_size, stride, padding))
 
     def maxpool2d_backward(
         self, x: Operand, dy: Operand, kernel_size: Steps, stride: Steps | None = None, padding: Steps = 0
     ) -> Value:
         """`mir.maxpool2d_backward`: `dy` added to zeros where the windows of `x` are largest."""
-        return self.op(Maxpool2dBackwardOp, *self.operands(x, dy), _frames(kernel_size, stride, padding))
+        image, upper = self.operands(x, dy)
+        return self.op(Maxpool2dBackwardOp, image, upper, _frames(kernel_size, stride, padding))
 
     def sumpool2d_backward(
         self,

@@ -198,10 +198,7 @@ def _normal_conv(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
     if not pointwise and len(kernel) == 2 and not _is_half(op.x):
         return None
     x, w = _wide(b, op.x), _wide(b, op.w)
-    if pointwise:
-        y = b.reshape(w, w.shape[:2]) @ _rows(b, x)
-    else:
-        y = b.conv(_plane(b, x), _plane(b, w), *_planar(at))
+    y = b.reshape(w, w.shape[:2]) @ _rows(b, x) if pointwise else b.conv(_plane(b, x), _plane(b, w), *_planar(at))
     return [b.cast(b.reshape(y, shape_of(op.result)), DTYPE_NAMES[element_of(op.result)])]
 
 

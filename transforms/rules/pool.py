@@ -1,4 +1,4 @@
-"""Rows of pooling and resizing. Where a maximum is taken from does not change nearby, so nothing flows to the choice."""
+"""Rows of pooling and resizing. Where a maximum lies does not change nearby, so nothing flows to the choice."""
 
 from __future__ import annotations
 
