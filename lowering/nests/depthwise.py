@@ -13,7 +13,7 @@ from xdsl_rlx.dialects.mir.conv import Extents
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.nest import Nest
 from xdsl_rlx.lowering.nests.table import Iteration, Work
-from xdsl_rlx.lowering.nests.windows import UNROLLED, Plane, Room, affine, each, number, over_taps
+from xdsl_rlx.lowering.nests.windows import UNROLLED, Plane, Room, affine, each, number, over_plane, over_taps
 from xdsl_rlx.transforms.scalar import Scalar
 
 
@@ -57,7 +57,7 @@ class Taps:
             (total,) = over_taps(inside, self.kernel, [first], step)
             target.store(inside, total, at)
 
-        each(nest, self.counts, window, "o")
+        over_plane(nest, self.counts, window, "o")
 
 
 def forward(work: Work, e: Extents, x: SSAValue, w: SSAValue, result: SSAValue) -> None:
@@ -162,7 +162,7 @@ def _correlate(nest: Nest, taps: Taps, plane: Plane, above: Plane, dw: SSAValue,
             return [b.accumulate_add(b.of(t), term).value for t, term in zip(totals, terms, strict=True)]
 
         zeros = [number(inside, dw).value for _ in some]
-        totals = inside.loops(taps.counts, zeros, window, "o")
+        totals = inside.loops(taps.counts, zeros, window, "o", rolled=True)
         for tap, total in zip(some, totals, strict=True):
             at = (channel, taps.weight_at(inside, tap))
             inside.store(inside.load(dw, at) + inside.scalars.of(total), dw, at)

@@ -99,38 +99,65 @@ class Images:
         start = b.of(affine(nest, -self.at.padding[axis], (window[axis], self.at.stride[axis])))
         return b.minimum(start + self.at.kernel[axis], self.size[axis]) - b.maximum(start, 0)
 
+    def varies(self, op: PoolOp) -> bool:
+        """Whether windows are means of different numbers of elements."""
+        return op.kind.data is PoolKind.MEAN and any(self.at.padding) and not op.includes_padding
+
+    def finished(self, nest: Nest, op: PoolOp, total: Scalar, window: Sequence[SSAValue]) -> Scalar:
+        """The result of a window from its sum, or largest or least element."""
+        if op.kind.data is not PoolKind.MEAN:
+            return total
+        if not self.varies(op):
+            return total / float(prod(self.at.kernel))
+        count = self.width(nest, window, 0) * self.width(nest, window, 1)
+        return total / nest.scalars.cast(nest.scalars.cast(count, i64), total.type)
+
 
 @NEST.rule(PoolOp)
 def pool_nest(op: PoolOp, work: Work) -> None:
-    """Each window by taps."""
+    """Rows of each window first, which are neighbours in memory, then its columns."""
     images, kind = Images.of(op.x, op.frames), op.kind.data
-    room, taps = images.room, images.taps
-    identity, combine = COMBINE[kind]
+    room, (identity, combine) = images.room, COMBINE[kind]
     x, y = images.image(work.read, op.x), images.upper(work.write, op.result)
-    varying = any(images.at.padding) and not op.includes_padding
+    element, width = compute_type(element_of(op.x)), images.size[1] if room.is_whole else room.extents[1]
+    rows = work.scratch_per_piece(images.planes, images.cost, (images.counts[0] * width,), element, "rows")
 
-    def finished(nest: Nest, total: Scalar, window: Sequence[SSAValue]) -> Scalar:
-        if kind is not PoolKind.MEAN:
-            return total
-        if not varying:
-            return total / float(prod(images.at.kernel))
-        count = images.width(nest, window, 0) * images.width(nest, window, 1)
-        return total / nest.scalars.cast(nest.scalars.cast(count, i64), total.type)
+    def down(nest: Nest, plane: Plane, half: Plane) -> None:
+        """`half[i, j]`, the rows of the windows `i` in column `j`."""
 
-    def body(it: Iteration, x: SSAValue, y: SSAValue, *scratch: SSAValue) -> None:
-        plane = images.placed(it, room, Plane(x, (it.index,), images.size[1]), scratch, identity)
-        upper = Plane(y, (it.index,), images.counts[1])
+        def column(inside: Nest, i: tuple[SSAValue, ...]) -> None:
+            def step(deepest: Nest, tap: tuple[SSAValue, SSAValue], total: tuple[Scalar, ...]) -> Sequence[Scalar]:
+                at = plane.at(deepest, [(i[0], images.at.stride[0]), (tap[0], 1)], [(i[1], 1)])
+                return [combine(deepest.scalars, total[0], plane.load(deepest, at))]
+
+            (total,) = over_taps(inside, (images.at.kernel[0], 1), [number(inside, half.buffer, identity)], step)
+            half.store(inside, total, half.at(inside, [(i[0], 1)], [(i[1], 1)]))
+
+        each(nest, (images.counts[0], width), column, "r")
+
+    def across(nest: Nest, half: Plane, upper: Plane) -> None:
+        """`upper[i, j]`, the columns of the windows; as one row where rows continue each other."""
+        step_width = images.at.stride[1]
+        flat = images.counts[1] * step_width == width and not images.varies(op)
+        counts = (1, prod(images.counts)) if flat else images.counts
 
         def window(inside: Nest, i: tuple[SSAValue, ...]) -> None:
             def step(deepest: Nest, tap: tuple[SSAValue, SSAValue], total: tuple[Scalar, ...]) -> Sequence[Scalar]:
-                return [combine(deepest.scalars, total[0], plane.load(deepest, taps.place(deepest, plane, i, tap)))]
+                at = half.at(deepest, [(i[0], 1)], [(i[1], step_width), (tap[1], 1)])
+                return [combine(deepest.scalars, total[0], half.load(deepest, at))]
 
-            (total,) = over_taps(inside, images.at.kernel, [number(inside, y, identity)], step)
-            upper.store(inside, finished(inside, total, i), upper.at(inside, [(i[0], 1)], [(i[1], 1)]))
+            (total,) = over_taps(inside, (1, images.at.kernel[1]), [number(inside, half.buffer, identity)], step)
+            upper.store(inside, images.finished(inside, op, total, i), upper.at(inside, [(i[0], 1)], [(i[1], 1)]))
 
-        each(it.nest, images.counts, window, "o")
+        each(nest, counts, window, "o")
 
-    work.launch(images.planes, images.cost, [x], [y, *images.scratch(work, room, op.x)], body)
+    def body(it: Iteration, x: SSAValue, y: SSAValue, rows: SSAValue, *scratch: SSAValue) -> None:
+        plane = images.placed(it, room, Plane(x, (it.index,), images.size[1]), scratch, identity)
+        half = Plane(rows, (it.piece,), width)
+        down(it.nest, plane, half)
+        across(it.nest, half, Plane(y, (it.index,), images.counts[1]))
+
+    work.launch(images.planes, images.cost, [x], [y, rows, *images.scratch(work, room, op.x)], body)
 
 
 def _largest(nest: Nest, images: Images, plane: Plane, window: tuple[SSAValue, ...]) -> Scalar:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import Any, TypeAlias, cast
 
@@ -20,6 +20,9 @@ from xdsl_rlx.transforms.scalar import Scalar
 UNROLLED = 32
 """Taps up to which a window is written out: the loop inside is then over neighbours in memory, and vectorises."""
 
+SHORT_ROW = 64
+"""Columns below which the rest of a row counts."""
+
 Each: TypeAlias = Callable[[Nest, tuple[SSAValue, ...]], None]
 """Emits what stands inside of the loops with these indices."""
 
@@ -34,17 +37,39 @@ def each(nest: Nest, extents: Sequence[int], body: Each, name: str) -> None:
         body(deepest, indices)
         return ()
 
-    nest.loops(extents, (), inside, name)
+    nest.loops(extents, (), inside, name, rolled=True)
 
 
-def span(nest: Nest, low: SSAValue, high: SSAValue, body: Callable[[Nest, SSAValue], None], name: str) -> None:
-    """A loop from `low` to `high` that carries nothing."""
+def over_plane(nest: Nest, counts: Sequence[int], body: Each, name: str) -> None:
+    """
+    `each` over rows and columns, where the rest of a short row that does not fill a vector of 8 has loops of its own.
+
+    LLVM would go through that rest element by element.
+    """
+    index = nest.kernel.index
+    ends = [0, counts[1] - counts[1] % 8] if counts[1] < SHORT_ROW else [0]
+    if len(ends) > 1 and counts[1] % 8 >= 4:
+        ends.append(ends[-1] + 4)
+    ends.append(counts[1])
+
+    def row(inside: Nest, i: SSAValue) -> None:
+        for low, high in pairwise(ends):
+            if low < high:
+                span(inside, index(low), index(high), lambda deepest, j: body(deepest, (i, j)), f"{name}1", rolled=True)
+
+    span(nest, index(0), index(counts[0]), row, f"{name}0")
+
+
+def span(
+    nest: Nest, low: SSAValue, high: SSAValue, body: Callable[[Nest, SSAValue], None], name: str, rolled: bool = False
+) -> None:
+    """A loop from `low` to `high` that carries nothing; see `Nest.loop`."""
 
     def inside(deepest: Nest, index: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
         body(deepest, index)
         return ()
 
-    nest.loop((low, high), (), inside, name)
+    nest.loop((low, high), (), inside, name, rolled)
 
 
 def affine(nest: Nest, constant: int, *terms: tuple[SSAValue, int]) -> SSAValue:
@@ -189,7 +214,7 @@ class Room:
         (top, bottom), (left, right) = (map(nest.kernel.index, bounds) for bounds in self.bounds)
 
         def row(inside: Nest, i: SSAValue) -> None:
-            span(inside, left, right, lambda deepest, j: body(deepest, i, j), "j")
+            span(inside, left, right, lambda deepest, j: body(deepest, i, j), "j", rolled=True)
 
         span(nest, top, bottom, row, "i")
 

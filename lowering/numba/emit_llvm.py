@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import GemmOp, KernelOp, ReturnOp
+from xdsl_rlx.dialects.lir.kernel import ROLLED
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba import mathlib
@@ -51,8 +52,11 @@ LONG_LOOP = 1024
 LONG_CHAIN = 3
 """Calls of mathlib functions in a loop from which on eight vectors are in flight, not four."""
 
-_INTERLEAVE = "\n".join(
-    f'!{n} = distinct !{{!{n}, !{n}0}}\n!{n}0 = !{{!"llvm.loop.interleave.count", i32 {n}}}' for n in (1, 2, 4, 8)
+_LOOPS = (
+    "\n".join(
+        f'!{n} = distinct !{{!{n}, !{n}0}}\n!{n}0 = !{{!"llvm.loop.interleave.count", i32 {n}}}' for n in (1, 2, 4, 8)
+    )
+    + '\n!16 = distinct !{!16, !160}\n!160 = !{!"llvm.loop.unroll.disable"}'
 )
 
 
@@ -66,7 +70,7 @@ def emit_llvm(source: ModuleOp | Iterable[KernelOp]) -> str:
     """
     kernels = [op for op in source.walk() if isinstance(op, KernelOp)] if isinstance(source, ModuleOp) else source
     texts = [_kernel(kernel) for kernel in kernels]
-    return "\n".join([*texts, *_library("\n".join(texts)), _INTERLEAVE])
+    return "\n".join([*texts, *_library("\n".join(texts)), _LOOPS])
 
 
 def _library(text: str) -> list[str]:
@@ -159,6 +163,8 @@ def _interleaving(loop: scf.ForOp, low: int | None, high: int | None) -> str:
     a time wait for its chain; several at once, spilling, are up to 1.7 times as fast. One is right for sin, cos and tan
     over the whole range: they wait for their tables, are rarely run (see guard_range.py), and are much to compile.
     """
+    if ROLLED in loop.attributes:
+        return ", !llvm.loop !16"
     ops = loop.body.block.ops
     calls = sum(type(op) in FUNCTIONS for op in ops)
     count = LONG_LOOP if low is None or high is None else high - low
