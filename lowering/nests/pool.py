@@ -22,7 +22,7 @@ from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import INDEX, Nest
 from xdsl_rlx.lowering.nests.depthwise import Taps
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
-from xdsl_rlx.lowering.nests.windows import Plane, Room, affine, each, number, over_taps
+from xdsl_rlx.lowering.nests.windows import Plane, Room, affine, each, number, over_plane, over_taps
 from xdsl_rlx.transforms.rules.lowering import compute_type
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
@@ -201,7 +201,7 @@ def maxpool2d_take_nest(op: Maxpool2dTakeOp, work: Work) -> None:
             value = inside.load(t, (it.index, _largest(inside, images, plane, i).value))
             upper.store(inside, value, upper.at(inside, [(i[0], 1)], [(i[1], 1)]))
 
-        each(it.nest, images.counts, window, "o")
+        over_plane(it.nest, images.counts, window, "o")
 
     work.launch(images.planes, images.cost, [x, t], [y, *images.scratch(work, room, op.x)], body)
 
@@ -229,7 +229,7 @@ def maxpool2d_backward_nest(op: Maxpool2dBackwardOp, work: Work) -> None:
             place = _largest(inside, images, plane, i).value
             lower.store(inside, lower.load(inside, place) + g, place)
 
-        each(it.nest, images.counts, window, "o")
+        over_plane(it.nest, images.counts, window, "o")
 
     work.launch(images.planes, images.cost, [x, dy], [dx, *images.scratch(work, room, op.x)], body)
 
@@ -284,7 +284,7 @@ def sumpool2d_backward_nest(op: Sumpool2dBackwardOp, work: Work) -> None:
 
             over_taps(inside, at.kernel, [], step)
 
-        each(it.nest, images.counts, window, "o")
+        over_plane(it.nest, images.counts, window, "o")
 
     def add(it: Iteration, dy: SSAValue, dx: SSAValue, *scratch: SSAValue) -> None:
         plane = images.placed(it, room, Plane(dy, (it.index,), images.counts[1]), scratch, 0.0)
