@@ -52,12 +52,8 @@ LONG_LOOP = 1024
 LONG_CHAIN = 3
 """Calls of mathlib functions in a loop from which on eight vectors are in flight, not four."""
 
-_LOOPS = (
-    "\n".join(
-        f'!{n} = distinct !{{!{n}, !{n}0}}\n!{n}0 = !{{!"llvm.loop.interleave.count", i32 {n}}}' for n in (1, 2, 4, 8)
-    )
-    + '\n!16 = distinct !{!16, !160}\n!160 = !{!"llvm.loop.unroll.disable"}'
-)
+_HINTS = {n: f'"llvm.loop.interleave.count", i32 {n}' for n in (1, 2, 4, 8)} | {16: '"llvm.loop.unroll.disable"'}
+_LOOPS = "\n".join(f"!{n} = distinct !{{!{n}, !{n}0}}\n!{n}0 = !{{!{hint}}}" for n, hint in _HINTS.items())
 
 
 def emit_llvm(source: ModuleOp | Iterable[KernelOp]) -> str:
@@ -163,8 +159,6 @@ def _interleaving(loop: scf.ForOp, low: int | None, high: int | None) -> str:
     a time wait for its chain; several at once, spilling, are up to 1.7 times as fast. One is right for sin, cos and tan
     over the whole range: they wait for their tables, are rarely run (see guard_range.py), and are much to compile.
     """
-    if ROLLED in loop.attributes:
-        return ", !llvm.loop !16"
     ops = loop.body.block.ops
     calls = sum(type(op) in FUNCTIONS for op in ops)
     count = LONG_LOOP if low is None or high is None else high - low
@@ -402,7 +396,8 @@ class _Body:
             text = self.phi(arg.type, [(start, before), (again, latch)])
             self.lines[first + i] = f"  {phis[i]} = {text}"
         again = self.line(f"icmp slt i64 {following}, {ub}")
-        self.emit(f"br i1 {again}, label %{body}, label %{done}{_interleaving(op, low, high)}")
+        hint = ", !llvm.loop !16" if ROLLED in op.attributes else _interleaving(op, low, high)
+        self.emit(f"br i1 {again}, label %{body}, label %{done}{hint}")
         self.start(done)
         for result, init, last in zip(op.results, inits, yielded, strict=True):
             edges = [(last, latch)] if known else [(init, before), (last, latch)]
