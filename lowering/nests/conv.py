@@ -155,9 +155,19 @@ class _Matrix:
 def _gemm(nest: Nest, a: _Matrix, b: _Matrix, c: _Matrix, size: tuple[int, int], accumulate: bool = False) -> None:
     """`c (+)= a @ b`, of `size`."""
     index = nest.kernel.index
-    rows, columns = ((index(0), index(n)) for n in size)
-    leading = {"a_indices": a.at, "b_indices": b.at, "c_indices": c.at}
-    nest.builder.insert(GemmOp(a.buffer, b.buffer, c.buffer, rows, columns, accumulate=accumulate, **leading))
+    rows, columns = (index(0), index(size[0])), (index(0), index(size[1]))
+    op = GemmOp(
+        a.buffer,
+        b.buffer,
+        c.buffer,
+        rows,
+        columns,
+        a_indices=a.at,
+        b_indices=b.at,
+        c_indices=c.at,
+        accumulate=accumulate,
+    )
+    nest.builder.insert(op)
 
 
 @NEST.rule(ConvOp)

@@ -1,6 +1,7 @@
 """Nests of convolution and pooling read as LLVM text, as Numba text and as plain Python. Data are small integers, so
 that sums are exact in any order; what is right is checked in tests/numerics."""
 
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -50,3 +51,20 @@ def test_llvm_and_plain_python_agree(run: Run, name: str) -> None:
 
 def test_numba_agrees(run: Run) -> None:
     run.agree(lowered("conv", "depthwise-weight", "max-tiles"), plain=False, **inputs())
+
+
+@pytest.mark.parametrize("name", ["max-tiles", "max", "depthwise", "depthwise-input"])
+def test_short_rows_become_vectors_of_neighbours(run: Run, name: str) -> None:
+    """LLVM used to write loops over 14 windows out, and to gather what lies apart in the loop around them."""
+    g = rlx.Graph("step")
+    x, w, small = g.input("x", (4, 2, 28, 28)), g.input("w", (2, 1, 3, 3)), g.input("small", (4, 2, 14, 14))
+    builds: dict[str, Callable[[], Value]] = {
+        "max": lambda: g.pool(x, "max", 2),
+        "max-tiles": lambda: g.maxpool2d_backward(x, small, 2),
+        "depthwise": lambda: g.conv(x, w, padding=1, groups=2),
+        "depthwise-input": lambda: g.conv2d_backward_input(x, w, (28, 28), padding=1, groups=2),
+    }
+    g.set_outputs([builds[name]()])
+    text = run.assembly(lower_to_lir(g.module))
+    assert "gather" not in text and "scatter" not in text
+    assert re.search(r"(max|cmp\w*|fmadd\d*)ps", text)
