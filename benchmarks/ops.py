@@ -36,6 +36,9 @@ class Ops(Protocol):
     def embed(self, table: Any, ids: Any) -> Any: ...
     def grouped_matmul(self, x: Any, w: Any, ids: Any) -> Any: ...
 
+    def conv(self, x: Any, w: Any, padding: int = 0, groups: int = 1) -> Any: ...
+    def max_pool(self, x: Any) -> Any: ...
+
 
 class JaxOps:
     """`jax.numpy` and `jax.nn`."""
@@ -83,6 +86,13 @@ class JaxOps:
         return (
             self.np.zeros((x.shape[0], w.shape[2]), x.dtype).at[order].set(self.jax.lax.ragged_dot(x[order], w, sizes))
         )
+
+    def conv(self, x: Any, w: Any, padding: int = 0, groups: int = 1) -> Any:
+        sides = [(padding, padding)] * 2
+        return self.jax.lax.conv_general_dilated(x, w, (1, 1), sides, feature_group_count=groups)
+
+    def max_pool(self, x: Any) -> Any:
+        return self.jax.lax.reduce_window(x, -self.np.inf, self.jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
 
 
 class TorchOps:
@@ -139,6 +149,12 @@ class TorchOps:
         products = self.torch.cat([x[own] @ w[expert] for expert, own in enumerate(rows)])
         return self.torch.zeros_like(products).index_copy(0, self.torch.cat(rows), products)
 
+    def conv(self, x: Any, w: Any, padding: int = 0, groups: int = 1) -> Any:
+        return self.nn.conv2d(x, w, padding=padding, groups=groups)
+
+    def max_pool(self, x: Any) -> Any:
+        return self.nn.max_pool2d(x, 2)
+
 
 class RlxOps:
     """The `mir` builder of this project."""
@@ -187,3 +203,9 @@ class RlxOps:
 
     def grouped_matmul(self, x: Any, w: Any, ids: Any) -> Any:
         return self.graph.grouped_matmul(x, w, ids)
+
+    def conv(self, x: Any, w: Any, padding: int = 0, groups: int = 1) -> Any:
+        return self.graph.conv(x, w, padding=padding, groups=groups)
+
+    def max_pool(self, x: Any) -> Any:
+        return self.graph.pool(x, "max", 2)

@@ -150,6 +150,44 @@ def _experts(o: Ops, v: dict[str, Any]) -> Any:
     return o.mean(y * y)
 
 
+def _convnet_data() -> Data:
+    rng = np.random.default_rng(5)
+
+    def weight(*shape: int) -> np.ndarray:
+        scale = np.float32(np.sqrt(2 / (np.prod(shape[1:]) if len(shape) == 4 else shape[0])))
+        return scale * rng.standard_normal(shape, dtype=np.float32)
+
+    arrays: Data = {"x": rng.standard_normal((32, 1, 28, 28), dtype=np.float32)}
+    for i, shape in enumerate(((16, 1, 3, 3), (32, 16, 3, 3), (32 * 7 * 7, 128), (128, 10)), 1):
+        arrays[f"w{i}"] = weight(*shape)
+        extent = shape[0] if len(shape) == 4 else shape[1]
+        arrays[f"b{i}"] = np.float32(0.1) * rng.standard_normal((extent,), dtype=np.float32)
+    arrays["labels"] = rng.integers(0, 10, 32, dtype=np.int32)
+    return arrays
+
+
+def _convnet(o: Ops, v: dict[str, Any]) -> Any:
+    h = v["x"]
+    for i in (1, 2):
+        h = o.max_pool(o.relu(o.conv(h, v[f"w{i}"], padding=1) + o.reshape(v[f"b{i}"], (-1, 1, 1))))
+    h = o.relu(o.linear(o.reshape(h, (32, -1)), v["w3"], v["b3"]))
+    return o.cross_entropy(o.linear(h, v["w4"], v["b4"]), v["labels"])
+
+
+def _depthwise_data() -> Data:
+    rng = np.random.default_rng(6)
+    return {
+        "x": rng.standard_normal((8, 64, 56, 56), dtype=np.float32),
+        "depthwise": np.float32(0.3) * rng.standard_normal((64, 1, 3, 3), dtype=np.float32),
+        "pointwise": np.float32(0.1) * rng.standard_normal((64, 64, 1, 1), dtype=np.float32),
+    }
+
+
+def _depthwise(o: Ops, v: dict[str, Any]) -> Any:
+    h = o.conv(v["x"], v["depthwise"], padding=1, groups=64)
+    return o.mean(o.relu(o.conv(o.relu(h), v["pointwise"])))
+
+
 WORKLOADS: dict[str, Workload] = {
     "a": _mlp(128, (784, 512, 512, 10)),
     "b": _mlp(16, (64, 32, 10)),
@@ -164,5 +202,17 @@ WORKLOADS: dict[str, Workload] = {
     ),
     "experts": Workload(
         "mixture of experts: 512 tokens, 8 experts, 256-512-256", _experts_data, ("x", "up", "down"), _experts
+    ),
+    "convnet": Workload(
+        "convnet batch 32 of 28x28: two 3x3 convolutions, two dense layers",
+        _convnet_data,
+        tuple(f"{kind}{i}" for i in range(1, 5) for kind in "wb"),
+        _convnet,
+    ),
+    "depthwise": Workload(
+        "depthwise 3x3 and pointwise convolution, 8x64x56x56",
+        _depthwise_data,
+        ("x", "depthwise", "pointwise"),
+        _depthwise,
     ),
 }

@@ -142,3 +142,39 @@ def matmul_shape(lhs: Sequence[int], rhs: Sequence[int]) -> tuple[int, ...]:
             f"contracted dimensions differ: {dims(lhs)} has {lhs[-1]} columns, {dims(rhs)} has {rhs[-2]} rows"
         )
     return (*broadcast_shapes(lhs[:-2], rhs[:-2]), lhs[-2], rhs[-1])
+
+
+def check_windows(
+    rank: int, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
+) -> None:
+    """Require an entry per axis in each list, and positive ones (paddings may be 0)."""
+    for name, values, least in (
+        ("kernel extents", kernel, 1),
+        ("strides", stride, 1),
+        ("paddings", padding, 0),
+        ("dilations", dilation, 1),
+    ):
+        if len(values) != rank:
+            raise VerifyException(f"expected {rank} {name}, got {list(values)}")
+        if any(n < least for n in values):
+            raise VerifyException(f"expected {name} of at least {least}, got {list(values)}")
+
+
+def window_counts(
+    size: Sequence[int], kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
+) -> tuple[int, ...]:
+    """
+    `floor((size + 2 padding - dilation (kernel - 1) - 1) / stride) + 1` windows along each axis.
+
+    VerifyException if the lists are wrong (see `check_windows`) or no window fits.
+    """
+    check_windows(len(size), kernel, stride, padding, dilation)
+    if any(n < 1 for n in size):
+        raise VerifyException(f"expected an image of at least 1 element along each axis, got {dims(size)}")
+    counts: list[int] = []
+    for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
+        reach = d * (k - 1) + 1
+        if reach > n + 2 * p:
+            raise VerifyException(f"a kernel over {reach} elements does not fit {n} with {p} padded a side")
+        counts.append((n + 2 * p - reach) // s + 1)
+    return tuple(counts)

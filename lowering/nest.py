@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.lir import KernelOp, ReturnOp
+from xdsl_rlx.dialects.lir.kernel import ROLLED
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.guard_range import guard_range
@@ -36,8 +37,13 @@ class Nest:
         carried: Sequence[SSAValue],
         body: Callable[[Nest, SSAValue, tuple[SSAValue, ...]], Sequence[SSAValue]],
         name: str,
+        rolled: bool = False,
     ) -> tuple[SSAValue, ...]:
-        """`for name in [bounds)`: `body` gets the nest inside, the index and the carried values, and gives the next."""
+        """
+        `for name in [bounds)`: `body` gets the nest inside, the index and the carried values, and gives the next.
+
+        `rolled`: a short loop over neighbours in memory that is to be vectorised, not written out.
+        """
         block = Block(arg_types=[INDEX, *(value.type for value in carried)])
         block.args[0].name_hint = name
         for arg, value in zip(block.args[1:], carried, strict=True):
@@ -46,6 +52,8 @@ class Nest:
         results = body(inside, block.args[0], tuple(block.args[1:]))
         block.add_op(scf.YieldOp(*results))
         loop = scf.ForOp(bounds[0], bounds[1], self.kernel.index(1), carried, block)
+        if rolled:
+            loop.attributes[ROLLED] = UnitAttr()
         self.builder.insert(loop)
         for result, value in zip(loop.results, carried, strict=True):
             result.name_hint = value.name_hint
@@ -66,8 +74,9 @@ class Nest:
         carried: Sequence[SSAValue],
         body: Callable[[Nest, tuple[SSAValue, ...], tuple[SSAValue, ...]], Sequence[SSAValue]],
         name: str,
+        rolled: bool = False,
     ) -> tuple[SSAValue, ...]:
-        """A perfect nest over `extents`; without any, `body` once, here."""
+        """A perfect nest over `extents`; without any, `body` once, here. `rolled` is about the innermost loop."""
         if not extents:
             return tuple(body(self, (), tuple(carried)))
 
@@ -81,6 +90,7 @@ class Nest:
                 values,
                 lambda inner, i, v: descend(inner, depth + 1, (*indices, i), v),
                 f"{name}{depth}" if len(extents) > 1 else name,
+                rolled and depth == len(extents) - 1,
             )
 
         return tuple(descend(self, 0, (), tuple(carried)))

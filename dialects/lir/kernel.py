@@ -43,6 +43,14 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, strides_of, verify_buffer_ty
 
 INDEX = IndexType()
 
+ROLLED = "lir.rolled"
+"""
+The attribute of an `scf.for` over neighbours in memory that is to stay a loop.
+
+LLVM writes short loops of known length out, and then looks for vectors in the loop around them, where elements lie far
+apart.
+"""
+
 
 @irdl_op_definition
 class KernelOp(IRDLOperation):

@@ -11,12 +11,14 @@ from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, linalg, loss, norm, reduce, shape
 from xdsl_rlx.dialects.mir.channel_norm import ChannelNormBuilder
+from xdsl_rlx.dialects.mir.conv import ConvBuilder
 from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.fake_quantize import FakeQuantizeBuilder
 from xdsl_rlx.dialects.mir.fused import FusedBuilder
 from xdsl_rlx.dialects.mir.index import IndexBuilder
 from xdsl_rlx.dialects.mir.moe import MoeBuilder
 from xdsl_rlx.dialects.mir.norm import NormBuilder
+from xdsl_rlx.dialects.mir.pool import PoolBuilder
 from xdsl_rlx.dialects.mir.quantize import QuantizeBuilder
 from xdsl_rlx.dialects.mir.random import RandomBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
@@ -42,13 +44,15 @@ def activation_kind(kind: Activation | str) -> Activation:
 
 
 class MirBuilder(
-    NormBuilder,
     ChannelNormBuilder,
-    FusedBuilder,
+    ConvBuilder,
     FakeQuantizeBuilder,
-    QuantizeBuilder,
+    FusedBuilder,
     IndexBuilder,
     MoeBuilder,
+    NormBuilder,
+    PoolBuilder,
+    QuantizeBuilder,
     RandomBuilder,
     BuilderCore,
 ):

@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import GemmOp, KernelOp, ReturnOp
+from xdsl_rlx.dialects.lir.kernel import ROLLED
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba import mathlib
@@ -51,9 +52,8 @@ LONG_LOOP = 1024
 LONG_CHAIN = 3
 """Calls of mathlib functions in a loop from which on eight vectors are in flight, not four."""
 
-_INTERLEAVE = "\n".join(
-    f'!{n} = distinct !{{!{n}, !{n}0}}\n!{n}0 = !{{!"llvm.loop.interleave.count", i32 {n}}}' for n in (1, 2, 4, 8)
-)
+_HINTS = {n: f'"llvm.loop.interleave.count", i32 {n}' for n in (1, 2, 4, 8)} | {16: '"llvm.loop.unroll.disable"'}
+_LOOPS = "\n".join(f"!{n} = distinct !{{!{n}, !{n}0}}\n!{n}0 = !{{!{hint}}}" for n, hint in _HINTS.items())
 
 
 def emit_llvm(source: ModuleOp | Iterable[KernelOp]) -> str:
@@ -66,7 +66,7 @@ def emit_llvm(source: ModuleOp | Iterable[KernelOp]) -> str:
     """
     kernels = [op for op in source.walk() if isinstance(op, KernelOp)] if isinstance(source, ModuleOp) else source
     texts = [_kernel(kernel) for kernel in kernels]
-    return "\n".join([*texts, *_library("\n".join(texts)), _INTERLEAVE])
+    return "\n".join([*texts, *_library("\n".join(texts)), _LOOPS])
 
 
 def _library(text: str) -> list[str]:
@@ -396,7 +396,8 @@ class _Body:
             text = self.phi(arg.type, [(start, before), (again, latch)])
             self.lines[first + i] = f"  {phis[i]} = {text}"
         again = self.line(f"icmp slt i64 {following}, {ub}")
-        self.emit(f"br i1 {again}, label %{body}, label %{done}{_interleaving(op, low, high)}")
+        hint = ", !llvm.loop !16" if ROLLED in op.attributes else _interleaving(op, low, high)
+        self.emit(f"br i1 {again}, label %{body}, label %{done}{hint}")
         self.start(done)
         for result, init, last in zip(op.results, inits, yielded, strict=True):
             edges = [(last, latch)] if known else [(init, before), (last, latch)]

@@ -1,0 +1,450 @@
+"""Convolutions and their transposes, and their builder methods. Pooling is in `pool.py`."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, I64List, IntList, MirOp, OwnNest, i64_attr, i64_list
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import (
+    FLOATS,
+    check_element,
+    check_windows,
+    dims,
+    same_element_type,
+    shape_of,
+    window_counts,
+)
+
+
+class Extents(NamedTuple):
+    """The loops of a convolution; sizes, counts of windows and steps are by axis."""
+
+    images: int
+    groups: int
+    inputs: int
+    """Input channels of a group."""
+    outputs: int
+    """Output channels of a group."""
+    size: tuple[int, ...]
+    kernel: tuple[int, ...]
+    counts: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+
+
+class Windows(NamedTuple):
+    """How windows lie: their steps, the zeros around the image, the distance of taps, and the groups of channels."""
+
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+    groups: int
+
+    def counts(self, size: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
+        """How many windows there are; VerifyException if they do not fit."""
+        return window_counts(size, kernel, self.stride, self.padding, self.dilation)
+
+
+def _channels(inputs: int, outputs: int, per_group: int, groups: int) -> None:
+    """Require the channels of an input and of the result to be those that the weight and the groups say."""
+    if groups < 1:
+        raise VerifyException(f"expected at least 1 group, got {groups}")
+    if not inputs or not outputs:
+        raise VerifyException("expected at least 1 channel")
+    if outputs % groups:
+        raise VerifyException(f"{outputs} output channels do not divide into {groups} groups")
+    if inputs != per_group * groups:
+        raise VerifyException(
+            f"an input of {inputs} channels in {groups} groups does not fit a weight for {per_group} channels a group"
+        )
+
+
+def _images(shape: Sequence[int], what: str) -> None:
+    if len(shape) != 4:
+        raise VerifyException(f"expected {what} of shape [N, C, H, W], got {dims(shape)}")
+
+
+class ConvLike(MirOp, abc.ABC):
+    """What the ops of a convolution share: two operands, and how its windows lie."""
+
+    stride = prop_def(I64List)
+    padding = prop_def(I64List)
+    dilation = prop_def(I64List)
+    groups = prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
+    custom_directives = (IntList,)
+    FORMAT: ClassVar[str] = (
+        "`stride` custom<IntList>($stride) `padding` custom<IntList>($padding) "
+        "`dilation` custom<IntList>($dilation) `groups` $groups attr-dict `:` functional-type(operands, results)"
+    )
+
+    @property
+    def windows(self) -> Windows:
+        """Steps, padding and groups as integers."""
+        stride, padding, dilation = (
+            tuple(int(n) for n in values.get_values()) for values in (self.stride, self.padding, self.dilation)
+        )
+        return Windows(stride, padding, dilation, self.groups.value.data)
+
+    @staticmethod
+    def window_properties(windows: Windows) -> dict[str, Attribute]:
+        """The properties of these windows."""
+        return {
+            "stride": i64_list(windows.stride),
+            "padding": i64_list(windows.padding),
+            "dilation": i64_list(windows.dilation),
+            "groups": i64_attr(windows.groups),
+        }
+
+
+@irdl_op_definition
+class ConvOp(ConvLike):
+    """
+    `result[n, o, i] = sum over c, k of x[n, g C/G + c, i stride + k dilation - padding] w[o, c, k]`, 0 outside of `x`.
+
+    Cross-correlation in one or two dimensions: `x` is `[N, C, (H,) W]`, `w` is `[O, C/G, (kH,) kW]` with `G = groups`,
+    `g = o div (O/G)` the group of the output channel; `i` and `k` have an entry per dimension. The result has
+    `floor((W + 2 padding - dilation (kW - 1) - 1) / stride) + 1` windows along a dimension, at least one.
+    """
+
+    name = "mir.conv"
+
+    x = operand_def(AnyTensorConstr)
+    w = operand_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = f"$x `,` $w {ConvLike.FORMAT}"
+
+    def __init__(self, x: SSAValue, w: SSAValue, windows: Windows):
+        super().__init__(
+            operands=[x, w],
+            properties=self.window_properties(windows),
+            result_types=[self._infer(x, w, windows)],
+        )
+
+    @property
+    def extents(self) -> Extents:
+        """The loops."""
+        x, w, y, at = shape_of(self.x), shape_of(self.w), shape_of(self.result), self.windows
+        return Extents(x[0], at.groups, w[1], w[0] // at.groups, x[2:], w[2:], y[2:], *at[:3])
+
+    @staticmethod
+    def _infer(x: SSAValue, w: SSAValue, windows: Windows) -> Attribute:
+        element = same_element_type(x, w)
+        check_element(element, FLOATS)
+        image, weight = shape_of(x), shape_of(w)
+        if len(image) not in (3, 4) or len(weight) != len(image):
+            raise VerifyException(
+                f"expected [N, C, W] with [O, C, kW] or [N, C, H, W] with [O, C, kH, kW], "
+                f"got {dims(image)} with {dims(weight)}"
+            )
+        _channels(image[1], weight[0], weight[1], windows.groups)
+        return TensorType(element, (image[0], weight[0], *windows.counts(image[2:], weight[2:])))
+
+    def infer_types(self) -> tuple[Attribute]:
+        return (self._infer(self.x, self.w, self.windows),)
+
+
+@irdl_op_definition
+class ConvTranspose2dOp(ConvLike):
+    """
+    `result[n, g O/G + o, i] = sum of x[n, c, j] w[c, o, k]` over the `c` of group `g`, `j`, `k` with
+    `j stride + k dilation - padding = i`: the transpose of `mir.conv` by the same `w`.
+
+    `x` is `[N, C, H, W]`, `w` is `[C, O/G, kH, kW]`. The result has
+    `(H - 1) stride - 2 padding + dilation (kH - 1) + output_padding + 1` rows, at least one; `output_padding` is
+    smaller than `stride`.
+    """
+
+    name = "mir.conv_transpose2d"
+
+    x = operand_def(AnyTensorConstr)
+    w = operand_def(AnyTensorConstr)
+    output_padding = prop_def(I64List)
+
+    assembly_format = f"$x `,` $w `output_padding` custom<IntList>($output_padding) {ConvLike.FORMAT}"
+
+    def __init__(self, x: SSAValue, w: SSAValue, windows: Windows, output_padding: Sequence[int]):
+        super().__init__(
+            operands=[x, w],
+            properties={**self.window_properties(windows), "output_padding": i64_list(output_padding)},
+            result_types=[self._infer(x, w, windows, tuple(output_padding))],
+        )
+
+    @staticmethod
+    def _infer(x: SSAValue, w: SSAValue, windows: Windows, output_padding: tuple[int, ...]) -> Attribute:
+        element = same_element_type(x, w)
+        check_element(element, FLOATS)
+        image, weight = shape_of(x), shape_of(w)
+        _images(image, "x")
+        _images(weight, "w")
+        if image[1] != weight[0]:
+            raise VerifyException(f"an input of {image[1]} channels does not fit a weight for {weight[0]}")
+        check_windows(2, weight[2:], *windows[:3])
+        if len(output_padding) != 2 or any(
+            not 0 <= extra < step for extra, step in zip(output_padding, windows.stride, strict=True)
+        ):
+            raise VerifyException(
+                f"expected an output_padding of 0 to below the stride {list(windows.stride)}, "
+                f"got {list(output_padding)}"
+            )
+        lies = zip(image[2:], weight[2:], *windows[:3], output_padding, strict=True)
+        size = [(n - 1) * s - 2 * p + d * (k - 1) + extra + 1 for n, k, s, p, d, extra in lies]
+        if min(size) < 1:
+            raise VerifyException(f"a padding of {list(windows.padding)} leaves nothing: the result is {dims(size)}")
+        outputs = weight[1] * windows.groups
+        _channels(outputs, weight[0], weight[1], windows.groups)
+        return TensorType(element, (image[0], outputs, *size))
+
+    def infer_types(self) -> tuple[Attribute]:
+        extra = tuple(int(n) for n in self.output_padding.get_values())
+        return (self._infer(self.x, self.w, self.windows, extra),)
+
+
+@irdl_op_definition
+class Conv2dBackwardInputOp(ConvLike):
+    """
+    `result[n, g C/G + c, i stride + k dilation - padding] = sum of dy[n, o, i] w[o, c, k]`: the cotangent of the image
+    of a `mir.conv` of two dimensions.
+
+    `dy` is `[N, O, H', W']`, `w` is `[O, C/G, kH, kW]`, the result `[N, C, *input_size]`. Linear in each operand.
+    """
+
+    name = "mir.conv2d_backward_input"
+
+    dy = operand_def(AnyTensorConstr)
+    w = operand_def(AnyTensorConstr)
+    input_size = prop_def(I64List)
+
+    traits = traits_def(OwnNest())
+    assembly_format = f"$dy `,` $w `input_size` custom<IntList>($input_size) {ConvLike.FORMAT}"
+
+    def __init__(self, dy: SSAValue, w: SSAValue, input_size: Sequence[int], windows: Windows):
+        super().__init__(
+            operands=[dy, w],
+            properties={**self.window_properties(windows), "input_size": i64_list(input_size)},
+            result_types=[self._infer(dy, w, tuple(input_size), windows)],
+        )
+
+    @property
+    def extents(self) -> Extents:
+        """The loops."""
+        dy, w, x, at = shape_of(self.dy), shape_of(self.w), shape_of(self.result), self.windows
+        return Extents(x[0], at.groups, w[1], w[0] // at.groups, x[2:], w[2:], dy[2:], *at[:3])
+
+    @staticmethod
+    def _infer(dy: SSAValue, w: SSAValue, input_size: tuple[int, ...], windows: Windows) -> Attribute:
+        element = same_element_type(dy, w)
+        check_element(element, FLOATS)
+        upper, weight = shape_of(dy), shape_of(w)
+        _images(upper, "dy")
+        _images(weight, "w")
+        inputs = weight[1] * windows.groups
+        _channels(inputs, weight[0], weight[1], windows.groups)
+        expected = (upper[0], weight[0], *windows.counts(input_size, weight[2:]))
+        if upper != expected:
+            raise VerifyException(f"expected dy of shape {dims(expected)}, got {dims(upper)}")
+        return TensorType(element, (upper[0], inputs, *input_size))
+
+    def infer_types(self) -> tuple[Attribute]:
+        size = tuple(int(n) for n in self.input_size.get_values())
+        return (self._infer(self.dy, self.w, size, self.windows),)
+
+
+@irdl_op_definition
+class Conv2dBackwardWeightOp(ConvLike):
+    """
+    `result[o, c, k] = sum over n, i of x[n, g C/G + c, i stride + k dilation - padding] dy[n, o, i]`: the cotangent of
+    the weight of a `mir.conv` of two dimensions.
+
+    `x` is `[N, C, H, W]`, `dy` is `[N, O, H', W']`, the result `[O, C/G, *kernel_size]`. Linear in each operand.
+    """
+
+    name = "mir.conv2d_backward_weight"
+
+    x = operand_def(AnyTensorConstr)
+    dy = operand_def(AnyTensorConstr)
+    kernel_size = prop_def(I64List)
+
+    traits = traits_def(OwnNest())
+    assembly_format = f"$x `,` $dy `kernel_size` custom<IntList>($kernel_size) {ConvLike.FORMAT}"
+
+    def __init__(self, x: SSAValue, dy: SSAValue, kernel_size: Sequence[int], windows: Windows):
+        super().__init__(
+            operands=[x, dy],
+            properties={**self.window_properties(windows), "kernel_size": i64_list(kernel_size)},
+            result_types=[self._infer(x, dy, tuple(kernel_size), windows)],
+        )
+
+    @property
+    def extents(self) -> Extents:
+        """The loops."""
+        x, dy, w, at = shape_of(self.x), shape_of(self.dy), shape_of(self.result), self.windows
+        return Extents(x[0], at.groups, w[1], w[0] // at.groups, x[2:], w[2:], dy[2:], *at[:3])
+
+    @staticmethod
+    def _infer(x: SSAValue, dy: SSAValue, kernel_size: tuple[int, ...], windows: Windows) -> Attribute:
+        element = same_element_type(x, dy)
+        check_element(element, FLOATS)
+        image, upper = shape_of(x), shape_of(dy)
+        _images(image, "x")
+        _images(upper, "dy")
+        per_group = image[1] // max(windows.groups, 1)
+        _channels(image[1], upper[1], per_group, windows.groups)
+        expected = (image[0], upper[1], *windows.counts(image[2:], kernel_size))
+        if upper != expected:
+            raise VerifyException(f"expected dy of shape {dims(expected)}, got {dims(upper)}")
+        return TensorType(element, (upper[1], per_group, *kernel_size))
+
+    def infer_types(self) -> tuple[Attribute]:
+        size = tuple(int(n) for n in self.kernel_size.get_values())
+        return (self._infer(self.x, self.dy, size, self.windows),)
+
+
+@irdl_op_definition
+class Im2colOp(MirOp):
+    """
+    `result[(n, i), (c, k)] = x[n, c, i stride + k dilation - padding]`, 0 outside of `x`: the windows as rows.
+
+    `x` is `[N, C, H, W]`; the result is `[N H' W', C kH kW]`, so that `mir.conv` is a matrix product with it.
+    """
+
+    name = "mir.im2col"
+
+    x = operand_def(AnyTensorConstr)
+    kernel_size = prop_def(I64List)
+    stride = prop_def(I64List)
+    padding = prop_def(I64List)
+    dilation = prop_def(I64List)
+    result = result_def(AnyTensorConstr)
+
+    custom_directives = (IntList,)
+    assembly_format = (
+        "$x `kernel_size` custom<IntList>($kernel_size) `stride` custom<IntList>($stride) "
+        "`padding` custom<IntList>($padding) `dilation` custom<IntList>($dilation) attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    def __init__(self, x: SSAValue, kernel_size: Sequence[int], windows: Windows):
+        super().__init__(
+            operands=[x],
+            properties={
+                "kernel_size": i64_list(kernel_size),
+                "stride": i64_list(windows.stride),
+                "padding": i64_list(windows.padding),
+                "dilation": i64_list(windows.dilation),
+            },
+            result_types=[self._infer(x, tuple(kernel_size), windows)],
+        )
+
+    @property
+    def windows(self) -> Windows:
+        """Steps and padding; each channel is a group."""
+        lists = (self.stride, self.padding, self.dilation)
+        stride, padding, dilation = (tuple(int(n) for n in values.get_values()) for values in lists)
+        return Windows(stride, padding, dilation, shape_of(self.x)[1])
+
+    @property
+    def kernel(self) -> tuple[int, ...]:
+        """The extents of a window."""
+        return tuple(int(n) for n in self.kernel_size.get_values())
+
+    @staticmethod
+    def _infer(x: SSAValue, kernel: tuple[int, ...], windows: Windows) -> Attribute:
+        element = same_element_type(x)
+        check_element(element, FLOATS)
+        image = shape_of(x)
+        _images(image, "x")
+        _channels(image[1], image[1], 1, image[1])
+        rows, columns = windows.counts(image[2:], kernel)
+        return TensorType(element, (image[0] * rows * columns, image[1] * kernel[0] * kernel[1]))
+
+    def infer_types(self) -> tuple[Attribute]:
+        return (self._infer(self.x, self.kernel, self.windows),)
+
+
+Steps = int | Sequence[int]
+"""A number for every dimension, or one a dimension."""
+
+
+def _spread(steps: Steps, rank: int) -> tuple[int, ...]:
+    return (steps,) * rank if isinstance(steps, int) else tuple(steps)
+
+
+def windows_of(rank: int, stride: Steps, padding: Steps, dilation: Steps, groups: int = 1) -> Windows:
+    """The windows of an image of `rank` dimensions."""
+    return Windows(_spread(stride, rank), _spread(padding, rank), _spread(dilation, rank), groups)
+
+
+class ConvBuilder(BuilderCore):
+    """Builder methods of this family; a step may be one number for all dimensions."""
+
+    def conv(
+        self, x: Operand, w: Operand, stride: Steps = 1, padding: Steps = 0, dilation: Steps = 1, groups: int = 1
+    ) -> Value:
+        """`mir.conv`: cross-correlation of images [N, C, (H,) W] with weights [O, C/groups, (kH,) kW]."""
+        image, weight = self.operands(x, w)
+        windows = windows_of(len(shape_of(image)) - 2, stride, padding, dilation, groups)
+        return self.op(ConvOp, image, weight, windows)
+
+    def conv_transpose2d(
+        self,
+        x: Operand,
+        w: Operand,
+        stride: Steps = 1,
+        padding: Steps = 0,
+        dilation: Steps = 1,
+        groups: int = 1,
+        output_padding: Steps = 0,
+    ) -> Value:
+        """`mir.conv_transpose2d`: the transpose of `mir.conv`, of images [N, C, H, W] by weights [C, O/groups, ...]."""
+        image, weight = self.operands(x, w)
+        windows = windows_of(2, stride, padding, dilation, groups)
+        return self.op(ConvTranspose2dOp, image, weight, windows, _spread(output_padding, 2))
+
+    def conv2d_backward_input(
+        self,
+        dy: Operand,
+        w: Operand,
+        input_size: Sequence[int],
+        stride: Steps = 1,
+        padding: Steps = 0,
+        dilation: Steps = 1,
+        groups: int = 1,
+    ) -> Value:
+        """`mir.conv2d_backward_input`: the cotangent of the image, of extents `input_size`, of a `mir.conv`."""
+        upper, weight = self.operands(dy, w)
+        windows = windows_of(2, stride, padding, dilation, groups)
+        return self.op(Conv2dBackwardInputOp, upper, weight, input_size, windows)
+
+    def conv2d_backward_weight(
+        self,
+        x: Operand,
+        dy: Operand,
+        kernel_size: Sequence[int],
+        stride: Steps = 1,
+        padding: Steps = 0,
+        dilation: Steps = 1,
+        groups: int = 1,
+    ) -> Value:
+        """`mir.conv2d_backward_weight`: the cotangent of the weight, of extents `kernel_size`, of a `mir.conv`."""
+        image, upper = self.operands(x, dy)
+        windows = windows_of(2, stride, padding, dilation, groups)
+        return self.op(Conv2dBackwardWeightOp, image, upper, kernel_size, windows)
+
+    def im2col(
+        self, x: Operand, kernel_size: Steps, stride: Steps = 1, padding: Steps = 0, dilation: Steps = 1
+    ) -> Value:
+        """`mir.im2col`: the windows of images [N, C, H, W] as the rows of a matrix."""
+        windows = windows_of(2, stride, padding, dilation)
+        return self.op(Im2colOp, self.operand(x), _spread(kernel_size, 2), windows)
