@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType, f32, f64, i1
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SSAValue, SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from math import inf
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir import BlockGemmOp
+from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.mir.attention import (
-    AttentionBackwardOp,
     AttentionLike,
     AttentionOp,
-    Extents,
     Heads,
     Layout,
     MaskKind,
@@ -29,26 +28,24 @@ QUERIES = 64
 """Queries of a block."""
 
 KEYS = 512
-"""Keys of a block of the forward pass."""
-
-BACKWARD_KEYS = 256
-"""Keys of a block of the backward pass."""
+"""Keys of a block."""
 
 ELEMENT_COST = 24
 """What the softmax of one score costs, in scalar operations."""
 
 
-def _of_heads(work: Work, value: SSAValue, layout: Layout, x: Heads, write: bool = False) -> Argument:
+def of_heads(work: Work, value: SSAValue, layout: Layout, x: Heads, write: bool = False) -> Argument:
     """A tensor of heads seen as `[B, H, S, D]`, as it lies where its rows have unit stride, else copied."""
     found = work.write(value) if write else work.read_strided(value)
-    argument = _by_heads(found, layout, x)
+    argument = by_heads(found, layout, x)
     row, unit = argument.strides[2:]
     if (unit != 1 and x.width != 1) or (row < x.width and x.length != 1):
-        argument = _by_heads(work.read(value), layout, x)
+        argument = by_heads(work.read(value), layout, x)
     return argument
 
 
-def _by_heads(found: Argument, layout: Layout, x: Heads) -> Argument:
+def by_heads(found: Argument, layout: Layout, x: Heads) -> Argument:
+    """A tensor of heads in its own layout seen as `[B, H, S, D]`."""
     if layout == Layout.PACKED:
         batch, length, unit = found.strides
         strides = (batch, x.width * unit, length, unit)
@@ -61,7 +58,7 @@ def _by_heads(found: Argument, layout: Layout, x: Heads) -> Argument:
     return Argument(found.buffer, (x.batch, x.heads, x.length, x.width), strides, found.name)
 
 
-def _mask(work: Work, op: AttentionLike, value: SSAValue | None, write: bool = False) -> Argument:
+def mask_argument(work: Work, op: AttentionLike, value: SSAValue | None, write: bool = False) -> Argument:
     """A mask or bias seen as `[B, H, Sq, Sk]`; with stride 0 where it is repeated."""
     assert value is not None
     e, shape = op.extents, op.mask_shape
@@ -147,7 +144,7 @@ class Scores:
 
 
 
-def _product(
+def product(
     nest: Nest,
     a: tuple[SSAValue, Sequence[SSAValue]],
     b: tuple[SSAValue, Sequence[SSAValue]],
@@ -161,7 +158,7 @@ def _product(
     nest.builder.insert(BlockGemmOp(a, b, c, sizes, **flags))
 
 
-def _fill(nest: Nest, bounds: tuple[SSAValue, SSAValue], x: Scalar, buffer: SSAValue, at: Sequence[SSAValue]) -> None:
+def fill(nest: Nest, bounds: tuple[SSAValue, SSAValue], x: Scalar, buffer: SSAValue, at: Sequence[SSAValue]) -> None:
     """Store `x` at all last indices in `bounds`."""
 
     def one(inner: Nest, j: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
@@ -171,7 +168,7 @@ def _fill(nest: Nest, bounds: tuple[SSAValue, SSAValue], x: Scalar, buffer: SSAV
     nest.loop(bounds, (), one, "j")
 
 
-def _blocks(nest: Nest, low: Scalar, high: Scalar, size: int) -> tuple[SSAValue, SSAValue]:
+def blocks_of(nest: Nest, low: Scalar, high: Scalar, size: int) -> tuple[SSAValue, SSAValue]:
     """The numbers of the blocks of `size` that `[low, high)` touches."""
     s = nest.scalars
     return s.div(low, size).value, s.div(high + (size - 1), size).value
@@ -193,7 +190,7 @@ class Forward:
 
     def clear(self, nest: Nest, block: tuple[SSAValue, ...], rows: SSAValue, result: SSAValue) -> None:
         """Nothing seen so far."""
-        element = element_of_buffer(result)
+        element = memref_of(result).element_type
         width = nest.kernel.index(self.scores.extents.value_width)
         zero, lowest = nest.scalars.const(0, element), nest.scalars.const(-inf, element)
         c0 = nest.kernel.index(0)
@@ -202,7 +199,7 @@ class Forward:
             inner.store(lowest, self.top, (i,))
             inner.store(zero, self.total, (i,))
             at = inner.scalars.of(block[2]) + inner.scalars.of(i)
-            _fill(inner, (c0, width), zero, result, (*block[:2], at.value))
+            fill(inner, (c0, width), zero, result, (*block[:2], at.value))
             return ()
 
         nest.loop((c0, rows), (), row, "i")
@@ -214,7 +211,7 @@ class Forward:
         b, h = block.head
         scores, keys = (self.room, (piece, c0, c0)), (b, kv, block.key, c0)
         queries = (b, h, block.row, c0)
-        _product(nest, (q, queries), (self.k, keys), scores, (block.rows, block.keys, width), "b")
+        product(nest, (q, queries), (self.k, keys), scores, (block.rows, block.keys, width), "b")
 
         def row(inner: Nest, i: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             self._row(inner, block, piece, i, result)
@@ -222,7 +219,7 @@ class Forward:
 
         nest.loop((c0, block.rows), (), row, "i")
         sizes = (block.rows, kernel.index(e.value_width), block.keys)
-        _product(nest, scores, (self.v, keys), (result, queries), sizes, accumulate=True)
+        product(nest, scores, (self.v, keys), (result, queries), sizes, accumulate=True)
 
     def _row(self, nest: Nest, block: Block, piece: SSAValue, i: SSAValue, result: SSAValue) -> None:
         """Scores of a row to exponentials relative to the largest so far; what there was before is scaled to that."""
@@ -252,8 +249,8 @@ class Forward:
 
         (total,) = nest.loop((low, high), (zero.value,), exponential, "j")
         if scores.is_banded:
-            _fill(nest, (nest.kernel.index(0), low), zero, self.room, (piece, i))
-            _fill(nest, (high, block.keys), zero, self.room, (piece, i))
+            fill(nest, (nest.kernel.index(0), low), zero, self.room, (piece, i))
+            fill(nest, (high, block.keys), zero, self.room, (piece, i))
         shrunk = s.exp(before - base)
         nest.store(top, self.top, (i,))
         nest.store(nest.load(self.total, (i,)) * shrunk + s.of(total), self.total, (i,))
@@ -283,21 +280,14 @@ class Forward:
         nest.loop((nest.kernel.index(0), block.rows), (), row, "i")
 
 
-def element_of_buffer(buffer: SSAValue) -> Attribute:
-    """The element type of a memref."""
-    type_ = buffer.type
-    assert isinstance(type_, MemRefType)
-    return type_.element_type
-
-
-def _operands(work: Work, op: AttentionLike) -> tuple[Argument, Argument, Argument]:
+def operands_of(work: Work, op: AttentionLike) -> tuple[Argument, Argument, Argument]:
     """q, k and v by heads."""
     e, layout = op.extents, op.layout.data
     q, k, v, _ = op.inputs
     return (
-        _of_heads(work, q, layout, Heads(e.batch, e.queries, e.heads, e.width)),
-        _of_heads(work, k, layout, Heads(e.batch, e.keys, e.kv_heads, e.width)),
-        _of_heads(work, v, layout, Heads(e.batch, e.keys, e.kv_heads, e.value_width)),
+        of_heads(work, q, layout, Heads(e.batch, e.queries, e.heads, e.width)),
+        of_heads(work, k, layout, Heads(e.batch, e.keys, e.kv_heads, e.width)),
+        of_heads(work, v, layout, Heads(e.batch, e.keys, e.kv_heads, e.value_width)),
     )
 
 
@@ -305,11 +295,11 @@ def _operands(work: Work, op: AttentionLike) -> tuple[Argument, Argument, Argume
 def attention_nest(op: AttentionOp, work: Work) -> None:
     """An iteration computes a block of queries of one head, from the first or the last block on in turn."""
     e = op.extents
-    q, k, v = _operands(work, op)
+    q, k, v = operands_of(work, op)
     out = Heads(e.batch, e.queries, e.heads, e.value_width)
-    result = _of_heads(work, op.result, op.layout.data, out, write=True)
+    result = of_heads(work, op.result, op.layout.data, out, write=True)
     lse, element = work.write(op.lse), element_of(op.lse)
-    masks = [] if op.mask is None else [_mask(work, op, op.mask)]
+    masks = [] if op.mask is None else [mask_argument(work, op, op.mask)]
     size, keys = max(min(QUERIES, e.queries), 1), max(min(KEYS, e.keys), 1)
     blocks = -(-e.queries // size)
     extent, cost = e.batch * e.heads * blocks, size * e.keys * (2 * (e.width + e.value_width) + ELEMENT_COST)
@@ -340,19 +330,19 @@ def attention_nest(op: AttentionOp, work: Work) -> None:
         kv = nest.quotient(h, e.group)
 
         def step(inner: Nest, n: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            key, count = _clipped(inner, n, keys, low, high)
+            key, count = clipped(inner, n, keys, low, high)
             block = Block((b, h), row.value, rows.value, key, count)
             forward.add(inner, block, it.piece, kv, q, result)
             return ()
 
-        nest.loop(_blocks(nest, low, high, keys), (), step, "n")
+        nest.loop(blocks_of(nest, low, high, keys), (), step, "n")
         c0 = nest.kernel.index(0)
         forward.finish(nest, Block((b, h), row.value, rows.value, c0, c0), result, lse)
 
     work.launch(extent, cost, [q, k, v, *masks], [result, lse, room], body)
 
 
-def _clipped(nest: Nest, number: SSAValue, size: int, low: Scalar, high: Scalar) -> tuple[SSAValue, SSAValue]:
+def clipped(nest: Nest, number: SSAValue, size: int, low: Scalar, high: Scalar) -> tuple[SSAValue, SSAValue]:
     """Where a block begins and how many it holds, without what is outside of `[low, high)`."""
     s = nest.scalars
     low, high = s.of(low.value), s.of(high.value)

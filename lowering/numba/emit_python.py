@@ -27,8 +27,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.lir import (
-    ConstantOp,
     BlockGemmOp,
+    ConstantOp,
     GemmOp,
     InputOp,
     KernelOp,
