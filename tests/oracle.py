@@ -20,7 +20,7 @@ from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 
 Array = np.ndarray[Any, Any]
-Row = Callable[..., Array]
+Row = Callable[..., Array | tuple[Array, ...]]
 
 
 def numpy_dtype(type_: Attribute | str) -> np.dtype[Any]:
@@ -321,9 +321,12 @@ def evaluate_block(block: Block, inputs: Sequence[Array]) -> list[Array]:
             env.update(zip(op.results, evaluate_block(op.body.block, operands), strict=True))
             continue
         with np.errstate(all="ignore"):
-            result = np.asarray(rows()[type(op)](op, *operands)).astype(numpy_dtype(element_of(op.results[0])))
-        assert result.shape == shape_of(op.results[0]), f"{op.name}: {result.shape} for {op.results[0].type}"
-        env[op.results[0]] = result
+            found = rows()[type(op)](op, *operands)
+        results = found if isinstance(found, tuple) else (found,)
+        for value, array in zip(op.results, results, strict=True):
+            result = np.asarray(array).astype(numpy_dtype(element_of(value)))
+            assert result.shape == shape_of(value), f"{op.name}: {result.shape} for {value.type}"
+            env[value] = result
     raise AssertionError("a block without terminator")
 
 

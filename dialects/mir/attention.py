@@ -292,13 +292,9 @@ class AttentionOp(AttentionLike):
     lse = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = (
-        f"$q `,` $k `,` $v (`,` $mask^)? {_CONFIGURATION} `:` functional-type(operands, results)"
-    )
+    assembly_format = f"$q `,` $k `,` $v (`,` $mask^)? {_CONFIGURATION} `:` functional-type(operands, results)"
 
-    def __init__(
-        self, q: SSAValue, k: SSAValue, v: SSAValue, mask: SSAValue | None, configuration: Configuration
-    ):
+    def __init__(self, q: SSAValue, k: SSAValue, v: SSAValue, mask: SSAValue | None, configuration: Configuration):
         heads, kv, layout = configuration.num_heads, configuration.num_kv_heads, configuration.layout
         query = heads_of(shape_of(q), layout, heads, "q")
         value = heads_of(shape_of(v), layout, kv, "v")

@@ -143,7 +143,6 @@ class Scores:
         return s.select(hidden, -inf, z), slope
 
 
-
 def product(
     nest: Nest,
     a: tuple[SSAValue, Sequence[SSAValue]],

@@ -186,7 +186,8 @@ def jax_function(module: ModuleOp) -> Callable[..., list[Any]]:
             operands = [env[x] for x in op.operands]
             if isinstance(op, ReturnOp):
                 return operands
-            env[op.results[0]] = JAX[type(op)](op, *operands)
+            found = JAX[type(op)](op, *operands)
+            env.update(zip(op.results, found if isinstance(found, tuple) else (found,), strict=True))
         raise AssertionError("a function without func.return")
 
     return call
