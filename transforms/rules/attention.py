@@ -21,8 +21,8 @@ from xdsl_rlx.dialects.mir.attention import (
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 from xdsl_rlx.transforms.rules.lowering import NORMALIZE
-from xdsl_rlx.transforms.rules.rows import decompose
-from xdsl_rlx.transforms.rules.table import INERT, VJP, Cotangent
+from xdsl_rlx.transforms.rules.rows import decompose, lift
+from xdsl_rlx.transforms.rules.table import INERT, VJP, VMAP, Cotangent
 
 _SAVED = "it is what mir.attention computed from the same operands"
 _THRESHOLD = "a mask is compared with 0.5"
@@ -222,3 +222,53 @@ def _wide_backward(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
 
 NORMALIZE.add(AttentionOp, _wide_attention)
 NORMALIZE.add(AttentionBackwardOp, _wide_backward)
+
+
+def _mapped(
+    op: AttentionLike, b: MirBuilder, has_axis: Sequence[bool], size: int, operands: Sequence[Value]
+) -> dict[SSAValue, SSAValue] | None:
+    """The operands of one attention over all examples: batches of batches. None where a mask is shared by batches."""
+    taken: dict[SSAValue, SSAValue] = {}
+    mask, batch = op.inputs[3], op.extents.batch
+    for old, mapped, new in zip(op.operands, has_axis, operands, strict=True):
+        if old is mask and shape_of(old)[0] != batch:
+            if mapped or isinstance(op, AttentionBackwardOp):
+                return None
+            taken[old] = new.ssa
+            continue
+        every = new if mapped else lift(b, new, size)
+        taken[old] = b.reshape(every, (size * shape_of(old)[0], *shape_of(old)[1:])).ssa
+    return taken
+
+
+@VMAP.rule(AttentionOp)
+def attention_vmap(
+    op: AttentionOp, b: MirBuilder, has_axis: Sequence[bool], size: int, *operands: Value
+) -> Sequence[Value] | None:
+    """A batch of batches is a batch."""
+    new = _mapped(op, b, has_axis, size, operands)
+    if new is None:
+        return None
+    mask = None if op.mask is None else new[op.mask]
+    made = b.emit(AttentionOp, new[op.q], new[op.k], new[op.v], mask, Configuration.of(op))
+    return [b.reshape(x, (size, *shape_of(old))) for x, old in zip(made.results, op.results, strict=True)]
+
+
+@VMAP.rule(AttentionBackwardOp)
+def attention_backward_vmap(
+    op: AttentionBackwardOp, b: MirBuilder, has_axis: Sequence[bool], size: int, *operands: Value
+) -> Sequence[Value] | None:
+    new = _mapped(op, b, has_axis, size, operands)
+    if new is None:
+        return None
+    made = b.emit(
+        AttentionBackwardOp,
+        (new[op.q], new[op.k], new[op.v]),
+        None if op.mask is None else new[op.mask],
+        (new[op.out], new[op.lse]),
+        new[op.dy],
+        None if op.d_lse is None else new[op.d_lse],
+        Configuration.of(op),
+        op.dbias is not None,
+    )
+    return [b.reshape(x, (size, *shape_of(old))) for x, old in zip(made.results, op.results, strict=True)]
