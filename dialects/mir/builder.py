@@ -15,6 +15,8 @@ from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.index import IndexBuilder
 from xdsl_rlx.dialects.mir.moe import MoeBuilder
 from xdsl_rlx.dialects.mir.random import RandomBuilder
+from xdsl_rlx.dialects.mir.rope import RopeBuilder
+from xdsl_rlx.dialects.mir.transformer import TransformerBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
 from xdsl_rlx.dialects.shapes import element_of, i1, shape_of
 
@@ -37,7 +39,7 @@ def activation_kind(kind: Activation | str) -> Activation:
         raise GraphError(f"activation '{kind}' is not one of {', '.join(Activation)}") from None
 
 
-class MirBuilder(AttentionBuilder, IndexBuilder, MoeBuilder, RandomBuilder, BuilderCore):
+class MirBuilder(AttentionBuilder, IndexBuilder, MoeBuilder, RandomBuilder, RopeBuilder, TransformerBuilder, BuilderCore):
     """
     Builds mir ops through an `xdsl.builder.Builder`, wherever that inserts.
 
