@@ -34,8 +34,6 @@ QUERIES = 64
 KEYS = 256
 """Keys of a block."""
 
-_EVERY = 1 << 40
-
 
 @dataclass(frozen=True)
 class Cut:
@@ -63,10 +61,10 @@ class Cut:
             batches, kv_heads = (e.batch if shape[0] == 1 else 1), (e.kv_heads if shape[1] == 1 else 1)
         outer = (e.batch // max(batches, 1)) * (e.kv_heads // kv_heads)
         parts = max(-(-e.keys // KEYS), 1)
-        cost = e.queries * e.keys * e.group * batches * kv_heads * (4 * e.width + ELEMENT_COST)
-        wanted = min(work.pieces(_EVERY, cost), work.pieces(max(outer * parts, 2), cost))
-        threads = max(wanted // 4, 1)
-        return Cut(batches, kv_heads, min(-(-threads // max(outer, 1)), parts), parts, outer)
+        part = e.queries * min(KEYS, e.keys) * e.group * batches * kv_heads * (4 * e.width + ELEMENT_COST)
+        worthwhile = work.pieces(max(outer * parts, 1), part) > 1
+        splits = min(-(-work.buffers.threads // max(outer, 1)), parts) if worthwhile else 1
+        return Cut(batches, kv_heads, splits, parts, outer)
 
 
 @dataclass

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-import numpy as np
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, i1
+from xdsl.dialects.builtin import BFloat16Type, BytesAttr, DenseIntOrFPElementsAttr, Float16Type, TensorType, i1
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.attention import (
@@ -73,11 +72,12 @@ def _visible(op: AttentionLike, b: MirBuilder) -> Value | None:
         return value if element_of(mask) == i1 else b.eq(b.lt(value, 0.5), False)
     if op.kind not in (MaskKind.CAUSAL, MaskKind.SLIDING_WINDOW):
         return None
-    distance = np.arange(e.keys)[None, :] - np.arange(e.queries)[:, None] - e.shift
-    seen = distance <= 0
-    if op.window is not None:
-        seen &= distance >= -op.window.value.data
-    return b.constant(seen)
+    rows: list[bytes] = []
+    for at in range(e.shift, e.shift + e.queries):
+        high = min(max(at + 1, 0), e.keys)
+        low = 0 if op.window is None else min(max(at - op.window.value.data, 0), high)
+        rows.append(bytes(low) + b"\1" * (high - low) + bytes(e.keys - high))
+    return b.constant(DenseIntOrFPElementsAttr(TensorType(i1, (e.queries, e.keys)), BytesAttr(b"".join(rows))))
 
 
 @dataclass

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import cos, sin
 
-import numpy as np
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.mir.attention import Layout
@@ -123,11 +123,10 @@ def rope_backward_decompose(op: RopeBackwardOp, b: MirBuilder) -> Sequence[Value
 def axial_rope_2d_decompose(op: AxialRope2dOp, b: MirBuilder) -> Sequence[Value]:
     """A rotation of neighbours with the angles as constants."""
     heads = op.heads
-    place = np.arange(heads.length) // op.repeats
-    columns = max(op.end_x.value.data, 1)
-    frequencies = op.theta.value.data ** (-4.0 * np.arange(heads.width // 4) / max(heads.width, 1))
-    at = np.stack([place % columns, place // columns], axis=1)
-    angles = (at[:, :, None] * frequencies).reshape(heads.length, heads.width // 2)
-    name = DTYPE_NAMES[element_of(op.x)]
-    cos, sin = (b.constant(table, name).ssa for table in (np.cos(angles), np.sin(angles)))
-    return [b.op(RopeOp, op.x, cos, sin, heads.heads, heads.width, Layout.PACKED, Pairing.NEIGHBOURS)]
+    columns, name = op.end_x.value.data, DTYPE_NAMES[element_of(op.x)]
+    frequencies = [op.theta.value.data ** (-4.0 * c / heads.width) for c in range(heads.width // 4)]
+    places = [token // op.repeats for token in range(heads.length)]
+    angles = [at * f for place in places for at in (place % columns, place // columns) for f in frequencies]
+    shape = (heads.length, heads.width // 2)
+    tables = [b.reshape(b.constant([f(angle) for angle in angles], name), shape).ssa for f in (cos, sin)]
+    return [b.op(RopeOp, op.x, tables[0], tables[1], heads.heads, heads.width, Layout.PACKED, Pairing.NEIGHBOURS)]

@@ -9,9 +9,14 @@ from xdsl_rlx.transforms.rules.table import INERT
 
 _THRESHOLD = "a mask is compared with 0.5"
 
-INERT.add(FusedAttentionBlockOp, "mask", _THRESHOLD, lambda op: isinstance(op, FusedAttentionBlockOp) and op.mask is not None)
 INERT.add(
-    FusedTransformerLayerOp, "mask", _THRESHOLD, lambda op: isinstance(op, FusedTransformerLayerOp) and op.mask is not None
+    FusedAttentionBlockOp, "mask", _THRESHOLD, lambda op: isinstance(op, FusedAttentionBlockOp) and op.mask is not None
+)
+INERT.add(
+    FusedTransformerLayerOp,
+    "mask",
+    _THRESHOLD,
+    lambda op: isinstance(op, FusedTransformerLayerOp) and op.mask is not None,
 )
 
 
