@@ -198,7 +198,7 @@ class AttentionLike(MirOp, abc.ABC):
         check_element(same_element_type(q, k, v), FLOATS)
         extents = self.extents
         if (mask is None) == (self.kind in (MaskKind.CUSTOM, MaskKind.BIAS)):
-            raise VerifyException(f"a mask of kind {self.kind} {'has' if mask is None else 'has no'} operand")
+            raise VerifyException(f"a mask of kind {self.kind} {'needs an' if mask is None else 'has no'} operand")
         if mask is not None:
             _ = self.mask_shape
             allowed = (i1, f32, f64) if self.kind == MaskKind.CUSTOM else (element_of(q),)

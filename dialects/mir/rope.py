@@ -44,7 +44,7 @@ def check_rotation(x: SSAValue, tables: Sequence[SSAValue], heads: Heads, n_rot:
             expected = f"{dims(row)} or {dims((heads.batch, *row))}"
             raise VerifyException(f"expected tables of shape {expected}, got {dims(shape_of(table))}")
     if shape_of(tables[0]) != shape_of(tables[1]):
-        raise VerifyException(f"cos of shape {dims(shape_of(tables[0]))}, sin of {dims(shape_of(tables[1]))}")
+        raise VerifyException(f"expected cos and sin of one shape, got {dims(shape_of(tables[0]))} and {dims(shape_of(tables[1]))}")
 
 
 class _Rotation(MirOp):
