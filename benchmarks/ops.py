@@ -34,6 +34,7 @@ class Ops(Protocol):
     def cross_entropy(self, logits: Any, labels: Any) -> Any: ...
     def matmul(self, x: Any, y: Any) -> Any: ...
     def embed(self, table: Any, ids: Any) -> Any: ...
+    def causal_attention(self, q: Any, k: Any, v: Any) -> Any: ...
 
 
 class JaxOps:
@@ -75,6 +76,10 @@ class JaxOps:
 
     def embed(self, table: Any, ids: Any) -> Any:
         return table[ids]
+
+    def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
+        q, k, v = (self.np.swapaxes(x, 1, 2) for x in (q, k, v))
+        return self.np.swapaxes(self.jax.nn.dot_product_attention(q, k, v, is_causal=True), 1, 2)
 
 
 class TorchOps:
@@ -122,6 +127,9 @@ class TorchOps:
     def embed(self, table: Any, ids: Any) -> Any:
         return self.nn.embedding(ids, table)
 
+    def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
+        return self.nn.scaled_dot_product_attention(q, k, v, is_causal=True)
+
 
 class RlxOps:
     """The `mir` builder of this project."""
@@ -167,3 +175,6 @@ class RlxOps:
 
     def embed(self, table: Any, ids: Any) -> Any:
         return self.graph.gather(table, ids)
+
+    def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
+        return self.graph.attention(q, k, v, layout="bhsd", mask_kind="causal")
