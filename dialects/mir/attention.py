@@ -27,16 +27,10 @@ from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, OwnNest, f64_attr, i64_attr
+from xdsl_rlx.dialects.mir.heads import Heads, Layout, LayoutAttr, head_count, heads_of, layout_named, shape_with
+from xdsl_rlx.dialects.mir.shape import ReshapeOp
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, same_element_type, shape_of
-
-
-class Layout(StrEnum):
-    """How heads lie in a tensor: `[B, S, H*D]`, `[B, S, H, D]` or `[B, H, S, D]`."""
-
-    PACKED = "packed"
-    BSHD = "bshd"
-    BHSD = "bhsd"
 
 
 class MaskKind(StrEnum):
@@ -50,51 +44,10 @@ class MaskKind(StrEnum):
 
 
 @irdl_attr_definition
-class LayoutAttr(EnumAttribute[Layout], SpacedOpaqueSyntaxAttribute):
-    """How heads lie, as a property."""
-
-    name = "mir.layout"
-
-
-@irdl_attr_definition
 class MaskKindAttr(EnumAttribute[MaskKind], SpacedOpaqueSyntaxAttribute):
     """The kind of a mask, as a property."""
 
     name = "mir.mask_kind"
-
-
-class Heads(NamedTuple):
-    """A tensor of heads, whatever its layout: batches, positions, heads, features of a head."""
-
-    batch: int
-    length: int
-    heads: int
-    width: int
-
-
-def heads_of(shape: Sequence[int], layout: Layout, heads: int, name: str) -> Heads:
-    """The extents behind a shape; VerifyException if it does not hold that many heads."""
-    if heads < 1:
-        raise VerifyException(f"expected at least one head, got {heads}")
-    rank = 3 if layout == Layout.PACKED else 4
-    if len(shape) != rank:
-        raise VerifyException(f"layout {layout} is of rank {rank}, got {name} of shape {dims(shape)}")
-    if layout == Layout.PACKED:
-        batch, length, width = shape
-        if width % heads:
-            raise VerifyException(f"{name} of width {width} does not hold {heads} heads")
-        return Heads(batch, length, heads, width // heads)
-    found = Heads(*shape) if layout == Layout.BSHD else Heads(shape[0], shape[2], shape[1], shape[3])
-    if found.heads != heads:
-        raise VerifyException(f"expected {heads} heads in {name}, got {found.heads} (layout {layout}, {dims(shape)})")
-    return found
-
-
-def shape_with(layout: Layout, x: Heads) -> tuple[int, ...]:
-    """The shape of a tensor of heads."""
-    if layout == Layout.PACKED:
-        return (x.batch, x.length, x.heads * x.width)
-    return tuple(x) if layout == Layout.BSHD else (x.batch, x.heads, x.length, x.width)
 
 
 class Extents(NamedTuple):
@@ -272,10 +225,11 @@ class AttentionOp(AttentionLike):
     `result[b, i, h] = sum_j p_ij v[b, j, h // G]` with `p = softmax_j(z)`, and `lse = log sum_j exp(z_ij)`.
 
     `z_ij = scale <q[b, i, h], k[b, j, h // G]>`, with `scale` by default `1 / sqrt D`; with a softcap `c`,
-    `z = c tanh(z / c)`; with a bias, `z = z + bias[b, h, i, j]`. `G = num_heads / num_kv_heads` query heads share a key
-    head. Key `j` is seen by query `i`, which stands at `i' = i + Sk - Sq`, if: `j <= i'` (causal); `i' - window <= j <= i'`
-    (sliding_window); the mask there is true, or at least 0.5 (custom). Keys not seen have probability 0. A row that sees
-    no key, or whose scores are all `-inf`, is 0 with `lse = -inf`, and no gradient flows from it.
+    `z = c tanh(z / c)`; with a bias, `z = z + bias[b, h, i, j]`. `G = num_heads / num_kv_heads` query heads share a
+    key head. Key `j` is seen by query `i`, which stands at `i' = i + Sk - Sq`, if: `j <= i'` (causal);
+    `i' - window <= j <= i'` (sliding_window); the mask there is true, or not below 0.5 (custom). Keys not seen have
+    probability 0. A row that sees no key, or whose scores are all `-inf`, is 0 with `lse = -inf`, and no gradient flows
+    from it.
 
     q is `[B, Sq, H, D]` in one of three layouts: `packed` `[B, S, H*D]`, `bshd`, `bhsd`; k and v have `num_kv_heads`
     heads. A custom mask is `[B, Sk]` or `[B|1, H|1, Sq, Sk]`, i1, f32 or f64; a bias `[B|1, H|1, Sq, Sk]`. `lse` is
@@ -322,11 +276,11 @@ class AttentionBackwardOp(AttentionLike):
 
     `dz = p (<dy_i, v_j> - <dy_i, out_i> + d_lse_i)`, `dbias = dz` summed over what the bias is repeated along,
     `ds = scale dz (1 - (z/c)^2)` with `z` the capped score before the bias (no factor without a softcap),
-    `dq_i = sum_j ds_ij k_j`, `dk_j = sum_i ds_ij q_i`, `dv_j = sum_i p_ij dy_i`, the last two summed over the query heads
-    of a key head.
+    `dq_i = sum_j ds_ij k_j`, `dk_j = sum_i ds_ij q_i`, `dv_j = sum_i p_ij dy_i`, the last two summed over the query
+    heads of a key head.
 
-    `out` and `lse` are the results of `mir.attention` on the same q, k, v and mask: saved, not independent arguments, so
-    this op is differentiated through q, k, v, the bias, `dy` and `d_lse` only. `d_lse` is 0 if left out.
+    `out` and `lse` are the results of `mir.attention` on the same q, k, v and mask: saved, not independent arguments,
+    so this op is differentiated through q, k, v, the bias, `dy` and `d_lse` only. `d_lse` is 0 if left out.
     """
 
     name = "mir.attention_backward"
@@ -412,10 +366,12 @@ class AttentionBuilder(BuilderCore):
         """
         `mir.attention`: its output.
 
-        In layout `packed`, `num_heads` or `head_dim` is needed; k and v have `num_kv_heads` heads, by default as many as
-        fit. The mask kind is by default `custom` with a mask, else `none`.
+        In layout `packed`, `num_heads` or `head_dim` is needed; k and v have `num_kv_heads` heads, by default as many
+        as fit. The mask kind is by default `custom` with a mask, else `none`. Matrices `[S, H*D]` are a batch of one.
         """
         operands = [self.operand(x) for x in (q, k, v)]
+        if layout == Layout.PACKED and all(len(shape_of(x)) == 2 for x in operands):
+            operands = [self.op(ReshapeOp, x, (1, *shape_of(x))).ssa for x in operands]
         chosen = configure(
             operands,
             mask is not None,
@@ -425,7 +381,8 @@ class AttentionBuilder(BuilderCore):
             (window, score_scale, attn_logit_softcap),
         )
         fourth = None if mask is None else self.operand(mask)
-        return self.op(AttentionOp, operands[0], operands[1], operands[2], fourth, chosen)
+        out = self.op(AttentionOp, operands[0], operands[1], operands[2], fourth, chosen)
+        return out if len(shape_of(self.operand(q))) > 2 else self.op(ReshapeOp, out.ssa, out.shape[1:])
 
     def attention_backward(
         self,
@@ -484,36 +441,3 @@ def configure(
     if num_kv_heads is None:
         num_kv_heads, _ = head_count(shape_of(qkv[1]), chosen, None, width, "k")
     return Configuration(count, num_kv_heads, chosen, mask_kind, *numbers)
-
-
-def layout_named(layout: Layout | str) -> Layout:
-    """The layout of that name; GraphError lists what there is."""
-    try:
-        return Layout(layout)
-    except ValueError:
-        raise GraphError(f"layout '{layout}' is not one of {', '.join(Layout)}") from None
-
-
-def head_count(
-    shape: Sequence[int], layout: Layout, heads: int | None, width: int | None, name: str
-) -> tuple[int, int]:
-    """Heads and features of a head, from the shape and what was said; GraphError if that is not enough or wrong."""
-    rank = 3 if layout == Layout.PACKED else 4
-    if len(shape) != rank:
-        raise GraphError(f"layout {layout} is of rank {rank}, got {name} of shape {dims(shape)}")
-    if layout == Layout.PACKED:
-        if heads is None:
-            if not width:
-                raise GraphError(f"layout packed needs num_heads or head_dim, {name} is {dims(shape)}")
-            heads = shape[-1] // width
-        found = (heads, shape[-1] // heads if heads else 0)
-        if found[0] * found[1] != shape[-1]:
-            raise GraphError(f"{name} of shape {dims(shape)} does not hold {heads} heads")
-    else:
-        found = (shape[1 if layout == Layout.BHSD else 2], shape[3])
-    if (heads is not None and heads != found[0]) or (width is not None and width != found[1]):
-        raise GraphError(
-            f"{name} of shape {dims(shape)} in layout {layout} has {found[0]} heads of {found[1]} features, "
-            f"expected {heads if heads is not None else 'any number'} of {width if width is not None else 'any'}"
-        )
-    return found

@@ -13,8 +13,8 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.attention import Heads, Layout, LayoutAttr, head_count, heads_of, layout_named
 from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, OwnNest, f64_attr, i64_attr
+from xdsl_rlx.dialects.mir.heads import Heads, Layout, LayoutAttr, head_count, heads_of, layout_named
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, same_element_type, shape_of
 
@@ -44,7 +44,9 @@ def check_rotation(x: SSAValue, tables: Sequence[SSAValue], heads: Heads, n_rot:
             expected = f"{dims(row)} or {dims((heads.batch, *row))}"
             raise VerifyException(f"expected tables of shape {expected}, got {dims(shape_of(table))}")
     if shape_of(tables[0]) != shape_of(tables[1]):
-        raise VerifyException(f"expected cos and sin of one shape, got {dims(shape_of(tables[0]))} and {dims(shape_of(tables[1]))}")
+        raise VerifyException(
+            f"expected cos and sin of one shape, got {dims(shape_of(tables[0]))} and {dims(shape_of(tables[1]))}"
+        )
 
 
 class _Rotation(MirOp):
@@ -82,7 +84,8 @@ class RopeOp(_Rotation):
 
     `c = cos[p, i]` and `s = sin[p, i]` at position `p` for pair `i`; pairing `halves`: pair `i` is
     `(i, i + n_rot/2)`, `neighbours`: `(2i, 2i + 1)`. The other features are copied. x is `[B, S, H, D]` in one of the
-    layouts of `mir.attention`; the tables are `[S, D/2]` or `[B, S, D/2]`, of which the first `n_rot/2` columns are read.
+    layouts of `mir.attention`; the tables are `[S, D/2]` or `[B, S, D/2]`, of which the first `n_rot/2` columns are
+    read.
     """
 
     name = "mir.rope"

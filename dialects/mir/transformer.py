@@ -16,8 +16,8 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.attention import Heads, Layout, head_count, heads_of
 from xdsl_rlx.dialects.mir.core import F64, I64, Activation, ActivationAttr, AnyTensorConstr, MirOp, f64_attr, i64_attr
+from xdsl_rlx.dialects.mir.heads import Heads, Layout, head_count, heads_of
 from xdsl_rlx.dialects.mir.rope import check_rotation
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, i1, same_element_type, shape_of
@@ -51,9 +51,9 @@ class FusedAttentionBlockOp(MirOp):
     """
     `result = attention(rope(q), rope(k), v) @ out_w + out_b` with `q | k | v = hidden @ qkv_w + qkv_b`.
 
-    hidden is `[B, S, W]` with `W` the `num_heads` heads one after the other, `qkv_w` `[W, 3W]`, `out_w` `[W, W]`. May be
-    left out: the biases; the tables `cos` and `sin` of `mir.rope`, both, and with them the rotation; the mask, a custom
-    one of `mir.attention`.
+    hidden is `[B, S, W]` with `W` the `num_heads` heads one after the other, `qkv_w` `[W, 3W]`, `out_w` `[W, W]`.
+    May be left out: the biases; the tables `cos` and `sin` of `mir.rope`, both, and with them the rotation; the mask, a
+    custom one of `mir.attention`.
     """
 
     name = "mir.fused_attention_block"
@@ -120,11 +120,12 @@ class FusedAttentionBlockOp(MirOp):
 @irdl_op_definition
 class FusedTransformerLayerOp(MirOp):
     """
-    A post-norm encoder layer: `h = norm1(block(hidden) + hidden)`, `result = norm2(f(h @ fc1_w + fc1_b) @ fc2_w + fc2_b + h)`.
+    A post-norm encoder layer: `result = norm2(f(h @ fc1_w + fc1_b) @ fc2_w + fc2_b + h)`, `h = norm1(block(x) + x)`.
 
-    `block` is `mir.fused_attention_block` without rotation, `norm1` and `norm2` are `mir.layer_norm` of the last axis with
-    gains `ln1_g`, `ln2_g`, offsets `ln1_b`, `ln2_b`, and `eps1`, `eps2`; `f` is the elementwise op named by `activation`,
-    if any. hidden is `[B, S, W]`, `fc1_w` `[W, I]`, `fc2_w` `[I, W]`. All six biases may be left out, and the mask.
+    `x` is hidden `[B, S, W]`, `fc1_w` `[W, I]`, `fc2_w` `[I, W]`. `block` is `mir.fused_attention_block` without
+    rotation, `norm1` and `norm2` are `mir.layer_norm` of the last axis with gains `ln1_g`, `ln2_g`, offsets `ln1_b`,
+    `ln2_b`, and `eps1`, `eps2`; `f` is the elementwise op named by `activation`, if any. All six biases may be left
+    out, and the mask.
     """
 
     name = "mir.fused_transformer_layer"

@@ -11,13 +11,8 @@ from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir import BlockGemmOp
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.dialects.mir.attention import (
-    AttentionLike,
-    AttentionOp,
-    Heads,
-    Layout,
-    MaskKind,
-)
+from xdsl_rlx.dialects.mir.attention import AttentionLike, AttentionOp, MaskKind
+from xdsl_rlx.dialects.mir.heads import Heads, Layout
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import INDEX, Nest

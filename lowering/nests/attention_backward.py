@@ -9,7 +9,8 @@ from math import inf
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, Extents, Heads
+from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, Extents
+from xdsl_rlx.dialects.mir.heads import Heads
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import INDEX, Nest
@@ -191,20 +192,21 @@ def attention_backward_nest(op: AttentionBackwardOp, work: Work) -> None:
         sums = work.scratch((cut.splits, *dq.shape), element, "dq")
     masks = [] if op.mask is None else [mask_argument(work, op, op.mask)]
     biases = [] if op.dbias is None else [mask_argument(work, op, op.dbias, write=True)]
-    extent, per_batch = cut.outer * cut.splits, e.kv_heads // cut.kv_heads
+    extent = cut.outer * cut.splits
     each = e.queries * e.keys * e.group * cut.batches * cut.kv_heads // max(cut.splits, 1)
     cost = each * (6 * e.width + 4 * e.value_width + ELEMENT_COST)
     size = max(min(QUERIES, e.queries), 1), max(min(KEYS, e.keys), 1)
     rooms = [work.scratch_per_piece(extent, cost, size, element, name) for name in ("p", "ds")]
 
     def body(it: Iteration, q: SSAValue, k: SSAValue, v: SSAValue, dy: SSAValue, *rest: SSAValue) -> None:
-        lse, delta, *rest = rest
-        mask = rest.pop(0) if masks else None
-        dq, dk, dv, p, s, *dbias = rest
-        split, outer = it.nest.remainder(it.index, cut.splits), it.nest.quotient(it.index, cut.splits)
+        lse, delta, *others = rest
+        mask = others[0] if masks else None
+        dq, dk, dv, p, s, *dbias = others[len(masks) :]
+        nest, per_batch = it.nest, e.kv_heads // cut.kv_heads
+        split, outer = nest.remainder(it.index, cut.splits), nest.quotient(it.index, cut.splits)
         bias = dbias[0] if dbias else None
         backward = Backward(Scores(op, mask), q, k, v, dy, lse, delta, dq, dk, dv, p, s, bias, split)
-        walk = Walk(backward, cut, size, split, it.nest.remainder(outer, per_batch), it.nest.quotient(outer, per_batch))
+        walk = Walk(backward, cut, size, split, nest.remainder(outer, per_batch), nest.quotient(outer, per_batch))
         walk.heads(it.nest, walk.clear)
         walk.heads(it.nest, lambda nest, b, kv, h: walk.blocks(nest, (b, kv, h), it.piece))
 
@@ -296,7 +298,7 @@ class Walk:
             def one(deeper: Nest, n: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
                 s = deeper.scalars
                 row, rows = clipped(deeper, n, size, s.const(0, INDEX), s.const(queries, INDEX))
-                _, last = scores.seen_by_block(deeper, row, rows)
+                last = scores.seen_by_block(deeper, row, rows)[1]
                 seen = s.minimum(last - s.of(key), s.of(keys))
                 this.add(deeper, Block((b, h), row, rows, key, seen.value), piece, kv)
                 return ()

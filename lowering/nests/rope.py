@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.mir.attention import Layout
+from xdsl_rlx.dialects.mir.heads import Layout
 from xdsl_rlx.dialects.mir.rope import Pairing, RopeOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.buffers import Argument

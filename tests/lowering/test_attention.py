@@ -1,4 +1,4 @@
-"""The nests of attention with small blocks: every reading of them against the oracle, and whatever the cut in pieces."""
+"""The nests of attention with small blocks: every reading against the oracle, however cut in pieces."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -9,15 +9,9 @@ from math import inf
 from xdsl.dialects.builtin import BFloat16Type, BytesAttr, DenseIntOrFPElementsAttr, Float16Type, TensorType, i1
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.dialects.mir.attention import (
-    AttentionBackwardOp,
-    AttentionLike,
-    AttentionOp,
-    Configuration,
-    Layout,
-    MaskKind,
-)
+from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionLike, AttentionOp, Configuration, MaskKind
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.heads import Layout
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 from xdsl_rlx.transforms.rules.lowering import NORMALIZE
 from xdsl_rlx.transforms.rules.rows import decompose, lift
@@ -188,8 +182,9 @@ def _is_half(op: AttentionLike) -> bool:
 
 def _wide(b: MirBuilder, x: SSAValue | None) -> SSAValue | None:
     """Half floats as f32."""
-    half = x is not None and isinstance(element_of(x), Float16Type | BFloat16Type)
-    return b.cast(x, "f32").ssa if half else x
+    if x is None or not isinstance(element_of(x), Float16Type | BFloat16Type):
+        return x
+    return b.cast(x, "f32").ssa
 
 
 def _wide_attention(op: Operation, b: MirBuilder) -> Sequence[Value] | None:

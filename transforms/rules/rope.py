@@ -7,8 +7,8 @@ from math import cos, sin
 
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.mir.attention import Layout
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.heads import Layout
 from xdsl_rlx.dialects.mir.rope import AxialRope2dOp, Pairing, RopeBackwardOp, RopeOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 from xdsl_rlx.transforms.rules.rows import decompose

@@ -9,16 +9,9 @@ import numpy as np
 from numerics.sample import Operand, Sample, Sampler, values
 from oracle import Array, widen
 
-from xdsl_rlx.dialects.mir.attention import (
-    AttentionBackwardOp,
-    AttentionLike,
-    AttentionOp,
-    Extents,
-    Heads,
-    Layout,
-    shape_with,
-)
+from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionLike, AttentionOp, Extents
 from xdsl_rlx.dialects.mir.attention import MaskKind as Kind
+from xdsl_rlx.dialects.mir.heads import Heads, Layout, shape_with
 
 PADDING = values(1, 1, 0, 1, 1, 0, 0, 1, 0.5, 0.25, 1)
 """Masks that hide some keys."""
@@ -231,6 +224,15 @@ def _jax_backward(op: AttentionBackwardOp, *tensors: Any) -> tuple[Any, ...]:
     return pull((dy, jnp.broadcast_to(d_lse, lse.shape)))
 
 
+_MATRICES = Sample(
+    "attention-matrices",
+    AttentionOp,
+    lambda m, q, k, v: m.attention(q, k, v, num_heads=2, num_kv_heads=1, mask_kind="causal"),
+    (Operand((4, 6)), Operand((5, 3)), Operand((5, 3))),
+    differentiable=(0, 1, 2),
+    tol=32,
+)
+
 _KINDS = (AttentionOp, AttentionBackwardOp)
 _HALF = (_SMALL, Layout.PACKED, ((2, 2, 5, 7), None, "float"), {"mask_kind": "bias"})
 
@@ -239,6 +241,7 @@ SAMPLES = (
     *(_sample(op, row, False) for op in _KINDS for row in (*EDGES, *BLOCKS)),
     *(_sample(op, ("-half", *_HALF), False, ("f16", "bf16")) for op in _KINDS),
     _LSE,
+    _MATRICES,
 )
 ORACLE = {AttentionOp: _oracle_attention, AttentionBackwardOp: _oracle_backward}
 JAX = {AttentionOp: _jax_attention, AttentionBackwardOp: _jax_backward}

@@ -9,7 +9,7 @@ from numerics.sample import Operand, Sample
 from oracle import Array, widen
 
 from xdsl_rlx.dialects.mir import rope
-from xdsl_rlx.dialects.mir.attention import Layout
+from xdsl_rlx.dialects.mir.heads import Layout
 from xdsl_rlx.dialects.mir.rope import Pairing
 
 Shape = tuple[int, ...]
