@@ -39,7 +39,9 @@ def activation_kind(kind: Activation | str) -> Activation:
         raise GraphError(f"activation '{kind}' is not one of {', '.join(Activation)}") from None
 
 
-class MirBuilder(AttentionBuilder, IndexBuilder, MoeBuilder, RandomBuilder, RopeBuilder, TransformerBuilder, BuilderCore):
+class MirBuilder(
+    AttentionBuilder, IndexBuilder, MoeBuilder, RandomBuilder, RopeBuilder, TransformerBuilder, BuilderCore
+):
     """
     Builds mir ops through an `xdsl.builder.Builder`, wherever that inserts.
 
