@@ -39,6 +39,8 @@ class Ops(Protocol):
     def conv(self, x: Any, w: Any, padding: int = 0, groups: int = 1) -> Any: ...
     def max_pool(self, x: Any) -> Any: ...
 
+    def causal_attention(self, q: Any, k: Any, v: Any) -> Any: ...
+
 
 class JaxOps:
     """`jax.numpy` and `jax.nn`."""
@@ -93,6 +95,10 @@ class JaxOps:
 
     def max_pool(self, x: Any) -> Any:
         return self.jax.lax.reduce_window(x, -self.np.inf, self.jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+
+    def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
+        q, k, v = (self.np.swapaxes(x, 1, 2) for x in (q, k, v))
+        return self.np.swapaxes(self.jax.nn.dot_product_attention(q, k, v, is_causal=True), 1, 2)
 
 
 class TorchOps:
@@ -155,6 +161,9 @@ class TorchOps:
     def max_pool(self, x: Any) -> Any:
         return self.nn.max_pool2d(x, 2)
 
+    def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
+        return self.nn.scaled_dot_product_attention(q, k, v, is_causal=True)
+
 
 class RlxOps:
     """The `mir` builder of this project."""
@@ -209,3 +218,6 @@ class RlxOps:
 
     def max_pool(self, x: Any) -> Any:
         return self.graph.pool(x, "max", 2)
+
+    def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
+        return self.graph.attention(q, k, v, layout="bhsd", mask_kind="causal")

@@ -188,6 +188,15 @@ def _depthwise(o: Ops, v: dict[str, Any]) -> Any:
     return o.mean(o.relu(o.conv(o.relu(h), v["pointwise"])))
 
 
+def _attention_data() -> Data:
+    rng = np.random.default_rng(6)
+    return {name: rng.standard_normal((1, 4, 1024, 64), dtype=np.float32) for name in ("q", "k", "v", "weight")}
+
+
+def _attention(o: Ops, v: dict[str, Any]) -> Any:
+    return o.mean(o.causal_attention(v["q"], v["k"], v["v"]) * v["weight"])
+
+
 WORKLOADS: dict[str, Workload] = {
     "a": _mlp(128, (784, 512, 512, 10)),
     "b": _mlp(16, (64, 32, 10)),
@@ -214,5 +223,8 @@ WORKLOADS: dict[str, Workload] = {
         _depthwise_data,
         ("x", "depthwise", "pointwise"),
         _depthwise,
+    ),
+    "attention": Workload(
+        "causal attention, 4 heads, 1024 positions, 64 features", _attention_data, ("q", "k", "v"), _attention
     ),
 }

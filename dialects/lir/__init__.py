@@ -5,7 +5,7 @@ Loop bodies are upstream scf, memref, arith and math; what a tensor op means is 
 
 from xdsl.ir import Dialect
 
-from xdsl_rlx.dialects.lir.kernel import GemmOp, KernelOp, ReturnOp
+from xdsl_rlx.dialects.lir.kernel import BlockGemmOp, GemmOp, KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.program import (
     ConstantOp,
     InputOp,
@@ -31,10 +31,12 @@ Lir = Dialect(
         KernelOp,
         ReturnOp,
         GemmOp,
+        BlockGemmOp,
     ],
 )
 
 __all__ = [
+    "BlockGemmOp",
     "ConstantOp",
     "GemmOp",
     "InputOp",

@@ -200,3 +200,66 @@ class GemmOp(IRDLOperation):
                 raise VerifyException(f"expected a unit trailing stride, got {type_}")
         if strides_of(c)[-1] != 1 and cs[1] != 1:
             raise VerifyException(f"expected rows of unit stride, got {c}")
+
+
+@irdl_op_definition
+class BlockGemmOp(IRDLOperation):
+    """
+    `c[i, j] = sum over k < depth of a[i, k] b[k, j]` for `i < rows`, `j < cols`, by BLAS; `accumulate` adds to `c`.
+
+    Every buffer is indexed by all its dimensions: there its block begins, which extends along the last two. A block
+    may be read `transposed`. f32 or f64, rows of unit stride.
+    """
+
+    name = "lir.block_gemm"
+
+    a = operand_def(MemRefType.constr())
+    a_indices = var_operand_def(INDEX)
+    b = operand_def(MemRefType.constr())
+    b_indices = var_operand_def(INDEX)
+    c = operand_def(MemRefType.constr())
+    c_indices = var_operand_def(INDEX)
+    rows = operand_def(INDEX)
+    cols = operand_def(INDEX)
+    depth = operand_def(INDEX)
+    transpose_a = opt_prop_def(UnitAttr)
+    transpose_b = opt_prop_def(UnitAttr)
+    accumulate = opt_prop_def(UnitAttr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = (
+        "$a `[` $a_indices `]` (`transposed` $transpose_a^)? `,` $b `[` $b_indices `]` (`transposed` $transpose_b^)? "
+        "`,` $c `[` $c_indices `]` `rows` $rows `cols` $cols `depth` $depth (`accumulate` $accumulate^)? attr-dict "
+        "`:` type($a) `,` type($b) `,` type($c)"
+    )
+
+    def __init__(
+        self,
+        a: tuple[SSAValue, Sequence[SSAValue]],
+        b: tuple[SSAValue, Sequence[SSAValue]],
+        c: tuple[SSAValue, Sequence[SSAValue]],
+        sizes: tuple[SSAValue, SSAValue, SSAValue],
+        *,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        accumulate: bool = False,
+    ):
+        flags = {"transpose_a": transpose_a, "transpose_b": transpose_b, "accumulate": accumulate}
+        super().__init__(
+            operands=[*a, *b, *c, *sizes],
+            properties={name: UnitAttr() if flag else None for name, flag in flags.items()},
+        )
+
+    def verify_(self) -> None:
+        elements: list[Attribute] = []
+        for value, indices in ((self.a, self.a_indices), (self.b, self.b_indices), (self.c, self.c_indices)):
+            type_ = cast(AnyMemRef, value.type)
+            rank = type_.get_num_dims()
+            if rank < 2 or len(indices) != rank:
+                raise VerifyException(f"expected an index for each of at least 2 dimensions of {type_}")
+            if strides_of(type_)[-1] != 1 and type_.get_shape()[-1] != 1:
+                raise VerifyException(f"expected rows of unit stride, got {type_}")
+            elements.append(type_.element_type)
+        if elements[0] not in (f32, f64) or len(set(elements)) > 1:
+            raise VerifyException(f"expected f32 or f64 throughout, got {', '.join(map(str, elements))}")

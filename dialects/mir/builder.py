@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, linalg, loss, norm, reduce, shape
+from xdsl_rlx.dialects.mir.attention import AttentionBuilder
 from xdsl_rlx.dialects.mir.channel_norm import ChannelNormBuilder
 from xdsl_rlx.dialects.mir.conv import ConvBuilder
 from xdsl_rlx.dialects.mir.core import Activation
@@ -21,6 +22,8 @@ from xdsl_rlx.dialects.mir.norm import NormBuilder
 from xdsl_rlx.dialects.mir.pool import PoolBuilder
 from xdsl_rlx.dialects.mir.quantize import QuantizeBuilder
 from xdsl_rlx.dialects.mir.random import RandomBuilder
+from xdsl_rlx.dialects.mir.rope import RopeBuilder
+from xdsl_rlx.dialects.mir.transformer import TransformerBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
 from xdsl_rlx.dialects.shapes import element_of, i1, shape_of
 
@@ -44,6 +47,7 @@ def activation_kind(kind: Activation | str) -> Activation:
 
 
 class MirBuilder(
+    AttentionBuilder,
     ChannelNormBuilder,
     ConvBuilder,
     FakeQuantizeBuilder,
@@ -54,6 +58,8 @@ class MirBuilder(
     PoolBuilder,
     QuantizeBuilder,
     RandomBuilder,
+    RopeBuilder,
+    TransformerBuilder,
     BuilderCore,
 ):
     """

@@ -34,6 +34,9 @@ Body: TypeAlias = Callable[..., None]
 class Buffers(Protocol):
     """Where values are, and room for more: what the lowering of the function offers."""
 
+    threads: int
+    """How many threads the program is cut up for."""
+
     def read(self, value: SSAValue, contiguous: bool = True) -> Buffer:
         """The buffer of an operand, copied first if it has gaps and `contiguous` is asked for."""
         ...

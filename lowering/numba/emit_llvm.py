@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.lir import GemmOp, KernelOp, ReturnOp
+from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.kernel import ROLLED
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
@@ -461,7 +461,6 @@ class _Body:
         r0, r1, c0, c1 = (self.names[x] for x in (op.row_lo, op.row_hi, op.col_lo, op.col_hi))
         a, b = Operand.of(op.a.type), Operand.of(op.b.type)
         c_row = row_leading_dimension(op.c.type)
-        suffix = "f32" if isinstance(a.element, Float32Type) else "f64"
         k0, k1 = (
             ("0", str(a.cols))
             if op.inner_lo is None or op.inner_hi is None
@@ -473,15 +472,40 @@ class _Body:
         self.written.add(op.c)
         rows, cols = self.extent(r0, r1), self.extent(c0, c1)
         ints = [cols, rows, self.extent(k0, k1), str(leading_dimension(b)), str(leading_dimension(a)), str(c_row)]
+        letters = [x.transposed for x in (b, a)]
+        self.blas_gemm(a.element, letters, ints, (b_at, a_at, c_at), op.accumulate is not None)
+
+    def block_gemm(self, op: Operation) -> None:
+        """The same of blocks, by the addresses of their first elements."""
+        assert isinstance(op, BlockGemmOp)
+        sides = [(op.b, op.b_indices), (op.a, op.a_indices), (op.c, op.c_indices)]
+        at = [self.matrix(value, list(indices[:-2]), [self.names[i] for i in indices[-2:]]) for value, indices in sides]
+        self.written.add(op.c)
+        lines = [str(leading_dimension(Operand.of(value.type))) for value, _ in sides]
+        ints = [*(self.extent("0", self.names[x]) for x in (op.cols, op.rows, op.depth)), *lines]
+        letters = [x is not None for x in (op.transpose_b, op.transpose_a)]
+        element = Operand.of(op.a.type).element
+        self.blas_gemm(element, letters, ints, (at[0], at[1], at[2]), op.accumulate is not None)
+
+    def blas_gemm(
+        self,
+        element: Attribute,
+        transposed: Sequence[bool],
+        sizes: Sequence[str],
+        at: tuple[str, str, str],
+        accumulate: bool,
+    ) -> None:
+        """The call: flags of the two factors, the sizes m, n, k and leading dimensions, the three addresses."""
+        suffix = "f32" if isinstance(element, Float32Type) else "f64"
         scratch = f"%s{len(self.allocas)}"
         self.allocas.append(f"  {scratch} = alloca [6 x i32], align 64")
-        m, n, k, ldb, lda, ldc = (self.integer_argument(scratch, i, text) for i, text in enumerate(ints))
+        m, n, k, ldb, lda, ldc = (self.integer_argument(scratch, i, text) for i, text in enumerate(sizes))
         number = BLAS_FUNCTIONS.index("sgemm" if suffix == "f32" else "dgemm")
         entry = self.line(f"getelementptr inbounds ptr, ptr %blas, i64 {number}")
         callee = self.line(f"load ptr, ptr {entry}, align 8")
-        tb, ta = (f"@blas_{'t' if x.transposed else 'n'}" for x in (b, a))
-        one, beta = f"@blas_one_{suffix}", f"@blas_{'zero' if op.accumulate is None else 'one'}_{suffix}"
-        pointers = [tb, ta, m, n, k, one, b_at, ldb, a_at, lda, beta, c_at, ldc]
+        tb, ta = (f"@blas_{'t' if flag else 'n'}" for flag in transposed)
+        one, beta = f"@blas_one_{suffix}", f"@blas_{'one' if accumulate else 'zero'}_{suffix}"
+        pointers = [tb, ta, m, n, k, one, at[0], ldb, at[1], lda, beta, at[2], ldc]
         self.emit(f"call void {callee}({', '.join(f'ptr {p}' for p in pointers)})")
 
     def extent(self, low: str, high: str) -> str:
@@ -494,7 +518,7 @@ class _Body:
         self.emit(f"store i32 {value}, ptr {place}, align 4")
         return place
 
-    def matrix(self, value: SSAValue, leading: Sequence[SSAValue], at: tuple[str, str]) -> str:
+    def matrix(self, value: SSAValue, leading: Sequence[SSAValue], at: Sequence[str]) -> str:
         """The address of element `at` of the matrix that the `leading` indices choose."""
         buffer = self.buffer(value)
         offset = self.offset([*(self.names[i] for i in leading), *at], buffer.strides)
@@ -513,6 +537,7 @@ _EMITTERS: dict[type[Operation], Callable[[_Body, Operation], None]] = {
     scf.IfOp: _Body.branch,
     scf.WhileOp: _Body.while_loop,
     GemmOp: _Body.gemm,
+    BlockGemmOp: _Body.block_gemm,
     ReturnOp: _Body.ret,
     func.ReturnOp: _Body.ret,
 }

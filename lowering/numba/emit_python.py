@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.lir import (
+    BlockGemmOp,
     ConstantOp,
     GemmOp,
     InputOp,
@@ -366,6 +367,31 @@ class _Body:
         ]
         self.emit(f"gemm_{function_suffix(a.element)}({', '.join(pieces)})")
 
+    def block_gemm(self, op: Operation) -> None:
+        assert isinstance(op, BlockGemmOp)
+        rows, cols, depth = (self.names[x] for x in (op.rows, op.cols, op.depth))
+
+        def part(value: SSAValue, indices: Sequence[SSAValue], sizes: tuple[str, str], flip: bool) -> str:
+            *leading, i, j = (self.names[x] for x in indices)
+            m, n = reversed(sizes) if flip else sizes
+            block = f"{self.names[value]}[{', '.join([*leading, f'{i}:{i} + {m}', f'{j}:{j} + {n}'])}]"
+            return f"{block}.T" if flip else block
+
+        flip_a, flip_b = op.transpose_a is not None, op.transpose_b is not None
+        a, b, c = (Operand.of(x.type) for x in (op.a, op.b, op.c))
+        pieces = [
+            part(op.a, op.a_indices, (rows, depth), flip_a),
+            str(flip_a),
+            str(leading_dimension(a)),
+            part(op.b, op.b_indices, (depth, cols), flip_b),
+            str(flip_b),
+            str(leading_dimension(b)),
+            part(op.c, op.c_indices, (rows, cols), False),
+            str(leading_dimension(c)),
+            str(op.accumulate is not None),
+        ]
+        self.emit(f"gemm_{function_suffix(a.element)}({', '.join(pieces)})")
+
 
 _EMITTERS: dict[type[Operation], Callable[[_Body, Operation], None]] = {
     arith.ConstantOp: _Body.constant,
@@ -377,6 +403,7 @@ _EMITTERS: dict[type[Operation], Callable[[_Body, Operation], None]] = {
     scf.IfOp: _Body.branch,
     scf.WhileOp: _Body.while_loop,
     GemmOp: _Body.gemm,
+    BlockGemmOp: _Body.block_gemm,
     ReturnOp: _Body.ret,
     func.ReturnOp: _Body.ret,
 }

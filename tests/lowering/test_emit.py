@@ -398,6 +398,45 @@ def test_gemm_of_an_inner_range(run: Run, ta: bool, tb: bool, type: str):
         np.testing.assert_allclose(c[i], left[:, inner] @ right[inner], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("ta", [False, True])
+@pytest.mark.parametrize("tb", [False, True])
+@pytest.mark.parametrize("size", [(3, 2, 4), (1, 1, 1), (2, 3, 0)])
+def test_gemm_of_blocks(run: Run, ta: bool, tb: bool, size: tuple[int, int, int]):
+    """A block inside of each buffer, then the same added to it; around the block nothing is written."""
+    m, n, k = size
+    flips = ["transposed" if flip else "" for flip in (ta, tb)]
+    module = run.parse(f"""builtin.module {{
+  lir.program @step {{
+    %a = lir.input "a" : memref<2x7x8xf64>
+    %b = lir.input "b" : memref<6x9xf64>
+    %c = lir.output 0 : memref<2x6x7xf64>
+    lir.launch @k0 over 2 by 1 reads(%a, %b : memref<2x7x8xf64>, memref<6x9xf64>) writes(%c : memref<2x6x7xf64>)
+  }}
+  lir.kernel @k0(%a: memref<2x7x8xf64>, %b: memref<6x9xf64>, %c: memref<2x6x7xf64>, %lo: index, %hi: index) {{
+    {" ".join(f"%c{i} = arith.constant {i} : index" for i in range(10))}
+    %zero = arith.constant 0.0 : f64
+    scf.for %i = %c0 to %c6 step %c1 {{
+      scf.for %j = %c0 to %c7 step %c1 {{
+        memref.store %zero, %c[%lo, %i, %j] : memref<2x6x7xf64>
+      }}
+    }}
+    lir.block_gemm %a[%lo, %c2, %c3] {flips[0]}, %b[%c1, %c4] {flips[1]}, %c[%lo, %c1, %c2]
+      rows %c{m} cols %c{n} depth %c{k} : memref<2x7x8xf64>, memref<6x9xf64>, memref<2x6x7xf64>
+    lir.block_gemm %a[%lo, %c2, %c3] {flips[0]}, %b[%c1, %c4] {flips[1]}, %c[%lo, %c1, %c2]
+      rows %c{m} cols %c{n} depth %c{k} accumulate : memref<2x7x8xf64>, memref<6x9xf64>, memref<2x6x7xf64>
+    lir.return
+  }}
+}}""")
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(2, 7, 8)), rng.normal(size=(6, 9))
+    (c,) = run.agree(module, jit=size == (3, 2, 4) and ta == tb, a=a, b=b)
+    left = a[:, 2 : 2 + k, 3 : 3 + m].transpose(0, 2, 1) if ta else a[:, 2 : 2 + m, 3 : 3 + k]
+    right = b[1 : 1 + n, 4 : 4 + k].T if tb else b[1 : 1 + k, 4 : 4 + n]
+    expected = np.zeros((2, 6, 7))
+    expected[:, 1 : 1 + m, 2 : 2 + n] = 2 * (left @ right)
+    np.testing.assert_allclose(c, expected, rtol=1e-13, atol=1e-13)
+
+
 def test_reassociated_sums_are_vectorised(run: Run):
     module = run.parse(
         """builtin.module {

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xdsl_rlx.dialects.constants import Number, splat_value
-from xdsl_rlx.dialects.mir import cast, elementwise, linalg, reduce, shape
+from xdsl_rlx.dialects.mir import attention, cast, elementwise, linalg, reduce, shape
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.control import VjpOp
 from xdsl_rlx.dialects.shapes import FLOATS, broadcast_shapes, element_of, shape_of, u8
@@ -307,3 +307,21 @@ def reduce_once(op: reduce.ReduceOp, b: MirBuilder) -> Value | None:
     if any(before[a] != 1 for a in range(axes[0], axes[-1]) if a not in axes):
         return None
     return b.reshape(b.op(type(op), inner.operand, axes), shape_of(op.result))
+
+
+class DropUnreadBiasCotangent(RewritePattern):
+    """`mir.attention_backward` without the cotangent of a bias, large as that may be, where nothing reads it."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, attention.AttentionBackwardOp) or isinstance(op.parent_op(), VjpOp):
+            return
+        if op.dbias is None or op.dbias.first_use is not None:
+            return
+        without = attention.AttentionBackwardOp(
+            (op.q, op.k, op.v), op.mask, (op.out, op.lse), op.dy, op.d_lse, attention.Configuration.of(op)
+        )
+        without.location = op.location
+        rewriter.replace(op, without, [*without.results, None])
+
+
+_PATTERNS[attention.AttentionBackwardOp] = (DropUnreadBiasCotangent(),)

@@ -159,16 +159,19 @@ class InertOperands:
     """Operands with respect to which an op is not differentiated although they may be floating-point."""
 
     def __init__(self) -> None:
-        self._reasons: dict[type[Operation], dict[int, str]] = {}
+        self._rows: dict[type[Operation], list[tuple[int, str, Callable[[Operation], bool]]]] = {}
 
-    def add(self, op: type[IRDLOperation], operand: str, reason: str) -> None:
-        """State why nothing flows to or from the operand of that name; ValueError for an unknown name."""
+    def add(
+        self, op: type[IRDLOperation], operand: str, reason: str, when: Callable[[Operation], bool] | None = None
+    ) -> None:
+        """State why nothing flows to or from the operand of that name (`when` says for which ops of the class);
+        ValueError for an unknown name. Operands in front of it may not be left out."""
         names = [name for name, _ in op.get_irdl_definition().operands]
-        self._reasons.setdefault(op, {})[names.index(operand)] = reason
+        self._rows.setdefault(op, []).append((names.index(operand), reason, when or (lambda _: True)))
 
     def of(self, op: Operation) -> dict[int, str]:
         """The reasons by operand number."""
-        return self._reasons.get(type(op), {})
+        return {index: reason for index, reason, when in self._rows.get(type(op), ()) if when(op)}
 
 
 INERT = InertOperands()

@@ -166,3 +166,27 @@ lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32, stri
   lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %lo to %hi : memref<2x3xf32>, memref<3x5xf32>, memref<2x5xf32, strided<[1, 2]>>
   lir.return
 }
+
+// -----
+
+// CHECK: expected an index for each of at least 2 dimensions of memref<2x3xf32>
+lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
+  lir.block_gemm %a[%lo], %b[%lo, %lo], %o[%lo, %lo] rows %hi cols %hi depth %hi : memref<2x3xf32>, memref<3x5xf32>, memref<2x5xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected rows of unit stride, got memref<3x5xf32, strided<[1, 3]>>
+lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32, strided<[1, 3]>>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
+  lir.block_gemm %a[%lo, %lo], %b[%lo, %lo], %o[%lo, %lo] rows %hi cols %hi depth %hi : memref<2x3xf32>, memref<3x5xf32, strided<[1, 3]>>, memref<2x5xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected f32 or f64 throughout, got f32, f64, f32
+lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf64>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
+  lir.block_gemm %a[%lo, %lo], %b[%lo, %lo], %o[%lo, %lo] rows %hi cols %hi depth %hi : memref<2x3xf32>, memref<3x5xf64>, memref<2x5xf32>
+  lir.return
+}

@@ -61,6 +61,19 @@ lir.kernel @batch(%a: memref<3x16x64xf32>, %b: memref<64x32xf32>, %o: memref<3x1
   lir.return
 }
 
+// CHECK-LABEL: lir.kernel @blocks(%a: memref<3x16x64xf32>, %b: memref<64x64xf32>, %o: memref<16x32xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: %n = arith.constant 4 : index
+// CHECK-NEXT: lir.block_gemm %a[%lo, %n, %lo], %b[%lo, %lo] transposed, %o[%lo, %lo] rows %n cols %n depth %hi : memref<3x16x64xf32>, memref<64x64xf32>, memref<16x32xf32>
+// CHECK-NEXT: lir.block_gemm %a[%lo, %n, %lo] transposed, %b[%lo, %lo], %o[%lo, %lo] rows %n cols %n depth %hi accumulate : memref<3x16x64xf32>, memref<64x64xf32>, memref<16x32xf32>
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+lir.kernel @blocks(%a: memref<3x16x64xf32>, %b: memref<64x64xf32>, %o: memref<16x32xf32>, %lo: index, %hi: index) {
+  %n = arith.constant 4 : index
+  lir.block_gemm %a[%lo, %n, %lo], %b[%lo, %lo] transposed, %o[%lo, %lo] rows %n cols %n depth %hi : memref<3x16x64xf32>, memref<64x64xf32>, memref<16x32xf32>
+  lir.block_gemm %a[%lo, %n, %lo] transposed, %b[%lo, %lo], %o[%lo, %lo] rows %n cols %n depth %hi accumulate : memref<3x16x64xf32>, memref<64x64xf32>, memref<16x32xf32>
+  lir.return
+}
+
 // CHECK-LABEL: lir.kernel @fill(%o: memref<32x16xf32>, %lo: index, %hi: index) {
 // CHECK-NEXT: lir.return
 // CHECK-NEXT: }

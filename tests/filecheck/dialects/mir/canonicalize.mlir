@@ -206,3 +206,12 @@ func.func @kept(%x: tensor<3xf32>, %g: tensor<3xf32>) -> (tensor<3xf32>, tensor<
   }
   func.return %0, %1 : tensor<3xf32>, tensor<3xf32>
 }
+
+// The cotangent of a bias is as large as all scores: not computed where nothing reads it.
+// CHECK-LABEL: @unread_bias_cotangent
+// CHECK-NEXT: %dq, %dk, %dv = mir.attention_backward
+// CHECK-NEXT: func.return %dq
+func.func @unread_bias_cotangent(%q: tensor<1x1x5x2xf32>, %b: tensor<1x1x5x5xf32>, %l: tensor<1x1x5xf32>) -> tensor<1x1x5x2xf32> {
+  %dq, %dk, %dv, %db = mir.attention_backward %q, %q, %q, %q, %l, %q by %b : tensor<1x1x5x5xf32> layout bhsd heads 1 kv_heads 1 mask bias : tensor<1x1x5x2xf32>, tensor<1x1x5x2xf32>, tensor<1x1x5x2xf32>, tensor<1x1x5x2xf32>, tensor<1x1x5xf32>, tensor<1x1x5x2xf32> to tensor<1x1x5x2xf32>, tensor<1x1x5x2xf32>, tensor<1x1x5x2xf32>, tensor<1x1x5x5xf32>
+  func.return %dq : tensor<1x1x5x2xf32>
+}

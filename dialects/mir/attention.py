@@ -1,0 +1,443 @@
+"""Scaled dot-product attention, its backward op, and their builder methods. Rotary embeddings are in `rope.py`."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from math import isfinite
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType, f32, f64, i1
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    opt_result_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, OwnNest, f64_attr, i64_attr
+from xdsl_rlx.dialects.mir.heads import Heads, Layout, LayoutAttr, head_count, heads_of, layout_named, shape_with
+from xdsl_rlx.dialects.mir.shape import ReshapeOp
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, same_element_type, shape_of
+
+
+class MaskKind(StrEnum):
+    """Which keys a query sees, and whether a fourth operand says so or is added to the scores."""
+
+    NONE = "none"
+    CAUSAL = "causal"
+    SLIDING_WINDOW = "sliding_window"
+    CUSTOM = "custom"
+    BIAS = "bias"
+
+
+@irdl_attr_definition
+class MaskKindAttr(EnumAttribute[MaskKind], SpacedOpaqueSyntaxAttribute):
+    """The kind of a mask, as a property."""
+
+    name = "mir.mask_kind"
+
+
+class Extents(NamedTuple):
+    """The extents of an attention. Query head `h` reads key head `h // group`."""
+
+    batch: int
+    heads: int
+    kv_heads: int
+    queries: int
+    keys: int
+    width: int
+    value_width: int
+
+    @property
+    def group(self) -> int:
+        """Query heads per key head."""
+        return self.heads // self.kv_heads
+
+    @property
+    def shift(self) -> int:
+        """The position of query 0 among the keys: queries are aligned with the last keys."""
+        return self.keys - self.queries
+
+
+def statistics_type(element: Attribute) -> Attribute:
+    """The element type of the log-sum-exp: f32 for half floats."""
+    return f32 if isinstance(element, Float16Type | BFloat16Type) else element
+
+
+class AttentionLike(MirOp, abc.ABC):
+    """What an attention and its backward op share: the configuration, and the rules of shapes."""
+
+    layout = prop_def(LayoutAttr)
+    num_heads = prop_def(I64)
+    num_kv_heads = prop_def(I64)
+    mask_kind = prop_def(MaskKindAttr)
+    window = opt_prop_def(I64)
+    score_scale = opt_prop_def(F64)
+    attn_logit_softcap = opt_prop_def(F64)
+
+    @property
+    @abc.abstractmethod
+    def inputs(self) -> tuple[SSAValue, SSAValue, SSAValue, SSAValue | None]:
+        """q, k, v and the mask."""
+
+    @property
+    def kind(self) -> MaskKind:
+        """The kind of the mask."""
+        return self.mask_kind.data
+
+    @property
+    def extents(self) -> Extents:
+        """The extents; VerifyException if the operands do not fit."""
+        q, k, v, _ = self.inputs
+        layout, kv = self.layout.data, self.num_kv_heads.value.data
+        query = heads_of(shape_of(q), layout, self.num_heads.value.data, "q")
+        key, value = (heads_of(shape_of(x), layout, kv, name) for x, name in ((k, "k"), (v, "v")))
+        if query.heads % kv:
+            raise VerifyException(f"{query.heads} query heads do not share {kv} key heads evenly")
+        if query.width != key.width:
+            raise VerifyException(f"expected heads of one width in q and k, got {query.width} and {key.width}")
+        if key.length != value.length:
+            raise VerifyException(f"expected as many values as keys, got {value.length} and {key.length}")
+        if not query.batch == key.batch == value.batch:
+            raise VerifyException(
+                f"expected one batch size in q, k and v, got {query.batch}, {key.batch}, {value.batch}"
+            )
+        return Extents(query.batch, query.heads, kv, query.length, key.length, query.width, value.width)
+
+    @property
+    def scale(self) -> float:
+        """What scores are multiplied by."""
+        if self.score_scale is not None:
+            return self.score_scale.value.data
+        return max(self.extents.width, 1) ** -0.5
+
+    @property
+    def softcap(self) -> float | None:
+        """The bound of scores, if any."""
+        return None if self.attn_logit_softcap is None else self.attn_logit_softcap.value.data
+
+    @property
+    def mask_shape(self) -> tuple[int, int, int, int]:
+        """The mask as `[B|1, H|1, Sq|1, Sk]`; VerifyException if it does not fit."""
+        mask, e = self.inputs[3], self.extents
+        assert mask is not None
+        shape = shape_of(mask)
+        full = (e.batch, e.heads, e.queries, e.keys)
+        if self.kind == MaskKind.CUSTOM and shape == (e.batch, e.keys):
+            return (e.batch, 1, 1, e.keys)
+        if len(shape) == 4 and shape[2:] == full[2:] and all(n in (1, m) for n, m in zip(shape, full, strict=True)):
+            return (shape[0], shape[1], e.queries, e.keys)
+        padding = f"{dims((e.batch, e.keys))} or " if self.kind == MaskKind.CUSTOM else ""
+        raise VerifyException(
+            f"expected a mask of shape {padding}{dims(full)} (1 for one batch, 1 for one head), got {dims(shape)}"
+        )
+
+    def check(self) -> Extents:
+        """The extents of a configuration that is right; VerifyException otherwise."""
+        q, k, v, mask = self.inputs
+        check_element(same_element_type(q, k, v), FLOATS)
+        extents = self.extents
+        if (mask is None) == (self.kind in (MaskKind.CUSTOM, MaskKind.BIAS)):
+            raise VerifyException(f"a mask of kind {self.kind} {'needs an' if mask is None else 'has no'} operand")
+        if mask is not None:
+            _ = self.mask_shape
+            allowed = (i1, f32, f64) if self.kind == MaskKind.CUSTOM else (element_of(q),)
+            check_element(element_of(mask), allowed)
+        if (self.window is None) == (self.kind == MaskKind.SLIDING_WINDOW):
+            raise VerifyException("a window is given exactly where the mask is sliding_window")
+        if self.window is not None and self.window.value.data < 0:
+            raise VerifyException(f"expected a window of at least 0, got {self.window.value.data}")
+        if not isfinite(self.scale):
+            raise VerifyException(f"expected a finite score_scale, got {self.scale}")
+        if self.softcap is not None and not 0 < self.softcap < float("inf"):
+            raise VerifyException(f"expected a positive finite attn_logit_softcap, got {self.softcap}")
+        return extents
+
+    def result_type(self, e: Extents) -> Attribute:
+        """The type of the output."""
+        shape = shape_with(self.layout.data, Heads(e.batch, e.queries, e.heads, e.value_width))
+        return TensorType(element_of(self.inputs[0]), shape)
+
+    def lse_type(self, e: Extents) -> Attribute:
+        """The type of the log-sum-exp."""
+        return TensorType(statistics_type(element_of(self.inputs[0])), (e.batch, e.heads, e.queries))
+
+
+class Configuration(NamedTuple):
+    """The properties of an attention, as Python values."""
+
+    num_heads: int
+    num_kv_heads: int
+    layout: Layout = Layout.PACKED
+    mask_kind: MaskKind = MaskKind.NONE
+    window: int | None = None
+    score_scale: float | None = None
+    attn_logit_softcap: float | None = None
+
+    @staticmethod
+    def of(op: AttentionLike) -> Configuration:
+        """That of an op."""
+        return Configuration(
+            op.num_heads.value.data,
+            op.num_kv_heads.value.data,
+            op.layout.data,
+            op.kind,
+            None if op.window is None else op.window.value.data,
+            None if op.score_scale is None else op.score_scale.value.data,
+            op.softcap,
+        )
+
+    def properties(self) -> dict[str, Attribute | None]:
+        """The properties of an op."""
+        numbers = {"score_scale": self.score_scale, "attn_logit_softcap": self.attn_logit_softcap}
+        return {
+            "layout": LayoutAttr(self.layout),
+            "num_heads": i64_attr(self.num_heads),
+            "num_kv_heads": i64_attr(self.num_kv_heads),
+            "mask_kind": MaskKindAttr(self.mask_kind),
+            "window": None if self.window is None else i64_attr(self.window),
+            **{name: None if x is None else f64_attr(x) for name, x in numbers.items()},
+        }
+
+
+_CONFIGURATION = (
+    "`layout` $layout `heads` $num_heads `kv_heads` $num_kv_heads `mask` $mask_kind (`window` $window^)? "
+    "(`scale` $score_scale^)? (`softcap` $attn_logit_softcap^)? attr-dict"
+)
+
+
+@irdl_op_definition
+class AttentionOp(AttentionLike):
+    """
+    `result[b, i, h] = sum_j p_ij v[b, j, h // G]` with `p = softmax_j(z)`, and `lse = log sum_j exp(z_ij)`.
+
+    `z_ij = scale <q[b, i, h], k[b, j, h // G]>`, with `scale` by default `1 / sqrt D`; with a softcap `c`,
+    `z = c tanh(z / c)`; with a bias, `z = z + bias[b, h, i, j]`. `G = num_heads / num_kv_heads` query heads share a
+    key head. Key `j` is seen by query `i`, which stands at `i' = i + Sk - Sq`, if: `j <= i'` (causal);
+    `i' - window <= j <= i'` (sliding_window); the mask there is true, or not below 0.5 (custom). Keys not seen have
+    probability 0. A row that sees no key, or whose scores are all `-inf`, is 0 with `lse = -inf`, and no gradient flows
+    from it.
+
+    q is `[B, Sq, H, D]` in one of three layouts: `packed` `[B, S, H*D]`, `bshd`, `bhsd`; k and v have `num_kv_heads`
+    heads. A custom mask is `[B, Sk]` or `[B|1, H|1, Sq, Sk]`, i1, f32 or f64; a bias `[B|1, H|1, Sq, Sk]`. `lse` is
+    `[B, H, Sq]`, f32 for half floats. The scores are never stored as a whole.
+    """
+
+    name = "mir.attention"
+
+    q = operand_def(AnyTensorConstr)
+    k = operand_def(AnyTensorConstr)
+    v = operand_def(AnyTensorConstr)
+    mask = opt_operand_def(AnyTensorConstr)
+    result = result_def(AnyTensorConstr)
+    lse = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = f"$q `,` $k `,` $v (`,` $mask^)? {_CONFIGURATION} `:` functional-type(operands, results)"
+
+    def __init__(self, q: SSAValue, k: SSAValue, v: SSAValue, mask: SSAValue | None, configuration: Configuration):
+        heads, kv, layout = configuration.num_heads, configuration.num_kv_heads, configuration.layout
+        query = heads_of(shape_of(q), layout, heads, "q")
+        value = heads_of(shape_of(v), layout, kv, "v")
+        element = element_of(q)
+        lse = TensorType(statistics_type(element), (query.batch, heads, query.length))
+        super().__init__(
+            operands=[q, k, v, mask],
+            properties=configuration.properties(),
+            result_types=[TensorType(element, shape_with(layout, query._replace(width=value.width))), lse],
+        )
+
+    @property
+    def inputs(self) -> tuple[SSAValue, SSAValue, SSAValue, SSAValue | None]:
+        return self.q, self.k, self.v, self.mask
+
+    def infer_types(self) -> tuple[Attribute, Attribute]:
+        extents = self.check()
+        return self.result_type(extents), self.lse_type(extents)
+
+
+@irdl_op_definition
+class AttentionBackwardOp(AttentionLike):
+    """
+    The cotangents of q, k, v and (if there is a fourth result) the bias in `mir.attention`.
+
+    `dz = p (<dy_i, v_j> - <dy_i, out_i> + d_lse_i)`, `dbias = dz` summed over what the bias is repeated along,
+    `ds = scale dz (1 - (z/c)^2)` with `z` the capped score before the bias (no factor without a softcap),
+    `dq_i = sum_j ds_ij k_j`, `dk_j = sum_i ds_ij q_i`, `dv_j = sum_i p_ij dy_i`, the last two summed over the query
+    heads of a key head.
+
+    `out` and `lse` are the results of `mir.attention` on the same q, k, v and mask: saved, not independent arguments,
+    so this op is differentiated through q, k, v, the bias, `dy` and `d_lse` only. `d_lse` is 0 if left out.
+    """
+
+    name = "mir.attention_backward"
+
+    q = operand_def(AnyTensorConstr)
+    k = operand_def(AnyTensorConstr)
+    v = operand_def(AnyTensorConstr)
+    out = operand_def(AnyTensorConstr)
+    lse = operand_def(AnyTensorConstr)
+    dy = operand_def(AnyTensorConstr)
+    mask = opt_operand_def(AnyTensorConstr)
+    d_lse = opt_operand_def(AnyTensorConstr)
+    dq = result_def(AnyTensorConstr)
+    dk = result_def(AnyTensorConstr)
+    dv = result_def(AnyTensorConstr)
+    dbias = opt_result_def(AnyTensorConstr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(OwnNest())
+    assembly_format = (
+        "$q `,` $k `,` $v `,` $out `,` $lse `,` $dy (`by` $mask^ `:` type($mask))? (`d_lse` $d_lse^ `:` type($d_lse))? "
+        f"{_CONFIGURATION} `:` type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($lse) `,` type($dy) "
+        "`to` type($dq) `,` type($dk) `,` type($dv) (`,` type($dbias)^)?"
+    )
+
+    def __init__(
+        self,
+        qkv: tuple[SSAValue, SSAValue, SSAValue],
+        mask: SSAValue | None,
+        saved: tuple[SSAValue, SSAValue],
+        dy: SSAValue,
+        d_lse: SSAValue | None,
+        configuration: Configuration,
+        with_dbias: bool = False,
+    ):
+        dbias = mask.type if with_dbias and mask is not None else None
+        super().__init__(
+            operands=[*qkv, *saved, dy, mask, d_lse],
+            properties=configuration.properties(),
+            result_types=[*(x.type for x in qkv), dbias],
+        )
+
+    @property
+    def inputs(self) -> tuple[SSAValue, SSAValue, SSAValue, SSAValue | None]:
+        return self.q, self.k, self.v, self.mask
+
+    def infer_types(self) -> Sequence[Attribute]:
+        extents = self.check()
+        expected = {"out": self.result_type(extents), "lse": self.lse_type(extents), "dy": self.result_type(extents)}
+        given = {"out": self.out, "lse": self.lse, "dy": self.dy}
+        if self.d_lse is not None:
+            expected["d_lse"], given["d_lse"] = self.lse_type(extents), self.d_lse
+        for name, value in given.items():
+            if value.type != expected[name]:
+                raise VerifyException(f"expected {name} of type {expected[name]}, got {value.type}")
+        types = [self.q.type, self.k.type, self.v.type]
+        if self.dbias is None:
+            return types
+        if self.mask is None or self.kind != MaskKind.BIAS:
+            raise VerifyException(f"a mask of kind {self.kind} has no cotangent")
+        return [*types, self.mask.type]
+
+
+class AttentionBuilder(BuilderCore):
+    """Builder methods of this family."""
+
+    def attention(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        mask: Operand | None = None,
+        *,
+        num_heads: int | None = None,
+        head_dim: int | None = None,
+        num_kv_heads: int | None = None,
+        mask_kind: MaskKind | str | None = None,
+        window: int | None = None,
+        score_scale: float | None = None,
+        attn_logit_softcap: float | None = None,
+        layout: Layout | str = Layout.PACKED,
+    ) -> Value:
+        """
+        `mir.attention`: its output.
+
+        In layout `packed`, `num_heads` or `head_dim` is needed; k and v have `num_kv_heads` heads, by default as many
+        as fit. The mask kind is by default `custom` with a mask, else `none`. Matrices `[S, H*D]` are a batch of one.
+        """
+        operands = [self.operand(x) for x in (q, k, v)]
+        if layout == Layout.PACKED and all(len(shape_of(x)) == 2 for x in operands):
+            operands = [self.op(ReshapeOp, x, (1, *shape_of(x))).ssa for x in operands]
+        chosen = configure(
+            operands,
+            mask is not None,
+            layout,
+            mask_kind,
+            (num_heads, head_dim, num_kv_heads),
+            (window, score_scale, attn_logit_softcap),
+        )
+        fourth = None if mask is None else self.operand(mask)
+        out = self.op(AttentionOp, operands[0], operands[1], operands[2], fourth, chosen)
+        return out if len(shape_of(self.operand(q))) > 2 else self.op(ReshapeOp, out.ssa, out.shape[1:])
+
+    def attention_backward(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        dy: Operand,
+        mask: Operand | None = None,
+        *,
+        num_heads: int | None = None,
+        head_dim: int | None = None,
+        num_kv_heads: int | None = None,
+        mask_kind: MaskKind | str | None = None,
+        window: int | None = None,
+        score_scale: float | None = None,
+        attn_logit_softcap: float | None = None,
+        layout: Layout | str = Layout.PACKED,
+    ) -> tuple[Value, ...]:
+        """`mir.attention_backward` (after the `mir.attention` it needs): cotangents of q, k, v, and of a bias."""
+        operands = [self.operand(x) for x in (q, k, v)]
+        chosen = configure(
+            operands,
+            mask is not None,
+            layout,
+            mask_kind,
+            (num_heads, head_dim, num_kv_heads),
+            (window, score_scale, attn_logit_softcap),
+        )
+        fourth = None if mask is None else self.operand(mask)
+        qkv = operands[0], operands[1], operands[2]
+        saved = self.emit(AttentionOp, *qkv, fourth, chosen)
+        with_dbias = chosen.mask_kind == MaskKind.BIAS
+        made = self.emit(
+            AttentionBackwardOp, qkv, fourth, (saved.result, saved.lse), self.operand(dy), None, chosen, with_dbias
+        )
+        return tuple(self.value(result) for result in made.results)
+
+
+def configure(
+    qkv: Sequence[SSAValue],
+    masked: bool,
+    layout: Layout | str,
+    kind: MaskKind | str | None,
+    heads: tuple[int | None, int | None, int | None],
+    numbers: tuple[int | None, float | None, float | None],
+) -> Configuration:
+    """A configuration from what a caller said; GraphError where it says too little or what cannot be."""
+    chosen = layout_named(layout)
+    default = MaskKind.CUSTOM if masked else MaskKind.NONE
+    try:
+        mask_kind = default if kind is None else MaskKind(kind)
+    except ValueError:
+        raise GraphError(f"mask kind '{kind}' is not one of {', '.join(MaskKind)}") from None
+    num_heads, head_dim, num_kv_heads = heads
+    count, width = head_count(shape_of(qkv[0]), chosen, num_heads, head_dim, "q")
+    if num_kv_heads is None:
+        num_kv_heads, _ = head_count(shape_of(qkv[1]), chosen, None, width, "k")
+    return Configuration(count, num_kv_heads, chosen, mask_kind, *numbers)

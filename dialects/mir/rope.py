@@ -1,0 +1,289 @@
+"""Rotary position embeddings, and their builder methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, OwnNest, f64_attr, i64_attr
+from xdsl_rlx.dialects.mir.heads import Heads, Layout, LayoutAttr, head_count, heads_of, layout_named
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, same_element_type, shape_of
+
+
+class Pairing(StrEnum):
+    """Which two features of a head are rotated together: `(i, i + n_rot/2)`, or `(2i, 2i + 1)`."""
+
+    HALVES = "halves"
+    NEIGHBOURS = "neighbours"
+
+
+@irdl_attr_definition
+class PairingAttr(EnumAttribute[Pairing], SpacedOpaqueSyntaxAttribute):
+    """Which features are pairs, as a property."""
+
+    name = "mir.pairing"
+
+
+def check_rotation(x: SSAValue, tables: Sequence[SSAValue], heads: Heads, n_rot: int) -> None:
+    """Require tables `[S, D/2]` or `[B, S, D/2]` and a number of rotated features that fits."""
+    check_element(same_element_type(x, *tables), FLOATS)
+    if not 0 <= n_rot <= heads.width or n_rot % 2:
+        raise VerifyException(f"expected an even n_rot of at most {heads.width}, got {n_rot}")
+    row = (heads.length, heads.width // 2)
+    for table in tables:
+        if shape_of(table) not in (row, (heads.batch, *row)):
+            expected = f"{dims(row)} or {dims((heads.batch, *row))}"
+            raise VerifyException(f"expected tables of shape {expected}, got {dims(shape_of(table))}")
+    if shape_of(tables[0]) != shape_of(tables[1]):
+        raise VerifyException(
+            f"expected cos and sin of one shape, got {dims(shape_of(tables[0]))} and {dims(shape_of(tables[1]))}"
+        )
+
+
+class _Rotation(MirOp):
+    """What a rotation and its transpose share."""
+
+    num_heads = prop_def(I64)
+    n_rot = prop_def(I64)
+    layout = prop_def(LayoutAttr)
+    pairing = prop_def(PairingAttr)
+
+    def heads_in(self, x: SSAValue) -> Heads:
+        """The extents of what is rotated."""
+        return heads_of(shape_of(x), self.layout.data, self.num_heads.value.data, "x")
+
+
+def _properties(num_heads: int, n_rot: int, layout: Layout, pairing: Pairing) -> dict[str, Attribute]:
+    return {
+        "num_heads": i64_attr(num_heads),
+        "n_rot": i64_attr(n_rot),
+        "layout": LayoutAttr(layout),
+        "pairing": PairingAttr(pairing),
+    }
+
+
+_FORMAT = (
+    "`layout` $layout `heads` $num_heads `n_rot` $n_rot `pairing` $pairing attr-dict "
+    "`:` functional-type(operands, results)"
+)
+
+
+@irdl_op_definition
+class RopeOp(_Rotation):
+    """
+    In each head the pairs of the first `n_rot` features are rotated: `(a, b) -> (a c - b s, b c + a s)`.
+
+    `c = cos[p, i]` and `s = sin[p, i]` at position `p` for pair `i`; pairing `halves`: pair `i` is
+    `(i, i + n_rot/2)`, `neighbours`: `(2i, 2i + 1)`. The other features are copied. x is `[B, S, H, D]` in one of the
+    layouts of `mir.attention`; the tables are `[S, D/2]` or `[B, S, D/2]`, of which the first `n_rot/2` columns are
+    read.
+    """
+
+    name = "mir.rope"
+
+    x = operand_def(AnyTensorConstr)
+    cos = operand_def(AnyTensorConstr)
+    sin = operand_def(AnyTensorConstr)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = f"$x `,` $cos `,` $sin {_FORMAT}"
+
+    def __init__(
+        self,
+        x: SSAValue,
+        cos: SSAValue,
+        sin: SSAValue,
+        num_heads: int,
+        n_rot: int,
+        layout: Layout = Layout.PACKED,
+        pairing: Pairing = Pairing.HALVES,
+    ):
+        super().__init__(
+            operands=[x, cos, sin],
+            properties=_properties(num_heads, n_rot, layout, pairing),
+            result_types=[x.type],
+        )
+
+    @property
+    def heads(self) -> Heads:
+        """The extents of x."""
+        return self.heads_in(self.x)
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_rotation(self.x, (self.cos, self.sin), self.heads, self.n_rot.value.data)
+        return (self.x.type,)
+
+
+@irdl_op_definition
+class RopeBackwardOp(_Rotation):
+    """The cotangent of x in `mir.rope`: `dy` rotated back, `(a, b) -> (a c + b s, b c - a s)`."""
+
+    name = "mir.rope_backward"
+
+    dy = operand_def(AnyTensorConstr)
+    cos = operand_def(AnyTensorConstr)
+    sin = operand_def(AnyTensorConstr)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = f"$dy `,` $cos `,` $sin {_FORMAT}"
+
+    def __init__(
+        self,
+        dy: SSAValue,
+        cos: SSAValue,
+        sin: SSAValue,
+        num_heads: int,
+        n_rot: int,
+        layout: Layout = Layout.PACKED,
+        pairing: Pairing = Pairing.HALVES,
+    ):
+        super().__init__(
+            operands=[dy, cos, sin],
+            properties=_properties(num_heads, n_rot, layout, pairing),
+            result_types=[dy.type],
+        )
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_rotation(self.dy, (self.cos, self.sin), self.heads_in(self.dy), self.n_rot.value.data)
+        return (self.dy.type,)
+
+
+@irdl_op_definition
+class AxialRope2dOp(MirOp):
+    """
+    Rotation of neighbouring features by the place of a token on a grid.
+
+    Token `t` of `T = end_x end_y max(repeat_factor, 1)` stands at `p = t div max(repeat_factor, 1)`, in column
+    `p mod end_x` and row `p div end_x`. With `f_c = theta^(-4c/D)`, `c < D/4`, pair `c` of each head turns by
+    `column f_c`, pair `D/4 + c` by `row f_c`; pair `i` is the features `(2i, 2i + 1)`, and
+    `(a, b) -> (a cos - b sin, a sin + b cos)`. x is `[B, T, H*D]` with `D` a multiple of 4.
+    """
+
+    name = "mir.axial_rope_2d"
+
+    x = operand_def(AnyTensorConstr)
+    num_heads = prop_def(I64)
+    end_x = prop_def(I64)
+    end_y = prop_def(I64)
+    theta = prop_def(F64)
+    repeat_factor = prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = (
+        "$x `heads` $num_heads `end_x` $end_x `end_y` $end_y `theta` $theta `repeat` $repeat_factor attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self, x: SSAValue, num_heads: int, end_x: int, end_y: int, theta: float = 10000.0, repeat_factor: int = 1
+    ):
+        super().__init__(
+            operands=[x],
+            properties={
+                "num_heads": i64_attr(num_heads),
+                "end_x": i64_attr(end_x),
+                "end_y": i64_attr(end_y),
+                "theta": f64_attr(theta),
+                "repeat_factor": i64_attr(repeat_factor),
+            },
+            result_types=[x.type],
+        )
+
+    @property
+    def heads(self) -> Heads:
+        """The extents of x."""
+        return heads_of(shape_of(self.x), Layout.PACKED, self.num_heads.value.data, "x")
+
+    @property
+    def repeats(self) -> int:
+        """Tokens in one place."""
+        return max(self.repeat_factor.value.data, 1)
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_element(element_of(self.x), FLOATS)
+        heads, columns, rows = self.heads, self.end_x.value.data, self.end_y.value.data
+        if heads.width % 4:
+            raise VerifyException(f"expected heads of a multiple of 4 features, got {heads.width}")
+        if columns < 0 or rows < 0 or heads.length != columns * rows * self.repeats:
+            raise VerifyException(f"expected {columns} x {rows} x {self.repeats} tokens, got {heads.length}")
+        if not (isfinite(self.theta.value.data) and self.theta.value.data > 0):
+            raise VerifyException(f"expected a positive finite theta, got {self.theta.value.data}")
+        return (TensorType(element_of(self.x), shape_of(self.x)),)
+
+
+class RopeBuilder(BuilderCore):
+    """Builder methods of this family."""
+
+    def rope(
+        self,
+        x: Operand,
+        cos: Operand,
+        sin: Operand,
+        *,
+        head_dim: int | None = None,
+        num_heads: int | None = None,
+        n_rot: int | None = None,
+        layout: Layout | str = Layout.PACKED,
+        pairing: Pairing | str = Pairing.HALVES,
+    ) -> Value:
+        """`mir.rope`; `n_rot` is by default the whole head. Layout `packed` needs `head_dim` or `num_heads`."""
+        x, cos, sin = self.operands(x, cos, sin)
+        return self.op(RopeOp, x, cos, sin, *_rotation(x, (num_heads, head_dim), n_rot, layout, pairing))
+
+    def rope_backward(
+        self,
+        dy: Operand,
+        cos: Operand,
+        sin: Operand,
+        *,
+        head_dim: int | None = None,
+        num_heads: int | None = None,
+        n_rot: int | None = None,
+        layout: Layout | str = Layout.PACKED,
+        pairing: Pairing | str = Pairing.HALVES,
+    ) -> Value:
+        """`mir.rope_backward`: the cotangent of x in `mir.rope`."""
+        dy, cos, sin = self.operands(dy, cos, sin)
+        return self.op(RopeBackwardOp, dy, cos, sin, *_rotation(dy, (num_heads, head_dim), n_rot, layout, pairing))
+
+    def axial_rope_2d(
+        self,
+        x: Operand,
+        end_x: int,
+        end_y: int,
+        *,
+        head_dim: int | None = None,
+        num_heads: int | None = None,
+        theta: float = 10000.0,
+        repeat_factor: int = 1,
+    ) -> Value:
+        """`mir.axial_rope_2d` of x `[B, T, H*D]` on a grid of `end_x` columns and `end_y` rows."""
+        value = self.operand(x)
+        heads, _ = head_count(shape_of(value), Layout.PACKED, num_heads, head_dim, "x")
+        return self.op(AxialRope2dOp, value, heads, end_x, end_y, theta, repeat_factor)
+
+
+def _rotation(
+    x: SSAValue,
+    heads: tuple[int | None, int | None],
+    n_rot: int | None,
+    layout: Layout | str,
+    pairing: Pairing | str,
+) -> tuple[int, int, Layout, Pairing]:
+    chosen = layout_named(layout)
+    count, width = head_count(shape_of(x), chosen, *heads, "x")
+    try:
+        pairs = Pairing(pairing)
+    except ValueError:
+        raise GraphError(f"pairing '{pairing}' is not one of {', '.join(Pairing)}") from None
+    return count, width if n_rot is None else n_rot, chosen, pairs

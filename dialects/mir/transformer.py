@@ -1,0 +1,279 @@
+"""Blocks of a transformer that users or fusion name as one; each is defined by its decomposition."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import FloatAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.core import F64, I64, Activation, ActivationAttr, AnyTensorConstr, MirOp, f64_attr, i64_attr
+from xdsl_rlx.dialects.mir.heads import Heads, Layout, head_count, heads_of
+from xdsl_rlx.dialects.mir.rope import check_rotation
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, i1, same_element_type, shape_of
+
+
+def _check_shapes(like: SSAValue, expected: dict[str, tuple[SSAValue | None, tuple[int, ...]]]) -> None:
+    """Require each operand that is there to have its shape, and the element type of `like`."""
+    for name, (value, shape) in expected.items():
+        if value is None:
+            continue
+        same_element_type(like, value)
+        if shape_of(value) != shape:
+            raise VerifyException(f"expected {name} of shape {dims(shape)}, got {dims(shape_of(value))}")
+
+
+def _check_mask(mask: SSAValue | None, heads: Heads) -> None:
+    if mask is None:
+        return
+    check_element(element_of(mask), (i1, *FLOATS[:2]))
+    shape, full = shape_of(mask), (heads.batch, heads.heads, heads.length, heads.length)
+    each = len(shape) == 4 and shape[2:] == full[2:] and all(n in (1, m) for n, m in zip(shape, full, strict=True))
+    if shape != (heads.batch, heads.length) and not each:
+        raise VerifyException(
+            f"expected a mask of shape {dims((heads.batch, heads.length))} or {dims(full)} "
+            f"(1 for one batch, 1 for one head), got {dims(shape)}"
+        )
+
+
+@irdl_op_definition
+class FusedAttentionBlockOp(MirOp):
+    """
+    `result = attention(rope(q), rope(k), v) @ out_w + out_b` with `q | k | v = hidden @ qkv_w + qkv_b`.
+
+    hidden is `[B, S, W]` with `W` the `num_heads` heads one after the other, `qkv_w` `[W, 3W]`, `out_w` `[W, W]`.
+    May be left out: the biases; the tables `cos` and `sin` of `mir.rope`, both, and with them the rotation; the mask, a
+    custom one of `mir.attention`.
+    """
+
+    name = "mir.fused_attention_block"
+
+    hidden = operand_def(AnyTensorConstr)
+    qkv_w = operand_def(AnyTensorConstr)
+    out_w = operand_def(AnyTensorConstr)
+    mask = opt_operand_def(AnyTensorConstr)
+    qkv_b = opt_operand_def(AnyTensorConstr)
+    out_b = opt_operand_def(AnyTensorConstr)
+    cos = opt_operand_def(AnyTensorConstr)
+    sin = opt_operand_def(AnyTensorConstr)
+    num_heads = prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$hidden `,` $qkv_w `,` $out_w (`mask` $mask^ `:` type($mask))? (`qkv_b` $qkv_b^ `:` type($qkv_b))? "
+        "(`out_b` $out_b^ `:` type($out_b))? (`cos` $cos^ `:` type($cos))? (`sin` $sin^ `:` type($sin))? "
+        "`heads` $num_heads attr-dict `:` type($hidden) `,` type($qkv_w) `,` type($out_w) `to` type($result)"
+    )
+
+    def __init__(
+        self,
+        hidden: SSAValue,
+        weights: tuple[SSAValue, SSAValue],
+        mask: SSAValue | None,
+        biases: tuple[SSAValue | None, SSAValue | None],
+        tables: tuple[SSAValue | None, SSAValue | None],
+        num_heads: int,
+    ):
+        super().__init__(
+            operands=[hidden, *weights, mask, *biases, *tables],
+            properties={"num_heads": i64_attr(num_heads)},
+            result_types=[hidden.type],
+        )
+
+    @property
+    def heads(self) -> Heads:
+        """The extents of q, k and v."""
+        return heads_of(shape_of(self.hidden), Layout.PACKED, self.num_heads.value.data, "hidden")
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_element(element_of(self.hidden), FLOATS)
+        heads = self.heads
+        width = heads.heads * heads.width
+        _check_shapes(
+            self.hidden,
+            {
+                "qkv_w": (self.qkv_w, (width, 3 * width)),
+                "qkv_b": (self.qkv_b, (3 * width,)),
+                "out_w": (self.out_w, (width, width)),
+                "out_b": (self.out_b, (width,)),
+            },
+        )
+        _check_mask(self.mask, heads)
+        if (self.cos is None) != (self.sin is None):
+            raise VerifyException("cos and sin are given together")
+        if self.cos is not None and self.sin is not None:
+            check_rotation(self.hidden, (self.cos, self.sin), heads, heads.width // 2 * 2)
+        return (self.hidden.type,)
+
+
+@irdl_op_definition
+class FusedTransformerLayerOp(MirOp):
+    """
+    A post-norm encoder layer: `result = norm2(f(h @ fc1_w + fc1_b) @ fc2_w + fc2_b + h)`, `h = norm1(block(x) + x)`.
+
+    `x` is hidden `[B, S, W]`, `fc1_w` `[W, I]`, `fc2_w` `[I, W]`. `block` is `mir.fused_attention_block` without
+    rotation, `norm1` and `norm2` are `mir.layer_norm` of the last axis with gains `ln1_g`, `ln2_g`, offsets `ln1_b`,
+    `ln2_b`, and `eps1`, `eps2`; `f` is the elementwise op named by `activation`, if any. All six biases may be left
+    out, and the mask.
+    """
+
+    name = "mir.fused_transformer_layer"
+
+    hidden = operand_def(AnyTensorConstr)
+    qkv_w = operand_def(AnyTensorConstr)
+    out_w = operand_def(AnyTensorConstr)
+    ln1_g = operand_def(AnyTensorConstr)
+    fc1_w = operand_def(AnyTensorConstr)
+    fc2_w = operand_def(AnyTensorConstr)
+    ln2_g = operand_def(AnyTensorConstr)
+    mask = opt_operand_def(AnyTensorConstr)
+    qkv_b = opt_operand_def(AnyTensorConstr)
+    out_b = opt_operand_def(AnyTensorConstr)
+    ln1_b = opt_operand_def(AnyTensorConstr)
+    fc1_b = opt_operand_def(AnyTensorConstr)
+    fc2_b = opt_operand_def(AnyTensorConstr)
+    ln2_b = opt_operand_def(AnyTensorConstr)
+    num_heads = prop_def(I64)
+    eps1 = prop_def(F64)
+    eps2 = prop_def(F64)
+    activation = opt_prop_def(ActivationAttr)
+    result = result_def(AnyTensorConstr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$hidden `,` $qkv_w `,` $out_w `,` $ln1_g `,` $fc1_w `,` $fc2_w `,` $ln2_g (`mask` $mask^ `:` type($mask))? "
+        "(`qkv_b` $qkv_b^ `:` type($qkv_b))? (`out_b` $out_b^ `:` type($out_b))? "
+        "(`ln1_b` $ln1_b^ `:` type($ln1_b))? (`fc1_b` $fc1_b^ `:` type($fc1_b))? "
+        "(`fc2_b` $fc2_b^ `:` type($fc2_b))? (`ln2_b` $ln2_b^ `:` type($ln2_b))? "
+        "`heads` $num_heads `eps` $eps1 `,` $eps2 (`activation` $activation^)? attr-dict `:` "
+        "type($hidden) `,` type($qkv_w) `,` type($out_w) `,` type($ln1_g) `,` type($fc1_w) `,` type($fc2_w) `,` "
+        "type($ln2_g) `to` type($result)"
+    )
+
+    def __init__(
+        self,
+        weights: tuple[SSAValue, SSAValue, SSAValue, SSAValue, SSAValue, SSAValue, SSAValue],
+        mask: SSAValue | None,
+        biases: tuple[SSAValue | None, ...],
+        num_heads: int,
+        eps: tuple[float, float],
+        activation: Activation | None,
+    ):
+        super().__init__(
+            operands=[*weights, mask, *biases],
+            properties={
+                "num_heads": i64_attr(num_heads),
+                "eps1": f64_attr(eps[0]),
+                "eps2": f64_attr(eps[1]),
+                "activation": None if activation is None else ActivationAttr(activation),
+            },
+            result_types=[weights[0].type],
+        )
+
+    @property
+    def heads(self) -> Heads:
+        """The extents of q, k and v."""
+        return heads_of(shape_of(self.hidden), Layout.PACKED, self.num_heads.value.data, "hidden")
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_element(element_of(self.hidden), FLOATS)
+        heads = self.heads
+        width, inner = heads.heads * heads.width, (shape_of(self.fc1_w) or (0,))[-1]
+        _check_shapes(
+            self.hidden,
+            {
+                "qkv_w": (self.qkv_w, (width, 3 * width)),
+                "qkv_b": (self.qkv_b, (3 * width,)),
+                "out_w": (self.out_w, (width, width)),
+                "out_b": (self.out_b, (width,)),
+                "ln1_g": (self.ln1_g, (width,)),
+                "ln1_b": (self.ln1_b, (width,)),
+                "fc1_w": (self.fc1_w, (width, inner)),
+                "fc1_b": (self.fc1_b, (inner,)),
+                "fc2_w": (self.fc2_w, (inner, width)),
+                "fc2_b": (self.fc2_b, (width,)),
+                "ln2_g": (self.ln2_g, (width,)),
+                "ln2_b": (self.ln2_b, (width,)),
+            },
+        )
+        _check_mask(self.mask, heads)
+        for eps in (self.eps1, self.eps2):
+            _check_eps(eps)
+        return (self.hidden.type,)
+
+
+def _check_eps(eps: FloatAttr) -> None:
+    if not 0 <= eps.value.data < float("inf"):
+        raise VerifyException(f"expected a finite eps of at least 0, got {eps.value.data}")
+
+
+class TransformerBuilder(BuilderCore):
+    """Builder methods of this family."""
+
+    def _optional(self, *xs: Operand | None) -> list[SSAValue | None]:
+        return [None if x is None else self.operand(x) for x in xs]
+
+    def fused_attention_block(
+        self,
+        hidden: Operand,
+        qkv_w: Operand,
+        out_w: Operand,
+        mask: Operand | None = None,
+        *,
+        num_heads: int | None = None,
+        head_dim: int | None = None,
+        qkv_b: Operand | None = None,
+        out_b: Operand | None = None,
+        cos: Operand | None = None,
+        sin: Operand | None = None,
+    ) -> Value:
+        """`mir.fused_attention_block`; needs `num_heads` or `head_dim`."""
+        hidden, qkv_w, out_w = self.operands(hidden, qkv_w, out_w)
+        heads, _ = head_count(shape_of(hidden), Layout.PACKED, num_heads, head_dim, "hidden")
+        visible, b1, b2, c, s = self._optional(mask, qkv_b, out_b, cos, sin)
+        return self.op(FusedAttentionBlockOp, hidden, (qkv_w, out_w), visible, (b1, b2), (c, s), heads)
+
+    def fused_transformer_layer(
+        self,
+        hidden: Operand,
+        qkv_w: Operand,
+        out_w: Operand,
+        ln1_g: Operand,
+        fc1_w: Operand,
+        fc2_w: Operand,
+        ln2_g: Operand,
+        mask: Operand | None = None,
+        *,
+        num_heads: int | None = None,
+        head_dim: int | None = None,
+        eps1: float = 1e-5,
+        eps2: float = 1e-5,
+        activation: Activation | str | None = Activation.GELU,
+        qkv_b: Operand | None = None,
+        out_b: Operand | None = None,
+        ln1_b: Operand | None = None,
+        fc1_b: Operand | None = None,
+        fc2_b: Operand | None = None,
+        ln2_b: Operand | None = None,
+    ) -> Value:
+        """`mir.fused_transformer_layer`; needs `num_heads` or `head_dim`."""
+        x, w1, w2, g1, w3, w4, g2 = self.operands(hidden, qkv_w, out_w, ln1_g, fc1_w, fc2_w, ln2_g)
+        heads, _ = head_count(shape_of(x), Layout.PACKED, num_heads, head_dim, "hidden")
+        visible, *biases = self._optional(mask, qkv_b, out_b, ln1_b, fc1_b, fc2_b, ln2_b)
+        try:
+            kind = None if activation is None else Activation(activation)
+        except ValueError:
+            raise GraphError(f"activation '{activation}' is not one of {', '.join(Activation)}") from None
+        weights = x, w1, w2, g1, w3, w4, g2
+        return self.op(FusedTransformerLayerOp, weights, visible, tuple(biases), heads, (eps1, eps2), kind)

@@ -1,0 +1,89 @@
+"""The nests of attention with small blocks: every reading against the oracle, however cut in pieces."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+from numerics.sample import build_module
+from xdsl.dialects.builtin import ModuleOp, TensorType, f64, i1
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.lowering import convert_mir_to_lir
+from xdsl_rlx.lowering.nests import attention, attention_backward
+from xdsl_rlx.lowering.numba.compilation import lower_to_lir
+
+Run = SimpleNamespace
+
+CASES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
+    "causal": ((), {"mask_kind": "causal"}),
+    "window": ((), {"mask_kind": "sliding_window", "window": 3}),
+    "softcap": ((), {"attn_logit_softcap": 0.8}),
+    "padding": ((1, 10), {}),
+    "bias": ((1, 4, 7, 10), {"mask_kind": "bias"}),
+    "bias-of-all-heads": ((1, 1, 7, 10), {"mask_kind": "bias"}),
+}
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for nests in (attention, attention_backward):
+        monkeypatch.setattr(nests, "QUERIES", 3)
+        monkeypatch.setattr(nests, "KEYS", 4)
+    monkeypatch.setattr(convert_mir_to_lir, "PARALLEL_FROM", 1)
+
+
+def gradient(case: str) -> tuple[ModuleOp, list[np.ndarray]]:
+    """A loss of an attention of 4 heads that share 2 key heads, 7 queries and 10 keys, and its gradients."""
+    mask, attributes = CASES[case]
+    rng = np.random.default_rng(1)
+    arrays = [rng.standard_normal((1, n, h * 3)) for n, h in ((7, 4), (10, 2), (10, 2))]
+    types = [TensorType(f64, x.shape) for x in arrays]
+    wrt = ["x0", "x1", "x2"]
+    if case == "padding":
+        arrays.append(np.array([[1, 1, 0, 1, 0, 0, 0, 0, 1, 1]], bool))
+        types.append(TensorType(i1, mask))
+    elif mask:
+        arrays.append(rng.standard_normal(mask))
+        types.append(TensorType(f64, mask))
+        wrt.append("x3")
+
+    def loss(m: MirBuilder, *xs: Value) -> Value:
+        y = m.attention(*xs, head_dim=3, **attributes)
+        return m.reduce_sum(y * y)
+
+    return rlx.grad_with_loss(build_module(loss, types), wrt).module, arrays
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("case", CASES)
+def test_blocks_and_pieces_do_not_matter(run: Run, case: str, threads: int):
+    module, arrays = gradient(case)
+    expected = oracle.evaluate(module, *arrays, 1.0)
+    lowered = lower_to_lir(module, threads)
+    lowered.verify()
+    for result, reference in zip(run.llvm(lowered)(**named(arrays)), expected, strict=True):
+        oracle.assert_close(result, reference, 64)
+
+
+@pytest.mark.parametrize("case", ["causal", "padding", "bias-of-all-heads"])
+def test_the_printed_module_computes_the_same(run: Run, case: str):
+    module, arrays = gradient(case)
+    expected = oracle.evaluate(module, *arrays, 1.0)
+    lowered = lower_to_lir(module, 2)
+    for result, reference in zip(run.text(lowered, jit=False)(**named(arrays)), expected, strict=True):
+        oracle.assert_close(result, reference, 64)
+
+
+def test_numba_compiles_the_printed_module(run: Run):
+    module, arrays = gradient("causal")
+    lowered = lower_to_lir(module, 2)
+    ours = run.llvm(lowered)(**named(arrays))
+    for result, reference in zip(run.text(lowered, jit=True)(**named(arrays)), ours, strict=True):
+        oracle.assert_close(np.asarray(result), reference, 64)
+
+
+def named(arrays: list[np.ndarray]) -> dict[str, np.ndarray]:
+    return {f"x{number}": array for number, array in enumerate(arrays)}

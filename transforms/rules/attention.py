@@ -1,0 +1,269 @@
+"""Rows of attention: its definition by matrix products, which forward mode and second order go through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from xdsl.dialects.builtin import BFloat16Type, BytesAttr, DenseIntOrFPElementsAttr, Float16Type, TensorType, i1
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionLike, AttentionOp, Configuration, MaskKind
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.heads import Layout
+from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
+from xdsl_rlx.transforms.rules.lowering import NORMALIZE
+from xdsl_rlx.transforms.rules.rows import decompose, lift
+from xdsl_rlx.transforms.rules.table import INERT, VJP, VMAP, Cotangent
+
+_SAVED = "it is what mir.attention computed from the same operands"
+_THRESHOLD = "a mask is compared with 0.5"
+
+
+def _is_custom(op: Operation) -> bool:
+    return isinstance(op, AttentionLike) and op.kind == MaskKind.CUSTOM
+
+
+INERT.add(AttentionOp, "mask", _THRESHOLD, _is_custom)
+INERT.add(AttentionBackwardOp, "out", _SAVED)
+INERT.add(AttentionBackwardOp, "lse", _SAVED)
+INERT.add(AttentionBackwardOp, "mask", _THRESHOLD, _is_custom)
+
+
+def _split(op: AttentionLike, b: MirBuilder, x: SSAValue, heads: int) -> Value:
+    """`[B, Hkv, heads / Hkv, S, D]`."""
+    e, value = op.extents, b.value(x)
+    if op.layout.data == Layout.PACKED:
+        value = b.reshape(value, (*value.shape[:2], heads, value.shape[2] // heads))
+    if op.layout.data != Layout.BHSD:
+        value = b.transpose(value, (0, 2, 1, 3))
+    return b.reshape(value, (e.batch, e.kv_heads, heads // e.kv_heads, *value.shape[2:]))
+
+
+def _join(op: AttentionLike, b: MirBuilder, value: Value, like: SSAValue) -> Value:
+    """The inverse of `_split`."""
+    batch, kv_heads, group, length, width = value.shape
+    value = b.reshape(value, (batch, kv_heads * group, length, width))
+    if op.layout.data != Layout.BHSD:
+        value = b.transpose(value, (0, 2, 1, 3))
+    return b.reshape(value, shape_of(like))
+
+
+def _grouped(op: AttentionLike, b: MirBuilder, mask: SSAValue) -> Value:
+    """A mask as `[B|1, Hkv|1, group|1, Sq|1, Sk]`."""
+    e, (batch, heads, queries, keys) = op.extents, op.mask_shape
+    split = (1, 1) if heads == 1 else (e.kv_heads, e.group)
+    return b.reshape(mask, (batch, *split, queries, keys))
+
+
+def _visible(op: AttentionLike, b: MirBuilder) -> Value | None:
+    """Where a query sees a key, broadcastable; None if everywhere."""
+    e, mask = op.extents, op.inputs[3]
+    if op.kind == MaskKind.CUSTOM:
+        assert mask is not None
+        value = _grouped(op, b, mask)
+        return value if element_of(mask) == i1 else b.eq(b.lt(value, 0.5), False)
+    if op.kind not in (MaskKind.CAUSAL, MaskKind.SLIDING_WINDOW):
+        return None
+    rows: list[bytes] = []
+    for at in range(e.shift, e.shift + e.queries):
+        high = min(max(at + 1, 0), e.keys)
+        low = 0 if op.window is None else min(max(at - op.window.value.data, 0), high)
+        rows.append(bytes(low) + b"\1" * (high - low) + bytes(e.keys - high))
+    return b.constant(DenseIntOrFPElementsAttr(TensorType(i1, (e.queries, e.keys)), BytesAttr(b"".join(rows))))
+
+
+@dataclass
+class _Scores:
+    """What the definition passes through."""
+
+    q: Value
+    k: Value
+    v: Value
+    capped: Value
+    """The tanh of the softcap; the scores if there is none."""
+    exponentials: Value
+    total: Value
+    """The sum of the exponentials, 1 where it is 0."""
+    probabilities: Value
+    lse: Value
+
+
+def _scores(op: AttentionLike, b: MirBuilder) -> _Scores:
+    e = op.extents
+    q, k, v, bias = op.inputs
+    q, k, v = _split(op, b, q, e.heads), _split(op, b, k, e.kv_heads), _split(op, b, v, e.kv_heads)
+    z = capped = b.matmul(q, b.transpose(k, (0, 1, 2, 4, 3))) * op.scale
+    if (c := op.softcap) is not None:
+        capped = b.tanh(z / c)
+        z = capped * c
+    if op.kind == MaskKind.BIAS:
+        assert bias is not None
+        z = z + _grouped(op, b, bias)
+    seen = _visible(op, b)
+    if seen is not None:
+        z = b.where(seen, z, -inf)
+    top = b.stop_gradient(b.reduce_max(z, axes=[-1], keep_dim=True))
+    top = b.where(b.eq(top, -inf), 0.0, top)
+    exponentials = b.exp(z - top)
+    total = b.reduce_sum(exponentials, axes=[-1], keep_dim=True)
+    empty = b.eq(total, 0.0)
+    safe = b.where(empty, 1.0, total)
+    lse = b.where(empty, -inf, b.log(safe) + top)
+    return _Scores(q, k, v, capped, exponentials, safe, exponentials / safe, lse)
+
+
+def _lse_like(b: MirBuilder, lse: Value, like: SSAValue) -> Value:
+    return b.cast(b.reshape(lse, shape_of(like)), element_of(like))
+
+
+@decompose(AttentionOp)
+def attention_decompose(op: AttentionOp, b: MirBuilder) -> Sequence[Value]:
+    s = _scores(op, b)
+    out = b.matmul(s.exponentials, s.v) / s.total
+    return [_join(op, b, out, op.result), _lse_like(b, s.lse, op.lse)]
+
+
+@decompose(AttentionBackwardOp)
+def attention_backward_decompose(op: AttentionBackwardOp, b: MirBuilder) -> Sequence[Value]:
+    s, e = _scores(op, b), op.extents
+    p, swap = s.probabilities, (0, 1, 2, 4, 3)
+    dy = _split(op, b, op.dy, e.heads)
+    dp = b.matmul(dy, b.transpose(s.v, swap))
+    dz = dp - b.reduce_sum(p * dp, axes=[-1], keep_dim=True)
+    if op.d_lse is not None:
+        rows = (e.batch, e.kv_heads, e.group, e.queries, 1)
+        dz = dz + b.cast(b.reshape(op.d_lse, rows), element_of(op.dy))
+    dz = p * dz
+    ds = dz * op.scale
+    if op.softcap is not None:
+        ds = ds * (1.0 - s.capped * s.capped)
+    dq = b.matmul(ds, s.k)
+    dk = b.reduce_sum(b.matmul(b.transpose(ds, swap), s.q), axes=[2], keep_dim=True)
+    dv = b.reduce_sum(b.matmul(b.transpose(p, swap), dy), axes=[2], keep_dim=True)
+    grads = [_join(op, b, dx, x) for dx, x in zip((dq, dk, dv), (op.q, op.k, op.v), strict=True)]
+    if op.dbias is None:
+        return grads
+    full = b.reshape(dz, (e.batch, e.heads, e.queries, e.keys))
+    return [*grads, b.unbroadcast(full, shape_of(op.dbias))]
+
+
+@VJP.rule(AttentionOp)
+def attention_vjp(op: AttentionOp, b: MirBuilder, g: Value | None, d_lse: Value | None) -> Sequence[Cotangent]:
+    """One `mir.attention_backward` gives all cotangents; canonicalization drops that of a bias nobody asks for."""
+    made: list[AttentionBackwardOp] = []
+
+    def backward() -> AttentionBackwardOp:
+        if not made:
+            dy = b.zeros_like(op.result) if g is None else g
+            seed = None if d_lse is None else d_lse.ssa
+            saved, with_dbias = (op.result, op.lse), op.kind == MaskKind.BIAS
+            qkv, chosen = (op.q, op.k, op.v), Configuration.of(op)
+            made.append(b.emit(AttentionBackwardOp, qkv, op.mask, saved, dy.ssa, seed, chosen, with_dbias))
+        return made[0]
+
+    def of_bias() -> Value:
+        dbias = backward().dbias
+        assert dbias is not None
+        return b.value(dbias)
+
+    of_qkv: list[Cotangent] = [
+        lambda: b.value(backward().dq),
+        lambda: b.value(backward().dk),
+        lambda: b.value(backward().dv),
+    ]
+    return of_qkv if op.mask is None else [*of_qkv, of_bias]
+
+
+def _is_half(op: AttentionLike) -> bool:
+    return isinstance(element_of(op.inputs[0]), Float16Type | BFloat16Type)
+
+
+def _wide(b: MirBuilder, x: SSAValue | None) -> SSAValue | None:
+    """Half floats as f32."""
+    if x is None or not isinstance(element_of(x), Float16Type | BFloat16Type):
+        return x
+    return b.cast(x, "f32").ssa
+
+
+def _wide_attention(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """Half floats are computed in f32."""
+    assert isinstance(op, AttentionOp)
+    if not _is_half(op):
+        return None
+    q, k, v = (b.cast(x, "f32").ssa for x in (op.q, op.k, op.v))
+    wide = b.emit(AttentionOp, q, k, v, _wide(b, op.mask), Configuration.of(op))
+    return [b.cast(wide.result, DTYPE_NAMES[element_of(op.q)]), b.value(wide.lse)]
+
+
+def _wide_backward(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    assert isinstance(op, AttentionBackwardOp)
+    if not _is_half(op):
+        return None
+    q, k, v, out, dy = (b.cast(x, "f32").ssa for x in (op.q, op.k, op.v, op.out, op.dy))
+    wide = b.emit(
+        AttentionBackwardOp,
+        (q, k, v),
+        _wide(b, op.mask),
+        (out, op.lse),
+        dy,
+        op.d_lse,
+        Configuration.of(op),
+        op.dbias is not None,
+    )
+    return [b.cast(x, DTYPE_NAMES[element_of(op.q)]) for x in wide.results]
+
+
+NORMALIZE.add(AttentionOp, _wide_attention)
+NORMALIZE.add(AttentionBackwardOp, _wide_backward)
+
+
+def _mapped(
+    op: AttentionLike, b: MirBuilder, has_axis: Sequence[bool], size: int, operands: Sequence[Value]
+) -> dict[SSAValue, SSAValue] | None:
+    """The operands of one attention over all examples: batches of batches. None where a mask is shared by batches."""
+    taken: dict[SSAValue, SSAValue] = {}
+    mask, batch = op.inputs[3], op.extents.batch
+    for old, mapped, new in zip(op.operands, has_axis, operands, strict=True):
+        if old is mask and shape_of(old)[0] != batch:
+            if mapped or isinstance(op, AttentionBackwardOp):
+                return None
+            taken[old] = new.ssa
+            continue
+        every = new if mapped else lift(b, new, size)
+        taken[old] = b.reshape(every, (size * shape_of(old)[0], *shape_of(old)[1:])).ssa
+    return taken
+
+
+@VMAP.rule(AttentionOp)
+def attention_vmap(
+    op: AttentionOp, b: MirBuilder, has_axis: Sequence[bool], size: int, *operands: Value
+) -> Sequence[Value] | None:
+    """A batch of batches is a batch."""
+    new = _mapped(op, b, has_axis, size, operands)
+    if new is None:
+        return None
+    mask = None if op.mask is None else new[op.mask]
+    made = b.emit(AttentionOp, new[op.q], new[op.k], new[op.v], mask, Configuration.of(op))
+    return [b.reshape(x, (size, *shape_of(old))) for x, old in zip(made.results, op.results, strict=True)]
+
+
+@VMAP.rule(AttentionBackwardOp)
+def attention_backward_vmap(
+    op: AttentionBackwardOp, b: MirBuilder, has_axis: Sequence[bool], size: int, *operands: Value
+) -> Sequence[Value] | None:
+    new = _mapped(op, b, has_axis, size, operands)
+    if new is None:
+        return None
+    made = b.emit(
+        AttentionBackwardOp,
+        (new[op.q], new[op.k], new[op.v]),
+        None if op.mask is None else new[op.mask],
+        (new[op.out], new[op.lse]),
+        new[op.dy],
+        None if op.d_lse is None else new[op.d_lse],
+        Configuration.of(op),
+        op.dbias is not None,
+    )
+    return [b.reshape(x, (size, *shape_of(old))) for x, old in zip(made.results, op.results, strict=True)]
