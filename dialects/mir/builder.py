@@ -17,6 +17,8 @@ from xdsl_rlx.dialects.mir.fused import FusedBuilder
 from xdsl_rlx.dialects.mir.index import IndexBuilder
 from xdsl_rlx.dialects.mir.moe import MoeBuilder
 from xdsl_rlx.dialects.mir.norm import NormBuilder
+from xdsl_rlx.dialects.mir.quant import QuantBuilder
+from xdsl_rlx.dialects.mir.quant_int import QuantIntBuilder
 from xdsl_rlx.dialects.mir.quantize import QuantizeBuilder
 from xdsl_rlx.dialects.mir.random import RandomBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
@@ -47,6 +49,8 @@ class MirBuilder(
     FusedBuilder,
     FakeQuantizeBuilder,
     QuantizeBuilder,
+    QuantBuilder,
+    QuantIntBuilder,
     IndexBuilder,
     MoeBuilder,
     RandomBuilder,
