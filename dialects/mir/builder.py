@@ -10,16 +10,18 @@ from collections.abc import Sequence
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, linalg, loss, norm, reduce, shape
+from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.attention import AttentionBuilder
 from xdsl_rlx.dialects.mir.channel_norm import ChannelNormBuilder
 from xdsl_rlx.dialects.mir.conv import ConvBuilder
-from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.fake_quantize import FakeQuantizeBuilder
 from xdsl_rlx.dialects.mir.fused import FusedBuilder
 from xdsl_rlx.dialects.mir.index import IndexBuilder
 from xdsl_rlx.dialects.mir.moe import MoeBuilder
 from xdsl_rlx.dialects.mir.norm import NormBuilder
 from xdsl_rlx.dialects.mir.pool import PoolBuilder
+from xdsl_rlx.dialects.mir.quant import QuantBuilder
+from xdsl_rlx.dialects.mir.quant_int import QuantIntBuilder
 from xdsl_rlx.dialects.mir.quantize import QuantizeBuilder
 from xdsl_rlx.dialects.mir.random import RandomBuilder
 from xdsl_rlx.dialects.mir.rope import RopeBuilder
@@ -56,6 +58,8 @@ class MirBuilder(
     MoeBuilder,
     NormBuilder,
     PoolBuilder,
+    QuantBuilder,
+    QuantIntBuilder,
     QuantizeBuilder,
     RandomBuilder,
     RopeBuilder,

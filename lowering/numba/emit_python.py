@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     ModuleOp,
+    UnrealizedConversionCastOp,
     i1,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -45,7 +46,7 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.prelude import LOWERED, PRIMITIVES
-from xdsl_rlx.lowering.numba.rows import ROWS, function_suffix, python_type
+from xdsl_rlx.lowering.numba.rows import ROWS, function_suffix, outside_type, python_type
 
 _CALL = re.compile(r"\b([a-z_]\w*)\(")
 _WORD = re.compile(r"\b[a-z_]\w*\b")
@@ -285,6 +286,10 @@ class _Body:
         assert isinstance(op, memref.GetGlobalOp)
         self.names[op.memref] = op.name_.root_reference.data
 
+    def same_bits(self, op: Operation) -> None:
+        """An integer seen as signed, signless or unsigned: kernels hold it as signed."""
+        self.names[op.results[0]] = self.names[op.operands[0]]
+
     def ret(self, op: Operation) -> None:
         if op.operands:
             self.emit(f"return {self.names[op.operands[0]]}")
@@ -399,6 +404,7 @@ _EMITTERS: dict[type[Operation], Callable[[_Body, Operation], None]] = {
     memref.StoreOp: _Body.store,
     memref.AllocaOp: _Body.alloca,
     memref.GetGlobalOp: _Body.get_global,
+    UnrealizedConversionCastOp: _Body.same_bits,
     scf.ForOp: _Body.loop,
     scf.IfOp: _Body.branch,
     scf.WhileOp: _Body.while_loop,
@@ -461,7 +467,9 @@ class _Program:
         if isinstance(op, InputOp | ParamOp):
             self.argument(name, op.buffer_name.data, type)
         elif isinstance(op, ConstantOp):
-            body.emit(f"{name} = {_constant_array(op.value, dtype, shape)}")
+            own = outside_type(type.element_type)
+            bits = f".view({dtype})" if own.startswith("np.uint") else ""
+            body.emit(f"{name} = {_constant_array(op.value, own if bits else dtype, shape)}{bits}")
         elif isinstance(op, SlotOp) and op.at is not None:
             first = op.at.value.data
             last = first + prod(shape) * element_bytes(type.element_type)
@@ -469,18 +477,18 @@ class _Program:
         else:
             body.emit(f"{name} = np.empty({shape}, {dtype})")
         if isinstance(op, OutputOp):
-            half = isinstance(type.element_type, Float16Type)
-            self.outputs[op.number.value.data] = f"{name}.view(np.float16)" if half else name
+            own = outside_type(type.element_type)
+            self.outputs[op.number.value.data] = name if own == dtype else f"{name}.view({own})"
 
     def argument(self, name: str, key: str, type: AnyMemRef) -> None:
         shape, dtype = tuple(type.get_shape()), python_type(type.element_type)
         self.types.append(f"{key}: {type.element_type}{list(shape)}")
         given = f"inputs[{key!r}]"
-        own = "np.float16" if isinstance(type.element_type, Float16Type) else dtype
+        own = outside_type(type.element_type)
         if key in self.optional:
             one = "np.full({}, 0x3F80, np.uint16)" if isinstance(type.element_type, BFloat16Type) else "np.ones({}, {})"
             given = f"inputs.get({key!r}, {one.format(shape, own)})"
-        bits = ".view(np.uint16)" if own != dtype else ""
+        bits = f".view({dtype})" if own != dtype else ""
         self.body.emit(f"{name} = np.ascontiguousarray({given}, {own}){bits}.reshape({shape})")
 
     def launch(self, op: LaunchOp) -> None:

@@ -23,6 +23,8 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.shapes import u8, u32
+
 LlvmLine: TypeAlias = Callable[[str], str]
 """Emits `%new = <text>` and gives the new name."""
 PythonForm: TypeAlias = str | Callable[[Operation, Sequence[str]], str]
@@ -77,6 +79,13 @@ def python_type(type: Attribute) -> str:
         return found
     bits = _int_bits(type)
     return "np.bool_" if bits == 1 else f"np.int{bits}"
+
+
+def outside_type(type: Attribute) -> str:
+    """The NumPy type of arguments and results of a program, whose bits kernels may see as another type."""
+    if isinstance(type, Float16Type):
+        return "np.float16"
+    return python_type(type).replace("int", "uint") if type in (u8, u32) else python_type(type)
 
 
 def llvm_flags(op: Operation) -> str:
@@ -174,6 +183,17 @@ def _binary_int(python: str, llvm: str) -> Row:
 
 def _minmax(python: str, llvm: str) -> Row:
     return Row(_wrapped(python), f"call {{t}} @llvm.{llvm}.{{t}}({{t}} {{0}}, {{t}} {{1}})")
+
+
+def _unsigned_extreme(function: str) -> Callable[[Operation, Sequence[str]], str]:
+    def python(op: Operation, args: Sequence[str]) -> str:
+        type = op.operands[0].type
+        if _int_bits(type) == 1:
+            return f"{function}({args[0]}, {args[1]})"
+        unsigned = f"np.uint{_int_bits(type)}"
+        return f"{python_type(type)}({function}({unsigned}({args[0]}), {unsigned}({args[1]})))"
+
+    return python
 
 
 def _logical_shift(op: Operation, args: Sequence[str]) -> str:
@@ -434,6 +454,8 @@ ROWS: dict[type[Operation], Row] = {
     arith.ShRUIOp: Row(_logical_shift, "lshr {t} {0}, {1}"),
     arith.MaxSIOp: _minmax("max({0}, {1})", "smax"),
     arith.MinSIOp: _minmax("min({0}, {1})", "smin"),
+    arith.MaxUIOp: Row(_unsigned_extreme("max"), "call {t} @llvm.umax.{t}({t} {0}, {t} {1})"),
+    arith.MinUIOp: Row(_unsigned_extreme("min"), "call {t} @llvm.umin.{t}({t} {0}, {t} {1})"),
     math.AbsIOp: Row(_wrapped("abs({0})"), "call {t} @llvm.abs.{t}({t} {0}, i1 false)"),
     arith.AddfOp: _binary_float("+", "fadd", "relaxed_add"),
     arith.SubfOp: _binary_float("-", "fsub", ""),
