@@ -9,7 +9,7 @@ from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializa
 from xdsl.ir import Attribute, Dialect, Operation
 
 from xdsl_rlx.dialects.constants import is_dense
-from xdsl_rlx.dialects.mir import backward, cast, control, elementwise, fused, index, linalg, loss, norm, reduce, shape
+from xdsl_rlx.dialects.mir import backward, cast, complex, control, elementwise, fused, index, linalg, loss, norm, reduce, shape
 from xdsl_rlx.dialects.mir.core import ActivationAttr
 
 
@@ -35,6 +35,7 @@ class _Materialize(ConstantMaterializationInterface):
 FAMILIES: tuple[ModuleType, ...] = (
     elementwise,
     cast,
+    complex,
     linalg,
     shape,
     index,

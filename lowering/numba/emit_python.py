@@ -417,11 +417,11 @@ class _Program:
         shape, dtype = tuple(type.get_shape()), python_type(type.element_type)
         if isinstance(op, ViewOp):
             root, start = self.roots[op.source]
-            start += op.offset.value.data
             size = element_bytes(type.element_type)
+            start += op.offset.value.data * size
             strides = tuple(s * size for s in strides_of(type))
             name = body.name(value, "view")
-            body.emit(f"{name} = np.ndarray({shape}, {dtype}, {root}, {start * size}, {strides})")
+            body.emit(f"{name} = np.ndarray({shape}, {dtype}, {root}, {start}, {strides})")
             self.roots[value] = (root, start)
             return
         name = body.name(value, _default_name(op))

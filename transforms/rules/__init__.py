@@ -4,6 +4,7 @@ The tables themselves are in `table.py`."""
 from xdsl_rlx.transforms.rules import (
     backward,
     cast,
+    complex,
     control,
     elementwise,
     fused,
@@ -12,6 +13,7 @@ from xdsl_rlx.transforms.rules import (
     loops,
     loss,
     norm,
+    parts,
     reduce,
     shape,
 )
@@ -26,6 +28,7 @@ __all__ = [
     "VMAP",
     "backward",
     "cast",
+    "complex",
     "control",
     "elementwise",
     "fused",
@@ -34,6 +37,7 @@ __all__ = [
     "loops",
     "loss",
     "norm",
+    "parts",
     "reduce",
     "shape",
 ]
