@@ -13,6 +13,7 @@ from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, linalg, lo
 from xdsl_rlx.dialects.mir.complex import ComplexBuilder
 from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.index import IndexBuilder
+from xdsl_rlx.dialects.mir.spectral import SpectralBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
 from xdsl_rlx.dialects.shapes import element_of, i1, shape_of
 
@@ -35,7 +36,7 @@ def activation_kind(kind: Activation | str) -> Activation:
         raise GraphError(f"activation '{kind}' is not one of {', '.join(Activation)}") from None
 
 
-class MirBuilder(ComplexBuilder, IndexBuilder, BuilderCore):
+class MirBuilder(ComplexBuilder, IndexBuilder, SpectralBuilder, BuilderCore):
     """
     Builds mir ops through an `xdsl.builder.Builder`, wherever that inserts.
 

@@ -16,6 +16,7 @@ from xdsl_rlx.transforms.rules import (
     parts,
     reduce,
     shape,
+    spectral,
 )
 from xdsl_rlx.transforms.rules.table import DECOMPOSE, INERT, JVP, SCALAR, VJP, VMAP
 
@@ -40,4 +41,5 @@ __all__ = [
     "parts",
     "reduce",
     "shape",
+    "spectral",
 ]

@@ -172,6 +172,7 @@ VIEW.add(shape.ExpandOp, _expand_view)
 
 def _part_view(first: int, op: Operation, layout: Layout) -> Layout:
     """The parts of complex numbers lie one behind the other: every second element from the first or second on."""
+    first = 0 if 0 in layout.shape else first
     return Layout(2 * layout.offset + first, layout.shape, tuple(2 * stride for stride in layout.strides))
 
 
