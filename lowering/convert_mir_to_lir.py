@@ -16,6 +16,7 @@ from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
+from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.mir.complex import ImagOp, RealOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
@@ -224,6 +225,13 @@ class _Lowering:
     def room(self, shape: Sequence[int], element: Attribute) -> Buffer:
         """A new slot."""
         return self._slot(shape, element, None)
+
+    def constant(self, value: AnyDense) -> Buffer:
+        """A buffer that holds these numbers."""
+        shape, element = value.get_shape(), value.get_element_type()
+        constant = lir.ConstantOp(value, MemRefType(element, shape))
+        self.block.add_op(constant)
+        return _contiguous(constant.result, shape, element)
 
     def pieces(self, extent: int, work: int) -> int:
         """Into how many pieces a launch is cut."""

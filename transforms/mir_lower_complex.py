@@ -64,6 +64,7 @@ class _Block:
         self.block = block
         self.parts: dict[SSAValue, Parts] = {}
         self.done: list[Operation] = []
+        self.gone: set[object] = set()
 
     def lower(self) -> None:
         for op in list(self.block.ops):
@@ -97,11 +98,12 @@ class _Block:
                 value.ssa.name_hint = value.ssa.name_hint or result.name_hint
                 result.replace_all_uses_with(value.ssa)
         self.done.append(op)
+        self.gone.add(op)
 
     def _whole(self, op: Operation, b: MirBuilder) -> None:
         """An op that takes complex tensors as they lie in memory: the operands are put together for it."""
         for number, operand in enumerate(op.operands):
-            if operand in self.parts:
+            if operand in self.parts and operand.owner in self.gone:
                 parts = self.parts[operand]
                 whole = b.op(ComplexOp, parts.re.ssa, parts.im.ssa)
                 whole.ssa.name_hint = operand.name_hint

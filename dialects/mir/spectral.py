@@ -17,13 +17,14 @@ from xdsl.irdl import (
     opt_prop_def,
     prop_def,
     result_def,
+    traits_def,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.complex import complex_type
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, MirOp
+from xdsl_rlx.dialects.mir.core import AnyTensorConstr, MirOp, OwnNest
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
@@ -64,6 +65,8 @@ class FftOp(MirOp):
     """
 
     name = "mir.fft"
+
+    traits = traits_def(OwnNest())
 
     T: ClassVar = VarConstraint("T", base(TensorType))
 
@@ -111,6 +114,8 @@ class RfftOp(MirOp):
     """
 
     name = "mir.rfft"
+
+    traits = traits_def(OwnNest())
 
     operand = operand_def(AnyTensorConstr)
     result = result_def(AnyTensorConstr)

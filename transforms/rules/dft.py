@@ -131,9 +131,15 @@ def _bluestein(b: MirBuilder, x: Value, sign: int, factor: float, keep: int) -> 
         kernel[j] = kernel[-j] = w.conjugate()
     spectrum = [w / length for w in _fft(kernel)]
     padded = b.concat([_times(b, x, chirp), b.full((frames, 2, length - n), 0, x.dtype)], 2)
-    product = _times(b, _transform(b, padded, -1, 1.0, length), spectrum)
-    back = b.narrow(_transform(b, product, 1, 1.0, length), 2, 0, keep)
+    product = _times(b, _whole(b, padded, False), spectrum)
+    back = b.narrow(_whole(b, product, True), 2, 0, keep)
     return _times(b, back, [factor * w for w in chirp[:keep]])
+
+
+def _whole(b: MirBuilder, x: Value, inverse: bool) -> Value:
+    """The transform of `[f, 2, n]` as an op."""
+    frames, _, n = x.shape
+    return b.reshape(b.fft(b.reshape(x, (frames, 2 * n)), inverse), x.shape)
 
 
 def _fft(x: Sequence[complex]) -> list[complex]:

@@ -10,10 +10,13 @@ from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.spectral import FftNorm, FftOp, LogMelBackwardOp, LogMelOp, RfftOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.transforms.rules.dft import transform
+from xdsl_rlx.transforms.rules.lowering import NORMALIZE
 from xdsl_rlx.transforms.rules.rows import decompose, leading, linear
 from xdsl_rlx.transforms.rules.table import JVP, VJP, Cotangent
 
 LEAST_ENERGY = 1e-10
+RADICES = (4, 2, 3, 5, 7, 11, 13)
+"""Factors that the loops of a transform take at a time: a length with others is decomposed."""
 DECADES = 8.0
 """The floor of log-mel features is that far below the greatest."""
 
@@ -42,6 +45,18 @@ def fft_decompose(op: FftOp, b: MirBuilder) -> Sequence[Value]:
     return [_joined(b, done)]
 
 
+def is_smooth(n: int) -> bool:
+    """Whether `n` is a product of `RADICES`."""
+    for radix in RADICES:
+        while n % radix == 0:
+            n //= radix
+    return n == 1
+
+
+NORMALIZE.add(FftOp, lambda op, b: None if is_smooth(op.points) else fft_decompose(op, b))
+NORMALIZE.add(RfftOp, lambda op, b: None if is_smooth(shape_of(op.operand)[-1]) else rfft_decompose(op, b))
+
+
 def _stacked(b: MirBuilder, re: Value, im: Value) -> Value:
     """Both parts `[.., n]` as `[.., 2, n]`."""
     shape = (*re.shape[:-1], 1, re.shape[-1])
@@ -56,6 +71,14 @@ def _joined(b: MirBuilder, x: Value) -> Value:
 
 
 leading(RfftOp)
+
+
+@VJP.rule(RfftOp)
+def rfft_vjp(op: RfftOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    """`sum_k Re(g[k] e^(2 pi i jk/n))`: the inverse transform, where the other bins are 0."""
+    n, bins = shape_of(op.operand)[-1], g.shape[-1]
+    rest = b.full((*g.shape[:-1], n - bins), 0, g.dtype)
+    return [b.real(b.fft(g if n == bins else b.concat([g, rest], -1), inverse=True))]
 
 
 @JVP.rule(RfftOp)
