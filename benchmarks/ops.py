@@ -34,6 +34,8 @@ class Ops(Protocol):
     def cross_entropy(self, logits: Any, labels: Any) -> Any: ...
     def matmul(self, x: Any, y: Any) -> Any: ...
     def embed(self, table: Any, ids: Any) -> Any: ...
+    def log(self, x: Any) -> Any: ...
+    def power_spectrum(self, x: Any, window: Any, hop: int) -> Any: ...
 
 
 class JaxOps:
@@ -75,6 +77,15 @@ class JaxOps:
 
     def embed(self, table: Any, ids: Any) -> Any:
         return table[ids]
+
+    def log(self, x: Any) -> Any:
+        return self.np.log(x)
+
+    def power_spectrum(self, x: Any, window: Any, hop: int) -> Any:
+        count = 1 + (x.shape[0] - window.shape[0]) // hop
+        frames = x[self.np.arange(count)[:, None] * hop + self.np.arange(window.shape[0])]
+        z = self.np.fft.rfft(frames * window)
+        return self.np.square(z.real) + self.np.square(z.imag)
 
 
 class TorchOps:
@@ -122,6 +133,13 @@ class TorchOps:
     def embed(self, table: Any, ids: Any) -> Any:
         return self.nn.embedding(ids, table)
 
+    def log(self, x: Any) -> Any:
+        return self.torch.log(x)
+
+    def power_spectrum(self, x: Any, window: Any, hop: int) -> Any:
+        z = self.torch.fft.rfft(x.unfold(0, window.shape[0], hop) * window)
+        return self.torch.square(z.real) + self.torch.square(z.imag)
+
 
 class RlxOps:
     """The `mir` builder of this project."""
@@ -167,3 +185,9 @@ class RlxOps:
 
     def embed(self, table: Any, ids: Any) -> Any:
         return self.graph.gather(table, ids)
+
+    def log(self, x: Any) -> Any:
+        return self.graph.log(x)
+
+    def power_spectrum(self, x: Any, window: Any, hop: int) -> Any:
+        return self.graph.complex_norm_sq(self.graph.stft(x, window.shape[0], hop, window))
