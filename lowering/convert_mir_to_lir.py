@@ -297,12 +297,9 @@ class _Lowering:
         """A copy of complex numbers: no loop computes on them."""
         for op in (RealOp(value), ImagOp(value)):
             view, element = VIEW.lookup(op), element_of(op.result)
-            parts: list[Buffer] = []
-            for buffer in (source, target):
-                layout = view(op, buffer.layout)
-                assert layout is not None
-                parts.append(Buffer(buffer.root, layout, element))
-            self._copy(*parts, op.result)
+            read, written = view(op, source.layout), view(op, target.layout)
+            assert read is not None and written is not None
+            self._copy(Buffer(source.root, read, element), Buffer(target.root, written, element), op.result)
             op.erase()
 
     def _lower_group(

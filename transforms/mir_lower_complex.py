@@ -93,7 +93,9 @@ class _Block:
             if isinstance(value, Parts):
                 self.parts[result] = value
                 for part, suffix in ((value.re, "re"), (value.im, "im")):
-                    part.ssa.name_hint = part.ssa.name_hint or (f"{result.name_hint}_{suffix}" if result.name_hint else None)
+                    part.ssa.name_hint = part.ssa.name_hint or (
+                        f"{result.name_hint}_{suffix}" if result.name_hint else None
+                    )
             else:
                 value.ssa.name_hint = value.ssa.name_hint or result.name_hint
                 result.replace_all_uses_with(value.ssa)
@@ -118,7 +120,7 @@ class _Block:
         return Parts(b.value(parts.re.ssa), b.value(parts.im.ssa))
 
     def _parts(self, value: SSAValue) -> Parts:
-        """The parts of a value; those of one that exists as a whole (an argument, say) are taken from it right there."""
+        """The parts of a value; those of one that is there as a whole (an argument, say) are taken behind it."""
         if value not in self.parts:
             owner = value.owner
             point = InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(owner)

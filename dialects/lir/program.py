@@ -7,6 +7,8 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     ComplexType,
     DenseIntOrFPElementsAttr,
+    Float32Type,
+    Float64Type,
     IntegerAttr,
     MemRefType,
     StringAttr,
@@ -225,6 +227,11 @@ class OutputOp(IRDLOperation):
         _verify_contiguous(self.result)
 
 
+def _complex_of(part: Attribute) -> Attribute | None:
+    """The complex type with these parts, if there is one."""
+    return ComplexType(part) if isinstance(part, Float32Type | Float64Type) else None
+
+
 @irdl_op_definition
 class ViewOp(IRDLOperation):
     """
@@ -248,9 +255,8 @@ class ViewOp(IRDLOperation):
     def verify_(self) -> None:
         source, result, offset = memref_of(self.source), memref_of(self.result), self.offset.value.data
         verify_buffer_type(result)
-        element = source.element_type
-        as_parts = isinstance(element, ComplexType) and element.element_type == result.element_type
-        if element != result.element_type and not as_parts:
+        as_parts = source.element_type == _complex_of(result.element_type)
+        if source.element_type != result.element_type and not as_parts:
             raise VerifyException(f"a view keeps the element type, got {source} to {result}")
         available = span_elements(source) * (2 if as_parts else 1)
         if offset < 0 or offset + span_elements(result) > available:

@@ -9,7 +9,21 @@ from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializa
 from xdsl.ir import Attribute, Dialect, Operation
 
 from xdsl_rlx.dialects.constants import is_dense
-from xdsl_rlx.dialects.mir import backward, cast, complex, control, elementwise, fused, index, linalg, loss, norm, reduce, shape, spectral
+from xdsl_rlx.dialects.mir import (
+    backward,
+    cast,
+    complex,
+    control,
+    elementwise,
+    fused,
+    index,
+    linalg,
+    loss,
+    norm,
+    reduce,
+    shape,
+    spectral,
+)
 from xdsl_rlx.dialects.mir.core import ActivationAttr
 
 
@@ -48,4 +62,9 @@ FAMILIES: tuple[ModuleType, ...] = (
     control,
 )
 
-Mir = Dialect("mir", [op for family in FAMILIES for op in ops_of(family)], [ActivationAttr, spectral.FftNormAttr], [_Materialize()])
+Mir = Dialect(
+    "mir",
+    [op for family in FAMILIES for op in ops_of(family)],
+    [ActivationAttr, spectral.FftNormAttr],
+    [_Materialize()],
+)

@@ -10,7 +10,16 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList, MirOp, i64_list
-from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, INTS, check_element, element_of, normalize_axes, reduced_shape, shape_of
+from xdsl_rlx.dialects.shapes import (
+    COMPLEXES,
+    FLOATS,
+    INTS,
+    check_element,
+    element_of,
+    normalize_axes,
+    reduced_shape,
+    shape_of,
+)
 
 
 class ReduceOp(MirOp, abc.ABC):

@@ -199,9 +199,7 @@ class LogMelBackwardOp(MirOp):
     clip = opt_prop_def(UnitAttr)
     result = result_def(AnyTensorConstr)
 
-    assembly_format = (
-        "$spectrum `,` $filters `,` $dy (`clip` $clip^)? attr-dict `:` functional-type(operands, results)"
-    )
+    assembly_format = "$spectrum `,` $filters `,` $dy (`clip` $clip^)? attr-dict `:` functional-type(operands, results)"
 
     def __init__(self, spectrum: SSAValue, filters: SSAValue, dy: SSAValue, clip: bool = False):
         super().__init__(
@@ -242,9 +240,7 @@ class SpectralBuilder(BuilderCore):
         """`mir.fft` along the last axis. Its `backward` has no factor in either direction; NumPy's ifft is `ifftn`."""
         return self.op(FftOp, self.operand(x), inverse, fft_norm(norm))
 
-    def fft_axis(
-        self, x: Operand, axis: int, inverse: bool = False, norm: FftNorm | str = FftNorm.BACKWARD
-    ) -> Value:
+    def fft_axis(self, x: Operand, axis: int, inverse: bool = False, norm: FftNorm | str = FftNorm.BACKWARD) -> Value:
         """`mir.fft` along any axis."""
         value = self.value(self.operand(x))
         perm = list(range(value.rank))
@@ -292,7 +288,7 @@ class SpectralBuilder(BuilderCore):
         return self._this.concat([value, self.full((*value.shape[:-1], n - have), 0, value.dtype)], -1)
 
     def frames(self, x: Operand, length: int, hop: int) -> Value:
-        """`result[.., f, j] = x[.., f hop + j]`: the frames of `length` elements that `x` `[.., t]` has, `hop` apart."""
+        """`result[.., f, j] = x[.., f hop + j]`: all frames of `length` elements in `x` `[.., t]`, `hop` apart."""
         value = self.value(self.operand(x))
         if length < 1 or hop < 1 or value.shape[-1] < length:
             raise GraphError(f"no frames of {length} elements, {hop} apart, in {value.shape[-1]}")
@@ -337,8 +333,10 @@ class SpectralBuilder(BuilderCore):
 
     def log_mel(self, spectrum: Operand, filters: Operand, clip: bool = False) -> Value:
         """`mir.log_mel`: the floor is below the greatest of the frame, or with `clip` of all frames."""
-        return self.op(LogMelOp, *self.operands(spectrum, filters), clip)
+        spectrum, filters = self.operands(spectrum, filters)
+        return self.op(LogMelOp, spectrum, filters, clip)
 
     def log_mel_backward(self, spectrum: Operand, filters: Operand, dy: Operand, clip: bool = False) -> Value:
         """`mir.log_mel_backward`: the cotangent of `spectrum`."""
-        return self.op(LogMelBackwardOp, *self.operands(spectrum, filters, dy), clip)
+        spectrum, filters, dy = self.operands(spectrum, filters, dy)
+        return self.op(LogMelBackwardOp, spectrum, filters, dy, clip)

@@ -11,6 +11,7 @@ from math import cos, prod, sin
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.mir.complex import part_type
 from xdsl_rlx.dialects.mir.spectral import FftOp, RfftOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
@@ -216,7 +217,7 @@ class Batch:
         frames = (first.value, count)
         self._copy(nest, plan.n, frames, partial(self._read, source, one))
         done = plan.emit(nest, table, one, other)
-        rows = result.type.get_shape()[-1]  # pyright: ignore
+        rows = memref_of(result).get_shape()[-1]
         if halves:
             self._join(nest, halves[0], done, other if done is one else one)
             done = other if done is one else one
@@ -247,7 +248,7 @@ class Batch:
         nest.loop((nest.kernel.index(0), nest.kernel.index(rows)), (), row, "j")
 
     def _read(self, source: SSAValue, to: Place, nest: Nest, frame: SSAValue, j: SSAValue, at: SSAValue) -> None:
-        parts = source.type.get_shape()[0]  # pyright: ignore
+        parts = memref_of(source).get_shape()[0]
         values = [nest.load(source, (nest.kernel.index(part), frame, j)) for part in range(parts)]
         re, im = values if parts == 2 else (values[0], nest.scalars.like(0.0, values[0]))
         to.store(nest, (re, im), at)

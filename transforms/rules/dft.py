@@ -94,17 +94,16 @@ def _matrix(b: MirBuilder, sign: int, n: int, keep: int, factor: float, parts: i
 
 def _columns(b: MirBuilder, x: Value, sign: int, first: int, second: int) -> Value:
     """
-    `result[f, k, :, j] = e^(sign 2 pi i jk/n) sum_l x[f, :, l second + j] e^(sign 2 pi i lk/first)`: `[f, first, 2, second]`.
+    `result[f, k, :, j] = e^(sign 2 pi i jk/n) sum_l x[f, :, l second + j] e^(sign 2 pi i lk/first)`.
 
+    The result is `[f, first, 2, second]`.
     The multiplication by a number `c + i s` per element is `c y + s i y`, with a second product for `i y`.
     """
     frames, parts, n = x.shape
     rows = [[_root(sign, j * k, first) for j in range(first)] for k in range(first)]
     turned = [[1j * w for w in row] for row in rows]
     columns = b.reshape(x, (frames, parts * first, second))
-    plain, quarter = (
-        b.matmul(b.constant(_real_matrix(m, parts, True), x.dtype), columns) for m in (rows, turned)
-    )
+    plain, quarter = (b.matmul(b.constant(_real_matrix(m, parts, True), x.dtype), columns) for m in (rows, turned))
     factors = [[_root(sign, j * k, n) for j in range(second)] for k in range(first) for _ in range(2)]
     cosines = b.constant([[w.real for w in row] for row in factors], x.dtype)
     sines = b.constant([[w.imag for w in row] for row in factors], x.dtype)

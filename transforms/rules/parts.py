@@ -77,20 +77,32 @@ def _matmul(op: Operation, b: MirBuilder, z: Parts, w: Parts) -> Sequence[Parts]
     return [Parts(z.re @ w.re - z.im @ w.im, z.re @ w.im + z.im @ w.re)]
 
 
+def _quartered(b: MirBuilder, z: Parts) -> tuple[Parts, Value, Value]:
+    """A quarter of numbers so large that the sum of their parts may overflow, others as they are; both factors."""
+    limit = 2.0**126 if element_of(z.re.ssa) == f32 else 2.0**1022
+    large = b.max(b.abs(z.re), b.abs(z.im)) > limit
+    one = b.ones_like(z.re)
+    factor = b.where(large, 0.25, one)
+    return Parts(z.re * factor, z.im * factor), factor, b.where(large, 4.0, one)
+
+
 def _div(op: Operation, b: MirBuilder, z: Parts, w: Parts) -> Sequence[Parts]:
     """
-    Smith's algorithm, which divides by the larger part of the denominator first, so that no square overflows.
+    Smith's algorithm, which divides by the larger part of the denominator first: only the result can overflow.
 
     A zero denominator divides both parts by +0. Two infinite parts of a denominator give NaN.
     """
+    z, _, back = _quartered(b, z)
+    w, factor, _ = _quartered(b, w)
+    back = back * factor
     first = b.ge(b.abs(w.re), b.abs(w.im))
     large, small = b.where(first, w.re, w.im), b.where(first, w.im, w.re)
     zero = b.eq(large, 0.0)
     ratio = b.where(zero, 0.0, small / large)
     scale = b.where(zero, 0.0, large + small * ratio)
     x, y = b.where(first, z.re, z.im), b.where(first, z.im, z.re)
-    im = (y - x * ratio) / scale
-    return [Parts((x + y * ratio) / scale, b.where(first, im, -im))]
+    im = (y - x * ratio) / scale * back
+    return [Parts((x + y * ratio) / scale * back, b.where(first, im, -im))]
 
 
 def _exp(op: Operation, b: MirBuilder, z: Parts) -> Sequence[Parts]:
@@ -113,7 +125,7 @@ def _log(op: Operation, b: MirBuilder, z: Parts) -> Sequence[Parts]:
 
 def _sqrt(op: Operation, b: MirBuilder, z: Parts) -> Sequence[Parts]:
     """
-    With `t = sqrt((|x| + |z|) / 2)`: `t + i y / (2 t)`, or for a negative `x` `|y| / (2 t) +- i t`, the sign that of `y`.
+    With `t = sqrt((|x| + |z|) / 2)`: `t + i y / (2 t)`; for a negative `x` `|y| / (2 t) + i t`, below the axis `- i t`.
 
     The real part is not negative. Very large and very small numbers are scaled by a power of 4 first.
     """
@@ -167,6 +179,22 @@ def _constant(op: elementwise.ConstantOp, b: MirBuilder) -> Sequence[Parts]:
     return [Parts(part(0), part(1))]
 
 
+def _real(op: Operation, b: MirBuilder, z: Parts) -> Sequence[Value]:
+    return [z.re]
+
+
+def _imag(op: Operation, b: MirBuilder, z: Parts) -> Sequence[Value]:
+    return [z.im]
+
+
+def _complex(op: Operation, b: MirBuilder, re: Value, im: Value) -> Sequence[Parts]:
+    return [Parts(re, im)]
+
+
+def _conjugate(op: Operation, b: MirBuilder, z: Parts) -> Sequence[Parts]:
+    return [Parts(z.re, -z.im)]
+
+
 PARTS.add(elementwise.MulOp, _mul)
 PARTS.add(elementwise.DivOp, _div)
 PARTS.add(elementwise.ExpOp, _exp)
@@ -177,7 +205,7 @@ PARTS.add(elementwise.NeOp, _ne)
 PARTS.add(elementwise.ConstantOp, _constant)
 PARTS.add(cast.CastOp, _cast)
 PARTS.add(linalg.MatmulOp, _matmul)
-PARTS.add(complex.RealOp, lambda op, b, z: [z.re])
-PARTS.add(complex.ImagOp, lambda op, b, z: [z.im])
-PARTS.add(complex.ComplexOp, lambda op, b, re, im: [Parts(re, im)])
-PARTS.add(complex.ConjugateOp, lambda op, b, z: [Parts(z.re, -z.im)])
+PARTS.add(complex.RealOp, _real)
+PARTS.add(complex.ImagOp, _imag)
+PARTS.add(complex.ComplexOp, _complex)
+PARTS.add(complex.ConjugateOp, _conjugate)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import log, prod
 from typing import NamedTuple
 
+from xdsl.ir import Operation
+
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.spectral import FftNorm, FftOp, LogMelBackwardOp, LogMelOp, RfftOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
@@ -53,8 +55,16 @@ def is_smooth(n: int) -> bool:
     return n == 1
 
 
-NORMALIZE.add(FftOp, lambda op, b: None if is_smooth(op.points) else fft_decompose(op, b))
-NORMALIZE.add(RfftOp, lambda op, b: None if is_smooth(shape_of(op.operand)[-1]) else rfft_decompose(op, b))
+def _if_rough(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """The definition of a transform whose length has other factors."""
+    if isinstance(op, FftOp):
+        return None if is_smooth(op.points) else fft_decompose(op, b)
+    assert isinstance(op, RfftOp)
+    return None if is_smooth(shape_of(op.operand)[-1]) else rfft_decompose(op, b)
+
+
+NORMALIZE.add(FftOp, _if_rough)
+NORMALIZE.add(RfftOp, _if_rough)
 
 
 def _stacked(b: MirBuilder, re: Value, im: Value) -> Value:
@@ -94,8 +104,7 @@ def rfft_decompose(op: RfftOp, b: MirBuilder) -> Sequence[Value]:
 
 
 class Mel(NamedTuple):
-    """What log-mel features are made of: parts and squared magnitudes `[frames, n/2 + 1]`, energies and their logarithms
-    `[.., bands]`."""
+    """Parts and squared magnitudes of spectra `[frames, n/2 + 1]`; energies and their logarithms `[.., bands]`."""
 
     re: Value
     im: Value

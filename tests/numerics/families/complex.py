@@ -120,7 +120,9 @@ def _others() -> list[Sample]:
     build = lambda m, x: m.cast(x, "c64" if x.dtype == "f32" else "c128") * (2 + 1j)  # noqa: E731
     rows.append(Sample("cast-to-complex", cast.CastOp, build, real, differentiable=(0,)))
     build = lambda m, x: m.cast(x, "c128")  # noqa: E731
-    rows.append(Sample("cast-c64", cast.CastOp, build, (Operand((3, 4), complex_normal(), "c64"),), ("c64",), exact=True))
+    rows.append(
+        Sample("cast-c64", cast.CastOp, build, (Operand((3, 4), complex_normal(), "c64"),), ("c64",), exact=True)
+    )
     build = lambda m, re, im: m.complex(re, im)  # noqa: E731
     pair = (Operand((3, 4)), Operand((3, 4)))
     rows.append(Sample("complex", complex.ComplexOp, build, pair, differentiable=(0, 1), exact=True))
@@ -150,7 +152,10 @@ def _of_pairs() -> list[Sample]:
         rows.append(Sample(f"{name}-corners", op, build, (first, second)))
         near = (Operand((64,), normal(1e-3)), Operand((64,), lambda rng, n: 1 + 1e-3 * rng.standard_normal(n)))
         rows.append(Sample(f"{name}-near-one", op, build, near, differentiable=(0, 1), smooth=name != "hypot"))
-        wide = (Operand((4,), values(1e30, 1e-30, -3e38, 1e-42), "f32"), Operand((4,), values(1e30, -1e-30, 1, 0), "f32"))
+        wide = (
+            Operand((4,), values(1e30, 1e-30, -3e38, 1e-42), "f32"),
+            Operand((4,), values(1e30, -1e-30, 1, 0), "f32"),
+        )
         build = lambda m, x, y, n=name: getattr(m, n)(x, y) / m.max(m.abs(x), m.abs(y))  # noqa: E731
         rows.append(Sample(f"{name}-wide", op, build, wide, ("f32",)))
     return rows

@@ -19,7 +19,18 @@ def _ffts() -> list[Sample]:
     rows: list[Sample] = []
     op = spectral.FftOp
     for number, (batch, n) in enumerate(
-        (((), 1), ((3,), 2), ((2, 3), 3), ((9,), 4), ((), 5), ((16,), 12), ((2,), 15), ((11,), 16), ((2,), 17), ((0,), 4))
+        (
+            ((), 1),
+            ((3,), 2),
+            ((2, 3), 3),
+            ((9,), 4),
+            ((), 5),
+            ((16,), 12),
+            ((2,), 15),
+            ((11,), 16),
+            ((2,), 17),
+            ((0,), 4),
+        )
     ):
         norm, inverse = NORMS[number % 3], number % 2 == 1
         build: Build = lambda m, x, i=inverse, s=norm: m.fft(x, i, s)  # noqa: E731
@@ -38,7 +49,17 @@ def _ffts() -> list[Sample]:
 
 def _rffts() -> list[Sample]:
     rows: list[Sample] = []
-    for batch, n in (((), 1), ((3,), 2), ((2, 3), 3), ((9,), 4), ((16,), 12), ((2,), 15), ((9,), 10), ((2,), 17), ((2,), 34)):
+    for batch, n in (
+        ((), 1),
+        ((3,), 2),
+        ((2, 3), 3),
+        ((9,), 4),
+        ((16,), 12),
+        ((2,), 15),
+        ((9,), 10),
+        ((2,), 17),
+        ((2,), 34),
+    ):
         build: Build = lambda m, x: m.rfft(x)  # noqa: E731
         name = f"rfft-{'x'.join(map(str, (*batch, n)))}"
         rows.append(Sample(name, spectral.RfftOp, build, (Operand((*batch, n)),), differentiable=(0,), tol=16))
