@@ -30,6 +30,11 @@ for _op in (RealOp, ImagOp, ComplexOp, ConjugateOp, ComplexNormSqOp, ComplexNorm
     leading(_op)
 
 
+@decompose(ConjugateOp)
+def conjugate_decompose(op: ConjugateOp, b: MirBuilder) -> Sequence[Value]:
+    return [b.complex(b.real(op.operand), -b.imag(op.operand))]
+
+
 def _inner(b: MirBuilder, z: Value, w: Value) -> Value:
     """`2 Re(conj(z) w)`."""
     return 2.0 * (b.real(z) * b.real(w) + b.imag(z) * b.imag(w))

@@ -191,10 +191,6 @@ def _complex(op: Operation, b: MirBuilder, re: Value, im: Value) -> Sequence[Par
     return [Parts(re, im)]
 
 
-def _conjugate(op: Operation, b: MirBuilder, z: Parts) -> Sequence[Parts]:
-    return [Parts(z.re, -z.im)]
-
-
 PARTS.add(elementwise.MulOp, _mul)
 PARTS.add(elementwise.DivOp, _div)
 PARTS.add(elementwise.ExpOp, _exp)
@@ -208,4 +204,3 @@ PARTS.add(linalg.MatmulOp, _matmul)
 PARTS.add(complex.RealOp, _real)
 PARTS.add(complex.ImagOp, _imag)
 PARTS.add(complex.ComplexOp, _complex)
-PARTS.add(complex.ConjugateOp, _conjugate)

@@ -25,3 +25,6 @@ func.func @complex(%z: tensor<2x3xcomplex<f32>>, %x: tensor<2x3xf64>, %y: tensor
   %angle = mir.atan2 %x, %y : (tensor<2x3xf64>, tensor<3xf64>) -> tensor<2x3xf64>
   return
 }
+
+// GENERIC: "mir.complex"(%{{.*}}, %{{.*}}) : (tensor<2x3xf32>, tensor<2x3xf32>)
+// GENERIC: "mir.complex_norm_sq_backward"(%{{.*}}, %{{.*}}) : (tensor<2x3xcomplex<f32>>, tensor<2x3xf32>)

@@ -21,3 +21,7 @@ func.func @spectral(%z: tensor<2x6xcomplex<f32>>, %x: tensor<2x8xf64>, %filters:
   %back = mir.log_mel_backward %x, %filters, %dy clip : (tensor<2x8xf64>, tensor<5x3xf64>, tensor<2x5xf64>) -> tensor<2x8xf64>
   return
 }
+
+// GENERIC: "mir.fft"(%{{.*}}) <{norm = #mir<fft_norm backward>}>
+// GENERIC: "mir.fft"(%{{.*}}) <{inverse, norm = #mir<fft_norm forward>}>
+// GENERIC: "mir.log_mel"(%{{.*}}, %{{.*}}) <{clip}>
