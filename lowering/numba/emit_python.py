@@ -12,7 +12,9 @@ from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
+    AnyFloat,
     BFloat16Type,
+    ComplexType,
     DenseIntOrFPElementsAttr,
     Float16Type,
     FloatAttr,
@@ -20,10 +22,12 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     ModuleOp,
+    f32,
     i1,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
 
 from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.lir import (
@@ -414,7 +418,7 @@ class _Program:
     def buffer(self, op: Operation) -> None:
         body, value = self.body, op.results[0]
         type = memref_of(value)
-        shape, dtype = tuple(type.get_shape()), python_type(type.element_type)
+        shape, dtype = tuple(type.get_shape()), buffer_type(type.element_type)
         if isinstance(op, ViewOp):
             root, start = self.roots[op.source]
             size = element_bytes(type.element_type)
@@ -441,7 +445,7 @@ class _Program:
             self.outputs[op.number.value.data] = f"{name}.view(np.float16)" if half else name
 
     def argument(self, name: str, key: str, type: AnyMemRef) -> None:
-        shape, dtype = tuple(type.get_shape()), python_type(type.element_type)
+        shape, dtype = tuple(type.get_shape()), buffer_type(type.element_type)
         self.types.append(f"{key}: {type.element_type}{list(shape)}")
         given = f"inputs[{key!r}]"
         own = "np.float16" if isinstance(type.element_type, Float16Type) else dtype
@@ -462,6 +466,13 @@ class _Program:
             return
         body.emit(f"for lo in range(0, {extent}, {chunk}):")
         body.emit(f"    {kernel}({args}{separator}lo, min(lo + {chunk}, {extent}))")
+
+
+def buffer_type(element: Attribute) -> str:
+    """The NumPy scalar type of a buffer's elements: kernels see complex numbers as their parts."""
+    if isa(element, ComplexType[AnyFloat]):
+        return "np.complex64" if element.element_type == f32 else "np.complex128"
+    return python_type(element)
 
 
 def _default_name(op: Operation) -> str:
