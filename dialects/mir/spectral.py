@@ -23,8 +23,8 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.complex import complex_type
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, MirOp, OwnNest
+from xdsl_rlx.dialects.mir.complex import complex_type, part_type
+from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, MirOp, OwnNest, i64_attr
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
@@ -134,6 +134,41 @@ class RfftOp(MirOp):
 
     def infer_types(self) -> tuple[Attribute]:
         return (self._infer(self.operand),)
+
+
+@irdl_op_definition
+class IrfftOp(MirOp):
+    """
+    `result[j] = sum_k z[k] e^(2 pi i jk/n)` along the last axis, real, for the `n = points` bins of a real signal.
+
+    The operand has the first `n/2 + 1` (rounded down), the others are their conjugates. The imaginary parts of the
+    first bin and of that in the middle of an even `n` are not read. `n` times the inverse of `mir.rfft`.
+    """
+
+    name = "mir.irfft"
+
+    traits = traits_def(OwnNest())
+
+    operand = operand_def(AnyTensorConstr)
+    points = prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = "$operand `points` $points attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, operand: SSAValue, points: int):
+        super().__init__(
+            operands=[operand], properties={"points": i64_attr(points)}, result_types=[self._infer(operand, points)]
+        )
+
+    @staticmethod
+    def _infer(operand: SSAValue, points: int) -> Attribute:
+        shape = shape_of(operand)
+        if points < 1 or not shape or shape[-1] != points // 2 + 1:
+            raise VerifyException(f"expected {max(points, 0) // 2 + 1} bins for {points} points, got {dims(shape)}")
+        return TensorType(part_type(element_of(operand)), (*shape[:-1], points))
+
+    def infer_types(self) -> tuple[Attribute]:
+        return (self._infer(self.operand, self.points.value.data),)
 
 
 def _mel_shape(spectrum: SSAValue, filters: SSAValue, clip: bool) -> tuple[int, ...]:
@@ -273,10 +308,7 @@ class SpectralBuilder(BuilderCore):
         value = self.value(self.operand(z))
         n = 2 * (value.shape[-1] - 1) if n is None else n
         value = self._resized(value, n // 2 + 1)
-        # The bins that are left out are conjugates: they add the same real parts once more.
-        twice = [1.0 if 2 * k in (0, n) else 2.0 for k in range(n // 2 + 1)]
-        weighted = value * self.constant(twice, value.dtype)
-        return self._this.real(self.fft(self._resized(weighted, n), inverse=True, norm=FftNorm.FORWARD))
+        return self.op(IrfftOp, value.ssa, n) * (1 / n)
 
     def _resized(self, x: Operand, n: int) -> Value:
         value = self.value(self.operand(x))

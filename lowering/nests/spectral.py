@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.mir.complex import part_type
-from xdsl_rlx.dialects.mir.spectral import FftOp, RfftOp
+from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.nest import Nest
@@ -188,7 +188,9 @@ class Batch:
     element: Attribute
     factor: float
     halves: bool = False
-    """Whether the `n` points are `2n` real numbers, of which the result has the bins up to the middle."""
+    """Whether the `n` points are `2n` real numbers, of which there are the bins up to the middle."""
+    to_real: bool = False
+    """Whether the source has bins, the others being their conjugates, and the result is real."""
 
     def launch(self, source: Argument, result: Argument) -> None:
         plan = self.plan
@@ -198,7 +200,7 @@ class Batch:
         room = [self.work.scratch_per_piece(blocks, cost, shape, self.element, name) for name in ("a", "b")]
         tables = [self._table(plan.table())]
         if self.halves:
-            tables.append(self._table([exp(-1j * pi * k / plan.n) for k in range(plan.n + 1)]))
+            tables.append(self._table([exp(plan.sign * 1j * pi * k / plan.n) for k in range(plan.n + 1)]))
         self.work.launch(blocks, cost, [source, *tables], [*room, result], self._block)
 
     def _table(self, numbers: Sequence[complex]) -> Argument:
@@ -215,13 +217,19 @@ class Batch:
             count = nest.scalars.minimum(self.frames - first, plan.width).value
         one, other = Place(a, it.piece), Place(b, it.piece)
         frames = (first.value, count)
-        self._copy(nest, plan.n, frames, partial(self._read, source, one))
+        self._copy(nest, memref_of(source).get_shape()[-1], frames, partial(self._read, source, one))
+        if self.to_real:
+            self._clear_imaginary(nest, one)
+            if halves:
+                self._split(nest, halves[0], one, other)
+                one, other = other, one
+            else:
+                self._mirror(nest, one)
         done = plan.emit(nest, table, one, other)
-        rows = memref_of(result).get_shape()[-1]
-        if halves:
+        if halves and not self.to_real:
             self._join(nest, halves[0], done, other if done is one else one)
             done = other if done is one else one
-        self._copy(nest, rows, frames, partial(self._write, done, result))
+        self._copy(nest, memref_of(result).get_shape()[-1], frames, partial(self._write, done, result))
 
     def _copy(
         self,
@@ -254,7 +262,8 @@ class Batch:
         to.store(nest, (re, im), at)
 
     def _write(self, done: Place, result: SSAValue, nest: Nest, frame: SSAValue, j: SSAValue, at: SSAValue) -> None:
-        for part, x in enumerate(done.load(nest, at)):
+        parts = memref_of(result).get_shape()[0]
+        for part, x in enumerate(done.load(nest, at)[:parts]):
             scaled = x if self.factor == 1.0 else x * self.factor
             nest.store(scaled, result, (nest.kernel.index(part), frame, j))
 
@@ -284,6 +293,63 @@ class Batch:
             return ()
 
         nest.loop((nest.kernel.index(0), nest.kernel.index(n + 1)), (), bin_, "k")
+
+    def _clear_imaginary(self, nest: Nest, place: Place) -> None:
+        """The bins that are real by definition: the first, and that in the middle."""
+
+        def one(inside: Nest, v: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            b = inside.scalars
+            for row in (0, self.plan.n) if self.halves else (0,):
+                at = (b.of(v) + row * self.plan.width).value
+                re, _im = place.load(inside, at)
+                place.store(inside, (re, b.like(0.0, re)), at)
+            return ()
+
+        nest.loop((nest.kernel.index(0), nest.kernel.index(self.plan.width)), (), one, "v")
+
+    def _mirror(self, nest: Nest, place: Place) -> None:
+        """All bins from those up to the middle."""
+        n, width = self.plan.n, self.plan.width
+
+        def bin_(inside: Nest, k: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            s = inside.scalars
+            near, far = (s.of(k) + 1) * width, (n - 1 - s.of(k)) * width
+
+            def one(deepest: Nest, v: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+                b = deepest.scalars
+                re, im = place.load(deepest, b.add(b.of(near.value), b.of(v)).value)
+                place.store(deepest, (re, -im), b.add(b.of(far.value), b.of(v)).value)
+                return ()
+
+            inside.loop((inside.kernel.index(0), inside.kernel.index(width)), (), one, "v")
+            return ()
+
+        nest.loop((nest.kernel.index(0), nest.kernel.index(n // 2)), (), bin_, "k")
+
+    def _split(self, nest: Nest, table: SSAValue, source: Place, target: Place) -> None:
+        """
+        From the bins of all the transform of even elements `+ i` odd elements, twice: `x[k] + x'[n-k]` is that of the
+        even ones, `x[k] - x'[n-k]`, turned by half a step per bin, that of the odd ones.
+        """
+        n, width = self.plan.n, self.plan.width
+
+        def bin_(inside: Nest, k: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            s = inside.scalars
+            here, far = s.of(k) * width, (n - s.of(k)) * width
+            re, im = (inside.load(table, (k, inside.kernel.index(part))) for part in (0, 1))
+
+            def one(deepest: Nest, v: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+                b = deepest.scalars
+                at = [b.add(b.of(place.value), b.of(v)).value for place in (here, far)]
+                x, (y, z) = source.load(deepest, at[0]), source.load(deepest, at[1])
+                odd = _times(_sub(x, (y, -z)), (re, im))
+                target.store(deepest, _add(_add(x, (y, -z)), (-odd[1], odd[0])), at[0])
+                return ()
+
+            inside.loop((inside.kernel.index(0), inside.kernel.index(width)), (), one, "v")
+            return ()
+
+        nest.loop((nest.kernel.index(0), nest.kernel.index(n)), (), bin_, "k")
 
 
 def _seen(argument: Argument, element: Attribute, shape: tuple[int, ...], strides: tuple[int, ...]) -> Argument:
@@ -316,3 +382,16 @@ def rfft_nest(op: RfftOp, work: Work) -> None:
     result = _seen(work.write(op.result), element, (2, frames, bins), (1, 2 * bins, 2))
     plan = Plan(n // 2 if halves else n, max(1, min(WIDTH, frames)), -1)
     Batch(work, frames, plan, element, 1.0, halves).launch(source, result)
+
+
+@NEST.rule(IrfftOp)
+def irfft_nest(op: IrfftOp, work: Work) -> None:
+    """As `rfft_nest`, backwards."""
+    element, shape = element_of(op.result), shape_of(op.result)
+    n, frames = shape[-1], prod(shape[:-1])
+    bins, halves = n // 2 + 1, n % 2 == 0
+    points = (2, frames, n // 2) if halves else (1, frames, n)
+    source = _seen(work.read(op.operand), element, (2, frames, bins), (1, 2 * bins, 2))
+    result = _seen(work.write(op.result), element, points, (1, n, 2) if halves else (1, n, 1))
+    plan = Plan(n // 2 if halves else n, max(1, min(WIDTH, frames)), 1)
+    Batch(work, frames, plan, element, 1.0, halves, to_real=True).launch(source, result)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.spectral import FftNorm, FftOp, LogMelBackwardOp, LogMelOp, RfftOp
+from xdsl_rlx.dialects.mir.spectral import FftNorm, FftOp, IrfftOp, LogMelBackwardOp, LogMelOp, RfftOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.transforms.rules.dft import transform
 from xdsl_rlx.transforms.rules.lowering import NORMALIZE
@@ -59,12 +59,15 @@ def _if_rough(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
     """The definition of a transform whose length has other factors."""
     if isinstance(op, FftOp):
         return None if is_smooth(op.points) else fft_decompose(op, b)
+    if isinstance(op, IrfftOp):
+        return None if is_smooth(op.points.value.data) else irfft_decompose(op, b)
     assert isinstance(op, RfftOp)
     return None if is_smooth(shape_of(op.operand)[-1]) else rfft_decompose(op, b)
 
 
 NORMALIZE.add(FftOp, _if_rough)
 NORMALIZE.add(RfftOp, _if_rough)
+NORMALIZE.add(IrfftOp, _if_rough)
 
 
 def _stacked(b: MirBuilder, re: Value, im: Value) -> Value:
@@ -85,10 +88,36 @@ leading(RfftOp)
 
 @VJP.rule(RfftOp)
 def rfft_vjp(op: RfftOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    """`sum_k Re(g[k] e^(2 pi i jk/n))`: the inverse transform, where the other bins are 0."""
-    n, bins = shape_of(op.operand)[-1], g.shape[-1]
-    rest = b.full((*g.shape[:-1], n - bins), 0, g.dtype)
-    return [b.real(b.fft(g if n == bins else b.concat([g, rest], -1), inverse=True))]
+    """`sum_k Re(g[k] e^(2 pi i jk/n))`: the inverse transform, which counts bins with a conjugate twice."""
+    n = shape_of(op.operand)[-1]
+    return [b.op(IrfftOp, _weighted(b, g, n, 0.5).ssa, n)]
+
+
+def _weights(n: int, factor: float) -> list[float]:
+    return [1.0 if 2 * k in (0, n) else factor for k in range(n // 2 + 1)]
+
+
+def _weighted(b: MirBuilder, z: Value, n: int, factor: float) -> Value:
+    """The bins of a real signal of `n` points, those that have a conjugate among the others times `factor`."""
+    re, im = b.real(z), b.imag(z)
+    by = b.constant(_weights(n, factor), re.dtype)
+    return b.complex(re * by, im * by)
+
+
+linear(IrfftOp, lambda op, b, g: [_weighted(b, b.rfft(g), op.points.value.data, 2.0)])
+leading(IrfftOp)
+
+
+@decompose(IrfftOp)
+def irfft_decompose(op: IrfftOp, b: MirBuilder) -> Sequence[Value]:
+    """The real parts of the transform of bins that have a conjugate taken twice, and zeros for those."""
+    n = op.points.value.data
+    weights = _weights(n, 2.0)
+    re, im = b.real(op.operand), b.imag(op.operand)
+    by, rest = b.constant(weights, re.dtype), n - len(weights)
+    zeros = [b.full((*re.shape[:-1], rest), 0, re.dtype)] if rest else []
+    whole = _stacked(b, b.concat([re * by, *zeros], -1), b.concat([im * by, *zeros], -1))
+    return [b.reshape(b.narrow(transform(b, whole, 1), -2, 0, 1), shape_of(op.result))]
 
 
 @JVP.rule(RfftOp)

@@ -50,11 +50,13 @@ func.func @ortho(%x: tensor<2x4xcomplex<f32>>, %y: tensor<2x4xcomplex<f32>>, %g:
 // -----
 
 // CHECK-LABEL: func.func @rfft(%x: tensor<2x8xf32>, %y: tensor<2x5xcomplex<f32>>, %g: tensor<2x5xcomplex<f32>>) -> tensor<2x8xf32> {
-// CHECK-NEXT: %0 = mir.constant dense<(0.000000e+00,0.000000e+00)> : tensor<complex<f32>>
-// CHECK-NEXT: %1 = mir.expand %0 : tensor<complex<f32>> to tensor<2x3xcomplex<f32>>
-// CHECK-NEXT: %2 = mir.concat %g, %1 axis -1 : (tensor<2x5xcomplex<f32>>, tensor<2x3xcomplex<f32>>) -> tensor<2x8xcomplex<f32>>
-// CHECK-NEXT: %3 = mir.fft %2 inverse norm backward : tensor<2x8xcomplex<f32>>
-// CHECK-NEXT: %d0 = mir.real %3 : (tensor<2x8xcomplex<f32>>) -> tensor<2x8xf32>
+// CHECK-NEXT: %0 = mir.real %g : (tensor<2x5xcomplex<f32>>) -> tensor<2x5xf32>
+// CHECK-NEXT: %1 = mir.imag %g : (tensor<2x5xcomplex<f32>>) -> tensor<2x5xf32>
+// CHECK-NEXT: %2 = mir.constant dense<[1.000000e+00, 5.000000e-01, 5.000000e-01, 5.000000e-01, 1.000000e+00]> : tensor<5xf32>
+// CHECK-NEXT: %3 = mir.mul %0, %2 : (tensor<2x5xf32>, tensor<5xf32>) -> tensor<2x5xf32>
+// CHECK-NEXT: %4 = mir.mul %1, %2 : (tensor<2x5xf32>, tensor<5xf32>) -> tensor<2x5xf32>
+// CHECK-NEXT: %5 = mir.complex %3, %4 : (tensor<2x5xf32>, tensor<2x5xf32>) -> tensor<2x5xcomplex<f32>>
+// CHECK-NEXT: %d0 = mir.irfft %5 points 8 : (tensor<2x5xcomplex<f32>>) -> tensor<2x8xf32>
 // CHECK-NEXT: func.return %d0 : tensor<2x8xf32>
 // CHECK-NEXT: }
 func.func @rfft(%x: tensor<2x8xf32>, %y: tensor<2x5xcomplex<f32>>, %g: tensor<2x5xcomplex<f32>>) -> tensor<2x8xf32> {
@@ -64,6 +66,27 @@ func.func @rfft(%x: tensor<2x8xf32>, %y: tensor<2x5xcomplex<f32>>, %g: tensor<2x
     mir.yield %0 : tensor<2x5xcomplex<f32>>
   }
   return %d0 : tensor<2x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @irfft(%x: tensor<2x5xcomplex<f32>>, %y: tensor<2x8xf32>, %g: tensor<2x8xf32>) -> tensor<2x5xcomplex<f32>> {
+// CHECK-NEXT: %0 = mir.rfft %g : (tensor<2x8xf32>) -> tensor<2x5xcomplex<f32>>
+// CHECK-NEXT: %1 = mir.real %0 : (tensor<2x5xcomplex<f32>>) -> tensor<2x5xf32>
+// CHECK-NEXT: %2 = mir.imag %0 : (tensor<2x5xcomplex<f32>>) -> tensor<2x5xf32>
+// CHECK-NEXT: %3 = mir.constant dense<[1.000000e+00, 2.000000e+00, 2.000000e+00, 2.000000e+00, 1.000000e+00]> : tensor<5xf32>
+// CHECK-NEXT: %4 = mir.mul %1, %3 : (tensor<2x5xf32>, tensor<5xf32>) -> tensor<2x5xf32>
+// CHECK-NEXT: %5 = mir.mul %2, %3 : (tensor<2x5xf32>, tensor<5xf32>) -> tensor<2x5xf32>
+// CHECK-NEXT: %d0 = mir.complex %4, %5 : (tensor<2x5xf32>, tensor<2x5xf32>) -> tensor<2x5xcomplex<f32>>
+// CHECK-NEXT: func.return %d0 : tensor<2x5xcomplex<f32>>
+// CHECK-NEXT: }
+func.func @irfft(%x: tensor<2x5xcomplex<f32>>, %y: tensor<2x8xf32>, %g: tensor<2x8xf32>) -> tensor<2x5xcomplex<f32>> {
+  %d0 = mir.vjp primals(%x : tensor<2x5xcomplex<f32>>) outputs(%y : tensor<2x8xf32>) cotangents(%g : tensor<2x8xf32>) of [0] wrt [0] -> tensor<2x5xcomplex<f32>> {
+  ^bb0(%a: tensor<2x5xcomplex<f32>>):
+    %0 = mir.irfft %a points 8 : (tensor<2x5xcomplex<f32>>) -> tensor<2x8xf32>
+    mir.yield %0 : tensor<2x8xf32>
+  }
+  return %d0 : tensor<2x5xcomplex<f32>>
 }
 
 // -----

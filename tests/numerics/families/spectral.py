@@ -12,6 +12,18 @@ from xdsl_rlx.dialects.mir import spectral
 from xdsl_rlx.dialects.mir.spectral import FftNorm
 
 NORMS = tuple(FftNorm)
+LENGTHS: tuple[tuple[tuple[int, ...], int], ...] = (
+    ((), 1),
+    ((3,), 2),
+    ((2, 3), 3),
+    ((9,), 4),
+    ((16,), 12),
+    ((2,), 15),
+    ((9,), 10),
+    ((2,), 17),
+    ((2,), 34),
+)
+"""Batches and numbers of points: even and odd, with small factors and without."""
 
 
 def _ffts() -> list[Sample]:
@@ -49,34 +61,34 @@ def _ffts() -> list[Sample]:
 
 def _rffts() -> list[Sample]:
     rows: list[Sample] = []
-    for batch, n in (
-        ((), 1),
-        ((3,), 2),
-        ((2, 3), 3),
-        ((9,), 4),
-        ((16,), 12),
-        ((2,), 15),
-        ((9,), 10),
-        ((2,), 17),
-        ((2,), 34),
-    ):
+    for batch, n in LENGTHS:
         build: Build = lambda m, x: m.rfft(x)  # noqa: E731
         name = f"rfft-{'x'.join(map(str, (*batch, n)))}"
         rows.append(Sample(name, spectral.RfftOp, build, (Operand((*batch, n)),), differentiable=(0,), tol=16))
     return rows
 
 
+def _irffts() -> list[Sample]:
+    rows: list[Sample] = []
+    for batch, n in LENGTHS:
+        build: Build = lambda m, z, n=n: m.irfft(z, n) * float(n)  # noqa: E731
+        name = f"irfft-{'x'.join(map(str, (*batch, n)))}"
+        operands = (Operand((*batch, n // 2 + 1), complex_normal(), "complex"),)
+        rows.append(Sample(name, spectral.IrfftOp, build, operands, differentiable=(0,), tol=16))
+    return rows
+
+
 def _composed() -> list[Sample]:
     """Builder methods, as samples of the ops that they are made of."""
     z: Sampler = complex_normal()
-    fft, rfft = spectral.FftOp, spectral.RfftOp
+    fft, rfft, irfft = spectral.FftOp, spectral.RfftOp, spectral.IrfftOp
     pair = (Operand((3, 4), z, "complex"),)
     return [
         Sample("fft_axis", fft, lambda m, x: m.fft_axis(x, 0), pair, differentiable=(0,), tol=16),
         Sample("fftn", fft, lambda m, x: m.fftn(x), (Operand((3, 4)),), differentiable=(0,), tol=16),
         Sample("ifftn", fft, lambda m, x: m.ifftn(x, (0, -1)), pair, differentiable=(0,), tol=16),
-        Sample("irfft", fft, lambda m, x: m.irfft(x), pair, differentiable=(0,), tol=16),
-        Sample("irfft-odd", fft, lambda m, x: m.irfft(x, 7), pair, differentiable=(0,), tol=16),
+        Sample("irfft", irfft, lambda m, x: m.irfft(x), pair, differentiable=(0,), tol=16),
+        Sample("irfft-longer", irfft, lambda m, x: m.irfft(x, 7), pair, differentiable=(0,), tol=16),
         Sample("rfft-longer", rfft, lambda m, x: m.rfft(x, 9), (Operand((3, 4)),), differentiable=(0,), tol=16),
         Sample("rfft-shorter", rfft, lambda m, x: m.rfft(x, 3), (Operand((3, 4)),), differentiable=(0,), tol=16),
         Sample(
@@ -143,6 +155,13 @@ def _oracle_fft(op: spectral.FftOp, x: Array) -> Array:
     return _fft(np, op, widen(x)) if x.size else widen(x)
 
 
+def _jax_irfft(z: Any, n: int) -> Any:
+    """By the matrix: JAX does not differentiate its own in bins whose imaginary part is not read."""
+    angle = 2 * np.pi * np.outer(np.arange(n // 2 + 1), np.arange(n)) / n
+    twice = np.where(2 * np.arange(n // 2 + 1)[:, None] % n == 0, 1.0, 2.0)
+    return (z @ (twice * np.exp(1j * angle))).real
+
+
 def _log_mel(np_: Any, op: spectral.LogMelOp | spectral.LogMelBackwardOp, spectrum: Any, filters: Any) -> Any:
     bins, half = filters.shape[1], spectrum.shape[-1] // 2
     power = spectrum[..., :bins] ** 2 + spectrum[..., half : half + bins] ** 2
@@ -173,16 +192,18 @@ def _log_mel_backward(op: spectral.LogMelBackwardOp, spectrum: Array, filters: A
     return result
 
 
-SAMPLES = (*_ffts(), *_rffts(), *_composed(), *_mels())
+SAMPLES = (*_ffts(), *_rffts(), *_irffts(), *_composed(), *_mels())
 ORACLE = {
     spectral.FftOp: _oracle_fft,
     spectral.RfftOp: lambda op, x: np.fft.rfft(widen(x)),
+    spectral.IrfftOp: lambda op, z: np.fft.irfft(widen(z), op.points.value.data) * op.points.value.data,
     spectral.LogMelOp: lambda op, spectrum, filters: _log_mel(np, op, widen(spectrum), widen(filters)),
     spectral.LogMelBackwardOp: _log_mel_backward,
 }
 JAX = {
     spectral.FftOp: lambda op, x: _fft(jnp, op, x),
     spectral.RfftOp: lambda op, x: jnp.fft.rfft(x),
+    spectral.IrfftOp: lambda op, z: _jax_irfft(z, op.points.value.data),
     spectral.LogMelOp: lambda op, spectrum, filters: _log_mel(jnp, op, spectrum, filters),
     spectral.LogMelBackwardOp: _jax_log_mel_backward,
 }

@@ -45,3 +45,9 @@
 // CHECK: expected a cotangent of shape 2x5, got 5
 %0, %1, %2 = "test.op"() : () -> (tensor<2x8xf32>, tensor<5x3xf32>, tensor<5xf32>)
 %3 = mir.log_mel_backward %0, %1, %2 : (tensor<2x8xf32>, tensor<5x3xf32>, tensor<5xf32>) -> tensor<2x8xf32>
+
+// -----
+
+// CHECK: expected 4 bins for 7 points, got 2x5
+%0 = "test.op"() : () -> (tensor<2x5xcomplex<f32>>)
+%1 = mir.irfft %0 points 7 : (tensor<2x5xcomplex<f32>>) -> tensor<2x7xf32>
