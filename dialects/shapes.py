@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     f64,
     i1,
     i8,
+    i16,
     i32,
     i64,
 )
@@ -24,11 +25,12 @@ from xdsl.utils.exceptions import VerifyException
 AnyTensor: TypeAlias = TensorType[Any]
 
 u8 = IntegerType(8, Signedness.UNSIGNED)
+u32 = IntegerType(32, Signedness.UNSIGNED)
 c64 = ComplexType(f32)
 c128 = ComplexType(f64)
 
 FLOATS: tuple[AnyFloat, ...] = (f32, f64, f16, bf16)
-INTS: tuple[IntegerType, ...] = (i32, i64, i8, u8)
+INTS: tuple[IntegerType, ...] = (i32, i64, i8, u8, i16, u32)
 COMPLEXES: tuple[Attribute, ...] = (c64, c128)
 
 DTYPES: dict[str, Attribute] = {
@@ -39,7 +41,9 @@ DTYPES: dict[str, Attribute] = {
     "i1": i1,
     "i8": i8,
     "u8": u8,
+    "i16": i16,
     "i32": i32,
+    "u32": u32,
     "i64": i64,
     "c64": c64,
     "c128": c128,

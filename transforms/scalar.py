@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    UnrealizedConversionCastOp,
     f32,
     f64,
     i1,
@@ -388,6 +389,9 @@ class ScalarBuilder:
             return cast if isinstance(type, IndexType) else self._int_to_int(cast, type, signed)
         if a.type == type:
             return a
+        if int_width(type) == int_width(a.type):
+            # A signed, signless or unsigned integer of the same width: the same bits, which arith sees as signless.
+            return self._convert(UnrealizedConversionCastOp, a, type)
         if (int_width(type) or 64) < (int_width(a.type) or 64):
             return self._convert(arith.TruncIOp, a, type)
         return self._convert(arith.ExtSIOp if signed else arith.ExtUIOp, a, type)

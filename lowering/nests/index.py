@@ -9,6 +9,7 @@ from math import prod
 from xdsl.dialects.builtin import f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp, TopkOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
@@ -22,7 +23,8 @@ from xdsl_rlx.transforms.scalar import Scalar, int_width
 def clamped_index(nest: Nest, indices: SSAValue, at: Sequence[SSAValue], extent: int) -> SSAValue:
     """The index stored at `at`, clamped to `[0, extent)`."""
     b = nest.scalars
-    wide = b.cast(nest.load(indices, at), i64)
+    signed = not is_unsigned(memref_of(indices).element_type)
+    wide = b.cast(nest.load(indices, at), i64, signed=signed)
     return b.cast(b.minimum(b.maximum(wide, 0), extent - 1), INDEX).value
 
 

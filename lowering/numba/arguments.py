@@ -16,13 +16,15 @@ _DTYPES = {
     "f16": np.float16,
     "i64": np.int64,
     "i32": np.int32,
+    "u32": np.uint32,
+    "i16": np.int16,
     "i8": np.int8,
     "u8": np.uint8,
     "i1": np.bool_,
     "c64": np.complex64,
     "c128": np.complex128,
 }
-_INTEGERS = ("i64", "i32", "i8", "u8")
+_INTEGERS = ("i64", "i32", "u32", "i16", "i8", "u8")
 
 
 @cache

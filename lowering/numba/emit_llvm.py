@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     ModuleOp,
+    UnrealizedConversionCastOp,
     i1,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -347,6 +348,10 @@ class _Body:
         assert isinstance(op, memref.GetGlobalOp)
         self.names[op.memref] = f"@table_{op.name_.root_reference.data}"
 
+    def same_bits(self, op: Operation) -> None:
+        """An integer seen as signed, signless or unsigned."""
+        self.names[op.results[0]] = self.names[op.operands[0]]
+
     def ret(self, op: Operation) -> None:
         if not op.operands:
             self.emit("ret void")
@@ -533,6 +538,7 @@ _EMITTERS: dict[type[Operation], Callable[[_Body, Operation], None]] = {
     memref.StoreOp: _Body.store,
     memref.AllocaOp: _Body.alloca,
     memref.GetGlobalOp: _Body.get_global,
+    UnrealizedConversionCastOp: _Body.same_bits,
     scf.ForOp: _Body.loop,
     scf.IfOp: _Body.branch,
     scf.WhileOp: _Body.while_loop,

@@ -18,8 +18,11 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     ModuleOp,
+    Signedness,
+    UnrealizedConversionCastOp,
     i1,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -285,6 +288,10 @@ class _Body:
         assert isinstance(op, memref.GetGlobalOp)
         self.names[op.memref] = op.name_.root_reference.data
 
+    def same_bits(self, op: Operation) -> None:
+        """An integer seen as signed, signless or unsigned: kernels hold it as signed."""
+        self.names[op.results[0]] = self.names[op.operands[0]]
+
     def ret(self, op: Operation) -> None:
         if op.operands:
             self.emit(f"return {self.names[op.operands[0]]}")
@@ -399,6 +406,7 @@ _EMITTERS: dict[type[Operation], Callable[[_Body, Operation], None]] = {
     memref.StoreOp: _Body.store,
     memref.AllocaOp: _Body.alloca,
     memref.GetGlobalOp: _Body.get_global,
+    UnrealizedConversionCastOp: _Body.same_bits,
     scf.ForOp: _Body.loop,
     scf.IfOp: _Body.branch,
     scf.WhileOp: _Body.while_loop,
@@ -461,7 +469,9 @@ class _Program:
         if isinstance(op, InputOp | ParamOp):
             self.argument(name, op.buffer_name.data, type)
         elif isinstance(op, ConstantOp):
-            body.emit(f"{name} = {_constant_array(op.value, dtype, shape)}")
+            own = _outside_type(type.element_type)
+            bits = f".view({dtype})" if own.startswith("np.uint") else ""
+            body.emit(f"{name} = {_constant_array(op.value, own if bits else dtype, shape)}{bits}")
         elif isinstance(op, SlotOp) and op.at is not None:
             first = op.at.value.data
             last = first + prod(shape) * element_bytes(type.element_type)
@@ -469,18 +479,18 @@ class _Program:
         else:
             body.emit(f"{name} = np.empty({shape}, {dtype})")
         if isinstance(op, OutputOp):
-            half = isinstance(type.element_type, Float16Type)
-            self.outputs[op.number.value.data] = f"{name}.view(np.float16)" if half else name
+            own = _outside_type(type.element_type)
+            self.outputs[op.number.value.data] = name if own == dtype else f"{name}.view({own})"
 
     def argument(self, name: str, key: str, type: AnyMemRef) -> None:
         shape, dtype = tuple(type.get_shape()), python_type(type.element_type)
         self.types.append(f"{key}: {type.element_type}{list(shape)}")
         given = f"inputs[{key!r}]"
-        own = "np.float16" if isinstance(type.element_type, Float16Type) else dtype
+        own = _outside_type(type.element_type)
         if key in self.optional:
             one = "np.full({}, 0x3F80, np.uint16)" if isinstance(type.element_type, BFloat16Type) else "np.ones({}, {})"
             given = f"inputs.get({key!r}, {one.format(shape, own)})"
-        bits = ".view(np.uint16)" if own != dtype else ""
+        bits = f".view({dtype})" if own != dtype else ""
         self.body.emit(f"{name} = np.ascontiguousarray({given}, {own}){bits}.reshape({shape})")
 
     def launch(self, op: LaunchOp) -> None:
@@ -494,6 +504,15 @@ class _Program:
             return
         body.emit(f"for lo in range(0, {extent}, {chunk}):")
         body.emit(f"    {kernel}({args}{separator}lo, min(lo + {chunk}, {extent}))")
+
+
+def _outside_type(element: Attribute) -> str:
+    """The NumPy type of arguments and results, where kernels may see the bits as another type."""
+    if isinstance(element, Float16Type):
+        return "np.float16"
+    if isinstance(element, IntegerType) and element.signedness.data == Signedness.UNSIGNED:
+        return python_type(element).replace("int", "uint")
+    return python_type(element)
 
 
 def _default_name(op: Operation) -> str:

@@ -176,6 +176,17 @@ def _minmax(python: str, llvm: str) -> Row:
     return Row(_wrapped(python), f"call {{t}} @llvm.{llvm}.{{t}}({{t}} {{0}}, {{t}} {{1}})")
 
 
+def _unsigned_extreme(function: str) -> Callable[[Operation, Sequence[str]], str]:
+    def python(op: Operation, args: Sequence[str]) -> str:
+        type = op.operands[0].type
+        if _int_bits(type) == 1:
+            return f"{function}({args[0]}, {args[1]})"
+        unsigned = f"np.uint{_int_bits(type)}"
+        return f"{python_type(type)}({function}({unsigned}({args[0]}), {unsigned}({args[1]})))"
+
+    return python
+
+
 def _logical_shift(op: Operation, args: Sequence[str]) -> str:
     return f"shift_right_{llvm_type(op.operands[0].type)}({args[0]}, {args[1]})"
 
@@ -434,6 +445,8 @@ ROWS: dict[type[Operation], Row] = {
     arith.ShRUIOp: Row(_logical_shift, "lshr {t} {0}, {1}"),
     arith.MaxSIOp: _minmax("max({0}, {1})", "smax"),
     arith.MinSIOp: _minmax("min({0}, {1})", "smin"),
+    arith.MaxUIOp: Row(_unsigned_extreme("max"), "call {t} @llvm.umax.{t}({t} {0}, {t} {1})"),
+    arith.MinUIOp: Row(_unsigned_extreme("min"), "call {t} @llvm.umin.{t}({t} {0}, {t} {1})"),
     math.AbsIOp: Row(_wrapped("abs({0})"), "call {t} @llvm.abs.{t}({t} {0}, i1 false)"),
     arith.AddfOp: _binary_float("+", "fadd", "relaxed_add"),
     arith.SubfOp: _binary_float("-", "fsub", ""),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from math import copysign, frexp
 from typing import TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerType, bf16, f16, f32, f64, i1, i8, i32, i64
+from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.constants import Number, splat_value
 from xdsl_rlx.dialects.mir import attention, cast, elementwise, linalg, reduce, shape
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.control import VjpOp
-from xdsl_rlx.dialects.shapes import FLOATS, broadcast_shapes, element_of, shape_of, u8
+from xdsl_rlx.dialects.shapes import FLOATS, broadcast_shapes, element_of, shape_of, u8, u32
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -176,10 +176,12 @@ def leave_broadcasting_to_the_op(op: Operation, b: MirBuilder) -> Value | None:
 
 
 _EXACT_IN: dict[Attribute, tuple[Attribute, ...]] = {
-    i1: (f16, bf16, f32, f64, i8, u8, i32, i64),
-    i8: (f16, bf16, f32, f64, i32, i64),
-    u8: (f16, bf16, f32, f64, i32, i64),
+    i1: (f16, bf16, f32, f64, i8, u8, i16, i32, u32, i64),
+    i8: (f16, bf16, f32, f64, i16, i32, i64),
+    u8: (f16, bf16, f32, f64, i16, i32, u32, i64),
+    i16: (f32, f64, i32, i64),
     i32: (i64, f64),
+    u32: (i64, f64),
     f16: (f32, f64),
     bf16: (f32, f64),
     f32: (f64,),

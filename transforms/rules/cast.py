@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import bf16, f16, f32, i8
+from xdsl.dialects.builtin import bf16, f16, f32
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.cast import CastOp
-from xdsl_rlx.dialects.shapes import element_of, u8
+from xdsl_rlx.dialects.shapes import element_of, u8, u32
 from xdsl_rlx.transforms.rules.elementwise import is_unsigned
+from xdsl_rlx.transforms.rules.lowering import compute_type
 from xdsl_rlx.transforms.rules.rows import linear, pointwise
 from xdsl_rlx.transforms.rules.table import SCALAR, Cotangent
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
@@ -26,7 +27,7 @@ pointwise(CastOp)
 def cast_scalar(op: CastOp, b: ScalarBuilder, x: Scalar) -> Scalar:
     """To half precision rounds and comes back to f32, in which half-precision scalars are computed."""
     source, to = element_of(op.operand), element_of(op.result)
-    signed = not is_unsigned(source) and to != u8
+    signed = not is_unsigned(source) and to not in (u8, u32)
     if to in (f16, bf16):
         return b.cast(b.cast(x, to, signed=signed), f32)
-    return b.cast(x, i8 if to == u8 else to, signed=signed)
+    return b.cast(x, compute_type(to), signed=signed)

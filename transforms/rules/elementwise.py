@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, OpResult
 
 from xdsl_rlx.dialects.mir import elementwise as mir
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.shapes import element_of, u8
+from xdsl_rlx.dialects.shapes import element_of, u8, u32
 from xdsl_rlx.transforms.rules.rows import diagonal, pointwise, zero
 from xdsl_rlx.transforms.rules.table import JVP, SCALAR, VJP, VMAP, Cotangent
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder, int_width
@@ -24,7 +24,7 @@ GELU_CUBIC = 0.044715
 
 def is_unsigned(type_: Attribute) -> bool:
     """Whether scalars of this element type are compared and widened as unsigned integers."""
-    return type_ in (i1, u8)
+    return type_ in (i1, u8, u32)
 
 
 def _vanishing(b: MirBuilder, factor: Value, x: Value) -> Value:

@@ -13,7 +13,7 @@ from xdsl_rlx.dialects import mir
 from xdsl_rlx.dialects.mir import linalg, reduce, shape
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.core import Elementwise
-from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, normalize_axis, shape_of
+from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, normalize_axis, shape_of, u8, u32
 from xdsl_rlx.transforms.rules.lowering import (
     LOOPS,
     NORMALIZE,
@@ -44,6 +44,19 @@ def _reduce_loops(op: Operation) -> Loops:
     if op.keep_dim is not None:
         result = tuple(axis if axis in kept else None for axis in range(len(extents)))
     return extents, {op.operand: tuple(range(len(extents))), op.result: result}
+
+
+_SIGNED_IN: dict[Attribute, str] = {u8: "i32", u32: "i64"}
+
+
+def _signed_extreme(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """Unsigned integers are compared as wider signed ones, whose extremes wrap to the unsigned extremes."""
+    assert isinstance(op, reduce.ReduceOp)
+    element = element_of(op.result)
+    if element not in _SIGNED_IN:
+        return _split_runs(op, b)
+    wide = b.cast(op.operand, _SIGNED_IN[element])
+    return [b.op(type(op), wide.ssa, op.axis_list, op.keep_dim is not None).cast(element)]
 
 
 def _split_runs(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
@@ -84,7 +97,7 @@ for _op, _reduction in (
 ):
     LOOPS.add(_op, _reduce_loops)
     REDUCTION.add(_op, _reduction)
-    NORMALIZE.add(_op, _split_runs)
+    NORMALIZE.add(_op, _signed_extreme if _op in (reduce.ReduceMaxOp, reduce.ReduceMinOp) else _split_runs)
 
 
 def _reshape_loops(op: Operation) -> Loops | None:

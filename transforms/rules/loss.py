@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, f32, i8, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, f32, i8, i16, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.loss import SoftmaxCrossEntropyWithLogitsOp
-from xdsl_rlx.dialects.shapes import element_of, shape_of, u8
+from xdsl_rlx.dialects.shapes import element_of, shape_of, u8, u32
 from xdsl_rlx.transforms.rules.rows import decompose, leading
 from xdsl_rlx.transforms.rules.table import INERT, VJP, Cotangent
 
@@ -22,8 +22,8 @@ class Labels:
         self.b = b
         self.classes = shape_of(logits)[-1]
         self.ignore_index = None if ignore_index is None else ignore_index.value.data
-        # Wide enough for any class number; i8 and u8 are not.
-        wide: dict[Attribute, Attribute] = {f32: i64, i8: i32, u8: i32}
+        # Wide enough for any class number, and signed.
+        wide: dict[Attribute, Attribute] = {f32: i64, i8: i32, u8: i32, i16: i32, u32: i64}
         self.labels = b.cast(labels, wide.get(element_of(labels), element_of(labels)))
 
     def hit(self) -> Value:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32, i8, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.dialects.shapes import element_of, shape_of, u8, u32
 from xdsl_rlx.transforms.rules.table import SCALAR, RuleTable
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
@@ -60,8 +60,13 @@ NORMALIZE: RuleTable[Callable[[Operation, MirBuilder], Sequence[Value] | None]] 
 
 
 def compute_type(element: Attribute) -> Attribute:
-    """The type that values of this element type are computed in: half floats are only stored narrow."""
-    return f32 if isinstance(element, Float16Type | BFloat16Type) else element
+    """The type that values of this element type are computed in: half floats are only stored narrow, and unsigned
+    integers are computed with as signless ones of their width."""
+    if isinstance(element, Float16Type | BFloat16Type):
+        return f32
+    if element in (u8, u32):
+        return i8 if element == u8 else i32
+    return element
 
 
 def pointwise_loops(op: Operation) -> Loops:
@@ -92,6 +97,7 @@ DEAR = 8
 
 _COSTS: dict[str, int] = {
     "arith.constant": 0,
+    "builtin.unrealized_conversion_cast": 0,
     "arith.divf": 4,
     "math.sqrt": 4,
     "math.absf": 1,

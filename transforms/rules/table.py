@@ -37,8 +37,8 @@ VmapRule: TypeAlias = Callable[Concatenate[OpT, MirBuilder, Sequence[bool], int,
 `batched` says so (of one at least), else it is the same for all. None: batch the ops of the definition instead."""
 
 ScalarRule: TypeAlias = Callable[Concatenate[OpT, ScalarBuilder, ...], Scalar]
-"""`(op, b, *operands) -> result` for one element of an elementwise op. Half precision arrives widened to f32; i1 and u8
-are signless integers that the rule reads as unsigned."""
+"""`(op, b, *operands) -> result` for one element of an elementwise op. Half precision arrives widened to f32; i1, u8
+and u32 are signless integers that the rule reads as unsigned."""
 
 
 class RuleTable(Generic[RowT]):
