@@ -20,6 +20,8 @@ from xdsl_rlx.dialects.mir.index import IndexBuilder
 from xdsl_rlx.dialects.mir.moe import MoeBuilder
 from xdsl_rlx.dialects.mir.norm import NormBuilder
 from xdsl_rlx.dialects.mir.pool import PoolBuilder
+from xdsl_rlx.dialects.mir.quant import QuantBuilder
+from xdsl_rlx.dialects.mir.quant_int import QuantIntBuilder
 from xdsl_rlx.dialects.mir.quantize import QuantizeBuilder
 from xdsl_rlx.dialects.mir.random import RandomBuilder
 from xdsl_rlx.dialects.mir.rope import RopeBuilder
@@ -56,6 +58,8 @@ class MirBuilder(
     MoeBuilder,
     NormBuilder,
     PoolBuilder,
+    QuantBuilder,
+    QuantIntBuilder,
     QuantizeBuilder,
     RandomBuilder,
     RopeBuilder,

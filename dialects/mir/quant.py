@@ -1,0 +1,494 @@
+"""Ops on quantised weights, and their builder methods. The packings are named in `quant_schemes.py`.
+Integer arithmetic on i8 tensors is in `quant_int.py`."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, f32, f64, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.mir.core import (
+    I64,
+    AnyTensorConstr,
+    I64List,
+    IntList,
+    MirOp,
+    OwnNest,
+    i64_attr,
+    i64_list,
+)
+from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr, check_weights
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_of, shape_of
+
+_SIDES = "(`scales` `(` $scales^ `)`)? `scheme` $scheme"
+
+
+class _QuantisedOp(MirOp, abc.ABC):
+    """What ops on one matrix of quantised weights share: the operands that hold it, and how it is packed."""
+
+    w = operand_def(AnyTensorConstr)
+    scales = var_operand_def(AnyTensorConstr)
+    scheme = prop_def(SchemeAttr)
+
+    @property
+    def scale(self) -> SSAValue | None:
+        """The scales of blocks or columns."""
+        return self.scales[0] if self.scales else None
+
+    @property
+    def zero_point(self) -> SSAValue | None:
+        """The zero points of blocks."""
+        return self.scales[1] if len(self.scales) > 1 and self.scheme.scheme != Scheme.NVFP4_BLOCK else None
+
+    @property
+    def global_scale(self) -> SSAValue | None:
+        """The scale of scales that are codes themselves."""
+        return self.scales[1] if len(self.scales) > 1 and self.scheme.scheme == Scheme.NVFP4_BLOCK else None
+
+    @property
+    @abc.abstractmethod
+    def matrix(self) -> tuple[int, int]:
+        """The extents (K, N) of the weights."""
+
+    @property
+    def stored(self) -> tuple[int, int]:
+        """The extents of the weights as they are stored: (N, K) for gguf, else (K, N)."""
+        k, n = self.matrix
+        return (n, k) if self.scheme.scheme.is_gguf else (k, n)
+
+    def check(self) -> None:
+        """Require all operands to fit the scheme."""
+        check_weights(self.scheme, self.stored, self.w, self.scales)
+
+
+@irdl_op_definition
+class DequantizeWeightsOp(_QuantisedOp):
+    """
+    The numbers that quantised weights stand for, as a tensor of that `shape`.
+
+    int8 and int4: `result[p, j] = (q[p, j] - z[p div block, j]) scale[p div block, j]`, where z is `zero_point` (8 for
+    int4 without one, 0 for int8_block); fp8: `decode(byte) scale[j]` (scale 1 without one); nvfp4: `fp4[nibble]
+    e4m3(scale[p div 16, j]) global_scale[0]`. Their shape is `[K, N]`. gguf: the elements of consecutive blocks, in a
+    shape of as many. Nibbles are packed two to a byte, the element of even number low. The result has the element type
+    of scale or global_scale, f32 without one.
+    """
+
+    name = "mir.dequantize_weights"
+
+    shape = prop_def(I64List)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    custom_directives = (IntList,)
+    assembly_format = f"$w {_SIDES} `shape` custom<IntList>($shape) attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        w: SSAValue,
+        scheme: SchemeAttr,
+        shape: Sequence[int],
+        scales: Sequence[SSAValue] = (),
+    ):
+        element = scheme.result_element(scales)
+        super().__init__(
+            operands=[w, scales],
+            properties={"scheme": scheme, "shape": i64_list(shape)},
+            result_types=[TensorType(element, shape)],
+        )
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        values: DenseArrayBase = self.shape
+        return tuple(int(n) for n in values.get_values())
+
+    @property
+    def matrix(self) -> tuple[int, int]:
+        """(K, N); the blocks of gguf lie in (elements of a block, blocks)."""
+        extents = self.extents
+        if self.scheme.scheme.is_gguf:
+            block = self.scheme.scheme.block
+            return block, prod(extents) // block
+        if len(extents) != 2:
+            raise VerifyException(f"expected a shape of rank 2 for {self.scheme.scheme}, got {dims(extents)}")
+        return extents[0], extents[1]
+
+    def infer_types(self) -> tuple[Attribute]:
+        if self.shape.elt_type != i64 or any(n < 0 for n in self.extents):
+            raise VerifyException("expected a static shape of i64")
+        block = self.scheme.scheme.block
+        if self.scheme.scheme.is_gguf and prod(self.extents) % block:
+            raise VerifyException(f"{prod(self.extents)} elements are not whole blocks of {block}")
+        self.check()
+        return (TensorType(self.scheme.result_element(self.scales), self.extents),)
+
+
+class _DequantProductOp(_QuantisedOp, abc.ABC):
+    """A product of rows with quantised weights."""
+
+    def check_product(self, rows: SSAValue) -> Attribute:
+        """Require the operands to fit the scheme and each other; the element type of the product."""
+        element = element_of(rows)
+        check_element(element, FLOATS)
+        side = element if element in (f32, f64) else f32
+        self.check()
+        given = self.scheme.result_element(self.scales)
+        if not self.scheme.scheme.is_gguf and self.scales and given != side:
+            raise VerifyException(f"expected scales of element type {side} for {element}, got {given}")
+        return element
+
+
+def _features(rows: SSAValue, what: str) -> int:
+    shape = shape_of(rows)
+    if len(shape) < 2:
+        raise VerifyException(f"expected {what} of rank at least 2, got {dims(shape)}")
+    return shape[-1]
+
+
+def _columns(scheme: SchemeAttr, w: SSAValue, scales: Sequence[SSAValue], k: int) -> int:
+    """N of weights of K rows."""
+    kind = scheme.scheme
+    if kind.is_gguf:
+        elements = prod(shape_of(w)) // kind.block_bytes * kind.block
+        if not k or elements % k:
+            raise VerifyException(f"{elements} elements are not whole rows of {k}")
+        return elements // k
+    if kind.is_nibbles:
+        if not scales or not shape_of(scales[0]):
+            raise VerifyException(f"{kind} needs the operand scale, a matrix")
+        return shape_of(scales[0])[-1]
+    return shape_of(w)[-1] if shape_of(w) else 0
+
+
+@irdl_op_definition
+class DequantMatmulOp(_DequantProductOp):
+    """
+    `result = x @ W` with `x` `[..., K]` and quantised weights `W` `[K, N]`, as `mir.dequantize_weights` defines them.
+
+    gguf weights are stored as `[N, K]`, row by row. Weights are dequantised a panel at a time, in the element type of
+    `x` (f32 for half floats).
+    """
+
+    name = "mir.dequant_matmul"
+
+    x = operand_def(AnyTensorConstr)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = f"$x `,` $w {_SIDES} attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        x: SSAValue,
+        w: SSAValue,
+        scheme: SchemeAttr,
+        scales: Sequence[SSAValue] = (),
+    ):
+        n = _columns(scheme, w, scales, _features(x, "x"))
+        super().__init__(
+            operands=[x, w, scales],
+            properties={"scheme": scheme},
+            result_types=[TensorType(element_of(x), (*shape_of(x)[:-1], n))],
+        )
+
+    @property
+    def matrix(self) -> tuple[int, int]:
+        k = _features(self.x, "x")
+        return k, _columns(self.scheme, self.w, self.scales, k)
+
+    def infer_types(self) -> tuple[Attribute]:
+        _, n = self.matrix
+        return (TensorType(self.check_product(self.x), (*shape_of(self.x)[:-1], n)),)
+
+
+@irdl_op_definition
+class DequantMatmulBackwardInputOp(_DequantProductOp):
+    """`result = dy @ transpose(W)` with `dy` `[..., N]` and quantised weights `W` `[K, N]`: the cotangent of x."""
+
+    name = "mir.dequant_matmul_backward_input"
+
+    dy = operand_def(AnyTensorConstr)
+    k = prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = f"$dy `,` $w {_SIDES} `k` $k attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        dy: SSAValue,
+        w: SSAValue,
+        scheme: SchemeAttr,
+        k: int,
+        scales: Sequence[SSAValue] = (),
+    ):
+        super().__init__(
+            operands=[dy, w, scales],
+            properties={"scheme": scheme, "k": i64_attr(k)},
+            result_types=[TensorType(element_of(dy), (*shape_of(dy)[:-1], k))],
+        )
+
+    @property
+    def matrix(self) -> tuple[int, int]:
+        return self.k.value.data, _features(self.dy, "dy")
+
+    def infer_types(self) -> tuple[Attribute]:
+        k, _ = self.matrix
+        if k < 0:
+            raise VerifyException(f"expected k of at least 0, got {k}")
+        return (TensorType(self.check_product(self.dy), (*shape_of(self.dy)[:-1], k)),)
+
+
+class _GroupedOp(MirOp, abc.ABC):
+    """What products with the weights of one of several experts per row share; the weights are gguf."""
+
+    packed = operand_def(AnyTensorConstr)
+    indices = operand_def(AnyTensorConstr)
+    scheme = prop_def(SchemeAttr)
+    experts = prop_def(I64)
+
+    @property
+    @abc.abstractmethod
+    def matrix(self) -> tuple[int, int]:
+        """The extents (K, N) of the weights of an expert."""
+
+    def check(self, rows: SSAValue) -> Attribute:
+        """Require the operands to fit each other; the element type of the product."""
+        element = element_of(rows)
+        check_element(element, FLOATS)
+        check_element(element_of(self.indices), (*INTS, f32))
+        shape, at = shape_of(rows), shape_of(self.indices)
+        if len(shape) != 2 or at != shape[:1]:
+            raise VerifyException(f"expected rows of rank 2 and an index for each, got {dims(shape)} and {dims(at)}")
+        k, n = self.matrix
+        check_experts(self.scheme, self.packed, (self.experts.value.data, k, n))
+        return element
+
+
+def check_experts(attr: SchemeAttr, packed: SSAValue, extents: tuple[int, int, int]) -> None:
+    """Require `packed` to hold gguf weights of those extents (E, K, N), those of each expert in whole blocks."""
+    kind = attr.scheme
+    experts, k, n = extents
+    if not kind.is_gguf:
+        raise VerifyException(f"expected a gguf scheme, got {kind}")
+    if experts < 1 or k < 0 or n < 0:
+        raise VerifyException(f"expected at least one expert and extents of at least 0, got {experts}, {k}, {n}")
+    if k * n % kind.block:
+        raise VerifyException(f"{k} times {n} weights of an expert are not whole blocks of {kind.block}")
+    check_weights(attr, (experts * n, k), packed, ())
+
+
+@irdl_op_definition
+class DequantMoeWeightsOp(MirOp):
+    """
+    The gguf weights of all experts, `[E, K, N]`: `result[e, p, j]` is element `(e N + j) K + p` of the packed list.
+
+    `shape` is `[E, K, N]`. Every expert has whole blocks.
+    """
+
+    name = "mir.dequant_moe_weights"
+
+    packed = operand_def(AnyTensorConstr)
+    scheme = prop_def(SchemeAttr)
+    shape = prop_def(I64List)
+    result = result_def(AnyTensorConstr)
+
+    custom_directives = (IntList,)
+    assembly_format = (
+        "$packed `scheme` $scheme `shape` custom<IntList>($shape) attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(self, packed: SSAValue, scheme: SchemeAttr, shape: Sequence[int]):
+        super().__init__(
+            operands=[packed],
+            properties={"scheme": scheme, "shape": i64_list(shape)},
+            result_types=[TensorType(f32, shape)],
+        )
+
+    @property
+    def extents(self) -> tuple[int, int, int]:
+        """(E, K, N)."""
+        values: DenseArrayBase = self.shape
+        extents = tuple(int(n) for n in values.get_values())
+        if len(extents) != 3:
+            raise VerifyException(f"expected a shape of rank 3, got {dims(extents)}")
+        return extents[0], extents[1], extents[2]
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_experts(self.scheme, self.packed, self.extents)
+        return (TensorType(f32, self.extents),)
+
+
+@irdl_op_definition
+class DequantGroupedMatmulOp(_GroupedOp):
+    """
+    `result[m] = x[m] @ W[indices[m]]` with gguf weights `W` `[E, K, N]` as in `mir.dequant_moe_weights`.
+
+    `x` is `[M, K]`. Indices are integers, or f32 that hold integers; one outside of `[0, experts)` is clamped to it.
+    """
+
+    name = "mir.dequant_grouped_matmul"
+
+    x = operand_def(AnyTensorConstr)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = (
+        "$x `,` $packed `,` $indices `scheme` $scheme `experts` $experts attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    def __init__(self, x: SSAValue, packed: SSAValue, indices: SSAValue, scheme: SchemeAttr, experts: int):
+        n = self._columns(x, packed, scheme, experts)
+        super().__init__(
+            operands=[x, packed, indices],
+            properties={"scheme": scheme, "experts": i64_attr(experts)},
+            result_types=[TensorType(element_of(x), (*shape_of(x)[:-1], n))],
+        )
+
+    @staticmethod
+    def _columns(x: SSAValue, packed: SSAValue, scheme: SchemeAttr, experts: int) -> int:
+        if not scheme.scheme.is_gguf:
+            raise VerifyException(f"expected a gguf scheme, got {scheme.scheme}")
+        rows = _columns(scheme, packed, (), _features(x, "x"))
+        if experts < 1 or rows % experts:
+            raise VerifyException(f"{rows} rows of weights are not the same number for each of {experts} experts")
+        return rows // experts
+
+    @property
+    def matrix(self) -> tuple[int, int]:
+        return _features(self.x, "x"), self._columns(self.x, self.packed, self.scheme, self.experts.value.data)
+
+    def infer_types(self) -> tuple[Attribute]:
+        _, n = self.matrix
+        return (TensorType(self.check(self.x), (*shape_of(self.x)[:-1], n)),)
+
+
+@irdl_op_definition
+class DequantGroupedMatmulBackwardInputOp(_GroupedOp):
+    """`result[m] = dy[m] @ transpose(W[indices[m]])` with `dy` `[M, N]`: the cotangent of x."""
+
+    name = "mir.dequant_grouped_matmul_backward_input"
+
+    dy = operand_def(AnyTensorConstr)
+    k = prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = (
+        "$dy `,` $packed `,` $indices `scheme` $scheme `experts` $experts `k` $k attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    def __init__(self, dy: SSAValue, packed: SSAValue, indices: SSAValue, scheme: SchemeAttr, experts: int, k: int):
+        super().__init__(
+            operands=[dy, packed, indices],
+            properties={"scheme": scheme, "experts": i64_attr(experts), "k": i64_attr(k)},
+            result_types=[TensorType(element_of(dy), (*shape_of(dy)[:-1], k))],
+        )
+
+    @property
+    def matrix(self) -> tuple[int, int]:
+        return self.k.value.data, _features(self.dy, "dy")
+
+    def infer_types(self) -> tuple[Attribute]:
+        return (TensorType(self.check(self.dy), (*shape_of(self.dy)[:-1], self.k.value.data)),)
+
+
+class QuantBuilder(BuilderCore):
+    """Builder methods of this family."""
+
+    def dequantize_weights(
+        self,
+        w: Operand,
+        shape: Sequence[int],
+        scheme: Scheme | str | SchemeAttr,
+        scale: Operand | None = None,
+        zero_point: Operand | None = None,
+        global_scale: Operand | None = None,
+        block_size: int | None = None,
+    ) -> Value:
+        """`mir.dequantize_weights`: the numbers that packed weights stand for."""
+        how = _attribute(scheme, block_size)
+        scales = self._scales(how, scale, zero_point, global_scale)
+        return self.op(DequantizeWeightsOp, self.operand(w), how, shape, scales)
+
+    def dequant_matmul(
+        self,
+        x: Operand,
+        w: Operand,
+        scheme: Scheme | str | SchemeAttr,
+        scale: Operand | None = None,
+        zero_point: Operand | None = None,
+        global_scale: Operand | None = None,
+        block_size: int | None = None,
+    ) -> Value:
+        """`mir.dequant_matmul`: `x @ W` with quantised weights."""
+        how = _attribute(scheme, block_size)
+        scales = self._scales(how, scale, zero_point, global_scale)
+        return self.op(DequantMatmulOp, self.operand(x), self.operand(w), how, scales)
+
+    def dequant_matmul_backward_input(
+        self,
+        dy: Operand,
+        w: Operand,
+        k: int,
+        scheme: Scheme | str | SchemeAttr,
+        scale: Operand | None = None,
+        zero_point: Operand | None = None,
+        global_scale: Operand | None = None,
+        block_size: int | None = None,
+    ) -> Value:
+        """`mir.dequant_matmul_backward_input`: `dy @ transpose(W)` with quantised weights `W` of `k` rows."""
+        how = _attribute(scheme, block_size)
+        scales = self._scales(how, scale, zero_point, global_scale)
+        op = DequantMatmulBackwardInputOp
+        return self.op(op, self.operand(dy), self.operand(w), how, k, scales)
+
+    def dequant_moe_weights(self, packed: Operand, shape: Sequence[int], scheme: Scheme | str | SchemeAttr) -> Value:
+        """`mir.dequant_moe_weights`: gguf weights of experts as `[E, K, N]`."""
+        return self.op(DequantMoeWeightsOp, self.operand(packed), _attribute(scheme, None), shape)
+
+    def dequant_grouped_matmul(
+        self, x: Operand, packed: Operand, indices: Operand, experts: int, scheme: Scheme | str | SchemeAttr
+    ) -> Value:
+        """`mir.dequant_grouped_matmul`: each row of `x` by the gguf weights of the expert that `indices` names."""
+        operands = self.operand(x), self.operand(packed), self.operand(indices)
+        return self.op(DequantGroupedMatmulOp, *operands, _attribute(scheme, None), experts)
+
+    def dequant_grouped_matmul_backward_input(
+        self, dy: Operand, packed: Operand, indices: Operand, experts: int, k: int, scheme: Scheme | str | SchemeAttr
+    ) -> Value:
+        """`mir.dequant_grouped_matmul_backward_input`: the cotangent of x."""
+        operands = self.operand(dy), self.operand(packed), self.operand(indices)
+        return self.op(DequantGroupedMatmulBackwardInputOp, *operands, _attribute(scheme, None), experts, k)
+
+    def _scales(self, how: SchemeAttr, *given: Operand | None) -> list[SSAValue]:
+        """Scale, zero point and global scale in the order of the op; VerifyException if one does not belong."""
+        names = dict(zip(("scale", "zero_point", "global_scale"), given, strict=True))
+        for name in names:
+            if names[name] is not None and name not in how.scheme.sides:
+                raise VerifyException(f"{how.scheme} takes no operand {name}")
+        chosen = [names[name] for name in how.scheme.sides]
+        while chosen and chosen[-1] is None:
+            chosen.pop()
+        if any(x is None for x in chosen):
+            raise VerifyException(f"{how.scheme} needs the operand {how.scheme.sides[chosen.index(None)]}")
+        return [self.operand(x) for x in chosen if x is not None]
+
+
+def _attribute(scheme: Scheme | str | SchemeAttr, block_size: int | None) -> SchemeAttr:
+    return scheme if isinstance(scheme, SchemeAttr) else SchemeAttr.of(scheme, block_size)

@@ -1,0 +1,274 @@
+"""Products of i8 tensors in exact integer arithmetic, and their builder methods. Weights that stand for floats are in
+`quant.py`."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from math import isfinite
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i8, i32, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.mir.core import (
+    F64,
+    I64,
+    AnyTensorConstr,
+    I64List,
+    IntList,
+    MirOp,
+    OwnNest,
+    f64_attr,
+    i64_attr,
+    i64_list,
+)
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import dims, element_of, shape_of
+
+_QUANTISERS = "`zero_points` $x_zero_point `,` $w_zero_point `,` $out_zero_point `multiplier` $multiplier"
+
+
+class _IntegerProductOp(MirOp, abc.ABC):
+    """Integer products of `x` and `w`, with a bias, brought back to i8."""
+
+    x = operand_def(AnyTensorConstr)
+    w = operand_def(AnyTensorConstr)
+    bias = operand_def(AnyTensorConstr)
+    x_zero_point = prop_def(I64)
+    w_zero_point = prop_def(I64)
+    out_zero_point = prop_def(I64)
+    multiplier = prop_def(F64)
+
+    @property
+    def zero_points(self) -> tuple[int, int, int]:
+        """Those of x, w and the result."""
+        return self.x_zero_point.value.data, self.w_zero_point.value.data, self.out_zero_point.value.data
+
+    def check(self) -> None:
+        """Require the element types and attributes that both ops want."""
+        for name, value, element in (("x", self.x, i8), ("w", self.w, i8), ("bias", self.bias, i32)):
+            _check_type(name, value, element)
+        for point in self.zero_points:
+            if not -(1 << 31) <= point < 1 << 31:
+                raise VerifyException(f"zero point {point} is out of range for i32")
+        if not isfinite(self.multiplier.value.data):
+            raise VerifyException(f"expected a finite multiplier, got {self.multiplier.value.data}")
+
+
+def _check_type(name: str, value: SSAValue, element: IntegerType) -> None:
+    if element_of(value) != element:
+        raise VerifyException(f"expected {name} of element type {element}, got {element_of(value)}")
+
+
+def _check_bias(bias: SSAValue, count: int) -> None:
+    if shape_of(bias) != (count,):
+        raise VerifyException(f"expected a bias of shape {count}, got {dims(shape_of(bias))}")
+
+
+@irdl_op_definition
+class QMatmulOp(_IntegerProductOp):
+    """
+    `result = clamp(round(acc multiplier) + out_zero_point, -128, 127)` with `acc[m, n] = bias[n] + sum over k of
+    (x[m, k] - x_zero_point) (w[k, n] - w_zero_point)`.
+
+    `x` is `[M, K]` i8, `w` `[K, N]` i8, `bias` `[N]` i32. `acc` is exact in i32 (it wraps beyond). The product with the
+    multiplier is one of f64, rounded to the nearest integer, half to even.
+    """
+
+    name = "mir.q_matmul"
+
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = f"$x `,` $w `,` $bias {_QUANTISERS} attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, x: SSAValue, w: SSAValue, bias: SSAValue, zero_points: tuple[int, int, int], multiplier: float):
+        super().__init__(
+            operands=[x, w, bias],
+            properties=_properties(zero_points, multiplier),
+            result_types=[self._infer(x, w, bias)],
+        )
+
+    @staticmethod
+    def _infer(x: SSAValue, w: SSAValue, bias: SSAValue) -> Attribute:
+        a, b = shape_of(x), shape_of(w)
+        if len(a) != 2 or len(b) != 2 or a[1] != b[0]:
+            raise VerifyException(f"expected shapes MxK and KxN, got {dims(a)} and {dims(b)}")
+        _check_bias(bias, b[1])
+        return TensorType(i8, (a[0], b[1]))
+
+    def infer_types(self) -> tuple[Attribute]:
+        self.check()
+        return (self._infer(self.x, self.w, self.bias),)
+
+
+class Window(NamedTuple):
+    """One spatial axis of a convolution."""
+
+    extent: int
+    kernel: int
+    stride: int
+    before: int
+    """Padding in front."""
+    dilation: int
+    result: int
+
+
+@irdl_op_definition
+class QConv2dOp(_IntegerProductOp):
+    """
+    `acc[n, o, i, j] = bias[o] + sum over c, p, q of (x[n, c, i s - pad + p d, j s - pad + q d] - x_zero_point)
+    (w[o, c, p, q] - w_zero_point)`, rounded to i8 as in `mir.q_matmul`; what lies outside of x contributes nothing.
+
+    `x` is `[N, C, H, W]` i8, `w` `[O, C / groups, KH, KW]` i8, `bias` `[O]` i32, the result `[N, O, OH, OW]`. `padding`
+    is `[top, left, bottom, right]`; `strides` and `dilations` are `[vertical, horizontal]`. Channels are in `groups`: an
+    output channel sums over those of its group.
+    """
+
+    name = "mir.q_conv2d"
+
+    strides = prop_def(I64List)
+    padding = prop_def(I64List)
+    dilations = prop_def(I64List)
+    groups = prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    custom_directives = (IntList,)
+    assembly_format = (
+        "$x `,` $w `,` $bias `strides` custom<IntList>($strides) `padding` custom<IntList>($padding) "
+        f"`dilations` custom<IntList>($dilations) `groups` $groups {_QUANTISERS} attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        x: SSAValue,
+        w: SSAValue,
+        bias: SSAValue,
+        zero_points: tuple[int, int, int],
+        multiplier: float,
+        strides: Sequence[int] = (1, 1),
+        padding: Sequence[int] = (0, 0, 0, 0),
+        dilations: Sequence[int] = (1, 1),
+        groups: int = 1,
+    ):
+        properties: dict[str, Attribute] = {
+            "strides": i64_list(strides),
+            "padding": i64_list(padding),
+            "dilations": i64_list(dilations),
+            "groups": i64_attr(groups),
+        }
+        super().__init__(
+            operands=[x, w, bias],
+            properties=_properties(zero_points, multiplier) | properties,
+            result_types=[self._infer(x, w, bias, strides, padding, dilations, groups)],
+        )
+
+    @property
+    def windows(self) -> tuple[Window, Window]:
+        """The vertical and the horizontal axis."""
+        x, w = shape_of(self.x), shape_of(self.w)
+        strides, padding, dilations = _ints(self.strides), _ints(self.padding), _ints(self.dilations)
+        vertical, horizontal = _windows(x[2:], w[2:], strides, padding, dilations)
+        return vertical, horizontal
+
+    @staticmethod
+    def _infer(
+        x: SSAValue,
+        w: SSAValue,
+        bias: SSAValue,
+        strides: Sequence[int],
+        padding: Sequence[int],
+        dilations: Sequence[int],
+        groups: int,
+    ) -> Attribute:
+        a, b = shape_of(x), shape_of(w)
+        if len(a) != 4 or len(b) != 4:
+            raise VerifyException(f"expected x and w of rank 4, got {dims(a)} and {dims(b)}")
+        if groups < 1 or b[0] % groups or b[1] * groups != a[1]:
+            raise VerifyException(f"{groups} groups do not fit {a[1]} channels and weights of shape {dims(b)}")
+        if (len(strides), len(padding), len(dilations)) != (2, 4, 2):
+            raise VerifyException("expected two strides, four paddings and two dilations")
+        if min(*strides, *dilations) < 1 or min(padding) < 0:
+            raise VerifyException("expected strides and dilations of at least 1 and no negative padding")
+        _check_bias(bias, b[0])
+        vertical, horizontal = _windows(a[2:], b[2:], strides, padding, dilations)
+        if min(vertical.result, horizontal.result) < 1:
+            raise VerifyException(f"weights of shape {dims(b)} are larger than the padded input of shape {dims(a)}")
+        return TensorType(i8, (a[0], b[0], vertical.result, horizontal.result))
+
+    def infer_types(self) -> tuple[Attribute]:
+        self.check()
+        lists = _ints(self.strides), _ints(self.padding), _ints(self.dilations)
+        return (self._infer(self.x, self.w, self.bias, *lists, self.groups.value.data),)
+
+
+def _ints(values: DenseArrayBase) -> tuple[int, ...]:
+    if values.elt_type != i64:
+        raise VerifyException("expected lists of i64")
+    return tuple(int(n) for n in values.get_values())
+
+
+def _windows(
+    extents: Sequence[int],
+    kernels: Sequence[int],
+    strides: Sequence[int],
+    padding: Sequence[int],
+    dilations: Sequence[int],
+) -> list[Window]:
+    rows = zip(extents, kernels, strides, padding[:2], padding[2:], dilations, strict=True)
+    return [
+        Window(n, k, s, before, d, (n + before + after - (k - 1) * d - 1) // s + 1)
+        for n, k, s, before, after, d in rows
+    ]
+
+
+def _properties(zero_points: tuple[int, int, int], multiplier: float) -> dict[str, Attribute]:
+    x, w, out = zero_points
+    return {
+        "x_zero_point": i64_attr(x),
+        "w_zero_point": i64_attr(w),
+        "out_zero_point": i64_attr(out),
+        "multiplier": f64_attr(multiplier),
+    }
+
+
+class QuantIntBuilder(BuilderCore):
+    """Builder methods of this family."""
+
+    def q_matmul(
+        self,
+        x: Operand,
+        w: Operand,
+        bias: Operand,
+        multiplier: float,
+        x_zero_point: int = 0,
+        w_zero_point: int = 0,
+        out_zero_point: int = 0,
+    ) -> Value:
+        """`mir.q_matmul`: i8 matrices multiplied in i32 and brought back to i8."""
+        points = x_zero_point, w_zero_point, out_zero_point
+        return self.op(QMatmulOp, self.operand(x), self.operand(w), self.operand(bias), points, multiplier)
+
+    def q_conv2d(
+        self,
+        x: Operand,
+        w: Operand,
+        bias: Operand,
+        multiplier: float,
+        x_zero_point: int = 0,
+        w_zero_point: int = 0,
+        out_zero_point: int = 0,
+        strides: Sequence[int] = (1, 1),
+        padding: Sequence[int] = (0, 0, 0, 0),
+        dilations: Sequence[int] = (1, 1),
+        groups: int = 1,
+    ) -> Value:
+        """`mir.q_conv2d`: an i8 convolution in i32, brought back to i8."""
+        points = x_zero_point, w_zero_point, out_zero_point
+        operands = self.operand(x), self.operand(w), self.operand(bias)
+        return self.op(QConv2dOp, *operands, points, multiplier, strides, padding, dilations, groups)

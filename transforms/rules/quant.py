@@ -1,0 +1,325 @@
+"""Rows of ops on quantised weights. Codes are integers and have no derivative; the weights are linear in every scale
+and, with the scale, in the zero point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from xdsl.dialects.builtin import BFloat16Type, Float16Type
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.quant import (
+    DequantGroupedMatmulBackwardInputOp,
+    DequantGroupedMatmulOp,
+    DequantizeWeightsOp,
+    DequantMatmulBackwardInputOp,
+    DequantMatmulOp,
+    DequantMoeWeightsOp,
+)
+from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.transforms.rules.lowering import NORMALIZE
+from xdsl_rlx.transforms.rules.rows import decompose
+from xdsl_rlx.transforms.rules.table import INERT, JVP, VJP, Cotangent
+
+_ENCODED = "indices are integers, whatever type encodes them"
+
+INERT.add(DequantGroupedMatmulOp, "indices", _ENCODED)
+INERT.add(DequantGroupedMatmulBackwardInputOp, "indices", _ENCODED)
+
+
+def _weights(
+    b: MirBuilder, w: SSAValue, attr: SchemeAttr, shape: Sequence[int], scales: Sequence[SSAValue | Value]
+) -> Value:
+    given = [scale.ssa if isinstance(scale, Value) else scale for scale in scales]
+    return b.op(DequantizeWeightsOp, w, attr, shape, given)
+
+
+def _block_sums(b: MirBuilder, v: Value, block: int) -> Value:
+    """`[K, N]` to `[ceil(K / block), N]`: sums of `block` rows, of fewer at the end."""
+    k, n = v.shape
+    blocks = -(-k // block)
+    if blocks * block != k:
+        v = b.concat([v, b.full((blocks * block - k, n), 0, v.dtype)], 0)
+    return b.reduce_sum(b.reshape(v, (blocks, block, n)), 1)
+
+
+def _block_rows(b: MirBuilder, v: Value, block: int, k: int) -> Value:
+    """`[ceil(K / block), N]` to `[K, N]`: every row `block` times, as often as there is room at the end."""
+    blocks, n = v.shape
+    spread = b.reshape(b.expand(b.reshape(v, (blocks, 1, n)), (blocks, block, n)), (blocks * block, n))
+    return spread if blocks * block == k else b.narrow(spread, 0, 0, k)
+
+
+def _scale_cotangents(
+    b: MirBuilder, w: SSAValue, attr: SchemeAttr, scales: Sequence[SSAValue], g: Callable[[], Value]
+) -> list[Cotangent]:
+    """
+    What the scales get when the weights, as stored, get `g`.
+
+    `W = (q - z) s`: the weights with s = 1 are the derivative by s, and `-s` is that by z, both summed over what shares
+    them. The last scale of fp8 and nvfp4 is a factor likewise.
+    """
+    if attr.scheme.has_block_size:
+        block = attr.block_size
+
+        def scale() -> Value:
+            dw = g()
+            return _block_sums(b, dw * _weights(b, w, attr, dw.shape, [b.ones_like(scales[0]), *scales[1:]]), block)
+
+        return [scale, lambda: -(b.value(scales[0]) * _block_sums(b, g(), block))][: len(scales)]
+
+    def last() -> Value:
+        dw = g()
+        terms = dw * _weights(b, w, attr, dw.shape, [*scales[:-1], b.ones_like(scales[-1])])
+        return b.reshape(b.reduce_sum(terms), (1,)) if attr.scheme == Scheme.NVFP4_BLOCK else b.reduce_sum(terms, 0)
+
+    return [None, last] if attr.scheme == Scheme.NVFP4_BLOCK else [last][: len(scales)]
+
+
+def _weight_tangent(
+    b: MirBuilder,
+    w: SSAValue,
+    attr: SchemeAttr,
+    shape: Sequence[int],
+    scales: Sequence[SSAValue],
+    tangents: Sequence[Value | None],
+) -> Value | None:
+    """The tangent of the weights; None if no scale has one."""
+    parts: list[Value] = []
+    factor = 1 if attr.scheme == Scheme.NVFP4_BLOCK else 0
+    for number, tangent in enumerate(tangents):
+        if tangent is None:
+            continue
+        if number == factor:
+            replaced = [*scales[:number], tangent, *scales[number + 1 :]]
+            parts.append(_weights(b, w, attr, shape, replaced))
+        else:
+            parts.append(-_block_rows(b, b.value(scales[0]) * tangent, attr.block_size, shape[0]))
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+@VJP.rule(DequantizeWeightsOp)
+def dequantize_weights_vjp(op: DequantizeWeightsOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    return [None, *_scale_cotangents(b, op.w, op.scheme, op.scales, lambda: g)]
+
+
+@JVP.rule(DequantizeWeightsOp)
+def dequantize_weights_jvp(
+    op: DequantizeWeightsOp, b: MirBuilder, w: None, *scales: Value | None
+) -> Sequence[Value | None]:
+    return [_weight_tangent(b, op.w, op.scheme, op.extents, op.scales, scales)]
+
+
+def _side_cotangents(
+    b: MirBuilder, op: DequantMatmulOp | DequantMatmulBackwardInputOp, x: Value, dy: Value
+) -> list[Cotangent]:
+    """What the scales get in `dy` of `y = x @ W`, or in `x` of `x = dy @ transpose(W)`: W gets `transpose(x) @ dy`."""
+    flat_x, flat_dy = (b.reshape(v, (prod(v.shape[:-1]), v.shape[-1])) for v in (x, dy))
+    return _scale_cotangents(b, op.w, op.scheme, op.scales, lambda: b.matmul(b.transpose(flat_x, (1, 0)), flat_dy))
+
+
+def _narrowed(b: MirBuilder, op: DequantMatmulOp | DequantMatmulBackwardInputOp, v: Value) -> Value:
+    """Half floats as f32, the type of their scales."""
+    return b.cast(v, "f32") if _is_half(op) else v
+
+
+def _is_half(op: Operation) -> bool:
+    return isinstance(element_of(op.results[0]), Float16Type | BFloat16Type)
+
+
+@VJP.rule(DequantMatmulOp)
+def dequant_matmul_vjp(op: DequantMatmulOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    x, dy = _narrowed(b, op, b.value(op.x)), _narrowed(b, op, g)
+    dx: Callable[[], Value] = lambda: b.op(  # noqa: E731
+        DequantMatmulBackwardInputOp, g.ssa, op.w, op.scheme, op.matrix[0], op.scales
+    )
+    return [dx, None, *_side_cotangents(b, op, x, dy)]
+
+
+@VJP.rule(DequantMatmulBackwardInputOp)
+def dequant_matmul_backward_input_vjp(
+    op: DequantMatmulBackwardInputOp, b: MirBuilder, g: Value
+) -> Sequence[Cotangent]:
+    x, dy = _narrowed(b, op, g), _narrowed(b, op, b.value(op.dy))
+    d_dy: Callable[[], Value] = lambda: b.op(DequantMatmulOp, g.ssa, op.w, op.scheme, op.scales)  # noqa: E731
+    return [d_dy, None, *_side_cotangents(b, op, x, dy)]
+
+
+@JVP.rule(DequantMatmulOp)
+def dequant_matmul_jvp(
+    op: DequantMatmulOp, b: MirBuilder, x: Value | None, w: None, *scales: Value | None
+) -> Sequence[Value | None]:
+    parts: list[Value] = []
+    if x is not None:
+        parts.append(b.op(DequantMatmulOp, x.ssa, op.w, op.scheme, op.scales))
+    dw = _weight_tangent(b, op.w, op.scheme, op.stored, op.scales, scales)
+    if dw is not None:
+        parts.append(b.cast(b.matmul(_narrowed(b, op, b.value(op.x)), dw), element_of(op.result)))
+    return [parts[0] if len(parts) == 1 else parts[0] + parts[1]]
+
+
+@JVP.rule(DequantMatmulBackwardInputOp)
+def dequant_matmul_backward_input_jvp(
+    op: DequantMatmulBackwardInputOp, b: MirBuilder, dy: Value | None, w: None, *scales: Value | None
+) -> Sequence[Value | None]:
+    parts: list[Value] = []
+    if dy is not None:
+        parts.append(b.op(DequantMatmulBackwardInputOp, dy.ssa, op.w, op.scheme, op.matrix[0], op.scales))
+    dw = _weight_tangent(b, op.w, op.scheme, op.stored, op.scales, scales)
+    if dw is not None:
+        product = b.matmul(_narrowed(b, op, b.value(op.dy)), b.transpose(dw, (1, 0)))
+        parts.append(b.cast(product, element_of(op.result)))
+    return [parts[0] if len(parts) == 1 else parts[0] + parts[1]]
+
+
+def _whole(op: DequantMatmulOp | DequantMatmulBackwardInputOp, b: MirBuilder) -> Value:
+    """W as a tensor `[K, N]`, in the type that `op` computes in."""
+    stored = _weights(b, op.w, op.scheme, op.stored, op.scales)
+    weights = b.transpose(stored, (1, 0)) if op.scheme.scheme.is_gguf else stored
+    return weights if _is_half(op) else b.cast(weights, element_of(op.result))
+
+
+@decompose(DequantMatmulOp)
+def dequant_matmul_decompose(op: DequantMatmulOp, b: MirBuilder) -> Sequence[Value]:
+    product = b.matmul(_narrowed(b, op, b.value(op.x)), _whole(op, b))
+    return [b.cast(product, element_of(op.result))]
+
+
+@decompose(DequantMatmulBackwardInputOp)
+def dequant_matmul_backward_input_decompose(op: DequantMatmulBackwardInputOp, b: MirBuilder) -> Sequence[Value]:
+    product = b.matmul(_narrowed(b, op, b.value(op.dy)), b.transpose(_whole(op, b), (1, 0)))
+    return [b.cast(product, element_of(op.result))]
+
+
+@decompose(DequantMoeWeightsOp)
+def dequant_moe_weights_decompose(op: DequantMoeWeightsOp, b: MirBuilder) -> Sequence[Value]:
+    experts, k, n = op.extents
+    return [b.transpose(_weights(b, op.packed, op.scheme, (experts, n, k), ()), (0, 2, 1))]
+
+
+def _of_experts(op: DequantGroupedMatmulOp | DequantGroupedMatmulBackwardInputOp, b: MirBuilder) -> Value:
+    """The weights of the expert of each row, `[M, K, N]`."""
+    weights = b.op(DequantMoeWeightsOp, op.packed, op.scheme, (op.experts.value.data, *op.matrix))
+    if not _is_half(op):
+        weights = b.cast(weights, element_of(op.results[0]))
+    return b.gather(weights, op.indices, 0)
+
+
+def _row_products(b: MirBuilder, op: Operation, rows: SSAValue, weights: Value) -> Sequence[Value]:
+    x = b.value(rows)
+    wide = b.cast(x, "f32") if _is_half(op) else x
+    product = b.matmul(b.reshape(wide, (x.shape[0], 1, x.shape[1])), weights)
+    return [b.cast(b.reshape(product, shape_of(op.results[0])), element_of(op.results[0]))]
+
+
+@decompose(DequantGroupedMatmulOp)
+def dequant_grouped_matmul_decompose(op: DequantGroupedMatmulOp, b: MirBuilder) -> Sequence[Value]:
+    return _row_products(b, op, op.x, _of_experts(op, b))
+
+
+@decompose(DequantGroupedMatmulBackwardInputOp)
+def dequant_grouped_matmul_backward_input_decompose(
+    op: DequantGroupedMatmulBackwardInputOp, b: MirBuilder
+) -> Sequence[Value]:
+    return _row_products(b, op, op.dy, b.transpose(_of_experts(op, b), (0, 2, 1)))
+
+
+@VJP.rule(DequantGroupedMatmulOp)
+def dequant_grouped_matmul_vjp(op: DequantGroupedMatmulOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    back = DequantGroupedMatmulBackwardInputOp
+    dx: Callable[[], Value] = lambda: b.op(  # noqa: E731
+        back, g.ssa, op.packed, op.indices, op.scheme, op.experts.value.data, op.matrix[0]
+    )
+    return [dx, None, None]
+
+
+@VJP.rule(DequantGroupedMatmulBackwardInputOp)
+def dequant_grouped_matmul_backward_input_vjp(
+    op: DequantGroupedMatmulBackwardInputOp, b: MirBuilder, g: Value
+) -> Sequence[Cotangent]:
+    experts = op.experts.value.data
+    d_dy: Callable[[], Value] = lambda: b.op(  # noqa: E731
+        DequantGroupedMatmulOp, g.ssa, op.packed, op.indices, op.scheme, experts
+    )
+    return [d_dy, None, None]
+
+
+@JVP.rule(DequantGroupedMatmulOp)
+def dequant_grouped_matmul_jvp(
+    op: DequantGroupedMatmulOp, b: MirBuilder, x: Value | None, packed: None, indices: None
+) -> Sequence[Value | None]:
+    assert x is not None
+    return [b.op(DequantGroupedMatmulOp, x.ssa, op.packed, op.indices, op.scheme, op.experts.value.data)]
+
+
+@JVP.rule(DequantGroupedMatmulBackwardInputOp)
+def dequant_grouped_matmul_backward_input_jvp(
+    op: DequantGroupedMatmulBackwardInputOp, b: MirBuilder, dy: Value | None, packed: None, indices: None
+) -> Sequence[Value | None]:
+    assert dy is not None
+    back, experts = DequantGroupedMatmulBackwardInputOp, op.experts.value.data
+    return [b.op(back, dy.ssa, op.packed, op.indices, op.scheme, experts, op.matrix[0])]
+
+
+def _straddles(
+    op: DequantMatmulOp
+    | DequantMatmulBackwardInputOp
+    | DequantGroupedMatmulOp
+    | DequantGroupedMatmulBackwardInputOp,
+) -> bool:
+    """Whether gguf blocks go on from one row to the next, so that there are no panels of whole blocks."""
+    kind = op.scheme.scheme
+    return kind.is_gguf and op.matrix[0] % kind.block != 0
+
+
+def _dequant_matmul_in_blocks(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    assert isinstance(op, DequantMatmulOp)
+    if _straddles(op):
+        return dequant_matmul_decompose(op, b)
+    if not _is_half(op):
+        return None
+    wide = b.op(DequantMatmulOp, b.cast(op.x, "f32").ssa, op.w, op.scheme, op.scales)
+    return [b.cast(wide, element_of(op.result))]
+
+
+def _dequant_matmul_backward_input_in_blocks(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    assert isinstance(op, DequantMatmulBackwardInputOp)
+    if _straddles(op):
+        return dequant_matmul_backward_input_decompose(op, b)
+    if not _is_half(op):
+        return None
+    wide = b.op(DequantMatmulBackwardInputOp, b.cast(op.dy, "f32").ssa, op.w, op.scheme, op.matrix[0], op.scales)
+    return [b.cast(wide, element_of(op.result))]
+
+
+def _dequant_grouped_matmul_in_blocks(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    assert isinstance(op, DequantGroupedMatmulOp)
+    if _straddles(op):
+        return dequant_grouped_matmul_decompose(op, b)
+    if not _is_half(op):
+        return None
+    x, experts = b.cast(op.x, "f32"), op.experts.value.data
+    wide = b.op(DequantGroupedMatmulOp, x.ssa, op.packed, op.indices, op.scheme, experts)
+    return [b.cast(wide, element_of(op.result))]
+
+
+def _dequant_grouped_matmul_backward_input_in_blocks(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    assert isinstance(op, DequantGroupedMatmulBackwardInputOp)
+    if _straddles(op):
+        return dequant_grouped_matmul_backward_input_decompose(op, b)
+    if not _is_half(op):
+        return None
+    back, dy, experts = DequantGroupedMatmulBackwardInputOp, b.cast(op.dy, "f32"), op.experts.value.data
+    wide = b.op(back, dy.ssa, op.packed, op.indices, op.scheme, experts, op.matrix[0])
+    return [b.cast(wide, element_of(op.result))]
+
+
+NORMALIZE.add(DequantMatmulOp, _dequant_matmul_in_blocks)
+NORMALIZE.add(DequantMatmulBackwardInputOp, _dequant_matmul_backward_input_in_blocks)
+NORMALIZE.add(DequantGroupedMatmulOp, _dequant_grouped_matmul_in_blocks)
+NORMALIZE.add(DequantGroupedMatmulBackwardInputOp, _dequant_grouped_matmul_backward_input_in_blocks)
