@@ -82,7 +82,11 @@ class Weights:
         element: Attribute,
         put: Put,
     ) -> None:
-        """Decode the `extents` rows and columns from `first` on of matrix `which`, as numbers of type `element`."""
+        """Decode the `extents` rows and columns from `first` on of matrix `which`, as numbers of type `element`.
+
+        `buffers` begins with what holds the weights.
+        """
+        held = buffers[: len(self.reads)]
 
         def row(inside: Nest, i: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             s = inside.scalars
@@ -91,9 +95,9 @@ class Weights:
                 n, i[0], c, n.scalars.cast(v, element)
             )
             if self.attr.scheme.is_gguf:
-                self._blocks(inside, buffers[0], (which, at.value), first[1], extents[1], here)
+                self._blocks(inside, held[0], (which, at.value), first[1], extents[1], here)
             else:
-                self._row(inside, buffers, at, s.of(first[1]), extents[1], element, here)
+                self._row(inside, held, at, s.of(first[1]), extents[1], element, here)
             return ()
 
         nest.loops([extents[0]], (), row, "r")

@@ -196,15 +196,19 @@ def dequant_matmul_backward_input_decompose(op: DequantMatmulBackwardInputOp, b:
     return [b.cast(product, element_of(op.result))]
 
 
+def _moe_weights(b: MirBuilder, packed: SSAValue, attr: SchemeAttr, extents: tuple[int, int, int]) -> Value:
+    experts, k, n = extents
+    return b.transpose(_weights(b, packed, attr, (experts, n, k), ()), (0, 2, 1))
+
+
 @decompose(DequantMoeWeightsOp)
 def dequant_moe_weights_decompose(op: DequantMoeWeightsOp, b: MirBuilder) -> Sequence[Value]:
-    experts, k, n = op.extents
-    return [b.transpose(_weights(b, op.packed, op.scheme, (experts, n, k), ()), (0, 2, 1))]
+    return [_moe_weights(b, op.packed, op.scheme, op.extents)]
 
 
 def _of_experts(op: DequantGroupedMatmulOp | DequantGroupedMatmulBackwardInputOp, b: MirBuilder) -> Value:
     """The weights of the expert of each row, `[M, K, N]`."""
-    weights = b.op(DequantMoeWeightsOp, op.packed, op.scheme, (op.experts.value.data, *op.matrix))
+    weights = _moe_weights(b, op.packed, op.scheme, (op.experts.value.data, *op.matrix))
     if not _is_half(op):
         weights = b.cast(weights, element_of(op.results[0]))
     return b.gather(weights, op.indices, 0)
