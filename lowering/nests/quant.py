@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import TypeAlias
 
@@ -36,9 +37,10 @@ PANEL = 1 << 16
 """Weights of a panel: dequantised, they stay in a second-level cache."""
 
 MANY_ROWS = 32
-"""Rows of the other operand from which on a panel is at least `WIDE`, so that BLAS has enough to do with each row."""
+"""Rows of the other operand from which on BLAS wants square panels; below, the weights are read in long runs."""
 
-WIDE = 256
+SQUARE = 256
+LONG = 512
 
 
 @dataclass(frozen=True)
@@ -215,8 +217,22 @@ def dequantize_weights_nest(op: DequantizeWeightsOp, work: Work) -> None:
 
 
 @dataclass(frozen=True)
+class Segment:
+    """`count` runs of `size` of the contracted extent from `first` on: what is in a panel at a time."""
+
+    first: int
+    count: int
+    size: int
+
+
+@dataclass(frozen=True)
 class Panels:
-    """`result = rows @ S` or `rows @ transpose(S)` (`by_rows`) with stored weights S, panel by panel of the result."""
+    """
+    `result = rows @ S` or `rows @ transpose(S)` (`by_rows`) with stored weights S.
+
+    An iteration computes some columns of the result, adding up products with one panel of weights after the other.
+    With `indices`, a row is multiplied by the weights that its index chooses.
+    """
 
     work: Work
     weights: Weights
@@ -235,111 +251,185 @@ class Panels:
         """The contracted extent."""
         return self.weights.columns if self.by_rows else self.weights.rows
 
+    @property
+    def many(self) -> int:
+        """Rows of the result."""
+        return prod(shape_of(self.rows)[:-1])
+
     def launches(self) -> None:
         """Whole panels, then the narrower rest."""
-        many = prod(shape_of(self.rows)[:-1])
-        if not many or not self.features:
+        if not self.many or not self.features:
+            self.work.write(self.result)
             return
-        grain = 1 if self.by_rows else self.weights.grain
-        least = WIDE if many >= MANY_ROWS else 16
-        width = min(self.features, -(-max(PANEL // max(self.depth, 1), least) // grain) * grain)
+        width, size = self._extents()
         whole, rest = divmod(self.features, width)
-        rows = self.work.read(self.rows, (many, self.depth))
-        reads = [*self.weights.reads, rows]
+        runs, end = divmod(self.depth, size) if self.depth else (1, 0)
+        segments = [Segment(0, runs, min(size, self.depth))]
+        if end:
+            segments.append(Segment(runs * size, 1, end))
+        reads = list(self.weights.reads)
         if self.indices is not None:
-            reads.append(self.work.read(self.indices, (many,)))
-        self._launch(reads, many, 0, whole, width)
+            reads.append(self.work.read(self.indices, (self.many,)))
+        rows = self.work.read(self.rows)
+        for s in segments:
+            runs_of_rows = replace(rows, shape=(s.count, self.many, s.size), strides=(s.size, self.depth, 1))
+            reads.append(_moved(runs_of_rows, s.first))
+        self._launch(reads, segments, 0, whole, width)
         if rest:
-            self._launch(reads, many, whole * width, 1, rest)
+            self._launch(reads, segments, whole * width, 1, rest)
 
-    def _launch(self, reads: Sequence[Argument], many: int, start: int, count: int, width: int) -> None:
-        element, depth, work = element_of(self.result), self.depth, self.work
-        extent, cost = self.weights.count * count, depth * width * (many + 4)
-        panel = work.scratch_per_piece(extent, cost, (depth, width), element, "panel")
+    def _extents(self) -> tuple[int, int]:
+        """Columns of the result and of the contracted extent that are in a panel."""
+        few, grain = self.many < MANY_ROWS, self.weights.grain
         if self.by_rows:
-            panel = replace(panel, strides=(depth * width, 1, depth))
-        result = work.write(self.result, (count, many, width), (width, self.features, 1))
-        layout = result.buffer.layout
-        moved = Layout(layout.offset + start, layout.shape, layout.strides)
-        result = replace(result, buffer=Buffer(result.buffer.root, moved, result.buffer.element))
+            width = max(16, PANEL // max(self.depth, 1)) if few else SQUARE
+            size = self.depth if few else -(-SQUARE // grain) * grain
+        else:
+            width = LONG if few else SQUARE
+            size = PANEL // width
+        return min(width, self.features), max(min(size, self.depth), 1)
+
+    def _launch(
+        self, reads: Sequence[Argument], segments: Sequence[Segment], start: int, count: int, width: int
+    ) -> None:
+        element, work = element_of(self.result), self.work
+        extent, cost = self.weights.count * count, self.depth * width * (self.many + 4)
+        panels: list[Argument] = []
+        for s in segments:
+            panel = work.scratch_per_piece(extent, cost, (s.size, width), element, "panel")
+            panels.append(replace(panel, strides=(s.size * width, 1, s.size)) if self.by_rows else panel)
+        result = work.write(self.result, (count, self.many, width), (width, self.features, 1))
 
         def body(it: Iteration, *buffers: SSAValue) -> None:
-            self._iteration(it, buffers, start, count, width)
+            _PanelNest(self, it, buffers, segments, start, count, width).emit()
 
-        work.launch(extent, cost, reads, [panel, result], body)
+        work.launch(extent, cost, reads, [*panels, _moved(result, start)], body)
 
-    def _iteration(self, it: Iteration, buffers: Sequence[SSAValue], start: int, count: int, width: int) -> None:
-        nest = it.nest
-        panel, result = buffers[-2:]
-        number = nest.remainder(it.index, count)
-        which = nest.quotient(it.index, count)
-        if self.indices is None:
-            self._fill(nest, it.piece, buffers, which, number, start, width)
-            everything = (nest.kernel.index(0), nest.kernel.index(prod(shape_of(self.rows)[:-1])))
-            _gemm(nest, buffers[-3], panel, result, it.piece, number, everything, width)
+
+def _moved(argument: Argument, by: int) -> Argument:
+    """A buffer seen from an element further on."""
+    buffer = argument.buffer
+    layout = Layout(buffer.layout.offset + by, buffer.layout.shape, buffer.layout.strides)
+    return replace(argument, buffer=Buffer(buffer.root, layout, buffer.element))
+
+
+@dataclass(frozen=True)
+class _PanelNest:
+    """The body of an iteration of a launch of `panels`."""
+
+    panels: Panels
+    it: Iteration
+    buffers: Sequence[SSAValue]
+    segments: Sequence[Segment]
+    start: int
+    count: int
+    width: int
+
+    def emit(self) -> None:
+        nest = self.it.nest
+        if self.panels.indices is None:
+            self._products(nest)
             return
-        indices, many = buffers[-3], shape_of(self.rows)[0]
-        last = self.weights.count - 1
-
-        def mine(inside: Nest, m: SSAValue) -> Scalar:
-            chosen = inside.scalars.of(clamped_index(inside, indices, (m,), last + 1))
-            return inside.scalars.eq(chosen, inside.scalars.of(which))
+        everything = (nest.kernel.index(0), nest.kernel.index(self.panels.many))
 
         def tally(inside: Nest, m: SSAValue, seen: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             s = inside.scalars
-            return [(s.of(seen[0]) + s.cast(mine(inside, m), i64)).value]
+            return [(s.of(seen[0]) + s.cast(self._is_mine(inside, m), i64)).value]
 
-        def product(inside: Nest, m: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            line = (m, (inside.scalars.of(m) + 1).value)
-            inside.guard(
-                mine(inside, m).value, lambda n: _gemm(n, buffers[-4], panel, result, it.piece, number, line, width)
+        (seen,) = nest.loop(everything, [nest.scalars.const(0, i64).value], tally, "m")
+        nest.guard((nest.scalars.of(seen) > 0).value, self._products)
+
+    @property
+    def _first_rows(self) -> int:
+        return len(self.panels.weights.reads) + (self.panels.indices is not None)
+
+    def _which(self, nest: Nest) -> SSAValue:
+        return nest.quotient(self.it.index, self.count)
+
+    def _number(self, nest: Nest) -> SSAValue:
+        return nest.remainder(self.it.index, self.count)
+
+    def _is_mine(self, nest: Nest, m: SSAValue) -> Scalar:
+        """Whether a row is to be multiplied by the weights of this iteration."""
+        s = nest.scalars
+        chosen = clamped_index(nest, self.buffers[self._first_rows - 1], (m,), self.panels.weights.count)
+        return s.eq(s.of(chosen), s.of(self._which(nest)))
+
+    def _products(self, nest: Nest) -> None:
+        at_once = len(self.segments) == 1 and self.segments[0].count == 1
+        if not at_once:
+            self._each_row(nest, self._clear)
+        for number, segment in enumerate(self.segments):
+            step = partial(self._segment, number, segment, not at_once)
+            nest.loops([segment.count], (), step, "s")
+
+    def _segment(
+        self, number: int, segment: Segment, accumulate: bool, nest: Nest, at: tuple[SSAValue, ...], _: object
+    ) -> Sequence[SSAValue]:
+        panel = self.buffers[self._first_rows + len(self.segments) + number]
+        rows = self.buffers[self._first_rows + number]
+        self._fill(nest, panel, segment, at[0])
+
+        def product(inside: Nest, lines: tuple[SSAValue, SSAValue]) -> None:
+            columns = (inside.kernel.index(0), inside.kernel.index(self.width))
+            inside.builder.insert(
+                GemmOp(
+                    rows,
+                    panel,
+                    self.buffers[-1],
+                    lines,
+                    columns,
+                    a_indices=[at[0]],
+                    b_indices=[self.it.piece],
+                    c_indices=[self._number(inside)],
+                    accumulate=accumulate,
+                )
             )
+
+        self._each_row(nest, product)
+        return ()
+
+    def _each_row(self, nest: Nest, body: Callable[[Nest, tuple[SSAValue, SSAValue]], None]) -> None:
+        """`body` on the rows of this iteration: all at once, or those that its weights are chosen for, one by one."""
+        everything = (nest.kernel.index(0), nest.kernel.index(self.panels.many))
+        if self.panels.indices is None:
+            body(nest, everything)
+            return
+
+        def row(inside: Nest, m: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            following = (inside.scalars.of(m) + 1).value
+            inside.guard(self._is_mine(inside, m).value, lambda n: body(n, (m, following)))
             return ()
 
-        def used(inside: Nest) -> None:
-            self._fill(inside, it.piece, buffers, which, number, start, width)
-            inside.loop((inside.kernel.index(0), inside.kernel.index(many)), (), product, "m")
+        nest.loop(everything, (), row, "m")
 
-        bounds = (nest.kernel.index(0), nest.kernel.index(many))
-        (seen,) = nest.loop(bounds, [nest.scalars.const(0, i64).value], tally, "m")
-        nest.guard((nest.scalars.of(seen) > 0).value, used)
+    def _clear(self, nest: Nest, lines: tuple[SSAValue, SSAValue]) -> None:
+        def line(inside: Nest, m: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            number = self._number(inside)
+            zero = inside.scalars.const(0.0, element_of(self.panels.result))
 
-    def _fill(
-        self,
-        nest: Nest,
-        piece: SSAValue,
-        buffers: Sequence[SSAValue],
-        which: SSAValue,
-        number: SSAValue,
-        start: int,
-        width: int,
-    ) -> None:
-        panel, zero = buffers[-2], nest.kernel.index(0)
-        first = (nest.scalars.of(number) * width + start).value
+            def one(deepest: Nest, j: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+                deepest.store(zero, self.buffers[-1], (number, m, j[0]))
+                return ()
+
+            inside.loops([self.width], (), one, "j")
+            return ()
+
+        nest.loop(lines, (), line, "m")
+
+    def _fill(self, nest: Nest, panel: SSAValue, segment: Segment, run: SSAValue) -> None:
+        s, by_rows = nest.scalars, self.panels.by_rows
 
         def put(inside: Nest, r: SSAValue, c: Scalar, value: Scalar) -> None:
-            at = (piece, c.value, r) if self.by_rows else (piece, r, c.value)
-            inside.store(value, panel, at)
+            inside.store(value, panel, (self.it.piece, c.value, r) if by_rows else (self.it.piece, r, c.value))
 
-        element = element_of(self.result)
-        if self.by_rows:
-            self.weights.fill(nest, buffers, which, (first, zero), (width, self.depth), element, put)
-        else:
-            self.weights.fill(nest, buffers, which, (zero, first), (self.depth, width), element, put)
-
-
-def _gemm(
-    nest: Nest,
-    a: SSAValue,
-    panel: SSAValue,
-    result: SSAValue,
-    piece: SSAValue,
-    number: SSAValue,
-    rows: tuple[SSAValue, SSAValue],
-    width: int,
-) -> None:
-    columns = (nest.kernel.index(0), nest.kernel.index(width))
-    nest.builder.insert(GemmOp(a, panel, result, rows, columns, b_indices=[piece], c_indices=[number]))
+        column = (s.of(self._number(nest)) * self.width + self.start).value
+        inner = (s.of(run) * segment.size + segment.first).value
+        first, extents = (inner, column), (segment.size, self.width)
+        if by_rows:
+            first, extents = (column, inner), (self.width, segment.size)
+        element = element_of(self.panels.result)
+        self.panels.weights.fill(nest, self.buffers, self._which(nest), first, extents, element, put)
 
 
 @NEST.rule(DequantMatmulOp)
