@@ -143,73 +143,84 @@ def _q8_k(block: Block) -> None:
     block.each(block.nest, 256, "j", one)
 
 
-def _sixteenths(block: Block, body: Callable[[Nest, Scalar, Scalar, Scalar, Scalar], None]) -> None:
+def _runs(block: Block, body: Callable[[Nest, Scalar], None]) -> None:
     """
-    Sixteen runs of 16 elements: `body(nest, u, r, half, l-th byte of quants of 2 bits)`.
+    Eight runs of 32 elements. Run v = 4t + r has its 2-bit quants in the bytes 32t + j, shifted by 2r.
 
-    Run u = 8t + 2r + h has its 2-bit quants in the bytes 32t + 16h + l, shifted by 2r.
+    Its two halves have a scale each. Loops of 32 with a choice of scale become vector code, loops of 16 do not: LLVM
+    unrolls those first and then takes runs side by side, a byte at a time.
     """
+    block.each(block.nest, 8, "v", body)
 
-    def run(nest: Nest, u: Scalar) -> None:
-        b = nest.scalars
-        r = b.cast((u >> 1) & 3, i32)
-        first = ((u >> 3) << 5) + ((u & 1) << 4)
-        body(nest, u, r, (u & 1) << 4, first)
 
-    block.each(block.nest, 16, "u", run)
+def _two_bits(block: Block, nest: Nest, run: Scalar, j: Scalar, offset: int) -> Scalar:
+    """The 2-bit quant of element j of a run."""
+    shift = nest.scalars.cast((run & 3) << 1, i32)
+    return (block.byte(nest, j + ((run >> 2) << 5) + offset) >> shift) & 3
+
+
+def _of_half(j: Scalar, halves: Sequence[Scalar]) -> Scalar:
+    """What belongs to the half of a run that element j is in."""
+    return j.b.select(j < 16, *halves)
 
 
 def _q2_k(block: Block) -> None:
     d, least = block.half(80), block.half(82)
 
-    def run(nest: Nest, u: Scalar, r: Scalar, low: Scalar, first: Scalar) -> None:
-        s = block.byte(nest, u)
-        scale, offset = _number(nest, s & 15) * d, _number(nest, s >> 4) * least
+    def run(nest: Nest, v: Scalar) -> None:
+        codes = [block.byte(nest, (v << 1) + h) for h in range(2)]
+        scales = [_number(nest, s & 15) * d for s in codes]
+        offsets = [_number(nest, s >> 4) * least for s in codes]
 
         def one(inside: Nest, j: Scalar) -> None:
-            q = (block.byte(inside, j + first + 16) >> (r << 1)) & 3
-            block.put(inside, j + (u << 4), _number(inside, q) * scale - offset)
+            q = _two_bits(block, inside, v, j, 16)
+            value = _number(inside, q) * _of_half(j, scales) - _of_half(j, offsets)
+            block.put(inside, j + (v << 5), value)
 
-        block.each(nest, 16, "j", one)
+        block.each(nest, 32, "j", one)
 
-    _sixteenths(block, run)
+    _runs(block, run)
 
 
 def _q3_k(block: Block) -> None:
     d = block.half(108)
 
-    def run(nest: Nest, u: Scalar, r: Scalar, low: Scalar, first: Scalar) -> None:
-        b = nest.scalars
-        run_number = b.cast(u, i32)
-        under = (block.byte(nest, (u & 7) + 96) >> ((run_number >> 3) << 2)) & 15
-        over = (block.byte(nest, (u & 3) + 104) >> ((run_number >> 2) << 1)) & 3
-        scale = _number(nest, (under | (over << 4)) - 32) * d
+    def scale(nest: Nest, u: Scalar) -> Scalar:
+        number = nest.scalars.cast(u, i32)
+        under = (block.byte(nest, (u & 7) + 96) >> ((number >> 3) << 2)) & 15
+        over = (block.byte(nest, (u & 3) + 104) >> ((number >> 2) << 1)) & 3
+        return _number(nest, (under | (over << 4)) - 32) * d
+
+    def run(nest: Nest, v: Scalar) -> None:
+        scales = [scale(nest, (v << 1) + h) for h in range(2)]
+        number = nest.scalars.cast(v, i32)
 
         def one(inside: Nest, j: Scalar) -> None:
-            q = (block.byte(inside, j + first + 32) >> (r << 1)) & 3
-            high = (block.byte(inside, j + low) >> (run_number >> 1)) & 1
-            block.put(inside, j + (u << 4), _number(inside, q + (high << 2) - 4) * scale)
+            high = (block.byte(inside, j) >> number) & 1
+            q = _two_bits(block, inside, v, j, 32) + (high << 2) - 4
+            block.put(inside, j + (v << 5), _number(inside, q) * _of_half(j, scales))
 
-        block.each(nest, 16, "j", one)
+        block.each(nest, 32, "j", one)
 
-    _sixteenths(block, run)
+    _runs(block, run)
 
 
 def _q6_k(block: Block) -> None:
     d = block.half(208)
 
-    def run(nest: Nest, u: Scalar, r: Scalar, low: Scalar, first: Scalar) -> None:
-        scale = _number(nest, block.byte(nest, u + 192, signed=True)) * d
-        bytes_ = ((u >> 3) << 6) + (((u >> 1) & 1) << 5) + low
+    def run(nest: Nest, v: Scalar) -> None:
+        scales = [_number(nest, block.byte(nest, (v << 1) + (192 + h), signed=True)) * d for h in range(2)]
+        first = ((v >> 2) << 6) + ((v & 1) << 5)
+        shift = nest.scalars.cast((v & 2) << 1, i32)
 
         def one(inside: Nest, j: Scalar) -> None:
-            under = (block.byte(inside, j + bytes_) >> ((r >> 1) << 2)) & 15
-            over = (block.byte(inside, j + first + 128) >> (r << 1)) & 3
-            block.put(inside, j + (u << 4), _number(inside, (under | (over << 4)) - 32) * scale)
+            under = (block.byte(inside, j + first) >> shift) & 15
+            over = _two_bits(block, inside, v, j, 128)
+            block.put(inside, j + (v << 5), _number(inside, (under | (over << 4)) - 32) * _of_half(j, scales))
 
-        block.each(nest, 16, "j", one)
+        block.each(nest, 32, "j", one)
 
-    _sixteenths(block, run)
+    _runs(block, run)
 
 
 def _eighths(block: Block, quants: int, high_bits: int | None) -> None:
