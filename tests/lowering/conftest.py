@@ -13,7 +13,7 @@ from numba.extending import get_cython_function_address
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects, memref, scf
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, MemRefType, ModuleOp, f32
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, MemRefType, ModuleOp, Signedness, f32
 from xdsl.ir import Attribute, Block, Region
 from xdsl.parser import Parser
 from xdsl.rewriter import InsertPoint
@@ -137,6 +137,8 @@ def _size(type_: Attribute) -> int:
 
 
 def _dtype(element: Attribute) -> Any:
+    if isinstance(element, IntegerType) and element.signedness.data == Signedness.UNSIGNED:
+        return getattr(np, f"uint{element.bitwidth}")
     return np.float16 if isinstance(element, Float16Type) else getattr(np, python_type(element)[3:])
 
 
