@@ -7,7 +7,7 @@ import abc
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType, f32, f64, i64
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, f32, f64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
@@ -127,8 +127,8 @@ class DequantizeWeightsOp(_QuantisedOp):
         return extents[0], extents[1]
 
     def infer_types(self) -> tuple[Attribute]:
-        if self.shape.elt_type != i64 or any(n < 0 for n in self.extents):
-            raise VerifyException("expected a static shape of i64")
+        if any(n < 0 for n in self.extents):
+            raise VerifyException("expected a static shape")
         block = self.scheme.scheme.block
         if self.scheme.scheme.is_gguf and prod(self.extents) % block:
             raise VerifyException(f"{prod(self.extents)} elements are not whole blocks of {block}")

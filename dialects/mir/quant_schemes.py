@@ -158,10 +158,9 @@ def check_weights(attr: SchemeAttr, stored: tuple[int, int], w: SSAValue, scales
     rows, columns = stored
     _check_packed(kind, stored, w)
     if not kind.required_sides <= len(scales) <= len(kind.sides):
-        wanted = (
-            f"{kind.required_sides} to {len(kind.sides)} scales ({', '.join(kind.sides)})" if kind.sides else "none"
-        )
-        raise VerifyException(f"expected {wanted} for {kind}, got {len(scales)}")
+        optional = kind.sides[kind.required_sides :]
+        wanted = [*kind.sides[: kind.required_sides], *(f"{name} or not" for name in optional)]
+        raise VerifyException(f"expected {', '.join(wanted) or 'nothing'} as scales of {kind}, got {len(scales)} operands")
     per_block = (-(-rows // attr.block_size), columns) if attr.block_size else (columns,)
     for name, value in zip(kind.sides, scales, strict=False):
         shape = (1,) if name == "global_scale" else per_block

@@ -4,6 +4,7 @@ and, with the scale, in the zero point."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from math import prod
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type
@@ -120,7 +121,8 @@ def _side_cotangents(
 ) -> list[Cotangent]:
     """What the scales get in `dy` of `y = x @ W`, or in `x` of `x = dy @ transpose(W)`: W gets `transpose(x) @ dy`."""
     flat_x, flat_dy = (b.reshape(v, (prod(v.shape[:-1]), v.shape[-1])) for v in (x, dy))
-    return _scale_cotangents(b, op.w, op.scheme, op.scales, lambda: b.matmul(b.transpose(flat_x, (1, 0)), flat_dy))
+    dw = cache(lambda: b.matmul(b.transpose(flat_x, (1, 0)), flat_dy))
+    return _scale_cotangents(b, op.w, op.scheme, op.scales, dw)
 
 
 def _narrowed(b: MirBuilder, op: DequantMatmulOp | DequantMatmulBackwardInputOp, v: Value) -> Value:
