@@ -478,7 +478,7 @@ class QuantBuilder(BuilderCore):
 
     def _scales(self, how: SchemeAttr, *given: Operand | None) -> list[SSAValue]:
         """Scale, zero point and global scale in the order of the op; VerifyException if one does not belong."""
-        names = dict(zip(("scale", "zero_point", "global_scale"), given, strict=True))
+        names: dict[str, Operand | None] = dict(zip(("scale", "zero_point", "global_scale"), given, strict=True))
         for name in names:
             if names[name] is not None and name not in how.scheme.sides:
                 raise VerifyException(f"{how.scheme} takes no operand {name}")

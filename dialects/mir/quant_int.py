@@ -124,8 +124,8 @@ class QConv2dOp(_IntegerProductOp):
     (w[o, c, p, q] - w_zero_point)`, rounded to i8 as in `mir.q_matmul`; what lies outside of x contributes nothing.
 
     `x` is `[N, C, H, W]` i8, `w` `[O, C / groups, KH, KW]` i8, `bias` `[O]` i32, the result `[N, O, OH, OW]`. `padding`
-    is `[top, left, bottom, right]`; `strides` and `dilations` are `[vertical, horizontal]`. Channels are in `groups`: an
-    output channel sums over those of its group.
+    is `[top, left, bottom, right]`; `strides` and `dilations` are `[vertical, horizontal]`. Channels are in `groups`:
+    an output channel sums over those of its group.
     """
 
     name = "mir.q_conv2d"
@@ -207,7 +207,7 @@ class QConv2dOp(_IntegerProductOp):
         return (self._infer(self.x, self.w, self.bias, *lists, self.groups.value.data),)
 
 
-def _ints(values: DenseArrayBase) -> tuple[int, ...]:
+def _ints(values: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
     return tuple(int(n) for n in values.get_values())
 
 

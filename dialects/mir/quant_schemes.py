@@ -160,7 +160,9 @@ def check_weights(attr: SchemeAttr, stored: tuple[int, int], w: SSAValue, scales
     if not kind.required_sides <= len(scales) <= len(kind.sides):
         optional = kind.sides[kind.required_sides :]
         wanted = [*kind.sides[: kind.required_sides], *(f"{name} or not" for name in optional)]
-        raise VerifyException(f"expected {', '.join(wanted) or 'nothing'} as scales of {kind}, got {len(scales)} operands")
+        raise VerifyException(
+            f"expected {', '.join(wanted) or 'nothing'} as scales of {kind}, got {len(scales)} operands"
+        )
     per_block = (-(-rows // attr.block_size), columns) if attr.block_size else (columns,)
     for name, value in zip(kind.sides, scales, strict=False):
         shape = (1,) if name == "global_scale" else per_block
@@ -183,9 +185,8 @@ def _check_packed(kind: Scheme, stored: tuple[int, int], w: SSAValue) -> None:
     elements, held = prod(stored), prod(shape_of(w))
     if kind.is_gguf:
         if elements % kind.block or held != elements // kind.block * kind.block_bytes:
-            raise VerifyException(
-                f"{held} bytes are not {elements} elements of {kind}, which has {kind.block} in {kind.block_bytes} bytes"
-            )
+            packing = f"{kind.block} in {kind.block_bytes} bytes"
+            raise VerifyException(f"{held} bytes are not {elements} elements of {kind}, which has {packing}")
     elif kind.is_nibbles:
         if held != -(-elements // 2):
             raise VerifyException(f"expected {-(-elements // 2)} bytes for {elements} elements of {kind}, got {held}")

@@ -129,7 +129,10 @@ def _q4_0(block: Block) -> None:
 
 def _q8_0(block: Block) -> None:
     d = block.half(0)
-    one = lambda nest, j: block.put(nest, j, _number(nest, block.byte(nest, j + 2, signed=True)) * d)  # noqa: E731
+
+    def one(nest: Nest, j: Scalar) -> None:
+        block.put(nest, j, _number(nest, block.byte(nest, j + 2, signed=True)) * d)
+
     block.each(block.nest, 32, "j", one)
 
 
@@ -139,7 +142,10 @@ def _q8_k(block: Block) -> None:
     for n in range(1, 4):
         bits = bits | (block.byte(block.nest, n) << (8 * n))
     d = b.bitcast(bits, f32)
-    one = lambda nest, j: block.put(nest, j, _number(nest, block.byte(nest, j + 4, signed=True)) * d)  # noqa: E731
+
+    def one(nest: Nest, j: Scalar) -> None:
+        block.put(nest, j, _number(nest, block.byte(nest, j + 4, signed=True)) * d)
+
     block.each(block.nest, 256, "j", one)
 
 

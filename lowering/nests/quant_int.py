@@ -72,7 +72,9 @@ def q_matmul_nest(op: QMatmulOp, work: Work) -> None:
             def one(deepest: Nest, j: SSAValue) -> None:
                 total = deepest.load(sums, (j,))
                 for q, factor in zip(rows, factors, strict=True):
-                    total = total + deepest.scalars.of(factor.value) * _wide(deepest, w, (q, column(deepest, j)), w_zero)
+                    total = total + deepest.scalars.of(factor.value) * _wide(
+                        deepest, w, (q, column(deepest, j)), w_zero
+                    )
                 deepest.store(total, sums, (j,))
 
             _loop(inside, columns, "j", one)
@@ -90,7 +92,11 @@ def q_matmul_nest(op: QMatmulOp, work: Work) -> None:
         _loop(nest, columns, "j", finish)
 
     work.launch(
-        m * blocks, (k + 4) * width, [work.read(op.x), work.read(op.w), work.read(op.bias)], [work.write(op.result)], body
+        m * blocks,
+        (k + 4) * width,
+        [work.read(op.x), work.read(op.w), work.read(op.bias)],
+        [work.write(op.result)],
+        body,
     )
 
 

@@ -18,10 +18,8 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
-    IntegerType,
     MemRefType,
     ModuleOp,
-    Signedness,
     UnrealizedConversionCastOp,
     i1,
 )
@@ -48,7 +46,7 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.prelude import LOWERED, PRIMITIVES
-from xdsl_rlx.lowering.numba.rows import ROWS, function_suffix, python_type
+from xdsl_rlx.lowering.numba.rows import ROWS, function_suffix, outside_type, python_type
 
 _CALL = re.compile(r"\b([a-z_]\w*)\(")
 _WORD = re.compile(r"\b[a-z_]\w*\b")
@@ -469,7 +467,7 @@ class _Program:
         if isinstance(op, InputOp | ParamOp):
             self.argument(name, op.buffer_name.data, type)
         elif isinstance(op, ConstantOp):
-            own = _outside_type(type.element_type)
+            own = outside_type(type.element_type)
             bits = f".view({dtype})" if own.startswith("np.uint") else ""
             body.emit(f"{name} = {_constant_array(op.value, own if bits else dtype, shape)}{bits}")
         elif isinstance(op, SlotOp) and op.at is not None:
@@ -479,14 +477,14 @@ class _Program:
         else:
             body.emit(f"{name} = np.empty({shape}, {dtype})")
         if isinstance(op, OutputOp):
-            own = _outside_type(type.element_type)
+            own = outside_type(type.element_type)
             self.outputs[op.number.value.data] = name if own == dtype else f"{name}.view({own})"
 
     def argument(self, name: str, key: str, type: AnyMemRef) -> None:
         shape, dtype = tuple(type.get_shape()), python_type(type.element_type)
         self.types.append(f"{key}: {type.element_type}{list(shape)}")
         given = f"inputs[{key!r}]"
-        own = _outside_type(type.element_type)
+        own = outside_type(type.element_type)
         if key in self.optional:
             one = "np.full({}, 0x3F80, np.uint16)" if isinstance(type.element_type, BFloat16Type) else "np.ones({}, {})"
             given = f"inputs.get({key!r}, {one.format(shape, own)})"
@@ -504,15 +502,6 @@ class _Program:
             return
         body.emit(f"for lo in range(0, {extent}, {chunk}):")
         body.emit(f"    {kernel}({args}{separator}lo, min(lo + {chunk}, {extent}))")
-
-
-def _outside_type(element: Attribute) -> str:
-    """The NumPy type of arguments and results, where kernels may see the bits as another type."""
-    if isinstance(element, Float16Type):
-        return "np.float16"
-    if isinstance(element, IntegerType) and element.signedness.data == Signedness.UNSIGNED:
-        return python_type(element).replace("int", "uint")
-    return python_type(element)
 
 
 def _default_name(op: Operation) -> str:

@@ -23,6 +23,8 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.shapes import u8, u32
+
 LlvmLine: TypeAlias = Callable[[str], str]
 """Emits `%new = <text>` and gives the new name."""
 PythonForm: TypeAlias = str | Callable[[Operation, Sequence[str]], str]
@@ -77,6 +79,13 @@ def python_type(type: Attribute) -> str:
         return found
     bits = _int_bits(type)
     return "np.bool_" if bits == 1 else f"np.int{bits}"
+
+
+def outside_type(type: Attribute) -> str:
+    """The NumPy type of arguments and results of a program, whose bits kernels may see as another type."""
+    if isinstance(type, Float16Type):
+        return "np.float16"
+    return python_type(type).replace("int", "uint") if type in (u8, u32) else python_type(type)
 
 
 def llvm_flags(op: Operation) -> str:

@@ -78,6 +78,7 @@ INT_BINARY = {
     "bitwise": lambda b, x, y: (x & y) ^ (x | 5),
     "shift": lambda b, x, y: ((x << 3) ^ (y >> 2)) + b.shift_right_logical(x, 3),
     "extrema": lambda b, x, y: b.maximum(x, y) - b.minimum(x, y),
+    "unsigned_extrema": lambda b, x, y: b.integer(arith.MaxUIOp, x, y) - b.integer(arith.MinUIOp, x, y),
     "select": lambda b, x, y: b.select((x < y) | b.eq(x, 3), b.abs(x), -y),
     "div": lambda b, x, y: b.div(x, y),
     "rem": lambda b, x, y: b.rem(x, y),

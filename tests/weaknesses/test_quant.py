@@ -42,7 +42,7 @@ def same_bits(ours: Array, theirs: Array) -> None:
 
 @pytest.mark.parametrize("scheme", KINDS)
 def test_blocks_of_any_bytes_are_what_ggml_says(scheme: Scheme):
-    """W-25, W-35: every byte in every place, infinite and NaN scales included; scales signed or not, in GGML's order."""
+    """W-25, W-35: any bytes, infinite and NaN scales included; scales signed or not, in GGML's order."""
     packed = np.random.default_rng(0).integers(0, 256, (600, scheme.block_bytes)).astype(np.uint8)
     same_bits(decoded(scheme, packed), reference(scheme, packed))
 

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.core import i64_list
 from xdsl_rlx.dialects.mir.quant import (
     DequantGroupedMatmulBackwardInputOp,
     DequantGroupedMatmulOp,
@@ -22,8 +23,8 @@ from xdsl_rlx.dialects.mir.quant import (
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.rules.lowering import NORMALIZE
-from xdsl_rlx.transforms.rules.rows import decompose
-from xdsl_rlx.transforms.rules.table import INERT, JVP, VJP, Cotangent
+from xdsl_rlx.transforms.rules.rows import decompose, fold, leading, lifted, rebuilt, unfold
+from xdsl_rlx.transforms.rules.table import INERT, JVP, VJP, VMAP, Cotangent
 
 _ENCODED = "indices are integers, whatever type encodes them"
 
@@ -56,7 +57,7 @@ def _block_rows(b: MirBuilder, v: Value, block: int, k: int) -> Value:
 
 def _scale_cotangents(
     b: MirBuilder, w: SSAValue, attr: SchemeAttr, scales: Sequence[SSAValue], g: Callable[[], Value]
-) -> list[Cotangent]:
+) -> Sequence[Cotangent]:
     """
     What the scales get when the weights, as stored, get `g`.
 
@@ -118,7 +119,7 @@ def dequantize_weights_jvp(
 
 def _side_cotangents(
     b: MirBuilder, op: DequantMatmulOp | DequantMatmulBackwardInputOp, x: Value, dy: Value
-) -> list[Cotangent]:
+) -> Sequence[Cotangent]:
     """What the scales get in `dy` of `y = x @ W`, or in `x` of `x = dy @ transpose(W)`: W gets `transpose(x) @ dy`."""
     flat_x, flat_dy = (b.reshape(v, (prod(v.shape[:-1]), v.shape[-1])) for v in (x, dy))
     dw = cache(lambda: b.matmul(b.transpose(flat_x, (1, 0)), flat_dy))
@@ -144,9 +145,7 @@ def dequant_matmul_vjp(op: DequantMatmulOp, b: MirBuilder, g: Value) -> Sequence
 
 
 @VJP.rule(DequantMatmulBackwardInputOp)
-def dequant_matmul_backward_input_vjp(
-    op: DequantMatmulBackwardInputOp, b: MirBuilder, g: Value
-) -> Sequence[Cotangent]:
+def dequant_matmul_backward_input_vjp(op: DequantMatmulBackwardInputOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
     x, dy = _narrowed(b, op, g), _narrowed(b, op, b.value(op.dy))
     d_dy: Callable[[], Value] = lambda: b.op(DequantMatmulOp, g.ssa, op.w, op.scheme, op.scales)  # noqa: E731
     return [d_dy, None, *_side_cotangents(b, op, x, dy)]
@@ -273,10 +272,7 @@ def dequant_grouped_matmul_backward_input_jvp(
 
 
 def _straddles(
-    op: DequantMatmulOp
-    | DequantMatmulBackwardInputOp
-    | DequantGroupedMatmulOp
-    | DequantGroupedMatmulBackwardInputOp,
+    op: DequantMatmulOp | DequantMatmulBackwardInputOp | DequantGroupedMatmulOp | DequantGroupedMatmulBackwardInputOp,
 ) -> bool:
     """Whether gguf blocks go on from one row to the next, so that there are no panels of whole blocks."""
     kind = op.scheme.scheme
@@ -329,3 +325,84 @@ NORMALIZE.add(DequantMatmulOp, _dequant_matmul_in_blocks)
 NORMALIZE.add(DequantMatmulBackwardInputOp, _dequant_matmul_backward_input_in_blocks)
 NORMALIZE.add(DequantGroupedMatmulOp, _dequant_grouped_matmul_in_blocks)
 NORMALIZE.add(DequantGroupedMatmulBackwardInputOp, _dequant_grouped_matmul_backward_input_in_blocks)
+
+
+@VMAP.rule(DequantizeWeightsOp)
+def dequantize_weights_vmap(
+    op: DequantizeWeightsOp, b: MirBuilder, batched: Sequence[bool], size: int, w: Value, *scales: Value
+) -> Sequence[Value]:
+    """gguf blocks are more blocks. One list of codes has many scales; lists of codes are decoded one by one."""
+    kind, element = op.scheme.scheme, element_of(op.result)
+    if kind.is_gguf:
+        return rebuilt(op, b, size, [w], {"shape": i64_list((size, *op.extents))})
+    is_nvfp4 = kind == Scheme.NVFP4_BLOCK
+    if batched[0] or (is_nvfp4 and batched[1]):
+        return [_one_by_one(op, b, batched, size, (w, *scales))]
+    floats = lifted(b, batched[-1:] if is_nvfp4 else batched[1:], size, scales[-1:] if is_nvfp4 else scales)
+    if not op.scheme.scheme.has_block_size:
+        one = b.ones_like(op.scales[-1])
+        codes = _weights(b, w.ssa, op.scheme, op.extents, [scales[0], one] if is_nvfp4 else [one])
+        return [codes * b.reshape(floats[0], (size, 1, floats[0].shape[-1]))]
+    scale = floats[0]
+    zero = [b.zeros_like(op.scales[0])] if kind != Scheme.INT8_BLOCK else []
+    codes = _weights(b, w.ssa, op.scheme, op.extents, [b.ones_like(op.scales[0]), *zero])
+    if len(floats) > 1:
+        codes = codes - _batched_rows(b, floats[1], op)
+    elif kind == Scheme.INT4_BLOCK:
+        codes = codes - b.scalar(8.0, element)
+    return [codes * _batched_rows(b, scale, op)]
+
+
+def _batched_rows(b: MirBuilder, v: Value, op: DequantizeWeightsOp) -> Value:
+    """`[B, blocks, N]` to `[B, K, N]`."""
+    size, blocks, n = v.shape
+    block, k = op.scheme.block_size, op.extents[0]
+    spread = b.expand(b.reshape(v, (size, blocks, 1, n)), (size, blocks, block, n))
+    return b.narrow(b.reshape(spread, (size, blocks * block, n)), 1, 0, k)
+
+
+def _one_by_one(op: Operation, b: MirBuilder, batched: Sequence[bool], size: int, operands: Sequence[Value]) -> Value:
+    parts: list[Value] = []
+    for number in range(size):
+        slices = [x[number] if has else x for x, has in zip(operands, batched, strict=True)]
+        one = type(op).create(
+            operands=[x.ssa for x in slices], result_types=[op.results[0].type], properties=dict(op.properties)
+        )
+        b.builder.insert(one)
+        parts.append(b.reshape(one.results[0], (1, *shape_of(op.results[0]))))
+    return b.concat(parts, 0)
+
+
+leading(DequantMatmulOp, shared=("w", "scales"))
+leading(DequantMatmulBackwardInputOp, shared=("w", "scales"))
+
+
+@VMAP.rule(DequantGroupedMatmulOp)
+def dequant_grouped_matmul_vmap(
+    op: DequantGroupedMatmulOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value, packed: Value, at: Value
+) -> Sequence[Value] | None:
+    """More rows, for the same experts."""
+    if batched[1]:
+        return None
+    x, at = (fold(b, v) for v in lifted(b, (batched[0], batched[2]), size, (x, at)))
+    product = b.op(DequantGroupedMatmulOp, x.ssa, packed.ssa, at.ssa, op.scheme, op.experts.value.data)
+    return [unfold(b, product, size, shape_of(op.x)[0])]
+
+
+@VMAP.rule(DequantGroupedMatmulBackwardInputOp)
+def dequant_grouped_matmul_backward_input_vmap(
+    op: DequantGroupedMatmulBackwardInputOp,
+    b: MirBuilder,
+    batched: Sequence[bool],
+    size: int,
+    dy: Value,
+    packed: Value,
+    at: Value,
+) -> Sequence[Value] | None:
+    """More rows, for the same experts."""
+    if batched[1]:
+        return None
+    dy, at = (fold(b, v) for v in lifted(b, (batched[0], batched[2]), size, (dy, at)))
+    back, experts = DequantGroupedMatmulBackwardInputOp, op.experts.value.data
+    product = b.op(back, dy.ssa, packed.ssa, at.ssa, op.scheme, experts, op.matrix[0])
+    return [unfold(b, product, size, shape_of(op.dy)[0])]

@@ -26,7 +26,7 @@ def _q_conv2d(op: quant_int.QConv2dOp, x: Array, w: Array, bias: Array) -> Array
     rows, columns = op.windows
     padded = np.pad(x.astype(np.int64) - a, ((0, 0), (0, 0), (top, bottom), (left, right)))
     groups, depth = op.groups.value.data, w.shape[1]
-    weights = (w.astype(np.int64) - b).reshape(groups, -1, *w.shape[1:])
+    weights = (w.astype(np.int64) - b).reshape(groups, w.shape[0] // groups, *w.shape[1:])
     total = np.zeros((x.shape[0], groups, weights.shape[1], rows.result, columns.result), np.int64)
     for p in range(rows.kernel):
         for q in range(columns.kernel):
