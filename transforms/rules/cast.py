@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import bf16, f16, f32
+from xdsl.dialects.builtin import IntegerType, bf16, f16, f32
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.cast import CastOp
@@ -27,7 +27,7 @@ pointwise(CastOp)
 def cast_scalar(op: CastOp, b: ScalarBuilder, x: Scalar) -> Scalar:
     """To half precision rounds and comes back to f32, in which half-precision scalars are computed."""
     source, to = element_of(op.operand), element_of(op.result)
-    signed = not is_unsigned(source) and to not in (u8, u32)
+    unsigned = is_unsigned(source) if isinstance(source, IntegerType) else to in (u8, u32)
     if to in (f16, bf16):
-        return b.cast(b.cast(x, to, signed=signed), f32)
-    return b.cast(x, compute_type(to), signed=signed)
+        return b.cast(b.cast(x, to, signed=not unsigned), f32)
+    return b.cast(x, compute_type(to), signed=not unsigned)

@@ -257,11 +257,13 @@ def _odd_product_samples() -> list[Sample]:
             "dequant_matmul-many-rows",
             forward,
             nibbles,
-            (Operand((40, 64)), Operand((64 * 300 // 2,), integers(0, 256), "u8"), _scale((1, 300))),
+            (Operand((40, 600)), Operand((600 * 300 // 2,), integers(0, 256), "u8"), _scale((10, 300))),
             ("f32",),
             tol=128,
         ),
     ]
+    by_rows = (Operand((40, 544)), Operand((5 * 17 * 34,), blocks("gguf_q8_0"), "u8"))
+    rows.append(Sample("dequant_matmul-many-blocks", forward, q8, by_rows, ("f32",), tol=128))
     for name, m_, k, n in (("no-rows", 0, 6, 4), ("no-columns", 3, 6, 0), ("no-depth", 3, 0, 4)):
         operands = (Operand((m_, k)), Operand((k, n), integers(-9, 9), "i8"), _scale((k // 2, n)))
         rows.append(Sample(f"dequant_matmul-{name}", forward, int8, operands, ("f32",)))
@@ -294,6 +296,13 @@ def _grouped_samples() -> list[Sample]:
     half = (Operand((6, 2)), *half[1:])
     product = lambda m, x, w, i: m.dequant_grouped_matmul_backward_input(x, w, i, 3, 32, "gguf_q4_0")  # noqa: E731
     rows.append(Sample("dequant_grouped_matmul_backward_input-half", back, product, half, ("f16",), tol=4))
+    many = (
+        Operand((40, 544)),
+        Operand((3, 5 * 17 * 34), blocks("gguf_q8_0"), "u8"),
+        Operand((40,), integers(0, 4), "i32"),
+    )
+    product = lambda m, x, w, i: m.dequant_grouped_matmul(x, w, i, 3, "gguf_q8_0")  # noqa: E731
+    rows.append(Sample("dequant_grouped_matmul-many", forward, product, many, ("f32",), tol=128))
     moe = lambda m, w: m.dequant_moe_weights(w, (2, 32, 3), "gguf_q8_0")  # noqa: E731
     packed = Operand((2 * 3 * 34,), blocks("gguf_q8_0"), "u8")
     rows.append(Sample("dequant_moe_weights", quant.DequantMoeWeightsOp, moe, (packed,), ("f32",), exact=True))
@@ -304,7 +313,8 @@ def _byte_samples() -> list[Sample]:
     """Other ops on the element types that weights are packed in."""
     rows: list[Sample] = []
     for dtype, most in (("u8", 256), ("u32", 2**32), ("i16", 2**15)):
-        pair = (Operand((9,), integers(0, most), dtype), Operand((9,), integers(0, most), dtype))
+        least = -most if dtype == "i16" else 0
+        pair = (Operand((9,), integers(least, most), dtype), Operand((9,), integers(least, most), dtype))
         for name, op, build in (
             ("add", elementwise.AddOp, lambda m, x, y: x + y),
             ("max", elementwise.MaxOp, lambda m, x, y: m.max(x, y)),
@@ -312,10 +322,10 @@ def _byte_samples() -> list[Sample]:
             ("lt", elementwise.LtOp, lambda m, x, y: x < y),
         ):
             rows.append(Sample(f"{name}-{dtype}", op, build, pair, (dtype,), exact=True))
-        casts = lambda m, x: (m.abs(x), x.cast("f64"), x.cast("i8"), (x.cast("f64") * 1.5).cast(x.dtype))  # noqa: E731
+        casts = lambda m, x: (m.abs(x), x.cast("f64"), x.cast("i8"), x.cast("u32"), (x.cast("f64") * 2).cast(x.dtype))  # noqa: E731
         rows.append(Sample(f"abs-{dtype}", elementwise.AbsOp, casts, pair[:1], (dtype,), exact=True))
         extremes = lambda m, x: (m.reduce_max(x, 0), m.reduce_min(x, 0), m.reduce_sum(x))  # noqa: E731
-        both = (Operand((3, 4), integers(0, most), dtype),)
+        both = (Operand((3, 4), integers(least, most), dtype),)
         rows.append(Sample(f"reduce_max-{dtype}", reduce.ReduceMaxOp, extremes, both, (dtype,), exact=True))
     return rows
 
