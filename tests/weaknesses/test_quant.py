@@ -169,7 +169,7 @@ def test_integer_weights_have_no_gradient():
     g = rlx.Graph("f")
     x, w, s = g.input("x", (2, 4)), g.input("w", (4, 3), "i8"), g.input("s", (1, 3))
     g.set_outputs([g.reduce_sum(g.dequant_matmul(x, w, "int8_block", s, block_size=4))])
-    with pytest.raises(rlx.GraphError, match="w"):
+    with pytest.raises(rlx.GraphError, match="tensor<4x3xi8> is not floating-point"):
         rlx.compile(rlx.grad(g, wrt=["w"]))
 
 
@@ -178,7 +178,7 @@ def test_a_loss_on_the_result_of_an_integer_product_reaches_no_operand():
     g = rlx.Graph("f")
     x, w, b = g.input("x", (2, 4)), g.input("w", (4, 3), "i8"), g.input("b", (3,), "i32")
     g.set_outputs([g.reduce_sum(g.q_matmul(x.cast("i8"), w, b, 0.5).cast("f32"))])
-    with pytest.raises(rlx.GraphError, match="x"):
+    with pytest.raises(rlx.GraphError, match="its result is not floating-point"):
         rlx.compile(rlx.grad(g, wrt=["x"]))
 
 
