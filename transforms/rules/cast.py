@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerType, bf16, f16, f32
+from xdsl.dialects.builtin import bf16, f16, f32
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.cast import CastOp
-from xdsl_rlx.dialects.shapes import element_of, u8, u32
+from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.transforms.rules.elementwise import is_unsigned
 from xdsl_rlx.transforms.rules.lowering import compute_type
 from xdsl_rlx.transforms.rules.rows import linear, pointwise
 from xdsl_rlx.transforms.rules.table import SCALAR, Cotangent
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
+from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder, int_width
 
 
 def _cast_transpose(op: CastOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
@@ -27,7 +27,7 @@ pointwise(CastOp)
 def cast_scalar(op: CastOp, b: ScalarBuilder, x: Scalar) -> Scalar:
     """To half precision rounds and comes back to f32, in which half-precision scalars are computed."""
     source, to = element_of(op.operand), element_of(op.result)
-    unsigned = is_unsigned(source) if isinstance(source, IntegerType) else to in (u8, u32)
+    unsigned = is_unsigned(source if int_width(source) is not None else to)
     if to in (f16, bf16):
         return b.cast(b.cast(x, to, signed=not unsigned), f32)
     return b.cast(x, compute_type(to), signed=not unsigned)

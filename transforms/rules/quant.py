@@ -333,6 +333,8 @@ def dequantize_weights_vmap(
 ) -> Sequence[Value]:
     """gguf blocks are more blocks. One list of codes has many scales; lists of codes are decoded one by one."""
     kind, element = op.scheme.scheme, element_of(op.result)
+    if not size:
+        return [b.full((0, *op.extents), 0, element)]
     if kind.is_gguf:
         return rebuilt(op, b, size, [w], {"shape": i64_list((size, *op.extents))})
     is_nvfp4 = kind == Scheme.NVFP4_BLOCK

@@ -23,6 +23,8 @@ def q_matmul_vmap(
     points, multiplier = op.zero_points, op.multiplier.value.data
     if not any(batched[1:]):
         return [unfold(b, b.op(QMatmulOp, fold(b, x).ssa, w.ssa, bias.ssa, points, multiplier), size, m)]
+    if not size:
+        return [b.full((0, m, n), 0, "i8")]
     w, bias = lifted(b, batched[1:], size, (w, bias))
     if not batched[0]:
         columns = b.op(QMatmulOp, x.ssa, fold(b, w, 1).ssa, fold(b, bias).ssa, points, multiplier)
@@ -48,6 +50,8 @@ def q_conv2d_vmap(
     groups = op.groups.value.data
     if not any(batched[1:]):
         return [unfold(b, product(fold(b, x), w, bias, groups), size, shape_of(op.x)[0])]
+    if not size:
+        return [b.full((0, *shape_of(op.result)), 0, "i8")]
     x, w, bias = lifted(b, batched, size, (x, w, bias))
     found = product(fold(b, x, 1), fold(b, w), fold(b, bias), groups * size)
     return [unfold(b, found, size, shape_of(op.w)[0], 1)]

@@ -54,7 +54,7 @@
 
 // -----
 
-// CHECK: element type f32 is not supported; expected one of i1, i32, i64, i8, ui8
+// CHECK: element type f32 is not supported; expected one of i1, i32, i64, i8, ui8, i16, ui32
 %0 = "test.op"() : () -> (tensor<2xf32>)
 %1 = mir.and %0, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
 
@@ -66,7 +66,7 @@
 
 // -----
 
-// CHECK: element type i7 is not supported; expected one of f32, f64, f16, bf16, i1, i8, ui8, i32, i64, complex<f32>, complex<f64>
+// CHECK: element type i7 is not supported; expected one of f32, f64, f16, bf16, i1, i8, ui8, i16, i32, ui32, i64, complex<f32>, complex<f64>
 %0 = "test.op"() : () -> (tensor<2xf32>)
 %1 = mir.cast %0 : tensor<2xf32> to tensor<2xi7>
 
@@ -101,7 +101,7 @@
 
 // -----
 
-// CHECK: element type i1 is not supported; expected one of f32, f64, f16, bf16, i32, i64, i8, ui8, complex<f32>, complex<f64>
+// CHECK: element type i1 is not supported; expected one of f32, f64, f16, bf16, i32, i64, i8, ui8, i16, ui32, complex<f32>, complex<f64>
 %0 = "test.op"() : () -> (tensor<2x2xi1>)
 %1 = mir.matmul %0, %0 : (tensor<2x2xi1>, tensor<2x2xi1>) -> tensor<2x2xi1>
 
@@ -220,7 +220,7 @@
 
 // -----
 
-// CHECK: element type f64 is not supported; expected one of i32, i64, i8, ui8, f32
+// CHECK: element type f64 is not supported; expected one of i32, i64, i8, ui8, i16, ui32, f32
 %0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<2xf64>)
 %1 = mir.softmax_cross_entropy_with_logits %0#0, %0#1 : (tensor<2x3xf32>, tensor<2xf64>) -> tensor<2xf32>
 
