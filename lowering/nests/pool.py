@@ -22,7 +22,7 @@ from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import INDEX, Nest
 from xdsl_rlx.lowering.nests.depthwise import Taps
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
-from xdsl_rlx.lowering.nests.windows import Plane, Room, affine, each, number, over_plane, over_taps
+from xdsl_rlx.lowering.nests.windows import UNROLLED, Plane, Room, affine, each, number, over_plane, over_taps
 from xdsl_rlx.transforms.rules.lowering import compute_type
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
@@ -123,17 +123,26 @@ def pool_nest(op: PoolOp, work: Work) -> None:
     rows = work.scratch_per_piece(images.planes, images.cost, (images.counts[0] * width,), element, "rows")
 
     def down(nest: Nest, plane: Plane, half: Plane) -> None:
-        """`half[i, j]`, the rows of the windows `i` in column `j`."""
+        """`half[i, j]`, the rows of the windows `i` in column `j`; many are gone through one at a time."""
+        high, steps = images.at.kernel[0], images.at.stride[0]
 
         def column(inside: Nest, i: tuple[SSAValue, ...]) -> None:
+            """Window, row of it if they are gone through, column."""
+
             def step(deepest: Nest, tap: tuple[SSAValue, SSAValue], total: tuple[Scalar, ...]) -> Sequence[Scalar]:
-                at = plane.at(deepest, [(i[0], images.at.stride[0]), (tap[0], 1)], [(i[1], 1)])
+                row = i[1] if many else tap[0]
+                at = plane.at(deepest, [(i[0], steps), (row, 1)], [(i[-1], 1)])
                 return [combine(deepest.scalars, total[0], plane.load(deepest, at))]
 
-            (total,) = over_taps(inside, (images.at.kernel[0], 1), [number(inside, half.buffer, identity)], step)
-            half.store(inside, total, half.at(inside, [(i[0], 1)], [(i[1], 1)]))
+            place = half.at(inside, [(i[0], 1)], [(i[-1], 1)])
+            first = half.load(inside, place) if many else number(inside, half.buffer, identity)
+            (total,) = over_taps(inside, (1 if many else high, 1), [first], step)
+            half.store(inside, total, place)
 
-        each(nest, (images.counts[0], width), column, "r")
+        many = high > UNROLLED
+        if many:
+            half.fill(nest, images.counts[0] * width, identity)
+        each(nest, (images.counts[0], *([high] if many else []), width), column, "r")
 
     def across(nest: Nest, half: Plane, upper: Plane) -> None:
         """`upper[i, j]`, the columns of the windows; as one row where rows continue each other."""
