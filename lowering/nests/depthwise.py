@@ -13,7 +13,7 @@ from xdsl_rlx.dialects.mir.conv import Extents
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.nest import Nest
 from xdsl_rlx.lowering.nests.table import Iteration, Work
-from xdsl_rlx.lowering.nests.windows import UNROLLED, Plane, Room, affine, each, number, over_plane, over_taps
+from xdsl_rlx.lowering.nests.windows import UNROLLED, Each, Plane, Room, affine, each, number, over_plane, over_taps
 from xdsl_rlx.transforms.scalar import Scalar
 
 
@@ -40,24 +40,54 @@ class Taps:
             return affine(nest, prod(self.kernel) - 1, (tap[0], -width), (tap[1], -1))
         return affine(nest, 0, (tap[0], width), (tap[1], 1))
 
-    def sum(self, nest: Nest, source: Plane, target: Plane, weight: tuple[SSAValue, SSAValue] | None, add: bool):
-        """Sum all windows, with the weights in the row of a buffer or with ones; `add` to what is there."""
+    def sum(
+        self, nest: Nest, source: Plane, target: Plane, weight: tuple[SSAValue, SSAValue] | None, add: bool
+    ) -> None:
+        """
+        Sum all windows, with the weights in the row of a buffer or with ones; `add` to what is there.
+
+        Many taps are gone through a row, or one, at a time, with the sums so far in the target.
+        """
+        rows, columns = self.kernel
+        if rows * columns <= UNROLLED:
+            over_plane(nest, self.counts, self._window(source, target, weight, add, (rows, columns)), "o")
+            return
+        if not add:
+            target.fill(nest, prod(self.counts), 0.0)
+        written = columns if columns <= UNROLLED else 1
+
+        def tap(inside: Nest, k: tuple[SSAValue, ...]) -> None:
+            over_plane(inside, self.counts, self._window(source, target, weight, True, (1, written), k), "o")
+
+        each(nest, (rows, columns // written), tap, "k")
+
+    def _window(
+        self,
+        source: Plane,
+        target: Plane,
+        weight: tuple[SSAValue, SSAValue] | None,
+        add: bool,
+        kernel: tuple[int, int],
+        first: tuple[SSAValue, ...] = (),
+    ) -> Each:
+        """The sum of a window over the taps of `kernel`, from the tap `first` on."""
 
         def window(inside: Nest, i: tuple[SSAValue, ...]) -> None:
             at = target.at(inside, [(i[0], 1)], [(i[1], 1)])
-            first = target.load(inside, at) if add else number(inside, source.buffer)
+            start = target.load(inside, at) if add else number(inside, source.buffer)
 
-            def step(deepest: Nest, tap: tuple[SSAValue, SSAValue], total: tuple[Scalar, ...]) -> Sequence[Scalar]:
+            def step(deepest: Nest, near: tuple[SSAValue, SSAValue], total: tuple[Scalar, ...]) -> Sequence[Scalar]:
+                tap = [affine(deepest, 0, (n, 1), (f, 1)) for n, f in zip(near, first, strict=True)] if first else near
                 x = source.load(deepest, self.place(deepest, source, i, tap))
                 if weight is None:
                     return [total[0] + x]
                 w = deepest.load(weight[0], (weight[1], self.weight_at(deepest, tap)))
                 return [deepest.scalars.fma(x, w, total[0])]
 
-            (total,) = over_taps(inside, self.kernel, [first], step)
+            (total,) = over_taps(inside, kernel, [start], step)
             target.store(inside, total, at)
 
-        over_plane(nest, self.counts, window, "o")
+        return window
 
 
 def forward(work: Work, e: Extents, x: SSAValue, w: SSAValue, result: SSAValue) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, prod
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.mir.pool import (
@@ -22,7 +22,7 @@ from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import INDEX, Nest
 from xdsl_rlx.lowering.nests.depthwise import Taps
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
-from xdsl_rlx.lowering.nests.windows import Plane, Room, affine, each, number, over_plane, over_taps
+from xdsl_rlx.lowering.nests.windows import UNROLLED, Plane, Room, affine, each, number, over_plane, over_taps
 from xdsl_rlx.transforms.rules.lowering import compute_type
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
@@ -33,6 +33,10 @@ COMBINE: dict[PoolKind, tuple[float, Callable[[ScalarBuilder, Scalar, Scalar], S
     PoolKind.MEAN: (0.0, lambda b, x, y: x + y),
 }
 """What is around an image and a window starts from, and one step."""
+
+
+SELECTED = 16
+"""Elements of a window up to which all are written, one of them the cotangent, rather than one of them found."""
 
 
 @dataclass(frozen=True)
@@ -123,17 +127,26 @@ def pool_nest(op: PoolOp, work: Work) -> None:
     rows = work.scratch_per_piece(images.planes, images.cost, (images.counts[0] * width,), element, "rows")
 
     def down(nest: Nest, plane: Plane, half: Plane) -> None:
-        """`half[i, j]`, the rows of the windows `i` in column `j`."""
+        """`half[i, j]`, the rows of the windows `i` in column `j`; many are gone through one at a time."""
+        high, steps = images.at.kernel[0], images.at.stride[0]
 
         def column(inside: Nest, i: tuple[SSAValue, ...]) -> None:
+            """Window, row of it if they are gone through, column."""
+
             def step(deepest: Nest, tap: tuple[SSAValue, SSAValue], total: tuple[Scalar, ...]) -> Sequence[Scalar]:
-                at = plane.at(deepest, [(i[0], images.at.stride[0]), (tap[0], 1)], [(i[1], 1)])
+                row = i[1] if many else tap[0]
+                at = plane.at(deepest, [(i[0], steps), (row, 1)], [(i[-1], 1)])
                 return [combine(deepest.scalars, total[0], plane.load(deepest, at))]
 
-            (total,) = over_taps(inside, (images.at.kernel[0], 1), [number(inside, half.buffer, identity)], step)
-            half.store(inside, total, half.at(inside, [(i[0], 1)], [(i[1], 1)]))
+            place = half.at(inside, [(i[0], 1)], [(i[-1], 1)])
+            first = half.load(inside, place) if many else number(inside, half.buffer, identity)
+            (total,) = over_taps(inside, (1 if many else high, 1), [first], step)
+            half.store(inside, total, place)
 
-        each(nest, (images.counts[0], width), column, "r")
+        many = high > UNROLLED
+        if many:
+            half.fill(nest, images.counts[0] * width, identity)
+        each(nest, (images.counts[0], *([high] if many else []), width), column, "r")
 
     def across(nest: Nest, half: Plane, upper: Plane) -> None:
         """`upper[i, j]`, the columns of the windows; as one row where rows continue each other."""
@@ -171,39 +184,57 @@ def _largest(nest: Nest, images: Images, plane: Plane, window: tuple[SSAValue, .
     starts = [b.of(affine(nest, -p, (i, s))) for i, s, p in zip(window, at.stride, at.padding, strict=True)]
     first = [b.maximum(start, 0) if p else start for start, p in zip(starts, at.padding, strict=True)]
     best = number(nest, plane.buffer, -inf)
-    found = b.cast(first[0] * width + first[1], i64)
-    corner = affine(nest, 0, (starts[0].value, width), (starts[1].value, 1))
+    found = b.cast(first[0] * width + first[1], i32)
+    corner = b.cast(starts[0] * width + starts[1], i32)
 
     def step(deepest: Nest, tap: tuple[SSAValue, SSAValue], carried: tuple[Scalar, ...]) -> Sequence[Scalar]:
         best, found = carried
         s = deepest.scalars
         value = plane.load(deepest, images.taps.place(deepest, plane, window, tap))
-        here = s.cast(s.of(affine(deepest, 0, (corner, 1), (tap[0], width), (tap[1], 1))), i64)
+        here = s.of(corner.value) + s.cast(s.of(affine(deepest, 0, (tap[0], width), (tap[1], 1))), i32)
         taken = s.compare("ugt", "sgt", value, best) & s.eq(best, best)
         return [s.select(taken, value, best), s.select(taken, here, found)]
 
-    return b.cast(over_taps(nest, at.kernel, [best, found], step)[1], INDEX)
+    return over_taps(nest, at.kernel, [best, found], step)[1]
+
+
+def _places(work: Work, images: Images) -> Argument:
+    """Scratch for where the largest element of each window of a plane is."""
+    return work.scratch_per_piece(images.planes, images.cost, (prod(images.counts),), i32, "places")
+
+
+def _at_largest(
+    it: Iteration, images: Images, plane: Plane, places: SSAValue, body: Callable[[Nest, SSAValue, SSAValue], None]
+) -> None:
+    """`body(nest, window, place)` for each window in order: first all places, many at once."""
+    found = Plane(places, (it.piece,), images.counts[1])
+
+    def window(inside: Nest, i: tuple[SSAValue, ...]) -> None:
+        found.store(inside, _largest(inside, images, plane, i), found.at(inside, [(i[0], 1)], [(i[1], 1)]))
+
+    def use(inside: Nest, i: tuple[SSAValue, ...]) -> None:
+        body(inside, i[0], inside.scalars.cast(found.load(inside, i[0]), INDEX).value)
+
+    over_plane(it.nest, images.counts, window, "o")
+    each(it.nest, [prod(images.counts)], use, "p")
 
 
 @NEST.rule(Maxpool2dTakeOp)
 def maxpool2d_take_nest(op: Maxpool2dTakeOp, work: Work) -> None:
-    """Each window by taps, then one element."""
+    """The places of the largest elements, then what is there."""
     images = Images.of(op.x, op.frames)
-    room = images.room
+    room, places = images.room, _places(work, images)
     x, t = images.image(work.read, op.x), images.image(work.read, op.t)
     y = images.upper(work.write, op.result)
 
-    def body(it: Iteration, x: SSAValue, t: SSAValue, y: SSAValue, *scratch: SSAValue) -> None:
+    def body(it: Iteration, x: SSAValue, t: SSAValue, y: SSAValue, places: SSAValue, *scratch: SSAValue) -> None:
+        def take(inside: Nest, window: SSAValue, place: SSAValue) -> None:
+            inside.store(inside.load(t, (it.index, place)), y, (it.index, window))
+
         plane = images.placed(it, room, Plane(x, (it.index,), images.size[1]), scratch, -inf)
-        upper = Plane(y, (it.index,), images.counts[1])
+        _at_largest(it, images, plane, places, take)
 
-        def window(inside: Nest, i: tuple[SSAValue, ...]) -> None:
-            value = inside.load(t, (it.index, _largest(inside, images, plane, i).value))
-            upper.store(inside, value, upper.at(inside, [(i[0], 1)], [(i[1], 1)]))
-
-        over_plane(it.nest, images.counts, window, "o")
-
-    work.launch(images.planes, images.cost, [x, t], [y, *images.scratch(work, room, op.x)], body)
+    work.launch(images.planes, images.cost, [x, t], [y, places, *images.scratch(work, room, op.x)], body)
 
 
 @NEST.rule(Maxpool2dBackwardOp)
@@ -213,25 +244,35 @@ def maxpool2d_backward_nest(op: Maxpool2dBackwardOp, work: Work) -> None:
     room = images.room
     x, dy = images.image(work.read, op.x), images.upper(work.read, op.dy)
     dx = images.image(work.write, op.result)
-    small = images.tiles and prod(images.at.kernel) <= 16
 
-    def body(it: Iteration, x: SSAValue, dy: SSAValue, dx: SSAValue, *scratch: SSAValue) -> None:
-        plane = images.placed(it, room, Plane(x, (it.index,), images.size[1]), scratch, -inf)
-        upper, lower = Plane(dy, (it.index,), images.counts[1]), Plane(dx, (it.index,), images.size[1])
-        if not small or not _covers(images):
+    def tiles(it: Iteration, x: SSAValue, dy: SSAValue, dx: SSAValue) -> None:
+        plane, lower = (Plane(buffer, (it.index,), images.size[1]) for buffer in (x, dx))
+        upper = Plane(dy, (it.index,), images.counts[1])
+        if not _covers(images):
             lower.fill(it.nest, prod(images.size), 0.0)
 
         def window(inside: Nest, i: tuple[SSAValue, ...]) -> None:
             g = upper.load(inside, upper.at(inside, [(i[0], 1)], [(i[1], 1)]))
-            if small:
-                _write_largest(inside, images, plane, lower, i, g)
-                return
-            place = _largest(inside, images, plane, i).value
-            lower.store(inside, lower.load(inside, place) + g, place)
+            _write_largest(inside, images, plane, lower, i, g)
 
         over_plane(it.nest, images.counts, window, "o")
 
-    work.launch(images.planes, images.cost, [x, dy], [dx, *images.scratch(work, room, op.x)], body)
+    def overlapping(
+        it: Iteration, x: SSAValue, dy: SSAValue, dx: SSAValue, places: SSAValue, *scratch: SSAValue
+    ) -> None:
+        def add(inside: Nest, window: SSAValue, place: SSAValue) -> None:
+            g = inside.load(dy, (it.index, window))
+            inside.store(inside.load(dx, (it.index, place)) + g, dx, (it.index, place))
+
+        Plane(dx, (it.index,), images.size[1]).fill(it.nest, prod(images.size), 0.0)
+        plane = images.placed(it, room, Plane(x, (it.index,), images.size[1]), scratch, -inf)
+        _at_largest(it, images, plane, places, add)
+
+    if images.tiles and prod(images.at.kernel) <= SELECTED:
+        work.launch(images.planes, images.cost, [x, dy], [dx], tiles)
+        return
+    writes = [dx, _places(work, images), *images.scratch(work, room, op.x)]
+    work.launch(images.planes, images.cost, [x, dy], writes, overlapping)
 
 
 def _covers(images: Images) -> bool:

@@ -13,6 +13,7 @@ from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.conv import (
     Conv2dBackwardInputOp,
     Conv2dBackwardWeightOp,
+    ConvLike,
     ConvOp,
     ConvTranspose2dOp,
     Im2colOp,
@@ -124,19 +125,26 @@ def _fewer_channels(b: MirBuilder, y: Value, size: int) -> Value:
     return move_axis(b, b.reshape(y, (y.shape[0], size, y.shape[1] // size, *y.shape[2:])), 1, 0)
 
 
+def _none(op: ConvLike, b: MirBuilder) -> Sequence[Value]:
+    """The results for a batch of no examples."""
+    return [b.full((0, *shape_of(op.result)), 0, element_of(op.result))]
+
+
 def _image_by_weight(
+    op: ConvLike,
     b: MirBuilder,
     batched: Sequence[bool],
     size: int,
     operands: Sequence[Value],
-    groups: int,
     call: Callable[[Value, Value, int], Value],
 ) -> Sequence[Value]:
     """Batch `call(image, weight, groups)`."""
-    image, weight = operands
+    (image, weight), groups = operands, op.windows.groups
     if not batched[1]:
         y = call(_more_images(b, image), weight, groups)
-        return [b.reshape(y, (size, y.shape[0] // size, *y.shape[1:]))]
+        return [b.reshape(y, (size, *shape_of(op.result)))]
+    if not size:
+        return _none(op, b)
     image = image if batched[0] else lift(b, image, size)
     return [_fewer_channels(b, call(_more_channels(b, image), _more_images(b, weight), size * groups), size)]
 
@@ -144,7 +152,7 @@ def _image_by_weight(
 @VMAP.rule(ConvOp)
 def conv_vmap(op: ConvOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value, w: Value) -> Sequence[Value]:
     at = op.windows
-    return _image_by_weight(b, batched, size, (x, w), at.groups, lambda x, w, n: b.conv(x, w, *at[:3], n))
+    return _image_by_weight(op, b, batched, size, (x, w), lambda x, w, n: b.conv(x, w, *at[:3], n))
 
 
 @VMAP.rule(Conv2dBackwardInputOp)
@@ -156,7 +164,7 @@ def conv2d_backward_input_vmap(
     def call(dy: Value, w: Value, groups: int) -> Value:
         return b.conv2d_backward_input(dy, w, extents, *at[:3], groups)
 
-    return _image_by_weight(b, batched, size, (dy, w), at.groups, call)
+    return _image_by_weight(op, b, batched, size, (dy, w), call)
 
 
 @VMAP.rule(Conv2dBackwardWeightOp)
@@ -164,10 +172,12 @@ def conv2d_backward_weight_vmap(
     op: Conv2dBackwardWeightOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value, dy: Value
 ) -> Sequence[Value]:
     """The images of each example make a gradient of their own: more groups."""
+    if not size:
+        return _none(op, b)
     at = op.windows
     image, upper = (_more_channels(b, v if has else lift(b, v, size)) for v, has in zip((x, dy), batched, strict=True))
     dw = b.conv2d_backward_weight(image, upper, shape_of(op.result)[2:], *at[:3], size * at.groups)
-    return [b.reshape(dw, (size, dw.shape[0] // size, *dw.shape[1:]))]
+    return [b.reshape(dw, (size, *shape_of(op.result)))]
 
 
 # What loops want: two dimensions, f32 or f64, and matrix products where a window is one element.

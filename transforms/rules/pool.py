@@ -13,6 +13,7 @@ from xdsl_rlx.dialects.mir.pool import (
     Maxpool2dBackwardOp,
     Maxpool2dTakeOp,
     PoolKind,
+    PoolLike,
     PoolOp,
     ResizeNearest2xOp,
     Sumpool2dBackwardOp,
@@ -115,14 +116,14 @@ def _images(b: MirBuilder, batched: Sequence[bool], size: int, operands: Sequenc
     return [b.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:])) for x in whole]
 
 
-def _examples(b: MirBuilder, y: Value, size: int) -> Sequence[Value]:
-    return [b.reshape(y, (size, y.shape[0] // size, *y.shape[1:]))]
+def _examples(op: PoolLike, b: MirBuilder, y: Value, size: int) -> Sequence[Value]:
+    return [b.reshape(y, (size, *shape_of(op.result)))]
 
 
 @VMAP.rule(PoolOp)
 def pool_vmap(op: PoolOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value) -> Sequence[Value]:
     (images,) = _images(b, batched, size, [x])
-    return _examples(b, b.pool(images, op.kind.data, *op.frames, op.includes_padding), size)
+    return _examples(op, b, b.pool(images, op.kind.data, *op.frames, op.includes_padding), size)
 
 
 @VMAP.rule(Maxpool2dTakeOp)
@@ -130,7 +131,7 @@ def maxpool2d_take_vmap(
     op: Maxpool2dTakeOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value, t: Value
 ) -> Sequence[Value]:
     images, tangents = _images(b, batched, size, [x, t])
-    return _examples(b, b.maxpool2d_take(images, tangents, *op.frames), size)
+    return _examples(op, b, b.maxpool2d_take(images, tangents, *op.frames), size)
 
 
 @VMAP.rule(Maxpool2dBackwardOp)
@@ -138,7 +139,7 @@ def maxpool2d_backward_vmap(
     op: Maxpool2dBackwardOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value, dy: Value
 ) -> Sequence[Value]:
     images, upper = _images(b, batched, size, [x, dy])
-    return _examples(b, b.maxpool2d_backward(images, upper, *op.frames), size)
+    return _examples(op, b, b.maxpool2d_backward(images, upper, *op.frames), size)
 
 
 @VMAP.rule(Sumpool2dBackwardOp)
@@ -146,7 +147,7 @@ def sumpool2d_backward_vmap(
     op: Sumpool2dBackwardOp, b: MirBuilder, batched: Sequence[bool], size: int, dy: Value
 ) -> Sequence[Value]:
     (upper,) = _images(b, batched, size, [dy])
-    return _examples(b, b.sumpool2d_backward(upper, shape_of(op.result)[2:], *op.frames), size)
+    return _examples(op, b, b.sumpool2d_backward(upper, shape_of(op.result)[2:], *op.frames), size)
 
 
 def _wide_sums(op: Operation, b: MirBuilder) -> Sequence[Value] | None:

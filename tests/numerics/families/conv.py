@@ -25,6 +25,7 @@ CASES: tuple[Case, ...] = (
     ("-multiplier", (2, 2, 5, 6), (6, 1, 3, 2), {"groups": 2, "stride": 2, "padding": [2, 0], "dilation": [1, 2]}),
     ("-far-padding", (2, 1, 3, 3), (2, 1, 2, 2), {"padding": 3, "stride": 2}),
     ("-many-taps", (1, 2, 7, 8), (2, 1, 6, 6), {"groups": 2, "padding": 1}),
+    ("-long-taps", (1, 1, 2, 40), (2, 1, 1, 34), {"padding": [0, 2]}),
     ("-gray", (3, 1, 5, 5), (4, 1, 3, 3), {}),
     ("-pointwise", (2, 3, 4, 5), (4, 3, 1, 1), {}),
     ("-pointwise-groups", (2, 4, 3, 5), (6, 2, 1, 1), {"groups": 2}),

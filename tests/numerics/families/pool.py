@@ -21,6 +21,7 @@ CASES: tuple[tuple[str, tuple[int, ...], dict[str, Any]], ...] = (
     ("-apart", (1, 2, 7, 5), {"kernel_size": 2, "stride": 3}),
     ("-global", (2, 2, 6, 7), {"kernel_size": [6, 7]}),
     ("-large", (1, 1, 9, 9), {"kernel_size": 6, "stride": 2, "padding": 2}),
+    ("-tall", (1, 1, 35, 2), {"kernel_size": [34, 1], "stride": 1}),
     ("-one", (1, 2, 3, 3), {"kernel_size": 1}),
     ("-none", (0, 2, 4, 4), {"kernel_size": 2}),
 )
