@@ -128,3 +128,17 @@ def test_quantisation_runs_packed() -> None:
     found = loops(assembly(quantize()))
     main = max(found, key=lambda loop: len(PACKED.findall(loop)))
     assert PACKED.search(main) and not SCALAR.search(main) and not CALL.search(main)
+
+
+@pytest.mark.parametrize("kind", ["causal", "sliding_window"])
+def test_the_softmax_of_attention_runs_packed(kind: str) -> None:
+    """The largest score and the exponentials forward, and the one loop over a row backward."""
+    g = rlx.Graph("attention")
+    q, k, v = (g.input(name, (1, 2, 256, 32)) for name in "qkv")
+    window = 9 if kind == "sliding_window" else None
+    y = g.attention(q, k, v, layout="bhsd", mask_kind=kind, window=window)
+    g.set_outputs([g.reduce_sum(y * y)])
+    module = rlx.grad_with_loss(g, wrt=["q", "k", "v"]).module
+    text = emit_object(emit_llvm(lower_to_lir(module, 1)), assembly=True)[1]
+    found = [loop for loop in loops(text) if len(PACKED.findall(loop)) > 10]
+    assert len(found) >= 3 and not any(SCALAR.search(loop) or CALL.search(loop) for loop in found)
