@@ -108,6 +108,11 @@ def from_array(array: Array, dtype: Attribute | None = None) -> AnyDense:
     return DenseIntOrFPElementsAttr(_tensor(type_, array.shape), BytesAttr(data))
 
 
+def from_bytes(data: bytes, type_: Attribute, shape: Sequence[int]) -> AnyDense:
+    """A constant of that element type and shape from the bytes of its elements, in row-major order."""
+    return DenseIntOrFPElementsAttr(_tensor(type_, shape), BytesAttr(data))
+
+
 def from_nested(values: Nested, dtype: Attribute | None = None) -> AnyDense:
     """A constant from a number or nested sequences of numbers, f32 (i1 if all are bools) unless `dtype` says else."""
     shape: list[int] = []

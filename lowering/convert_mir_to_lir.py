@@ -16,10 +16,12 @@ from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
+from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.lir.memory import row_major_strides
+from xdsl_rlx.dialects.mir.complex import ImagOp, RealOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.mir.shape import ExpandOp
-from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.group import Group
 from xdsl_rlx.lowering.kernels import (
@@ -172,7 +174,7 @@ class _Lowering:
             (result,) = op.results
             home = self._home(result)
             for part, layout in PLACE.lookup(op)(op, home.layout):
-                self._copy(self.buffers[part], Buffer(home.root, layout, home.element), part)
+                self._copy(self.buffers[part], Buffer(home.root, layout, element_of(part)), part)
             self.buffers[result] = home
         elif (nest := NEST.get(type(op))) is not None:
             self._lower_whole(op, nest)
@@ -224,6 +226,13 @@ class _Lowering:
         """A new slot."""
         return self._slot(shape, element, None)
 
+    def constant(self, value: AnyDense) -> Buffer:
+        """A buffer that holds these numbers."""
+        shape, element = value.get_shape(), value.get_element_type()
+        constant = lir.ConstantOp(value, MemRefType(element, shape))
+        self.block.add_op(constant)
+        return _contiguous(constant.result, shape, element)
+
     def pieces(self, extent: int, work: int) -> int:
         """Into how many pieces a launch is cut."""
         if self.threads == 1 or extent < 2 or extent * work < PARALLEL_FROM:
@@ -256,7 +265,7 @@ class _Lowering:
             source = self._contiguous_copy(source, op.operands[0])
             layout = view(op, source.layout)
             assert layout is not None
-        self.buffers[result] = Buffer(source.root, layout, source.element)
+        self.buffers[result] = Buffer(source.root, layout, element_of(result))
 
     def _home(self, value: SSAValue) -> Buffer:
         """Where a value is computed into: its output, or a new slot."""
@@ -277,9 +286,21 @@ class _Lowering:
         shape = target.layout.shape
         if 0 in shape:
             return
+        if source.element in COMPLEXES:
+            self._copy_parts(source, target, value)
+            return
         op = ExpandOp(value, shape)
         self._lower_group([op], {value: source}, {op.result: target}, stem="copy")
         op.erase()
+
+    def _copy_parts(self, source: Buffer, target: Buffer, value: SSAValue) -> None:
+        """A copy of complex numbers: no loop computes on them."""
+        for op in (RealOp(value), ImagOp(value)):
+            view, element = VIEW.lookup(op), element_of(op.result)
+            read, written = view(op, source.layout), view(op, target.layout)
+            assert read is not None and written is not None
+            self._copy(Buffer(source.root, read, element), Buffer(target.root, written, element), op.result)
+            op.erase()
 
     def _lower_group(
         self,

@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.core import OwnNest
+from xdsl_rlx.transforms.mir_lower_complex import lower_complex
 from xdsl_rlx.transforms.rules import DECOMPOSE
 from xdsl_rlx.transforms.rules.lowering import LOOPS, NORMALIZE, PLACE, VIEW
 
@@ -69,6 +70,8 @@ def decompose_composites(ctx: Context, module: ModuleOp) -> None:
             return False
         return LOOPS.get(kind) is None and VIEW.get(kind) is None and PLACE.get(kind) is None
 
+    decompose(module, composite)
+    lower_complex(module)
     decompose(module, composite)
     for op in list(module.walk()):
         if (rule := NORMALIZE.get(type(op))) is not None:

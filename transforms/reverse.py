@@ -9,13 +9,13 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.control import VjpOp
 from xdsl_rlx.dialects.mir.elementwise import AddOp
-from xdsl_rlx.dialects.shapes import FLOATS, element_of
+from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of
 from xdsl_rlx.transforms.rules import INERT, VJP
 
 
 def has_derivative(value: SSAValue) -> bool:
-    """Whether the value is a floating-point tensor."""
-    return isinstance(value.type, TensorType) and element_of(value) in FLOATS
+    """Whether the value is a tensor of floating-point or complex numbers."""
+    return isinstance(value.type, TensorType) and element_of(value) in (*FLOATS, *COMPLEXES)
 
 
 def active_operands(op: Operation, varied: set[SSAValue]) -> list[int]:

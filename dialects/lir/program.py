@@ -5,7 +5,10 @@ from typing import Self, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    ComplexType,
     DenseIntOrFPElementsAttr,
+    Float32Type,
+    Float64Type,
     IntegerAttr,
     MemRefType,
     StringAttr,
@@ -224,9 +227,18 @@ class OutputOp(IRDLOperation):
         _verify_contiguous(self.result)
 
 
+def _complex_of(part: Attribute) -> Attribute | None:
+    """The complex type with these parts, if there is one."""
+    return ComplexType(part) if isinstance(part, Float32Type | Float64Type) else None
+
+
 @irdl_op_definition
 class ViewOp(IRDLOperation):
-    """An alias of `source` that starts `offset` elements in and has the result's shape and strides."""
+    """
+    An alias of `source` that starts `offset` elements in and has the result's shape and strides.
+
+    A complex buffer may be viewed as its parts: real and imaginary parts in turn, twice as many elements.
+    """
 
     name = "lir.view"
 
@@ -243,11 +255,13 @@ class ViewOp(IRDLOperation):
     def verify_(self) -> None:
         source, result, offset = memref_of(self.source), memref_of(self.result), self.offset.value.data
         verify_buffer_type(result)
-        if source.element_type != result.element_type:
+        as_parts = source.element_type == _complex_of(result.element_type)
+        if source.element_type != result.element_type and not as_parts:
             raise VerifyException(f"a view keeps the element type, got {source} to {result}")
-        if offset < 0 or offset + span_elements(result) > max(span_elements(source), 0):
+        available = span_elements(source) * (2 if as_parts else 1)
+        if offset < 0 or offset + span_elements(result) > available:
             raise VerifyException(
-                f"elements {offset} to {offset + span_elements(result)} leave the {span_elements(source)} of the source"
+                f"elements {offset} to {offset + span_elements(result)} leave the {available} of the source"
             )
 
 

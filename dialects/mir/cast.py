@@ -3,9 +3,10 @@
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import AnyTensorConstr, Elementwise, MirOp
-from xdsl_rlx.dialects.shapes import DTYPE_NAMES, check_element, element_of, shape_of
+from xdsl_rlx.dialects.shapes import COMPLEXES, DTYPE_NAMES, check_element, element_of, shape_of
 
 
 @irdl_op_definition
@@ -14,7 +15,8 @@ class CastOp(MirOp):
     `result[i] = operand[i]` converted to the element type of the result.
 
     Float to integer truncates towards zero, saturates, and takes NaN to 0; anything to i1 is `!= 0`; i1 to a number is
-    0 or 1; float to a narrower float rounds to nearest even. The gradient through an integer type is none.
+    0 or 1; float to a narrower float rounds to nearest even. The gradient through an integer type is none. A real
+    number becomes a complex one with imaginary part 0; a complex tensor has no cast to real ones, only `mir.real`.
     """
 
     name = "mir.cast"
@@ -32,4 +34,6 @@ class CastOp(MirOp):
         to = element_of(self.result)
         for type_ in (element_of(self.operand), to):
             check_element(type_, tuple(DTYPE_NAMES))
+        if element_of(self.operand) in COMPLEXES and to not in COMPLEXES:
+            raise VerifyException("a complex tensor has no cast to real numbers: take mir.real or mir.imag")
         return (TensorType(to, shape_of(self.operand)),)

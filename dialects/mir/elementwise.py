@@ -139,12 +139,16 @@ class ExpOp(UnaryOp):
 
     name = "mir.exp"
 
+    ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *COMPLEXES)
+
 
 @irdl_op_definition
 class LogOp(UnaryOp):
     """`result = ln x`: -inf at 0, NaN below."""
 
     name = "mir.log"
+
+    ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *COMPLEXES)
 
 
 @irdl_op_definition
@@ -159,6 +163,8 @@ class SqrtOp(UnaryOp):
     """`result = sqrt x`: NaN below 0. The derivative at 0 is +inf."""
 
     name = "mir.sqrt"
+
+    ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *COMPLEXES)
 
 
 @irdl_op_definition
@@ -351,6 +357,8 @@ class EqOp(CompareOp):
     """`result = lhs == rhs`."""
 
     name = "mir.eq"
+
+    ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS, *COMPLEXES, i1)
     traits = traits_def(Commutative())
 
 
@@ -359,6 +367,8 @@ class NeOp(CompareOp):
     """`result = lhs != rhs`; true if either is NaN."""
 
     name = "mir.ne"
+
+    ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS, *COMPLEXES, i1)
     traits = traits_def(Commutative())
 
 

@@ -10,7 +10,16 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList, MirOp, i64_list
-from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, element_of, normalize_axes, reduced_shape, shape_of
+from xdsl_rlx.dialects.shapes import (
+    COMPLEXES,
+    FLOATS,
+    INTS,
+    check_element,
+    element_of,
+    normalize_axes,
+    reduced_shape,
+    shape_of,
+)
 
 
 class ReduceOp(MirOp, abc.ABC):
@@ -58,6 +67,8 @@ class ReduceSumOp(ReduceOp):
 
     name = "mir.reduce_sum"
 
+    ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS, *COMPLEXES)
+
 
 @irdl_op_definition
 class ReduceMeanOp(ReduceOp):
@@ -65,7 +76,7 @@ class ReduceMeanOp(ReduceOp):
 
     name = "mir.reduce_mean"
 
-    ELEMENTS: ClassVar[tuple[Attribute, ...]] = FLOATS
+    ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *COMPLEXES)
 
 
 @irdl_op_definition

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.kernels import Launch
@@ -49,6 +50,10 @@ class Buffers(Protocol):
         """A new contiguous buffer in the arena."""
         ...
 
+    def constant(self, value: AnyDense) -> Buffer:
+        """A buffer that holds these numbers."""
+        ...
+
     def pieces(self, extent: int, work: int) -> int:
         """Into how many pieces `extent` iterations of `work` scalar operations each are cut."""
         ...
@@ -82,6 +87,10 @@ class Work:
     ) -> Argument:
         """A result, contiguous: with its own shape, or seen as `shape` (and `strides`, in elements)."""
         return _seen(self.buffers.write(value), shape, strides, value.name_hint)
+
+    def constant(self, value: AnyDense) -> Argument:
+        """Numbers known now: a table, say."""
+        return _seen(self.buffers.constant(value), None, None, "table")
 
     def scratch(self, shape: Sequence[int], element: Attribute, name: str) -> Argument:
         """Room that launches share, for what one computes and a later one reads."""

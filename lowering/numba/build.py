@@ -84,7 +84,7 @@ class _Builder:
             base, offset = self.places[op.source]
             self.places[op.result] = (
                 base,
-                offset + op.offset.value.data * element_bytes(memref_of(op.source).element_type),
+                offset + op.offset.value.data * element_bytes(memref_of(op.result).element_type),
             )
 
     def _launches(self) -> Iterator[Launch]:

@@ -12,7 +12,9 @@ from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
+    AnyFloat,
     BFloat16Type,
+    ComplexType,
     DenseIntOrFPElementsAttr,
     Float16Type,
     FloatAttr,
@@ -21,10 +23,12 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
     UnrealizedConversionCastOp,
+    f32,
     i1,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
 
 from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.lir import (
@@ -452,14 +456,14 @@ class _Program:
     def buffer(self, op: Operation) -> None:
         body, value = self.body, op.results[0]
         type = memref_of(value)
-        shape, dtype = tuple(type.get_shape()), python_type(type.element_type)
+        shape, dtype = tuple(type.get_shape()), buffer_type(type.element_type)
         if isinstance(op, ViewOp):
             root, start = self.roots[op.source]
-            start += op.offset.value.data
             size = element_bytes(type.element_type)
+            start += op.offset.value.data * size
             strides = tuple(s * size for s in strides_of(type))
             name = body.name(value, "view")
-            body.emit(f"{name} = np.ndarray({shape}, {dtype}, {root}, {start * size}, {strides})")
+            body.emit(f"{name} = np.ndarray({shape}, {dtype}, {root}, {start}, {strides})")
             self.roots[value] = (root, start)
             return
         name = body.name(value, _default_name(op))
@@ -481,7 +485,7 @@ class _Program:
             self.outputs[op.number.value.data] = name if own == dtype else f"{name}.view({own})"
 
     def argument(self, name: str, key: str, type: AnyMemRef) -> None:
-        shape, dtype = tuple(type.get_shape()), python_type(type.element_type)
+        shape, dtype = tuple(type.get_shape()), buffer_type(type.element_type)
         self.types.append(f"{key}: {type.element_type}{list(shape)}")
         given = f"inputs[{key!r}]"
         own = outside_type(type.element_type)
@@ -502,6 +506,13 @@ class _Program:
             return
         body.emit(f"for lo in range(0, {extent}, {chunk}):")
         body.emit(f"    {kernel}({args}{separator}lo, min(lo + {chunk}, {extent}))")
+
+
+def buffer_type(element: Attribute) -> str:
+    """The NumPy scalar type of a buffer's elements: kernels see complex numbers as their parts."""
+    if isa(element, ComplexType[AnyFloat]):
+        return "np.complex64" if element.element_type == f32 else "np.complex128"
+    return python_type(element)
 
 
 def _default_name(op: Operation) -> str:

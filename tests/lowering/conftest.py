@@ -22,8 +22,7 @@ from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.lowering.numba.blas import FUNCTIONS
 from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
-from xdsl_rlx.lowering.numba.emit_python import emit_python
-from xdsl_rlx.lowering.numba.rows import python_type
+from xdsl_rlx.lowering.numba.emit_python import buffer_type, emit_python
 from xdsl_rlx.transforms.scalar import INDEX, Scalar, ScalarBuilder, is_float
 
 llvm.initialize_native_target()
@@ -139,7 +138,7 @@ def _size(type_: Attribute) -> int:
 def _dtype(element: Attribute) -> Any:
     if isinstance(element, IntegerType) and element.signedness.data == Signedness.UNSIGNED:
         return getattr(np, f"uint{element.bitwidth}")
-    return np.float16 if isinstance(element, Float16Type) else getattr(np, python_type(element)[3:])
+    return np.float16 if isinstance(element, Float16Type) else getattr(np, buffer_type(element)[3:])
 
 
 def run_text(module: ModuleOp, *, jit: bool) -> Callable[..., tuple[np.ndarray, ...]]:
@@ -193,6 +192,8 @@ def elementwise(
 def bits(array: np.ndarray) -> np.ndarray:
     """The bits of `array`, all NaNs made one."""
     array = np.asarray(array)
+    if array.dtype.kind == "c":
+        array = array.reshape(-1).view(array.real.dtype)
     if array.dtype.kind == "f":
         array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
     return array.reshape(-1).view(f"u{array.dtype.itemsize}")

@@ -55,16 +55,34 @@ def vjp(module: ModuleOp, inputs: Sequence[Array], wrt: Sequence[str], cotangent
     return oracle.evaluate(gradient(module, wrt), *inputs, cotangent)[-len(wrt) :]
 
 
+def like(x: Array, rng: np.random.Generator) -> Array:
+    """Normally distributed numbers of the shape and type of `x`; of complex ones, both parts are."""
+    numbers = np.asarray(rng.standard_normal(x.shape))
+    if x.dtype.kind == "c":
+        numbers = numbers + 1j * np.asarray(rng.standard_normal(x.shape))
+    return np.asarray(numbers).astype(x.dtype)
+
+
+def inner(g: Array, y: Array) -> float:
+    """The sum of `re g re y + im g im y`, of which `g` is the gradient in `y`."""
+    return float(np.sum((np.conj(g) * y).real))
+
+
+def directions_of(x: Array) -> tuple[complex, ...]:
+    """Along what an element is varied: the real axis, and the imaginary one where there is one."""
+    return (1.0, 1j) if x.dtype.kind == "c" else (1.0,)
+
+
 def result_like(sample: Sample, dtype: str, rng: np.random.Generator) -> Array:
     """Normally distributed numbers of the shape of the sample's first result."""
     (first, *_) = oracle.evaluate(sample.module(dtype), *sample.arrays(dtype))
-    return np.asarray(rng.standard_normal(first.shape)).astype(first.dtype)
+    return like(first, rng)
 
 
 def directions(sample: Sample, dtype: str, rng: np.random.Generator) -> list[Array]:
     """Normally distributed numbers like the differentiated operands."""
     arrays = sample.arrays(dtype)
-    return [np.asarray(rng.standard_normal(arrays[i].shape)).astype(arrays[i].dtype) for i in sample.differentiable]
+    return [like(arrays[i], rng) for i in sample.differentiable]
 
 
 def slope(f: Callable[[float], float], step: float) -> float:
@@ -75,7 +93,7 @@ def slope(f: Callable[[float], float], step: float) -> float:
 def close(got: Array, expected: Array, tol: float, scale: float = 1.0) -> None:
     """Equal to `tol` times the largest finite magnitude (at least `scale`); NaN and infinities in the same places."""
     assert got.shape == expected.shape and got.dtype == expected.dtype
-    wide, right = got.astype(np.float64), expected.astype(np.float64)
+    wide, right = oracle.widen(got), oracle.widen(expected)
     finite = np.abs(right[np.isfinite(right)])
     largest = max(scale, float(finite.max()) if finite.size else 0.0)
     np.testing.assert_allclose(wide, right, rtol=0, atol=tol * largest)

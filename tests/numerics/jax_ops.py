@@ -194,7 +194,11 @@ def jax_function(module: ModuleOp) -> Callable[..., list[Any]]:
 
 
 def pull_back(module: ModuleOp, inputs: Sequence[Any], wrt: Sequence[int], cotangent: Any) -> list[Any]:
-    """The cotangents of the inputs numbered `wrt` for a cotangent of the first result."""
+    """
+    The cotangents of the inputs numbered `wrt` for a cotangent of the first result.
+
+    Both are `dL/dx + i dL/dy` for complex numbers, the conjugates of what JAX takes and gives.
+    """
     call = jax_function(module)
 
     def of_wrt(*chosen: Any) -> Any:
@@ -203,4 +207,5 @@ def pull_back(module: ModuleOp, inputs: Sequence[Any], wrt: Sequence[int], cotan
             full[index] = value
         return call(*full)[0]
 
-    return list(jax.vjp(of_wrt, *(inputs[index] for index in wrt))[1](cotangent))
+    pulled = jax.vjp(of_wrt, *(inputs[index] for index in wrt))[1](jnp.conj(cotangent))
+    return [jnp.conj(x) for x in pulled]

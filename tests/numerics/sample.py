@@ -20,9 +20,22 @@ Sampler: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], Array]
 Build: TypeAlias = Callable[..., Value | tuple[Value, ...]]
 
 
+COMPLEX_OF = {"f32": "c64", "f64": "c128"}
+
+
 def normal(scale: float = 1.0) -> Sampler:
     """Normally distributed numbers."""
     return lambda rng, shape: scale * rng.standard_normal(shape)
+
+
+def complex_normal(scale: float = 1.0) -> Sampler:
+    """Complex numbers with normally distributed parts."""
+    return lambda rng, shape: scale * (rng.standard_normal(shape) + 1j * rng.standard_normal(shape))
+
+
+def ring(low: float, high: float) -> Sampler:
+    """Complex numbers of magnitudes between `low` and `high`, away from the negative axis by an angle of 0.3."""
+    return lambda rng, shape: rng.uniform(low, high, shape) * np.exp(1j * rng.uniform(0.3 - np.pi, np.pi - 0.3, shape))
 
 
 def uniform(low: float, high: float) -> Sampler:
@@ -41,9 +54,9 @@ def apart(gap: float = 0.1) -> Sampler:
     return sample
 
 
-def values(*numbers: float) -> Sampler:
+def values(*numbers: complex) -> Sampler:
     """These numbers, in order, repeated to fill the shape."""
-    return lambda rng, shape: np.resize(np.array(numbers, np.float64), shape)
+    return lambda rng, shape: np.resize(np.array(numbers), shape)
 
 
 def integers(low: int, high: int) -> Sampler:
@@ -58,7 +71,13 @@ class Operand:
     shape: tuple[int, ...]
     sampler: Sampler = field(default_factory=normal)
     dtype: str = "float"
-    """An element type, or `float` for the one a test runs the sample in."""
+    """An element type, or `float` for the one a test runs the sample in, `complex` for that of its pairs."""
+
+    def type_in(self, dtype: str) -> str:
+        """The name of the element type in a run in `dtype`."""
+        if self.dtype == "complex":
+            return COMPLEX_OF[dtype]
+        return dtype if self.dtype == "float" else self.dtype
 
 
 @dataclass(frozen=True)
@@ -86,17 +105,14 @@ class Sample:
         rng = np.random.default_rng([seed, *self.id.encode()])
         result: list[Array] = []
         for operand in self.operands:
-            to = numpy_dtype(dtype if operand.dtype == "float" else operand.dtype)
+            to = numpy_dtype(operand.type_in(dtype))
             with np.errstate(over="ignore"):
                 result.append(np.asarray(operand.sampler(rng, operand.shape)).astype(to))
         return result
 
     def module(self, dtype: str) -> ModuleOp:
         """The graph as a module of one function; operands are the inputs `x0`, `x1`, ..."""
-        types = [
-            TensorType(element_type(dtype if operand.dtype == "float" else operand.dtype), operand.shape)
-            for operand in self.operands
-        ]
+        types = [TensorType(element_type(operand.type_in(dtype)), operand.shape) for operand in self.operands]
         return build_module(self.build, types)
 
 

@@ -25,7 +25,7 @@ def gradient(sample: Sample, dtype: str) -> ModuleOp:
         built = sample.build(m, *xs)
         y = built[0] if isinstance(built, tuple) else built
         weights = np.random.default_rng(6).standard_normal(y.shape)
-        return m.reduce_sum(m.mul(y, m.constant(weights, y.dtype)))
+        return m.reduce_sum(m.real(m.mul(y, m.constant(weights, y.dtype))))
 
     function = next(op for op in sample.module(dtype).ops if isinstance(op, FuncOp))
     module = build_module(loss, list(function.body.block.arg_types))

@@ -1,6 +1,6 @@
 """VJP of every sample, against finite differences, JAX, forward mode and itself in the other precision."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -11,8 +11,11 @@ from numerics.derivatives import (
     DIFFERENTIABLE,
     close,
     directions,
+    directions_of,
     gradient,
     gradient_only,
+    inner,
+    like,
     names,
     result_like,
     slope,
@@ -44,12 +47,12 @@ def test_vjp_is_the_slope_that_finite_differences_show(sample: Sample):
         for position in rng.permutation(x.size)[:24]:
             at = np.unravel_index(position, x.shape)
 
-            def along(t: float, index: int = index, at: tuple[int, ...] = at) -> float:
+            def along(t: float, step: complex, index: int = index, at: tuple[int, ...] = at) -> float:
                 moved = [array.copy() for array in inputs]
-                moved[index][at] += t
-                return float(np.sum(oracle.evaluate(module, *moved)[0] * g))
+                moved[index][at] += (t * step) if isinstance(step, complex) else t
+                return inner(g, oracle.evaluate(module, *moved)[0])
 
-            expected = slope(along, 1e-3)
+            expected = sum(slope(partial(along, step=step), 1e-3) * step for step in directions_of(x))
             assert grad[at] == pytest.approx(expected, rel=DIFFERENCES, abs=DIFFERENCES * max(1.0, np.abs(grad).max()))
 
 
@@ -95,10 +98,10 @@ def test_vjp_and_jvp_are_adjoint(sample: Sample):
     pulled = vjp(module, inputs, names(sample), g)
     outputs = oracle.evaluate(tangent(module, names(sample)), *inputs, *u)
     pushed = outputs[len(outputs) // 2]
-    back = sum(float(np.sum(a * b)) for a, b in zip(pulled, u, strict=True))
+    back = sum(inner(a, b) for a, b in zip(pulled, u, strict=True))
     size = sum(float(np.sum(np.abs(a * b))) for a, b in zip(pulled, u, strict=True))
     precision = max(float(np.finfo(g.dtype).eps), 1e-14)
-    assert float(np.sum(g * pushed)) == pytest.approx(back, abs=64 * precision * max(1.0, size))
+    assert inner(g, pushed) == pytest.approx(back, abs=64 * precision * max(1.0, size))
 
 
 @pytest.mark.parametrize("sample", BOTH)
@@ -106,12 +109,12 @@ def test_vjp_in_single_precision_is_that_in_double_rounded(sample: Sample):
     g = result_like(sample, "f32", np.random.default_rng(4))
     inputs = sample.arrays("f32")
     single = vjp(sample.module("f32"), inputs, names(sample), g)
-    floats = [operand.dtype == "float" for operand in sample.operands]
-    wide = [x.astype(np.float64) if is_float else x for x, is_float in zip(inputs, floats, strict=True)]
-    double = vjp(sample.module("f64"), wide, names(sample), g.astype(np.float64))
-    for narrow, exact in zip(single, double, strict=True):
-        assert narrow.dtype == np.float32
-        close(narrow, exact.astype(np.float32), 8 * sample.tol * float(np.finfo(np.float32).eps))
+    varies = [operand.dtype in ("float", "complex") for operand in sample.operands]
+    wide = [oracle.widen(x) if is_float else x for x, is_float in zip(inputs, varies, strict=True)]
+    double = vjp(sample.module("f64"), wide, names(sample), oracle.widen(g))
+    for narrow, exact, index in zip(single, double, sample.differentiable, strict=True):
+        assert narrow.dtype == inputs[index].dtype
+        close(narrow, exact.astype(narrow.dtype), 8 * sample.tol * float(np.finfo(np.float32).eps))
 
 
 @pytest.mark.parametrize("sample", SMOOTH)
@@ -122,13 +125,13 @@ def test_gradient_of_gradient_is_the_slope_of_the_gradient(sample: Sample):
     module, inputs = sample.module("f64"), sample.arrays("f64")
     g = result_like(sample, "f64", rng)
     first = gradient_only(module, wrt)
-    u, e = (np.asarray(rng.standard_normal(inputs[index].shape)) for _ in range(2))
+    u, e = (like(inputs[index], rng) for _ in range(2))
     second = gradient(first, [wrt])
-    got = float(np.sum(oracle.evaluate(second, *inputs, g, u)[-1] * e))
+    got = inner(oracle.evaluate(second, *inputs, g, u)[-1], e)
 
     def along(t: float) -> float:
         moved = list(inputs)
         moved[index] = inputs[index] + t * e
-        return float(np.sum(oracle.evaluate(first, *moved, g)[0] * u))
+        return inner(oracle.evaluate(first, *moved, g)[0], u)
 
     assert got == pytest.approx(slope(along, 1e-3), rel=1e-5, abs=1e-5)

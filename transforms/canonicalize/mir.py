@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xdsl_rlx.dialects.constants import Number, splat_value
-from xdsl_rlx.dialects.mir import attention, cast, elementwise, linalg, reduce, shape
+from xdsl_rlx.dialects.mir import attention, cast, complex, elementwise, linalg, reduce, shape
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.control import VjpOp
 from xdsl_rlx.dialects.shapes import FLOATS, broadcast_shapes, element_of, shape_of, u8, u32
@@ -198,6 +198,24 @@ def cast_once(op: cast.CastOp, b: MirBuilder) -> Value | SSAValue | None:
     if isinstance(inner, cast.CastOp) and element_of(op.operand) in _EXACT_IN.get(element_of(inner.operand), ()):
         return b.cast(inner.operand, to)
     return None
+
+
+@canonical(complex.RealOp)
+def take_known_real_part(op: complex.RealOp, b: MirBuilder) -> SSAValue | None:
+    inner = op.operand.owner
+    return inner.lhs if isinstance(inner, complex.ComplexOp) else None
+
+
+@canonical(complex.ImagOp)
+def take_known_imaginary_part(op: complex.ImagOp, b: MirBuilder) -> SSAValue | None:
+    inner = op.operand.owner
+    return inner.rhs if isinstance(inner, complex.ComplexOp) else None
+
+
+@canonical(complex.ConjugateOp)
+def conjugate_once(op: complex.ConjugateOp, b: MirBuilder) -> SSAValue | None:
+    inner = op.operand.owner
+    return inner.operand if isinstance(inner, complex.ConjugateOp) else None
 
 
 @canonical(shape.ReshapeOp)

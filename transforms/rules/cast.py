@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import bf16, f16, f32
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.cast import CastOp
-from xdsl_rlx.dialects.shapes import element_of
+from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
 from xdsl_rlx.transforms.rules.elementwise import is_unsigned
 from xdsl_rlx.transforms.rules.lowering import compute_type
 from xdsl_rlx.transforms.rules.rows import linear, pointwise
@@ -15,10 +15,12 @@ from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder, int_width
 
 
 def _cast_transpose(op: CastOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    return [b.cast(g, element_of(op.operand))]
+    """A real operand of a complex result gets the real part of the cotangent."""
+    to = element_of(op.operand)
+    return [b.cast(g if to in COMPLEXES else b.real(g), to)]
 
 
-# Between float types only: an operand or result of another type is on no differentiable path.
+# Between float and complex types only: an operand or result of another type is on no differentiable path.
 linear(CastOp, _cast_transpose)
 pointwise(CastOp)
 

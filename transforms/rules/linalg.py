@@ -17,6 +17,7 @@ def transposed(b: MirBuilder, x: Value) -> Value:
 def _rhs_cotangent(b: MirBuilder, g: Value, lhs: Value, rhs: Value) -> Value:
     """`lhs^T g`, summed over the batch dimensions that `rhs` repeats."""
     batch = lhs.shape[:-2]
+    lhs = b.conjugate(lhs)
     if prod(rhs.shape[:-2]) == 1 and batch == g.shape[:-2]:
         # One product over all rows, rather than a product per batch entry and then their sum.
         lhs = b.reshape(lhs, (prod(lhs.shape[:-1]), lhs.shape[-1]))
@@ -30,10 +31,10 @@ pointwise(MatmulOp)
 
 @VJP.rule(MatmulOp)
 def matmul_vjp(op: MatmulOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    """`dlhs = g rhs^T`, `drhs = lhs^T g`."""
+    """`dlhs = g rhs^T`, `drhs = lhs^T g`, with complex factors conjugated."""
     lhs, rhs = b.value(op.lhs), b.value(op.rhs)
     return (
-        lambda: b.unbroadcast(g @ transposed(b, rhs), lhs.shape),
+        lambda: b.unbroadcast(g @ transposed(b, b.conjugate(rhs)), lhs.shape),
         lambda: _rhs_cotangent(b, g, lhs, rhs),
     )
 

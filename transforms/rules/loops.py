@@ -4,13 +4,14 @@ Elementwise arithmetic is in SCALAR."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf
 
 from xdsl.dialects.builtin import IntegerType, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects import mir
-from xdsl_rlx.dialects.mir import linalg, reduce, shape
+from xdsl_rlx.dialects.mir import complex, linalg, reduce, shape
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.core import Elementwise
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, normalize_axis, shape_of, u8, u32
@@ -180,6 +181,20 @@ VIEW.add(shape.ReshapeOp, _reshape_view)
 VIEW.add(shape.TransposeOp, _transpose_view)
 VIEW.add(shape.NarrowOp, _narrow_view)
 VIEW.add(shape.ExpandOp, _expand_view)
+
+
+def _part_view(first: int, op: Operation, layout: Layout) -> Layout:
+    """The parts of complex numbers lie one behind the other: every second element from the first or second on."""
+    first = 0 if 0 in layout.shape else first
+    return Layout(2 * layout.offset + first, layout.shape, tuple(2 * stride for stride in layout.strides))
+
+
+VIEW.add(complex.RealOp, partial(_part_view, 0))
+VIEW.add(complex.ImagOp, partial(_part_view, 1))
+PLACE.add(
+    complex.ComplexOp,
+    lambda op, layout: [(part, _part_view(first, op, layout)) for first, part in enumerate(op.operands)],
+)
 
 
 def _concat_places(op: Operation, layout: Layout) -> Sequence[tuple[SSAValue, Layout]]:

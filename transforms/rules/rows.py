@@ -61,7 +61,8 @@ def diagonal(op: type[Operation], /, *maps: Callable[..., Value], scalar: Callab
 
     def pull(this: Operation, b: MirBuilder, g: Value, index: int) -> Value:
         xs = values(this, b)
-        return b.unbroadcast(maps[index](b, g, *xs), xs[index].shape)
+        # The adjoint of a product with the derivative f' of a complex function is the product with conj(f').
+        return b.unbroadcast(b.conjugate(maps[index](b, b.conjugate(g), *xs)), xs[index].shape)
 
     def vjp(this: Operation, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
         return [partial(pull, this, b, g, index) for index in range(len(maps))]

@@ -1,0 +1,61 @@
+// RUN: xdsl-opt %s -p mir-lower-complex --split-input-file | filecheck %s
+
+// Arguments are taken apart once, and results put together where they are returned.
+// CHECK-LABEL: func.func @mul(%z: tensor<3xcomplex<f32>>, %w: tensor<3xcomplex<f32>>) -> (tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>) {
+// CHECK-NEXT: %w_re = mir.real %w : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+// CHECK-NEXT: %w_im = mir.imag %w : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+// CHECK-NEXT: %z_re = mir.real %z : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+// CHECK-NEXT: %z_im = mir.imag %z : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+// CHECK-NEXT: %0 = mir.mul %z_re, %w_re : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %1 = mir.mul %z_im, %w_im : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %y_re = mir.sub %0, %1 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %2 = mir.mul %z_re, %w_im : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %3 = mir.mul %z_im, %w_re : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %y_im = mir.add %2, %3 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %y = mir.complex %y_re, %y_im : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xcomplex<f32>>
+// CHECK-NEXT: func.return %y, %z : tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>
+// CHECK-NEXT: }
+func.func @mul(%z: tensor<3xcomplex<f32>>, %w: tensor<3xcomplex<f32>>) -> (tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>) {
+  %y = mir.mul %z, %w : (tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>>
+  return %y, %z : tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>
+}
+
+// -----
+
+// Constants are two constants.
+// CHECK-LABEL: func.func @add(%z: tensor<2xcomplex<f64>>) -> tensor<2xcomplex<f64>> {
+// CHECK-NEXT: %z_re = mir.real %z : (tensor<2xcomplex<f64>>) -> tensor<2xf64>
+// CHECK-NEXT: %z_im = mir.imag %z : (tensor<2xcomplex<f64>>) -> tensor<2xf64>
+// CHECK-NEXT: %c_re = mir.constant dense<[1.000000e+00, 3.000000e+00]> : tensor<2xf64>
+// CHECK-NEXT: %c_im = mir.constant dense<[2.000000e+00, -4.000000e+00]> : tensor<2xf64>
+// CHECK-NEXT: %y_re = mir.add %z_re, %c_re : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64>
+// CHECK-NEXT: %y_im = mir.add %z_im, %c_im : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64>
+// CHECK-NEXT: %y = mir.complex %y_re, %y_im : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xcomplex<f64>>
+// CHECK-NEXT: func.return %y : tensor<2xcomplex<f64>>
+// CHECK-NEXT: }
+func.func @add(%z: tensor<2xcomplex<f64>>) -> tensor<2xcomplex<f64>> {
+  %c = mir.constant dense<[(1.0, 2.0), (3.0, -4.0)]> : tensor<2xcomplex<f64>>
+  %y = mir.add %z, %c : (tensor<2xcomplex<f64>>, tensor<2xcomplex<f64>>) -> tensor<2xcomplex<f64>>
+  return %y : tensor<2xcomplex<f64>>
+}
+
+// -----
+
+// A transform reads and writes complex numbers as they lie in memory.
+// CHECK-LABEL: func.func @fft(%z: tensor<4xcomplex<f32>>) -> tensor<4xf32> {
+// CHECK-NEXT: %z_re = mir.real %z : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+// CHECK-NEXT: %z_im = mir.imag %z : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+// CHECK-NEXT: %doubled_re = mir.add %z_re, %z_re : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: %doubled_im = mir.add %z_im, %z_im : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: %doubled = mir.complex %doubled_re, %doubled_im : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f32>>
+// CHECK-NEXT: %y = mir.fft %doubled norm backward : tensor<4xcomplex<f32>>
+// CHECK-NEXT: %y_re = mir.real %y : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+// CHECK-NEXT: %y_im = mir.imag %y : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+// CHECK-NEXT: func.return %y_re : tensor<4xf32>
+// CHECK-NEXT: }
+func.func @fft(%z: tensor<4xcomplex<f32>>) -> tensor<4xf32> {
+  %doubled = mir.add %z, %z : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  %y = mir.fft %doubled norm backward : tensor<4xcomplex<f32>>
+  %re = mir.real %y : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  return %re : tensor<4xf32>
+}
