@@ -26,6 +26,7 @@ from xdsl_rlx.dialects.mir.quant_int import QuantIntBuilder
 from xdsl_rlx.dialects.mir.quantize import QuantizeBuilder
 from xdsl_rlx.dialects.mir.random import RandomBuilder
 from xdsl_rlx.dialects.mir.rope import RopeBuilder
+from xdsl_rlx.dialects.mir.spectral import SpectralBuilder
 from xdsl_rlx.dialects.mir.transformer import TransformerBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
 from xdsl_rlx.dialects.shapes import element_of, i1, shape_of
@@ -65,6 +66,7 @@ class MirBuilder(
     QuantizeBuilder,
     RandomBuilder,
     RopeBuilder,
+    SpectralBuilder,
     TransformerBuilder,
     BuilderCore,
 ):

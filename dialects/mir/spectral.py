@@ -1,0 +1,374 @@
+"""Fourier transforms and log-mel features, and builder methods composed of them with NumPy's meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import TensorType, UnitAttr, f32, f64
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    VarConstraint,
+    base,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.complex import complex_type, part_type
+from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, MirOp, OwnNest, i64_attr
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import (
+    COMPLEXES,
+    check_element,
+    dims,
+    element_of,
+    normalize_axis,
+    same_element_type,
+    shape_of,
+)
+
+REALS: tuple[Attribute, ...] = (f32, f64)
+
+
+class FftNorm(StrEnum):
+    """The factor of a transform of `n` points: none; `1/n` of the inverse only; `1/sqrt(n)`."""
+
+    BACKWARD = "backward"
+    FORWARD = "forward"
+    ORTHO = "ortho"
+
+
+@irdl_attr_definition
+class FftNormAttr(EnumAttribute[FftNorm], SpacedOpaqueSyntaxAttribute):
+    """The factor of a Fourier transform as a property."""
+
+    name = "mir.fft_norm"
+
+
+@irdl_op_definition
+class FftOp(MirOp):
+    """
+    `result[k] = s sum_j operand[j] e^(-2 pi i jk/n)` along the last axis; `inverse`: with `+` in the exponent.
+
+    The factor `s` is 1 (norm `backward`, in both directions), `1/n` of the inverse only (`forward`), or `1/sqrt(n)` in
+    both (`ortho`). A complex operand has `n` points; a real one has `2n` numbers along the axis, `n` real parts and
+    then `n` imaginary parts, and so has the result. Any `n` of at least 1. The other axes are batch.
+    """
+
+    name = "mir.fft"
+
+    traits = traits_def(OwnNest())
+
+    T: ClassVar = VarConstraint("T", base(TensorType))
+
+    operand = operand_def(T)
+    inverse = opt_prop_def(UnitAttr)
+    norm = prop_def(FftNormAttr)
+    result = result_def(T)
+
+    assembly_format = "$operand (`inverse` $inverse^)? `norm` $norm attr-dict `:` type($result)"
+
+    def __init__(self, operand: SSAValue, inverse: bool = False, norm: FftNorm = FftNorm.BACKWARD):
+        properties = {"inverse": UnitAttr() if inverse else None, "norm": FftNormAttr(norm)}
+        super().__init__(operands=[operand], properties=properties, result_types=[operand.type])
+
+    @property
+    def points(self) -> int:
+        """The number of points `n`."""
+        extent = shape_of(self.operand)[-1]
+        return extent if element_of(self.operand) in COMPLEXES else extent // 2
+
+    @property
+    def factor(self) -> float:
+        """The factor `s`."""
+        norm = self.norm.data
+        if norm is FftNorm.ORTHO:
+            return self.points**-0.5
+        return 1 / self.points if norm is FftNorm.FORWARD and self.inverse is not None else 1.0
+
+    def infer_types(self) -> tuple[Attribute]:
+        type_, shape = element_of(self.operand), shape_of(self.operand)
+        check_element(type_, (*REALS, *COMPLEXES))
+        if not shape or not shape[-1]:
+            raise VerifyException(f"expected at least one point along the last axis, got {dims(shape)}")
+        if type_ in REALS and shape[-1] % 2:
+            raise VerifyException(f"expected real and imaginary parts along the last axis, got {shape[-1]} numbers")
+        return (self.operand.type,)
+
+
+@irdl_op_definition
+class RfftOp(MirOp):
+    """
+    `result[k] = sum_j operand[j] e^(-2 pi i jk/n)` of a real operand along the last axis, for `k` up to `n/2`.
+
+    The result is complex, with `n/2 + 1` elements (rounded down) along the axis. The others are their conjugates.
+    """
+
+    name = "mir.rfft"
+
+    traits = traits_def(OwnNest())
+
+    operand = operand_def(AnyTensorConstr)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = "$operand attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, operand: SSAValue):
+        super().__init__(operands=[operand], result_types=[self._infer(operand)])
+
+    @staticmethod
+    def _infer(operand: SSAValue) -> Attribute:
+        shape = shape_of(operand)
+        if not shape or not shape[-1]:
+            raise VerifyException(f"expected at least one point along the last axis, got {dims(shape)}")
+        return TensorType(complex_type(element_of(operand)), (*shape[:-1], shape[-1] // 2 + 1))
+
+    def infer_types(self) -> tuple[Attribute]:
+        return (self._infer(self.operand),)
+
+
+@irdl_op_definition
+class IrfftOp(MirOp):
+    """
+    `result[j] = sum_k z[k] e^(2 pi i jk/n)` along the last axis, real, for the `n = points` bins of a real signal.
+
+    The operand has the first `n/2 + 1` (rounded down), the others are their conjugates. The imaginary parts of the
+    first bin and of that in the middle of an even `n` are not read. `n` times the inverse of `mir.rfft`.
+    """
+
+    name = "mir.irfft"
+
+    traits = traits_def(OwnNest())
+
+    operand = operand_def(AnyTensorConstr)
+    points = prop_def(I64)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = "$operand `points` $points attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, operand: SSAValue, points: int):
+        super().__init__(
+            operands=[operand], properties={"points": i64_attr(points)}, result_types=[self._infer(operand, points)]
+        )
+
+    @staticmethod
+    def _infer(operand: SSAValue, points: int) -> Attribute:
+        shape = shape_of(operand)
+        if points < 1 or not shape or shape[-1] != points // 2 + 1:
+            raise VerifyException(f"expected {max(points, 0) // 2 + 1} bins for {points} points, got {dims(shape)}")
+        return TensorType(part_type(element_of(operand)), (*shape[:-1], points))
+
+    def infer_types(self) -> tuple[Attribute]:
+        return (self._infer(self.operand, self.points.value.data),)
+
+
+def _mel_shape(spectrum: SSAValue, filters: SSAValue, clip: bool) -> tuple[int, ...]:
+    check_element(same_element_type(spectrum, filters), REALS)
+    shape, bands = shape_of(spectrum), shape_of(filters)
+    if not shape or not shape[-1] or shape[-1] % 2:
+        raise VerifyException(f"expected real and imaginary parts along the last axis, got {dims(shape)}")
+    if len(bands) != 2 or bands[1] != shape[-1] // 4 + 1:
+        raise VerifyException(f"expected filters of [bands, {shape[-1] // 4 + 1}], got {dims(bands)}")
+    if clip and len(shape) < 2:
+        raise VerifyException("a clip has at least two axes, frames and the spectrum of each")
+    return (*shape[:-1], bands[0])
+
+
+@irdl_op_definition
+class LogMelOp(MirOp):
+    """
+    The log-mel features of speech recognisers: `result = (max(l, M - 8) + 4) / 4` with `l = log10(max(F p, 1e-10))`.
+
+    `spectrum` is `[.., 2 n]`, the transform of each frame as `mir.fft` gives it for real tensors, `p` the squared
+    magnitudes of its first `n/2 + 1` bins, `filters` is `F` `[bands, n/2 + 1]`, the result `[.., bands]`. `M` is the
+    greatest `l` of the frame, or with `clip` of all frames, the axis in front of the last.
+    """
+
+    name = "mir.log_mel"
+
+    spectrum = operand_def(AnyTensorConstr)
+    filters = operand_def(AnyTensorConstr)
+    clip = opt_prop_def(UnitAttr)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = "$spectrum `,` $filters (`clip` $clip^)? attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, spectrum: SSAValue, filters: SSAValue, clip: bool = False):
+        super().__init__(
+            operands=[spectrum, filters],
+            properties={"clip": UnitAttr() if clip else None},
+            result_types=[self._infer(spectrum, filters, clip)],
+        )
+
+    @staticmethod
+    def _infer(spectrum: SSAValue, filters: SSAValue, clip: bool) -> Attribute:
+        return TensorType(element_of(spectrum), _mel_shape(spectrum, filters, clip))
+
+    def infer_types(self) -> tuple[Attribute]:
+        return (self._infer(self.spectrum, self.filters, self.clip is not None),)
+
+
+@irdl_op_definition
+class LogMelBackwardOp(MirOp):
+    """
+    The cotangent of `spectrum` in `mir.log_mel`, for the cotangent `dy` of its result.
+
+    What arrives at bands below the floor `M - 8` goes to the band that has the greatest `l`, for the floor depends on
+    it; several such share it evenly.
+    """
+
+    name = "mir.log_mel_backward"
+
+    spectrum = operand_def(AnyTensorConstr)
+    filters = operand_def(AnyTensorConstr)
+    dy = operand_def(AnyTensorConstr)
+    clip = opt_prop_def(UnitAttr)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = "$spectrum `,` $filters `,` $dy (`clip` $clip^)? attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, spectrum: SSAValue, filters: SSAValue, dy: SSAValue, clip: bool = False):
+        super().__init__(
+            operands=[spectrum, filters, dy],
+            properties={"clip": UnitAttr() if clip else None},
+            result_types=[spectrum.type],
+        )
+
+    def infer_types(self) -> tuple[Attribute]:
+        shape = _mel_shape(self.spectrum, self.filters, self.clip is not None)
+        same_element_type(self.spectrum, self.dy)
+        if shape_of(self.dy) != shape:
+            raise VerifyException(f"expected a cotangent of shape {dims(shape)}, got {dims(shape_of(self.dy))}")
+        return (self.spectrum.type,)
+
+
+def fft_norm(norm: FftNorm | str) -> FftNorm:
+    """The norm of that name; GraphError lists what there is."""
+    try:
+        return FftNorm(norm)
+    except ValueError:
+        raise GraphError(f"norm '{norm}' is not one of {', '.join(FftNorm)}") from None
+
+
+def fast_length(n: int) -> int:
+    """The least length from `n` on whose transform takes two products with small matrices, or a power of two."""
+    if n <= 64:
+        return n
+    if n > 64 * 64:
+        return 1 << (n - 1).bit_length()
+    return min(first * -(-n // first) for first in range(-(-n // 64), 65))
+
+
+class SpectralBuilder(BuilderCore):
+    """Builder methods of this family. Those that are no ops follow `numpy.fft`, its factors and lengths included."""
+
+    def fft(self, x: Operand, inverse: bool = False, norm: FftNorm | str = FftNorm.BACKWARD) -> Value:
+        """`mir.fft` along the last axis. Its `backward` has no factor in either direction; NumPy's ifft is `ifftn`."""
+        return self.op(FftOp, self.operand(x), inverse, fft_norm(norm))
+
+    def fft_axis(self, x: Operand, axis: int, inverse: bool = False, norm: FftNorm | str = FftNorm.BACKWARD) -> Value:
+        """`mir.fft` along any axis."""
+        value = self.value(self.operand(x))
+        perm = list(range(value.rank))
+        axis = normalize_axis(axis, value.rank)
+        perm[axis], perm[-1] = perm[-1], perm[axis]
+        return self._this.transpose(self.fft(self._this.transpose(value, perm), inverse, norm), perm)
+
+    def fftn(self, x: Operand, axes: Sequence[int] | None = None) -> Value:
+        """The transform along `axes`, by default all, of a complex or real tensor."""
+        return self._along(x, axes, False)
+
+    def ifftn(self, x: Operand, axes: Sequence[int] | None = None) -> Value:
+        """The inverse of `fftn`."""
+        return self._along(x, axes, True)
+
+    def _along(self, x: Operand, axes: Sequence[int] | None, inverse: bool) -> Value:
+        value = self.value(self.operand(x))
+        if element_of(value.ssa) not in COMPLEXES:
+            value = self._this.cast(value, complex_type(element_of(value.ssa)))
+        for axis in sorted(normalize_axis(a, value.rank) for a in (range(value.rank) if axes is None else axes)):
+            value = self.fft_axis(value, axis, inverse, FftNorm.FORWARD)
+        return value
+
+    def rfft(self, x: Operand, n: int | None = None) -> Value:
+        """`mir.rfft` of the first `n` points along the last axis, zeros added where there are fewer."""
+        return self.op(RfftOp, (self.value(self.operand(x)) if n is None else self._resized(x, n)).ssa)
+
+    def irfft(self, z: Operand, n: int | None = None) -> Value:
+        """The inverse of `rfft` for a real result of `n` points, by default `2 (bins - 1)`."""
+        value = self.value(self.operand(z))
+        n = 2 * (value.shape[-1] - 1) if n is None else n
+        value = self._resized(value, n // 2 + 1)
+        return self.op(IrfftOp, value.ssa, n) * (1 / n)
+
+    def _resized(self, x: Operand, n: int) -> Value:
+        value = self.value(self.operand(x))
+        have = value.shape[-1]
+        if n < 1:
+            raise GraphError(f"a transform has at least one point, got {n}")
+        if have >= n:
+            return value if have == n else self._this.narrow(value, -1, 0, n)
+        return self._this.concat([value, self.full((*value.shape[:-1], n - have), 0, value.dtype)], -1)
+
+    def frames(self, x: Operand, length: int, hop: int) -> Value:
+        """`result[.., f, j] = x[.., f hop + j]`: all frames of `length` elements in `x` `[.., t]`, `hop` apart."""
+        value = self.value(self.operand(x))
+        if length < 1 or hop < 1 or value.shape[-1] < length:
+            raise GraphError(f"no frames of {length} elements, {hop} apart, in {value.shape[-1]}")
+        count = 1 + (value.shape[-1] - length) // hop
+        blocks = -(-length // hop)
+        value = self._resized(value, (count - 1 + blocks) * hop)
+        rows = value.reshape(*value.shape[:-1], count - 1 + blocks, hop)
+        if blocks == 1:
+            return self._this.narrow(rows, -1, 0, length)
+        parts: list[Operand] = []
+        for block in range(blocks):
+            shifted = self._this.narrow(rows, -2, block, count)
+            rest = length - block * hop
+            parts.append(shifted if rest >= hop else self._this.narrow(shifted, -1, 0, rest))
+        return self._this.concat(parts, -1)
+
+    def stft(self, x: Operand, frame_len: int, hop: int, window: Operand | None = None) -> Value:
+        """The `rfft` of each frame of `x` `[.., t]`, times `window`: `[.., frames, frame_len/2 + 1]`, complex."""
+        frames = self.frames(x, frame_len, hop)
+        return self.rfft(frames if window is None else frames * window)
+
+    def fft_conv1d(self, x: Operand, kernel: Operand) -> Value:
+        """The convolution of `x` `[.., n]` and `kernel` `[.., m]` along the last axis: `[.., n + m - 1]`."""
+        value, taps = (self.value(v) for v in self.operands(x, kernel))
+        length = value.shape[-1] + taps.shape[-1] - 1
+        fast = fast_length(length)
+        return self._resized(self.irfft(self.rfft(value, fast) * self.rfft(taps, fast), fast), length)
+
+    def psd(self, x: Operand) -> Value:
+        """`|X|^2 / n` for the transform `X` of `n` points: all bins of a complex `x`, `n/2 + 1` of a real one."""
+        value = self.value(self.operand(x))
+        whole = element_of(value.ssa) in COMPLEXES
+        return self._this.complex_norm_sq(self.fft(value) if whole else self.rfft(value)) / float(value.shape[-1])
+
+    def fftfreq(self, n: int, d: float = 1.0, dtype: object = "f32") -> Value:
+        """The frequency of each bin of `n` points that are `d` apart; at the middle of an even `n` it is negative."""
+        return self.constant([(k if 2 * k < n else k - n) / (n * d) for k in range(n)], dtype)
+
+    def rfftfreq(self, n: int, d: float = 1.0, dtype: object = "f32") -> Value:
+        """The frequency of each bin of `rfft` of `n` points that are `d` apart."""
+        return self.constant([k / (n * d) for k in range(n // 2 + 1)], dtype)
+
+    def log_mel(self, spectrum: Operand, filters: Operand, clip: bool = False) -> Value:
+        """`mir.log_mel`: the floor is below the greatest of the frame, or with `clip` of all frames."""
+        spectrum, filters = self.operands(spectrum, filters)
+        return self.op(LogMelOp, spectrum, filters, clip)
+
+    def log_mel_backward(self, spectrum: Operand, filters: Operand, dy: Operand, clip: bool = False) -> Value:
+        """`mir.log_mel_backward`: the cotangent of `spectrum`."""
+        spectrum, filters, dy = self.operands(spectrum, filters, dy)
+        return self.op(LogMelBackwardOp, spectrum, filters, dy, clip)

@@ -1,0 +1,152 @@
+"""Discrete Fourier transforms of any length as products with small constant matrices.
+
+A transform is a matrix product, and one of `n1 n2` points is two, with a factor per element in between (Cooley and
+Tukey). BLAS runs the products, fusion puts the factors behind the first, and derivatives, batching and both emitters
+need nothing new. Lengths whose prime factors are all large go by a convolution of a fast length (Bluestein).
+"""
+
+from __future__ import annotations
+
+from cmath import exp, pi
+from collections.abc import Iterable, Sequence
+from math import prod
+
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+
+LARGEST = 64
+"""Points of the largest transform that is one product."""
+
+
+def transform(b: MirBuilder, x: Value, sign: int, factor: float = 1.0, keep: int | None = None) -> Value:
+    """
+    `result[.., k] = factor sum_j x[.., j] e^(sign 2 pi i jk/n)`, for `k < keep` (by default all `n`).
+
+    `x` is `[.., 2, n]`, real and imaginary parts, or `[.., 1, n]`, real numbers; the result `[.., 2, keep]`.
+    """
+    *batch, parts, n = x.shape
+    keep = n if keep is None else keep
+    flat = b.reshape(x, (prod(batch), parts, n))
+    return b.reshape(_transform(b, flat, sign, factor, keep), (*batch, 2, keep))
+
+
+def _transform(b: MirBuilder, x: Value, sign: int, factor: float, keep: int) -> Value:
+    frames, parts, n = x.shape
+    if n <= LARGEST:
+        matrix = _matrix(b, sign, n, keep, factor, parts, x.dtype)
+        rows = b.reshape(x, (frames, parts * n))
+        return b.reshape(b.matmul(rows, b.transpose(matrix, (1, 0))), (frames, 2, keep))
+    split = split_of(n)
+    if split is None:
+        return _bluestein(b, x, sign, factor, keep)
+    first, second = split
+    columns = _columns(b, x, sign, first, second)
+    last = (keep - 1) // first + 1
+    if second <= LARGEST:
+        matrix = _matrix(b, sign, second, last, factor, 2, x.dtype)
+        rows = b.reshape(columns, (frames, first, 2 * second))
+        done = b.matmul(matrix, b.transpose(rows, (0, 2, 1)))
+    else:
+        rows = b.reshape(columns, (frames * first, 2, second))
+        inner = b.reshape(_transform(b, rows, sign, factor, last), (frames, first, 2, last))
+        done = b.transpose(inner, (0, 2, 3, 1))
+    done = b.reshape(done, (frames, 2, last * first))
+    return done if keep == last * first else b.narrow(done, -1, 0, keep)
+
+
+def split_of(n: int) -> tuple[int, int] | None:
+    """
+    Two factors of `n`, the first at most `LARGEST`; None if there is none.
+
+    Both are, and as equal as can be, where that is possible; else the first is as large as possible.
+    """
+    firsts = [d for d in range(2, LARGEST + 1) if n % d == 0]
+    both = [d for d in firsts if n // d <= LARGEST]
+    if both:
+        first = min(both, key=lambda d: (d + n // d, d))
+        return first, n // first
+    return (firsts[-1], n // firsts[-1]) if firsts else None
+
+
+def _root(sign: int, numerator: int, n: int) -> complex:
+    """`e^(sign 2 pi i numerator/n)`, of an angle reduced exactly."""
+    turn = numerator % n
+    if 8 * turn > 4 * n:
+        turn -= n
+    return exp(sign * 2j * pi * turn / n)
+
+
+def _real_matrix(rows: Sequence[Sequence[complex]], parts: int, part_inner: bool) -> list[list[float]]:
+    """
+    A complex matrix as one that acts on parts: of a column per part and element, in that order.
+
+    The rows are in the same order, or with `part_inner` those of one element stand together.
+    """
+    re = [[*(w.real for w in row), *(-w.imag for w in row)][: parts * len(row)] for row in rows]
+    im = [[*(w.imag for w in row), *(w.real for w in row)][: parts * len(row)] for row in rows]
+    return [row for pair in zip(re, im, strict=True) for row in pair] if part_inner else [*re, *im]
+
+
+def _matrix(b: MirBuilder, sign: int, n: int, keep: int, factor: float, parts: int, dtype: str) -> Value:
+    """The transform of `n` points as a matrix `[2 keep, parts n]`, by parts."""
+    rows = [[factor * _root(sign, j * k, n) for j in range(n)] for k in range(keep)]
+    return b.constant(_real_matrix(rows, parts, False), dtype)
+
+
+def _columns(b: MirBuilder, x: Value, sign: int, first: int, second: int) -> Value:
+    """
+    `result[f, k, :, j] = e^(sign 2 pi i jk/n) sum_l x[f, :, l second + j] e^(sign 2 pi i lk/first)`.
+
+    The result is `[f, first, 2, second]`.
+    The multiplication by a number `c + i s` per element is `c y + s i y`, with a second product for `i y`.
+    """
+    frames, parts, n = x.shape
+    rows = [[_root(sign, j * k, first) for j in range(first)] for k in range(first)]
+    turned = [[1j * w for w in row] for row in rows]
+    columns = b.reshape(x, (frames, parts * first, second))
+    plain, quarter = (b.matmul(b.constant(_real_matrix(m, parts, True), x.dtype), columns) for m in (rows, turned))
+    factors = [[_root(sign, j * k, n) for j in range(second)] for k in range(first) for _ in range(2)]
+    cosines = b.constant([[w.real for w in row] for row in factors], x.dtype)
+    sines = b.constant([[w.imag for w in row] for row in factors], x.dtype)
+    return b.reshape(plain * cosines + quarter * sines, (frames, first, 2, second))
+
+
+def _times(b: MirBuilder, x: Value, numbers: Sequence[complex]) -> Value:
+    """`x` `[f, 1 or 2, n]` times a complex number per element: `[f, 2, n]`."""
+    cosines, sines = b.constant([w.real for w in numbers], x.dtype), b.constant([w.imag for w in numbers], x.dtype)
+    re = b.narrow(x, 1, 0, 1)
+    if x.shape[1] == 1:
+        return b.concat([re * cosines, re * sines], 1)
+    im = b.narrow(x, 1, 1, 1)
+    return b.concat([re * cosines - im * sines, re * sines + im * cosines], 1)
+
+
+def _bluestein(b: MirBuilder, x: Value, sign: int, factor: float, keep: int) -> Value:
+    """`jk = (j^2 + k^2 - (k - j)^2) / 2`: a convolution with `e^(-sign pi i j^2/n)`, by transforms of a fast length."""
+    frames, _, n = x.shape
+    chirp = [_root(sign, j * j, 2 * n) for j in range(n)]
+    length = 1 << (2 * n - 2).bit_length()
+    kernel = [0j] * length
+    for j, w in enumerate(chirp):
+        kernel[j] = kernel[-j] = w.conjugate()
+    spectrum = [w / length for w in _fft(kernel)]
+    padded = b.concat([_times(b, x, chirp), b.full((frames, 2, length - n), 0, x.dtype)], 2)
+    product = _times(b, _whole(b, padded, False), spectrum)
+    back = b.narrow(_whole(b, product, True), 2, 0, keep)
+    return _times(b, back, [factor * w for w in chirp[:keep]])
+
+
+def _whole(b: MirBuilder, x: Value, inverse: bool) -> Value:
+    """The transform of `[f, 2, n]` as an op."""
+    frames, _, n = x.shape
+    return b.reshape(b.fft(b.reshape(x, (frames, 2 * n)), inverse), x.shape)
+
+
+def _fft(x: Sequence[complex]) -> list[complex]:
+    """The forward transform of a power of two of numbers."""
+    n = len(x)
+    if n == 1:
+        return list(x)
+    even, odd = _fft(x[::2]), _fft(x[1::2])
+    turned: Iterable[complex] = (w * _root(-1, k, n) for k, w in enumerate(odd))
+    pairs = [(u, v) for u, v in zip(even, turned, strict=True)]
+    return [u + v for u, v in pairs] + [u - v for u, v in pairs]
