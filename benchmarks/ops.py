@@ -41,6 +41,9 @@ class Ops(Protocol):
 
     def causal_attention(self, q: Any, k: Any, v: Any) -> Any: ...
 
+    def log(self, x: Any) -> Any: ...
+    def power_spectrum(self, x: Any, window: Any, hop: int) -> Any: ...
+
 
 class JaxOps:
     """`jax.numpy` and `jax.nn`."""
@@ -99,6 +102,15 @@ class JaxOps:
     def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
         q, k, v = (self.np.swapaxes(x, 1, 2) for x in (q, k, v))
         return self.np.swapaxes(self.jax.nn.dot_product_attention(q, k, v, is_causal=True), 1, 2)
+
+    def log(self, x: Any) -> Any:
+        return self.np.log(x)
+
+    def power_spectrum(self, x: Any, window: Any, hop: int) -> Any:
+        count = 1 + (x.shape[0] - window.shape[0]) // hop
+        frames = x[self.np.arange(count)[:, None] * hop + self.np.arange(window.shape[0])]
+        z = self.np.fft.rfft(frames * window)
+        return self.np.square(z.real) + self.np.square(z.imag)
 
 
 class TorchOps:
@@ -164,6 +176,13 @@ class TorchOps:
     def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
         return self.nn.scaled_dot_product_attention(q, k, v, is_causal=True)
 
+    def log(self, x: Any) -> Any:
+        return self.torch.log(x)
+
+    def power_spectrum(self, x: Any, window: Any, hop: int) -> Any:
+        z = self.torch.fft.rfft(x.unfold(0, window.shape[0], hop) * window)
+        return self.torch.square(z.real) + self.torch.square(z.imag)
+
 
 class RlxOps:
     """The `mir` builder of this project."""
@@ -221,3 +240,9 @@ class RlxOps:
 
     def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
         return self.graph.attention(q, k, v, layout="bhsd", mask_kind="causal")
+
+    def log(self, x: Any) -> Any:
+        return self.graph.log(x)
+
+    def power_spectrum(self, x: Any, window: Any, hop: int) -> Any:
+        return self.graph.complex_norm_sq(self.graph.stft(x, window.shape[0], hop, window))

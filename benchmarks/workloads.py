@@ -197,6 +197,36 @@ def _attention(o: Ops, v: dict[str, Any]) -> Any:
     return o.mean(o.causal_attention(v["q"], v["k"], v["v"]) * v["weight"])
 
 
+FRAME, HOP, BANDS = 400, 160, 80
+
+
+def _mel_filters() -> np.ndarray:
+    """Triangles, evenly spaced on the mel scale from 0 to 8 kHz, over the bins of a frame at 16 kHz."""
+    mels = np.linspace(0, 2595 * np.log10(1 + 8000 / 700), BANDS + 2)
+    edges = 700 * (10 ** (mels / 2595) - 1)
+    bins = np.linspace(0, 8000, FRAME // 2 + 1)
+    low, middle, high = edges[:-2, None], edges[1:-1, None], edges[2:, None]
+    triangles = np.minimum((bins - low) / (middle - low), (high - bins) / (high - middle))
+    return np.maximum(0, triangles).astype(np.float32)
+
+
+def _mel_data() -> Data:
+    rng = np.random.default_rng(6)
+    return {
+        "audio": np.float32(0.1) * rng.standard_normal((2999 * HOP + FRAME,), dtype=np.float32),
+        "window": np.hanning(FRAME + 1)[:-1].astype(np.float32),
+        "filters": _mel_filters().T.copy() + np.float32(1e-3),
+        "weights": rng.standard_normal((3000, BANDS), dtype=np.float32),
+    }
+
+
+def _mel(o: Ops, v: dict[str, Any]) -> Any:
+    energy = o.matmul(o.power_spectrum(v["audio"], v["window"], HOP), v["filters"])
+    level = o.log(o.maximum(energy, 1e-10)) * (1 / np.log(10))
+    floor = o.max(o.max(level, 1), 0) - 8.0
+    return o.mean((o.maximum(level, floor) + 4.0) * 0.25 * v["weights"])
+
+
 WORKLOADS: dict[str, Workload] = {
     "a": _mlp(128, (784, 512, 512, 10)),
     "b": _mlp(16, (64, 32, 10)),
@@ -226,5 +256,11 @@ WORKLOADS: dict[str, Workload] = {
     ),
     "attention": Workload(
         "causal attention, 4 heads, 1024 positions, 64 features", _attention_data, ("q", "k", "v"), _attention
+    ),
+    "log-mel": Workload(
+        "log-mel features of 30 s at 16 kHz: 3000 frames of 400 samples, 80 bands; gradients of audio and filters",
+        _mel_data,
+        ("audio", "filters"),
+        _mel,
     ),
 }
