@@ -52,6 +52,12 @@ def _get_mir_legalize_multi_axis_reduce() -> type[ModulePass]:
     return MirLegalizeMultiAxisReducePass
 
 
+def _get_mir_lower_dot_general() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_lower_dot_general import MirLowerDotGeneralPass
+
+    return MirLowerDotGeneralPass
+
+
 def _get_mir_prepare_for_ad() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
 
@@ -80,6 +86,7 @@ UNIVERSE = Universe(
         "mir-jacfwd": _get_mir_jacfwd,
         "mir-jvp": _get_mir_jvp,
         "mir-legalize-multi-axis-reduce": _get_mir_legalize_multi_axis_reduce,
+        "mir-lower-dot-general": _get_mir_lower_dot_general,
         "mir-prepare-for-ad": _get_mir_prepare_for_ad,
         "mir-unfuse-for-ad": _get_mir_unfuse_for_ad,
         "mir-vmap": _get_mir_vmap,
