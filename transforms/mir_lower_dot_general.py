@@ -26,11 +26,11 @@ class MirLowerDotGeneralPass(ModulePass):
     Replace contractions by matrix products.
 
     ```
-    %y = mir.dot_general %a, %b contracting [0] x [1] batch [] x [] : (tensor<3x4xf32>, tensor<5x3xf32>) -> tensor<4x5xf32>
+    %y = mir.dot_general %a, %b contracting [0] x [1] batch [] x []
     // becomes
-    %0 = mir.transpose %a perm [1, 0] : (tensor<3x4xf32>) -> tensor<4x3xf32>
-    %1 = mir.transpose %b perm [1, 0] : (tensor<5x3xf32>) -> tensor<3x5xf32>
-    %y = mir.matmul %0, %1 : (tensor<4x3xf32>, tensor<3x5xf32>) -> tensor<4x5xf32>
+    %0 = mir.transpose %a perm [1, 0]
+    %1 = mir.transpose %b perm [1, 0]
+    %y = mir.matmul %0, %1
     ```
 
     The transposes are not carried out where BLAS reads their operands as they lie.

@@ -98,11 +98,12 @@ class BatchedDenseSolveOp(SolveOp):
 @irdl_op_definition
 class LuOp(MirOp):
     """
-    `P operand = L U` for each matrix of [..., n, n], of f32 or f64: LU factorisation with partial pivoting.
+    `P operand^T = L U` for each matrix of [..., n, n], of f32 or f64: LU factorisation with partial pivoting.
 
-    `packed[..., j, i]` holds `U[i, j]` for `i <= j` and `L[i, j]` below the diagonal, whose own entries in `L` are 1:
-    columns lie along the last dimension, as in LAPACK. `pivots` is [..., n]: in step `i`, counted from 1, row `i` was
-    interchanged with row `pivots[i] >= i`. A column without a nonzero pivot is left as it is, and `U` has a 0 there.
+    Of the transpose, because a matrix in memory is that to LAPACK. `packed[..., j, i]` holds `U[i, j]` for `i <= j` and
+    `L[i, j]` below the diagonal, whose own entries in `L` are 1. `pivots` is [..., n]: in step `i`, counted from 1,
+    row `i` of the transpose was interchanged with row `pivots[i] >= i`. Where a column of it has no nonzero pivot it is
+    left as it is, and `U` has a 0 there.
 
     It is what solves become. It has no derivative: differentiate the solve.
     """

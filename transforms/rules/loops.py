@@ -198,7 +198,7 @@ PLACE.add(shape.ConcatOp, _concat_places)
 
 
 def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    """BLAS has f32 and f64: half floats are widened, integers multiplied and summed without it, outer products fused."""
+    """BLAS has f32 and f64: halves are widened, integers multiplied and summed without it; outer products are fused."""
     assert isinstance(op, linalg.MatmulOp)
     type_ = element_of(op.result)
     if shape_of(op.lhs)[-1] == 1:
