@@ -14,6 +14,7 @@ from xdsl_rlx.dialects.mir.attention import AttentionBuilder
 from xdsl_rlx.dialects.mir.channel_norm import ChannelNormBuilder
 from xdsl_rlx.dialects.mir.conv import ConvBuilder
 from xdsl_rlx.dialects.mir.core import Activation
+from xdsl_rlx.dialects.mir.custom import CustomBuilder
 from xdsl_rlx.dialects.mir.fake_quantize import FakeQuantizeBuilder
 from xdsl_rlx.dialects.mir.fused import FusedBuilder
 from xdsl_rlx.dialects.mir.index import IndexBuilder
@@ -54,6 +55,7 @@ class MirBuilder(
     AttentionBuilder,
     ChannelNormBuilder,
     ConvBuilder,
+    CustomBuilder,
     FakeQuantizeBuilder,
     FusedBuilder,
     IndexBuilder,
