@@ -105,7 +105,7 @@ class LuOp(MirOp):
     row `i` of the transpose was interchanged with row `pivots[i] >= i`. Where a column of it has no nonzero pivot it is
     left as it is, and `U` has a 0 there.
 
-    It is what solves become. It has no derivative: differentiate the solve.
+    Pivots are chosen again at every call: a derivative is that of the factors with the interchanges that were made.
     """
 
     name = "mir.lu"
@@ -137,7 +137,7 @@ class LuSolveOp(MirOp):
     `result = a^-1 b`, with `transpose` `a^-T b`, for each matrix `a` that `mir.lu` gave `packed` and `pivots` of.
 
     `packed` is [..., n, n], `pivots` [..., n], `b` and the result [..., n] or [..., n, k]. A 0 on the diagonal of `U`
-    divides as IEEE 754 does. Differentiable in `b`; to differentiate in the matrix as well, differentiate the solve.
+    divides as IEEE 754 does.
     """
 
     name = "mir.lu_solve"

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Operation
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.solve import BatchedDenseSolveOp, DenseSolveOp, LuOp, LuSolveOp, SolveOp
+from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.linalg import transposed
 from xdsl_rlx.transforms.rules.rows import leading, lift, move_axis
 from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, VJP, VMAP, Cotangent
@@ -72,40 +71,117 @@ def dense_solve_vmap(
     return [b.batched_dense_solve(matrix, rhs, flag)]
 
 
-def _where(op: Operation) -> str:
-    return "" if op.location == UNKNOWN_LOC else f" at {op.location}"
-
-
-def _no_derivative(op: LuOp, b: MirBuilder, *arrived: Value | None) -> Sequence[None]:
-    raise PassFailedException(f"{op.name}{_where(op)} has no derivative: differentiate mir.dense_solve instead")
-
-
-VJP.add(LuOp, _no_derivative)
-JVP.add(LuOp, _no_derivative)
 leading(LuOp)
+leading(LuSolveOp)
+
+
+class _Triangles:
+    """
+    The factors `P a^T = L U` taken apart, as packed factors again: of `L` and the identity, of the identity and `U`.
+
+    As matrices they are `L^T` and `U^T`, because what is packed lies transposed.
+    """
+
+    def __init__(self, b: MirBuilder, packed: SSAValue, pivots: SSAValue):
+        n = shape_of(packed)[-1]
+        self.b, self.packed, self.pivots = b, b.value(packed), b.value(pivots)
+        row = b.constant(list(range(n)), "i32")
+        column = b.reshape(row, (n, 1))
+        self.in_upper = row <= column
+        identity = b.expand(b.cast(b.eq(row, column), self.packed.dtype), self.packed.shape)
+        self.lt = self.split(identity, self.packed)
+        self.ut = self.split(self.packed, 0.0)
+        self.in_place = b.expand(row + 1, self.pivots.shape)
+
+    def split(self, upper: Value, lower: Value | float) -> Value:
+        """Elements of `upper` where those of `U` are packed, of `lower` where those of `L` are."""
+        return self.b.where(self.in_upper, upper, lower)
+
+    def lower(self, x: Value) -> Value:
+        """What is packed of `L`, zeros where `U` is."""
+        return self.b.where(self.in_upper, 0.0, x)
+
+    def l_inverse(self, x: Value, transpose: bool = False, permuted: bool = True) -> Value:
+        """`L^-1 P x`, or `P^T L^-T x` with `transpose`; without `permuted`, without `P`."""
+        return self.b.lu_solve(self.lt, self.pivots if permuted else self.in_place, x, not transpose)
+
+    def u_inverse(self, x: Value, transpose: bool = False) -> Value:
+        """`U^-1 x`, or `U^-T x`."""
+        return self.b.lu_solve(self.ut, self.in_place, x, not transpose)
+
+
+@VJP.rule(LuOp)
+def lu_vjp(op: LuOp, b: MirBuilder, g: Value | None, pivots: None) -> Sequence[Cotangent]:
+    """`da = U^-1 F^T L^-1 P` with `F = lower(L^T dL) + upper(dU U^T)`, the diagonal being of `upper`."""
+    assert g is not None
+    if not g.shape[-1]:
+        return [g]
+    f = _Triangles(b, op.packed, op.pivots)
+    d_lt, d_ut = f.lower(g), f.split(g, 0.0)
+    middle = transposed(b, f.split(transposed(b, f.ut) @ d_ut, d_lt @ transposed(b, f.lt)))
+    return [f.u_inverse(transposed(b, f.l_inverse(middle, transpose=True)))]
+
+
+@JVP.rule(LuOp)
+def lu_jvp(op: LuOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
+    """With `F = L^-1 P da^T U^-1`: `dL = L lower(F)`, `dU = upper(F) U`."""
+    if not t.shape[-1]:
+        return [t, None]
+    f = _Triangles(b, op.packed, op.pivots)
+    inner = f.u_inverse(transposed(b, f.l_inverse(transposed(b, t))), transpose=True)
+    lower, upper = f.lower(inner), f.split(inner, 0.0)
+    return [lower @ f.lt + f.ut @ upper, None]
+
+
+def _outer(b: MirBuilder, like: Value, x: Value, y: Value) -> Value:
+    return _columns(b, like, x) @ transposed(b, _columns(b, like, y))
 
 
 @VJP.rule(LuSolveOp)
 def lu_solve_vjp(op: LuSolveOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    """`db = a^-T g`: linear in `b`."""
+    """
+    `db` is the other solve of `g`. `x = U^-1 L^-1 P b` and `x = P^T L^-T U^-T b` are two triangular solves one after
+    the other, each of which gives its factor a cotangent: minus an outer product.
+    """
+    packed, x, rhs = b.value(op.packed), b.value(op.result), b.value(op.b)
 
-    def packed() -> Value:
-        raise PassFailedException(
-            f"{op.name}{_where(op)} has no derivative in its factors: differentiate mir.dense_solve instead"
-        )
+    def d_packed() -> Value:
+        if not prod(x.shape):
+            return b.zeros_like(packed)
+        f = _Triangles(b, op.packed, op.pivots)
+        if op.transpose is not None:
+            between, d_between = f.l_inverse(rhs), f.u_inverse(g, transpose=True)
+            d_first = f.l_inverse(d_between, transpose=True, permuted=False)
+            return -f.split(_outer(b, packed, x, d_between), _outer(b, packed, between, d_first))
+        between, d_between = f.u_inverse(rhs, transpose=True), f.l_inverse(g)
+        last, d_first = f.l_inverse(between, transpose=True, permuted=False), f.u_inverse(d_between)
+        return -f.split(_outer(b, packed, d_first, between), _outer(b, packed, d_between, last))
 
-    return packed, None, lambda: b.lu_solve(op.packed, op.pivots, g, op.transpose is None)
+    return d_packed, None, lambda: b.lu_solve(op.packed, op.pivots, g, op.transpose is None)
 
 
 @JVP.rule(LuSolveOp)
 def lu_solve_jvp(
-    op: LuSolveOp, b: MirBuilder, packed: Value | None, pivots: None, t_b: Value | None
+    op: LuSolveOp, b: MirBuilder, t: Value | None, pivots: None, t_b: Value | None
 ) -> Sequence[Value | None]:
-    if packed is not None or t_b is None:
-        raise PassFailedException(
-            f"{op.name}{_where(op)} has no derivative in its factors: differentiate mir.dense_solve instead"
-        )
-    return [b.lu_solve(op.packed, op.pivots, t_b, op.transpose is not None)]
+    """The tangents of the two triangular solves, one after the other."""
+    rhs, x, packed = b.value(op.b), b.value(op.result), b.value(op.packed)
+    if t is None or not prod(x.shape):
+        return [b.zeros_like(x) if t_b is None else b.lu_solve(op.packed, op.pivots, t_b, op.transpose is not None)]
+    f = _Triangles(b, op.packed, op.pivots)
+    t_lt, t_ut = f.lower(t), f.split(t, 0.0)
 
+    def times(matrix: Value, y: Value) -> Value:
+        return b.reshape(matrix @ _columns(b, packed, y), y.shape)
 
-leading(LuSolveOp)
+    if op.transpose is not None:
+        between = f.l_inverse(rhs)
+        t_between = -f.l_inverse(times(transposed(b, t_lt), between), permuted=False)
+        if t_b is not None:
+            t_between = t_between + f.l_inverse(t_b)
+        return [f.u_inverse(t_between - times(transposed(b, t_ut), x))]
+    between = f.u_inverse(rhs, transpose=True)
+    last = f.l_inverse(between, transpose=True, permuted=False)
+    moved = times(t_ut, between)
+    t_between = f.u_inverse(-moved if t_b is None else t_b - moved, transpose=True)
+    return [f.l_inverse(t_between - times(t_lt, last), transpose=True)]

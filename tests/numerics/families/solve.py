@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.scipy.linalg import solve_triangular
 from numerics.sample import Operand, Sample, Sampler, values
 from oracle import Array, widen
@@ -90,7 +91,7 @@ def _factor_samples() -> list[Sample]:
     rows: list[Sample] = []
     for suffix, shape in (("", (4, 4)), ("-batch", (2, 3, 11, 11)), ("-lapack", (2, 65, 65)), ("-none", (2, 0, 0))):
         build = lambda m, a: m.lu(a)  # noqa: E731
-        rows.append(Sample(f"lu{suffix}", solve.LuOp, build, (Operand(shape, regular),), tol=64))
+        rows.append(Sample(f"lu{suffix}", solve.LuOp, build, (Operand(shape, regular),), differentiable=(0,), tol=256))
     singular: Sampler = values(0.0, 1.0, 2.0, 0.0, 3.0, 4.0, 0.0, 0.0, 0.0)
     rows.append(Sample("lu-singular", solve.LuOp, lambda m, a: m.lu(a), (Operand((3, 3), singular),)))
     for suffix, batch, n, columns in (("", (), 4, ()), ("-matrix", (2,), 9, (3,)), ("-lapack", (2,), 65, (2,))):
@@ -102,7 +103,7 @@ def _factor_samples() -> list[Sample]:
                 Operand((*batch, n, *columns)),
             )
             name = f"lu_solve{suffix}{'-transpose' if transpose else ''}"
-            rows.append(Sample(name, solve.LuSolveOp, build, operands, differentiable=(2,), tol=64))
+            rows.append(Sample(name, solve.LuSolveOp, build, operands, differentiable=(0, 2), tol=256))
     return rows
 
 
@@ -175,6 +176,11 @@ def _jax_lu_solve(op: solve.LuSolveOp, packed: Any, pivots: Any, b: Any) -> Any:
     return one(packed, pivots, b)
 
 
+def _jax_lu(op: solve.LuOp, a: Any) -> tuple[Any, Any]:
+    lu, pivots, _ = lax.linalg.lu(jnp.swapaxes(a, -1, -2))
+    return jnp.swapaxes(lu, -1, -2), pivots + 1
+
+
 SAMPLES = (*_solve_samples(), *_batched_samples(), *_factor_samples())
 ORACLE = {
     solve.DenseSolveOp: _oracle_solve,
@@ -185,5 +191,6 @@ ORACLE = {
 JAX = {
     solve.DenseSolveOp: _jax_solve,
     solve.BatchedDenseSolveOp: _jax_solve,
+    solve.LuOp: _jax_lu,
     solve.LuSolveOp: _jax_lu_solve,
 }

@@ -1,5 +1,4 @@
 // RUN: xdsl-opt %s --disable-verify | filecheck %s
-// RUN: xdsl-opt %s --disable-verify --print-op-generic | filecheck %s --check-prefix=GENERIC
 
 // Without verification, because nobody registers the name here; registered ones are in tests/face/test_custom.py.
 
@@ -14,4 +13,3 @@ func.func @custom(%x: tensor<2x3xf32>, %i: tensor<2xi32>) {
   func.return
 }
 
-// GENERIC: "mir.custom"(%{{.*}}) <{callee = "acme.square"}>
