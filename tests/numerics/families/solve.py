@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.scipy.linalg import solve_triangular
 from numerics.sample import Operand, Sample, Sampler, values
 from oracle import Array, widen
 from scipy import linalg
@@ -152,33 +151,75 @@ def _oracle_lu_solve(op: solve.LuSolveOp, packed: Array, pivots: Array, b: Array
     return np.array(found).reshape(b.shape)
 
 
+# Written out in JAX, because its LAPACK kernels wait for each other's threads forever when many are in one program.
+
+
+def _swapped(x: Any, k: Any, p: Any) -> Any:
+    rows = jnp.arange(x.shape[0])
+    return x[jnp.where(rows == k, p, jnp.where(rows == p, k, rows))]
+
+
+def _jax_factors(m: Any) -> tuple[Any, Any]:
+    """LU factors of one matrix and the rows interchanged, counted from 0."""
+    index = jnp.arange(m.shape[0])
+
+    def step(m: Any, k: Any) -> Any:
+        p = jnp.argmax(jnp.where(index >= k, jnp.abs(m[:, k]), -1.0))
+        m = _swapped(m, k, p)
+        below = index > k
+        column = jnp.where(below, m[:, k] / m[k, k], 0.0)
+        m = m - jnp.outer(column, jnp.where(below, m[k], 0.0))
+        return m.at[:, k].set(jnp.where(below, column, m[:, k])), p
+
+    return lax.scan(step, m, index)
+
+
+def _jax_eliminate(a: Any, b: Any) -> Any:
+    """`a^-1 b` for one matrix and some columns."""
+    n = a.shape[0]
+    index = jnp.arange(n)
+
+    def step(m: Any, k: Any) -> Any:
+        p = jnp.argmax(jnp.where(index >= k, jnp.abs(m[:, k]), -1.0))
+        m = _swapped(m, k, p)
+        row = m[k] / m[k, k]
+        m = m - jnp.outer(jnp.where(index == k, 0.0, m[:, k]), row)
+        return m.at[k].set(row), None
+
+    return lax.scan(step, jnp.concatenate([a, b], 1), index)[0][:, n:]
+
+
+def _over_batch(f: Any, rank: int) -> Any:
+    for _ in range(rank - 2):
+        f = jax.vmap(f)
+    return f
+
+
 def _jax_solve(op: solve.SolveOp, a: Any, b: Any) -> Any:
     matrix = a if op.transpose is None else jnp.swapaxes(a, -1, -2)
-    return jnp.linalg.solve(matrix, b) if b.ndim == a.ndim else jnp.linalg.solve(matrix, b[..., None])[..., 0]
+    if not b.size:
+        return b
+    return _over_batch(_jax_eliminate, a.ndim)(matrix, b.reshape((*a.shape[:-1], -1))).reshape(b.shape)
+
+
+def _jax_lu(op: solve.LuOp, a: Any) -> tuple[Any, Any]:
+    if not a.size:
+        return a, jnp.zeros(a.shape[:-1], jnp.int32)
+    lu, pivots = _over_batch(_jax_factors, a.ndim)(jnp.swapaxes(a, -1, -2))
+    return jnp.swapaxes(lu, -1, -2), pivots.astype(jnp.int32) + 1
 
 
 def _jax_lu_solve(op: solve.LuSolveOp, packed: Any, pivots: Any, b: Any) -> Any:
     n = packed.shape[-1]
 
     def one(packed: Any, pivots: Any, b: Any) -> Any:
-        lu, order = packed.T, jnp.arange(n)
-        for k in range(n):
-            order = order.at[jnp.array([k, pivots[k] - 1])].set(order[jnp.array([pivots[k] - 1, k])])
-        if op.transpose is not None:
-            y = solve_triangular(lu, b[order], lower=True, unit_diagonal=True)
-            return solve_triangular(lu, y, lower=False)
-        y = solve_triangular(lu, b, lower=False, trans=1)
-        z = solve_triangular(lu, y, lower=True, trans=1, unit_diagonal=True)
-        return jnp.zeros_like(z).at[order].set(z)
+        order = lax.fori_loop(0, n, lambda k, order: _swapped(order, k, pivots[k] - 1), jnp.arange(n))
+        product = (jnp.tril(packed.T, -1) + jnp.eye(n)) @ jnp.triu(packed.T)
+        transpose = product[jnp.argsort(order)]
+        return _jax_eliminate(transpose.T if op.transpose is None else transpose, b)
 
-    for _ in range(packed.ndim - 2):
-        one = jax.vmap(one)
-    return one(packed, pivots, b)
-
-
-def _jax_lu(op: solve.LuOp, a: Any) -> tuple[Any, Any]:
-    lu, pivots, _ = lax.linalg.lu(jnp.swapaxes(a, -1, -2))
-    return jnp.swapaxes(lu, -1, -2), pivots + 1
+    columns = b.reshape((*packed.shape[:-1], -1))
+    return _over_batch(one, packed.ndim)(packed, pivots, columns).reshape(b.shape)
 
 
 SAMPLES = (*_solve_samples(), *_batched_samples(), *_factor_samples())
