@@ -34,6 +34,7 @@ class Ops(Protocol):
     def cross_entropy(self, logits: Any, labels: Any) -> Any: ...
     def matmul(self, x: Any, y: Any) -> Any: ...
     def embed(self, table: Any, ids: Any) -> Any: ...
+    def solve(self, matrices: Any, vectors: Any) -> Any: ...
     def grouped_matmul(self, x: Any, w: Any, ids: Any) -> Any: ...
 
     def conv(self, x: Any, w: Any, padding: int = 0, groups: int = 1) -> Any: ...
@@ -100,6 +101,9 @@ class JaxOps:
         q, k, v = (self.np.swapaxes(x, 1, 2) for x in (q, k, v))
         return self.np.swapaxes(self.jax.nn.dot_product_attention(q, k, v, is_causal=True), 1, 2)
 
+    def solve(self, matrices: Any, vectors: Any) -> Any:
+        return self.np.linalg.solve(matrices, vectors[..., None])[..., 0]
+
 
 class TorchOps:
     """`torch` and `torch.nn.functional`, for eager and compiled runs alike."""
@@ -164,6 +168,9 @@ class TorchOps:
     def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
         return self.nn.scaled_dot_product_attention(q, k, v, is_causal=True)
 
+    def solve(self, matrices: Any, vectors: Any) -> Any:
+        return self.torch.linalg.solve(matrices, vectors)
+
 
 class RlxOps:
     """The `mir` builder of this project."""
@@ -221,3 +228,6 @@ class RlxOps:
 
     def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
         return self.graph.attention(q, k, v, layout="bhsd", mask_kind="causal")
+
+    def solve(self, matrices: Any, vectors: Any) -> Any:
+        return self.graph.batched_dense_solve(matrices, vectors)

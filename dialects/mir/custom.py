@@ -187,11 +187,13 @@ def _infer(registration: Registration, inputs: Sequence[SSAValue], options: Mapp
         raise VerifyException(f'mir.custom "{registration.name}": {error}') from error
     except (TypeError, ValueError, IndexError, AssertionError) as error:
         raise VerifyException(f"{what} does not take these operands and options: {error}") from error
-    results = [found] if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], str) else found
+    single = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], str)
+    results = cast(Sequence[Shaped], [found] if single else found)
     try:
-        return [TensorType(constants.element_type(dtype), tuple(shape)) for shape, dtype in results]
+        types: list[Attribute] = [TensorType(constants.element_type(dtype), tuple(shape)) for shape, dtype in results]
     except (TypeError, ValueError) as error:
         raise VerifyException(f"{what} gave {found!r}, not a Shaped or a list of them") from error
+    return types
 
 
 def attribute_of(name: str, value: Option) -> Attribute:
@@ -204,8 +206,9 @@ def attribute_of(name: str, value: Option) -> Attribute:
         return f64_attr(value)
     if isinstance(value, str):
         return StringAttr(value)
-    if all(isinstance(n, int) and not isinstance(n, bool) for n in value):
-        return i64_list(list(value))
+    items: Sequence[object] = value
+    if all(isinstance(n, int) and not isinstance(n, bool) for n in items):
+        return i64_list(value)
     raise GraphError(f"option {name} is a bool, a number, a string or a list of integers, got {value!r}")
 
 

@@ -180,11 +180,13 @@ class SolveBuilder(BuilderCore):
 
     def dense_solve(self, a: Operand, b: Operand, transpose: bool = False) -> Value:
         """`mir.dense_solve`: `x` with `a x = b`, or with `a^T x = b`, for one matrix."""
-        return self.op(DenseSolveOp, *self.operands(a, b), transpose)
+        a, b = self.operands(a, b)
+        return self.op(DenseSolveOp, a, b, transpose)
 
     def batched_dense_solve(self, a: Operand, b: Operand, transpose: bool = False) -> Value:
         """`mir.batched_dense_solve`: `x` with `a x = b`, or with `a^T x = b`, for each of a batch of matrices."""
-        return self.op(BatchedDenseSolveOp, *self.operands(a, b), transpose)
+        a, b = self.operands(a, b)
+        return self.op(BatchedDenseSolveOp, a, b, transpose)
 
     def lu(self, a: Operand) -> tuple[Value, Value]:
         """`mir.lu`: the packed factors and the pivots of matrices."""
