@@ -34,6 +34,7 @@ class Ops(Protocol):
     def cross_entropy(self, logits: Any, labels: Any) -> Any: ...
     def matmul(self, x: Any, y: Any) -> Any: ...
     def embed(self, table: Any, ids: Any) -> Any: ...
+    def solve(self, matrices: Any, vectors: Any) -> Any: ...
     def grouped_matmul(self, x: Any, w: Any, ids: Any) -> Any: ...
 
     def conv(self, x: Any, w: Any, padding: int = 0, groups: int = 1) -> Any: ...
@@ -112,6 +113,9 @@ class JaxOps:
         z = self.np.fft.rfft(frames * window)
         return self.np.square(z.real) + self.np.square(z.imag)
 
+    def solve(self, matrices: Any, vectors: Any) -> Any:
+        return self.np.linalg.solve(matrices, vectors[..., None])[..., 0]
+
 
 class TorchOps:
     """`torch` and `torch.nn.functional`, for eager and compiled runs alike."""
@@ -183,6 +187,9 @@ class TorchOps:
         z = self.torch.fft.rfft(x.unfold(0, window.shape[0], hop) * window)
         return self.torch.square(z.real) + self.torch.square(z.imag)
 
+    def solve(self, matrices: Any, vectors: Any) -> Any:
+        return self.torch.linalg.solve(matrices, vectors)
+
 
 class RlxOps:
     """The `mir` builder of this project."""
@@ -246,3 +253,6 @@ class RlxOps:
 
     def power_spectrum(self, x: Any, window: Any, hop: int) -> Any:
         return self.graph.complex_norm_sq(self.graph.stft(x, window.shape[0], hop, window))
+
+    def solve(self, matrices: Any, vectors: Any) -> Any:
+        return self.graph.batched_dense_solve(matrices, vectors)

@@ -227,6 +227,18 @@ def _mel(o: Ops, v: dict[str, Any]) -> Any:
     return o.mean((o.maximum(level, floor) + 4.0) * 0.25 * v["weights"])
 
 
+def _solve_data() -> Data:
+    draw = np.random.default_rng(7).standard_normal
+    # well-conditioned, so that results can be compared, and with pivots off the diagonal
+    a = np.linalg.qr(draw((64, 32, 32)))[0] + 0.05 * draw((64, 32, 32))
+    return {"a": a.astype(np.float32), "b": draw((64, 32), dtype=np.float32)}
+
+
+def _solve(o: Ops, v: dict[str, Any]) -> Any:
+    x = o.solve(v["a"], v["b"])
+    return o.mean(x * x)
+
+
 WORKLOADS: dict[str, Workload] = {
     "a": _mlp(128, (784, 512, 512, 10)),
     "b": _mlp(16, (64, 32, 10)),
@@ -263,4 +275,5 @@ WORKLOADS: dict[str, Workload] = {
         ("audio", "filters"),
         _mel,
     ),
+    "solve": Workload("64 solves of 32x32 systems", _solve_data, ("a", "b"), _solve),
 }

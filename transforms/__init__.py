@@ -58,6 +58,12 @@ def _get_mir_lower_complex() -> type[ModulePass]:
     return MirLowerComplexPass
 
 
+def _get_mir_lower_dot_general() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_lower_dot_general import MirLowerDotGeneralPass
+
+    return MirLowerDotGeneralPass
+
+
 def _get_mir_prepare_for_ad() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
 
@@ -87,6 +93,7 @@ UNIVERSE = Universe(
         "mir-jvp": _get_mir_jvp,
         "mir-legalize-multi-axis-reduce": _get_mir_legalize_multi_axis_reduce,
         "mir-lower-complex": _get_mir_lower_complex,
+        "mir-lower-dot-general": _get_mir_lower_dot_general,
         "mir-prepare-for-ad": _get_mir_prepare_for_ad,
         "mir-unfuse-for-ad": _get_mir_unfuse_for_ad,
         "mir-vmap": _get_mir_vmap,

@@ -6,6 +6,7 @@ Loop bodies are upstream scf, memref, arith and math; what a tensor op means is 
 from xdsl.ir import Dialect
 
 from xdsl_rlx.dialects.lir.kernel import BlockGemmOp, GemmOp, KernelOp, ReturnOp
+from xdsl_rlx.dialects.lir.lapack import GetrfOp, GetrsOp
 from xdsl_rlx.dialects.lir.program import (
     ConstantOp,
     InputOp,
@@ -32,6 +33,8 @@ Lir = Dialect(
         ReturnOp,
         GemmOp,
         BlockGemmOp,
+        GetrfOp,
+        GetrsOp,
     ],
 )
 
@@ -39,6 +42,8 @@ __all__ = [
     "BlockGemmOp",
     "ConstantOp",
     "GemmOp",
+    "GetrfOp",
+    "GetrsOp",
     "InputOp",
     "KernelOp",
     "LaunchOp",

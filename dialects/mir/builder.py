@@ -9,15 +9,17 @@ from collections.abc import Sequence
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, linalg, loss, norm, reduce, shape
+from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, loss, norm, reduce, shape
 from xdsl_rlx.dialects.mir.attention import AttentionBuilder
 from xdsl_rlx.dialects.mir.channel_norm import ChannelNormBuilder
 from xdsl_rlx.dialects.mir.complex import ComplexBuilder
 from xdsl_rlx.dialects.mir.conv import ConvBuilder
 from xdsl_rlx.dialects.mir.core import Activation
+from xdsl_rlx.dialects.mir.custom import CustomBuilder
 from xdsl_rlx.dialects.mir.fake_quantize import FakeQuantizeBuilder
 from xdsl_rlx.dialects.mir.fused import FusedBuilder
 from xdsl_rlx.dialects.mir.index import IndexBuilder
+from xdsl_rlx.dialects.mir.linalg import LinalgBuilder
 from xdsl_rlx.dialects.mir.moe import MoeBuilder
 from xdsl_rlx.dialects.mir.norm import NormBuilder
 from xdsl_rlx.dialects.mir.pool import PoolBuilder
@@ -26,6 +28,7 @@ from xdsl_rlx.dialects.mir.quant_int import QuantIntBuilder
 from xdsl_rlx.dialects.mir.quantize import QuantizeBuilder
 from xdsl_rlx.dialects.mir.random import RandomBuilder
 from xdsl_rlx.dialects.mir.rope import RopeBuilder
+from xdsl_rlx.dialects.mir.solve import SolveBuilder
 from xdsl_rlx.dialects.mir.spectral import SpectralBuilder
 from xdsl_rlx.dialects.mir.transformer import TransformerBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
@@ -55,9 +58,11 @@ class MirBuilder(
     ChannelNormBuilder,
     ComplexBuilder,
     ConvBuilder,
+    CustomBuilder,
     FakeQuantizeBuilder,
     FusedBuilder,
     IndexBuilder,
+    LinalgBuilder,
     MoeBuilder,
     NormBuilder,
     PoolBuilder,
@@ -66,6 +71,7 @@ class MirBuilder(
     QuantizeBuilder,
     RandomBuilder,
     RopeBuilder,
+    SolveBuilder,
     SpectralBuilder,
     TransformerBuilder,
     BuilderCore,
@@ -232,10 +238,6 @@ class MirBuilder(
         """`mir.cast` to the element type `to`; `x` itself if it has it."""
         value, type_ = self.operand(x), constants.element_type(to)
         return self.value(value) if element_of(value) == type_ else self.op(cast.CastOp, value, type_)
-
-    def matmul(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.matmul` of [..., m, k] and [..., k, n]."""
-        return self.op(linalg.MatmulOp, *self.operands(lhs, rhs))
 
     def reduce_sum(self, x: Operand, axes: int | Sequence[int] | None = None, keep_dim: bool = False) -> Value:
         """`mir.reduce_sum` over `axes`, by default all."""

@@ -1,11 +1,28 @@
-"""Matrix products. Fused forms are in `fused.py`, quantised weights in `quant.py`."""
+"""Matrix products and contractions, and their builder methods. Fused forms are in `fused.py`, solves in `solve.py`."""
 
-from xdsl.dialects.builtin import TensorType
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, MirOp
-from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, INTS, check_element, matmul_shape, same_element_type, shape_of
+from xdsl_rlx.dialects.mir.core import F64, AnyTensorConstr, I64List, IntList, MirOp, f64_attr, i64_list
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import (
+    COMPLEXES,
+    FLOATS,
+    INTS,
+    check_element,
+    dims,
+    matmul_shape,
+    normalize_axis,
+    same_element_type,
+    shape_of,
+)
 
 
 @irdl_op_definition
@@ -31,3 +48,180 @@ class MatmulOp(MirOp):
 
     def infer_types(self) -> tuple[Attribute]:
         return (self._infer(self.lhs, self.rhs),)
+
+
+class Side(NamedTuple):
+    """The dimensions of an operand of a contraction, counted from the front: paired in order with the other's."""
+
+    contracting: tuple[int, ...]
+    batch: tuple[int, ...]
+    free: tuple[int, ...]
+    """The rest, ascending."""
+
+
+def _side(name: str, shape: Sequence[int], contracting: Sequence[int], batch: Sequence[int]) -> Side:
+    first = tuple(normalize_axis(axis, len(shape)) for axis in contracting)
+    second = tuple(normalize_axis(axis, len(shape)) for axis in batch)
+    if len({*first, *second}) != len(first) + len(second):
+        raise VerifyException(
+            f"expected distinct {name} dimensions, got contracting {list(contracting)} and batch {list(batch)}"
+        )
+    return Side(first, second, tuple(axis for axis in range(len(shape)) if axis not in (*first, *second)))
+
+
+@irdl_op_definition
+class DotGeneralOp(MirOp):
+    """
+    `result[b.., i.., j..] = sum over k.. of lhs(b.., i.., k..) rhs(b.., j.., k..)`: a contraction, as in XLA.
+
+    `batch` pairs dimensions `b` that both operands and the result have, `contracting` pairs those summed over; of each
+    pair the first number is a dimension of `lhs`, the second of `rhs`, of one extent. The result has the batch
+    dimensions in the order of their list, then the other dimensions of `lhs`, then those of `rhs`, in their order.
+    A sum over nothing is a product, one over an extent of 0 is 0.
+    """
+
+    name = "mir.dot_general"
+
+    lhs = operand_def(AnyTensorConstr)
+    rhs = operand_def(AnyTensorConstr)
+    lhs_contracting = prop_def(I64List)
+    rhs_contracting = prop_def(I64List)
+    lhs_batch = prop_def(I64List)
+    rhs_batch = prop_def(I64List)
+    result = result_def(AnyTensorConstr)
+
+    custom_directives = (IntList,)
+    assembly_format = (
+        "$lhs `,` $rhs `contracting` custom<IntList>($lhs_contracting) `x` custom<IntList>($rhs_contracting) "
+        "`batch` custom<IntList>($lhs_batch) `x` custom<IntList>($rhs_batch) attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        contracting: tuple[Sequence[int], Sequence[int]],
+        batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
+    ):
+        super().__init__(
+            operands=[lhs, rhs],
+            properties={
+                "lhs_contracting": i64_list(contracting[0]),
+                "rhs_contracting": i64_list(contracting[1]),
+                "lhs_batch": i64_list(batch[0]),
+                "rhs_batch": i64_list(batch[1]),
+            },
+            result_types=[self._infer(lhs, rhs, contracting, batch)],
+        )
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """What the dimensions of `lhs` and of `rhs` are."""
+        return (
+            _side("lhs", shape_of(self.lhs), _numbers(self.lhs_contracting), _numbers(self.lhs_batch)),
+            _side("rhs", shape_of(self.rhs), _numbers(self.rhs_contracting), _numbers(self.rhs_batch)),
+        )
+
+    @staticmethod
+    def _infer(
+        lhs: SSAValue,
+        rhs: SSAValue,
+        contracting: tuple[Sequence[int], Sequence[int]],
+        batch: tuple[Sequence[int], Sequence[int]],
+    ) -> Attribute:
+        type_ = same_element_type(lhs, rhs)
+        check_element(type_, (*FLOATS, *INTS, *COMPLEXES))
+        a, b = shape_of(lhs), shape_of(rhs)
+        left, right = _side("lhs", a, contracting[0], batch[0]), _side("rhs", b, contracting[1], batch[1])
+        for what, mine, yours in (
+            ("contracting", left.contracting, right.contracting),
+            ("batch", left.batch, right.batch),
+        ):
+            if len(mine) != len(yours):
+                raise VerifyException(f"{len(mine)} {what} dimensions of lhs cannot be paired with {len(yours)} of rhs")
+            for i, j in zip(mine, yours, strict=True):
+                if a[i] != b[j]:
+                    raise VerifyException(
+                        f"{what} dimensions differ: {dims(a)} has extent {a[i]} at {i}, {dims(b)} has {b[j]} at {j}"
+                    )
+        shape = (*(a[i] for i in (*left.batch, *left.free)), *(b[j] for j in right.free))
+        return TensorType(type_, shape)
+
+    def infer_types(self) -> tuple[Attribute]:
+        contracting = _numbers(self.lhs_contracting), _numbers(self.rhs_contracting)
+        return (self._infer(self.lhs, self.rhs, contracting, (_numbers(self.lhs_batch), _numbers(self.rhs_batch))),)
+
+
+def _numbers(values: Attribute) -> tuple[int, ...]:
+    assert isinstance(values, DenseArrayBase)
+    return tuple(int(n) for n in values.get_values())
+
+
+@irdl_op_definition
+class LoraMatmulOp(MirOp):
+    """
+    `result = x @ w + scale (x @ a) @ b`: a product whose weight has a correction of low rank.
+
+    `x` is [..., m, k], `w` [k, n], `a` [k, r] and `b` [r, n]; `scale` is a number of the operands' element type.
+    """
+
+    name = "mir.lora_matmul"
+
+    x = operand_def(AnyTensorConstr)
+    w = operand_def(AnyTensorConstr)
+    a = operand_def(AnyTensorConstr)
+    b = operand_def(AnyTensorConstr)
+    scale = prop_def(F64)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = "$x `,` $w `,` $a `,` $b `scale` $scale attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, x: SSAValue, w: SSAValue, a: SSAValue, b: SSAValue, scale: float = 1.0):
+        super().__init__(
+            operands=[x, w, a, b],
+            properties={"scale": f64_attr(scale)},
+            result_types=[self._infer(x, w, a, b)],
+        )
+
+    @staticmethod
+    def _infer(x: SSAValue, w: SSAValue, a: SSAValue, b: SSAValue) -> Attribute:
+        type_ = same_element_type(x, w, a, b)
+        check_element(type_, FLOATS)
+        for name, value in (("w", w), ("a", a), ("b", b)):
+            if len(shape_of(value)) != 2:
+                raise VerifyException(f"expected {name} to be a matrix, got {dims(shape_of(value))}")
+        result = matmul_shape(shape_of(x), shape_of(w))
+        low = matmul_shape(matmul_shape(shape_of(x), shape_of(a)), shape_of(b))
+        if low != result:
+            raise VerifyException(f"x @ w has the shape {dims(result)}, x @ a @ b {dims(low)}")
+        return TensorType(type_, result)
+
+    def infer_types(self) -> tuple[Attribute]:
+        return (self._infer(self.x, self.w, self.a, self.b),)
+
+
+class LinalgBuilder(BuilderCore):
+    """Builder methods of this family."""
+
+    def matmul(self, lhs: Operand, rhs: Operand) -> Value:
+        """`mir.matmul` of [..., m, k] and [..., k, n]."""
+        return self.op(MatmulOp, *self.operands(lhs, rhs))
+
+    def dot_general(
+        self,
+        lhs: Operand,
+        rhs: Operand,
+        lhs_contracting: Sequence[int] = (),
+        rhs_contracting: Sequence[int] = (),
+        lhs_batch: Sequence[int] = (),
+        rhs_batch: Sequence[int] = (),
+    ) -> Value:
+        """`mir.dot_general`: a sum over the contracting dimensions, for each index of the batch dimensions."""
+        lhs, rhs = self.operands(lhs, rhs)
+        return self.op(DotGeneralOp, lhs, rhs, (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))
+
+    def lora_matmul(self, x: Operand, w: Operand, a: Operand, b: Operand, scale: float = 1.0) -> Value:
+        """`mir.lora_matmul`: `x @ w + scale (x @ a) @ b`."""
+        x, w, a, b = self.operands(x, w, a, b)
+        return self.op(LoraMatmulOp, x, w, a, b, scale)

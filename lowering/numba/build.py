@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.memory import element_bytes, span_elements
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.mir.custom import CustomBase
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.numba.program import BASE_ARENA, BASE_CONSTANTS, FIRST_BUFFER, Launch, Program, TensorSpec
 
@@ -68,7 +69,9 @@ class _Builder:
             alignment=program.alignment.value.data,
             constants=bytes(self.constants),
             launches=tuple(self._launches()),
-            needs_blas=any(isinstance(op, lir.GemmOp | lir.BlockGemmOp) for op in module.walk()),
+            needs_blas=any(
+                isinstance(op, lir.GemmOp | lir.BlockGemmOp | lir.GetrfOp | lir.GetrsOp) for op in module.walk()
+            ),
         )
 
     def _place(self, op: Operation) -> None:
@@ -178,6 +181,8 @@ class _Fingerprint:
         for attributes in (op.properties, op.attributes):
             for key in sorted(attributes):
                 parts += [key.encode(), b"=", self._text(attributes[key])]
+        if isinstance(op, CustomBase):
+            parts.append(op.cache_key.encode())
         self.hash.update(b"".join(parts))
         for result in op.results:
             self._define(result)

@@ -24,13 +24,14 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, KernelOp, ReturnOp
+from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, GetrfOp, GetrsOp, KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.kernel import ROLLED
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.blas import FUNCTIONS as BLAS_FUNCTIONS
 from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading_dimension
+from xdsl_rlx.lowering.numba.lapack import llvm_getrf, llvm_getrs
 from xdsl_rlx.lowering.numba.rows import FUNCTIONS, RANGED, ROWS, function_suffix, is_small_only, llvm_flags, llvm_type
 
 _MATH_CALL = re.compile(r"@rlx_(\w+)\(")
@@ -455,7 +456,7 @@ class _Body:
         self.start(done)
         self.names.update(zip(op.results, passed, strict=True))
 
-    # Matrix product
+    # Libraries
 
     def gemm(self, op: Operation) -> None:
         """
@@ -502,15 +503,26 @@ class _Body:
     ) -> None:
         """The call: flags of the two factors, the sizes m, n, k and leading dimensions, the three addresses."""
         suffix = "f32" if isinstance(element, Float32Type) else "f64"
-        scratch = f"%s{len(self.allocas)}"
-        self.allocas.append(f"  {scratch} = alloca [6 x i32], align 64")
-        m, n, k, ldb, lda, ldc = (self.integer_argument(scratch, i, text) for i, text in enumerate(sizes))
-        number = BLAS_FUNCTIONS.index("sgemm" if suffix == "f32" else "dgemm")
-        entry = self.line(f"getelementptr inbounds ptr, ptr %blas, i64 {number}")
-        callee = self.line(f"load ptr, ptr {entry}, align 8")
+        m, n, k, ldb, lda, ldc = self.integers(sizes)
         tb, ta = (f"@blas_{'t' if flag else 'n'}" for flag in transposed)
         one, beta = f"@blas_one_{suffix}", f"@blas_{'one' if accumulate else 'zero'}_{suffix}"
         pointers = [tb, ta, m, n, k, one, at[0], ldb, at[1], lda, beta, at[2], ldc]
+        self.library_call("sgemm" if suffix == "f32" else "dgemm", pointers)
+
+    def getrf(self, op: Operation) -> None:
+        assert isinstance(op, GetrfOp)
+        self.written.update((op.a, op.pivots))
+        llvm_getrf(op, self)
+
+    def getrs(self, op: Operation) -> None:
+        assert isinstance(op, GetrsOp)
+        self.written.add(op.b)
+        llvm_getrs(op, self)
+
+    def library_call(self, function: str, pointers: Sequence[str]) -> None:
+        """Call a function of the table of BLAS and LAPACK functions."""
+        entry = self.line(f"getelementptr inbounds ptr, ptr %blas, i64 {BLAS_FUNCTIONS.index(function)}")
+        callee = self.line(f"load ptr, ptr {entry}, align 8")
         self.emit(f"call void {callee}({', '.join(f'ptr {p}' for p in pointers)})")
 
     def extent(self, low: str, high: str) -> str:
@@ -518,13 +530,19 @@ class _Body:
             return str(int(high) - int(low))
         return self.line(f"trunc i64 {self.line(f'sub nsw i64 {high}, {low}')} to i32")
 
-    def integer_argument(self, scratch: str, number: int, value: str) -> str:
-        place = self.line(f"getelementptr inbounds [6 x i32], ptr {scratch}, i64 0, i64 {number}")
-        self.emit(f"store i32 {value}, ptr {place}, align 4")
-        return place
+    def integers(self, values: Sequence[str]) -> list[str]:
+        """Addresses of 32-bit integers of these values, in one scratch area."""
+        scratch = f"%s{len(self.allocas)}"
+        self.allocas.append(f"  {scratch} = alloca [{len(values)} x i32], align 64")
+        places: list[str] = []
+        for number, value in enumerate(values):
+            place = self.line(f"getelementptr inbounds [{len(values)} x i32], ptr {scratch}, i64 0, i64 {number}")
+            self.emit(f"store i32 {value}, ptr {place}, align 4")
+            places.append(place)
+        return places
 
     def matrix(self, value: SSAValue, leading: Sequence[SSAValue], at: Sequence[str]) -> str:
-        """The address of element `at` of the matrix that the `leading` indices choose."""
+        """The address of element `at` of the matrix (or vector) that the `leading` indices choose."""
         buffer = self.buffer(value)
         offset = self.offset([*(self.names[i] for i in leading), *at], buffer.strides)
         if offset == "0":
@@ -544,6 +562,8 @@ _EMITTERS: dict[type[Operation], Callable[[_Body, Operation], None]] = {
     scf.WhileOp: _Body.while_loop,
     GemmOp: _Body.gemm,
     BlockGemmOp: _Body.block_gemm,
+    GetrfOp: _Body.getrf,
+    GetrsOp: _Body.getrs,
     ReturnOp: _Body.ret,
     func.ReturnOp: _Body.ret,
 }

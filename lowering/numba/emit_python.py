@@ -35,6 +35,8 @@ from xdsl_rlx.dialects.lir import (
     BlockGemmOp,
     ConstantOp,
     GemmOp,
+    GetrfOp,
+    GetrsOp,
     InputOp,
     KernelOp,
     LaunchOp,
@@ -49,6 +51,7 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, is_contiguous
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading_dimension
+from xdsl_rlx.lowering.numba.lapack import python_getrf, python_getrs
 from xdsl_rlx.lowering.numba.prelude import LOWERED, PRIMITIVES
 from xdsl_rlx.lowering.numba.rows import ROWS, function_suffix, outside_type, python_type
 
@@ -401,6 +404,20 @@ class _Body:
         ]
         self.emit(f"gemm_{function_suffix(a.element)}({', '.join(pieces)})")
 
+    def part(self, value: SSAValue, leading: Sequence[SSAValue], rank: int) -> str:
+        """The last `rank` dimensions of what the `leading` indices choose."""
+        return f"{self.names[value]}[{', '.join([*(self.names[i] for i in leading), *[':'] * rank])}]"
+
+    def getrf(self, op: Operation) -> None:
+        assert isinstance(op, GetrfOp)
+        names = [self.part(op.a, op.a_indices, 2), self.part(op.pivots, op.pivots_indices, 1)]
+        self.emit(python_getrf(op, names))
+
+    def getrs(self, op: Operation) -> None:
+        assert isinstance(op, GetrsOp)
+        names = [self.part(op.lu, op.lu_indices, 2), self.part(op.pivots, op.pivots_indices, 1)]
+        self.emit(python_getrs(op, [*names, self.part(op.b, op.b_indices, 2)]))
+
 
 _EMITTERS: dict[type[Operation], Callable[[_Body, Operation], None]] = {
     arith.ConstantOp: _Body.constant,
@@ -414,6 +431,8 @@ _EMITTERS: dict[type[Operation], Callable[[_Body, Operation], None]] = {
     scf.WhileOp: _Body.while_loop,
     GemmOp: _Body.gemm,
     BlockGemmOp: _Body.block_gemm,
+    GetrfOp: _Body.getrf,
+    GetrsOp: _Body.getrs,
     ReturnOp: _Body.ret,
     func.ReturnOp: _Body.ret,
 }

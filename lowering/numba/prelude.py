@@ -99,6 +99,36 @@ def gemm_{suffix}(a, transpose_a, lda, b, transpose_b, ldb, c, ldc, accumulate):
     )
 '''
 
+_GETRF = '''
+_{lapack}getrf = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 6)(
+    get_cython_function_address("scipy.linalg.cython_lapack", "{lapack}getrf")
+)
+
+
+@njit(error_model="numpy")
+def getrf_{suffix}(a, lda, pivots):
+    """LU factors, in place, of the matrix whose columns are the lines of a; rows interchanged, counted from 1."""
+    sizes = np.array([a.shape[0], lda, 0], np.int32)
+    _{lapack}getrf(sizes.ctypes, sizes.ctypes, a.ctypes, sizes[1:].ctypes, pivots.ctypes, sizes[2:].ctypes)
+'''
+
+_GETRS = '''
+_{lapack}getrs = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 9)(
+    get_cython_function_address("scipy.linalg.cython_lapack", "{lapack}getrs")
+)
+
+
+@njit(error_model="numpy")
+def getrs_{suffix}(lu, ldlu, pivots, b, ldb, transpose):
+    """Each line of b becomes the solution of the system that lu and pivots are the factors of."""
+    letter = np.array([84 if transpose else 78], np.uint8)
+    sizes = np.array([lu.shape[0], b.shape[0], ldlu, ldb, 0], np.int32)
+    _{lapack}getrs(
+        letter.ctypes, sizes.ctypes, sizes[1:].ctypes, lu.ctypes, sizes[2:].ctypes,
+        pivots.ctypes, b.ctypes, sizes[3:].ctypes, sizes[4:].ctypes,
+    )
+'''
+
 PRIMITIVES: dict[str, str] = {
     "fma": '''
 @intrinsic("fma")
@@ -202,5 +232,10 @@ def relaxed_mul(x, y):
     ),
     "gemm_f32": _GEMM.format(suffix="f32", blas="sgemm", type="float32"),
     "gemm_f64": _GEMM.format(suffix="f64", blas="dgemm", type="float64"),
+    **{
+        f"{name}_{suffix}": text.format(suffix=suffix, lapack=lapack)
+        for name, text in (("getrf", _GETRF), ("getrs", _GETRS))
+        for suffix, lapack in (("f32", "s"), ("f64", "d"))
+    },
 }
 """Helper name -> its definition, in the order they are printed."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         vmap,
     )
     from xdsl_rlx.builder import Graph, GraphModule, Value
+    from xdsl_rlx.custom import CustomKernel, Shaped, custom_op
     from xdsl_rlx.dialects.errors import GraphError, RlxError
     from xdsl_rlx.lowering.errors import ArgumentError
     from xdsl_rlx.lowering.numba.runtime import CompiledGraph
@@ -30,12 +31,15 @@ __version__ = "0.1.0"
 __all__ = [
     "ArgumentError",
     "CompiledGraph",
+    "CustomKernel",
     "Graph",
     "GraphError",
     "GraphModule",
     "RlxError",
+    "Shaped",
     "Value",
     "compile",
+    "custom_op",
     "grad",
     "grad_with_loss",
     "hvp",
@@ -69,6 +73,7 @@ _HOMES = {
         "vmap",
     ),
     "xdsl_rlx.builder": ("Graph", "GraphModule", "Value"),
+    "xdsl_rlx.custom": ("CustomKernel", "Shaped", "custom_op"),
     "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
     "xdsl_rlx.lowering.errors": ("ArgumentError",),
     "xdsl_rlx.lowering.numba.runtime": ("CompiledGraph",),

@@ -77,7 +77,7 @@ class LlvmRun:
     def bind(self, **inputs: np.ndarray) -> tuple[Callable[[], None], tuple[np.ndarray, ...]]:
         """Make the buffers; the function runs all launches on them, again and again if wanted."""
         blas = [
-            get_cython_function_address("scipy.linalg.cython_blas", name) if name in ("sgemm", "dgemm") else 0
+            get_cython_function_address(f"scipy.linalg.cython_{'blas' if name.endswith('gemm') else 'lapack'}", name)
             for name in FUNCTIONS
         ]
         table = (ctypes.c_void_p * len(blas))(*blas)

@@ -5,9 +5,9 @@ import pytest
 from numerics.samples import SAMPLES, Sample
 from xdsl.ir import Operation
 
-from xdsl_rlx.dialects.mir import Mir, control
+from xdsl_rlx.dialects.mir import Mir, control, custom
 
-STRUCTURE = {control.YieldOp, control.VjpOp, control.FusionOp}
+STRUCTURE = {control.YieldOp, control.VjpOp, control.FusionOp, custom.CustomOp}
 
 
 def tensor_ops() -> list[type[Operation]]:

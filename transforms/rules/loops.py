@@ -213,9 +213,11 @@ PLACE.add(shape.ConcatOp, _concat_places)
 
 
 def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    """BLAS has f32 and f64: half floats are widened, integers multiplied and summed without it."""
+    """BLAS has f32 and f64: halves are widened, integers multiplied and summed without it; outer products are fused."""
     assert isinstance(op, linalg.MatmulOp)
     type_ = element_of(op.result)
+    if shape_of(op.lhs)[-1] == 1:
+        return [b.mul(op.lhs, op.rhs)]
     if type_ in (f32, f64):
         return None
     if isinstance(type_, IntegerType):

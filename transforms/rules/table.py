@@ -167,7 +167,13 @@ class InertOperands:
         """State why nothing flows to or from the operand of that name (`when` says for which ops of the class);
         ValueError for an unknown name. Operands in front of it may not be left out."""
         names = [name for name, _ in op.get_irdl_definition().operands]
-        self._rows.setdefault(op, []).append((names.index(operand), reason, when or (lambda _: True)))
+        self.add_number(op, names.index(operand), reason, when)
+
+    def add_number(
+        self, op: type[Operation], operand: int, reason: str, when: Callable[[Operation], bool] | None = None
+    ) -> None:
+        """The same of the operand of that number."""
+        self._rows.setdefault(op, []).append((operand, reason, when or (lambda _: True)))
 
     def of(self, op: Operation) -> dict[int, str]:
         """The reasons by operand number."""

@@ -1,0 +1,199 @@
+"""Systems of linear equations: solves, the factorisation they share, and their builder methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType, UnitAttr, f32, f64, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.mir.core import AnyTensorConstr, MirOp, OwnNest
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import check_element, dims, element_of, same_element_type, shape_of
+
+
+def _check_square(shape: Sequence[int]) -> None:
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise VerifyException(f"expected square matrices, got {dims(shape)}")
+
+
+def _check_right_hand_side(matrices: Sequence[int], given: Sequence[int]) -> None:
+    """A vector or some columns for each matrix."""
+    if tuple(given) != tuple(matrices[:-1]) and (
+        len(given) != len(matrices) or tuple(given[:-1]) != tuple(matrices[:-1])
+    ):
+        expected = dims(matrices[:-1])
+        raise VerifyException(f"expected a right hand side of shape {expected} or {expected}xk, got {dims(given)}")
+
+
+class SolveOp(MirOp):
+    """The base of solves with a matrix each: `a` and `b` are [..., n, n] and [..., n] or [..., n, k]."""
+
+    a = operand_def(AnyTensorConstr)
+    b = operand_def(AnyTensorConstr)
+    transpose = opt_prop_def(UnitAttr)
+    result = result_def(AnyTensorConstr)
+
+    assembly_format = "$a `,` $b (`transpose` $transpose^)? attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, a: SSAValue, b: SSAValue, transpose: bool = False):
+        super().__init__(
+            operands=[a, b],
+            properties={"transpose": UnitAttr() if transpose else None},
+            result_types=[self._infer(a, b)],
+        )
+
+    @classmethod
+    def check_rank(cls, rank: int) -> None:
+        """VerifyException if `a` may not have this rank."""
+
+    @classmethod
+    def _infer(cls, a: SSAValue, b: SSAValue) -> Attribute:
+        type_ = same_element_type(a, b)
+        check_element(type_, (f32, f64))
+        cls.check_rank(len(shape_of(a)))
+        _check_square(shape_of(a))
+        _check_right_hand_side(shape_of(a), shape_of(b))
+        return b.type
+
+    def infer_types(self) -> tuple[Attribute]:
+        return (self._infer(self.a, self.b),)
+
+
+@irdl_op_definition
+class DenseSolveOp(SolveOp):
+    """
+    `result = a^-1 b`, with `transpose` `a^-T b`: `a` is [n, n], `b` and the result [n] or [n, k], of f32 or f64.
+
+    By LU factorisation with partial pivoting. Where `a` is singular to working precision, a pivot may be exactly 0: the
+    result then has infinities or NaN, as the division by it gives; nothing is raised.
+    """
+
+    name = "mir.dense_solve"
+
+    @classmethod
+    def check_rank(cls, rank: int) -> None:
+        if rank != 2:
+            raise VerifyException(f"expected one matrix, got a tensor of rank {rank}; see mir.batched_dense_solve")
+
+
+@irdl_op_definition
+class BatchedDenseSolveOp(SolveOp):
+    """
+    `mir.dense_solve` for each of a batch: `a` is [b.., n, n], `b` and the result [b.., n] or [b.., n, k].
+
+    The batch dimensions are equal; they do not broadcast.
+    """
+
+    name = "mir.batched_dense_solve"
+
+    @classmethod
+    def check_rank(cls, rank: int) -> None:
+        if rank < 3:
+            raise VerifyException(f"expected a batch of matrices, got a tensor of rank {rank}; see mir.dense_solve")
+
+
+@irdl_op_definition
+class LuOp(MirOp):
+    """
+    `P operand^T = L U` for each matrix of [..., n, n], of f32 or f64: LU factorisation with partial pivoting.
+
+    Of the transpose, because a matrix in memory is that to LAPACK. `packed[..., j, i]` holds `U[i, j]` for `i <= j` and
+    `L[i, j]` below the diagonal, whose own entries in `L` are 1. `pivots` is [..., n]: in step `i`, counted from 1,
+    row `i` of the transpose was interchanged with row `pivots[i] >= i`. Where a column of it has no nonzero pivot it is
+    left as it is, and `U` has a 0 there.
+
+    Pivots are chosen again at every call: a derivative is that of the factors with the interchanges that were made.
+    """
+
+    name = "mir.lu"
+
+    operand = operand_def(AnyTensorConstr)
+    packed = result_def(AnyTensorConstr)
+    pivots = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = "$operand attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, operand: SSAValue):
+        super().__init__(operands=[operand], result_types=self._infer(operand))
+
+    @staticmethod
+    def _infer(operand: SSAValue) -> tuple[Attribute, Attribute]:
+        check_element(element_of(operand), (f32, f64))
+        shape = shape_of(operand)
+        _check_square(shape)
+        return operand.type, TensorType(i32, shape[:-1])
+
+    def infer_types(self) -> tuple[Attribute, Attribute]:
+        return self._infer(self.operand)
+
+
+@irdl_op_definition
+class LuSolveOp(MirOp):
+    """
+    `result = a^-1 b`, with `transpose` `a^-T b`, for each matrix `a` that `mir.lu` gave `packed` and `pivots` of.
+
+    `packed` is [..., n, n], `pivots` [..., n], `b` and the result [..., n] or [..., n, k]. A 0 on the diagonal of `U`
+    divides as IEEE 754 does.
+    """
+
+    name = "mir.lu_solve"
+
+    packed = operand_def(AnyTensorConstr)
+    pivots = operand_def(AnyTensorConstr)
+    b = operand_def(AnyTensorConstr)
+    transpose = opt_prop_def(UnitAttr)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = (
+        "$packed `,` $pivots `,` $b (`transpose` $transpose^)? attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(self, packed: SSAValue, pivots: SSAValue, b: SSAValue, transpose: bool = False):
+        super().__init__(
+            operands=[packed, pivots, b],
+            properties={"transpose": UnitAttr() if transpose else None},
+            result_types=[self._infer(packed, pivots, b)],
+        )
+
+    @staticmethod
+    def _infer(packed: SSAValue, pivots: SSAValue, b: SSAValue) -> Attribute:
+        check_element(same_element_type(packed, b), (f32, f64))
+        shape = shape_of(packed)
+        _check_square(shape)
+        expected = TensorType(i32, shape[:-1])
+        if pivots.type != expected:
+            raise VerifyException(f"expected pivots of type {expected}, got {pivots.type}")
+        _check_right_hand_side(shape, shape_of(b))
+        return b.type
+
+    def infer_types(self) -> tuple[Attribute]:
+        return (self._infer(self.packed, self.pivots, self.b),)
+
+
+class SolveBuilder(BuilderCore):
+    """Builder methods of this family."""
+
+    def dense_solve(self, a: Operand, b: Operand, transpose: bool = False) -> Value:
+        """`mir.dense_solve`: `x` with `a x = b`, or with `a^T x = b`, for one matrix."""
+        a, b = self.operands(a, b)
+        return self.op(DenseSolveOp, a, b, transpose)
+
+    def batched_dense_solve(self, a: Operand, b: Operand, transpose: bool = False) -> Value:
+        """`mir.batched_dense_solve`: `x` with `a x = b`, or with `a^T x = b`, for each of a batch of matrices."""
+        a, b = self.operands(a, b)
+        return self.op(BatchedDenseSolveOp, a, b, transpose)
+
+    def lu(self, a: Operand) -> tuple[Value, Value]:
+        """`mir.lu`: the packed factors and the pivots of matrices."""
+        op = self.emit(LuOp, self.operand(a))
+        return self.value(op.packed), self.value(op.pivots)
+
+    def lu_solve(self, packed: Operand, pivots: Operand, b: Operand, transpose: bool = False) -> Value:
+        """`mir.lu_solve`: a solve with what `mir.lu` gave."""
+        packed, b = self.operands(packed, b)
+        return self.op(LuSolveOp, packed, self.operand(pivots), b, transpose)

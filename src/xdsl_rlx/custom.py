@@ -1,0 +1,110 @@
+"""`custom_op`: how users and plugins add ops. What a registered op is in the IR is in `dialects/mir/custom.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from os import getpid
+from time import time_ns
+from typing import Any
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block
+from xdsl.rewriter import InsertPoint
+
+from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.custom import Option, Registration, Shaped, ShapeRule, find, register
+
+__all__ = ["CustomKernel", "Shaped", "custom_op"]
+
+KINDS = ("graph", "nest")
+
+_numbers = count()
+_started = f"{getpid()}.{time_ns()}"
+
+
+class CustomKernel:
+    """A registered op: called with the values of a graph (and options), it inserts the op there."""
+
+    def __init__(self, name: str, function: Callable[..., Any]):
+        self.name = name
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __repr__(self) -> str:
+        return f"CustomKernel({self.name!r})"
+
+    def __call__(self, *inputs: Any, **options: Option) -> Value | tuple[Value, ...]:
+        graph = next((x.b for x in inputs if isinstance(x, Value)), None)
+        if graph is None:
+            raise GraphError(f'op "{self.name}" is called with values of a graph, got none')
+        return graph.custom(self.name, *inputs, **options)
+
+
+def custom_op(
+    name: str,
+    *,
+    kernel: str = "graph",
+    shape: ShapeRule | None = None,
+    vjp: Callable[..., Any] | None = None,
+    jvp: Callable[..., Any] | None = None,
+    vmap: Callable[..., Any] | None = None,
+    inert: Mapping[int, str] | None = None,
+    version: str | None = None,
+    replace: bool = False,
+) -> Callable[[Callable[..., Any]], CustomKernel]:
+    """
+    Decorator: the function is what the op `mir.custom "name"` does.
+
+    `kernel="graph"`: `function(b, *inputs, **options)` builds the results of other ops with the builder `b`.
+    `kernel="nest"`: `function(op, work)` adds the loops that compute them, as a row of `lowering/nests` does.
+
+    `shape(*operands, **options)` gives a `Shaped`, or a list of them, from those of the operands; those of a graph are
+    what it builds. `vjp(b, inputs, outputs, cotangents, **options)` gives a cotangent for each input, `jvp(b, inputs,
+    outputs, tangents, **options)` a tangent for each output, and `vmap(b, size, batched, inputs, **options)` the
+    outputs with a leading axis. A graph without either derivative is differentiated through its definition, and batched
+    through it without `vmap`; in all other cases a rule that is missed is an error that names the op. `inert` has the
+    numbers of inputs with respect to which nothing is differentiated, with the reason.
+
+    Change `version` when the function or a rule changes: programs with the op are cached by it. Without one they are
+    cached for this process only. A name that is registered already is a GraphError unless `replace` is set.
+    """
+    if kernel not in KINDS:
+        raise GraphError(f'the kernel of op "{name}" is one of {", ".join(KINDS)}, got {kernel!r}')
+    if not name:
+        raise GraphError("an op needs a name")
+    if kernel == "nest" and shape is None:
+        raise GraphError(f'op "{name}" has a nest and no shape rule: its results could have any shape')
+
+    def decorate(function: Callable[..., Any]) -> CustomKernel:
+        if not replace and find(name) is not None:
+            raise GraphError(f'an op is registered as "{name}" already; replace=True takes its place')
+        key = f"version {version}" if version is not None else f"process {_started} {next(_numbers)}"
+        own_nest = kernel == "nest"
+        kind = register(Registration(name, shape or _shape_of_graph(function), key), own_nest)
+        from xdsl_rlx.transforms.rules.custom import Functions, add_rows
+
+        add_rows(kind, Functions(None if own_nest else function, vjp, jvp, vmap, dict(inert or {})))
+        if own_nest:
+            from xdsl_rlx.lowering.nests import NEST
+
+            NEST.add(kind, function)
+        return CustomKernel(name, function)
+
+    return decorate
+
+
+def _shape_of_graph(function: Callable[..., Any]) -> ShapeRule:
+    """The shapes of what a definition builds."""
+
+    def shape(*operands: Shaped, **options: Option) -> Sequence[Shaped]:
+        types = [TensorType(constants.element_type(dtype), shape) for shape, dtype in operands]
+        block = Block(arg_types=types)
+        b = MirBuilder(Builder(InsertPoint.at_end(block)))
+        found = function(b, *map(b.value, block.args), **options)
+        return [Shaped(y.shape, y.dtype) for y in ([found] if isinstance(found, Value) else found)]
+
+    return shape

@@ -1,0 +1,59 @@
+// RUN: DIAGNOSTICS
+
+// CHECK: expected one matrix, got a tensor of rank 3; see mir.batched_dense_solve
+%0, %1 = "test.op"() : () -> (tensor<2x3x3xf32>, tensor<2x3xf32>)
+%2 = mir.dense_solve %0, %1 : (tensor<2x3x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+
+// -----
+
+// CHECK: expected a batch of matrices, got a tensor of rank 2; see mir.dense_solve
+%0, %1 = "test.op"() : () -> (tensor<3x3xf32>, tensor<3xf32>)
+%2 = mir.batched_dense_solve %0, %1 : (tensor<3x3xf32>, tensor<3xf32>) -> tensor<3xf32>
+
+// -----
+
+// CHECK: expected square matrices, got 3x4
+%0, %1 = "test.op"() : () -> (tensor<3x4xf32>, tensor<3xf32>)
+%2 = mir.dense_solve %0, %1 : (tensor<3x4xf32>, tensor<3xf32>) -> tensor<3xf32>
+
+// -----
+
+// CHECK: expected a right hand side of shape 3 or 3xk, got 4
+%0, %1 = "test.op"() : () -> (tensor<3x3xf32>, tensor<4xf32>)
+%2 = mir.dense_solve %0, %1 : (tensor<3x3xf32>, tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: expected a right hand side of shape 2x3 or 2x3xk, got 3x4
+%0, %1 = "test.op"() : () -> (tensor<2x3x3xf32>, tensor<3x4xf32>)
+%2 = mir.batched_dense_solve %0, %1 : (tensor<2x3x3xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+
+// -----
+
+// CHECK: operands have different element types f32 and f64; cast one
+%0, %1 = "test.op"() : () -> (tensor<3x3xf32>, tensor<3xf64>)
+%2 = mir.dense_solve %0, %1 : (tensor<3x3xf32>, tensor<3xf64>) -> tensor<3xf64>
+
+// -----
+
+// CHECK: element type f16 is not supported; expected one of f32, f64
+%0, %1 = "test.op"() : () -> (tensor<3x3xf16>, tensor<3xf16>)
+%2 = mir.dense_solve %0, %1 : (tensor<3x3xf16>, tensor<3xf16>) -> tensor<3xf16>
+
+// -----
+
+// CHECK: expected result 1 of type tensor<3xi32>, got tensor<3xi64>
+%0 = "test.op"() : () -> (tensor<3x3xf32>)
+%1, %2 = mir.lu %0 : (tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3xi64>)
+
+// -----
+
+// CHECK: expected square matrices, got 3
+%0 = "test.op"() : () -> (tensor<3xf32>)
+%1, %2 = mir.lu %0 : (tensor<3xf32>) -> (tensor<3xf32>, tensor<i32>)
+
+// -----
+
+// CHECK: expected pivots of type tensor<3xi32>, got tensor<3xi64>
+%0, %1, %2 = "test.op"() : () -> (tensor<3x3xf32>, tensor<3xi64>, tensor<3xf32>)
+%3 = mir.lu_solve %0, %1, %2 : (tensor<3x3xf32>, tensor<3xi64>, tensor<3xf32>) -> tensor<3xf32>

@@ -1,0 +1,92 @@
+// RUN: xdsl-opt %s -p mir-emit-vjp --split-input-file | filecheck %s
+
+// The vjp rules of the family solve: solves with the same matrix.
+
+// CHECK-LABEL: func.func @dense_solve(%m: tensor<3x3xf32>, %r: tensor<3xf32>, %x: tensor<3xf32>, %g: tensor<3xf32>) -> (tensor<3x3xf32>, tensor<3xf32>) {
+// CHECK-NEXT: %dr = mir.dense_solve %m, %g transpose : (tensor<3x3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %0 = mir.reshape %dr : tensor<3xf32> to tensor<3x1xf32>
+// CHECK-NEXT: %1 = mir.reshape %x : tensor<3xf32> to tensor<3x1xf32>
+// CHECK-NEXT: %2 = mir.transpose %1 perm [1, 0] : (tensor<3x1xf32>) -> tensor<1x3xf32>
+// CHECK-NEXT: %3 = mir.matmul %0, %2 : (tensor<3x1xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %dm = mir.neg %3 : tensor<3x3xf32>
+// CHECK-NEXT: func.return %dm, %dr : tensor<3x3xf32>, tensor<3xf32>
+// CHECK-NEXT: }
+func.func @dense_solve(%m: tensor<3x3xf32>, %r: tensor<3xf32>, %x: tensor<3xf32>, %g: tensor<3xf32>) -> (tensor<3x3xf32>, tensor<3xf32>) {
+  %dm, %dr = mir.vjp primals(%m, %r : tensor<3x3xf32>, tensor<3xf32>) outputs(%x : tensor<3xf32>) cotangents(%g : tensor<3xf32>) of [0] wrt [0, 1] -> tensor<3x3xf32>, tensor<3xf32> {
+  ^bb0(%a: tensor<3x3xf32>, %b: tensor<3xf32>):
+    %0 = mir.dense_solve %a, %b : (tensor<3x3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    mir.yield %0 : tensor<3xf32>
+  }
+  func.return %dm, %dr : tensor<3x3xf32>, tensor<3xf32>
+}
+
+// -----
+
+// With the transpose, the outer product is turned.
+// CHECK-LABEL: func.func @batched_dense_solve(%m: tensor<2x3x3xf32>, %r: tensor<2x3x4xf32>, %x: tensor<2x3x4xf32>, %g: tensor<2x3x4xf32>) -> (tensor<2x3x3xf32>, tensor<2x3x4xf32>) {
+// CHECK-NEXT: %dr = mir.batched_dense_solve %m, %g : (tensor<2x3x3xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+// CHECK-NEXT: %0 = mir.transpose %dr perm [0, 2, 1] : (tensor<2x3x4xf32>) -> tensor<2x4x3xf32>
+// CHECK-NEXT: %1 = mir.matmul %x, %0 : (tensor<2x3x4xf32>, tensor<2x4x3xf32>) -> tensor<2x3x3xf32>
+// CHECK-NEXT: %dm = mir.neg %1 : tensor<2x3x3xf32>
+// CHECK-NEXT: func.return %dm, %dr : tensor<2x3x3xf32>, tensor<2x3x4xf32>
+// CHECK-NEXT: }
+func.func @batched_dense_solve(%m: tensor<2x3x3xf32>, %r: tensor<2x3x4xf32>, %x: tensor<2x3x4xf32>, %g: tensor<2x3x4xf32>) -> (tensor<2x3x3xf32>, tensor<2x3x4xf32>) {
+  %dm, %dr = mir.vjp primals(%m, %r : tensor<2x3x3xf32>, tensor<2x3x4xf32>) outputs(%x : tensor<2x3x4xf32>) cotangents(%g : tensor<2x3x4xf32>) of [0] wrt [0, 1] -> tensor<2x3x3xf32>, tensor<2x3x4xf32> {
+  ^bb0(%a: tensor<2x3x3xf32>, %b: tensor<2x3x4xf32>):
+    %0 = mir.batched_dense_solve %a, %b transpose : (tensor<2x3x3xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    mir.yield %0 : tensor<2x3x4xf32>
+  }
+  func.return %dm, %dr : tensor<2x3x3xf32>, tensor<2x3x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @lu_solve(%f: tensor<3x3xf32>, %p: tensor<3xi32>, %r: tensor<3xf32>, %x: tensor<3xf32>, %g: tensor<3xf32>) -> tensor<3xf32> {
+// CHECK-NEXT: %dr = mir.lu_solve %f, %p, %g transpose : (tensor<3x3xf32>, tensor<3xi32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: func.return %dr : tensor<3xf32>
+// CHECK-NEXT: }
+func.func @lu_solve(%f: tensor<3x3xf32>, %p: tensor<3xi32>, %r: tensor<3xf32>, %x: tensor<3xf32>, %g: tensor<3xf32>) -> tensor<3xf32> {
+  %dr = mir.vjp primals(%f, %p, %r : tensor<3x3xf32>, tensor<3xi32>, tensor<3xf32>) outputs(%x : tensor<3xf32>) cotangents(%g : tensor<3xf32>) of [0] wrt [2] -> tensor<3xf32> {
+  ^bb0(%a: tensor<3x3xf32>, %q: tensor<3xi32>, %b: tensor<3xf32>):
+    %0 = mir.lu_solve %a, %q, %b : (tensor<3x3xf32>, tensor<3xi32>, tensor<3xf32>) -> tensor<3xf32>
+    mir.yield %0 : tensor<3xf32>
+  }
+  func.return %dr : tensor<3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @lu(%m: tensor<3x3xf32>, %f: tensor<3x3xf32>, %p: tensor<3xi32>, %g: tensor<3x3xf32>) -> tensor<3x3xf32> {
+// CHECK-NEXT: %0 = mir.constant dense<[0, 1, 2]> : tensor<3xi32>
+// CHECK-NEXT: %1 = mir.reshape %0 : tensor<3xi32> to tensor<3x1xi32>
+// CHECK-NEXT: %2 = mir.le %0, %1 : (tensor<3xi32>, tensor<3x1xi32>) -> tensor<3x3xi1>
+// CHECK-NEXT: %3 = mir.eq %0, %1 : (tensor<3xi32>, tensor<3x1xi32>) -> tensor<3x3xi1>
+// CHECK-NEXT: %4 = mir.cast %3 : tensor<3x3xi1> to tensor<3x3xf32>
+// CHECK-NEXT: %5 = mir.where %2, %4, %f : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %6 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %7 = mir.where %2, %f, %6 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %8 = mir.constant dense<1> : tensor<i32>
+// CHECK-NEXT: %9 = mir.add %0, %8 : (tensor<3xi32>, tensor<i32>) -> tensor<3xi32>
+// CHECK-NEXT: %10 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %11 = mir.where %2, %10, %g : (tensor<3x3xi1>, tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %12 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %13 = mir.where %2, %g, %12 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %14 = mir.transpose %7 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %15 = mir.matmul %14, %13 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %16 = mir.transpose %5 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %17 = mir.matmul %11, %16 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %18 = mir.where %2, %15, %17 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %19 = mir.transpose %18 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %20 = mir.lu_solve %5, %p, %19 : (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %21 = mir.transpose %20 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %dm = mir.lu_solve %7, %9, %21 transpose : (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: func.return %dm : tensor<3x3xf32>
+// CHECK-NEXT: }
+func.func @lu(%m: tensor<3x3xf32>, %f: tensor<3x3xf32>, %p: tensor<3xi32>, %g: tensor<3x3xf32>) -> tensor<3x3xf32> {
+  %dm = mir.vjp primals(%m : tensor<3x3xf32>) outputs(%f, %p : tensor<3x3xf32>, tensor<3xi32>) cotangents(%g : tensor<3x3xf32>) of [0] wrt [0] -> tensor<3x3xf32> {
+  ^bb0(%a: tensor<3x3xf32>):
+    %0, %1 = mir.lu %a : (tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3xi32>)
+    mir.yield %0, %1 : tensor<3x3xf32>, tensor<3xi32>
+  }
+  func.return %dm : tensor<3x3xf32>
+}

@@ -1,0 +1,65 @@
+"""Calls of LAPACK: both readings of a kernel agree bit for bit, and solve. Nests around them are in tests/numerics."""
+
+from types import SimpleNamespace as Run
+
+import numpy as np
+import pytest
+
+DTYPES = {"f32": np.float32, "f64": np.float64}
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("type", ["f32", "f64"])
+def test_factors_solve(run: Run, type: str, transpose: bool):
+    """Two matrices with lines further apart than they are long, three right hand sides."""
+    n, k = 5, 3
+    wide = f"memref<2x{n}x{n}x{type}, strided<[{n * 7}, 7, 1]>>"
+    flat, rhs = f"memref<{2 * n * 7}x{type}>", f"memref<2x{k}x{n}x{type}>"
+    pivots = f"memref<2x{n}xi32>"
+    flag = "transpose " if transpose else ""
+    module = run.parse(f"""builtin.module {{
+  lir.program @step {{
+    %a = lir.input "a" : {flat}
+    %b = lir.input "b" : {rhs}
+    %f = lir.output 0 : {flat}
+    %p = lir.output 1 : {pivots}
+    %x = lir.output 2 : {rhs}
+    %fv = lir.view %f at 0 : {flat} to {wide}
+    lir.launch @fill over {2 * n * 7} by {2 * n * 7} reads(%a : {flat}) writes(%f : {flat})
+    lir.launch @factorise over 2 by 1 writes(%fv, %p : {wide}, {pivots})
+    lir.launch @solve over 2 by 1 reads(%fv, %p, %b : {wide}, {pivots}, {rhs}) writes(%x : {rhs})
+  }}
+  lir.kernel @fill(%a: {flat}, %f: {flat}, %lo: index, %hi: index) {{
+    %c1 = arith.constant 1 : index
+    scf.for %i = %lo to %hi step %c1 {{
+      %v = memref.load %a[%i] : {flat}
+      memref.store %v, %f[%i] : {flat}
+    }}
+    lir.return
+  }}
+  lir.kernel @factorise(%a: {wide}, %p: {pivots}, %lo: index, %hi: index) {{
+    lir.getrf %a[%lo], %p[%lo] : {wide}, {pivots}
+    lir.return
+  }}
+  lir.kernel @solve(%a: {wide}, %p: {pivots}, %b: {rhs}, %x: {rhs}, %lo: index, %hi: index) {{
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %k = arith.constant {k} : index
+    %n = arith.constant {n} : index
+    scf.for %r = %c0 to %k step %c1 {{
+      scf.for %i = %c0 to %n step %c1 {{
+        %v = memref.load %b[%lo, %r, %i] : {rhs}
+        memref.store %v, %x[%lo, %r, %i] : {rhs}
+      }}
+    }}
+    lir.getrs %a[%lo], %p[%lo], %x[%lo] {flag}: {wide}, {pivots}, {rhs}
+    lir.return
+  }}
+}}""")
+    rng = np.random.default_rng(3)
+    a, b = (rng.normal(size=size).astype(DTYPES[type]) for size in (2 * n * 7, (2, k, n)))
+    _, _, x = run.agree(module, jit=transpose, a=a, b=b)
+    matrices = a.reshape(2, n, 7)[:, :, :n]
+    columns = matrices if transpose else matrices.transpose(0, 2, 1)
+    expected = np.linalg.solve(columns.astype(np.float64), b.transpose(0, 2, 1)).transpose(0, 2, 1)
+    np.testing.assert_allclose(x, expected, rtol=1e-3, atol=1e-4)

@@ -1,0 +1,237 @@
+"""Solves, and the factorisation they share."""
+
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from numerics.sample import Operand, Sample, Sampler, values
+from oracle import Array, widen
+from scipy import linalg
+
+from xdsl_rlx.dialects.mir import solve
+
+
+def regular(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Well-conditioned matrices whose largest elements are not on the diagonal."""
+    n = shape[-1]
+    rows = [rng.permutation(n) for _ in range(int(np.prod(shape[:-2])))]
+    large = np.array([2 * np.eye(n)[order] for order in rows]).reshape(shape)
+    return large + rng.uniform(-1, 1, shape) / max(n, 1)
+
+
+def triangles(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Packed factors of well-conditioned matrices."""
+    n = shape[-1]
+    return 2 * np.eye(n) + rng.uniform(-1, 1, shape) / max(n, 1)
+
+
+def interchanges(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """For each row, counted from 1, one that is not in front of it."""
+    n = shape[-1]
+    return 1 + np.arange(n) + np.floor(rng.uniform(0, n - np.arange(n), shape))
+
+
+def _solve_samples() -> list[Sample]:
+    rows: list[Sample] = []
+    for suffix, n, columns in (
+        ("", 3, ()),
+        ("-matrix", 3, (2,)),
+        ("-one", 1, ()),
+        ("-column", 5, (1,)),
+        ("-odd", 9, ()),
+        ("-blocks", 17, (5,)),
+        ("-lapack", 67, ()),
+        ("-lapack-matrix", 66, (3,)),
+        ("-none", 0, ()),
+        ("-no-columns", 3, (0,)),
+    ):
+        for transpose in (False, True):
+            build = lambda m, a, b, t=transpose: m.dense_solve(a, b, t)  # noqa: E731
+            operands = (Operand((n, n), regular), Operand((n, *columns)))
+            name = f"dense_solve{suffix}{'-transpose' if transpose else ''}"
+            rows.append(Sample(name, solve.DenseSolveOp, build, operands, differentiable=(0, 1), tol=64))
+    turned = lambda m, a, b: m.dense_solve(m.transpose(a, (1, 0)), b)  # noqa: E731
+    operands = (Operand((4, 4), regular), Operand((4,)))
+    rows.append(Sample("dense_solve-of-view", solve.DenseSolveOp, turned, operands, differentiable=(0, 1), tol=64))
+    for suffix, matrix, rhs in (
+        ("", (1.0, 2.0, 2.0, 4.0), (1.0, 1.0)),
+        ("-undetermined", (1.0, 2.0, 2.0, 4.0), (1.0, 2.0)),
+        ("-zero", (0.0,), (1.0, -1.0)),
+        ("-nan", (np.nan,), (1.0, -1.0)),
+        ("-diagonal", (0.0, 0.0, 0.0, 2.0), (1.0, 1.0)),
+    ):
+        operands = (Operand((2, 2), values(*matrix)), Operand((2,), values(*rhs)))
+        build = lambda m, a, b: m.dense_solve(a, b)  # noqa: E731
+        rows.append(Sample(f"dense_solve-singular{suffix}", solve.DenseSolveOp, build, operands, exact=True))
+    return rows
+
+
+def _batched_samples() -> list[Sample]:
+    rows: list[Sample] = []
+    for suffix, batch, n, columns, transpose in (
+        ("", (2,), 3, (), False),
+        ("-matrix", (2,), 3, (4,), True),
+        ("-batches", (2, 3), 2, (), True),
+        ("-many", (11,), 5, (1,), False),
+        ("-lapack", (3,), 65, (2,), False),
+        ("-none", (0,), 3, (), False),
+    ):
+        build = lambda m, a, b, t=transpose: m.batched_dense_solve(a, b, t)  # noqa: E731
+        operands = (Operand((*batch, n, n), regular), Operand((*batch, n, *columns)))
+        op = solve.BatchedDenseSolveOp
+        rows.append(Sample(f"batched_dense_solve{suffix}", op, build, operands, differentiable=(0, 1), tol=64))
+    return rows
+
+
+def _factor_samples() -> list[Sample]:
+    rows: list[Sample] = []
+    for suffix, shape in (("", (4, 4)), ("-batch", (2, 3, 11, 11)), ("-lapack", (2, 65, 65)), ("-none", (2, 0, 0))):
+        build = lambda m, a: m.lu(a)  # noqa: E731
+        rows.append(Sample(f"lu{suffix}", solve.LuOp, build, (Operand(shape, regular),), differentiable=(0,), tol=256))
+    singular: Sampler = values(0.0, 1.0, 2.0, 0.0, 3.0, 4.0, 0.0, 0.0, 0.0)
+    rows.append(Sample("lu-singular", solve.LuOp, lambda m, a: m.lu(a), (Operand((3, 3), singular),)))
+    for suffix, batch, n, columns in (("", (), 4, ()), ("-matrix", (2,), 9, (3,)), ("-lapack", (2,), 65, (2,))):
+        for transpose in (False, True):
+            build = lambda m, a, p, b, t=transpose: m.lu_solve(a, p, b, t)  # noqa: E731
+            operands = (
+                Operand((*batch, n, n), triangles),
+                Operand((*batch, n), interchanges, "i32"),
+                Operand((*batch, n, *columns)),
+            )
+            name = f"lu_solve{suffix}{'-transpose' if transpose else ''}"
+            rows.append(Sample(name, solve.LuSolveOp, build, operands, differentiable=(0, 2), tol=256))
+    return rows
+
+
+def _factors(a: Array) -> tuple[Array, Array]:
+    """Of the transpose of one matrix."""
+    if not a.size:
+        return a, np.zeros(a.shape[:1], np.int32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", linalg.LinAlgWarning)
+        lu, pivots = linalg.lu_factor(a.T, check_finite=False)
+    return lu.T, pivots + 1
+
+
+def _by_factors(packed: Array, pivots: Array, b: Array, transpose: bool) -> Array:
+    if not b.size:
+        return b
+    return linalg.lu_solve((packed.T, pivots - 1), b, trans=0 if transpose else 1, check_finite=False)
+
+
+def _each(f: Any, matrices: Array, *others: Array) -> list[Any]:
+    """`f` for each of a batch of matrices."""
+    batch = matrices.shape[:-2]
+    return [f(matrices[at], *(x[at] for x in others)) for at in np.ndindex(batch)]
+
+
+def _oracle_solve(op: solve.SolveOp, a: Array, b: Array) -> Array:
+    flag = op.transpose is not None
+
+    def one(a: Array, b: Array) -> Array:
+        try:
+            return np.linalg.solve(a.T if flag else a, b)
+        except np.linalg.LinAlgError:
+            return _by_factors(*_factors(a), b, flag)
+
+    return np.array(_each(one, widen(a), widen(b))).reshape(b.shape)
+
+
+def _oracle_lu(op: solve.LuOp, a: Array) -> tuple[Array, Array]:
+    found = _each(_factors, widen(a))
+    return np.array([f[0] for f in found]).reshape(a.shape), np.array([f[1] for f in found]).reshape(a.shape[:-1])
+
+
+def _oracle_lu_solve(op: solve.LuSolveOp, packed: Array, pivots: Array, b: Array) -> Array:
+    flag = op.transpose is not None
+    found = _each(lambda c, p, x: _by_factors(c, p, x, flag), widen(packed), pivots, widen(b))
+    return np.array(found).reshape(b.shape)
+
+
+# Written out in JAX, because its LAPACK kernels wait for each other's threads forever when many are in one program.
+
+
+def _swapped(x: Any, k: Any, p: Any) -> Any:
+    rows = jnp.arange(x.shape[0])
+    return x[jnp.where(rows == k, p, jnp.where(rows == p, k, rows))]
+
+
+def _jax_factors(m: Any) -> tuple[Any, Any]:
+    """LU factors of one matrix and the rows interchanged, counted from 0."""
+    index = jnp.arange(m.shape[0])
+
+    def step(m: Any, k: Any) -> Any:
+        p = jnp.argmax(jnp.where(index >= k, jnp.abs(m[:, k]), -1.0))
+        m = _swapped(m, k, p)
+        below = index > k
+        column = jnp.where(below, m[:, k] / m[k, k], 0.0)
+        m = m - jnp.outer(column, jnp.where(below, m[k], 0.0))
+        return m.at[:, k].set(jnp.where(below, column, m[:, k])), p
+
+    return lax.scan(step, m, index)
+
+
+def _jax_eliminate(a: Any, b: Any) -> Any:
+    """`a^-1 b` for one matrix and some columns."""
+    n = a.shape[0]
+    index = jnp.arange(n)
+
+    def step(m: Any, k: Any) -> Any:
+        p = jnp.argmax(jnp.where(index >= k, jnp.abs(m[:, k]), -1.0))
+        m = _swapped(m, k, p)
+        row = m[k] / m[k, k]
+        m = m - jnp.outer(jnp.where(index == k, 0.0, m[:, k]), row)
+        return m.at[k].set(row), None
+
+    return lax.scan(step, jnp.concatenate([a, b], 1), index)[0][:, n:]
+
+
+def _over_batch(f: Any, rank: int) -> Any:
+    for _ in range(rank - 2):
+        f = jax.vmap(f)
+    return f
+
+
+def _jax_solve(op: solve.SolveOp, a: Any, b: Any) -> Any:
+    matrix = a if op.transpose is None else jnp.swapaxes(a, -1, -2)
+    if not b.size:
+        return b
+    return _over_batch(_jax_eliminate, a.ndim)(matrix, b.reshape((*a.shape[:-1], -1))).reshape(b.shape)
+
+
+def _jax_lu(op: solve.LuOp, a: Any) -> tuple[Any, Any]:
+    if not a.size:
+        return a, jnp.zeros(a.shape[:-1], jnp.int32)
+    lu, pivots = _over_batch(_jax_factors, a.ndim)(jnp.swapaxes(a, -1, -2))
+    return jnp.swapaxes(lu, -1, -2), pivots.astype(jnp.int32) + 1
+
+
+def _jax_lu_solve(op: solve.LuSolveOp, packed: Any, pivots: Any, b: Any) -> Any:
+    n = packed.shape[-1]
+
+    def one(packed: Any, pivots: Any, b: Any) -> Any:
+        order = lax.fori_loop(0, n, lambda k, order: _swapped(order, k, pivots[k] - 1), jnp.arange(n))
+        product = (jnp.tril(packed.T, -1) + jnp.eye(n)) @ jnp.triu(packed.T)
+        transpose = product[jnp.argsort(order)]
+        return _jax_eliminate(transpose.T if op.transpose is None else transpose, b)
+
+    columns = b.reshape((*packed.shape[:-1], -1))
+    return _over_batch(one, packed.ndim)(packed, pivots, columns).reshape(b.shape)
+
+
+SAMPLES = (*_solve_samples(), *_batched_samples(), *_factor_samples())
+ORACLE = {
+    solve.DenseSolveOp: _oracle_solve,
+    solve.BatchedDenseSolveOp: _oracle_solve,
+    solve.LuOp: _oracle_lu,
+    solve.LuSolveOp: _oracle_lu_solve,
+}
+JAX = {
+    solve.DenseSolveOp: _jax_solve,
+    solve.BatchedDenseSolveOp: _jax_solve,
+    solve.LuOp: _jax_lu,
+    solve.LuSolveOp: _jax_lu_solve,
+}

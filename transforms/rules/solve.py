@@ -1,0 +1,187 @@
+"""Rows of solves: their derivatives are solves with the same matrix, which share its factorisation."""
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.solve import BatchedDenseSolveOp, DenseSolveOp, LuOp, LuSolveOp, SolveOp
+from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.transforms.rules.linalg import transposed
+from xdsl_rlx.transforms.rules.rows import leading, lift, move_axis
+from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, VJP, VMAP, Cotangent
+
+
+def _columns(b: MirBuilder, matrices: Value, x: Value) -> Value:
+    """A right hand side or solution as columns: [..., n, k]."""
+    return x if x.rank == matrices.rank else b.reshape(x, (*x.shape, 1))
+
+
+def solve_vjp(op: SolveOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    """`db = a^-T g`, `da = -db x^T`; with the transpose, `db = a^-1 g`, `da = -x db^T`."""
+    a, x, flipped = b.value(op.a), b.value(op.result), op.transpose is None
+    db = b.op(type(op), op.a, g.ssa, flipped)
+
+    def da() -> Value:
+        left, right = (db, x) if flipped else (x, db)
+        return -(_columns(b, a, left) @ transposed(b, _columns(b, a, right)))
+
+    return da, db
+
+
+def solve_jvp(op: SolveOp, b: MirBuilder, t_a: Value | None, t_b: Value | None) -> Sequence[Value | None]:
+    """`t_x = a^-1 (t_b - t_a x)`."""
+    rest = t_b
+    if t_a is not None:
+        matrices = t_a if op.transpose is None else transposed(b, t_a)
+        x = b.value(op.result)
+        moved = b.reshape(matrices @ _columns(b, matrices, x), x.shape)
+        rest = -moved if rest is None else rest - moved
+    assert rest is not None
+    return [b.op(type(op), op.a, rest.ssa, op.transpose is not None)]
+
+
+def solve_decompose(op: SolveOp, b: MirBuilder) -> Sequence[Value]:
+    """One factorisation, which `cse` shares among the solves with a matrix."""
+    packed, pivots = b.lu(op.a)
+    return [b.lu_solve(packed, pivots, op.b, op.transpose is not None)]
+
+
+for _op in (DenseSolveOp, BatchedDenseSolveOp):
+    VJP.add(_op, solve_vjp)
+    JVP.add(_op, solve_jvp)
+    DECOMPOSE.add(_op, solve_decompose)
+
+leading(BatchedDenseSolveOp)
+
+
+@VMAP.rule(DenseSolveOp)
+def dense_solve_vmap(
+    op: DenseSolveOp, b: MirBuilder, batched: Sequence[bool], size: int, matrix: Value, rhs: Value
+) -> Sequence[Value]:
+    """A batch of solves; with one matrix for all, the right hand sides are more columns of one solve."""
+    flag = op.transpose is not None
+    if not batched[0]:
+        behind = move_axis(b, rhs, 0, rhs.rank - 1)
+        x = b.dense_solve(matrix, b.reshape(behind, (behind.shape[0], prod(behind.shape[1:]))), flag)
+        return [move_axis(b, b.reshape(x, behind.shape), rhs.rank - 1, 0)]
+    if not batched[1]:
+        rhs = lift(b, rhs, size)
+    return [b.batched_dense_solve(matrix, rhs, flag)]
+
+
+leading(LuOp)
+leading(LuSolveOp)
+
+
+class _Triangles:
+    """
+    The factors `P a^T = L U` taken apart, as packed factors again: of `L` and the identity, of the identity and `U`.
+
+    As matrices they are `L^T` and `U^T`, because what is packed lies transposed.
+    """
+
+    def __init__(self, b: MirBuilder, packed: SSAValue, pivots: SSAValue):
+        n = shape_of(packed)[-1]
+        self.b, self.packed, self.pivots = b, b.value(packed), b.value(pivots)
+        row = b.constant(list(range(n)), "i32")
+        column = b.reshape(row, (n, 1))
+        self.in_upper = row <= column
+        identity = b.expand(b.cast(b.eq(row, column), self.packed.dtype), self.packed.shape)
+        self.lt = self.split(identity, self.packed)
+        self.ut = self.split(self.packed, 0.0)
+        self.in_place = b.expand(row + 1, self.pivots.shape)
+
+    def split(self, upper: Value, lower: Value | float) -> Value:
+        """Elements of `upper` where those of `U` are packed, of `lower` where those of `L` are."""
+        return self.b.where(self.in_upper, upper, lower)
+
+    def lower(self, x: Value) -> Value:
+        """What is packed of `L`, zeros where `U` is."""
+        return self.b.where(self.in_upper, 0.0, x)
+
+    def l_inverse(self, x: Value, transpose: bool = False, permuted: bool = True) -> Value:
+        """`L^-1 P x`, or `P^T L^-T x` with `transpose`; without `permuted`, without `P`."""
+        return self.b.lu_solve(self.lt, self.pivots if permuted else self.in_place, x, not transpose)
+
+    def u_inverse(self, x: Value, transpose: bool = False) -> Value:
+        """`U^-1 x`, or `U^-T x`."""
+        return self.b.lu_solve(self.ut, self.in_place, x, not transpose)
+
+
+@VJP.rule(LuOp)
+def lu_vjp(op: LuOp, b: MirBuilder, g: Value | None, pivots: None) -> Sequence[Cotangent]:
+    """`da = U^-1 F^T L^-1 P` with `F = lower(L^T dL) + upper(dU U^T)`, the diagonal being of `upper`."""
+    assert g is not None
+    if not g.shape[-1]:
+        return [g]
+    f = _Triangles(b, op.packed, op.pivots)
+    d_lt, d_ut = f.lower(g), f.split(g, 0.0)
+    middle = transposed(b, f.split(transposed(b, f.ut) @ d_ut, d_lt @ transposed(b, f.lt)))
+    return [f.u_inverse(transposed(b, f.l_inverse(middle, transpose=True)))]
+
+
+@JVP.rule(LuOp)
+def lu_jvp(op: LuOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
+    """With `F = L^-1 P da^T U^-1`: `dL = L lower(F)`, `dU = upper(F) U`."""
+    if not t.shape[-1]:
+        return [t, None]
+    f = _Triangles(b, op.packed, op.pivots)
+    inner = f.u_inverse(transposed(b, f.l_inverse(transposed(b, t))), transpose=True)
+    lower, upper = f.lower(inner), f.split(inner, 0.0)
+    return [lower @ f.lt + f.ut @ upper, None]
+
+
+def _outer(b: MirBuilder, like: Value, x: Value, y: Value) -> Value:
+    return _columns(b, like, x) @ transposed(b, _columns(b, like, y))
+
+
+@VJP.rule(LuSolveOp)
+def lu_solve_vjp(op: LuSolveOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    """
+    `db` is the other solve of `g`. `x = U^-1 L^-1 P b` and `x = P^T L^-T U^-T b` are two triangular solves one after
+    the other, each of which gives its factor a cotangent: minus an outer product.
+    """
+    packed, x, rhs = b.value(op.packed), b.value(op.result), b.value(op.b)
+
+    def d_packed() -> Value:
+        if not prod(x.shape):
+            return b.zeros_like(packed)
+        f = _Triangles(b, op.packed, op.pivots)
+        if op.transpose is not None:
+            between, d_between = f.l_inverse(rhs), f.u_inverse(g, transpose=True)
+            d_first = f.l_inverse(d_between, transpose=True, permuted=False)
+            return -f.split(_outer(b, packed, x, d_between), _outer(b, packed, between, d_first))
+        between, d_between = f.u_inverse(rhs, transpose=True), f.l_inverse(g)
+        last, d_first = f.l_inverse(between, transpose=True, permuted=False), f.u_inverse(d_between)
+        return -f.split(_outer(b, packed, d_first, between), _outer(b, packed, d_between, last))
+
+    return d_packed, None, lambda: b.lu_solve(op.packed, op.pivots, g, op.transpose is None)
+
+
+@JVP.rule(LuSolveOp)
+def lu_solve_jvp(
+    op: LuSolveOp, b: MirBuilder, t: Value | None, pivots: None, t_b: Value | None
+) -> Sequence[Value | None]:
+    """The tangents of the two triangular solves, one after the other."""
+    rhs, x, packed = b.value(op.b), b.value(op.result), b.value(op.packed)
+    if t is None or not prod(x.shape):
+        return [b.zeros_like(x) if t_b is None else b.lu_solve(op.packed, op.pivots, t_b, op.transpose is not None)]
+    f = _Triangles(b, op.packed, op.pivots)
+    t_lt, t_ut = f.lower(t), f.split(t, 0.0)
+
+    def times(matrix: Value, y: Value) -> Value:
+        return b.reshape(matrix @ _columns(b, packed, y), y.shape)
+
+    if op.transpose is not None:
+        between = f.l_inverse(rhs)
+        t_between = -f.l_inverse(times(transposed(b, t_lt), between), permuted=False)
+        if t_b is not None:
+            t_between = t_between + f.l_inverse(t_b)
+        return [f.u_inverse(t_between - times(transposed(b, t_ut), x))]
+    between = f.u_inverse(rhs, transpose=True)
+    last = f.l_inverse(between, transpose=True, permuted=False)
+    moved = times(t_ut, between)
+    t_between = f.u_inverse(-moved if t_b is None else t_b - moved, transpose=True)
+    return [f.l_inverse(t_between - times(t_lt, last), transpose=True)]
