@@ -6,7 +6,7 @@
 
 // -----
 
-// CHECK: element type i1 is not supported; expected one of f32, f64, f16, bf16, i32, i64, i8, ui8, complex<f32>, complex<f64>
+// CHECK: element type i1 is not supported; expected one of f32, f64, f16, bf16, i32, i64, i8, ui8, i16, ui32, complex<f32>, complex<f64>
 %0 = "test.op"() : () -> (tensor<3x3xi1>)
 %1 = mir.dot_general %0, %0 contracting [1] x [0] batch [] x [] : (tensor<3x3xi1>, tensor<3x3xi1>) -> tensor<3x3xi1>
 
