@@ -18,7 +18,8 @@ class NotOurs(Exception):
     """A form of the op that mir has no equivalent of."""
 
 
-def _need(condition: bool, what: str) -> None:
+def need(condition: bool, what: str) -> None:
+    """Say that a form is not ours unless `condition` holds."""
     if not condition:
         raise NotOurs(what)
 
@@ -29,7 +30,7 @@ def _unary(name: str) -> Adapter:
 
 def _binary(name: str) -> Adapter:
     def build(g: Graph, x: Any, y: Any, *, alpha: Any = 1, rounding_mode: Any = None) -> Any:
-        _need(rounding_mode is None, "rounding")
+        need(rounding_mode is None, "rounding")
         return getattr(g, name)(x, y if alpha == 1 else g.mul(y, alpha))
 
     return build
@@ -43,7 +44,7 @@ def _axes(x: Any, dim: Any) -> list[int]:
 
 def _reduction(name: str) -> Adapter:
     def build(g: Graph, x: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-        _need(dtype is None, "dtype")
+        need(dtype is None, "dtype")
         return getattr(g, name)(x, _axes(x, dim), keepdim)
 
     return build
@@ -62,7 +63,7 @@ def _silu(g: Graph, x: Any, inplace: bool = False) -> Any:
 
 
 def _round(g: Graph, x: Any, *, decimals: int = 0) -> Any:
-    _need(decimals == 0, "decimals")
+    need(decimals == 0, "decimals")
     return g.round(x)
 
 
@@ -71,12 +72,12 @@ def _where(g: Graph, x: Any, cond: Any, y: Any) -> Any:
 
 
 def _softmax(g: Graph, x: Any, dim: int, dtype: Any = None, **_: Any) -> Any:
-    _need(dtype is None and x.rank > 0, "dtype")
+    need(dtype is None and x.rank > 0, "dtype")
     return g.softmax(x, dim)
 
 
 def _log_softmax(g: Graph, x: Any, dim: int, dtype: Any = None, **_: Any) -> Any:
-    _need(dtype is None and x.rank > 0, "dtype")
+    need(dtype is None and x.rank > 0, "dtype")
     shifted = x - g.stop_gradient(g.reduce_max(x, [dim], True))
     return shifted - g.log(g.reduce_sum(g.exp(shifted), [dim], True))
 
@@ -84,7 +85,7 @@ def _log_softmax(g: Graph, x: Any, dim: int, dtype: Any = None, **_: Any) -> Any
 def _layer_norm(
     g: Graph, x: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
-    _need(eps >= 0, "a negative eps")
+    need(eps >= 0, "a negative eps")
     n = prod(normalized_shape)
     flat = g.reshape(x, (*x.shape[: x.rank - len(normalized_shape)], n))
     gamma = g.full((n,), 1.0, x.dtype) if weight is None else g.reshape(weight, (n,))
@@ -101,8 +102,8 @@ def _cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Any:
-    _need(weight is None and not label_smoothing and target.dtype == "i64", "weights or probabilities")
-    _need(reduction == "none" and x.rank in (1, 2), "a mean over rows that count")
+    need(weight is None and not label_smoothing and target.dtype == "i64", "weights or probabilities")
+    need(reduction == "none" and x.rank in (1, 2), "a mean over rows that count")
     return g.softmax_cross_entropy_with_logits(x, target, ignore_index)
 
 
@@ -120,7 +121,7 @@ def _matmul(g: Graph, x: Any, y: Any) -> Any:
 
 
 def _linear(g: Graph, x: Any, weight: Any, bias: Any = None) -> Any:
-    _need(weight.rank == 2, "a vector of weights")
+    need(weight.rank == 2, "a vector of weights")
     product = _matmul(g, x, g.transpose(weight, (1, 0)))
     return product if bias is None else product + bias
 
@@ -148,12 +149,12 @@ def _expand(g: Graph, x: Any, *shape: Any) -> Any:
 
 
 def _narrow(g: Graph, x: Any, dim: int, start: Any, length: int) -> Any:
-    _need(isinstance(start, int), "a start in a tensor")
+    need(isinstance(start, int), "a start in a tensor")
     return g.narrow(x, dim, start % x.shape[dim] if start < 0 else start, length)
 
 
 def _cat(g: Graph, parts: Sequence[Any], dim: int = 0) -> Any:
-    _need(all(p.rank == parts[0].rank for p in parts), "an empty vector among tensors")
+    need(all(p.rank == parts[0].rank for p in parts), "an empty vector among tensors")
     return g.concat(list(parts), dim)
 
 
@@ -162,28 +163,28 @@ def _addmm(g: Graph, c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -
 
 
 def _embedding(g: Graph, weight: Any, indices: Any, **options: Any) -> Any:
-    _need(not any(options.values()), "a norm or a padding index")
+    need(not any(options.values()), "a norm or a padding index")
     return g.gather(weight, indices)
 
 
 def _index_select(g: Graph, x: Any, dim: int, index: Any) -> Any:
-    _need(x.rank > 0 and index.rank == 1, "a scalar")
+    need(x.rank > 0 and index.rank == 1, "a scalar")
     return g.gather(x, index, dim)
 
 
 def _index_add(g: Graph, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
-    _need(x.rank > 0 and index.rank == 1, "a scalar")
+    need(x.rank > 0 and index.rank == 1, "a scalar")
     return x + g.mul(g.scatter_add(source, index, x.shape[dim], dim), alpha)
 
 
 def _cumsum(g: Graph, x: Any, dim: int, *, dtype: Any = None) -> Any:
-    _need(dtype is None and x.rank > 0, "dtype")
+    need(dtype is None and x.rank > 0, "dtype")
     return g.cumsum(x, dim)
 
 
 def _topk(g: Graph, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The values; the positions of equal ones may differ."""
-    _need(x.rank > 0 and largest, "the smallest")
+    need(x.rank > 0 and largest, "the smallest")
     order = [d for d in range(x.rank) if d != dim % x.rank] + [dim % x.rank]
     back = [order.index(d) for d in range(x.rank)]
     return g.transpose(g.topk_values(g.transpose(x, order), k), back)
@@ -244,5 +245,5 @@ ADAPTERS: dict[str, Adapter] = {
 def dtype_name(dtype: torch.dtype) -> str:
     """Our name of a PyTorch element type; `NotOurs` for one that mir lacks."""
     names = {torch.float64: "f64", torch.float32: "f32", torch.int64: "i64", torch.int32: "i32", torch.bool: "i1"}
-    _need(dtype in names, f"element type {dtype}")
+    need(dtype in names, f"element type {dtype}")
     return names[dtype]

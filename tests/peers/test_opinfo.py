@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from peers.opinfo import ADAPTERS, NotOurs, dtype_name
+from peers.opinfo import NotOurs, dtype_name
+from peers.opinfo_blocks import ADAPTERS
 from torch.testing._internal.common_methods_invocations import op_db
 
 import xdsl_rlx as rlx
