@@ -12,9 +12,7 @@ from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
-    AnyFloat,
     BFloat16Type,
-    ComplexType,
     DenseIntOrFPElementsAttr,
     Float16Type,
     FloatAttr,
@@ -23,12 +21,10 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
     UnrealizedConversionCastOp,
-    f32,
     i1,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
-from xdsl.utils.hints import isa
 
 from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.lir import (
@@ -53,7 +49,7 @@ from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.lapack import python_getrf, python_getrs
 from xdsl_rlx.lowering.numba.prelude import LOWERED, PRIMITIVES
-from xdsl_rlx.lowering.numba.rows import ROWS, function_suffix, outside_type, python_type
+from xdsl_rlx.lowering.numba.rows import ROWS, buffer_type, function_suffix, outside_type, python_type
 
 _CALL = re.compile(r"\b([a-z_]\w*)\(")
 _WORD = re.compile(r"\b[a-z_]\w*\b")
@@ -525,13 +521,6 @@ class _Program:
             return
         body.emit(f"for lo in range(0, {extent}, {chunk}):")
         body.emit(f"    {kernel}({args}{separator}lo, min(lo + {chunk}, {extent}))")
-
-
-def buffer_type(element: Attribute) -> str:
-    """The NumPy scalar type of a buffer's elements: kernels see complex numbers as their parts."""
-    if isa(element, ComplexType[AnyFloat]):
-        return "np.complex64" if element.element_type == f32 else "np.complex128"
-    return python_type(element)
 
 
 def _default_name(op: Operation) -> str:

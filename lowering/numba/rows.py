@@ -10,18 +10,22 @@ from typing import TypeAlias, cast
 from xdsl.dialects import arith, math
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
+    AnyFloat,
     BFloat16Type,
+    ComplexType,
     Float16Type,
     Float32Type,
     Float64Type,
     IndexType,
     IntegerAttr,
     IntegerType,
+    f32,
     f64,
 )
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
 
 from xdsl_rlx.dialects.shapes import u8, u32
 
@@ -81,11 +85,18 @@ def python_type(type: Attribute) -> str:
     return "np.bool_" if bits == 1 else f"np.int{bits}"
 
 
+def buffer_type(type: Attribute) -> str:
+    """The NumPy scalar type of a buffer's elements; kernels see complex numbers as their parts."""
+    if isa(type, ComplexType[AnyFloat]):
+        return "np.complex64" if type.element_type == f32 else "np.complex128"
+    return python_type(type)
+
+
 def outside_type(type: Attribute) -> str:
     """The NumPy type of arguments and results of a program, whose bits kernels may see as another type."""
     if isinstance(type, Float16Type):
         return "np.float16"
-    return python_type(type).replace("int", "uint") if type in (u8, u32) else python_type(type)
+    return python_type(type).replace("int", "uint") if type in (u8, u32) else buffer_type(type)
 
 
 def llvm_flags(op: Operation) -> str:
