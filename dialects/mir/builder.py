@@ -30,6 +30,7 @@ from xdsl_rlx.dialects.mir.random import RandomBuilder
 from xdsl_rlx.dialects.mir.rope import RopeBuilder
 from xdsl_rlx.dialects.mir.solve import SolveBuilder
 from xdsl_rlx.dialects.mir.spectral import SpectralBuilder
+from xdsl_rlx.dialects.mir.splat import SplatBuilder
 from xdsl_rlx.dialects.mir.transformer import TransformerBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
 from xdsl_rlx.dialects.shapes import element_of, i1, shape_of
@@ -73,6 +74,7 @@ class MirBuilder(
     RopeBuilder,
     SolveBuilder,
     SpectralBuilder,
+    SplatBuilder,
     TransformerBuilder,
     BuilderCore,
 ):

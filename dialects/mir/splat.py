@@ -1,0 +1,402 @@
+"""Pictures of three-dimensional Gaussians, and their builder methods. What is computed is in docs/math.md."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from xdsl.dialects.builtin import TensorType, f32, f64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, OwnNest, f64_attr, i64_attr
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import check_element, dims, element_of, same_element_type, shape_of
+
+CAMERA = 15
+"""Numbers of a camera: position, target, up, field of view in degrees, near, far, background."""
+
+SMALLEST_RADIUS = 1e-6 / 3
+"""The least extent of a splat along one of its axes."""
+
+NEAREST = 1e-4
+"""A splat takes part if its centre is deeper than this in front of the camera."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The size of a picture, and how splats become its pixels."""
+
+    width: int = 64
+    height: int = 64
+    alpha_cutoff: float = 1 / 255
+    transmittance_threshold: float = 0.01
+    gamma: float = 1.0
+
+    def properties(self) -> dict[str, Attribute]:
+        """As properties of an op."""
+        return {
+            "width": i64_attr(self.width),
+            "height": i64_attr(self.height),
+            "alpha_cutoff": f64_attr(self.alpha_cutoff),
+            "transmittance_threshold": f64_attr(self.transmittance_threshold),
+            "gamma": f64_attr(self.gamma),
+        }
+
+
+def check_radius_scale(scale: float) -> None:
+    """Require a finite positive scale."""
+    if not 0 < scale < float("inf"):
+        raise VerifyException(f"expected a finite radius_scale above 0, got {scale}")
+
+
+def check_splats(named: Sequence[tuple[str, SSAValue, int]]) -> int:
+    """The number of splats, of which the first operand has one number each; others `(name, value, numbers each)`."""
+    check_element(same_element_type(*(value for _, value, _ in named)), (f32, f64))
+    shape = shape_of(named[0][1])
+    if len(shape) != 1:
+        raise VerifyException(f"expected {named[0][0]} of rank 1, got shape {dims(shape)}")
+    (count,) = shape
+    for name, value, each in named[1:]:
+        if shape_of(value) != (each * count,):
+            raise VerifyException(
+                f"expected {name} of shape {each * count} for {count} splats, got {dims(shape_of(value))}"
+            )
+    return count
+
+
+def check_camera(meta: SSAValue) -> None:
+    """Require the numbers of a camera, or those and eight more."""
+    if shape_of(meta) not in ((CAMERA,), (CAMERA + 8,)):
+        raise VerifyException(f"expected meta of shape {CAMERA} or {CAMERA + 8}, got {dims(shape_of(meta))}")
+
+
+class PictureOp(MirOp, abc.ABC):
+    """An op about a picture."""
+
+    width = prop_def(I64)
+    height = prop_def(I64)
+    alpha_cutoff = prop_def(F64)
+    transmittance_threshold = prop_def(F64)
+    gamma = prop_def(F64)
+
+    @property
+    def picture(self) -> Picture:
+        """The properties about the picture."""
+        return Picture(
+            self.width.value.data,
+            self.height.value.data,
+            self.alpha_cutoff.value.data,
+            self.transmittance_threshold.value.data,
+            self.gamma.value.data,
+        )
+
+    def check_picture(self, like: SSAValue) -> TensorType[Attribute]:
+        """The type of the picture; VerifyException for a bad property."""
+        p = self.picture
+        if p.width < 0 or p.height < 0:
+            raise VerifyException(f"expected a width and a height of at least 0, got {p.width} and {p.height}")
+        for name, value in (("alpha_cutoff", p.alpha_cutoff), ("transmittance_threshold", p.transmittance_threshold)):
+            if not 0 <= value <= 1:
+                raise VerifyException(f"expected {name} from 0 to 1, got {value}")
+        if not (isfinite(p.gamma) and p.gamma > 0):
+            raise VerifyException(f"expected a finite gamma above 0, got {p.gamma}")
+        return TensorType(element_of(like), (4 * p.width * p.height,))
+
+
+class SplatOp(MirOp, abc.ABC):
+    """An op whose first seven operands are a cloud of splats and a camera."""
+
+    radius_scale = prop_def(F64)
+
+    @property
+    def cloud(self) -> tuple[SSAValue, ...]:
+        """Positions, scales, rotations, opacities, colours, coefficients."""
+        return tuple(self.operands[:6])
+
+    @property
+    def count(self) -> int:
+        """The number of splats."""
+        return shape_of(self.operands[3])[0]
+
+    @property
+    def bands(self) -> int:
+        """The number of coefficients of a splat and colour."""
+        return shape_of(self.operands[5])[0] // (3 * self.count) if self.count else 0
+
+    def check_cloud(self) -> None:
+        """VerifyException for operands that do not fit each other."""
+        check_radius_scale(self.radius_scale.value.data)
+        positions, scales, rotations, opacities, colors, sh_coeffs = self.cloud
+        count = check_splats(
+            [
+                ("opacities", opacities, 1),
+                ("positions", positions, 3),
+                ("scales", scales, 3),
+                ("rotations", rotations, 4),
+                ("colors", colors, 3),
+            ]
+        )
+        same_element_type(opacities, sh_coeffs, self.operands[6])
+        shape = shape_of(sh_coeffs)
+        if len(shape) != 1 or shape[0] % max(3 * count, 1) or (shape[0] and not count):
+            raise VerifyException(f"expected sh_coeffs of a multiple of {3 * count} numbers, got shape {dims(shape)}")
+        check_camera(self.operands[6])
+
+
+_CLOUD = "$positions `,` $scales `,` $rotations `,` $opacities `,` $colors `,` $sh_coeffs `,` $meta"
+_PICTURE = (
+    "`width` $width `height` $height `alpha_cutoff` $alpha_cutoff "
+    "`transmittance_threshold` $transmittance_threshold `gamma` $gamma"
+)
+_TYPES = "attr-dict `:` functional-type(operands, results)"
+
+
+@irdl_op_definition
+class GaussianSplatRenderOp(SplatOp, PictureOp):
+    """
+    The picture of N Gaussians, front to back: `mir.gaussian_splat_rasterize` of `mir.gaussian_splat_prepare`.
+
+    `result[y, x] = (f(C + T background), 1 - T)` with `C = sum_i T_i alpha_i c_i`, `T_i = prod over j < i of (1 - alpha_j)`,
+    `T` behind the last one and `f(v) = max(v, 0)^gamma`; splats are in order of their distance from the camera. `alpha_i =
+    o_i exp(-|u_i + t v_i|^2 / 2)`, in the frame of the splat the density where the ray `u + t v` comes closest to
+    the centre; 0 where `t <= 0` or `alpha_i < alpha_cutoff`, and where `T_i < transmittance_threshold`.
+
+    Positions (3N), log scales (3N), quaternions wxyz (4N), opacities (N) in [0, 1], colours (3N), coefficients of
+    spherical harmonics (3NC, `[N, C, 3]`) and the camera (15: position, target, up, field of view in degrees, near, far,
+    background; or 23, the last eight are not read) are vectors of one type, f32 or f64. The result has 4 numbers a pixel, by rows from
+    the top. The camera has no derivative. The section on splats of docs/math.md has all conventions.
+    """
+
+    name = "mir.gaussian_splat_render"
+
+    positions = operand_def(AnyTensorConstr)
+    scales = operand_def(AnyTensorConstr)
+    rotations = operand_def(AnyTensorConstr)
+    opacities = operand_def(AnyTensorConstr)
+    colors = operand_def(AnyTensorConstr)
+    sh_coeffs = operand_def(AnyTensorConstr)
+    meta = operand_def(AnyTensorConstr)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = f"{_CLOUD} `radius_scale` $radius_scale {_PICTURE} {_TYPES}"
+
+    def __init__(self, cloud: Sequence[SSAValue], meta: SSAValue, picture: Picture, radius_scale: float):
+        size = 4 * picture.width * picture.height
+        super().__init__(
+            operands=[*cloud, meta],
+            properties={"radius_scale": f64_attr(radius_scale), **picture.properties()},
+            result_types=[TensorType(element_of(cloud[0]), (size,))],
+        )
+
+    def infer_types(self) -> Sequence[Attribute]:
+        self.check_cloud()
+        return (self.check_picture(self.opacities),)
+
+
+@irdl_op_definition
+class GaussianSplatRenderBackwardOp(SplatOp, PictureOp):
+    """
+    The cotangents of positions, scales, rotations, opacities, colours and coefficients in `mir.gaussian_splat_render`.
+
+    They are the derivatives of exactly that function, where it has them: which splats take part, their order and what
+    the cutoff and the threshold leave out count as fixed. `d_rgba` is the cotangent of the picture, alpha included;
+    with `loss_grad_clip` its elements are clamped to [-clip, clip] first.
+    """
+
+    name = "mir.gaussian_splat_render_backward"
+
+    positions = operand_def(AnyTensorConstr)
+    scales = operand_def(AnyTensorConstr)
+    rotations = operand_def(AnyTensorConstr)
+    opacities = operand_def(AnyTensorConstr)
+    colors = operand_def(AnyTensorConstr)
+    sh_coeffs = operand_def(AnyTensorConstr)
+    meta = operand_def(AnyTensorConstr)
+    d_rgba = operand_def(AnyTensorConstr)
+    loss_grad_clip = opt_prop_def(F64)
+    d_positions = result_def(AnyTensorConstr)
+    d_scales = result_def(AnyTensorConstr)
+    d_rotations = result_def(AnyTensorConstr)
+    d_opacities = result_def(AnyTensorConstr)
+    d_colors = result_def(AnyTensorConstr)
+    d_sh_coeffs = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = (
+        f"{_CLOUD} `,` $d_rgba `radius_scale` $radius_scale {_PICTURE} (`loss_grad_clip` $loss_grad_clip^)? {_TYPES}"
+    )
+
+    def __init__(
+        self,
+        cloud: Sequence[SSAValue],
+        meta: SSAValue,
+        d_rgba: SSAValue,
+        picture: Picture,
+        radius_scale: float,
+        loss_grad_clip: float | None = None,
+    ):
+        clip = None if loss_grad_clip is None else f64_attr(loss_grad_clip)
+        super().__init__(
+            operands=[*cloud, meta, d_rgba],
+            properties={"radius_scale": f64_attr(radius_scale), **picture.properties(), "loss_grad_clip": clip},
+            result_types=[x.type for x in cloud],
+        )
+
+    @property
+    def clip(self) -> float | None:
+        """The bound on the elements of the cotangent, if there is one."""
+        return None if self.loss_grad_clip is None else self.loss_grad_clip.value.data
+
+    def infer_types(self) -> Sequence[Attribute]:
+        self.check_cloud()
+        picture = self.check_picture(self.opacities)
+        if self.d_rgba.type != picture:
+            raise VerifyException(f"expected a cotangent of type {picture}, got {self.d_rgba.type}")
+        if self.clip is not None and not self.clip >= 0:
+            raise VerifyException(f"expected a loss_grad_clip of at least 0, got {self.clip}")
+        return [x.type for x in self.cloud]
+
+
+@irdl_op_definition
+class GaussianSplatPrepareOp(SplatOp):
+    """
+    N Gaussians as the camera sees them, in order of their distance from it (equal ones in theirs).
+
+    `origins` (N x 3) and `frames` (N x 3 x 3) take a ray `camera + t d` to `origin + t frame d` in the frame of the
+    splat, in which it is the standard normal density: `frame = diag(1 / max(radius_scale exp(scale), 1e-6 / 3)) R(q)`,
+    `origin = frame (camera - position)`. `tints` (N x 3) are colours in the direction of view; `alphas` (N) are opacities
+    clamped to [0, 1], 0 for a splat that is not in front of the camera. Operands as in `mir.gaussian_splat_render`.
+    """
+
+    name = "mir.gaussian_splat_prepare"
+
+    positions = operand_def(AnyTensorConstr)
+    scales = operand_def(AnyTensorConstr)
+    rotations = operand_def(AnyTensorConstr)
+    opacities = operand_def(AnyTensorConstr)
+    colors = operand_def(AnyTensorConstr)
+    sh_coeffs = operand_def(AnyTensorConstr)
+    meta = operand_def(AnyTensorConstr)
+    origins = result_def(AnyTensorConstr)
+    frames = result_def(AnyTensorConstr)
+    tints = result_def(AnyTensorConstr)
+    alphas = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = f"{_CLOUD} `radius_scale` $radius_scale {_TYPES}"
+
+    def __init__(self, cloud: Sequence[SSAValue], meta: SSAValue, radius_scale: float = 1.6):
+        super().__init__(
+            operands=[*cloud, meta],
+            properties={"radius_scale": f64_attr(radius_scale)},
+            result_types=_prepared_types(cloud[3]),
+        )
+
+    def infer_types(self) -> Sequence[Attribute]:
+        self.check_cloud()
+        return _prepared_types(self.opacities)
+
+
+def _prepared_types(opacities: SSAValue) -> list[Attribute]:
+    (count, *_), element = shape_of(opacities) or (0,), element_of(opacities)
+    return [TensorType(element, shape) for shape in ((count, 3), (count, 3, 3), (count, 3), (count,))]
+
+
+@irdl_op_definition
+class GaussianSplatRasterizeOp(PictureOp):
+    """
+    The picture of what `mir.gaussian_splat_prepare` made, composited in the order given.
+
+    The formulas are those of `mir.gaussian_splat_render`, with `u` the rows of `origins`, `v = frame d` for the ray `d` of a
+    pixel, `c` the rows of `tints` and `o` the elements of `alphas`.
+    """
+
+    name = "mir.gaussian_splat_rasterize"
+
+    origins = operand_def(AnyTensorConstr)
+    frames = operand_def(AnyTensorConstr)
+    tints = operand_def(AnyTensorConstr)
+    alphas = operand_def(AnyTensorConstr)
+    meta = operand_def(AnyTensorConstr)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+    assembly_format = f"$origins `,` $frames `,` $tints `,` $alphas `,` $meta {_PICTURE} {_TYPES}"
+
+    def __init__(self, prepared: Sequence[SSAValue], meta: SSAValue, picture: Picture):
+        size = 4 * picture.width * picture.height
+        super().__init__(
+            operands=[*prepared, meta],
+            properties=picture.properties(),
+            result_types=[TensorType(element_of(prepared[0]), (size,))],
+        )
+
+    @property
+    def prepared(self) -> tuple[SSAValue, ...]:
+        """Origins, frames, tints, alphas."""
+        return self.origins, self.frames, self.tints, self.alphas
+
+    @property
+    def count(self) -> int:
+        """The number of splats."""
+        return shape_of(self.alphas)[0]
+
+    def infer_types(self) -> Sequence[Attribute]:
+        check_splats([("alphas", self.alphas, 1)])
+        same_element_type(self.alphas, *self.prepared, self.meta)
+        expected = _prepared_types(self.alphas)
+        for name, value, type_ in zip(("origins", "frames", "tints"), self.prepared, expected, strict=False):
+            if value.type != type_:
+                raise VerifyException(f"expected {name} of shape {dims(shape_of(type_))}, got {dims(shape_of(value))}")
+        check_camera(self.meta)
+        return (self.check_picture(self.alphas),)
+
+
+class SplatBuilder(BuilderCore):
+    """Builder methods of this family."""
+
+    def gaussian_splat_render(
+        self,
+        cloud: Sequence[Operand],
+        meta: Operand,
+        picture: Picture | None = None,
+        radius_scale: float = 1.6,
+    ) -> Value:
+        """`mir.gaussian_splat_render` of positions, log scales, rotations, opacities, colours and coefficients."""
+        *splats, camera = self.operands(*cloud, meta)
+        return self.op(GaussianSplatRenderOp, splats, camera, picture or Picture(), radius_scale)
+
+    def gaussian_splat_render_backward(
+        self,
+        cloud: Sequence[Operand],
+        meta: Operand,
+        d_rgba: Operand,
+        picture: Picture | None = None,
+        radius_scale: float = 1.6,
+        loss_grad_clip: float | None = None,
+    ) -> tuple[Value, ...]:
+        """`mir.gaussian_splat_render_backward`: the cotangents of the six parts of the cloud."""
+        *splats, camera, dy = self.operands(*cloud, meta, d_rgba)
+        op = GaussianSplatRenderBackwardOp
+        made = self.emit(op, splats, camera, dy, picture or Picture(), radius_scale, loss_grad_clip)
+        return tuple(self.value(result) for result in made.results)
+
+    def gaussian_splat_prepare(
+        self, cloud: Sequence[Operand], meta: Operand, radius_scale: float = 1.6
+    ) -> tuple[Value, ...]:
+        """`mir.gaussian_splat_prepare`: origins, frames, tints, alphas by depth."""
+        *splats, camera = self.operands(*cloud, meta)
+        made = self.emit(GaussianSplatPrepareOp, splats, camera, radius_scale)
+        return tuple(self.value(result) for result in made.results)
+
+    def gaussian_splat_rasterize(
+        self, prepared: Sequence[Operand], meta: Operand, picture: Picture | None = None
+    ) -> Value:
+        """`mir.gaussian_splat_rasterize` of origins, frames, tints, alphas."""
+        *splats, camera = self.operands(*prepared, meta)
+        return self.op(GaussianSplatRasterizeOp, splats, camera, picture or Picture())
