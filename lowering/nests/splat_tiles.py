@@ -205,10 +205,10 @@ class Tiles:
         lists: tuple[SSAValue, SSAValue],
         count: SSAValue,
         before: SSAValue | None,
-    ) -> None:
-        """Composite the splats listed; `before` gets, by piece, place in the list and lane, the light that reaches each.
+    ) -> SSAValue:
+        """Composite the splats listed; how many it took until no pixel of the tile passed the threshold.
 
-        Once no pixel of the tile passes the threshold, nothing is done and `before` is not written.
+        `before` gets, by piece, place in the list and lane, the light that reaches each of them.
         """
         threshold = self.picture.transmittance_threshold
         c0 = nest.kernel.index(0)
@@ -235,15 +235,13 @@ class Tiles:
             (passing,) = inner.loop((c0, inner.kernel.index(LANES)), (start,), lane, "j")
             inner.store(inner.scalars.of(passing), lanes.alive, (c0,))
 
-        def step(inner: Nest, k: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            if threshold:
-                alive = inner.load(lanes.alive, (c0,)) > 0.0
-                inner.guard(alive.value, lambda inside: add(inside, k))
-            else:
-                add(inner, k)
-            return ()
+        def step(inner: Nest, k: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            b = inner.scalars
+            alive = inner.load(lanes.alive, (c0,)) > 0.0
+            inner.guard(alive.value, lambda inside: add(inside, k))
+            return ((b.of(carried[0]) + b.cast(alive, INDEX)).value,)
 
-        nest.loop((c0, count), (), step, "k")
+        return nest.loop((c0, count), (c0,), step, "k")[0]
 
     def each_pixel(self, nest: Nest, tile: Tile, body: Callable[[Nest, tuple[SSAValue, SSAValue], SSAValue], None]) -> None:
         """`body(nest, (row, column), lane)` for the pixels of the tile that are in the picture."""

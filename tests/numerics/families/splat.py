@@ -93,10 +93,12 @@ def _backward_samples() -> list[Sample]:
         ("splat_backward", 4, 4, SMOOTH, None),
         ("splat_backward-gamma", 3, 1, Picture(5, 3, 0.0, 0.0, 1.5), None),
         ("splat_backward-cut", 9, 4, HARD, 0.5),
+        ("splat_backward-many", 12, 9, Picture(19, 10, 1 / 255, 0.01), None),
         ("splat_backward-none", 0, 0, HARD, None),
+        ("splat_backward-nothing", 2, 1, Picture(0, 3), None),
     ):
         operands = (*cloud(count, bands), Operand((4 * picture.width * picture.height,)))
-        smooth = picture is not HARD
+        smooth = picture.alpha_cutoff == 0
         build = partial(_backward, picture, clip)
         wrt = (*EVERY, 7) if smooth else ()
         rows.append(sample(name, build=build, operands=operands, differentiable=wrt, smooth=smooth))
