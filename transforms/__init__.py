@@ -22,6 +22,12 @@ def _get_mir_fuse() -> type[ModulePass]:
     return MirFusePass
 
 
+def _get_mir_fuse_gaussian_splat() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_fuse_gaussian_splat import MirFuseGaussianSplatPass
+
+    return MirFuseGaussianSplatPass
+
+
 def _get_mir_grad() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_grad import MirGradPass
 
@@ -87,6 +93,7 @@ UNIVERSE = Universe(
         "convert-hir-to-mir": _get_convert_hir_to_mir,
         "mir-emit-vjp": _get_mir_emit_vjp,
         "mir-fuse": _get_mir_fuse,
+        "mir-fuse-gaussian-splat": _get_mir_fuse_gaussian_splat,
         "mir-grad": _get_mir_grad,
         "mir-hvp": _get_mir_hvp,
         "mir-jacfwd": _get_mir_jacfwd,

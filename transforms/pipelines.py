@@ -3,14 +3,17 @@
 from xdsl.passes import ModulePass
 
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
+from xdsl_rlx.transforms.mir_fuse_gaussian_splat import MirFuseGaussianSplatPass
 from xdsl_rlx.transforms.mir_legalize_multi_axis_reduce import MirLegalizeMultiAxisReducePass
 from xdsl_rlx.transforms.mir_lower_dot_general import MirLowerDotGeneralPass
 from xdsl_rlx.transforms.mir_unfuse_for_ad import MirUnfuseForAdPass
 
 PREPARE_FOR_AD: tuple[ModulePass, ...] = (
     MirEmitVjpPass(),
+    MirFuseGaussianSplatPass(),
     MirUnfuseForAdPass(),
     MirLowerDotGeneralPass(),
     MirLegalizeMultiAxisReducePass(),
 )
-"""What stands between a function and its derivatives. Unfusing may bring up what legalisation splits."""
+"""What stands between a function and its derivatives. Unfusing may bring up what legalisation splits, and would take apart
+what fusing keeps."""

@@ -1,0 +1,45 @@
+"""The pass `mir-fuse-gaussian-splat`: what is prepared and rasterized once becomes one op, which has a derivative rule."""
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from xdsl_rlx.dialects.mir.splat import GaussianSplatPrepareOp, GaussianSplatRasterizeOp, GaussianSplatRenderOp
+from xdsl_rlx.transforms.driver import rewrite
+
+
+class FuseRasterizeOfPrepare(RewritePattern):
+    """Replace a picture of splats, prepared for the same camera and for it alone, by that of the splats themselves."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GaussianSplatRasterizeOp, rewriter: PatternRewriter) -> None:
+        prepare = op.origins.owner
+        if not isinstance(prepare, GaussianSplatPrepareOp) or prepare.meta != op.meta:
+            return
+        if op.prepared != tuple(prepare.results) or not all(result.has_one_use() for result in prepare.results):
+            return
+        scale = prepare.radius_scale.value.data
+        rewriter.replace(op, GaussianSplatRenderOp(prepare.cloud, op.meta, op.picture, scale))
+        rewriter.erase(prepare)
+
+
+class MirFuseGaussianSplatPass(ModulePass):
+    """
+    Make one op of `mir.gaussian_splat_rasterize` and the `mir.gaussian_splat_prepare` that only it uses.
+
+    ```
+    %u, %a, %c, %o = mir.gaussian_splat_prepare %p, %s, %q, %opacity, %color, %sh, %meta
+    %rgba = mir.gaussian_splat_rasterize %u, %a, %c, %o, %meta
+    // becomes
+    %rgba = mir.gaussian_splat_render %p, %s, %q, %opacity, %color, %sh, %meta
+    ```
+
+    The radius scale is that of the preparation, the other properties are those of the picture. Other cases have their
+    derivatives too, by their definitions, which hold a number for each splat and pixel.
+    """
+
+    name = "mir-fuse-gaussian-splat"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite(op, FuseRasterizeOfPrepare())
