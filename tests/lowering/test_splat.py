@@ -1,0 +1,104 @@
+"""The nests of splats: every reading, however cut in pieces, and tiles that leave out only what cannot be seen."""
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.mir.splat import Picture
+from xdsl_rlx.lowering import convert_mir_to_lir
+from xdsl_rlx.lowering.nests import splat_tiles
+from xdsl_rlx.lowering.numba.compilation import lower_to_lir
+
+Run = SimpleNamespace
+PARTS = {"positions": 3, "scales": 3, "rotations": 4, "opacities": 1, "colors": 3, "sh_coeffs": 12}
+CAMERA = np.array([0.3, -0.2, -3.0, 0.05, 0.0, 0.1, 0.1, 1.0, 0.0, 50.0, 0.1, 100.0, 0.2, 0.5, 0.7])
+PICTURE = Picture(21, 18, 1 / 255, 0.02)
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convert_mir_to_lir, "PARALLEL_FROM", 1)
+
+
+def scene(count: int, dtype: str = "f32", seed: int = 0) -> dict[str, np.ndarray]:
+    """Splats of all sizes, needles among them, some behind the camera and some around it."""
+    rng = np.random.default_rng(seed)
+    arrays = {
+        "positions": 1.2 * rng.standard_normal(3 * count),
+        "scales": rng.uniform(-5.0, -0.5, 3 * count),
+        "rotations": rng.standard_normal(4 * count),
+        "opacities": rng.uniform(0.0, 1.0, count),
+        "colors": rng.uniform(size=3 * count),
+        "sh_coeffs": 0.3 * rng.standard_normal(12 * count),
+        "meta": CAMERA,
+    }
+    arrays["positions"][:3] = CAMERA[:3] + 0.02
+    return {name: x.astype({"f32": np.float32, "f64": np.float64}[dtype]) for name, x in arrays.items()}
+
+
+def picture(count: int, dtype: str = "f32", shape: Picture = PICTURE) -> rlx.Graph:
+    g = rlx.Graph("picture")
+    cloud = [g.input(name, (each * count,), dtype=dtype) for name, each in PARTS.items()]
+    g.set_outputs([g.gaussian_splat_render(cloud, g.input("meta", (15,), dtype=dtype), shape)])
+    return g
+
+
+def gradient(count: int, dtype: str = "f32") -> ModuleOp:
+    """The picture's mean square and its gradients."""
+    g = rlx.Graph("loss")
+    cloud = [g.input(name, (each * count,), dtype=dtype) for name, each in PARTS.items()]
+    y = g.gaussian_splat_render(cloud, g.input("meta", (15,), dtype=dtype), PICTURE)
+    g.set_outputs([g.reduce_mean(y * y)])
+    return rlx.grad_with_loss(g, wrt=list(PARTS)).module
+
+
+def test_pieces_do_not_matter(run: Run):
+    arrays = scene(40)
+    first, *others = [run.llvm(lower_to_lir(gradient(40), threads))(**arrays) for threads in (1, 2, 5)]
+    for other in others:
+        for x, y in zip(first[1:], other[1:], strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_the_printed_module_computes_the_same(run: Run, dtype: str):
+    shape = Picture(9, 7, 1 / 255, 0.02, 2.2)
+    run.agree(lower_to_lir(picture(5, dtype, shape).module, 2), jit=False, **scene(5, dtype))
+
+
+def test_numba_compiles_the_printed_module(run: Run):
+    lowered, arrays = lower_to_lir(gradient(5, "f64"), 2), scene(5, "f64")
+    ours = run.llvm(lowered)(**arrays)
+    for result, reference in zip(run.text(lowered, jit=True)(**arrays), ours, strict=True):
+        np.testing.assert_allclose(result, reference, rtol=1e-10, atol=1e-12 * max(1.0, np.abs(reference).max()))
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_tiles_leave_out_cannot_be_seen(run: Run, monkeypatch: pytest.MonkeyPatch, dtype: str, seed: int):
+    arrays = scene(60, dtype, seed)
+    (tiled,) = run.llvm(lower_to_lir(picture(60, dtype).module))(**arrays)
+    with monkeypatch.context() as patch:
+        patch.setattr(splat_tiles.Tiles, "culls", property(lambda self: False))
+        (dense,) = run.llvm(lower_to_lir(picture(60, dtype).module))(**arrays)
+    np.testing.assert_array_equal(tiled, dense)
+
+
+def test_tiles_leave_something_out(run: Run, monkeypatch: pytest.MonkeyPatch):
+    """With a third of the radius, tiles miss what can be seen: so they do look at it."""
+    arrays = scene(60)
+    (tiled,) = run.llvm(lower_to_lir(picture(60).module))(**arrays)
+    whole = splat_tiles.reach
+    monkeypatch.setattr(splat_tiles, "reach", lambda *arguments: whole(*arguments) / 3.0)
+    (less,) = run.llvm(lower_to_lir(picture(60).module))(**arrays)
+    assert np.abs(tiled - less).max() > 0.01
+
+
+@pytest.mark.parametrize("build", [lambda: picture(9).module, lambda: gradient(9)], ids=["picture", "gradient"])
+def test_pixels_of_a_tile_become_vectors(run: Run, build):
+    text = run.assembly(lower_to_lir(build()))
+    assert re.search(r"divps", text) and not re.search(r"divss.*\n.*divss", text)
