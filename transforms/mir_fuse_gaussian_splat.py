@@ -1,4 +1,5 @@
-"""The pass `mir-fuse-gaussian-splat`: what is prepared and rasterized once becomes one op, which has a derivative rule."""
+"""The pass `mir-fuse-gaussian-splat`: splats that are prepared for one picture become it, by one op.
+The ops are in `dialects/mir/splat.py`, the derivative rule of the one in `rules/splat.py`."""
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp

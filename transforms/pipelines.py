@@ -15,5 +15,5 @@ PREPARE_FOR_AD: tuple[ModulePass, ...] = (
     MirLowerDotGeneralPass(),
     MirLegalizeMultiAxisReducePass(),
 )
-"""What stands between a function and its derivatives. Unfusing may bring up what legalisation splits, and would take apart
-what fusing keeps."""
+"""What stands between a function and its derivatives. Unfusing may bring up what legalisation splits, and would take
+apart what fusing keeps."""

@@ -160,15 +160,17 @@ class GaussianSplatRenderOp(SplatOp, PictureOp):
     """
     The picture of N Gaussians, front to back: `mir.gaussian_splat_rasterize` of `mir.gaussian_splat_prepare`.
 
-    `result[y, x] = (f(C + T background), 1 - T)` with `C = sum_i T_i alpha_i c_i`, `T_i = prod over j < i of (1 - alpha_j)`,
-    `T` behind the last one and `f(v) = max(v, 0)^gamma`; splats are in order of their distance from the camera. `alpha_i =
-    o_i exp(-|u_i + t v_i|^2 / 2)`, in the frame of the splat the density where the ray `u + t v` comes closest to
-    the centre; 0 where `t <= 0` or `alpha_i < alpha_cutoff`, and where `T_i < transmittance_threshold`.
+    `result[y, x] = (f(C + T background), 1 - T)` with `C = sum_i T_i alpha_i c_i`, `T_i = prod over j < i of (1 -
+    alpha_j)`, `T` behind the last one and `f(v) = max(v, 0)^gamma`; splats are in order of their distance from the
+    camera. `alpha_i = o_i exp(-|u_i + t v_i|^2 / 2)`, in the frame of the splat the density where the ray `u + t v`
+    comes closest to the centre; 0 where `t <= 0` or `alpha_i < alpha_cutoff`, and where `T_i <
+    transmittance_threshold`.
 
     Positions (3N), log scales (3N), quaternions wxyz (4N), opacities (N) in [0, 1], colours (3N), coefficients of
-    spherical harmonics (3NC, `[N, C, 3]`) and the camera (15: position, target, up, field of view in degrees, near, far,
-    background; or 23, the last eight are not read) are vectors of one type, f32 or f64. The result has 4 numbers a pixel, by rows from
-    the top. The camera has no derivative. The section on splats of docs/math.md has all conventions.
+    spherical harmonics (3NC, `[N, C, 3]`) and the camera (15: position, target, up, field of view in degrees, near,
+    far, background; or 23, of which the last eight are not read) are vectors of one type, f32 or f64. The result has 4
+    numbers a pixel, by rows from the top. The camera has no derivative. The section on splats of docs/math.md has all
+    conventions.
     """
 
     name = "mir.gaussian_splat_render"
@@ -201,7 +203,7 @@ class GaussianSplatRenderOp(SplatOp, PictureOp):
 @irdl_op_definition
 class GaussianSplatRenderBackwardOp(SplatOp, PictureOp):
     """
-    The cotangents of positions, scales, rotations, opacities, colours and coefficients in `mir.gaussian_splat_render`.
+    The cotangents of positions, scales, rotations, opacities, colours, coefficients in `mir.gaussian_splat_render`.
 
     They are the derivatives of exactly that function, where it has them: which splats take part, their order and what
     the cutoff and the threshold leave out count as fixed. `d_rgba` is the cotangent of the picture, alpha included;
@@ -269,8 +271,9 @@ class GaussianSplatPrepareOp(SplatOp):
 
     `origins` (N x 3) and `frames` (N x 3 x 3) take a ray `camera + t d` to `origin + t frame d` in the frame of the
     splat, in which it is the standard normal density: `frame = diag(1 / max(radius_scale exp(scale), 1e-6 / 3)) R(q)`,
-    `origin = frame (camera - position)`. `tints` (N x 3) are colours in the direction of view; `alphas` (N) are opacities
-    clamped to [0, 1], 0 for a splat that is not in front of the camera. Operands as in `mir.gaussian_splat_render`.
+    `origin = frame (camera - position)`. `tints` (N x 3) are colours in the direction of view; `alphas` (N) are
+    opacities clamped to [0, 1], 0 for a splat that is not in front of the camera. Operands as in
+    `mir.gaussian_splat_render`.
     """
 
     name = "mir.gaussian_splat_prepare"
@@ -312,8 +315,8 @@ class GaussianSplatRasterizeOp(PictureOp):
     """
     The picture of what `mir.gaussian_splat_prepare` made, composited in the order given.
 
-    The formulas are those of `mir.gaussian_splat_render`, with `u` the rows of `origins`, `v = frame d` for the ray `d` of a
-    pixel, `c` the rows of `tints` and `o` the elements of `alphas`.
+    The formulas are those of `mir.gaussian_splat_render`, with `u` the rows of `origins`, `v = frame d` for the ray `d`
+    of a pixel, `c` the rows of `tints` and `o` the elements of `alphas`.
     """
 
     name = "mir.gaussian_splat_rasterize"

@@ -1,4 +1,4 @@
-"""Tiles of a picture: which splats can reach one, and compositing them front to back, all pixels of a tile side by side.
+"""Tiles of a picture: which splats can reach one, and compositing them, all pixels of a tile side by side.
 
 A splat that is left out covers no pixel of the tile by `alpha_cutoff`, so the picture is the same to the bit.
 """
@@ -243,7 +243,9 @@ class Tiles:
 
         return nest.loop((c0, count), (c0,), step, "k")[0]
 
-    def each_pixel(self, nest: Nest, tile: Tile, body: Callable[[Nest, tuple[SSAValue, SSAValue], SSAValue], None]) -> None:
+    def each_pixel(
+        self, nest: Nest, tile: Tile, body: Callable[[Nest, tuple[SSAValue, SSAValue], SSAValue], None]
+    ) -> None:
         """`body(nest, (row, column), lane)` for the pixels of the tile that are in the picture."""
         c0 = nest.kernel.index(0)
 
@@ -264,9 +266,9 @@ def conics(work: Work, tiles: Tiles, seen_by: Argument, prepared: Sequence[Argum
     """
     For each splat the conic in which it covers pixels, in pixels from the middle of the picture.
 
-    With `u` and `v` in the frame of the splat, the ray passes the centre at a distance of at most `r` where `(|u|^2 - r^2)
-    |v|^2 - (u v)^2 <= 0`: a quadratic form in the pixel, because `v` is linear in it. Density falls to the cutoff at `r^2 = 2
-    log(peak / cutoff)`; that is widened by what rounding may add where the picture is computed.
+    With `u` and `v` in the frame of the splat, the ray passes the centre at a distance of at most `r` where `(|u|^2 -
+    r^2) |v|^2 - (u v)^2 <= 0`: a quadratic form in the pixel, because `v` is linear in it. Density falls to the cutoff
+    at `r^2 = 2 log(peak / cutoff)`; that is widened by what rounding may add where the picture is computed.
     """
     made = work.scratch((CONIC, max(tiles.count, 1)), f64, "conic")
     if not tiles.culls:
@@ -274,7 +276,9 @@ def conics(work: Work, tiles: Tiles, seen_by: Argument, prepared: Sequence[Argum
     picture = tiles.picture
     eps = 2.0**-23 if isinstance(tiles.element, Float32Type) else 2.0**-52
 
-    def body(it: Iteration, camera: SSAValue, origins: SSAValue, frames: SSAValue, alphas: SSAValue, made: SSAValue) -> None:
+    def body(
+        it: Iteration, camera: SSAValue, origins: SSAValue, frames: SSAValue, alphas: SSAValue, made: SSAValue
+    ) -> None:
         nest, s, i = it.nest, it.nest.scalars, it.index
 
         def wide(values: Vector) -> Vector:
@@ -291,7 +295,9 @@ def conics(work: Work, tiles: Tiles, seen_by: Argument, prepared: Sequence[Argum
             factor * dot(along[a], along[b]) - dot(u, along[a]) * dot(u, along[b])
             for a, b in ((0, 0), (1, 1), (0, 1), (0, 2), (1, 2), (2, 2))
         ]
-        longest = sum_of(s, [s.sqrt(dot(v, v)) * n for v, n in zip(along, (picture.width, picture.height, 1), strict=True)])
+        longest = sum_of(
+            s, [s.sqrt(dot(v, v)) * n for v, n in zip(along, (picture.width, picture.height, 1), strict=True)]
+        )
         slack = (size + radius * radius) * longest * longest * 1e-13
         hidden = peak < picture.alpha_cutoff
         values = [s.select(hidden, 0.0, x) for x in entries[:5]]
@@ -316,8 +322,8 @@ def reach(s: ScalarBuilder, u: Vector, frame: list[Vector], peak: Scalar, cutoff
     """
     The distance from the centre within which the density may be computed as at least the cutoff.
 
-    Rounding moves the nearest point of a ray by some `eps |u|` times the condition number of the frame, of which `|A|^3 / (2
-    |det A|)` with the Frobenius norm is a bound; and the density by some `eps`, which moves a small radius most.
+    Rounding moves the nearest point of a ray by some `eps |u|` times the condition number of the frame, of which `|A|^3
+    / (2 |det A|)` with the Frobenius norm is a bound; and the density by some `eps`, which moves a small radius most.
     """
     (a, b, c), (d, e, f), (g, h, i) = frame
     det = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)

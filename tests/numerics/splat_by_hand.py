@@ -1,4 +1,5 @@
-"""The derivative of the picture of splats written out in NumPy, for `families/splat.py`; JAX's is what it is held to."""
+"""The derivative of the picture of splats written out in NumPy, for `families/splat.py`.
+JAX's is what it is held to."""
 
 from typing import Any
 
@@ -42,7 +43,7 @@ def compositing(picture: Any, prepared: Any, d: Array, background: Array, g: Arr
 
 
 def quaternions(q: Array, g: Array) -> Array:
-    """Cotangents of quaternions wxyz (N x 4) from those of their matrices (N x 3 x 3), which are `1 + 2 K(q) / |q|^2`."""
+    """Cotangents of quaternions wxyz (N x 4) from those of their matrices `1 + 2 K(q) / |q|^2` (N x 3 x 3)."""
     w, x, y, z = q.T
     norm = np.sum(q * q, -1)
     twice = np.where(norm > 0, 2 / np.where(norm > 0, norm, 1), 0)
@@ -79,7 +80,9 @@ def cloud(op: Any, xs: Any, frames: Array, radii: Array, forward: Array, cotange
         length = np.sqrt(np.sum(away * away, -1))[:, None]
         unit, h = away / length, np.sqrt(0.75 / np.pi)
         d_sh[:, 1], d_sh[:, 2], d_sh[:, 3] = (sign * h * unit[:, [a]] * d_lit for sign, a in ((-1, 1), (1, 2), (-1, 0)))
-        d_unit = h * np.stack([-np.sum(d_lit * k[:, 3], -1), -np.sum(d_lit * k[:, 1], -1), np.sum(d_lit * k[:, 2], -1)], -1)
+        d_unit = h * np.stack(
+            [-np.sum(d_lit * k[:, 3], -1), -np.sum(d_lit * k[:, 1], -1), np.sum(d_lit * k[:, 2], -1)], -1
+        )
         d_away = d_away + (d_unit - unit * np.sum(unit * d_unit, -1)[:, None]) / length
     color = c.reshape(count, 3)
     return (

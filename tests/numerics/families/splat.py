@@ -1,5 +1,5 @@
-"""Splats: samples, and a dense renderer that composites splat by splat, in NumPy and in JAX. Its derivative is JAX's, and
-by hand in NumPy."""
+"""Splats: samples, and a dense renderer that composites splat by splat, in NumPy and in JAX.
+Its derivative is JAX's, and in NumPy that of `splat_by_hand.py`."""
 
 from functools import partial
 from math import pi
@@ -64,7 +64,7 @@ ODD: dict[str, Sampler] = {
     "scales": values(-1.0, -1.5, -1.2, -2.0, -1.0),
     "positions": values(0.1, 0.2, 0.0, 0.1, 0.2, 0.0, -0.3, 0.1, 0.4, 0.2, -0.3, -0.5, 0.0, 0.3, -6.0, 0.5, 0.1),
 }
-"""Opacities and colours out of range, a quaternion of 0, splats without coefficients, at one place, behind the camera."""
+"""Opacities and colours out of range, a quaternion of 0, no coefficients, equal places, one behind the camera."""
 
 EVERY = tuple(range(6))
 
@@ -75,7 +75,9 @@ def _render_samples() -> list[Sample]:
     rows = [
         sample("splat", build=build(SMOOTH), operands=cloud(5, 4)),
         sample("splat-one", build=build(SMOOTH), operands=cloud(1, 1)),
-        sample("splat-colors", build=build(Picture(4, 3, 0.0, 0.0)), operands=cloud(3, 0), differentiable=(0, 1, 2, 3, 4)),
+        sample(
+            "splat-colors", build=build(Picture(4, 3, 0.0, 0.0)), operands=cloud(3, 0), differentiable=(0, 1, 2, 3, 4)
+        ),
         sample("splat-gamma", build=build(Picture(3, 4, 0.0, 0.0, 2.2)), operands=cloud(4, 9)),
         sample("splat-cut", build=build(HARD), operands=cloud(12, 4), smooth=False),
         sample("splat-odd", build=build(HARD), operands=cloud(7, 4, BLACK, **ODD), smooth=False),
