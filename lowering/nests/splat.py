@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import pi
 
 from xdsl.dialects.builtin import i64
@@ -22,7 +21,7 @@ from xdsl_rlx.dialects.mir.splat import (
 )
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.lowering.nest import INDEX, Nest
 from xdsl_rlx.lowering.nests.splat_tiles import Lanes, Tiles, conics
 from xdsl_rlx.lowering.nests.splat_vectors import Vector, clamped, cross, dot, row, scaled, store_row, unit
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
@@ -50,35 +49,72 @@ def camera(work: Work, meta: SSAValue, height: int) -> Argument:
 
 
 def ranks(work: Work, op: SplatOp, camera: Argument) -> Argument:
-    """The place of each splat in the order of distances, equal ones in theirs: the number of those in front of it."""
+    """The place of each splat in the order of distances, equal ones in theirs."""
     count = op.count
-    element = element_of(op.operands[0])
-    keys = work.scratch((count,), element, "distance")
+    keys = work.scratch((count,), element_of(op.operands[0]), "distance")
+    order = work.scratch((2, count), i64, "order")
     made = work.scratch((count,), i64, "rank")
 
     def measure(it: Iteration, positions: SSAValue, camera: SSAValue, keys: SSAValue) -> None:
         away = _away(it.nest, positions, camera, it.index)
         it.nest.store(dot(away, away), keys, (it.index,))
 
-    def rank(it: Iteration, keys: SSAValue, made: SSAValue) -> None:
-        nest, kernel, s = it.nest, it.nest.kernel, it.nest.scalars
-        mine = nest.load(keys, (it.index,)).value
+    def sort(it: Iteration, keys: SSAValue, order: SSAValue, made: SSAValue) -> None:
+        kernel = it.nest.kernel
+        c0, every = kernel.index(0), (kernel.index(0), kernel.index(count))
+        rounds = max(count - 1, 0).bit_length()
 
-        def ahead(ties: bool, inner: Nest, j: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+        def number(inner: Nest, k: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            inner.store(inner.scalars.cast(inner.scalars.of(k), i64), order, (c0, k))
+            return ()
+
+        def merge(inner: Nest, pass_: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            merge_runs(inner, keys, order, inner.scalars.of(pass_), inner.scalars.of(carried[0]), count)
+            return ((inner.scalars.of(carried[0]) * 2).value,)
+
+        def place(inner: Nest, k: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             b = inner.scalars
-            other, own = inner.load(keys, (j,)), b.of(mine)
-            before = other <= own if ties else other < own
-            return ((b.of(carried[0]) + b.cast(before, i64)).value,)
+            which = b.cast(inner.load(order, (kernel.index(rounds % 2), k)), INDEX)
+            inner.store(b.cast(b.of(k), i64), made, (which.value,))
+            return ()
 
-        start = s.const(0, i64).value
-        found = nest.loop((kernel.index(0), it.index), (start,), partial(ahead, True), "j")
-        after = (s.of(it.index) + 1).value
-        (found,) = nest.loop((after, kernel.index(count)), found, partial(ahead, False), "j")
-        nest.store(s.of(found), made, (it.index,))
+        it.nest.loop(every, (), number, "k")
+        it.nest.loop((c0, kernel.index(rounds)), (kernel.index(1),), merge, "pass")
+        it.nest.loop(every, (), place, "k")
 
     work.launch(count, 12, [work.read(op.operands[0], (count, 3)), camera], [keys], measure)
-    work.launch(count, 1 + count // 4, [keys], [made], rank)
+    work.launch(min(count, 1), 8 * count * count.bit_length(), [keys], [order, made], sort)
     return made
+
+
+def merge_runs(nest: Nest, keys: SSAValue, order: SSAValue, pass_: Scalar, width: Scalar, count: int) -> None:
+    """Merge neighbouring runs of `width` in row `pass_ % 2` of `order` into the other; of equal keys the first wins."""
+    s, last = nest.scalars, count - 1
+    source = s.rem(pass_, 2)
+    target = 1 - source
+
+    def run(inner: Nest, number: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+        b = inner.scalars
+        low = b.of(number) * b.of(width.value) * 2
+        middle = b.minimum(low + b.of(width.value), count)
+        high = b.minimum(middle + b.of(width.value), count)
+
+        def take(deepest: Nest, k: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            d = deepest.scalars
+            i, j = (d.of(x) for x in carried)
+            x, y = (deepest.load(order, (source.value, d.minimum(at, last).value)) for at in (i, j))
+            of_x, of_y = (deepest.load(keys, (d.cast(at, INDEX).value,)) for at in (x, y))
+            first = (i < d.of(middle.value)) & ((j >= d.of(high.value)) | (of_x <= of_y))
+            deepest.store(d.select(first, x, y), order, (target.value, k))
+            step = d.cast(first, INDEX)
+            return ((i + step).value, (j + 1 - step).value)
+
+        inner.loop((low.value, high.value), (low.value, middle.value), take, "k")
+        return ()
+
+    both = width * 2
+    runs = s.div(both + last, both)
+    nest.loop((nest.kernel.index(0), runs.value), (), run, "run")
 
 
 def _away(nest: Nest, positions: SSAValue, camera: SSAValue, i: SSAValue) -> Vector:
@@ -192,7 +228,7 @@ def prepare(work: Work, op: SplatOp, camera: Argument, rank: Argument, made: Seq
         nest, s, i = it.nest, it.nest.scalars, it.index
         cloud, (camera, rank), (origins, frames, tints, alphas) = buffers[:6], buffers[6:8], buffers[8:]
         found = seen(nest, op, cloud, camera, i)
-        at = s.cast(nest.load(rank, (i,)), nest.kernel.index(0).type).value
+        at = s.cast(nest.load(rank, (i,)), INDEX).value
         store_row(nest, [dot(axis, found.away) for axis in found.frame], origins, (at,))
         for a, axis in enumerate(found.frame):
             store_row(nest, axis, frames, (at, nest.kernel.index(a)))
