@@ -365,41 +365,80 @@ class SplatBuilder(BuilderCore):
 
     def gaussian_splat_render(
         self,
-        cloud: Sequence[Operand],
+        positions: Operand,
+        scales: Operand,
+        rotations: Operand,
+        opacities: Operand,
+        colors: Operand,
+        sh_coeffs: Operand,
         meta: Operand,
-        picture: Picture | None = None,
+        width: int = 64,
+        height: int = 64,
+        alpha_cutoff: float = 1 / 255,
+        transmittance_threshold: float = 0.01,
+        gamma: float = 1.0,
         radius_scale: float = 1.6,
     ) -> Value:
-        """`mir.gaussian_splat_render` of positions, log scales, rotations, opacities, colours and coefficients."""
-        *splats, camera = self.operands(*cloud, meta)
-        return self.op(GaussianSplatRenderOp, splats, camera, picture or Picture(), radius_scale)
+        """`mir.gaussian_splat_render`: the picture `[height width 4]` of splats, by rows from the top."""
+        *cloud, camera = self.operands(positions, scales, rotations, opacities, colors, sh_coeffs, meta)
+        picture = Picture(width, height, alpha_cutoff, transmittance_threshold, gamma)
+        return self.op(GaussianSplatRenderOp, cloud, camera, picture, radius_scale)
 
     def gaussian_splat_render_backward(
         self,
-        cloud: Sequence[Operand],
+        positions: Operand,
+        scales: Operand,
+        rotations: Operand,
+        opacities: Operand,
+        colors: Operand,
+        sh_coeffs: Operand,
         meta: Operand,
         d_rgba: Operand,
-        picture: Picture | None = None,
+        width: int = 64,
+        height: int = 64,
+        alpha_cutoff: float = 1 / 255,
+        transmittance_threshold: float = 0.01,
+        gamma: float = 1.0,
         radius_scale: float = 1.6,
         loss_grad_clip: float | None = None,
     ) -> tuple[Value, ...]:
-        """`mir.gaussian_splat_render_backward`: the cotangents of the six parts of the cloud."""
-        *splats, camera, dy = self.operands(*cloud, meta, d_rgba)
+        """`mir.gaussian_splat_render_backward`: the cotangents of all operands up to `sh_coeffs`."""
+        *cloud, camera, dy = self.operands(positions, scales, rotations, opacities, colors, sh_coeffs, meta, d_rgba)
+        picture = Picture(width, height, alpha_cutoff, transmittance_threshold, gamma)
         op = GaussianSplatRenderBackwardOp
-        made = self.emit(op, splats, camera, dy, picture or Picture(), radius_scale, loss_grad_clip)
+        made = self.emit(op, cloud, camera, dy, picture, radius_scale, loss_grad_clip)
         return tuple(self.value(result) for result in made.results)
 
     def gaussian_splat_prepare(
-        self, cloud: Sequence[Operand], meta: Operand, radius_scale: float = 1.6
+        self,
+        positions: Operand,
+        scales: Operand,
+        rotations: Operand,
+        opacities: Operand,
+        colors: Operand,
+        sh_coeffs: Operand,
+        meta: Operand,
+        radius_scale: float = 1.6,
     ) -> tuple[Value, ...]:
-        """`mir.gaussian_splat_prepare`: origins, frames, tints, alphas by depth."""
-        *splats, camera = self.operands(*cloud, meta)
-        made = self.emit(GaussianSplatPrepareOp, splats, camera, radius_scale)
+        """`mir.gaussian_splat_prepare`: origins, frames, tints, alphas in order of depth."""
+        *cloud, camera = self.operands(positions, scales, rotations, opacities, colors, sh_coeffs, meta)
+        made = self.emit(GaussianSplatPrepareOp, cloud, camera, radius_scale)
         return tuple(self.value(result) for result in made.results)
 
     def gaussian_splat_rasterize(
-        self, prepared: Sequence[Operand], meta: Operand, picture: Picture | None = None
+        self,
+        origins: Operand,
+        frames: Operand,
+        tints: Operand,
+        alphas: Operand,
+        meta: Operand,
+        width: int = 64,
+        height: int = 64,
+        alpha_cutoff: float = 1 / 255,
+        transmittance_threshold: float = 0.01,
+        gamma: float = 1.0,
     ) -> Value:
-        """`mir.gaussian_splat_rasterize` of origins, frames, tints, alphas."""
-        *splats, camera = self.operands(*prepared, meta)
-        return self.op(GaussianSplatRasterizeOp, splats, camera, picture or Picture())
+        """`mir.gaussian_splat_rasterize`: the picture of what `gaussian_splat_prepare` gave."""
+        *prepared, camera = self.operands(origins, frames, tints, alphas, meta)
+        picture = Picture(width, height, alpha_cutoff, transmittance_threshold, gamma)
+        return self.op(GaussianSplatRasterizeOp, prepared, camera, picture)

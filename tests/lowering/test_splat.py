@@ -1,6 +1,7 @@
 """The nests of splats: every reading, however cut in pieces, and tiles that leave out only what cannot be seen."""
 
 import re
+from dataclasses import asdict
 from types import SimpleNamespace
 
 import numpy as np
@@ -43,7 +44,7 @@ def scene(count: int, dtype: str = "f32", seed: int = 0) -> dict[str, np.ndarray
 def picture(count: int, dtype: str = "f32", shape: Picture = PICTURE) -> rlx.Graph:
     g = rlx.Graph("picture")
     cloud = [g.input(name, (each * count,), dtype=dtype) for name, each in PARTS.items()]
-    g.set_outputs([g.gaussian_splat_render(cloud, g.input("meta", (15,), dtype=dtype), shape)])
+    g.set_outputs([g.gaussian_splat_render(*cloud, g.input("meta", (15,), dtype=dtype), **asdict(shape))])
     return g
 
 
@@ -51,7 +52,7 @@ def gradient(count: int, dtype: str = "f32") -> ModuleOp:
     """The picture's mean square and its gradients."""
     g = rlx.Graph("loss")
     cloud = [g.input(name, (each * count,), dtype=dtype) for name, each in PARTS.items()]
-    y = g.gaussian_splat_render(cloud, g.input("meta", (15,), dtype=dtype), PICTURE)
+    y = g.gaussian_splat_render(*cloud, g.input("meta", (15,), dtype=dtype), **asdict(PICTURE))
     g.set_outputs([g.reduce_mean(y * y)])
     return rlx.grad_with_loss(g, wrt=list(PARTS)).module
 

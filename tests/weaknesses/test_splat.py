@@ -1,5 +1,6 @@
 """What is easily wrong with splats: conventions, and derivatives that are those of another picture (W-56)."""
 
+from dataclasses import asdict
 from math import exp, log, pi, sqrt
 from typing import Any
 
@@ -39,9 +40,11 @@ def picture_of(
     g = rlx.Graph("f")
     *cloud, meta = (g.input(name, x.shape, dtype="f64") for name, x in arrays.items())
     if weights is None:
-        g.set_outputs([g.gaussian_splat_render(cloud, meta, shape)])
+        g.set_outputs([g.gaussian_splat_render(*cloud, meta, **asdict(shape))])
     else:
-        g.set_outputs(list(g.gaussian_splat_render_backward(cloud, meta, g.constant(weights), shape, 1.6, clip)))
+        given = g.constant(weights)
+        found = g.gaussian_splat_render_backward(*cloud, meta, given, **asdict(shape), loss_grad_clip=clip)
+        g.set_outputs(list(found))
     found = rlx.compile(g)(**arrays)
     return [np.asarray(x) for x in (found if isinstance(found, tuple | list) else [found])]
 
@@ -176,11 +179,11 @@ def test_what_is_prepared_by_hand_has_the_same_gradient():
         g = rlx.Graph("f")
         *cloud, meta = (g.input(name, x.shape, dtype="f64") for name, x in arrays.items())
         if parts:
-            prepared = g.gaussian_splat_prepare(cloud, meta)
-            y = g.gaussian_splat_rasterize(prepared, meta, shape)
+            prepared = g.gaussian_splat_prepare(*cloud, meta)
+            y = g.gaussian_splat_rasterize(*prepared, meta, **asdict(shape))
             extra = g.reduce_sum(prepared[3]) * (1.0 if kept else 0.0)
         else:
-            y, extra = g.gaussian_splat_render(cloud, meta, shape), 0.0
+            y, extra = g.gaussian_splat_render(*cloud, meta, **asdict(shape)), 0.0
         loss = g.reduce_sum(y * y) + extra
         g.set_outputs([loss])
         return list(rlx.compile(rlx.grad_with_loss(g, wrt=list(EACH)))(**arrays))[1:]

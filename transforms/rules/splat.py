@@ -194,14 +194,15 @@ def gaussian_splat_rasterize_decompose(op: GaussianSplatRasterizeOp, b: MirBuild
 
 @decompose(GaussianSplatRenderOp)
 def gaussian_splat_render_decompose(op: GaussianSplatRenderOp, b: MirBuilder) -> Sequence[Value]:
-    prepared = b.gaussian_splat_prepare(op.cloud, op.meta, op.radius_scale.value.data)
-    return [b.gaussian_splat_rasterize(prepared, op.meta, op.picture)]
+    prepared = b.emit(GaussianSplatPrepareOp, op.cloud, op.meta, op.radius_scale.value.data)
+    return [b.op(GaussianSplatRasterizeOp, prepared.results, op.meta, op.picture)]
 
 
 @VJP.rule(GaussianSplatRenderOp)
 def gaussian_splat_render_vjp(op: GaussianSplatRenderOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
     scale = op.radius_scale.value.data
-    return [*b.gaussian_splat_render_backward(op.cloud, op.meta, g, op.picture, scale), None]
+    backward = b.emit(GaussianSplatRenderBackwardOp, op.cloud, op.meta, g.ssa, op.picture, scale)
+    return [*map(b.value, backward.results), None]
 
 
 @decompose(GaussianSplatRenderBackwardOp)

@@ -1,6 +1,7 @@
 """Splats: samples, and a dense renderer that composites splat by splat, in NumPy and in JAX.
 Its derivative is JAX's, and in NumPy that of `splat_by_hand.py`."""
 
+from dataclasses import asdict
 from functools import partial
 from math import pi
 from typing import Any
@@ -38,19 +39,19 @@ def cloud(count: int, bands: int, camera: tuple[float, ...] = CAMERA, **other: S
 
 
 def _render(picture: Picture, b: MirBuilder, *xs: Value) -> Value:
-    return b.gaussian_splat_render(xs[:6], xs[6], picture)
+    return b.gaussian_splat_render(*xs, **asdict(picture))
 
 
 def _backward(picture: Picture, clip: float | None, b: MirBuilder, *xs: Value) -> tuple[Value, ...]:
-    return b.gaussian_splat_render_backward(xs[:6], xs[6], xs[7], picture, loss_grad_clip=clip)
+    return b.gaussian_splat_render_backward(*xs, **asdict(picture), loss_grad_clip=clip)
 
 
 def _prepare(b: MirBuilder, *xs: Value) -> tuple[Value, ...]:
-    return b.gaussian_splat_prepare(xs[:6], xs[6])
+    return b.gaussian_splat_prepare(*xs)
 
 
 def _rasterize(picture: Picture, b: MirBuilder, *xs: Value) -> Value:
-    return b.gaussian_splat_rasterize(xs[:4], xs[4], picture)
+    return b.gaussian_splat_rasterize(*xs, **asdict(picture))
 
 
 HARD = Picture(5, 7, 1 / 255, 0.3)
