@@ -3,16 +3,22 @@
 import re
 from dataclasses import asdict
 from types import SimpleNamespace
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from numerics.families import splat as reference
 from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.mir.splat import Picture
+from xdsl_rlx.dialects.mir.splat import GaussianSplatRenderOp, Picture
 from xdsl_rlx.lowering import convert_mir_to_lir
 from xdsl_rlx.lowering.nests import splat_tiles
 from xdsl_rlx.lowering.numba.compilation import lower_to_lir
+
+jax.config.update("jax_enable_x64", True)
 
 Run = SimpleNamespace
 PARTS = {"positions": 3, "scales": 3, "rotations": 4, "opacities": 1, "colors": 3, "sh_coeffs": 12}
@@ -57,6 +63,22 @@ def gradient(count: int, dtype: str = "f32") -> ModuleOp:
     return rlx.grad_with_loss(g, wrt=list(PARTS)).module
 
 
+def test_gradients_are_those_of_compositing_every_splat_at_every_pixel():
+    """By JAX, in f64, with cutoff and threshold."""
+    arrays, graph = scene(24, "f64"), picture(24, "f64")
+    op = next(op for op in graph.module.walk() if isinstance(op, GaussianSplatRenderOp))
+    *cloud, meta = arrays.values()
+
+    def loss(*parts: Any) -> Any:
+        return jnp.mean(reference.render(jnp, op, *parts, meta) ** 2)
+
+    expected, gradients = jax.jit(jax.value_and_grad(loss, range(6)))(*cloud)
+    ours, *found = rlx.compile(gradient(24, "f64"))(**arrays)
+    assert ours == pytest.approx(float(expected), rel=1e-13)
+    for x, y in zip(found, gradients, strict=True):
+        np.testing.assert_allclose(x, y, atol=1e-12 * float(np.abs(y).max()))
+
+
 def test_pieces_do_not_matter(run: Run):
     arrays = scene(40)
     first, *others = [run.llvm(lower_to_lir(gradient(40), threads))(**arrays) for threads in (1, 2, 5)]
@@ -74,8 +96,8 @@ def test_the_printed_module_computes_the_same(run: Run, dtype: str):
 def test_numba_compiles_the_printed_module(run: Run):
     lowered, arrays = lower_to_lir(gradient(5, "f64"), 2), scene(5, "f64")
     ours = run.llvm(lowered)(**arrays)
-    for result, reference in zip(run.text(lowered, jit=True)(**arrays), ours, strict=True):
-        np.testing.assert_allclose(result, reference, rtol=1e-10, atol=1e-12 * max(1.0, np.abs(reference).max()))
+    for printed, compiled in zip(run.text(lowered, jit=True)(**arrays), ours, strict=True):
+        np.testing.assert_allclose(printed, compiled, rtol=1e-10, atol=1e-12 * max(1.0, np.abs(compiled).max()))
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
