@@ -19,7 +19,7 @@ demo: $(STAMP)demo
 	$(BIN)/python examples/digits.py
 
 test: $(STAMP)test
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 	$(BIN)/lit --workers 2 tests/filecheck
 
 lint: $(STAMP)test

@@ -111,11 +111,17 @@ def _chunk(reference: Callable[..., list[Any]], number: int) -> list[list[Array]
     return [[np.asarray(x) for x in found] for found in compiled(arguments)]
 
 
+def _numbered(samples: Sequence[Sample], stem: str) -> list[Any]:
+    # what JAX compiles together runs in one worker
+    groups = [pytest.mark.xdist_group(f"{stem}-{n // CHUNK}") for n in range(len(samples))]
+    return [pytest.param(n, id=s.id, marks=groups[n]) for n, s in enumerate(samples)]
+
+
 def by_jax(reference: Callable[..., list[Any]], number: int) -> list[Array]:
     return _chunk(reference, number // CHUNK)[number % CHUNK]
 
 
-@pytest.mark.parametrize("number", [pytest.param(n, id=s.id) for n, s in enumerate(SMOOTH)])
+@pytest.mark.parametrize("number", _numbered(SMOOTH, "second"))
 def test_gradient_of_gradient_agrees_with_jax(number: int):
     sample = SMOOTH[number]
     module, inputs, g, u = loss(sample)
@@ -125,7 +131,7 @@ def test_gradient_of_gradient_agrees_with_jax(number: int):
         close(ours, theirs, PRECISION)
 
 
-@pytest.mark.parametrize("number", [pytest.param(n, id=s.id) for n, s in enumerate(SMOOTH)])
+@pytest.mark.parametrize("number", _numbered(SMOOTH, "second"))
 def test_tangent_of_gradient_agrees_with_jax(number: int):
     sample = SMOOTH[number]
     module, inputs, g, u = loss(sample)
@@ -134,7 +140,7 @@ def test_tangent_of_gradient_agrees_with_jax(number: int):
         close(ours, theirs, PRECISION)
 
 
-@pytest.mark.parametrize("number", [pytest.param(n, id=s.id) for n, s in enumerate(ELEMENTWISE)])
+@pytest.mark.parametrize("number", _numbered(ELEMENTWISE, "third"))
 def test_third_derivatives_of_elementwise_ops_agree_with_jax(number: int):
     sample = ELEMENTWISE[number]
     module, inputs, g, u = loss(sample)
@@ -147,7 +153,7 @@ def test_third_derivatives_of_elementwise_ops_agree_with_jax(number: int):
     close(ours, theirs, PRECISION)
 
 
-@pytest.mark.parametrize("number", [pytest.param(n, id=s.id) for n, s in enumerate(ELEMENTWISE)])
+@pytest.mark.parametrize("number", _numbered(ELEMENTWISE, "third"))
 def test_tangents_of_tangents_of_tangents_agree_with_jax(number: int):
     sample = ELEMENTWISE[number]
     module, inputs, g, u = loss(sample)

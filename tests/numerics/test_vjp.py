@@ -81,7 +81,12 @@ def _seed(sample: Sample) -> np.ndarray:
     return result_like(sample, "f64", np.random.default_rng(2))
 
 
-@pytest.mark.parametrize("number", [pytest.param(n, id=p.id) for n, p in enumerate(F64)])
+def _numbered() -> list[Any]:
+    # what JAX compiles together runs in one worker
+    return [pytest.param(n, id=p.id, marks=pytest.mark.xdist_group(f"vjp-{n // CHUNK}")) for n, p in enumerate(F64)]
+
+
+@pytest.mark.parametrize("number", _numbered())
 def test_vjp_agrees_with_jax(number: int):
     sample: Sample = F64[number].values[0]
     got = vjp(sample.module("f64"), sample.arrays("f64"), names(sample), _seed(sample))
