@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, loss, norm, reduce, shape
-from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.attention import AttentionBuilder
 from xdsl_rlx.dialects.mir.channel_norm import ChannelNormBuilder
 from xdsl_rlx.dialects.mir.complex import ComplexBuilder
 from xdsl_rlx.dialects.mir.conv import ConvBuilder
+from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.custom import CustomBuilder
 from xdsl_rlx.dialects.mir.fake_quantize import FakeQuantizeBuilder
 from xdsl_rlx.dialects.mir.fused import FusedBuilder
