@@ -1,38 +1,20 @@
-"""LLVM IR text of the kernels of a lir module, in one walk; scalar ops are the rows of rows.py.
+"""LLVM IR text of the kernels of a lir module; scalar ops are the rows of rows.py, the rest in `llvm_body.py`.
 Optimising and running that text is compile.py's business."""
 
 from __future__ import annotations
 
 import re
-import struct
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cache
-from typing import Any, cast
 
-from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    FloatAttr,
-    IntegerAttr,
     ModuleOp,
-    UnrealizedConversionCastOp,
-    i1,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, GetrfOp, GetrsOp, KernelOp, ReturnOp
-from xdsl_rlx.dialects.lir.kernel import ROLLED
-from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_strides, strides_of
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.lowering.numba import mathlib
-from xdsl_rlx.lowering.numba.blas import FUNCTIONS as BLAS_FUNCTIONS
-from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading_dimension
-from xdsl_rlx.lowering.numba.lapack import llvm_getrf, llvm_getrs
-from xdsl_rlx.lowering.numba.rows import FUNCTIONS, RANGED, ROWS, function_suffix, is_small_only, llvm_flags, llvm_type
+from xdsl_rlx.lowering.numba.llvm_body import Body, alignment, double
+from xdsl_rlx.lowering.numba.rows import llvm_type
 
 _MATH_CALL = re.compile(r"@rlx_(\w+)\(")
 _TABLE_USE = re.compile(r"@table_(\w+)")
@@ -44,15 +26,6 @@ _BLAS_SCALARS = {
 }
 _PLAIN_NAME = re.compile(r"[A-Za-z_.$][\w.$]*")
 
-
-SHORT_LOOP = 64
-"""Iterations below which a loop is not worth interleaving."""
-
-LONG_LOOP = 1024
-"""Iterations from which on even a long chain is worth eight copies of the loop's body, which take long to compile."""
-
-LONG_CHAIN = 3
-"""Calls of mathlib functions in a loop from which on eight vectors are in flight, not four."""
 
 _HINTS = {n: f'"llvm.loop.interleave.count", i32 {n}' for n in (1, 2, 4, 8)} | {16: '"llvm.loop.unroll.disable"'}
 _LOOPS = "\n".join(f"!{n} = distinct !{{!{n}, !{n}0}}\n!{n}0 = !{{!{hint}}}" for n, hint in _HINTS.items())
@@ -87,14 +60,14 @@ def _library(text: str) -> list[str]:
 @cache
 def _table(name: str) -> str:
     values = mathlib.TABLES[name]
-    words = ", ".join(f"double {_double(v)}" for v in values)
+    words = ", ".join(f"double {double(v)}" for v in values)
     return f"@table_{name} = private unnamed_addr constant [{len(values)} x double] [{words}], align 64\n"
 
 
 @cache
 def _math_function(name: str) -> str:
     function = mathlib.function(name)
-    body = _Body()
+    body = Body()
     for i, arg in enumerate(function.args):
         body.names[arg] = f"%x{i}"
     body.block(function.body.block)
@@ -112,7 +85,7 @@ def _kernel(kernel: KernelOp) -> str:
     """The exported wrapper, which finds the buffers, and the body, whose pointers are known not to alias."""
     args = kernel.body.block.args
     buffers = args[:-2]
-    body = _Body()
+    body = Body()
     for i, arg in enumerate(buffers):
         body.names[arg] = f"%a{i}"
     body.names[args[-2]], body.names[args[-1]] = "%lo", "%hi"
@@ -120,7 +93,7 @@ def _kernel(kernel: KernelOp) -> str:
     body.block(kernel.body.block)
     name = kernel.sym_name.data
     parameters = [
-        f"ptr noalias captures(none) {'' if arg in body.written else 'readonly '}align {_alignment(arg)} %a{i}"
+        f"ptr noalias captures(none) {'' if arg in body.written else 'readonly '}align {alignment(arg)} %a{i}"
         for i, arg in enumerate(buffers)
     ]
     inner = _symbol(f"{name}.body")
@@ -151,419 +124,3 @@ def _kernel(kernel: KernelOp) -> str:
         "}\n",
     ]
     return "\n".join(wrapper + lines)
-
-
-def _interleaving(loop: scf.ForOp, low: int | None, high: int | None) -> str:
-    """
-    How many vectors of a loop are in flight at once, where that is not left to LLVM.
-
-    The functions of mathlib are long chains of dependent operations. LLVM counts the registers, and lets one vector at
-    a time wait for its chain; several at once, spilling, are up to 1.7 times as fast. One is right for sin, cos and tan
-    over the whole range: they wait for their tables, are rarely run (see guard_range.py), and are much to compile.
-    """
-    ops = loop.body.block.ops
-    calls = sum(type(op) in FUNCTIONS for op in ops)
-    count = LONG_LOOP if low is None or high is None else high - low
-    if any(isinstance(op, RANGED) and not is_small_only(op) for op in ops):
-        return ", !llvm.loop !1"
-    if not calls or count < SHORT_LOOP:
-        return ""
-    many = calls >= LONG_CHAIN
-    return f", !llvm.loop !{(8 if many else 4) if count >= LONG_LOOP else (2 if many else 4)}"
-
-
-def _alignment(value: SSAValue) -> int:
-    return element_bytes(memref_of(value).element_type)
-
-
-def _double(x: float) -> str:
-    return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
-
-
-def _literal(value: Attribute) -> str:
-    """An arith.constant as an LLVM operand. LLVM writes an f32 as the double of the same value."""
-    if isinstance(value, FloatAttr):
-        number = cast("FloatAttr[Any]", value)
-        x, type = number.value.data, number.type
-        if isinstance(type, Float16Type):
-            return f"0xH{struct.unpack('<H', struct.pack('<e', x))[0]:04X}"
-        if isinstance(type, BFloat16Type):
-            return str(int.from_bytes(type.pack((x,)), "little"))
-        return _double(x)
-    if isinstance(value, IntegerAttr):
-        number = cast("IntegerAttr[Any]", value)
-        if number.type == i1:
-            return "true" if number.value.data else "false"
-        return str(number.value.data)
-    raise PassFailedException(f"a kernel cannot hold the constant {value}")
-
-
-def _memory_type(type: Attribute) -> str:
-    return "i8" if type == i1 else llvm_type(type)
-
-
-@dataclass(frozen=True)
-class _Buffer:
-    """How a memref is addressed: `gep` is the type whose trailing dimensions the indices walk; None for odd strides."""
-
-    element: str
-    align: int
-    gep: str | None
-    strides: tuple[int, ...]
-    is_bool: bool
-
-
-def _buffer_of(type: AnyMemRef) -> _Buffer:
-    shape, strides, element = type.get_shape(), strides_of(type), type.element_type
-    gep = _memory_type(element)
-    for n in reversed(shape[1:]):
-        gep = f"[{n} x {gep}]"
-    regular = strides == row_major_strides(shape)
-    return _Buffer(_memory_type(element), element_bytes(element), gep if regular else None, strides, element == i1)
-
-
-def _constant_int(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return cast("IntegerAttr[Any]", owner.value).value.data
-    return None
-
-
-class _Body:
-    """The lines of one function. `label` names the block being filled, for phis; `written` holds buffers stored to."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.allocas: list[str] = []
-        self.names: dict[SSAValue, str] = {}
-        self.written: set[SSAValue] = set()
-        self.nonnegative: set[SSAValue] = set()
-        self.label = "entry"
-        self._buffers: dict[SSAValue, _Buffer] = {}
-        self._count = 0
-
-    def line(self, text: str) -> str:
-        """Emit an instruction with a result, and give its name."""
-        self._count += 1
-        name = f"%v{self._count}"
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def emit(self, text: str) -> None:
-        """Emit an instruction without a result."""
-        self.lines.append(f"  {text}")
-
-    def start(self, label: str) -> None:
-        self.lines.append(f"{label}:")
-        self.label = label
-
-    def fresh(self, stem: str) -> str:
-        self._count += 1
-        return f"{stem}{self._count}"
-
-    def block(self, block: Block) -> None:
-        """Emit every op of `block` but a yield, whose operands the enclosing op reads."""
-        names = self.names
-        for op in block.ops:
-            cls = op.__class__
-            if (row := ROWS.get(cls)) is not None:
-                args = [names[x] for x in op.operands]
-                form, result = row.llvm, op.results[0]
-                if isinstance(form, str):
-                    t = op.operands[0].type
-                    text = form.format(
-                        *args, t=llvm_type(t), r=llvm_type(result.type), s=function_suffix(t), f=llvm_flags(op)
-                    )
-                else:
-                    text = form(op, args, self.line)
-                names[result] = self.line(text)
-            elif (emitter := _EMITTERS.get(cls)) is not None:
-                emitter(self, op)
-            elif cls is not scf.YieldOp and cls is not scf.ConditionOp:
-                raise PassFailedException(f"{op.name} has no LLVM form: add a row to lowering/numba/rows.py")
-
-    # Memory
-
-    def buffer(self, value: SSAValue) -> _Buffer:
-        found = self._buffers.get(value)
-        if found is None:
-            found = self._buffers[value] = _buffer_of(memref_of(value))
-        return found
-
-    def offset(self, indices: Sequence[str], strides: Sequence[int]) -> str:
-        """The element offset of `indices`: constants are folded, zeros left out."""
-        known, total = 0, ""
-        for index, stride in zip(indices, strides, strict=True):
-            if index.isdigit():
-                known += int(index) * stride
-                continue
-            if stride == 0:
-                continue
-            term = index if stride == 1 else self.line(f"mul nuw nsw i64 {index}, {stride}")
-            total = term if not total else self.line(f"add nuw nsw i64 {total}, {term}")
-        if not total:
-            return str(known)
-        return total if not known else self.line(f"add nuw nsw i64 {total}, {known}")
-
-    def address(self, value: SSAValue, indices: Sequence[SSAValue]) -> str:
-        """A pointer to the element of buffer `value` at `indices`."""
-        base, buffer = self.names[value], self.buffer(value)
-        names = [self.names[i] for i in indices]
-        if not names:
-            return base
-        if buffer.gep is not None:
-            walk = ", ".join(f"i64 {n}" for n in names)
-            return self.line(f"getelementptr inbounds nuw {buffer.gep}, ptr {base}, {walk}")
-        offset = self.offset(names, buffer.strides)
-        return self.line(f"getelementptr inbounds nuw {buffer.element}, ptr {base}, i64 {offset}")
-
-    def load(self, op: Operation) -> None:
-        source, *indices = op.operands
-        buffer = self.buffer(source)
-        loaded = self.line(f"load {buffer.element}, ptr {self.address(source, indices)}, align {buffer.align}")
-        self.names[op.results[0]] = self.line(f"icmp ne i8 {loaded}, 0") if buffer.is_bool else loaded
-
-    def store(self, op: Operation) -> None:
-        value, target, *indices = op.operands
-        buffer, text = self.buffer(target), self.names[value]
-        if buffer.is_bool:
-            text = self.line(f"zext i1 {text} to i8")
-        self.written.add(target)
-        self.emit(f"store {buffer.element} {text}, ptr {self.address(target, indices)}, align {buffer.align}")
-
-    def alloca(self, op: Operation) -> None:
-        result = op.results[0]
-        type = memref_of(result)
-        count = 1
-        for n in type.get_shape():
-            count *= n
-        name = f"%s{len(self.allocas)}"
-        self.allocas.append(f"  {name} = alloca [{count} x {_memory_type(type.element_type)}], align 64")
-        self.names[result] = name
-
-    def constant(self, op: Operation) -> None:
-        assert isinstance(op, arith.ConstantOp)
-        self.names[op.result] = _literal(op.value)
-
-    def get_global(self, op: Operation) -> None:
-        assert isinstance(op, memref.GetGlobalOp)
-        self.names[op.memref] = f"@table_{op.name_.root_reference.data}"
-
-    def same_bits(self, op: Operation) -> None:
-        """An integer seen as signed, signless or unsigned."""
-        self.names[op.results[0]] = self.names[op.operands[0]]
-
-    def ret(self, op: Operation) -> None:
-        if not op.operands:
-            self.emit("ret void")
-            return
-        value = op.operands[0]
-        self.emit(f"ret {llvm_type(value.type)} {self.names[value]}")
-
-    # Control flow
-
-    def phi(self, type: Attribute, incoming: Sequence[tuple[str, str]]) -> str:
-        pairs = ", ".join(f"[ {value}, %{label} ]" for value, label in incoming)
-        return f"phi {llvm_type(type)} {pairs}"
-
-    def loop(self, op: Operation) -> None:
-        """
-        A rotated loop: guard, then body with the test at its end, so that LLVM need not rotate it. The guard is left
-        out when the bounds are constants.
-        """
-        assert isinstance(op, scf.ForOp)
-        lb, ub, step = (self.names[x] for x in op.operands[:3])
-        inits = [self.names[x] for x in op.iter_args]
-        low, high = _constant_int(op.lb), _constant_int(op.ub)
-        known = low is not None and high is not None
-        if low is not None and high is not None and low >= high:
-            self.names.update(zip(op.results, inits, strict=True))
-            return
-        before, body, done = self.label, self.fresh("loop"), self.fresh("done")
-        if known:
-            self.emit(f"br label %{body}")
-        else:
-            self.emit(f"br i1 {self.line(f'icmp slt i64 {lb}, {ub}')}, label %{body}, label %{done}")
-        self.start(body)
-        block = op.body.block
-        counts_up = (low is not None and low >= 0) or op.lb in self.nonnegative
-        if counts_up:
-            self.nonnegative.add(block.args[0])
-        phis = [self.line("") for _ in block.args]
-        first = len(self.lines) - len(phis)
-        self.names.update(zip(block.args, phis, strict=True))
-        self.block(block)
-        assert block.last_op is not None
-        yielded = [self.names[x] for x in block.last_op.operands]
-        latch = self.label
-        following = self.line(f"add {'nuw ' if counts_up else ''}nsw i64 {phis[0]}, {step}")
-        incoming = zip([lb, *inits], [following, *yielded], strict=True)
-        for i, (arg, (start, again)) in enumerate(zip(block.args, incoming, strict=True)):
-            text = self.phi(arg.type, [(start, before), (again, latch)])
-            self.lines[first + i] = f"  {phis[i]} = {text}"
-        again = self.line(f"icmp slt i64 {following}, {ub}")
-        hint = ", !llvm.loop !16" if ROLLED in op.attributes else _interleaving(op, low, high)
-        self.emit(f"br i1 {again}, label %{body}, label %{done}{hint}")
-        self.start(done)
-        for result, init, last in zip(op.results, inits, yielded, strict=True):
-            edges = [(last, latch)] if known else [(init, before), (last, latch)]
-            self.names[result] = self.line(self.phi(result.type, edges))
-
-    def branch(self, op: Operation) -> None:
-        assert isinstance(op, scf.IfOp)
-        then, other, done = self.fresh("then"), self.fresh("else"), self.fresh("endif")
-        before, has_else = self.label, bool(op.false_region.blocks)
-        self.emit(f"br i1 {self.names[op.cond]}, label %{then}, label %{other if has_else else done}")
-        edges: list[tuple[list[str], str]] = []
-        for label, region in ((then, op.true_region), (other, op.false_region)):
-            if not region.blocks:
-                edges.append(([], before))
-                continue
-            self.start(label)
-            self.block(region.block)
-            last = region.block.last_op
-            values = [self.names[x] for x in last.operands] if isinstance(last, scf.YieldOp) else []
-            edges.append((values, self.label))
-            self.emit(f"br label %{done}")
-        self.start(done)
-        for i, result in enumerate(op.results):
-            self.names[result] = self.line(self.phi(result.type, [(values[i], label) for values, label in edges]))
-
-    def while_loop(self, op: Operation) -> None:
-        assert isinstance(op, scf.WhileOp)
-        head, body, done = self.fresh("while"), self.fresh("do"), self.fresh("done")
-        before = self.label
-        self.emit(f"br label %{head}")
-        self.start(head)
-        test, after = op.before_region.block, op.after_region.block
-        phis = [self.line("") for _ in test.args]
-        first = len(self.lines) - len(phis)
-        self.names.update(zip(test.args, phis, strict=True))
-        self.block(test)
-        condition = test.last_op
-        assert isinstance(condition, scf.ConditionOp)
-        passed = [self.names[x] for x in condition.operands[1:]]
-        self.emit(f"br i1 {self.names[condition.operands[0]]}, label %{body}, label %{done}")
-        self.start(body)
-        self.names.update(zip(after.args, passed, strict=True))
-        self.block(after)
-        assert after.last_op is not None
-        again = [self.names[x] for x in after.last_op.operands]
-        for i, (arg, init) in enumerate(zip(test.args, op.operands, strict=True)):
-            text = self.phi(arg.type, [(self.names[init], before), (again[i], self.label)])
-            self.lines[first + i] = f"  {phis[i]} = {text}"
-        self.emit(f"br label %{head}")
-        self.start(done)
-        self.names.update(zip(op.results, passed, strict=True))
-
-    # Libraries
-
-    def gemm(self, op: Operation) -> None:
-        """
-        `C[r0:r1, c0:c1] (+)= A[r0:r1, k0:k1] B[k0:k1, c0:c1]` by a column-major BLAS, which sees the transposes:
-        `C^T = B^T A^T`. Integers go by pointer, through one scratch area per call.
-        """
-        assert isinstance(op, GemmOp)
-        r0, r1, c0, c1 = (self.names[x] for x in (op.row_lo, op.row_hi, op.col_lo, op.col_hi))
-        a, b = Operand.of(op.a.type), Operand.of(op.b.type)
-        c_row = row_leading_dimension(op.c.type)
-        k0, k1 = (
-            ("0", str(a.cols))
-            if op.inner_lo is None or op.inner_hi is None
-            else (self.names[op.inner_lo], self.names[op.inner_hi])
-        )
-        a_at = self.matrix(op.a, op.a_indices, (r0, k0))
-        b_at = self.matrix(op.b, op.b_indices, (k0, c0))
-        c_at = self.matrix(op.c, op.c_indices, (r0, c0))
-        self.written.add(op.c)
-        rows, cols = self.extent(r0, r1), self.extent(c0, c1)
-        ints = [cols, rows, self.extent(k0, k1), str(leading_dimension(b)), str(leading_dimension(a)), str(c_row)]
-        letters = [x.transposed for x in (b, a)]
-        self.blas_gemm(a.element, letters, ints, (b_at, a_at, c_at), op.accumulate is not None)
-
-    def block_gemm(self, op: Operation) -> None:
-        """The same of blocks, by the addresses of their first elements."""
-        assert isinstance(op, BlockGemmOp)
-        sides = [(op.b, op.b_indices), (op.a, op.a_indices), (op.c, op.c_indices)]
-        at = [self.matrix(value, list(indices[:-2]), [self.names[i] for i in indices[-2:]]) for value, indices in sides]
-        self.written.add(op.c)
-        lines = [str(leading_dimension(Operand.of(value.type))) for value, _ in sides]
-        ints = [*(self.extent("0", self.names[x]) for x in (op.cols, op.rows, op.depth)), *lines]
-        letters = [x is not None for x in (op.transpose_b, op.transpose_a)]
-        element = Operand.of(op.a.type).element
-        self.blas_gemm(element, letters, ints, (at[0], at[1], at[2]), op.accumulate is not None)
-
-    def blas_gemm(
-        self,
-        element: Attribute,
-        transposed: Sequence[bool],
-        sizes: Sequence[str],
-        at: tuple[str, str, str],
-        accumulate: bool,
-    ) -> None:
-        """The call: flags of the two factors, the sizes m, n, k and leading dimensions, the three addresses."""
-        suffix = "f32" if isinstance(element, Float32Type) else "f64"
-        m, n, k, ldb, lda, ldc = self.integers(sizes)
-        tb, ta = (f"@blas_{'t' if flag else 'n'}" for flag in transposed)
-        one, beta = f"@blas_one_{suffix}", f"@blas_{'one' if accumulate else 'zero'}_{suffix}"
-        pointers = [tb, ta, m, n, k, one, at[0], ldb, at[1], lda, beta, at[2], ldc]
-        self.library_call("sgemm" if suffix == "f32" else "dgemm", pointers)
-
-    def getrf(self, op: Operation) -> None:
-        assert isinstance(op, GetrfOp)
-        self.written.update((op.a, op.pivots))
-        llvm_getrf(op, self)
-
-    def getrs(self, op: Operation) -> None:
-        assert isinstance(op, GetrsOp)
-        self.written.add(op.b)
-        llvm_getrs(op, self)
-
-    def library_call(self, function: str, pointers: Sequence[str]) -> None:
-        """Call a function of the table of BLAS and LAPACK functions."""
-        entry = self.line(f"getelementptr inbounds ptr, ptr %blas, i64 {BLAS_FUNCTIONS.index(function)}")
-        callee = self.line(f"load ptr, ptr {entry}, align 8")
-        self.emit(f"call void {callee}({', '.join(f'ptr {p}' for p in pointers)})")
-
-    def extent(self, low: str, high: str) -> str:
-        if low.isdigit() and high.isdigit():
-            return str(int(high) - int(low))
-        return self.line(f"trunc i64 {self.line(f'sub nsw i64 {high}, {low}')} to i32")
-
-    def integers(self, values: Sequence[str]) -> list[str]:
-        """Addresses of 32-bit integers of these values, in one scratch area."""
-        scratch = f"%s{len(self.allocas)}"
-        self.allocas.append(f"  {scratch} = alloca [{len(values)} x i32], align 64")
-        places: list[str] = []
-        for number, value in enumerate(values):
-            place = self.line(f"getelementptr inbounds [{len(values)} x i32], ptr {scratch}, i64 0, i64 {number}")
-            self.emit(f"store i32 {value}, ptr {place}, align 4")
-            places.append(place)
-        return places
-
-    def matrix(self, value: SSAValue, leading: Sequence[SSAValue], at: Sequence[str]) -> str:
-        """The address of element `at` of the matrix (or vector) that the `leading` indices choose."""
-        buffer = self.buffer(value)
-        offset = self.offset([*(self.names[i] for i in leading), *at], buffer.strides)
-        if offset == "0":
-            return self.names[value]
-        return self.line(f"getelementptr inbounds {buffer.element}, ptr {self.names[value]}, i64 {offset}")
-
-
-_EMITTERS: dict[type[Operation], Callable[[_Body, Operation], None]] = {
-    arith.ConstantOp: _Body.constant,
-    memref.LoadOp: _Body.load,
-    memref.StoreOp: _Body.store,
-    memref.AllocaOp: _Body.alloca,
-    memref.GetGlobalOp: _Body.get_global,
-    UnrealizedConversionCastOp: _Body.same_bits,
-    scf.ForOp: _Body.loop,
-    scf.IfOp: _Body.branch,
-    scf.WhileOp: _Body.while_loop,
-    GemmOp: _Body.gemm,
-    BlockGemmOp: _Body.block_gemm,
-    GetrfOp: _Body.getrf,
-    GetrsOp: _Body.getrs,
-    ReturnOp: _Body.ret,
-    func.ReturnOp: _Body.ret,
-}
