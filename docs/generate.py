@@ -1,4 +1,4 @@
-"""Writes docs/ops.md and docs/passes.md from the docstrings and definitions of ops, passes and targets.
+"""Writes docs/ops.md, passes.md and coverage.md from the definitions and rules of ops, passes and targets.
 
 `--check` writes nothing and fails when a file differs from what would be written; a test runs it.
 """
@@ -22,8 +22,14 @@ from xdsl.irdl import (
     VarOperandDef,
     VarResultDef,
 )
+from xdsl.traits import ConstantLike
 
 from xdsl_rlx import dialects, lowering, transforms
+from xdsl_rlx.dialects.mir import Mir, control
+from xdsl_rlx.lowering.nests import NEST
+from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, VJP, VMAP
+from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, VIEW
+from xdsl_rlx.transforms.rules.table import RuleTable
 
 DOCS = Path(__file__).resolve().parent
 NOTE = "Generated from the docstrings by `make docs`; change them, not this file."
@@ -121,13 +127,48 @@ def passes_text() -> str:
     return "\n\n".join(lines) + "\n"
 
 
+def _rule(table: RuleTable[Any], op: type[Operation]) -> str:
+    """How a transformation treats an op: by its row, by its definition, or not at all."""
+    if table.get(op) is not None:
+        return "row"
+    if (reason := table.reason(op)) is not None:
+        return f"none: {reason}"
+    return "definition" if DECOMPOSE.get(op) is not None else "**missing**"
+
+
+def _lowering(op: type[Operation]) -> str:
+    ways = [table.name for table in (LOOPS, NEST, VIEW, PLACE) if table.get(op) is not None]
+    if op.has_trait(ConstantLike):
+        return "constant"
+    return ", ".join(ways) or ("definition" if DECOMPOSE.get(op) is not None else "**missing**")
+
+
+def coverage_text() -> str:
+    """All of docs/coverage.md."""
+    lines = [
+        "# Coverage",
+        NOTE,
+        "Every tensor op of `mir` and how each transformation treats it: by a *row* of its own, by its *definition* in simpler ops, or not, for the reason given. "
+        "*Lowering* is by `loops` that fuse, a `nest` of its own, a `view`, windows to `place` operands in, or the definition. Tests ask for each of these, for an oracle, "
+        "samples and a line of text.",
+        "| op | vjp | jvp | vmap | definition | lowering |\n| --- | --- | --- | --- | --- | --- |\n"
+        + "\n".join(
+            f"| `{op.name}` | {_rule(VJP, op)} | {_rule(JVP, op)} | {_rule(VMAP, op)} | "
+            f"{'yes' if DECOMPOSE.get(op) is not None else ''} | {_lowering(op)} |"
+            for op in Mir.operations
+            if op not in {control.YieldOp, control.VjpOp, control.FusionOp}
+        ),
+    ]
+    return "\n\n".join(lines) + "\n"
+
+
 def main() -> int:
-    """Write both files, or with `--check` say which differ; 1 when one does."""
+    """Write the files, or with `--check` say which differ; 1 when one does."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, fail when a file is out of date")
     check = parser.parse_args().check
     stale = list[str]()
-    for name, text in {"ops.md": ops_text(), "passes.md": passes_text()}.items():
+    for name, text in {"ops.md": ops_text(), "passes.md": passes_text(), "coverage.md": coverage_text()}.items():
         path = DOCS / name
         if path.exists() and path.read_text() == text:
             continue

@@ -318,3 +318,12 @@ def test_a_reduction_of_several_axes_can_be_used_further():
     with jax.enable_x64():
         expected = np.asarray(jax.grad(same)(jnp.asarray(x)))
     np.testing.assert_allclose(gradients(build, x)[0], expected, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize(("lhs", "rhs"), [((0, 3), (1, 3)), ((2, 0), (2, 1)), ((0,), ()), ((4, 0, 1), (1, 5))])
+def test_the_gradient_of_what_was_broadcast_over_nothing_is_zero(lhs: tuple[int, ...], rhs: tuple[int, ...]):
+    """W-68: an extent of 1 against one of 0 is summed back, over no elements."""
+    a, b = np.ones(lhs), np.ones(rhs)
+    da, db = gradients(lambda g, x, y: x * y, a, b)
+    assert da.shape == lhs
+    np.testing.assert_array_equal(db, np.zeros(rhs))
