@@ -148,9 +148,10 @@ def coverage_text() -> str:
     lines = [
         "# Coverage",
         NOTE,
-        "Every tensor op of `mir` and how each transformation treats it: by a *row* of its own, by its *definition* in simpler ops, or not, for the reason given. "
-        "*Lowering* is by `loops` that fuse, a `nest` of its own, a `view`, windows to `place` operands in, or the definition. Tests ask for each of these, for an oracle, "
-        "samples and a line of text.",
+        "Every tensor op of `mir` and how each transformation treats it: by a *row* of its own, by its *definition* in "
+        "simpler ops, or not, for the reason given. *Lowering* is by `loops` that fuse, a `nest` of its own, a `view`, "
+        "windows to `place` operands in, or the definition. Tests ask for each of these, for an oracle, samples and a "
+        "line of text.",
         "| op | vjp | jvp | vmap | definition | lowering |\n| --- | --- | --- | --- | --- | --- |\n"
         + "\n".join(
             f"| `{op.name}` | {_rule(VJP, op)} | {_rule(JVP, op)} | {_rule(VMAP, op)} | "
