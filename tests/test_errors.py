@@ -120,7 +120,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "dynamic shape": (argument_type("tensor<?xf32>"), "expected a static shape, got tensor<?xf32>"),
     "no tensor": (argument_type("memref<3xf32>"), "expected a ranked tensor, got memref<3xf32>"),
-    "no arithmetic": (argument_type("tensor<3xcomplex<f32>>"), "kernels do not compute with complex<f32>"),
+    "no arithmetic": (argument_type("tensor<3xi4>"), "kernels do not compute with i4"),
     "unknown pass": (lambda: rlx.run_passes(loss(), "mir-fuze"), "mir-fuze"),
     "unknown option": (lambda: rlx.run_passes(loss(), "mir-grad{with=w}"), "with"),
     "half a pipeline": (lambda: rlx.run_passes(loss(), "mir-grad{wrt=w"), "pass-pipeline:1:15"),

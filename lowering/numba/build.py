@@ -126,6 +126,8 @@ def _overlap(a: list[tuple[int, int, int]], b: list[tuple[int, int, int]]) -> bo
 
 def _spec(name: str, value: SSAValue) -> TensorSpec:
     type_ = memref_of(value)
+    if type_.element_type not in DTYPE_NAMES:
+        raise PassFailedException(f"kernels do not compute with {type_.element_type}")
     return TensorSpec(name, type_.get_shape(), DTYPE_NAMES[type_.element_type])
 
 

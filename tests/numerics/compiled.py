@@ -1,7 +1,8 @@
 """Compiled programs of small modules: as `rlx.compile` makes them, and cut into as many pieces as there are rows.
 What they are compared with is in `oracle.py`."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,24 @@ from xdsl_rlx.lowering import convert_mir_to_lir
 from xdsl_rlx.lowering.numba.compilation import compile_module, lower_to_lir
 
 Array = np.ndarray[Any, Any]
+
+
+def cases(samples: Iterable[Sample]) -> list[Any]:
+    """
+    Samples with the element types to compile them in, as parameters of a test.
+
+    Of f32 and f64, where a sample is for both, it is one by turns: every op meets both. With EVERY_DTYPE set in the
+    environment, as `make fuzz` does, it is both.
+    """
+    found: list[Any] = []
+    turns: dict[type, int] = {}
+    for sample in samples:
+        dtypes = sample.dtypes
+        if {"f32", "f64"} <= set(dtypes) and "EVERY_DTYPE" not in os.environ:
+            turns[sample.op] = turn = turns.get(sample.op, -1) + 1
+            dtypes = tuple(d for d in dtypes if d != ("f32", "f64")[turn % 2])
+        found += [pytest.param(sample, d, id=f"{sample.id}-{d}") for d in dtypes]
+    return found
 
 
 def run(module: ModuleOp, *arrays: Array) -> tuple[Array, ...]:

@@ -6,7 +6,7 @@ That the programs are right is in `test_vjp.py`.
 import numpy as np
 import oracle
 import pytest
-from numerics.compiled import runs
+from numerics.compiled import cases, runs
 from numerics.sample import build_module
 from numerics.samples import SAMPLES, Sample
 from xdsl.dialects.builtin import ModuleOp
@@ -15,7 +15,7 @@ from xdsl.dialects.func import FuncOp
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 
-CASES = [pytest.param(s, d, id=f"{s.id}-{d}") for s in SAMPLES if s.differentiable for d in s.dtypes]
+CASES = cases(s for s in SAMPLES if s.differentiable)
 
 
 def gradient(sample: Sample, dtype: str) -> ModuleOp:

@@ -2,11 +2,11 @@
 
 import oracle
 import pytest
-from numerics.compiled import runs
+from numerics.compiled import cases, runs
 from numerics.samples import SAMPLES, Sample
 
 
-@pytest.mark.parametrize(("sample", "dtype"), [pytest.param(s, d, id=f"{s.id}-{d}") for s in SAMPLES for d in s.dtypes])
+@pytest.mark.parametrize(("sample", "dtype"), cases(SAMPLES))
 def test_compiled_results_are_the_oracles(sample: Sample, dtype: str):
     module, arrays = sample.module(dtype), sample.arrays(dtype)
     expected = oracle.evaluate(module, *arrays)
