@@ -31,7 +31,7 @@ bench: $(STAMP)bench
 	$(BIN)/python benchmarks/run.py
 
 fuzz: $(STAMP)test
-	EVERY_DTYPE=1 $(BIN)/python -m pytest tests/fuzz tests/numerics/test_lowered.py tests/numerics/test_gradients_compiled.py --fuzz-cases 3000
+	EVERY_SAMPLE=1 $(BIN)/python -m pytest tests/fuzz tests/numerics --fuzz-cases 3000
 
 peers: $(STAMP)peers
 	$(BIN)/python -m pytest tests/peers

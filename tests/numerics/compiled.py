@@ -20,14 +20,14 @@ def cases(samples: Iterable[Sample]) -> list[Any]:
     """
     Samples with the element types to compile them in, as parameters of a test.
 
-    Of f32 and f64, where a sample is for both, it is one by turns: every op meets both. With EVERY_DTYPE set in the
+    Of f32 and f64, where a sample is for both, it is one by turns: every op meets both. With EVERY_SAMPLE set in the
     environment, as `make fuzz` does, it is both.
     """
     found: list[Any] = []
     turns: dict[type, int] = {}
     for sample in samples:
         dtypes = sample.dtypes
-        if {"f32", "f64"} <= set(dtypes) and "EVERY_DTYPE" not in os.environ:
+        if {"f32", "f64"} <= set(dtypes) and "EVERY_SAMPLE" not in os.environ:
             turns[sample.op] = turn = turns.get(sample.op, -1) + 1
             dtypes = tuple(d for d in dtypes if d != ("f32", "f64")[turn % 2])
         found += [pytest.param(sample, d, id=f"{sample.id}-{d}") for d in dtypes]

@@ -1,5 +1,6 @@
 """Shared by the derivative tests: derived programs of samples, finite differences, comparison of arrays."""
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,16 @@ from xdsl_rlx.transforms.signature import graph_of
 Array = np.ndarray[Any, Any]
 
 DIFFERENTIABLE = [sample for sample in SAMPLES if sample.differentiable]
+
+
+def thinned(samples: Sequence[Sample], most: int) -> list[Sample]:
+    """At most `most` samples of each op, evenly spaced; with EVERY_SAMPLE set in the environment, all."""
+    if "EVERY_SAMPLE" in os.environ:
+        return list(samples)
+    by_op: dict[type, list[Sample]] = {}
+    for sample in samples:
+        by_op.setdefault(sample.op, []).append(sample)
+    return [s for own in by_op.values() for s in own[:: -(-len(own) // most)]]
 
 
 def names(sample: Sample) -> tuple[str, ...]:
