@@ -23,7 +23,7 @@ class LlvmWriter(Protocol):
         """Addresses of 32-bit integers of these values."""
         ...
 
-    def library_call(self, function: str, pointers: Sequence[str]) -> None:
+    def call_library(self, function: str, pointers: Sequence[str]) -> None:
         """Call a function of the table of BLAS and LAPACK functions."""
         ...
 
@@ -38,7 +38,7 @@ def llvm_getrf(op: GetrfOp, w: LlvmWriter) -> None:
     n, lda, info = w.integers([str(a.rows), str(row_leading_dimension(op.a.type)), "0"])
     matrix = w.matrix(op.a, op.a_indices, ("0", "0"))
     pivots = w.matrix(op.pivots, op.pivots_indices, ("0",))
-    w.library_call(f"{_letter(a)}getrf", [n, n, matrix, lda, pivots, info])
+    w.call_library(f"{_letter(a)}getrf", [n, n, matrix, lda, pivots, info])
 
 
 def llvm_getrs(op: GetrsOp, w: LlvmWriter) -> None:
@@ -51,7 +51,7 @@ def llvm_getrs(op: GetrsOp, w: LlvmWriter) -> None:
     pivots = w.matrix(op.pivots, op.pivots_indices, ("0",))
     lines = w.matrix(op.b, op.b_indices, ("0", "0"))
     letter = f"@blas_{'n' if op.transpose is None else 't'}"
-    w.library_call(f"{_letter(lu)}getrs", [letter, n, nrhs, matrix, lda, pivots, lines, ldb, info])
+    w.call_library(f"{_letter(lu)}getrs", [letter, n, nrhs, matrix, lda, pivots, lines, ldb, info])
 
 
 def python_getrf(op: GetrfOp, names: Sequence[str]) -> str:

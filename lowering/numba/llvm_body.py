@@ -396,7 +396,7 @@ class Body:
         tb, ta = (f"@blas_{'t' if flag else 'n'}" for flag in transposed)
         one, beta = f"@blas_one_{suffix}", f"@blas_{'one' if accumulate else 'zero'}_{suffix}"
         pointers = [tb, ta, m, n, k, one, at[0], ldb, at[1], lda, beta, at[2], ldc]
-        self.library_call("sgemm" if suffix == "f32" else "dgemm", pointers)
+        self.call_library("sgemm" if suffix == "f32" else "dgemm", pointers)
 
     def getrf(self, op: Operation) -> None:
         assert isinstance(op, GetrfOp)
@@ -408,7 +408,7 @@ class Body:
         self.written.add(op.b)
         llvm_getrs(op, self)
 
-    def library_call(self, function: str, pointers: Sequence[str]) -> None:
+    def call_library(self, function: str, pointers: Sequence[str]) -> None:
         """Call a function of the table of BLAS and LAPACK functions."""
         entry = self.line(f"getelementptr inbounds ptr, ptr %blas, i64 {BLAS_FUNCTIONS.index(function)}")
         callee = self.line(f"load ptr, ptr {entry}, align 8")
