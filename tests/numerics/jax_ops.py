@@ -23,6 +23,9 @@ jax.config.update("jax_enable_x64", True)
 
 Row = Callable[..., Any]
 
+QUICK: dict[str, str | bool] = {"xla_backend_optimization_level": "0", "xla_llvm_disable_expensive_passes": True}
+"""Options with which XLA compiles what runs once."""
+
 FUNCTIONS: dict[Activation, Callable[[Any], Any]] = {
     Activation.GELU: lambda x: jax.nn.gelu(x, approximate=False),
     Activation.GELU_APPROX: lambda x: jax.nn.gelu(x, approximate=True),

@@ -23,7 +23,7 @@ from numerics.derivatives import (
     tangent,
     thinned,
 )
-from numerics.jax_ops import jax_function
+from numerics.jax_ops import QUICK, jax_function
 from numerics.samples import Sample
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import ModuleOp
@@ -37,7 +37,6 @@ Array = np.ndarray[Any, Any]
 
 PRECISION = 1e-9
 CHUNK = 32
-QUICK: dict[str, str | bool] = {"xla_backend_optimization_level": "0", "xla_llvm_disable_expensive_passes": True}
 
 SMOOTH = thinned([s for s in DIFFERENTIABLE if "f64" in s.dtypes and s.smooth], 4)
 ELEMENTWISE = [s for s in SMOOTH if s.op.has_trait(Elementwise)]

@@ -22,7 +22,7 @@ from numerics.derivatives import (
     tangent,
     vjp,
 )
-from numerics.jax_ops import pull_back
+from numerics.jax_ops import QUICK, pull_back
 from numerics.samples import Sample
 
 ALGEBRAIC = 1e-12
@@ -57,7 +57,6 @@ def test_vjp_is_the_slope_that_finite_differences_show(sample: Sample):
 
 
 CHUNK = 48
-QUICK: dict[str, str | bool] = {"xla_backend_optimization_level": "0", "xla_llvm_disable_expensive_passes": True}
 
 
 @cache
