@@ -1,8 +1,17 @@
-"""The committed reference pages say what the docstrings say."""
+"""The pages say what is so: reference pages are those of the docstrings, commands and programs run as printed."""
 
+import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xdsl_rlx as rlx
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -11,3 +20,64 @@ def test_generated_pages_are_up_to_date() -> None:
     command = [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def fenced(page: str, language: str) -> list[str]:
+    """The fenced blocks of a language on a page, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+
+
+def run_blocks(page: str) -> dict[str, Any]:
+    """The names left by the Python blocks of a page, run one after the other."""
+    names: dict[str, Any] = {}
+    for block in fenced(page, "python"):
+        exec(compile(block, page, "exec"), names)
+    return names
+
+
+def test_the_program_of_the_readme_runs() -> None:
+    names = run_blocks("README.md")
+    assert names["loss"] == 0.0
+    np.testing.assert_array_equal(names["dw"], np.full((3, 2), 4.0, np.float32))
+
+
+def test_the_links_of_the_pages_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}, which does not exist"
+
+
+@pytest.mark.parametrize("command", [c for b in fenced("README.md", "sh") for c in b.splitlines() if "xdsl-opt" in c])
+def test_the_commands_of_the_readme_run(command: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    words = shlex.split(command, comments=True)
+    tool = str(Path(sys.executable).parent / words[0])
+    done = subprocess.run([tool, *words[1:]], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    if "-o" in words:
+        compile((tmp_path / words[words.index("-o") + 1]).read_text(), "written", "exec")
+    else:
+        rlx.parse(done.stdout)
+
+
+def test_the_custom_ops_of_the_docs_run() -> None:
+    names = run_blocks("docs/custom-ops.md")
+    x = np.linspace(-2, 2, 8, dtype=np.float32)
+    size = np.abs(x)
+    huber = np.where(size <= 0.5, x * x / 2, (size - 0.25) / 2).mean()
+    slope = np.clip(x, -0.5, 0.5) / 8
+    loss, dx = rlx.compile(rlx.grad_with_loss(names["g"], wrt=["x"]))(x)
+    np.testing.assert_allclose(loss, huber, rtol=1e-6)
+    np.testing.assert_allclose(dx, slope, rtol=1e-6)
+
+    g = rlx.Graph("ste")
+    x_in = g.input("x", (8,))
+    g.set_outputs([g.reduce_sum(names["ste"](x_in) * x_in)])
+    loss, dx = rlx.compile(rlx.grad_with_loss(g, wrt=["x"]))(x)
+    np.testing.assert_allclose(loss, (np.rint(x) * x).sum(), rtol=1e-6)
+    np.testing.assert_allclose(dx, np.rint(x) + x, rtol=1e-6)
+
+    g = rlx.Graph("copy")
+    g.set_outputs([names["copied"](g.input("x", (8,)))])
+    (copy,) = rlx.compile(g)(x)
+    np.testing.assert_array_equal(copy, x)
