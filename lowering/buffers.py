@@ -1,4 +1,4 @@
-"""Where values live: a strided window of an input, param, constant, slot or output. No kernels here."""
+"""Where values live: a strided window of an input, param, constant, slot or output; which of them a kernel is given."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Attribute, SSAValue
 
+from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, row_major_strides, strided_memref
 from xdsl_rlx.transforms.rules.lowering import Layout
 
@@ -56,3 +57,14 @@ def merge_axes(shape: Sequence[int], strides: Sequence[int]) -> int | None:
         else:
             step *= extent
     return 0 if merged is None else merged
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel, the buffers it is given, and how its iterations are cut up."""
+
+    kernel: KernelOp
+    extent: int
+    chunk: int
+    reads: tuple[Argument, ...]
+    writes: tuple[Argument, ...]

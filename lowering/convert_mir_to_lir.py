@@ -1,5 +1,5 @@
 """`convert-mir-to-lir`: tensors to buffers, fusion groups to kernels and launches. Slots get their place in
-`lir_plan_memory.py`; the loop nests are built in `kernels.py`."""
+`lir_plan_memory.py`; the loop nests are built in `row_kernel.py`, `column_kernel.py` and `nests/`."""
 
 from __future__ import annotations
 
@@ -22,20 +22,14 @@ from xdsl_rlx.dialects.mir.complex import ImagOp, RealOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.mir.shape import ExpandOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
-from xdsl_rlx.lowering.buffers import Argument, Buffer
+from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
+from xdsl_rlx.lowering.column_kernel import ColumnKernel
 from xdsl_rlx.lowering.group import Group
-from xdsl_rlx.lowering.kernels import (
-    Accumulator,
-    ColumnKernel,
-    GroupKernel,
-    Launch,
-    RowKernel,
-    combine_kernel,
-    fill_kernel,
-)
+from xdsl_rlx.lowering.group_kernel import Accumulator, GroupKernel, combine_kernel, fill_kernel
 from xdsl_rlx.lowering.nests import NEST, Work
 from xdsl_rlx.lowering.nests.table import NestRule
 from xdsl_rlx.lowering.products import is_ready
+from xdsl_rlx.lowering.row_kernel import RowKernel
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.iteration_space import Reduces
 from xdsl_rlx.transforms.mir_fuse import dense_of, is_splat

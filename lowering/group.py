@@ -1,4 +1,4 @@
-"""A fusion group as loops: class, level and access of each value. The nests themselves are built in `kernels.py`."""
+"""A fusion group as loops: class, level, access of each value. `row_kernel.py` and `column_kernel.py` build nests."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Loops over sin, cos and tan, first with the variants for small arguments, and again with those for all arguments when
-one was large. The variants are in numba/math_trig.py; the loops are built in kernels.py."""
+one was large. The variants are in numba/math_trig.py."""
 
 from __future__ import annotations
 
