@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.lowering.buffers import Buffer
 from xdsl_rlx.lowering.group import Group
 from xdsl_rlx.lowering.group_kernel import Accumulator, Frame, GroupKernel
 from xdsl_rlx.lowering.nest import Nest
@@ -26,12 +25,11 @@ class ColumnKernel(GroupKernel):
         group: Group,
         chunk: int,
         accumulators: Sequence[Accumulator],
-        homes: Mapping[Operation, Buffer],
         cut: int | None,
     ):
         """`cut` is the loop whose iterations a launch is given pieces of."""
         self.cut = cut
-        super().__init__(group, chunk, accumulators, homes)
+        super().__init__(group, chunk, accumulators, ())
 
     def build(self) -> None:
         """Emit the loops in front, then the sequential ones, then the columns."""

@@ -28,7 +28,7 @@ from xdsl_rlx.lowering.group import Group
 from xdsl_rlx.lowering.group_kernel import Accumulator, GroupKernel, combine_kernel, fill_kernel
 from xdsl_rlx.lowering.nests import NEST, Work
 from xdsl_rlx.lowering.nests.table import NestRule
-from xdsl_rlx.lowering.products import is_ready
+from xdsl_rlx.lowering.products import Product, is_ready
 from xdsl_rlx.lowering.row_kernel import RowKernel
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.iteration_space import Reduces
@@ -350,15 +350,15 @@ class _Lowering:
         return min(extent, most, max(1, 2 * work // PARALLEL_FROM)) if work >= PARALLEL_FROM else 1
 
     def _row_launches(self, group: Group) -> list[Launch]:
-        homes = {op: self._product_home(group, op) for op in group.products}
-        batched = self._batch_extent(group, homes)
-        extent = group.count(group.outer) if batched is None else batched
+        products = Product.all_of(group, {op: self._product_home(group, op) for op in group.products})
+        batched = any(product.batched for product in products)
+        extent = products[0].home.shape[0] if batched else group.count(group.outer)
         accumulating = [op for op, kind in group.structure.kinds.items() if kind is not Reduces.ROW]
         most = self.threads * (1 if accumulating or group.products else PIECES_PER_THREAD)
         pieces = self._pieces(group, extent, most)
         chunk = max(1, -(-extent // pieces))
         accumulators = self._accumulators(group, accumulating, -(-extent // chunk))
-        return self._with_combines(RowKernel(group, chunk, accumulators, homes), extent, accumulators)
+        return self._with_combines(RowKernel(group, chunk, accumulators, products), extent, accumulators)
 
     def _column_launches(self, group: Group) -> list[Launch]:
         """Pieces of the loops in front of the reduced ones if there are enough of them, else pieces of the columns."""
@@ -376,7 +376,7 @@ class _Lowering:
         accumulators = self._accumulators(group, totals, -(-extent // chunk))
         columns = [op for op, kind in kinds.items() if kind is Reduces.COLUMN]
         accumulators += self._accumulators(group, columns, 1)
-        return self._with_combines(ColumnKernel(group, chunk, accumulators, {}, cut), extent, accumulators)
+        return self._with_combines(ColumnKernel(group, chunk, accumulators, cut), extent, accumulators)
 
     def _with_combines(self, kernel: GroupKernel, extent: int, accumulators: Sequence[Accumulator]) -> list[Launch]:
         if extent == 0:
@@ -409,15 +409,6 @@ class _Lowering:
             if fits and single and buffer.is_contiguous and buffer not in taken and group.level(value) >= last_read:
                 return buffer
         return self._slot(shape_of(result), element_of(result), result.name_hint)
-
-    def _batch_extent(self, group: Group, homes: Mapping[Operation, Buffer]) -> int | None:
-        from xdsl_rlx.lowering.products import Product
-
-        for op in group.products:
-            product = Product.of(group, op, homes[op])
-            if product.batched:
-                return product.home.shape[0]
-        return None
 
     def _launch(self, launch: Launch, stem: str, location: Attribute) -> None:
         name = self.kernels.name_of(launch.kernel, stem)

@@ -12,7 +12,7 @@ from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.lowering.buffers import Argument, Buffer, merge_axes
-from xdsl_rlx.transforms.iteration_space import Reduces, Space, Structure, row_split, structure_of
+from xdsl_rlx.transforms.iteration_space import Reduces, Space, Structure, rows_of, structure_of
 from xdsl_rlx.transforms.rules.lowering import PRODUCT, Layout, scalar_cost
 
 ROW, UNIT, BATCH = -1, -2, -3
@@ -43,9 +43,10 @@ class Group:
     def __post_init__(self) -> None:
         members = [op for op in self.ops if not op.has_trait(ConstantLike)]
         space = Space.of_group(members)
-        product = next((op for op in members if PRODUCT.get(type(op)) is not None), None)
-        split = None if space is None or product is None else row_split(product, space)
-        whole_rows = product is None or split is not None
+        products = [op for op in members if PRODUCT.get(type(op)) is not None]
+        rows = None if space is None else rows_of(products, space)
+        split = rows and rows.split
+        whole_rows = not products or rows is not None
         structure = structure_of(space, members, row_split=split) if space is not None and whole_rows else None
         if space is None or structure is None:
             names = ", ".join(dict.fromkeys(op.name for op in members))

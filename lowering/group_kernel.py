@@ -78,14 +78,11 @@ class GroupKernel(abc.ABC):
 
     row_linear: bool
 
-    def __init__(
-        self, group: Group, chunk: int, accumulators: Sequence[Accumulator], homes: Mapping[Operation, Buffer]
-    ):
-        """`homes` says where each matrix product is computed into."""
+    def __init__(self, group: Group, chunk: int, accumulators: Sequence[Accumulator], products: Sequence[Product]):
         self.group = group
         self.chunk = chunk
         self.accumulators = {acc.op: acc for acc in accumulators}
-        self.products = [Product.of(group, op, homes[op]) for op in group.products]
+        self.products = products
         self.reads, self.writes = self._arguments()
 
     def _arguments(self) -> tuple[list[Argument], list[Argument]]:

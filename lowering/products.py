@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -23,7 +23,7 @@ class Product:
     `home[..., m, n] = lhs[..., m, k] @ rhs[..., k, n]` as part of a row kernel.
 
     Not batched: all leading dimensions are rows of one product, and a launch computes the rows [lo, hi). Batched: a
-    launch computes whole matrices, `batch_loops` are its iterations and `row_loops` (at most one) is a loop inside.
+    launch computes whole matrices, the loops of the batch are its iterations and that over rows is a loop inside.
     """
 
     op: Operation
@@ -32,38 +32,44 @@ class Product:
     home: Argument
     home_dims: tuple[int, ...]
     batched: bool
-    batch_loops: tuple[int, ...]
-    row_loops: tuple[int, ...]
     arguments: tuple[int, int, int] = (0, 0, 0)
 
     @staticmethod
-    def of(group: Group, op: Operation, home: Buffer) -> Product:
-        """The product as its buffers allow it; they are `is_ready`."""
+    def all_of(group: Group, homes: Mapping[Operation, Buffer]) -> list[Product]:
+        """The products of a group as their buffers allow them, all batched if one has to be; buffers are `is_ready`."""
+        strides = [_flat_stride(group, op) for op in homes]
+        flat = [stride for stride in strides if stride is not None]
+        if len(flat) < len(strides):
+            return [Product._batched(group, op, home) for op, home in homes.items()]
+        return [Product._flat(group, op, home, stride) for (op, home), stride in zip(homes.items(), flat, strict=True)]
+
+    @staticmethod
+    def _flat(group: Group, op: Operation, home: Buffer, stride: int) -> Product:
         (result,) = op.results
         lhs_value, rhs_value = PRODUCT.lookup(op)(op)
         lhs, rhs = group.reads[lhs_value], group.reads[rhs_value]
-        shape, axes = shape_of(result), group.space.maps[result]
-        batch, (m, n), k = shape[:-2], shape[-2:], lhs.layout.shape[-1]
-        column = UNIT if axes[-1] is None else axes[-1]
-        flat = _flat_stride(lhs.layout, rhs.layout, batch)
-        name = result.name_hint
-        if flat is not None:
-            rows = prod(batch) * m
-            a = Argument(lhs, (rows, k), (flat, lhs.layout.strides[-1]), lhs_value.name_hint)
-            b = Argument(rhs, (k, n), rhs.layout.strides[-2:], rhs_value.name_hint)
-            c = Argument(home, (rows, n), row_major_strides((rows, n)), name)
-            return Product(op, a, b, c, (ROW, column), False, (), ())
+        *lead, n = shape_of(result)
+        rows, k = prod(lead), lhs.layout.shape[-1]
+        a = Argument(lhs, (rows, k), (stride, lhs.layout.strides[-1]), lhs_value.name_hint)
+        b = Argument(rhs, (k, n), rhs.layout.strides[-2:], rhs_value.name_hint)
+        c = Argument(home, (rows, n), row_major_strides((rows, n)), result.name_hint)
+        column = group.space.maps[result][-1]
+        return Product(op, a, b, c, (ROW, UNIT if column is None else column), False)
+
+    @staticmethod
+    def _batched(group: Group, op: Operation, home: Buffer) -> Product:
+        (result,) = op.results
+        lhs_value, rhs_value = PRODUCT.lookup(op)(op)
+        *batch, m, n = shape_of(result)
         count = prod(batch)
         stacked = (count, m, n)
         return Product(
             op,
-            _stacked(lhs, batch, lhs_value),
-            _stacked(rhs, batch, rhs_value),
-            Argument(home, stacked, row_major_strides(stacked), name),
-            (BATCH, UNIT if axes[-2] is None else axes[-2], column),
+            _stacked(group.reads[lhs_value], batch, lhs_value),
+            _stacked(group.reads[rhs_value], batch, rhs_value),
+            Argument(home, stacked, row_major_strides(stacked), result.name_hint),
+            (BATCH, *(UNIT if loop is None else loop for loop in group.space.maps[result][-2:])),
             True,
-            tuple(loop for loop in axes[:-2] if loop is not None),
-            () if axes[-2] is None else (axes[-2],),
         )
 
     def emit(self, nest: Nest, batch: SSAValue | None, rows: tuple[SSAValue, SSAValue] | None) -> None:
@@ -77,8 +83,10 @@ class Product:
         nest.builder.insert(GemmOp(a, b, c, bounds, columns, a_indices=at, b_indices=at, c_indices=at))
 
 
-def _flat_stride(lhs: Layout, rhs: Layout, batch: Sequence[int]) -> int | None:
+def _flat_stride(group: Group, op: Operation) -> int | None:
     """The row stride of the left operand if its leading dimensions are all rows and the right one has no batch."""
+    lhs, rhs = (group.reads[operand].layout for operand in PRODUCT.lookup(op)(op))
+    batch = shape_of(op.results[0])[:-2]
     if any(n != 1 for n in rhs.shape[:-2]) or prod(lhs.shape[:-2]) != prod(batch):
         return None
     return merge_axes(lhs.shape[:-1], lhs.strides[:-1])

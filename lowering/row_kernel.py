@@ -11,7 +11,7 @@ from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.group import BATCH, ROW
 from xdsl_rlx.lowering.group_kernel import Frame, GroupKernel
 from xdsl_rlx.lowering.nest import Nest
-from xdsl_rlx.transforms.iteration_space import Reduces
+from xdsl_rlx.transforms.iteration_space import Reduces, rows_of
 from xdsl_rlx.transforms.rules.lowering import REDUCTION, compute_type
 from xdsl_rlx.transforms.scalar import Scalar
 
@@ -37,18 +37,19 @@ class RowKernel(GroupKernel):
         self._clear_columns(entry)
         scalars_of = [op for op in self.accumulators if group.structure.kinds[op] is Reduces.ALL]
         start = [self.accumulators[op].identity(entry).value for op in scalars_of]
-        batched = [p for p in self.products if p.batched]
-        for product in self.products:
-            if not product.batched:
+        batched = any(product.batched for product in self.products)
+        if not batched:
+            for product in self.products:
                 product.emit(entry, None, kernel.bounds)
 
         def row(nest: Nest, r: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             if not batched:
                 return self._row(Frame(nest, {**self._unravel(nest, r, group.outer), ROW: r}, top), scalars_of, carried)
-            for product in batched:
+            for product in self.products:
                 product.emit(nest, r, None)
-            rows = batched[0].row_loops
-            around = self._unravel(nest, r, batched[0].batch_loops)
+            loops = rows_of(group.products, group.space)
+            assert loops is not None
+            rows, around = loops.row, self._unravel(nest, r, loops.batch)
 
             def each(inner: Nest, i: tuple[SSAValue, ...], values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
                 at = {**around, **dict(zip(rows, i, strict=True)), ROW: self._linear_row(inner, r, i, rows), BATCH: r}

@@ -343,3 +343,21 @@ def test_gradients_of_gradients():
     first = rlx.grad(graph(lambda g, x: g.reduce_sum(x * x * x), x=(4,)), "x")
     (second,) = rlx.compile(rlx.grad(first, "x"))(x)
     np.testing.assert_allclose(second, 6 * x)
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 5), (2, 8, 5), (1, 4, 5), (2, 3, 4, 5), (2, 1, 5)])
+def test_products_with_one_matrix_and_with_a_batch_of_matrices_meet_in_one_kernel(shape: tuple[int, ...]):
+    batch = shape[:-2]
+    build = lambda g, x, w, u: (x @ w) * (x @ u) + g.softmax(x @ w)  # noqa: E731
+    made = graph(build, x=shape, w=(5, 6), u=(*batch, 5, 6))
+    check(made, numbers(*shape), numbers(5, 6), numbers(*batch, 5, 6))
+
+
+def test_products_over_other_batches_are_other_kernels():
+    def build(g: rlx.Graph, x: Any, w: Any, u: Any, v: Any) -> Any:
+        """Over the same rows: a batch of six matrices of one row, and one of two matrices of three."""
+        one = g.reshape(g.reshape(x, (2, 3, 1, 5)) @ w, (2, 3, 4))
+        return one * (x @ u), one + x @ v
+
+    made = graph(build, x=(2, 3, 5), w=(2, 3, 5, 4), u=(2, 5, 4), v=(5, 4))
+    check(made, numbers(2, 3, 5), numbers(2, 3, 5, 4), numbers(2, 5, 4), numbers(5, 4))

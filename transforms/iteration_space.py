@@ -197,11 +197,31 @@ def nesting(
     return Structure(split, None, kinds)
 
 
-def row_split(product: Operation, space: Space) -> int | None:
-    """
-    The number of outer loops of a matrix product: all but the columns of its result.
+@dataclass(frozen=True)
+class Rows:
+    """The outer loops of a matrix product: those of its batch, then at most one over the rows of a matrix."""
 
-    None if its rows are not the outermost loops: each row of the group would need the product, or part of it, again.
+    batch: tuple[int, ...]
+    row: tuple[int, ...]
+
+    @property
+    def split(self) -> int:
+        """How many loops they are."""
+        return len(self.batch) + len(self.row)
+
+
+def rows_of(products: Iterable[Operation], space: Space) -> Rows | None:
     """
-    rows = [loop for loop in space.maps[product.results[0]][:-1] if loop is not None]
-    return len(rows) if rows == list(range(len(rows))) else None
+    The rows of matrix products that are computed together, over the same batch and row by row.
+
+    None if they differ, or are not the outermost loops: each row of the group would need a product, or part of it,
+    again.
+    """
+    found: set[Rows] = set()
+    for op in products:
+        *batch, row, _ = space.maps[op.results[0]]
+        loops = Rows(tuple(b for b in batch if b is not None), () if row is None else (row,))
+        if (*loops.batch, *loops.row) != tuple(range(loops.split)):
+            return None
+        found.add(loops)
+    return found.pop() if len(found) == 1 else None

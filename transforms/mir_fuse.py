@@ -20,7 +20,7 @@ from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.decompose import decompose_composites
 from xdsl_rlx.transforms.driver import verify_dominance
-from xdsl_rlx.transforms.iteration_space import Reduces, Space, Structure, nesting, row_split
+from xdsl_rlx.transforms.iteration_space import Reduces, Space, Structure, nesting, rows_of
 from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW, scalar_cost
 
 MOST_OPS = 1000
@@ -109,16 +109,14 @@ class Cluster:
         assert self.space is not None
         if len(self.ops) > MOST_OPS or len(self.reads) + len(self.outputs) > MOST_BUFFERS:
             return False
-        splits = {row_split(op, self.space) for op in self.products}
-        if (
-            len(splits) > 1
-            or None in splits
-            or any(operand.owner in self.ops for op in self.products for operand in op.operands)
-        ):
+        rows = rows_of(self.products, self.space)
+        if self.products and rows is None:
+            return False
+        if any(operand.owner in self.ops for op in self.products for operand in op.operands):
             return False
         if self.space.extents and any(not self.space.loops(op.results[0]) for op in self.products):
             return False
-        structure = nesting(self.space, self.reductions, self.ops, splits.pop() if splits else None)
+        structure = nesting(self.space, self.reductions, self.ops, rows and rows.split)
         return structure is not None and self._outputs_cover_rows(structure)
 
     def _outputs_cover_rows(self, structure: Structure) -> bool:

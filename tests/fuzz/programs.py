@@ -96,13 +96,30 @@ def _reduce(m: Maker) -> Any:
     return getattr(m.graph, m.one_of(REDUCE))(x, axes=axes, keep_dim=bool(m.rng.random() < 0.5))
 
 
+def _weights(m: Maker, x: Any, n: int) -> Any:
+    """The right side of a product: one matrix, or one for each of some or all leading indices of the left side."""
+    batch = [1 if m.rng.random() < 0.3 else size for size in x.shape[:-2]]
+    shared = m.rng.random() < 0.5
+    shape = [*([] if shared else batch), x.shape[-1], n]
+    if m.rng.random() < 0.7:
+        return m.argument(shape)
+    rank = len(shape)
+    return m.graph.transpose(m.argument([*shape[:-2], n, shape[-2]]), perm=(*range(rank - 2), rank - 1, rank - 2))
+
+
 def _matmul(m: Maker) -> Any:
+    """A product, or several of one shape that meet in a sum or a product, as they do in derivatives."""
     x = m.pick(2)
-    w = m.argument((x.shape[-1], int(m.rng.choice(DIMS))))
-    if m.rng.random() < 0.4:
+    n = int(m.rng.choice(DIMS))
+    w = m.argument((x.shape[-1], n))
+    if m.rng.random() < 0.3:
         activation = m.one_of(("relu", "gelu", "silu", "tanh"))
         return m.graph.fused_matmul_bias_act(x, w, m.argument((w.shape[1],)), activation=activation)
-    return m.graph.matmul(x, w)
+    total = m.graph.matmul(x, w)
+    while m.rng.random() < 0.4:
+        left = x if m.rng.random() < 0.5 else m.graph.tanh(m.argument(x.shape))
+        total = getattr(m.graph, m.one_of(("add", "mul")))(total, m.graph.matmul(left, _weights(m, x, n)))
+    return total
 
 
 def _row(m: Maker) -> Any:
