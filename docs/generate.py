@@ -34,6 +34,7 @@ from xdsl_rlx.transforms.rules.table import RuleTable
 DOCS = Path(__file__).resolve().parent
 sys.path.append(str(DOCS.parent / "tests"))
 from numerics.samples import SAMPLES  # noqa: E402
+
 NOTE = "Generated from the docstrings by `make docs`; change them, not this file."
 
 
@@ -164,7 +165,8 @@ def coverage_text() -> str:
         "line of text.",
         "*Error* is the most that compiled results of any sample may be off from the same in f64 (f32 results, and f64 "
         "ones beside an oracle of the same precision): in units in the last place of the largest number in the result, "
-        "or of 1 where that is smaller. The large ones of layer and group norm are of numbers whose mean is a thousand times their spread.",
+        "or of 1 where that is smaller. The large ones of layer and group norm are of numbers whose mean is a thousand "
+        "times their spread.",
         "| op | vjp | jvp | vmap | definition | lowering | error |\n| --- | --- | --- | --- | --- | --- | --- |\n"
         + "\n".join(
             f"| `{op.name}` | {_rule(VJP, op)} | {_rule(JVP, op)} | {_rule(VMAP, op)} | "
