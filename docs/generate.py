@@ -33,7 +33,7 @@ from xdsl_rlx.transforms.rules.table import RuleTable
 
 DOCS = Path(__file__).resolve().parent
 sys.path.append(str(DOCS.parent / "tests"))
-from numerics.samples import SAMPLES  # noqa: E402
+from numerics.families import SAMPLES  # noqa: E402
 
 NOTE = "Generated from the docstrings by `make docs`; change them, not this file."
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import oracle
-from numerics.samples import SAMPLES, Sample
+from numerics.families import SAMPLES
+from numerics.sample import Sample
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 

@@ -1,4 +1,4 @@
-"""What a sample is: a small graph, its operands, where to sample, how exact. The rows are in `samples.py`."""
+"""What a sample is: a small graph, its operands, where to sample, how exact. The rows are in `families/`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +21,8 @@ Build: TypeAlias = Callable[..., Value | tuple[Value, ...]]
 
 
 COMPLEX_OF = {"f32": "c64", "f64": "c128"}
+NARROW = ("f16", "bf16")
+EVERY_FLOAT = ("f32", "f64", *NARROW)
 
 
 def normal(scale: float = 1.0) -> Sampler:
@@ -64,6 +66,13 @@ def integers(low: int, high: int) -> Sampler:
     return lambda rng, shape: rng.integers(low, high, shape)
 
 
+SPECIAL = values(0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 3e38, -3e38, 0.5, -2.5)
+"""Signed zeros, infinities, NaN, numbers that are denormal or near the largest in f32."""
+
+TIES = values(1.0, 1.0, -2.0, -2.0, 0.0, -0.0, 3.0)
+"""Equal neighbours, and zeros of both signs."""
+
+
 @dataclass(frozen=True)
 class Operand:
     """One operand of a sample."""
@@ -78,6 +87,16 @@ class Operand:
         if self.dtype == "complex":
             return COMPLEX_OF[dtype]
         return dtype if self.dtype == "float" else self.dtype
+
+
+def ints(shape: tuple[int, ...], dtype: str = "i32") -> Operand:
+    """Integers from -5 to 5."""
+    return Operand(shape, integers(-5, 6), dtype)
+
+
+def method(name: str, *parameters: Any) -> Build:
+    """What the builder's method of this name builds with these last arguments."""
+    return lambda m, *xs: getattr(m, name)(*xs, *parameters)
 
 
 @dataclass(frozen=True)

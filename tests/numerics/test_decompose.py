@@ -4,7 +4,8 @@ import numpy as np
 import oracle
 import pytest
 from numerics.derivatives import names, result_like, vjp
-from numerics.samples import SAMPLES, Sample
+from numerics.families import SAMPLES
+from numerics.sample import Sample
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_rlx.transforms.decompose import decompose

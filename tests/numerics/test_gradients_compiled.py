@@ -7,8 +7,8 @@ import numpy as np
 import oracle
 import pytest
 from numerics.compiled import cases, runs
-from numerics.sample import build_module
-from numerics.samples import SAMPLES, Sample
+from numerics.families import SAMPLES
+from numerics.sample import Sample, build_module
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 

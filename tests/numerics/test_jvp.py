@@ -8,7 +8,7 @@ import oracle
 import pytest
 from numerics.compiled import run
 from numerics.derivatives import DIFFERENTIABLE, directions, inner, names, result_like, slope, tangent, vjp
-from numerics.samples import Sample
+from numerics.sample import Sample
 
 F64 = [s for s in DIFFERENTIABLE if "f64" in s.dtypes]
 SEVERAL = [pytest.param(s, id=s.id) for s in F64 if len(s.differentiable) > 1]

@@ -3,7 +3,8 @@
 import oracle
 import pytest
 from numerics.compiled import cases, runs
-from numerics.samples import SAMPLES, Sample
+from numerics.families import SAMPLES
+from numerics.sample import Sample
 
 
 @pytest.mark.parametrize(("sample", "dtype"), cases(SAMPLES))

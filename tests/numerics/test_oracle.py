@@ -2,7 +2,8 @@
 
 import oracle
 import pytest
-from numerics.samples import SAMPLES, Sample
+from numerics.families import FAMILIES, SAMPLES, family_of
+from numerics.sample import Sample
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.mir import Mir, control, custom
@@ -16,9 +17,10 @@ def tensor_ops() -> list[type[Operation]]:
 
 @pytest.mark.parametrize("op", tensor_ops(), ids=lambda op: op.name)
 def test_every_op_has_an_oracle_and_a_sample(op: type[Operation]):
-    family = f"tests/numerics/families/{op.__module__.rsplit('.', 1)[-1]}.py"
-    assert op in oracle.rows(), f"add the meaning of {op.name} to {family}"
-    assert any(sample.op is op for sample in SAMPLES), f"add a sample of {op.name} to {family}"
+    path = f"tests/numerics/families/{family_of(op)}.py"
+    family = FAMILIES.get(family_of(op))
+    assert family and op in family.ORACLE, f"add the meaning of {op.name} to {path}"
+    assert any(sample.op is op for sample in family.SAMPLES), f"add a sample of {op.name} to {path}"
 
 
 def test_sample_ids_are_distinct():

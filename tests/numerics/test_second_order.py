@@ -24,7 +24,7 @@ from numerics.derivatives import (
     thinned,
 )
 from numerics.jax_ops import QUICK, jax_function
-from numerics.samples import Sample
+from numerics.sample import Sample
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint

@@ -23,7 +23,7 @@ from numerics.derivatives import (
     vjp,
 )
 from numerics.jax_ops import QUICK, pull_back
-from numerics.samples import Sample
+from numerics.sample import Sample
 
 ALGEBRAIC = 1e-12
 TRANSCENDENTAL = 1e-10

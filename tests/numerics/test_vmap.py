@@ -10,7 +10,8 @@ import oracle
 import pytest
 from numerics.compiled import run
 from numerics.derivatives import DIFFERENTIABLE, gradient, names, result_like, tangent
-from numerics.samples import SAMPLES, Sample
+from numerics.families import SAMPLES
+from numerics.sample import Sample
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 

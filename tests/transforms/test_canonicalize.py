@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from numerics.samples import SAMPLES, Sample
+from numerics.families import SAMPLES
+from numerics.sample import Sample
 from oracle import evaluate, widen
 from xdsl.transforms.canonicalize import CanonicalizePass
 

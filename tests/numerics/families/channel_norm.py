@@ -5,16 +5,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numerics.sample import Build, Operand, Sample, uniform, values
+from numerics.sample import NARROW, Operand, Sample, method, uniform, values
 from oracle import Array, widen
 
 from xdsl_rlx.dialects.mir import channel_norm as mir
-
-NARROW = ("f16", "bf16")
-
-
-def _method(name: str, *parameters: Any) -> Build:
-    return lambda m, *xs: getattr(m, name)(*xs, *parameters)
 
 
 def _group_samples() -> list[Sample]:
@@ -30,17 +24,17 @@ def _group_samples() -> list[Sample]:
         ("-no-positions", (2, 4, 0), 2),
     ):
         x, vector = Operand(shape), Operand((shape[1],))
-        op, build = mir.GroupNormOp, _method("group_norm", groups, 1e-3)
+        op, build = mir.GroupNormOp, method("group_norm", groups, 1e-3)
         rows.append(Sample(f"group_norm{suffix}", op, build, (x, vector, vector), differentiable=(0, 1, 2), tol=128))
-        op, build = mir.GroupNormBackwardInputOp, _method("group_norm_backward_input", groups, 1e-3)
+        op, build = mir.GroupNormBackwardInputOp, method("group_norm_backward_input", groups, 1e-3)
         given = (x, vector, vector, x)
         name = "group_norm_backward_input"
         rows.append(Sample(f"{name}{suffix}", op, build, given, differentiable=(0, 1, 2, 3), tol=512))
-        op, build = mir.GroupNormBackwardGammaOp, _method("group_norm_backward_gamma", groups, 1e-3)
+        op, build = mir.GroupNormBackwardGammaOp, method("group_norm_backward_gamma", groups, 1e-3)
         rows.append(Sample(f"group_norm_backward_gamma{suffix}", op, build, (x, x), differentiable=(0, 1), tol=256))
-        op, build = mir.GroupNormBackwardBetaOp, _method("group_norm_backward_beta", groups, 1e-3)
+        op, build = mir.GroupNormBackwardBetaOp, method("group_norm_backward_beta", groups, 1e-3)
         rows.append(Sample(f"group_norm_backward_beta{suffix}", op, build, (x, x), differentiable=(0, 1), tol=16))
-    build, vector = _method("group_norm", 2), Operand((4,))
+    build, vector = method("group_norm", 2), Operand((4,))
     offset = (Operand((2, 4, 5), uniform(1000.0, 1001.0)), vector, vector)
     rows.append(Sample("group_norm-offset", mir.GroupNormOp, build, offset, tol=16384))
     flat = (Operand((2, 4, 5), values(2.5)), vector, vector)
@@ -52,7 +46,7 @@ def _group_samples() -> list[Sample]:
 
 def _layer_samples() -> list[Sample]:
     rows: list[Sample] = []
-    build = _method("layer_norm_2d", 1e-3)
+    build = method("layer_norm_2d", 1e-3)
     for suffix, shape in (("", (2, 3, 4, 5)), ("-one", (3, 4, 1, 1)), ("-empty", (2, 3, 0, 2))):
         vector = Operand((shape[1],))
         given = (Operand(shape), vector, vector)
@@ -71,16 +65,16 @@ def _batch_samples() -> list[Sample]:
     ):
         x, vector, var = Operand(shape), Operand((shape[axis],)), Operand((shape[axis],), uniform(0.2, 2.0))
         name = "batch_norm_inference"
-        op, build = mir.BatchNormInferenceOp, _method(name, axis, 1e-3)
+        op, build = mir.BatchNormInferenceOp, method(name, axis, 1e-3)
         given = (x, vector, vector, vector, var)
         rows.append(Sample(f"{name}{suffix}", op, build, given, differentiable=(0, 1, 2, 3, 4), tol=64))
-        op, build = mir.BatchNormInferenceBackwardInputOp, _method(f"{name}_backward_input", axis, 1e-3)
+        op, build = mir.BatchNormInferenceBackwardInputOp, method(f"{name}_backward_input", axis, 1e-3)
         given = (x, vector, vector, var, x)
         rows.append(Sample(f"{name}_backward_input{suffix}", op, build, given, differentiable=(0, 1, 2, 3, 4), tol=64))
-        op, build = mir.BatchNormInferenceBackwardGammaOp, _method(f"{name}_backward_gamma", axis, 1e-3)
+        op, build = mir.BatchNormInferenceBackwardGammaOp, method(f"{name}_backward_gamma", axis, 1e-3)
         given = (x, vector, var, x)
         rows.append(Sample(f"{name}_backward_gamma{suffix}", op, build, given, differentiable=(0, 1, 2, 3), tol=128))
-        op, build = mir.BatchNormInferenceBackwardBetaOp, _method(f"{name}_backward_beta", axis)
+        op, build = mir.BatchNormInferenceBackwardBetaOp, method(f"{name}_backward_beta", axis)
         rows.append(Sample(f"{name}_backward_beta{suffix}", op, build, (x,), differentiable=(0,), tol=16))
     vector = Operand((5,))
     zero_var = (Operand((3, 5)), vector, vector, vector, Operand((5,), values(0.0, 1.0)))
@@ -88,14 +82,14 @@ def _batch_samples() -> list[Sample]:
         Sample(
             "batch_norm_inference-no-variance",
             mir.BatchNormInferenceOp,
-            _method("batch_norm_inference"),
+            method("batch_norm_inference"),
             zero_var,
             differentiable=(0, 1, 2, 3),
             tol=64,
         )
     )
     small = (Operand((3, 5)), vector, vector, vector, Operand((5,), uniform(0.2, 2.0)))
-    build = _method("batch_norm_inference")
+    build = method("batch_norm_inference")
     rows.append(Sample("batch_norm_inference-narrow", mir.BatchNormInferenceOp, build, small, NARROW, tol=64))
     return rows
 

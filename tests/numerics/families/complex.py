@@ -7,7 +7,7 @@ import numpy as np
 from numerics.sample import Build, Operand, Sample, Sampler, apart, complex_normal, integers, normal, ring, values
 from oracle import widen
 
-from xdsl_rlx.dialects.mir import cast, complex, elementwise, index, linalg, reduce, shape
+from xdsl_rlx.dialects.mir import cast, complex, elementwise, linalg, reduce, shape
 
 
 def z(*extents: int, sampler: Sampler | None = None) -> Operand:
@@ -101,11 +101,6 @@ def _moves() -> list[Sample]:
     build: Build = lambda m, c, x, y: m.where(c, x, y)  # noqa: E731
     operands = (cond, z(3, 4), z(4))
     rows.append(Sample("where-complex", elementwise.WhereOp, build, operands, differentiable=(1, 2), exact=True))
-    at = Operand((4,), integers(0, 5), "i64")
-    build = lambda m, x, i: m.gather(x, i)  # noqa: E731
-    rows.append(Sample("gather-complex", index.GatherOp, build, (z(5, 2), at), differentiable=(0,), exact=True))
-    build = lambda m, x, i: m.scatter_add(x, i, 5)  # noqa: E731
-    rows.append(Sample("scatter_add-complex", index.ScatterAddOp, build, (z(4, 2), at), differentiable=(0,)))
     return rows
 
 

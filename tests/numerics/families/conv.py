@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numerics.sample import Operand, Sample
+from numerics.sample import NARROW, Operand, Sample
 from oracle import Array, widen
 
 from xdsl_rlx.dialects.mir import conv
@@ -43,7 +43,6 @@ TRANSPOSED: tuple[Case, ...] = (
     ("-strided", (2, 2, 3, 4), (2, 3, 3, 3), {"stride": 2, "padding": 1, "output_padding": [1, 0]}),
     ("-groups", (1, 4, 3, 3), (4, 1, 2, 2), {"groups": 2, "dilation": 2, "stride": [1, 3], "output_padding": [0, 2]}),
 )
-NARROW = ("f16", "bf16")
 
 
 def _upper(x: Sequence[int], w: Sequence[int], attributes: dict[str, Any]) -> tuple[int, ...]:

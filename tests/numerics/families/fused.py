@@ -1,4 +1,4 @@
-"""Norms of sums, and the gated activation."""
+"""Products with bias and activation, norms of sums, the gated activation."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,16 +6,45 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracle
-from numerics.sample import Operand, Sample, values
-from oracle import widen
+from numerics.families.elementwise import FUNCTIONS, JAX_FUNCTIONS
+from numerics.sample import NARROW, Operand, Sample, values
+from oracle import Array, numpy_dtype, widen
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.mir import fused
 from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.shapes import element_of
 
-NARROW = ("f16", "bf16")
+_UNDEFINED = {Activation.LOG, Activation.SQRT, Activation.RSQRT, Activation.RECIP, Activation.TAN}
+"""Activations that are singular, or not defined, where a product may lie."""
+
+
+def _matmul_samples() -> list[Sample]:
+    rows: list[Sample] = []
+    op = fused.FusedMatmulBiasActOp
+    for activation in (None, *Activation):
+        if activation in _UNDEFINED:
+            continue
+        rows.append(
+            Sample(
+                f"fused_matmul_bias_act-{activation or 'none'}",
+                op,
+                lambda m, x, w, b, kind=activation: m.fused_matmul_bias_act(x, w, b, kind),
+                (Operand((3, 5)), Operand((5, 4)), Operand((4,))),
+                differentiable=(0, 1, 2),
+                smooth=activation is not Activation.ROUND,
+                tol=64,
+            )
+        )
+    for suffix, x, w, b in (
+        ("-batch", (2, 3, 5), (5, 4), (4,)),
+        ("-row-bias", (2, 3, 5), (2, 5, 4), (3, 1)),
+        ("-scalar-bias", (3, 5), (5, 4), ()),
+    ):
+        operands = (Operand(x), Operand(w), Operand(b))
+        build = lambda m, x, w, b: m.fused_matmul_bias_act(x, w, b, "tanh")  # noqa: E731
+        rows.append(Sample(f"fused_matmul_bias_act{suffix}", op, build, operands, differentiable=(0, 1, 2), tol=64))
+    return rows
 
 
 def _residual_samples() -> list[Sample]:
@@ -64,6 +93,16 @@ def _swiglu_samples() -> list[Sample]:
     return rows
 
 
+def _matmul(op: fused.FusedMatmulBiasActOp, x: Array, w: Array, bias: Array) -> Array:
+    y = np.matmul(widen(x), widen(w)) + widen(bias)
+    return y if op.activation is None else FUNCTIONS[op.activation.data](y)
+
+
+def _jax_matmul(op: fused.FusedMatmulBiasActOp, x: Any, w: Any, bias: Any) -> Any:
+    y = x @ w + bias
+    return y if op.activation is None else JAX_FUNCTIONS[op.activation.data](y)
+
+
 def _residual_norm(np_: Any, centre: bool, op: Any, x: Any, residual: Any, *rest: Any) -> Any:
     *bias, gamma, beta = rest
     x = sum(bias, x + residual)
@@ -80,21 +119,23 @@ def _halves(op: fused.FusedSwigluOp, packed: Any) -> tuple[Any, Any]:
 
 def _swiglu(op: fused.FusedSwigluOp, packed: Any) -> Any:
     up, gate = _halves(op, widen(packed))
-    return oracle.FUNCTIONS[Activation.SILU](gate) * up
+    return FUNCTIONS[Activation.SILU](gate) * up
 
 
 def _jax_swiglu(op: fused.FusedSwigluOp, packed: Any) -> Any:
     up, gate = _halves(op, packed)
-    return (jax.nn.silu(gate) * up).astype(oracle.numpy_dtype(element_of(op.result)))
+    return (jax.nn.silu(gate) * up).astype(numpy_dtype(element_of(op.result)))
 
 
-SAMPLES = (*_residual_samples(), *_swiglu_samples())
+SAMPLES = (*_matmul_samples(), *_residual_samples(), *_swiglu_samples())
 ORACLE = {
+    fused.FusedMatmulBiasActOp: _matmul,
     fused.FusedResidualLnOp: lambda op, *xs: _residual_norm(np, True, op, *map(widen, xs)),
     fused.FusedResidualRmsNormOp: lambda op, *xs: _residual_norm(np, False, op, *map(widen, xs)),
     fused.FusedSwigluOp: _swiglu,
 }
 JAX = {
+    fused.FusedMatmulBiasActOp: _jax_matmul,
     fused.FusedResidualLnOp: lambda op, *xs: _residual_norm(jnp, True, op, *xs),
     fused.FusedResidualRmsNormOp: lambda op, *xs: _residual_norm(jnp, False, op, *xs),
     fused.FusedSwigluOp: _jax_swiglu,

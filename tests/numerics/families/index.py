@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from numerics.sample import Operand, Sample, apart, integers, values
+from numerics.sample import Operand, Sample, apart, complex_normal, integers, method, values
 from oracle import Array, convert, widen
 
 from xdsl_rlx.dialects.mir import index
@@ -14,7 +14,8 @@ from xdsl_rlx.dialects.shapes import shape_of
 
 
 def _gather_samples() -> list[Sample]:
-    rows: list[Sample] = []
+    pairs = (Operand((5, 2), complex_normal(), "complex"), Operand((4,), integers(0, 5), "i64"))
+    rows = [Sample("gather-complex", index.GatherOp, method("gather"), pairs, differentiable=(0,), exact=True)]
     for suffix, table, indices, axis, batch in (
         ("", (5, 3), (4,), 0, 0),
         ("-matrix", (5, 3), (2, 3), 0, 0),
@@ -41,8 +42,9 @@ def _gather_samples() -> list[Sample]:
 
 
 def _scatter_samples() -> list[Sample]:
-    rows: list[Sample] = []
     op = index.ScatterAddOp
+    pairs = (Operand((4, 2), complex_normal(), "complex"), Operand((4,), integers(0, 5), "i64"))
+    rows = [Sample("scatter_add-complex", op, method("scatter_add", 5), pairs, differentiable=(0,))]
     for suffix, updates, indices, axis, batch in (
         ("", (6, 3), (6,), 0, 0),
         ("-matrix", (2, 3, 4), (2, 3), 0, 0),

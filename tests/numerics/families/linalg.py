@@ -1,13 +1,28 @@
-"""Contractions, and products with a low-rank correction; `mir.matmul` is in samples.py."""
+"""Matrix products, contractions, products with a low-rank correction."""
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from numerics.sample import Operand, Sample, integers
+from numerics.sample import NARROW, Operand, Sample, integers, method
 from oracle import Array, widen
 
 from xdsl_rlx.dialects.mir import linalg
+
+_PRODUCTS: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...] = (
+    ("", (3, 5), (5, 4)),
+    ("-vector", (1, 5), (5, 1)),
+    ("-batch", (2, 3, 5), (2, 5, 4)),
+    ("-shared-rhs", (2, 3, 5), (5, 4)),
+    ("-shared-lhs", (3, 5), (2, 5, 4)),
+    ("-broadcast", (2, 1, 3, 5), (4, 5, 2)),
+    ("-broadcast-one", (1, 3, 5), (4, 5, 2)),
+    ("-no-k", (3, 0), (0, 4)),
+    ("-no-rows", (0, 5), (5, 4)),
+    ("-no-batch", (0, 3, 5), (5, 4)),
+    ("-odd", (17, 33), (33, 19)),
+)
 
 _CONTRACTIONS: tuple[
     tuple[str, tuple[int, ...], tuple[int, ...], tuple[list[int], list[int], list[int], list[int]]], ...
@@ -38,6 +53,19 @@ _CONTRACTIONS: tuple[
 )
 
 
+def _matmul_samples() -> list[Sample]:
+    op, build = linalg.MatmulOp, method("matmul")
+    rows = [
+        Sample(f"matmul{suffix}", op, build, (Operand(lhs), Operand(rhs)), differentiable=(0, 1), tol=32)
+        for suffix, lhs, rhs in _PRODUCTS
+    ]
+    transposed = lambda m, x, y: m.matmul(m.transpose(x, (1, 0)), m.transpose(y, (1, 0)))  # noqa: E731
+    operands = (Operand((5, 3)), Operand((4, 5)))
+    rows.append(Sample("matmul-transposed", op, transposed, operands, differentiable=(0, 1), tol=32))
+    rows.append(Sample("matmul-narrow", op, build, (Operand((3, 5)), Operand((5, 4))), NARROW, tol=32))
+    return rows
+
+
 def _dot_samples() -> list[Sample]:
     op = linalg.DotGeneralOp
     rows: list[Sample] = []
@@ -47,9 +75,7 @@ def _dot_samples() -> list[Sample]:
         rows.append(Sample(f"dot_general{suffix}", op, build, operands, differentiable=(0, 1), tol=32))
     crossed = lambda m, x, y: m.dot_general(x, y, [-2, -1], [2, 0])  # noqa: E731
     shapes = (3, 5, 2), (2, 4, 5)
-    rows.append(
-        Sample("dot_general-narrow", op, crossed, (Operand(shapes[0]), Operand(shapes[1])), ("f16", "bf16"), tol=32)
-    )
+    rows.append(Sample("dot_general-narrow", op, crossed, (Operand(shapes[0]), Operand(shapes[1])), NARROW, tol=32))
     ints = tuple(Operand(shape, integers(-9, 9), "i32") for shape in shapes)
     rows.append(Sample("dot_general-int", op, crossed, ints, ("i32",), exact=True))
     moved = lambda m, x, y: m.dot_general(m.transpose(x, (2, 0, 1)), m.transpose(y, (1, 0, 2)), [2], [2], [0], [1])  # noqa: E731
@@ -71,7 +97,7 @@ def _lora_samples() -> list[Sample]:
         )
     narrow = tuple(Operand(shape) for shape in ((3, 5), (5, 4), (5, 2), (2, 4)))
     build = lambda m, x, w, a, b: m.lora_matmul(x, w, a, b, 0.3)  # noqa: E731
-    rows.append(Sample("lora_matmul-narrow", linalg.LoraMatmulOp, build, narrow, ("f16", "bf16"), tol=64))
+    rows.append(Sample("lora_matmul-narrow", linalg.LoraMatmulOp, build, narrow, NARROW, tol=64))
     return rows
 
 
@@ -101,9 +127,14 @@ def _lora(op: linalg.LoraMatmulOp, x: Any, w: Any, a: Any, b: Any) -> Any:
     return x @ w + op.scale.value.data * ((x @ a) @ b)
 
 
-SAMPLES = (*_dot_samples(), *_lora_samples())
+SAMPLES = (*_matmul_samples(), *_dot_samples(), *_lora_samples())
 ORACLE = {
+    linalg.MatmulOp: lambda op, x, y: np.matmul(widen(x), widen(y)),
     linalg.DotGeneralOp: _oracle_dot,
     linalg.LoraMatmulOp: lambda op, *xs: _lora(op, *map(widen, xs)),
 }
-JAX = {linalg.DotGeneralOp: _jax_dot, linalg.LoraMatmulOp: _lora}
+JAX = {
+    linalg.MatmulOp: lambda op, x, y: jnp.matmul(x, y),
+    linalg.DotGeneralOp: _jax_dot,
+    linalg.LoraMatmulOp: _lora,
+}

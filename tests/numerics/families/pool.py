@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numerics.sample import Operand, Sample, apart, values
+from numerics.sample import NARROW, Operand, Sample, apart, values
 from oracle import Array, widen
 
 from xdsl_rlx.dialects.mir import pool
@@ -26,7 +26,6 @@ CASES: tuple[tuple[str, tuple[int, ...], dict[str, Any]], ...] = (
     ("-none", (0, 2, 4, 4), {"kernel_size": 2}),
 )
 DY_CASES = [(suffix, shape, frames) for suffix, shape, frames in CASES if suffix not in ("-odd", "-one")]
-NARROW = ("f16", "bf16")
 
 
 def _frames(attributes: dict[str, Any]) -> Frames:

@@ -4,8 +4,9 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from numerics.families.elementwise import FUNCTIONS, JAX_FUNCTIONS
 from numerics.sample import Operand, Sample, normal, values
-from oracle import FUNCTIONS, Array, widen
+from oracle import Array, widen
 
 from xdsl_rlx.dialects.mir.transformer import FusedAttentionBlockOp, FusedTransformerLayerOp
 
@@ -130,12 +131,6 @@ def _wide(tensors: tuple[Array, ...]) -> tuple[Array, ...]:
     return tuple(widen(x) for x in tensors)
 
 
-def _jax_layer(op: FusedTransformerLayerOp, *tensors: Any) -> Any:
-    from numerics.jax_ops import FUNCTIONS as OF_JAX
-
-    return _layer(jnp, OF_JAX, op, tensors)
-
-
 SAMPLES = (*_block_samples(), *_layer_samples())
 ORACLE = {
     FusedAttentionBlockOp: lambda op, *tensors: _block(np, op, _wide(tensors)),
@@ -143,5 +138,5 @@ ORACLE = {
 }
 JAX = {
     FusedAttentionBlockOp: lambda op, *tensors: _block(jnp, op, tensors),
-    FusedTransformerLayerOp: _jax_layer,
+    FusedTransformerLayerOp: lambda op, *tensors: _layer(jnp, JAX_FUNCTIONS, op, tensors),
 }
