@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.lowering.group import Group
-from xdsl_rlx.lowering.group_kernel import Accumulator, Frame, GroupKernel
+from xdsl_rlx.lowering.group_kernel import BLOCK, Accumulator, Frame, GroupKernel, Range, most_steps
 from xdsl_rlx.lowering.nest import Nest
 from xdsl_rlx.transforms.iteration_space import Reduces
 
@@ -42,21 +43,27 @@ class ColumnKernel(GroupKernel):
         kinds = group.structure.kinds
         totals = [op for op in self.accumulators if kinds[op] is Reduces.ALL]
         columns = [op for op in self.accumulators if kinds[op] is Reduces.COLUMN]
-        start = [self.accumulators[op].identity(entry).value for op in totals]
+        long = [op for op in columns if self.accumulators[op].long]
+        start = [self.accumulators[op].start(entry).value for op in totals]
         front, sequential = ((), group.outer) if group.structure.middle is None else (group.outer, group.middle)
         pieces = {op: self.piece(entry) for op, acc in self.accumulators.items() if acc.partial is not None}
 
         def clear(nest: Nest, known: Mapping[int, SSAValue]) -> None:
-            if not columns:
-                return
-            identity = {op: self.accumulators[op].identity(nest) for op in columns}
-
             def one(inner: Nest, at: Mapping[int, SSAValue], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
                 for op in columns:
-                    inner.store(inner.scalars.of(identity[op].value), self.targets[op], self._column(op, at))
+                    self.clear_column(inner, op, self._column(op, at))
                 return ()
 
-            self._over(nest, group.inner, known, (), one)
+            if columns:
+                self.over(nest, self.ranges(group.inner), known, (), one)
+
+        def flush(nest: Nest, known: Mapping[int, SSAValue]) -> None:
+            def one(inner: Nest, at: Mapping[int, SSAValue], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+                for op in long:
+                    self.flush_column(inner, op, self._column(op, at))
+                return ()
+
+            self.over(nest, self.ranges(group.inner), known, (), one)
 
         def element(nest: Nest, at: Mapping[int, SSAValue], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             frame = Frame(nest, at, top)
@@ -69,36 +76,42 @@ class ColumnKernel(GroupKernel):
                 for op, acc in zip(totals, carried, strict=True)
             ]
 
-        def block(nest: Nest, at: Mapping[int, SSAValue], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            clear(nest, at)
-            return self._over(nest, [*sequential, *group.inner], at, carried, element)
+        def sums(
+            nest: Nest, at: Mapping[int, SSAValue], left: Sequence[Range], carried: tuple[SSAValue, ...]
+        ) -> Sequence[SSAValue]:
+            return self.widely(nest, totals, carried, lambda starts: self.over(nest, left, at, starts, element))
 
-        ends = self._over(entry, front, {}, start, block)
+        def rows(
+            nest: Nest, at: Mapping[int, SSAValue], left: Sequence[Range], carried: tuple[SSAValue, ...]
+        ) -> Sequence[SSAValue]:
+            both = [*left, *self.ranges(group.inner)]
+            if any(self.accumulators[op].long for op in totals):
+                ends = self.in_blocks(nest, both, most_steps([r.size for r in both]), at, carried, sums)
+            else:
+                ends = self.over(nest, both, at, carried, element)
+            if long:
+                flush(nest, at)
+            return ends
+
+        def body(nest: Nest, at: Mapping[int, SSAValue], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            clear(nest, at)
+            if long:
+                return self.in_blocks(nest, self.ranges(sequential), BLOCK, at, carried, rows)
+            return rows(nest, at, self.ranges(sequential), carried)
+
+        ends = self.over(entry, self.ranges(front), {}, start, body)
         for op, end in zip(totals, ends, strict=True):
             at = [pieces[op]] if op in pieces else []
-            entry.store(entry.scalars.of(end), self.targets[op], at)
+            entry.store(entry.scalars.of(end), self.totals[op], at)
 
     def _column(self, op: Operation, at: Mapping[int, SSAValue]) -> list[SSAValue]:
         first = [self.kernel.index(0)] if self.accumulators[op].partial is not None else []
         return [*first, *(at[loop] for loop in self.group.space.maps[op.results[0]] if loop is not None)]
 
-    def _over(
-        self,
-        nest: Nest,
-        loops: Sequence[int],
-        known: Mapping[int, SSAValue],
-        carried: Sequence[SSAValue],
-        body: Callable[[Nest, Mapping[int, SSAValue], tuple[SSAValue, ...]], Sequence[SSAValue]],
-    ) -> Sequence[SSAValue]:
-        """A nest over `loops`, of which the cut one runs over the piece only."""
-        if not loops:
-            return body(nest, known, tuple(carried))
-        loop, rest = loops[0], loops[1:]
-        whole = (self.kernel.index(0), self.kernel.index(self.group.space.extents[loop]))
-        bounds = self.kernel.bounds if loop == self.cut else whole
-        return nest.loop(
-            bounds,
-            carried,
-            lambda inner, i, values: self._over(inner, rest, {**known, loop: i}, values, body),
-            f"i{loop}",
-        )
+    def ranges(self, loops: Sequence[int]) -> list[Range]:
+        """Whole loops, of which the cut one runs over the piece only."""
+        piece = self.kernel.bounds
+        return [
+            replace(r, bounds=piece, size=min(self.chunk, r.size)) if r.loop == self.cut else r
+            for r in super().ranges(loops)
+        ]

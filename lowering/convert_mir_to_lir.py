@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, MemRefType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -25,7 +33,15 @@ from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
 from xdsl_rlx.lowering.column_kernel import ColumnKernel
 from xdsl_rlx.lowering.group import Group
-from xdsl_rlx.lowering.group_kernel import Accumulator, GroupKernel, combine_kernel, fill_kernel
+from xdsl_rlx.lowering.group_kernel import (
+    BLOCK,
+    Accumulator,
+    GroupKernel,
+    combine_kernel,
+    fill_kernel,
+    most_steps,
+    wide_type,
+)
 from xdsl_rlx.lowering.nests import NEST, Work
 from xdsl_rlx.lowering.nests.table import NestRule
 from xdsl_rlx.lowering.products import Product, is_ready
@@ -33,7 +49,7 @@ from xdsl_rlx.lowering.row_kernel import RowKernel
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.iteration_space import Reduces
 from xdsl_rlx.transforms.mir_fuse import dense_of, is_splat
-from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, VIEW, Layout, compute_type
+from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, REDUCTION, VIEW, Layout, compute_type
 
 PARALLEL_FROM = 20_000
 """Scalar operations of a kernel from which on it is cut into pieces."""
@@ -303,20 +319,20 @@ class _Lowering:
         writes: Mapping[SSAValue, Buffer],
         stem: str | None = None,
     ) -> None:
-        reads = self._products_ready(ops, reads)
-        group = Group(ops, reads, writes)
+        group = Group(ops, reads, writes, self._factors(ops, reads))
         location = ops[-1].location
         for launch in self._launches(group):
             if launch.extent:
                 self._launch(launch, stem or _stem(ops), location)
 
-    def _products_ready(self, ops: Iterable[Operation], reads: Mapping[SSAValue, Buffer]) -> Mapping[SSAValue, Buffer]:
-        ready = dict(reads)
+    def _factors(self, ops: Iterable[Operation], reads: Mapping[SSAValue, Buffer]) -> Mapping[SSAValue, Buffer]:
+        ready: dict[SSAValue, Buffer] = {}
         for op in ops:
             if (rule := PRODUCT.get(type(op))) is None:
                 continue
             batch = shape_of(op.results[0])[:-2]
             for operand in rule(op):
+                ready.setdefault(operand, reads[operand])
                 buffer = ready[operand]
                 if is_ready(buffer.layout, batch):
                     continue
@@ -346,7 +362,7 @@ class _Lowering:
             return 1
         work = prod(group.space.extents) * (len(group.ops) + len(group.reads))
         for op in group.products:
-            work += prod(group.space.extents) * 2 * group.reads[PRODUCT.lookup(op)(op)[0]].layout.shape[-1]
+            work += prod(group.space.extents) * 2 * group.factors[PRODUCT.lookup(op)(op)[0]].layout.shape[-1]
         return min(extent, most, max(1, 2 * work // PARALLEL_FROM)) if work >= PARALLEL_FROM else 1
 
     def _row_launches(self, group: Group) -> list[Launch]:
@@ -357,7 +373,8 @@ class _Lowering:
         most = self.threads * (1 if accumulating or group.products else PIECES_PER_THREAD)
         pieces = self._pieces(group, extent, most)
         chunk = max(1, -(-extent // pieces))
-        accumulators = self._accumulators(group, accumulating, -(-extent // chunk))
+        rows = chunk * (group.count(group.outer) // extent if extent else 1)
+        accumulators = self._accumulators(group, accumulating, -(-extent // chunk), rows > BLOCK)
         return self._with_combines(RowKernel(group, chunk, accumulators, products), extent, accumulators)
 
     def _column_launches(self, group: Group) -> list[Launch]:
@@ -373,9 +390,11 @@ class _Lowering:
         chunk = max(1, -(-extent // pieces))
         if chunk > 16 and pieces > 1:
             chunk = -(-chunk // 16) * 16
-        accumulators = self._accumulators(group, totals, -(-extent // chunk))
+        sizes = [chunk if loop == cut else n for loop, n in enumerate(group.space.extents)]
+        accumulators = self._accumulators(group, totals, -(-extent // chunk), prod(sizes) > most_steps(sizes))
         columns = [op for op, kind in kinds.items() if kind is Reduces.COLUMN]
-        accumulators += self._accumulators(group, columns, 1)
+        rows = group.outer if group.structure.middle is None else group.middle
+        accumulators += self._accumulators(group, columns, 1, group.count(rows) > BLOCK)
         return self._with_combines(ColumnKernel(group, chunk, accumulators, cut), extent, accumulators)
 
     def _with_combines(self, kernel: GroupKernel, extent: int, accumulators: Sequence[Accumulator]) -> list[Launch]:
@@ -383,17 +402,23 @@ class _Lowering:
             return [fill_kernel(acc) for acc in accumulators]
         return [kernel.launch(extent), *(combine_kernel(acc) for acc in accumulators if acc.partial is not None)]
 
-    def _accumulators(self, group: Group, ops: Sequence[Operation], pieces: int) -> list[Accumulator]:
+    def _accumulators(self, group: Group, ops: Sequence[Operation], pieces: int, many: bool) -> list[Accumulator]:
+        """Where reductions go that many elements are added to in a piece, or not."""
         found: list[Accumulator] = []
         for op in ops:
             (result,) = op.results
             shape = tuple(group.space.extents[loop] for loop in group.space.maps[result] if loop is not None)
             target = group.writes[result]
             element = compute_type(target.element)
-            partial = None
-            if pieces > 1 or element != target.element:
-                partial = self._slot((pieces, *shape), element, result.name_hint)
-            found.append(Accumulator(op, shape, target, partial))
+            long = many and REDUCTION.lookup(op).rounds and isinstance(element, AnyFloat)
+            wide = wide_type(op) if long else element
+            partial = block = None
+            if pieces > 1 or (wide != target.element and shape):
+                partial = self._slot((pieces, *shape), wide, result.name_hint)
+            if long and group.structure.kinds[op] is Reduces.COLUMN:
+                lead = () if partial is None else (pieces,)
+                block = self._slot((*lead, *shape), element, result.name_hint)
+            found.append(Accumulator(op, shape, target, partial, block, long))
         return found
 
     def _product_home(self, group: Group, op: Operation) -> Buffer:
@@ -403,8 +428,11 @@ class _Lowering:
             return group.writes[result]
         last_read = group.last_pass_reading(result)
         taken = {group.writes.get(p.results[0]) for p in group.products}
+        everywhere = frozenset(range(len(group.space.extents)))
         for value, buffer in group.writes.items():
-            fits = group.loops_of[value] == group.loops_of[result] and buffer.element == element_of(result)
+            # a product that other loops run over again is read again after the first time it would be replaced
+            once = group.loops_of[value] == group.loops_of[result] == everywhere
+            fits = once and buffer.element == element_of(result)
             single = len(group.products) == 1
             if fits and single and buffer.is_contiguous and buffer not in taken and group.level(value) >= last_read:
                 return buffer

@@ -30,13 +30,14 @@ class Group:
     """
     Ops that share a loop nest, where their operands are read and where their results are written.
 
-    `reads` has the values that come from outside; `writes` those that are needed outside. The loops are numbered as in
-    `space`; `outer` are those in front of the split.
+    `reads` has the values that come from outside; `writes` those that are needed outside; `factors` the operands of
+    matrix products, as BLAS reads them. The loops are numbered as in `space`; `outer` are those in front of the split.
     """
 
     ops: Sequence[Operation]
     reads: Mapping[SSAValue, Buffer]
     writes: Mapping[SSAValue, Buffer]
+    factors: Mapping[SSAValue, Buffer]
     space: Space = field(init=False)
     structure: Structure = field(init=False)
 

@@ -4,11 +4,11 @@ reads is in `group.py`."""
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i1
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, f64, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.memory import row_major_strides
@@ -24,12 +24,18 @@ from xdsl_rlx.transforms.scalar import Scalar
 
 @dataclass(frozen=True)
 class Accumulator:
-    """A reduction that is complete only after the last row: where its (partial) results go."""
+    """
+    A reduction that is complete only after the last row: where its (partial) results go.
+
+    If it is long, `block` has the columns of at most BLOCK rows, which are then added to the totals, of type `wide`.
+    """
 
     op: Operation
     shape: tuple[int, ...]
     target: Buffer
     partial: Buffer | None
+    block: Buffer | None
+    long: bool
 
     @property
     def rule(self) -> Reduction:
@@ -41,9 +47,56 @@ class Accumulator:
         """The type that is accumulated."""
         return compute_type(element_of(self.op.results[0]))
 
+    @property
+    def wide(self) -> Attribute:
+        """The type of the totals."""
+        return wide_type(self.op) if self.long else self.element
+
     def identity(self, nest: Nest) -> Scalar:
         """The value to start from."""
-        return nest.scalars.const(self.rule.identity(self.element), self.element)
+        return identity(nest, self.op, self.element)
+
+    def start(self, nest: Nest) -> Scalar:
+        """The total to start from."""
+        return identity(nest, self.op, self.wide)
+
+
+BLOCK = 128
+"""Steps of a reduction, one after the other, after which the result goes into a total of more digits."""
+
+LANES = 64
+"""Results that a vectorised loop carries side by side."""
+
+
+def identity(nest: Nest, op: Operation, element: Attribute) -> Scalar:
+    """What a reduction starts from, as a scalar of this type."""
+    return nest.scalars.const(REDUCTION.lookup(op).identity(element), element)
+
+
+def narrow_identity(nest: Nest, op: Operation) -> Scalar:
+    """What a reduction starts from, as a scalar of the type it is computed in."""
+    return identity(nest, op, compute_type(element_of(op.results[0])))
+
+
+def wide_type(op: Operation) -> Attribute:
+    """The type of the totals of a long reduction."""
+    element = compute_type(element_of(op.results[0]))
+    return f64 if REDUCTION.lookup(op).rounds and isinstance(element, AnyFloat) else element
+
+
+def most_steps(sizes: Sequence[int]) -> int:
+    """Elements that one narrow sum may have in a nest of loops of these sizes, of which the innermost is vectorised."""
+    return BLOCK * max(1, min(LANES, sizes[-1] if sizes else 1))
+
+
+@dataclass(frozen=True)
+class Range:
+    """What a loop, or a part of it, runs over; at most `size` iterations."""
+
+    loop: int
+    bounds: tuple[SSAValue, SSAValue]
+    size: int
+    name: str
 
 
 class Frame:
@@ -91,7 +144,8 @@ class GroupKernel(abc.ABC):
         writes: list[Argument] = []
         read_at: dict[SSAValue, tuple[int, tuple[int, ...]]] = {}
         write_at: dict[SSAValue, tuple[int, tuple[int, ...]]] = {}
-        accumulator_at: dict[Operation, int] = {}
+        total_at: dict[Operation, int] = {}
+        block_at: dict[Operation, int] = {}
         operands = {operand for op in group.ops if op not in group.products for operand in op.operands}
         for value, buffer in group.reads.items():
             if value in operands:
@@ -119,8 +173,10 @@ class GroupKernel(abc.ABC):
         for op, acc in self.accumulators.items():
             buffer = acc.target if acc.partial is None else acc.partial
             shape = acc.shape if acc.partial is None else (buffer.layout.shape[0], *acc.shape)
-            accumulator_at[op] = len(writes)
-            writes.append(Argument(buffer, shape, row_major_strides(shape), op.results[0].name_hint))
+            for home, places in ((buffer, total_at), (acc.block, block_at)):
+                if home is not None:
+                    places[op] = len(writes)
+                    writes.append(Argument(home, shape, row_major_strides(shape), op.results[0].name_hint))
         self.kernel = Kernel([a.type for a in (*reads, *writes)], [a.name for a in (*reads, *writes)])
         args = self.kernel.block.args
         made = {product.op.results[0] for product in self.products}
@@ -128,7 +184,8 @@ class GroupKernel(abc.ABC):
         self.store_at = {value: (args[len(reads) + index], dims) for value, (index, dims) in write_at.items()}
         self.access = {value: (args[index], dims) for value, (index, dims) in read_at.items()}
         self.access |= {value: self.store_at[value] for value in made}
-        self.targets = {op: args[len(reads) + index] for op, index in accumulator_at.items()}
+        self.totals = {op: args[len(reads) + index] for op, index in total_at.items()}
+        self.targets = self.totals | {op: args[len(reads) + index] for op, index in block_at.items()}
         for product in self.products:
             home = len(reads) + write_at[product.op.results[0]][0]
             product.arguments = (reads.index(product.lhs), reads.index(product.rhs), home)
@@ -205,6 +262,86 @@ class GroupKernel(abc.ABC):
         buffer, dims = self.store_at[value]
         frame.nest.store(self.value(frame, value), buffer, self.indices(frame, dims))
 
+    def ranges(self, loops: Sequence[int]) -> list[Range]:
+        """Loops from their first to their last iteration."""
+        extents, index = self.group.space.extents, self.kernel.index
+        return [Range(loop, (index(0), index(extents[loop])), extents[loop], f"i{loop}") for loop in loops]
+
+    def over(
+        self,
+        nest: Nest,
+        ranges: Sequence[Range],
+        known: Mapping[int, SSAValue],
+        carried: Sequence[SSAValue],
+        body: Callable[[Nest, Mapping[int, SSAValue], tuple[SSAValue, ...]], Sequence[SSAValue]],
+    ) -> Sequence[SSAValue]:
+        """A nest over `ranges`."""
+        if not ranges:
+            return body(nest, known, tuple(carried))
+        first, rest = ranges[0], ranges[1:]
+        return nest.loop(
+            first.bounds,
+            carried,
+            lambda inner, i, values: self.over(inner, rest, {**known, first.loop: i}, values, body),
+            first.name,
+        )
+
+    def in_blocks(
+        self,
+        nest: Nest,
+        ranges: Sequence[Range],
+        most: int,
+        known: Mapping[int, SSAValue],
+        carried: Sequence[SSAValue],
+        body: Callable[[Nest, Mapping[int, SSAValue], Sequence[Range], tuple[SSAValue, ...]], Sequence[SSAValue]],
+    ) -> Sequence[SSAValue]:
+        """A nest over `ranges`, cut up so that `body` gets at most about `most` iterations of it, as ranges again."""
+        if prod(r.size for r in ranges) <= most:
+            return body(nest, known, ranges, tuple(carried))
+        first, *rest = ranges
+        below = prod(r.size for r in rest)
+        if below >= most:
+            return nest.loop(
+                first.bounds,
+                carried,
+                lambda inner, i, v: self.in_blocks(inner, rest, most, {**known, first.loop: i}, v, body),
+                first.name,
+            )
+        step = most // below
+
+        def part(inner: Nest, bounds: tuple[SSAValue, SSAValue], v: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            return body(inner, known, [replace(first, bounds=bounds, size=step), *rest], v)
+
+        return nest.blocks(first.bounds, step, carried, part)
+
+    def widely(
+        self,
+        nest: Nest,
+        ops: Sequence[Operation],
+        totals: Sequence[SSAValue],
+        body: Callable[[Sequence[SSAValue]], Sequence[SSAValue]],
+    ) -> list[SSAValue]:
+        """The wide totals of reductions after what `body` makes of the identities."""
+        starts = [narrow_identity(nest, op).value for op in ops]
+        found = zip(ops, totals, body(starts), strict=True)
+        scalars = nest.scalars
+        return [self.combine(nest, op, total, scalars.cast(scalars.of(end), total.type)) for op, total, end in found]
+
+    def clear_column(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> None:
+        """Start the total of a column, and its first block."""
+        acc = self.accumulators[op]
+        nest.store(acc.start(nest), self.totals[op], at)
+        if acc.block is not None:
+            nest.store(acc.identity(nest), self.targets[op], at)
+
+    def flush_column(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> None:
+        """Add the block of a column to its total, and start the next block."""
+        scalars = nest.scalars
+        total, block = nest.load(self.totals[op], at), nest.load(self.targets[op], at)
+        combined = self.combine(nest, op, total.value, scalars.cast(block, total.type))
+        nest.store(scalars.of(combined), self.totals[op], at)
+        nest.store(self.accumulators[op].identity(nest), self.targets[op], at)
+
     def combine(self, nest: Nest, op: Operation, acc: SSAValue, x: Scalar) -> SSAValue:
         """One step of a reduction."""
         scalars = nest.scalars
@@ -248,9 +385,10 @@ def combine_kernel(acc: Accumulator) -> Launch:
     def column(nest: Nest, j: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
         def step(inner: Nest, p: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             scalars = inner.scalars
-            return [acc.rule.combine(scalars, scalars.of(carried[0]), inner.load(arg, [p, j])).value]
+            piece = scalars.cast(inner.load(arg, [p, j]), acc.wide)
+            return [acc.rule.combine(scalars, scalars.of(carried[0]), piece).value]
 
-        (total,) = nest.loop((kernel.index(0), kernel.index(pieces)), [acc.identity(nest).value], step, "p")
+        (total,) = nest.loop((kernel.index(0), kernel.index(pieces)), [acc.start(nest).value], step, "p")
         nest.store(nest.scalars.of(total), out, [j])
         return ()
 

@@ -38,6 +38,7 @@ class Nest:
         body: Callable[[Nest, SSAValue, tuple[SSAValue, ...]], Sequence[SSAValue]],
         name: str,
         rolled: bool = False,
+        step: int = 1,
     ) -> tuple[SSAValue, ...]:
         """
         `for name in [bounds)`: `body` gets the nest inside, the index and the carried values, and gives the next.
@@ -51,13 +52,29 @@ class Nest:
         inside = Nest(block, self.kernel)
         results = body(inside, block.args[0], tuple(block.args[1:]))
         block.add_op(scf.YieldOp(*results))
-        loop = scf.ForOp(bounds[0], bounds[1], self.kernel.index(1), carried, block)
+        loop = scf.ForOp(bounds[0], bounds[1], self.kernel.index(step), carried, block)
         if rolled:
             loop.attributes[ROLLED] = UnitAttr()
         self.builder.insert(loop)
         for result, value in zip(loop.results, carried, strict=True):
             result.name_hint = value.name_hint
         return tuple(loop.results)
+
+    def blocks(
+        self,
+        bounds: tuple[SSAValue, SSAValue],
+        size: int,
+        carried: Sequence[SSAValue],
+        body: Callable[[Nest, tuple[SSAValue, SSAValue], tuple[SSAValue, ...]], Sequence[SSAValue]],
+    ) -> tuple[SSAValue, ...]:
+        """Cut [bounds) up into blocks of at most `size`: `body` gets those of each and the carried values."""
+
+        def block(nest: Nest, first: SSAValue, values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            scalars = nest.scalars
+            end = scalars.minimum(scalars.of(first) + scalars.of(self.kernel.index(size)), scalars.of(bounds[1]))
+            return body(nest, (first, end.value), values)
+
+        return self.loop(bounds, carried, block, "block", step=size)
 
     def each(self, bounds: tuple[SSAValue, SSAValue], name: str, body: Callable[[Nest, SSAValue], None]) -> None:
         """`for name in [bounds)` that carries nothing."""

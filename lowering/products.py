@@ -47,7 +47,7 @@ class Product:
     def _flat(group: Group, op: Operation, home: Buffer, stride: int) -> Product:
         (result,) = op.results
         lhs_value, rhs_value = PRODUCT.lookup(op)(op)
-        lhs, rhs = group.reads[lhs_value], group.reads[rhs_value]
+        lhs, rhs = group.factors[lhs_value], group.factors[rhs_value]
         *lead, n = shape_of(result)
         rows, k = prod(lead), lhs.layout.shape[-1]
         a = Argument(lhs, (rows, k), (stride, lhs.layout.strides[-1]), lhs_value.name_hint)
@@ -65,8 +65,8 @@ class Product:
         stacked = (count, m, n)
         return Product(
             op,
-            _stacked(group.reads[lhs_value], batch, lhs_value),
-            _stacked(group.reads[rhs_value], batch, rhs_value),
+            _stacked(group.factors[lhs_value], batch, lhs_value),
+            _stacked(group.factors[rhs_value], batch, rhs_value),
             Argument(home, stacked, row_major_strides(stacked), result.name_hint),
             (BATCH, *(UNIT if loop is None else loop for loop in group.space.maps[result][-2:])),
             True,
@@ -84,12 +84,18 @@ class Product:
 
 
 def _flat_stride(group: Group, op: Operation) -> int | None:
-    """The row stride of the left operand if its leading dimensions are all rows and the right one has no batch."""
-    lhs, rhs = (group.reads[operand].layout for operand in PRODUCT.lookup(op)(op))
+    """
+    The row stride of the left operand if its leading dimensions are all rows, of which BLAS can read as many, and the
+    right one has no batch.
+    """
+    lhs, rhs = (group.factors[operand].layout for operand in PRODUCT.lookup(op)(op))
     batch = shape_of(op.results[0])[:-2]
     if any(n != 1 for n in rhs.shape[:-2]) or prod(lhs.shape[:-2]) != prod(batch):
         return None
-    return merge_axes(lhs.shape[:-1], lhs.strides[:-1])
+    stride = merge_axes(lhs.shape[:-1], lhs.strides[:-1])
+    if stride is None or not _is_readable(prod(lhs.shape[:-1]), lhs.shape[-1], stride, lhs.strides[-1]):
+        return None
+    return stride
 
 
 def _batch_stride(layout: Layout, batch: Sequence[int]) -> int | None:
@@ -108,7 +114,10 @@ def _stacked(buffer: Buffer, batch: Sequence[int], value: SSAValue) -> Argument:
 
 def is_ready(layout: Layout, batch: Sequence[int]) -> bool:
     """Whether BLAS can read an operand as it lies: lines of unit stride that do not overlap, matrices evenly spaced."""
-    (rows, columns), (row_stride, column_stride) = layout.shape[-2:], layout.strides[-2:]
+    return _is_readable(*layout.shape[-2:], *layout.strides[-2:]) and _batch_stride(layout, batch) is not None
+
+
+def _is_readable(rows: int, columns: int, row_stride: int, column_stride: int) -> bool:
     by_rows = (column_stride == 1 or columns == 1) and (rows <= 1 or row_stride >= columns)
     by_columns = (row_stride == 1 or rows == 1) and (columns <= 1 or column_stride >= rows)
-    return (by_rows or by_columns) and _batch_stride(layout, batch) is not None
+    return by_rows or by_columns

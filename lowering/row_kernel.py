@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import prod
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.group import BATCH, ROW
-from xdsl_rlx.lowering.group_kernel import Frame, GroupKernel
+from xdsl_rlx.lowering.group_kernel import (
+    BLOCK,
+    Frame,
+    GroupKernel,
+    Range,
+    identity,
+    most_steps,
+    narrow_identity,
+    wide_type,
+)
 from xdsl_rlx.lowering.nest import Nest
 from xdsl_rlx.transforms.iteration_space import Reduces, rows_of
 from xdsl_rlx.transforms.rules.lowering import REDUCTION, compute_type
@@ -34,49 +45,99 @@ class RowKernel(GroupKernel):
         self.partial = {op: acc.partial is not None for op, acc in self.accumulators.items()}
         piece = self.piece(entry) if any(self.partial.values()) else None
         self.pieces = {op: piece if partial else None for op, partial in self.partial.items()}
-        self._clear_columns(entry)
-        scalars_of = [op for op in self.accumulators if group.structure.kinds[op] is Reduces.ALL]
-        start = [self.accumulators[op].identity(entry).value for op in scalars_of]
-        batched = any(product.batched for product in self.products)
-        if not batched:
+        for op in self._of_kind(Reduces.COLUMN):
+            self._columns(entry, op, self.clear_column)
+        totals = self._of_kind(Reduces.ALL)
+        start = [self.accumulators[op].start(entry).value for op in totals]
+        if any(product.batched for product in self.products):
+            ends = self._batch(top, start)
+        else:
             for product in self.products:
                 product.emit(entry, None, kernel.bounds)
 
-        def row(nest: Nest, r: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            if not batched:
-                return self._row(Frame(nest, {**self._unravel(nest, r, group.outer), ROW: r}, top), scalars_of, carried)
+            def row(nest: Nest, r: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+                return self._row(Frame(nest, {**self._unravel(nest, r, group.outer), ROW: r}, top), totals, carried)
+
+            ends = self._rows(entry, kernel.bounds, BLOCK, start, row, "i") if self._has_row_work() else ()
+        for op, end in zip(totals, ends, strict=True):
+            at = self.pieces[op]
+            entry.store(entry.scalars.of(end), self.totals[op], [] if at is None else [at])
+
+    def _of_kind(self, kind: Reduces) -> list[Operation]:
+        return [op for op in self.accumulators if self.group.structure.kinds[op] is kind]
+
+    def _batch(self, top: Frame, start: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """For each matrix of the batch the products, then the loop over its rows."""
+        group, kernel, entry = self.group, self.kernel, self.kernel.entry
+        totals = self._of_kind(Reduces.ALL)
+        loops = rows_of(group.products, group.space)
+        assert loops is not None
+        m = group.count(loops.row)
+
+        def matrix(nest: Nest, r: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             for product in self.products:
                 product.emit(nest, r, None)
-            loops = rows_of(group.products, group.space)
-            assert loops is not None
-            rows, around = loops.row, self._unravel(nest, r, loops.batch)
+            if not self._has_row_work():
+                return ()
+            around = self._unravel(nest, r, loops.batch)
 
-            def each(inner: Nest, i: tuple[SSAValue, ...], values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-                at = {**around, **dict(zip(rows, i, strict=True)), ROW: self._linear_row(inner, r, i, rows), BATCH: r}
-                return self._row(Frame(inner, at, top), scalars_of, values)
+            def row(inner: Nest, i: SSAValue, values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+                own = dict.fromkeys(loops.row, i)
+                at = {**around, **own, ROW: self._linear_row(inner, r, i, m) if own else r, BATCH: r}
+                return self._row(Frame(inner, at, top), totals, values)
 
-            return nest.loops([group.space.extents[loop] for loop in rows], carried, each, "m")
+            if not loops.row:
+                return row(nest, r, carried)
+            bounds = kernel.index(0), kernel.index(m)
+            return (
+                self._rows(nest, bounds, BLOCK, carried, row, "m")
+                if m > BLOCK
+                else nest.loop(bounds, carried, row, "m")
+            )
 
-        if self._has_row_work():
-            ends = entry.loop(kernel.bounds, start, row, "i")
-        elif batched:
-            entry.loop(kernel.bounds, (), row, "i")
-            ends = ()
-        else:
-            ends = ()
-        for op, end in zip(scalars_of, ends, strict=True):
-            at = self.pieces[op]
-            entry.store(entry.scalars.of(end), self.targets[op], [] if at is None else [at])
+        if m > BLOCK:
+            return entry.loop(kernel.bounds, start, matrix, "i")
+        return self._rows(entry, kernel.bounds, BLOCK // max(m, 1), start, matrix, "i")
+
+    def _rows(
+        self,
+        nest: Nest,
+        bounds: tuple[SSAValue, SSAValue],
+        block: int,
+        carried: Sequence[SSAValue],
+        row: Callable[[Nest, SSAValue, tuple[SSAValue, ...]], Sequence[SSAValue]],
+        name: str,
+    ) -> Sequence[SSAValue]:
+        """A loop over rows; if reductions over them are long, in blocks of which each is added to the totals."""
+        if not any(acc.long for acc in self.accumulators.values()):
+            return nest.loop(bounds, carried, row, name)
+        totals = self._of_kind(Reduces.ALL)
+
+        def part(inner: Nest, ends: tuple[SSAValue, SSAValue], values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            added = self.widely(inner, totals, values, lambda starts: inner.loop(ends, starts, row, name))
+            for op in self._of_kind(Reduces.COLUMN):
+                if self.accumulators[op].long:
+                    self._columns(inner, op, self.flush_column)
+            return added
+
+        return nest.blocks(bounds, block, carried, part)
+
+    def _columns(self, nest: Nest, op: Operation, visit: Callable[[Nest, Operation, Sequence[SSAValue]], None]) -> None:
+        """Visit every column of a reduction."""
+        at = self.pieces[op]
+
+        def column(inner: Nest, i: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            visit(inner, op, [*([] if at is None else [at]), *i])
+            return ()
+
+        nest.loops(self.accumulators[op].shape, (), column, "j")
 
     def _has_row_work(self) -> bool:
         return bool(self.stored or self.accumulators)
 
-    def _linear_row(self, nest: Nest, batch: SSAValue, i: tuple[SSAValue, ...], rows: Sequence[int]) -> SSAValue:
-        if not i:
-            return batch
-        (m,) = i
-        scaled = nest.scalars.of(batch) * self.group.count(rows) + nest.scalars.of(m)
-        return scaled.value
+    @staticmethod
+    def _linear_row(nest: Nest, batch: SSAValue, i: SSAValue, m: int) -> SSAValue:
+        return (nest.scalars.of(batch) * m + nest.scalars.of(i)).value
 
     def _unravel(self, nest: Nest, r: SSAValue, loops: Sequence[int]) -> dict[int, SSAValue]:
         """The index of each loop from the number of the row."""
@@ -94,19 +155,6 @@ class RowKernel(GroupKernel):
 
     def _inner_extents(self) -> list[int]:
         return [self.group.space.extents[loop] for loop in self.group.inner]
-
-    def _clear_columns(self, entry: Nest) -> None:
-        for op, acc in self.accumulators.items():
-            if self.group.structure.kinds[op] is not Reduces.COLUMN:
-                continue
-            at = self.pieces[op]
-            identity = acc.identity(entry)
-
-            def clear(nest: Nest, i: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-                nest.store(nest.scalars.of(identity.value), self.targets[op], [*([] if at is None else [at]), *i])  # noqa: B023
-                return ()
-
-            entry.loops(acc.shape, (), clear, "j")
 
     def _row(self, frame: Frame, scalars_of: Sequence[Operation], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
         group = self.group
@@ -145,10 +193,10 @@ class RowKernel(GroupKernel):
         reduced = [*rows, *alls]
         homes = {self.store_at[v][0] for v in stores}
         replaced = [p.op.results[0] for p in self.products if self.access[p.op.results[0]][0] in homes]
-        start = [self._identity(frame.nest, op).value for op in reduced]
 
-        def element(nest: Nest, i: tuple[SSAValue, ...], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            inner = Frame(nest, {**frame.indices, **dict(zip(group.inner, i, strict=True))}, frame, level)
+        def element(nest: Nest, known: Mapping[int, SSAValue], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            inner = Frame(nest, {**frame.indices, **known}, frame, level)
+            i = [known[loop] for loop in group.inner]
             for product in replaced:
                 self.value(inner, product)
             for value in saves:
@@ -162,9 +210,8 @@ class RowKernel(GroupKernel):
                 for op, acc in zip(reduced, carried, strict=True)
             ]
 
-        ends = frame.nest.loops(self._inner_extents(), start, element, "j")
-        for op, end in zip(reduced, ends, strict=True):
-            found = frame.nest.scalars.of(end)
+        for op, end in zip(reduced, self._within(frame.nest, reduced, element), strict=True):
+            found = frame.nest.scalars.cast(frame.nest.scalars.of(end), compute_type(element_of(op.results[0])))
             if op in rows:
                 (result,) = op.results
                 found.value.name_hint = result.name_hint
@@ -174,11 +221,30 @@ class RowKernel(GroupKernel):
             else:
                 totals[op] = self.combine(frame.nest, op, totals[op], found)
 
-    def _identity(self, nest: Nest, op: Operation) -> Scalar:
-        element = compute_type(element_of(op.results[0]))
-        return nest.scalars.const(REDUCTION.lookup(op).identity(element), element)
+    def _within(
+        self,
+        nest: Nest,
+        reduced: Sequence[Operation],
+        element: Callable[[Nest, Mapping[int, SSAValue], tuple[SSAValue, ...]], Sequence[SSAValue]],
+    ) -> Sequence[SSAValue]:
+        """The nest within a row, and what is reduced in it; in blocks if that is long."""
+        inner = self.group.inner
+        names = [f"j{number}" for number in range(len(inner))] if len(inner) > 1 else ["j"]
+        ranges = [replace(r, name=name) for r, name in zip(self.ranges(inner), names, strict=False)]
+        most = most_steps([r.size for r in ranges])
+        long = prod(r.size for r in ranges) > most and any(REDUCTION.lookup(op).rounds for op in reduced)
+        if not long:
+            return self.over(nest, ranges, {}, [narrow_identity(nest, op).value for op in reduced], element)
 
-    def _save(self, frame: Frame, value: SSAValue, i: tuple[SSAValue, ...]) -> None:
+        def part(
+            inner: Nest, known: Mapping[int, SSAValue], left: Sequence[Range], totals: tuple[SSAValue, ...]
+        ) -> Sequence[SSAValue]:
+            return self.widely(inner, reduced, totals, lambda starts: self.over(inner, left, known, starts, element))
+
+        totals = [identity(nest, op, wide_type(op)).value for op in reduced]
+        return self.in_blocks(nest, ranges, most, {}, totals, part)
+
+    def _save(self, frame: Frame, value: SSAValue, i: Sequence[SSAValue]) -> None:
         if value not in self.scratch:
             type_ = MemRefType(compute_type(element_of(value)), self._inner_extents())
             self.scratch[value] = self.kernel.scratch(type_, value.name_hint)

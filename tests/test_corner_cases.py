@@ -361,3 +361,26 @@ def test_products_over_other_batches_are_other_kernels():
 
     made = graph(build, x=(2, 3, 5), w=(2, 3, 5, 4), u=(2, 5, 4), v=(5, 4))
     check(made, numbers(2, 3, 5), numbers(2, 3, 5, 4), numbers(2, 5, 4), numbers(5, 4))
+
+
+def test_a_product_of_one_row_that_is_broadcast_and_used_as_it_is():
+    def build(g: rlx.Graph, a: Any, b: Any, c: Any) -> Any:
+        p = a @ b
+        return g.reduce_mean(c + p, axes=[1, 2]), g.sin(p)
+
+    check(graph(build, a=(3, 1, 2), b=(3, 2, 2), c=(3, 2, 2)), numbers(3, 1, 2), numbers(3, 2, 2), numbers(3, 2, 2))
+
+
+def test_a_factor_that_is_also_read_element_by_element():
+    made = graph(lambda g, x, w: (x @ w) * (w * 2.0), x=(3, 3, 2, 2), w=(3, 2, 2))
+    check(made, numbers(3, 3, 2, 2), numbers(3, 2, 2))
+
+
+def test_rows_of_a_batch_that_lie_too_close_together_to_be_one_matrix():
+    """Real and imaginary parts alternate: a row of two numbers, two numbers further on the next one."""
+    w = numbers(4, 2)
+    x = numbers(2, 1, 2) + 1j * numbers(2, 1, 2)
+    g = rlx.Graph("g")
+    given = g.input("x", (2, 1, 2), "c128")
+    g.set_outputs(g.real(given) @ g.transpose(g.input("w", (4, 2), "f64"), (1, 0)))
+    np.testing.assert_allclose(rlx.compile(g)(x, w)[0], x.real @ w.T)

@@ -34,10 +34,14 @@ class Layout:
 
 @dataclass(frozen=True)
 class Reduction:
-    """An associative and commutative reduction: its identity for an element type, and one step."""
+    """
+    An associative and commutative reduction: its identity for an element type, one step, and whether a step on floats
+    rounds, so that long reductions want more digits.
+    """
 
     identity: Callable[[Attribute], float | int]
     combine: Callable[[ScalarBuilder, Scalar, Scalar], Scalar]
+    rounds: bool = False
 
 
 LOOPS: RuleTable[Callable[[Operation], Loops | None]] = RuleTable("loops")

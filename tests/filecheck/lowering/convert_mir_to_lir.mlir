@@ -72,7 +72,7 @@ func.func @epilogue(%x: tensor<64x16xf32> {mir.name = "x", mir.kind = "input"}, 
 // CHECK-NEXT: lir.launch @k0_mul_reduce_sum over 32 by 32 reads(%x : memref<64x32xf32>) writes(%0 : memref<32xf32>)
 // CHECK-LABEL: lir.kernel @k0_mul_reduce_sum(%x: memref<64x32xf32>, %0: memref<32xf32>, %lo: index, %hi: index) {
 // CHECK: scf.for %i1 = %lo to %hi step %c1 {
-// CHECK-NEXT: memref.store %1, %0[%i1] : memref<32xf32>
+// CHECK: memref.store %1, %0[%i1] : memref<32xf32>
 // CHECK: scf.for %i0 = %c0 to %c64 step %c1 {
 // CHECK-NEXT: scf.for %i1_1 = %lo to %hi step %c1 {
 // CHECK: memref.store %4, %0[%i1_1] : memref<32xf32>
@@ -80,6 +80,27 @@ func.func @columns(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -
   %0 = mir.mul %x, %x : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
   %1 = mir.reduce_sum %0 axes [0] : (tensor<64x32xf32>) -> tensor<32xf32>
   func.return %1 : tensor<32xf32>
+}
+
+// -----
+
+// A long one adds blocks of rows to totals of more digits.
+// CHECK-LABEL: lir.program @long_columns {
+// CHECK-NEXT: %x = lir.input "x" : memref<640x32xf32>
+// CHECK-NEXT: %0 = lir.output 0 : memref<32xf32>
+// CHECK-NEXT: %1 = lir.slot : memref<1x32xf64>
+// CHECK-NEXT: %2 = lir.slot : memref<1x32xf32>
+// CHECK-NEXT: lir.launch @k0_reduce_sum over 32 by 32 reads(%x : memref<640x32xf32>) writes(%1, %2 : memref<1x32xf64>, memref<1x32xf32>)
+// CHECK-NEXT: lir.launch @k1_reduce_sum over 32 by 32 reads(%1 : memref<1x32xf64>) writes(%0 : memref<32xf32>)
+// CHECK-LABEL: lir.kernel @k0_reduce_sum(
+// CHECK: scf.for %block = %c0 to %c640 step %c128 {
+// CHECK: scf.for %i0 = %block to %{{.*}} step %c1 {
+// CHECK-NEXT: scf.for %i1_1 = %lo to %hi step %c1 {
+// CHECK: scf.for %i1_2 = %lo to %hi step %c1 {
+// CHECK: arith.extf %{{.*}} : f32 to f64
+func.func @long_columns(%x: tensor<640x32xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<32xf32> {
+  %0 = mir.reduce_sum %x axes [0] : (tensor<640x32xf32>) -> tensor<32xf32>
+  func.return %0 : tensor<32xf32>
 }
 
 // -----
