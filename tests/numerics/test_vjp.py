@@ -7,8 +7,8 @@ import jax
 import numpy as np
 import oracle
 import pytest
+from numerics.choice import DIFFERENTIABLE
 from numerics.derivatives import (
-    DIFFERENTIABLE,
     close,
     directions,
     directions_of,
