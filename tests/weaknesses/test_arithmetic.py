@@ -71,6 +71,31 @@ def test_ties_of_a_reduction_share_the_gradient(kind: str):
     assert dx.sum() == pytest.approx(1, abs=1e-15)
 
 
+@pytest.mark.parametrize("kind", ["reduce_max", "reduce_min"])
+@pytest.mark.parametrize(("axes", "ties"), [((0, 1), 4), ((0, 2), 6), ((0, 1, 2), 12)])
+def test_ties_over_several_axes_share_evenly(kind: str, axes: tuple[int, ...], ties: int):
+    """W-11: `1/k` to each of k ties, not axis by axis."""
+    x = np.ones((2, 2, 3))
+    (dx,) = gradients(lambda g, x: getattr(g, kind)(x, axes), x)
+    np.testing.assert_array_equal(dx, np.full(x.shape, 1 / ties))
+    # one tie in the first row and two in the second: a third each
+    x = f64(1, 2, 1, 1).reshape(2, 2) if kind == "reduce_min" else f64(1, 0, 1, 1).reshape(2, 2)
+    (dx,) = gradients(lambda g, x: getattr(g, kind)(x, (0, 1)), x)
+    np.testing.assert_array_equal(dx, np.array([[1, 0], [1, 1]]) / 3)
+
+
+@pytest.mark.parametrize("kind", ["reduce_max", "reduce_min"])
+def test_the_slope_of_an_extreme_that_is_nan_is_nan(kind: str):
+    """W-44: in both modes, for all elements of the row and for no other row, as in JAX where XLA leaves it alone."""
+    x = f64(1, NAN, 3, 2, 5, 5).reshape(2, 3)
+    build = lambda g, x: getattr(g, kind)(x, 1)  # noqa: E731
+    (dx,) = gradients(build, x)
+    expected = jax.grad(lambda v: getattr(jnp, kind[-3:])(v, axis=1).sum())(x)
+    np.testing.assert_array_equal(dx, expected)
+    assert np.isnan(dx).tolist() == [[True] * 3, [False] * 3]
+    np.testing.assert_array_equal(tangents(build, x), [NAN, 1])
+
+
 @pytest.mark.parametrize(
     ("numbers", "expected"),
     [((2, 0, 3, 4), (0, 24, 0, 0)), ((2, 0, 3, 0), (0, 0, 0, 0)), ((2, 5, 3, 4), (60, 24, 40, 30)), ((0,), (1,))],
