@@ -2,6 +2,7 @@
 What they are compared with is in `oracle.py`."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -15,21 +16,25 @@ from xdsl_rlx.lowering.numba.compilation import compile_module, lower_to_lir
 
 Array = np.ndarray[Any, Any]
 
+_BOTH = {"f32", "f64"}
+
 
 def cases(samples: Iterable[Sample]) -> list[Any]:
     """
     Samples with the element types to compile them in, as parameters of a test.
 
-    Of f32 and f64, where a sample is for both, it is one by turns: every op meets both. With EVERY_SAMPLE set in the
-    environment, as `make fuzz` does, it is both.
+    Of f32 and f64, where a sample is for both, it is one by turns, and both if it is the only one of its op: every op
+    meets both. With EVERY_SAMPLE set in the environment, as `make fuzz` does, it is always both.
     """
+    samples = list(samples)
     found: list[Any] = []
-    turns: dict[type, int] = {}
+    of_both = Counter(sample.op for sample in samples if set(sample.dtypes) >= _BOTH)
+    turns: Counter[type] = Counter()
     for sample in samples:
         dtypes = sample.dtypes
-        if {"f32", "f64"} <= set(dtypes) and "EVERY_SAMPLE" not in os.environ:
-            turns[sample.op] = turn = turns.get(sample.op, -1) + 1
-            dtypes = tuple(d for d in dtypes if d != ("f32", "f64")[turn % 2])
+        if set(dtypes) >= _BOTH and of_both[sample.op] > 1 and "EVERY_SAMPLE" not in os.environ:
+            dtypes = tuple(d for d in dtypes if d != ("f32", "f64")[turns[sample.op] % 2])
+            turns[sample.op] += 1
         found += [pytest.param(sample, d, id=f"{sample.id}-{d}") for d in dtypes]
     return found
 

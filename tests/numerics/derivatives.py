@@ -1,12 +1,10 @@
 """Shared by the derivative tests: derived programs of samples, finite differences, comparison of arrays."""
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import oracle
-from numerics.families import SAMPLES
 from numerics.sample import Sample
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -18,28 +16,17 @@ from xdsl_rlx.transforms.signature import graph_of
 
 Array = np.ndarray[Any, Any]
 
-DIFFERENTIABLE = [sample for sample in SAMPLES if sample.differentiable]
-
-
-def thinned(samples: Sequence[Sample], most: int) -> list[Sample]:
-    """At most `most` samples of each op, evenly spaced; with EVERY_SAMPLE set in the environment, all."""
-    if "EVERY_SAMPLE" in os.environ:
-        return list(samples)
-    by_op: dict[type, list[Sample]] = {}
-    for sample in samples:
-        by_op.setdefault(sample.op, []).append(sample)
-    return [s for own in by_op.values() for s in own[:: -(-len(own) // most)]]
-
 
 def names(sample: Sample) -> tuple[str, ...]:
     """The arguments of a sample that are differentiated."""
     return tuple(f"x{index}" for index in sample.differentiable)
 
 
-def gradient(module: ModuleOp, wrt: Sequence[str]) -> ModuleOp:
+def gradient(module: ModuleOp, wrt: Sequence[str], prepare: bool = True) -> ModuleOp:
     """The verified gradient program of a copy of the module; zeros where nothing flows."""
     derived = module.clone()
-    MirPrepareForAdPass().apply(Context(), derived)
+    if prepare:
+        MirPrepareForAdPass().apply(Context(), derived)
     MirGradPass(tuple(wrt), zero_missing_wrt=True).apply(Context(), derived)
     derived.verify()
     return derived

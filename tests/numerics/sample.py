@@ -118,6 +118,14 @@ class Sample:
     """Error allowed, in units of the type's epsilon times the largest finite magnitude of the result (at least 1)."""
     exact: bool = False
     """Whether results are equal bit for bit (moves, comparisons, integer arithmetic, correctly rounded arithmetic)."""
+    first: int = 0
+    """The result of `build` that comes first: it is the one that derivative tests differentiate."""
+
+    def results(self, m: MirBuilder, *xs: Value) -> tuple[Value, ...]:
+        """What is built, the result to differentiate in front."""
+        built = self.build(m, *xs)
+        found = built if isinstance(built, tuple) else (built,)
+        return (found[self.first], *found[: self.first], *found[self.first + 1 :])
 
     def arrays(self, dtype: str, seed: int = 0) -> list[Array]:
         """Operands for a run in `dtype`: the same numbers, rounded, for every dtype."""
@@ -132,7 +140,7 @@ class Sample:
     def module(self, dtype: str) -> ModuleOp:
         """The graph as a module of one function; operands are the inputs `x0`, `x1`, ..."""
         types = [TensorType(element_type(operand.type_in(dtype)), operand.shape) for operand in self.operands]
-        return build_module(self.build, types)
+        return build_module(self.results, types)
 
 
 def build_module(build: Build, types: Sequence[TensorType[Any]]) -> ModuleOp:

@@ -22,8 +22,7 @@ def gradient(sample: Sample, dtype: str) -> ModuleOp:
     """Loss and gradients of the sum of the first result's elements times fixed weights."""
 
     def loss(m: MirBuilder, *xs: Value) -> Value:
-        built = sample.build(m, *xs)
-        y = built[0] if isinstance(built, tuple) else built
+        y, *_ = sample.results(m, *xs)
         weights = np.random.default_rng(6).standard_normal(y.shape)
         return m.reduce_sum(m.real(m.mul(y, m.constant(weights, y.dtype))))
 

@@ -6,8 +6,9 @@ That all operands together are the adjoint of the VJP is in `test_vjp.py`.
 import numpy as np
 import oracle
 import pytest
+from numerics.choice import DIFFERENTIABLE
 from numerics.compiled import run
-from numerics.derivatives import DIFFERENTIABLE, directions, inner, names, result_like, slope, tangent, vjp
+from numerics.derivatives import directions, inner, names, result_like, slope, tangent, vjp
 from numerics.sample import Sample
 
 F64 = [s for s in DIFFERENTIABLE if "f64" in s.dtypes]

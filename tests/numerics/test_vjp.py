@@ -7,8 +7,8 @@ import jax
 import numpy as np
 import oracle
 import pytest
+from numerics.choice import DIFFERENTIABLE, thinned
 from numerics.derivatives import (
-    DIFFERENTIABLE,
     close,
     directions,
     directions_of,
@@ -24,6 +24,12 @@ from numerics.derivatives import (
 )
 from numerics.jax_ops import QUICK, pull_back
 from numerics.sample import Sample
+from xdsl.context import Context
+
+from xdsl_rlx.dialects.mir.linalg import DotGeneralOp
+from xdsl_rlx.dialects.mir.reduce import ReduceProdOp
+from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
+from xdsl_rlx.transforms.rules import VJP
 
 ALGEBRAIC = 1e-12
 TRANSCENDENTAL = 1e-10
@@ -32,6 +38,15 @@ DIFFERENCES = 1e-6
 F64 = [pytest.param(s, id=s.id) for s in DIFFERENTIABLE if "f64" in s.dtypes]
 SMOOTH = [pytest.param(s, id=s.id) for s in DIFFERENTIABLE if "f64" in s.dtypes and s.smooth]
 BOTH = [pytest.param(s, id=s.id) for s in DIFFERENTIABLE if {"f32", "f64"} <= set(s.dtypes)]
+
+TAKEN_APART = (DotGeneralOp, ReduceProdOp)
+"""Ops with a rule that preparation replaces all the same, by ops that are faster to differentiate."""
+
+RULES = [s for s in DIFFERENTIABLE if "f64" in s.dtypes and VJP.get(s.op) is not None]
+BY_RULE = [
+    *thinned([s for s in RULES if s.op not in TAKEN_APART], 1),
+    *(s for s in RULES if s.op in TAKEN_APART),
+]
 
 
 @pytest.mark.parametrize("sample", SMOOTH)
@@ -92,6 +107,21 @@ def test_vjp_agrees_with_jax(number: int):
     expected = _by_jax(number // CHUNK)[number % CHUNK]
     for ours, theirs in zip(got, expected, strict=True):
         close(ours, theirs, ALGEBRAIC if sample.exact else TRANSCENDENTAL)
+
+
+@pytest.mark.parametrize("sample", [pytest.param(s, id=s.id) for s in BY_RULE])
+def test_the_rule_of_an_op_is_right_without_preparation(sample: Sample):
+    """`mir-grad` alone: preparation hides the rules of ops that it takes apart."""
+    module = sample.module("f64")
+    derived = gradient(module, names(sample), prepare=False)
+    arguments = *sample.arrays("f64"), _seed(sample)
+    got = oracle.evaluate(derived, *arguments)[-len(sample.differentiable) :]
+    expected = vjp(module, sample.arrays("f64"), names(sample), _seed(sample))
+    for ours, prepared in zip(got, expected, strict=True):
+        close(ours, prepared, TRANSCENDENTAL)
+    MirPrepareForAdPass().apply(Context(), module)
+    stays = any(type(op) is sample.op for op in module.walk())
+    assert stays or sample.op in TAKEN_APART, f"preparation replaces {sample.op.name}: see TAKEN_APART"
 
 
 @pytest.mark.parametrize("sample", F64)

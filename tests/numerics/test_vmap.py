@@ -8,8 +8,9 @@ from zlib import crc32
 import numpy as np
 import oracle
 import pytest
+from numerics.choice import DIFFERENTIABLE
 from numerics.compiled import run
-from numerics.derivatives import DIFFERENTIABLE, gradient, names, result_like, tangent
+from numerics.derivatives import gradient, names, result_like, tangent
 from numerics.families import SAMPLES
 from numerics.sample import Sample
 from xdsl.context import Context

@@ -71,6 +71,31 @@ def test_ties_of_a_reduction_share_the_gradient(kind: str):
     assert dx.sum() == pytest.approx(1, abs=1e-15)
 
 
+@pytest.mark.parametrize("kind", ["reduce_max", "reduce_min"])
+@pytest.mark.parametrize(("axes", "ties"), [((0, 1), 4), ((0, 2), 6), ((0, 1, 2), 12)])
+def test_ties_over_several_axes_share_evenly(kind: str, axes: tuple[int, ...], ties: int):
+    """W-11: `1/k` to each of k ties, not axis by axis."""
+    x = np.ones((2, 2, 3))
+    (dx,) = gradients(lambda g, x: getattr(g, kind)(x, axes), x)
+    np.testing.assert_array_equal(dx, np.full(x.shape, 1 / ties))
+    # one tie in the first row and two in the second: a third each
+    x = f64(1, 2, 1, 1).reshape(2, 2) if kind == "reduce_min" else f64(1, 0, 1, 1).reshape(2, 2)
+    (dx,) = gradients(lambda g, x: getattr(g, kind)(x, (0, 1)), x)
+    np.testing.assert_array_equal(dx, np.array([[1, 0], [1, 1]]) / 3)
+
+
+@pytest.mark.parametrize("kind", ["reduce_max", "reduce_min"])
+def test_the_slope_of_an_extreme_that_is_nan_is_nan(kind: str):
+    """W-44: in both modes, for all elements of the row and for no other row, as in JAX where XLA leaves it alone."""
+    x = f64(1, NAN, 3, 2, 5, 5).reshape(2, 3)
+    build = lambda g, x: getattr(g, kind)(x, 1)  # noqa: E731
+    (dx,) = gradients(build, x)
+    expected = jax.grad(lambda v: getattr(jnp, kind[-3:])(v, axis=1).sum())(x)
+    np.testing.assert_array_equal(dx, expected)
+    assert np.isnan(dx).tolist() == [[True] * 3, [False] * 3]
+    np.testing.assert_array_equal(tangents(build, x), [NAN, 1])
+
+
 @pytest.mark.parametrize(
     ("numbers", "expected"),
     [((2, 0, 3, 4), (0, 24, 0, 0)), ((2, 0, 3, 0), (0, 0, 0, 0)), ((2, 5, 3, 4), (60, 24, 40, 30)), ((0,), (1,))],
@@ -89,8 +114,61 @@ def test_the_gradient_of_pow_at_zero_and_below_is_the_limit():
     da, db = gradients(lambda g, x, y: g.pow(x, y), base, exponent)
     np.testing.assert_array_equal(da, [0, 12, 0, 6])
     np.testing.assert_allclose(db, [0, NAN, 0, 9 * np.log(3)], rtol=1e-15)
-    (square,) = gradients(lambda g, x: x**2.0, f64(0, -3))
-    np.testing.assert_array_equal(square, [0, -6])
+
+
+@pytest.mark.parametrize(
+    ("power", "name"),
+    [
+        (lambda g, x, n: g.pow(x, n), "mir.pow"),
+        (lambda g, x, n: g.pow(x, 2.0), "mir.pow"),
+        (lambda g, x, n: g.pow(x, g.constant(f64(2, 2, 2))), "mir.pow"),
+        (lambda g, x, n: x**2.0, "mir.mul"),
+    ],
+    ids=["tensor", "number", "constant", "operator"],
+)
+def test_a_square_has_the_same_slope_however_it_is_written(power: Callable[..., Any], name: str):
+    """W-12: with an exponent that is a tensor, a constant, and as the product that the operator makes of it."""
+    arguments = f64(0, -3, 2), f64(2, 2, 2)
+    assert name in {op.name for op in graph(power, *arguments).module.walk()}
+    (slope,) = gradients(power, *arguments, wrt=[0])
+    np.testing.assert_array_equal(slope, [0, -6, 4])
+
+
+def _derivative_of_pow(order: Sequence[int], base: Array, exponent: Array | float) -> Array:
+    """By the base (0) and the exponent (1), one after the other."""
+    g = rlx.Graph("f")
+    x = g.input("x0", base.shape, dtype="f64")
+    y = exponent if isinstance(exponent, float) else g.input("x1", exponent.shape, dtype="f64")
+    g.set_outputs([g.pow(x, y)])
+    derived: Any = g
+    for number in order:
+        derived = rlx.grad(derived, wrt=[f"x{number}"], zero_missing_wrt=True)
+    given = {"x0": base} if isinstance(exponent, float) else {"x0": base, "x1": exponent}
+    return rlx.compile(derived)(**given)[0]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_higher_slopes_of_a_power_at_zero_are_those_of_the_polynomial(order: int):
+    """W-12: `x^n` at 0 for n = 0, 1, 2, 3, as a tensor and as a number: `n!` in the n-th derivative, else 0."""
+    exponent = f64(0, 1, 2, 3)
+    expected = np.where(exponent == order, [1, 1, 2, 6], 0.0)
+    for zero in (0.0, -0.0):
+        found = _derivative_of_pow([0] * order, np.full(4, zero), exponent)
+        np.testing.assert_array_equal(found, expected)
+    for n, slope in zip(exponent, expected, strict=True):
+        np.testing.assert_array_equal(_derivative_of_pow([0] * order, f64(0), float(n)), [slope])
+
+
+@pytest.mark.parametrize("order", [(1,), (0, 1), (1, 0), (1, 1), (1, 1, 1)])
+def test_slopes_of_a_power_of_zero_by_its_exponent_are_zero(order: tuple[int, ...]):
+    """W-12: the logarithm of 0 stays out of `0^2` and `0^3`, in mixed derivatives as well."""
+    np.testing.assert_array_equal(_derivative_of_pow(order, f64(0, -0.0), f64(2, 3)), [0, 0])
+
+
+def test_mixed_slopes_of_a_power_do_not_depend_on_their_order():
+    """W-12: `d/dx d/dy x^y` is `1/x` at exponent 0, either way around; only `0^0` is an exception."""
+    for order in ((0, 1), (1, 0)):
+        np.testing.assert_array_equal(_derivative_of_pow(order, f64(2, 0.5), f64(0, 0)), [0.5, 2])
 
 
 def test_the_slope_of_sqrt_and_rsqrt_at_zero_is_infinite():

@@ -129,21 +129,29 @@ def _splat(value: Value) -> float | None:
 
 
 def _pow_base(b: MirBuilder, g: Value, lhs: Value, rhs: Value, y: Value) -> Value:
-    """`rhs lhs^(rhs-1)`, and 0 where rhs is 0 (there `0 inf` for lhs = 0)."""
+    """
+    `rhs lhs^(rhs-1)`, and 0 for `0^0`, where this is `0 inf`.
+
+    The exponent is guarded there: a selection alone would be right once, but not when it is differentiated again.
+    """
     match _splat(rhs):
+        case 0.0:
+            return b.zeros_like(g)
         case 1.0:
             return g
         case 2.0:
             return g * (2.0 * lhs)
-        case float(exponent) if exponent != 0.0:
+        case float(exponent):
             return g * (exponent * lhs ** (exponent - 1.0))
         case _:
-            return b.where(b.eq(rhs, 0.0), 0.0, g * (rhs * lhs ** (rhs - 1.0)))
+            constant = b.eq(lhs, 0.0) & b.eq(rhs, 0.0)
+            return b.where(constant, 0.0, g * (rhs * lhs ** (b.where(constant, 1.0, rhs) - 1.0)))
 
 
 def _pow_exponent(b: MirBuilder, g: Value, lhs: Value, rhs: Value, y: Value) -> Value:
-    """`y ln lhs`, and its limit 0 where lhs is 0 and rhs is not negative."""
-    return b.where(b.eq(lhs, 0.0) & (rhs >= 0.0), 0.0, g * (y * b.log(lhs)))
+    """`y ln lhs`, and its limit 0 where lhs is 0 and rhs is not negative. The logarithm is guarded there, too."""
+    limit = b.eq(lhs, 0.0) & (rhs >= 0.0)
+    return b.where(limit, 0.0, g * (y * b.log(b.where(limit, 1.0, lhs))))
 
 
 diagonal(

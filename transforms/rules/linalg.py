@@ -61,6 +61,7 @@ def _other_cotangent(b: MirBuilder, mine: Side, other: Side, x: Value, g: Value,
     `g` is contracted with `x` over the free dimensions of `x`, which are `g_free` of `g`. Of the two orders of the
     factors, the one that gives the dimensions in place is taken.
     """
+    x = b.conjugate(x)
     batch = range(len(mine.batch))
     by_x = [mine.contracting[i] for i in sorted(range(len(other.contracting)), key=other.contracting.__getitem__)]
     swapped = [*mine.batch, *by_x, *mine.free]
@@ -73,7 +74,7 @@ def _other_cotangent(b: MirBuilder, mine: Side, other: Side, x: Value, g: Value,
 
 @VJP.rule(DotGeneralOp)
 def dot_general_vjp(op: DotGeneralOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    """Contractions of the cotangent with the other operand, over what only that one has."""
+    """Contractions of the cotangent with the other operand, conjugated, over what only that one has."""
     left, right = op.sides
     lhs, rhs = b.value(op.lhs), b.value(op.rhs)
     start, middle = len(left.batch), len(left.batch) + len(left.free)

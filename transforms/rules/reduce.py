@@ -56,10 +56,12 @@ linear(ReduceMeanOp, _mean_transpose)
 
 
 def _extreme_vjp(op: ReduceOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    """`g / ties` where `x = y`, else 0."""
-    hit = b.eq(op.operand, _broadcastable(op, b, b.value(op.results[0])))
+    """`g / ties` where `x = y`, else 0; NaN where y is, as the tangent is: no element is equal to it."""
+    y = b.value(op.results[0])
+    hit = b.eq(op.operand, _broadcastable(op, b, y))
     ties = _sum(op, b, b.cast(hit, g.dtype))
-    return [b.where(hit, _broadcastable(op, b, g / ties), 0.0)]
+    missed = b.where(b.eq(y, y), 0.0, y)
+    return [b.where(hit, _broadcastable(op, b, g / ties), _broadcastable(op, b, missed))]
 
 
 def _extreme_jvp(op: ReduceOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:

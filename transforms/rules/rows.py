@@ -201,11 +201,20 @@ def leading(op: type[IRDLOperation], *axes: str, shared: Sequence[str] = ()) -> 
 
 def operand_names(op: IRDLOperation) -> list[str]:
     """The name of each operand, in order; those of one variadic operand share its name."""
-    names: list[str] = []
-    for name, _ in op.get_irdl_definition().operands:
+    return _repeated(op, [name for name, _ in op.get_irdl_definition().operands])
+
+
+def result_names(op: IRDLOperation) -> list[str]:
+    """The same of results."""
+    return _repeated(op, [name for name, _ in op.get_irdl_definition().results])
+
+
+def _repeated(op: IRDLOperation, names: Sequence[str]) -> list[str]:
+    repeated: list[str] = []
+    for name in names:
         found: SSAValue | Sequence[SSAValue] | None = getattr(op, name)
-        names += [name] * (0 if found is None else 1 if isinstance(found, SSAValue) else len(found))
-    return names
+        repeated += [name] * (0 if found is None else 1 if isinstance(found, SSAValue) else len(found))
+    return repeated
 
 
 def moved_up(axes: Attribute) -> Attribute:

@@ -523,24 +523,31 @@ func.func @min(%x0: tensor<3x5xf32>, %x1: tensor<3x5xf32>, %y: tensor<3x5xf32>, 
 // `result = lhs^rhs` as IEEE pow: `0^0 = 1`, NaN for a negative base and a fractional exponent.
 // CHECK-LABEL: func.func @pow(%x0: tensor<3x5xf32>, %x1: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) {
 // CHECK-NEXT: %0 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %1 = mir.eq %x1, %0 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
-// CHECK-NEXT: %2 = mir.constant dense<1.000000e+00> : tensor<f32>
-// CHECK-NEXT: %3 = mir.sub %x1, %2 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %4 = mir.pow %x0, %3 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %5 = mir.mul %x1, %4 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %6 = mir.mul %g, %5 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %7 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %dx0 = mir.where %1, %7, %6 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %8 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %9 = mir.eq %x0, %8 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
-// CHECK-NEXT: %10 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %11 = mir.ge %x1, %10 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
-// CHECK-NEXT: %12 = mir.and %9, %11 : (tensor<3x5xi1>, tensor<3x5xi1>) -> tensor<3x5xi1>
-// CHECK-NEXT: %13 = mir.log %x0 : tensor<3x5xf32>
-// CHECK-NEXT: %14 = mir.mul %y, %13 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %15 = mir.mul %g, %14 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %16 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %dx1 = mir.where %12, %16, %15 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %1 = mir.eq %x0, %0 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
+// CHECK-NEXT: %2 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %3 = mir.eq %x1, %2 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
+// CHECK-NEXT: %4 = mir.and %1, %3 : (tensor<3x5xi1>, tensor<3x5xi1>) -> tensor<3x5xi1>
+// CHECK-NEXT: %5 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %6 = mir.where %4, %5, %x1 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %7 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %8 = mir.sub %6, %7 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %9 = mir.pow %x0, %8 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %10 = mir.mul %x1, %9 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %11 = mir.mul %g, %10 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %12 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %dx0 = mir.where %4, %12, %11 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %13 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %14 = mir.eq %x0, %13 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
+// CHECK-NEXT: %15 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %16 = mir.ge %x1, %15 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
+// CHECK-NEXT: %17 = mir.and %14, %16 : (tensor<3x5xi1>, tensor<3x5xi1>) -> tensor<3x5xi1>
+// CHECK-NEXT: %18 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %19 = mir.where %17, %18, %x0 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %20 = mir.log %19 : tensor<3x5xf32>
+// CHECK-NEXT: %21 = mir.mul %y, %20 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %22 = mir.mul %g, %21 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %23 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %dx1 = mir.where %17, %23, %22 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx0, %dx1 : tensor<3x5xf32>, tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @pow(%x0: tensor<3x5xf32>, %x1: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) {

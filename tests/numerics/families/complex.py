@@ -1,9 +1,11 @@
 """Complex tensors: parts, arithmetic and the ops that move, select, reduce and multiply them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from numerics.families.linalg import CONTRACTIONS
 from numerics.sample import Build, Operand, Sample, Sampler, apart, complex_normal, integers, normal, ring, values
 from oracle import widen
 
@@ -80,6 +82,14 @@ def _size(m: Any, x: Any) -> Any:
     return m.complex(m.where(m.eq(size, 0.0), 1.0, size), 0.0)
 
 
+def _contractions() -> Iterator[tuple[str, type[Any], tuple[Operand, ...], Build, bool]]:
+    """Those of real operands that differ in the order of the factors of their cotangents, and in what is transposed."""
+    for suffix, left, right, axes in CONTRACTIONS:
+        if suffix in ("", "-transposed", "-batches-swapped", "-two-crossed", "-dot", "-outer"):
+            build: Build = lambda m, x, y, a=axes: m.dot_general(x, y, *a)  # noqa: E731
+            yield f"dot_general{suffix}", linalg.DotGeneralOp, (z(*left), z(*right)), build, False
+
+
 def _moves() -> list[Sample]:
     rows: list[Sample] = []
     builds: tuple[tuple[str, type[Any], tuple[Operand, ...], Build, bool], ...] = (
@@ -93,6 +103,7 @@ def _moves() -> list[Sample]:
         ("matmul", linalg.MatmulOp, (z(3, 4), z(4, 5)), lambda m, x, y: x @ y, False),
         ("matmul-batch", linalg.MatmulOp, (z(2, 3, 4), z(2, 4, 2)), lambda m, x, y: x @ y, False),
         ("matmul-shared", linalg.MatmulOp, (z(2, 3, 4), z(4, 2)), lambda m, x, y: x @ y, False),
+        *_contractions(),
     )
     for name, op, operands, build, exact in builds:
         wrt = tuple(range(len(operands)))

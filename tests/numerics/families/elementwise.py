@@ -149,8 +149,11 @@ def _binary_samples() -> list[Sample]:
         if name in ("max", "min"):
             ties = (*same, Operand((3, 7), TIES))
             rows.append(Sample(f"{name}-ties", op, build, ties, differentiable=(0, 1), smooth=False, exact=True))
-    zeros = (Operand((3,), values(0.0, 0.0, 2.0)), Operand((3,), values(2.0, 3.0, 0.0)))
-    rows.append(Sample("pow-zero", elementwise.PowOp, method("pow"), zeros, differentiable=(0,), smooth=False))
+    zeros = (Operand((4,), values(0.0, 0.0, 2.0, 0.0)), Operand((4,), values(2.0, 3.0, 0.0, 0.5)))
+    rows.append(Sample("pow-zero", elementwise.PowOp, method("pow"), zeros, differentiable=(0, 1), smooth=False))
+    # JAX's third derivative of x^2 at 0 is NaN.
+    zeros = (Operand((3,), values(0.0)), Operand((3,), values(3.0, 4.0, 5.0)))
+    rows.append(Sample("pow-zero-base", elementwise.PowOp, method("pow"), zeros, differentiable=(0,)))
     negative = (Operand((4,), values(-2.0, -0.5, -1.0, -3.0)), Operand((4,), values(2.0, 3.0, -1.0, 0.0)))
     rows.append(Sample("pow-negative", elementwise.PowOp, method("pow"), negative, differentiable=(0,)))
     booleans = (Operand((2, 4), integers(0, 2), "i1"), Operand((4,), integers(0, 2), "i1"))

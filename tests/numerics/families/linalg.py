@@ -24,7 +24,7 @@ _PRODUCTS: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...] = (
     ("-odd", (17, 33), (33, 19)),
 )
 
-_CONTRACTIONS: tuple[
+CONTRACTIONS: tuple[
     tuple[str, tuple[int, ...], tuple[int, ...], tuple[list[int], list[int], list[int], list[int]]], ...
 ] = (
     ("", (3, 5), (5, 4), ([1], [0], [], [])),
@@ -69,7 +69,7 @@ def _matmul_samples() -> list[Sample]:
 def _dot_samples() -> list[Sample]:
     op = linalg.DotGeneralOp
     rows: list[Sample] = []
-    for suffix, lhs, rhs, axes in _CONTRACTIONS:
+    for suffix, lhs, rhs, axes in CONTRACTIONS:
         build = lambda m, x, y, a=axes: m.dot_general(x, y, *a)  # noqa: E731
         operands = (Operand(lhs), Operand(rhs))
         rows.append(Sample(f"dot_general{suffix}", op, build, operands, differentiable=(0, 1), tol=32))

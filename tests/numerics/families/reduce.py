@@ -65,6 +65,10 @@ def _samples() -> list[Sample]:
         build = _build(name, (1,), False)
         ties = (Operand((3, 7), TIES),)
         rows.append(Sample(f"{name}-ties", op, build, ties, differentiable=(0,), smooth=not exact, tol=32, exact=exact))
+        if exact:
+            among = (Operand((2, 3, 4), TIES),)
+            over = _build(name, (0, 2), False)
+            rows.append(Sample(f"{name}-ties-outer", op, over, among, differentiable=(0,), smooth=False, exact=True))
         special = (Operand((13, 2), SPECIAL),)
         rows.append(Sample(f"{name}-special", op, build, special, tol=32, exact=exact))
         narrow = (Operand((3, 9), sampler),)

@@ -128,9 +128,10 @@ def _mels() -> list[Sample]:
         positive = (operands[0], Operand((5, 5), lambda rng, n: rng.uniform(0.1, 1, n)))
         rows.append(Sample(f"log_mel-filters{name}", spectral.LogMelOp, build, positive, differentiable=(0, 1), tol=32))
         build = lambda m, s, f, g, c=clip: m.log_mel_backward(s, f, g, c)  # noqa: E731
-        operands = (*operands, Operand((*batch, 5)))
-        op = spectral.LogMelBackwardOp
-        rows.append(Sample(f"log_mel_backward{name}", op, build, operands, differentiable=(2,), tol=64))
+        op, dy = spectral.LogMelBackwardOp, Operand((*batch, 5))
+        rows.append(Sample(f"log_mel_backward{name}", op, build, (*operands, dy), differentiable=(0, 2), tol=64))
+        every, of = (*positive, dy), f"log_mel_backward-filters{name}"
+        rows.append(Sample(of, op, build, every, differentiable=(0, 1, 2), tol=64))
     quiet = (Operand((3, 12), normal(0.0)), Operand((2, 4), _bands))
     rows.append(Sample("log_mel-silence", spectral.LogMelOp, lambda m, s, f: m.log_mel(s, f), quiet))
     return rows

@@ -1,0 +1,111 @@
+"""Which samples derivative tests take: of each mode of an op some, and of ops with several results each of these."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from numerics.families import SAMPLES
+from numerics.sample import Build, Sample
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    i1,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import IRDLOperation, VarResultDef
+from xdsl.utils.hints import isa
+
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
+from xdsl_rlx.transforms.reverse import has_derivative
+from xdsl_rlx.transforms.signature import Graph, graph_of
+
+
+def _graph(sample: Sample) -> Graph:
+    return graph_of(sample.module("f64" if "f64" in sample.dtypes else sample.dtypes[0]), "test")
+
+
+def _mode(attribute: Attribute) -> object:
+    """What of a property chooses among formulas: which member of an enum it is, but only that there is a number."""
+    if isinstance(attribute, IntegerAttr) and attribute.type == i1:
+        return bool(attribute.value.data)
+    numbers = isinstance(attribute, DenseIntOrFPElementsAttr | DenseArrayBase | FloatAttr | IntegerAttr)
+    return numbers or str(attribute)
+
+
+def mode_of(sample: Sample) -> str:
+    """The properties of the op that are not extents, which operands it has and are differentiated, what is complex."""
+    found: list[object] = [sample.differentiable]
+    for op in _graph(sample).block.ops:
+        if type(op) is sample.op:
+            segments = [op.properties.get(name) for name in ("operandSegmentSizes", "resultSegmentSizes")]
+            found.append([_present(x) for x in segments if isa(x, DenseArrayBase[IntegerType])])
+            found.append([element_of(x) in COMPLEXES for x in op.operands if isinstance(x.type, TensorType)])
+            found += [(name, _mode(attribute)) for name, attribute in sorted(op.properties.items())]
+    return repr(found)
+
+
+def _present(sizes: DenseArrayBase[IntegerType]) -> list[bool]:
+    return [size != 0 for size in sizes.get_values()]
+
+
+def thinned(samples: Sequence[Sample], most: int) -> list[Sample]:
+    """
+    Some samples of each op: one for each of its modes, and where these are few, evenly spaced others, up to `most`.
+
+    With EVERY_SAMPLE set in the environment, all.
+    """
+    if "EVERY_SAMPLE" in os.environ:
+        return list(samples)
+    by_op: dict[type, dict[str, list[Sample]]] = {}
+    for sample in samples:
+        by_op.setdefault(sample.op, {}).setdefault(mode_of(sample), []).append(sample)
+    chosen: list[Sample] = []
+    for modes in by_op.values():
+        each = -(-most // len(modes))
+        chosen += [s for own in modes.values() for s in own[:: -(-len(own) // each)]]
+    return chosen
+
+
+def _floats(sample: Sample) -> list[int]:
+    """The numbers of the results that have a derivative."""
+    return [number for number, y in enumerate(_graph(sample).outputs) if has_derivative(y)]
+
+
+def _together(build: Build) -> Build:
+    """All floating-point results as one vector: a cotangent arrives at each of them."""
+
+    def vector(m: MirBuilder, *xs: Value) -> Value:
+        built = build(m, *xs)
+        assert isinstance(built, tuple)
+        return m.concat([m.reshape(y, (-1,)) for y in built if has_derivative(y.ssa)], 0)
+
+    return vector
+
+
+def _of_other_results(samples: Sequence[Sample]) -> Iterator[Sample]:
+    """Of ops with several floating-point results: of each mode a sample of all together, of one mode of each alone."""
+    several = [s for s in samples if _has_several(s.op) and len(_floats(s)) > 1]
+    alone: set[object] = set()
+    for sample in thinned(several, 1):
+        numbers = _floats(sample)
+        yield replace(sample, id=f"{sample.id}-together", build=_together(sample.build))
+        if (sample.op, len(numbers)) not in alone:
+            alone.add((sample.op, len(numbers)))
+            for number in numbers[1:]:
+                yield replace(sample, id=f"{sample.id}-result-{number}", first=number)
+
+
+def _has_several(op: type[Operation]) -> bool:
+    assert issubclass(op, IRDLOperation)
+    results = op.get_irdl_definition().results
+    return len(results) > 1 or any(isinstance(definition, VarResultDef) for _, definition in results)
+
+
+_FIRST = [sample for sample in SAMPLES if sample.differentiable]
+DIFFERENTIABLE = [*_FIRST, *_of_other_results(_FIRST)]
+"""What derivative tests differentiate: the first result, and of some samples the others."""
