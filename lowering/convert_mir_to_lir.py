@@ -317,7 +317,9 @@ class _Lowering:
                 continue
             batch = shape_of(op.results[0])[:-2]
             for operand in rule(op):
-                buffer = ready[operand]
+                buffer = ready.get(operand)
+                if buffer is None:
+                    raise PassFailedException(f"{op.name} reads what the fusion that it is in computes")
                 if is_ready(buffer.layout, batch):
                     continue
                 buffer = self._contiguous_copy(buffer, operand)
