@@ -332,8 +332,9 @@ class _Lowering:
                 continue
             batch = shape_of(op.results[0])[:-2]
             for operand in rule(op):
-                ready.setdefault(operand, reads[operand])
-                buffer = ready[operand]
+                if operand not in reads:
+                    raise PassFailedException(f"{op.name} reads what the fusion that it is in computes")
+                buffer = ready.setdefault(operand, reads[operand])
                 if is_ready(buffer.layout, batch):
                     continue
                 buffer = self._contiguous_copy(buffer, operand)

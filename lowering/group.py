@@ -43,14 +43,14 @@ class Group:
 
     def __post_init__(self) -> None:
         members = [op for op in self.ops if not op.has_trait(ConstantLike)]
-        space = Space.of_group(members)
+        space = Space.of_group(members) if members else None
         products = [op for op in members if PRODUCT.get(type(op)) is not None]
         rows = None if space is None else rows_of(products, space)
         split = rows and rows.split
         whole_rows = not products or rows is not None
         structure = structure_of(space, members, row_split=split) if space is not None and whole_rows else None
         if space is None or structure is None:
-            names = ", ".join(dict.fromkeys(op.name for op in members))
+            names = ", ".join(dict.fromkeys(op.name for op in self.ops))
             raise PassFailedException(f"the ops of a fusion ({names}) do not share one loop nest")
         if split is None:
             space = self._merge_loops(space, structure)

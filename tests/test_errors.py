@@ -137,6 +137,40 @@ def test_a_wrong_use_of_a_graph_is_a_graph_error(name: str):
     assert not str(caught.value).endswith((".", "!")) and isinstance(caught.value, ValueError)
 
 
+FUSIONS = {
+    "constant": (
+        "%y = mir.constant dense<1.0> : tensor<3x3xf32>",
+        "the ops of a fusion (mir.constant) do not share one loop nest",
+    ),
+    "product of what is computed": (
+        "%e = mir.exp %a : tensor<3x3xf32>\n"
+        "%y = mir.matmul %e, %a : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>",
+        "mir.matmul reads what the fusion that it is in computes",
+    ),
+    "contraction": (
+        "%y = mir.dot_general %a, %a contracting [0] x [1] batch [] x []"
+        " : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>",
+        "the ops of a fusion (mir.dot_general) do not share one loop nest",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FUSIONS)
+def test_a_fusion_written_by_hand_that_is_no_kernel_is_a_graph_error(name: str):
+    body, message = FUSIONS[name]
+    module = rlx.parse(f"""
+    func.func @f(%x: tensor<3x3xf32> {{mir.name = "x", mir.kind = "input"}}) -> tensor<3x3xf32> {{
+      %r = mir.fusion(%x) : (tensor<3x3xf32>) -> tensor<3x3xf32> {{
+      ^bb0(%a: tensor<3x3xf32>):
+        {body}
+        mir.yield %y : tensor<3x3xf32>
+      }}
+      func.return %r : tensor<3x3xf32>
+    }}""")
+    with pytest.raises(rlx.GraphError, match=re.escape(message)):
+        rlx.compile(module)
+
+
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
 def test_a_wrong_thread_count_is_an_error(threads: object):
     with pytest.raises(ConfigurationError, match=r"threads must be an integer from 1 to 1024, got"):

@@ -9,8 +9,8 @@ import numpy as np
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects import mir
-from xdsl_rlx.dialects.lir import LaunchOp, ParamOp
-from xdsl_rlx.dialects.mir import elementwise, fused, linalg
+from xdsl_rlx.dialects.lir import LaunchOp, ParamOp, ViewOp
+from xdsl_rlx.dialects.mir import elementwise, fused, linalg, solve
 
 Array = np.ndarray[Any, Any]
 
@@ -62,6 +62,30 @@ def test_the_loss_comes_first():
     np.testing.assert_array_equal(dy, np.ones(4))
 
 
+def test_the_gradient_of_a_solve_is_a_solve_with_the_transpose():
+    """By the implicit function: `db = A^-T g`, `dA = -db x^T`; one factorisation serves both solves."""
+    g = rlx.Graph("f")
+    a, b = g.param("a", (2, 2)), g.input("b", (2,))
+    g.set_outputs([g.reduce_sum(g.dense_solve(a, b))])
+    made = rlx.grad_with_loss(g, wrt=["a", "b"])
+    assert len(made.signature.outputs) == 3
+    assert count(made, solve.DenseSolveOp) == 2
+    assert [op.transpose is not None for op in made.module.walk() if isinstance(op, solve.DenseSolveOp)] == [
+        False,
+        True,
+    ]
+    for op in (mir.shape.TransposeOp, linalg.MatmulOp, elementwise.NegOp):
+        assert count(made, op) == 1
+    kernels = [op.kernel.string_value() for op in rlx.lower(made).module.walk() if isinstance(op, LaunchOp)]
+    assert sum(name.endswith("_lu") for name in kernels) == 1
+    assert sum(name.endswith("_lu_solve") for name in kernels) == 2
+    # A = [[0, 2], [4, 1]] and b = [6, 5]: x = [0.5, 3]; A^T y = [1, 1]: y = [0.375, 0.25].
+    loss, da, db = rlx.compile(made)(a=np.array([[0, 2], [4, 1]], np.float32), b=np.array([6, 5], np.float32))
+    np.testing.assert_allclose(loss, 3.5, rtol=1e-6)
+    np.testing.assert_allclose(db, [0.375, 0.25], rtol=1e-6)
+    np.testing.assert_allclose(da, [[-0.1875, -1.125], [-0.125, -0.75]], rtol=1e-6)
+
+
 def linear(activation: str | None) -> rlx.GraphModule:
     return rlx.GraphModule.define(
         "linear", lambda m: m.linear(m.input("x", (2, 8)), m.param("w", (8, 8)), m.param("b", (8,)), activation)
@@ -92,7 +116,20 @@ def test_a_block_is_lowered_fused_and_unfused_for_its_gradient():
 
 def test_preparation_as_a_pass_and_as_a_function_is_the_same():
     model = rlx.lower_hir(linear("silu"))
-    assert str(rlx.run_passes(model, "mir-prepare-for-ad")) == str(rlx.prepare_for_ad(model))
+    prepared = rlx.run_passes(model, "mir-prepare-for-ad"), rlx.prepare_for_ad(model)
+    assert str(prepared[0]) == str(prepared[1])
+    assert sum(1 for _ in prepared[0].module.walk()) == sum(1 for _ in prepared[1].module.walk())
+    x, w, b = linear_arrays()
+
+    def same(w: Any, b: Any) -> Any:
+        return jax.nn.silu(x @ w + b)
+
+    expected = jax.grad(lambda *p: jnp.sum(same(*p)), (0, 1))(w, b)
+    for made in (model, *prepared):
+        y, *grads = run(rlx.grad_with_loss(made, wrt=["w", "b"]), x, w, b)
+        np.testing.assert_allclose(y, same(w, b), rtol=0, atol=1e-5)
+        for got, wanted in zip(grads, expected, strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-5)
 
 
 def test_a_gradient_of_a_plain_product_holds_no_fused_op():
@@ -115,14 +152,19 @@ def test_forward_and_backward_of_a_step_read_the_same_weights():
     params = [op for op in lowered.module.walk() if isinstance(op, ParamOp)]
     assert [op.buffer_name.data for op in params] == ["w", "b"]
     (weights,) = [op.result for op in params if op.buffer_name.data == "w"]
-    views = {
-        weights,
-        *(op.results[0] for op in lowered.module.walk() if op.name == "lir.view" and op.operands[0] is weights),
-    }
-    readers = [op for op in lowered.module.walk() if isinstance(op, LaunchOp) and views & set(op.operands)]
+    views = [op for op in lowered.module.walk() if isinstance(op, ViewOp) and op.source is weights]
+    assert [op.offset.value.data for op in views] == [0]
+    names = {weights, *(op.result for op in views)}
+    readers = [op for op in lowered.module.walk() if isinstance(op, LaunchOp) and names & set(op.operands)]
     assert len(readers) == 2
+    # Nothing lies beside the caller's arrays: neither program has a copy of the weights.
+    forward, step = rlx.compile(linear(None)), rlx.compile(model)
+    assert forward.arena_bytes == step.arena_bytes == 0
     x, w, b = linear_arrays()
-    y, dx, dw = run(model, x, w, b)
-    np.testing.assert_allclose(y, x @ w + b, rtol=0, atol=1e-5)
-    np.testing.assert_allclose(dx, np.ones((2, 8)) @ w.T, rtol=0, atol=1e-5)
-    np.testing.assert_allclose(dw, x.T @ np.ones((2, 8)), rtol=0, atol=1e-5)
+    for new in (w.copy(), np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8)):
+        w[:] = new  # as an optimiser does, in place
+        np.testing.assert_allclose(forward(x, w, b)[0], x @ w + b, rtol=0, atol=1e-5)
+        y, dx, dw = step(x, w, b)
+        np.testing.assert_allclose(y, x @ w + b, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(dx, np.ones((2, 8)) @ w.T, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(dw, x.T @ np.ones((2, 8)), rtol=0, atol=1e-5)

@@ -369,9 +369,7 @@ class AttentionBuilder(BuilderCore):
         In layout `packed`, `num_heads` or `head_dim` is needed; k and v have `num_kv_heads` heads, by default as many
         as fit. The mask kind is by default `custom` with a mask, else `none`. Matrices `[S, H*D]` are a batch of one.
         """
-        operands = [self.operand(x) for x in (q, k, v)]
-        if layout == Layout.PACKED and all(len(shape_of(x)) == 2 for x in operands):
-            operands = [self.op(ReshapeOp, x, (1, *shape_of(x))).ssa for x in operands]
+        operands, single = self._as_batch(layout, q, k, v)
         chosen = configure(
             operands,
             mask is not None,
@@ -382,7 +380,13 @@ class AttentionBuilder(BuilderCore):
         )
         fourth = None if mask is None else self.operand(mask)
         out = self.op(AttentionOp, operands[0], operands[1], operands[2], fourth, chosen)
-        return out if len(shape_of(self.operand(q))) > 2 else self.op(ReshapeOp, out.ssa, out.shape[1:])
+        return self.op(ReshapeOp, out.ssa, out.shape[1:]) if single else out
+
+    def _as_batch(self, layout: Layout | str, *xs: Operand) -> tuple[list[SSAValue], bool]:
+        """Matrices in layout `packed` as a batch of one, and whether they were."""
+        operands = [self.operand(x) for x in xs]
+        single = layout == Layout.PACKED and all(len(shape_of(x)) == 2 for x in operands)
+        return [self.op(ReshapeOp, x, (1, *shape_of(x))).ssa for x in operands] if single else operands, single
 
     def attention_backward(
         self,
@@ -401,10 +405,15 @@ class AttentionBuilder(BuilderCore):
         attn_logit_softcap: float | None = None,
         layout: Layout | str = Layout.PACKED,
     ) -> tuple[Value, ...]:
-        """`mir.attention_backward` (after the `mir.attention` it needs): cotangents of q, k, v, and of a bias."""
-        operands = [self.operand(x) for x in (q, k, v)]
+        """
+        `mir.attention_backward` (after the `mir.attention` it needs): cotangents of q, k, v, and of a bias.
+
+        Takes what `attention` takes, matrices included.
+        """
+        operands, single = self._as_batch(layout, q, k, v, dy)
+        qkv = operands[0], operands[1], operands[2]
         chosen = configure(
-            operands,
+            qkv,
             mask is not None,
             layout,
             mask_kind,
@@ -412,13 +421,15 @@ class AttentionBuilder(BuilderCore):
             (window, score_scale, attn_logit_softcap),
         )
         fourth = None if mask is None else self.operand(mask)
-        qkv = operands[0], operands[1], operands[2]
         saved = self.emit(AttentionOp, *qkv, fourth, chosen)
         with_dbias = chosen.mask_kind == MaskKind.BIAS
         made = self.emit(
-            AttentionBackwardOp, qkv, fourth, (saved.result, saved.lse), self.operand(dy), None, chosen, with_dbias
+            AttentionBackwardOp, qkv, fourth, (saved.result, saved.lse), operands[3], None, chosen, with_dbias
         )
-        return tuple(self.value(result) for result in made.results)
+        found = [self.value(result) for result in made.results]
+        if single:
+            found[:3] = (self.op(ReshapeOp, x.ssa, x.shape[1:]) for x in found[:3])
+        return tuple(found)
 
 
 def configure(

@@ -5,9 +5,10 @@ User graphs, derivative rules and decompositions all build through it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.constants import Number
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, loss, norm, reduce, shape
 from xdsl_rlx.dialects.mir.attention import AttentionBuilder
@@ -130,6 +131,20 @@ class MirBuilder(
         """`mir.rsqrt`: 1 / sqrt x."""
         return self.op(elementwise.RsqrtOp, self.operand(x))
 
+    def safe_sqrt(self, x: Operand) -> Value:
+        """`sqrt x` for `x > 0`, else 0 with slope 0, where that of `mir.sqrt` is infinite or NaN; NaN stays NaN."""
+        return self._above_zero(x, self.sqrt)
+
+    def safe_rsqrt(self, x: Operand) -> Value:
+        """`1 / sqrt x` for `x > 0`, else 0 with slope 0; NaN stays NaN."""
+        return self._above_zero(x, self.rsqrt)
+
+    def _above_zero(self, x: Operand, function: Callable[[Value], Value]) -> Value:
+        """`function` of 1 in place of what is not positive, so that no infinity reaches the gradient."""
+        value = self.value(self.operand(x))
+        outside = value <= 0.0
+        return self.where(outside, 0.0, function(self.where(outside, 1.0, value)))
+
     def recip(self, x: Operand) -> Value:
         """`mir.recip`: 1 / x."""
         return self.op(elementwise.RecipOp, self.operand(x))
@@ -232,8 +247,10 @@ class MirBuilder(
         return self.value(value) if kind is None else self.op(ACTIVATIONS[activation_kind(kind)], value)
 
     def where(self, cond: Operand, on_true: Operand, on_false: Operand) -> Value:
-        """`mir.where`: elements of `on_true` where `cond` (i1) holds, else of `on_false`; all broadcast."""
-        test = self.scalar(cond, i1).ssa if isinstance(cond, bool) else self.operand(cond)
+        """`mir.where`: elements of `on_true` where `cond != 0`, else of `on_false`; all broadcast."""
+        test = self.scalar(bool(cond), i1).ssa if isinstance(cond, Number) else self.operand(cond)
+        if element_of(test) != i1:
+            test = self.ne(test, 0).ssa
         return self.op(elementwise.WhereOp, test, *self.operands(on_true, on_false))
 
     def cast(self, x: Operand, to: object) -> Value:

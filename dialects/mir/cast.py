@@ -14,9 +14,10 @@ class CastOp(MirOp):
     """
     `result[i] = operand[i]` converted to the element type of the result.
 
-    Float to integer truncates towards zero, saturates, and takes NaN to 0; anything to i1 is `!= 0`; i1 to a number is
-    0 or 1; float to a narrower float rounds to nearest even. The gradient through an integer type is none. A real
-    number becomes a complex one with imaginary part 0; a complex tensor has no cast to real ones, only `mir.real`.
+    Float to integer truncates towards zero, saturates, and takes NaN to 0; integer to integer keeps the value modulo
+    `2^n` for a result of `n` bits: it wraps, as in C, NumPy and JAX; anything to i1 is `!= 0`; i1 to a number is 0 or
+    1; float to a narrower float rounds to nearest even. The gradient through an integer type is none. A real number
+    becomes a complex one with imaginary part 0; a complex tensor has no cast to real ones, only `mir.real`.
     """
 
     name = "mir.cast"

@@ -163,7 +163,7 @@ class ConvTranspose2dOp(ConvLike):
 
     `x` is `[N, C, H, W]`, `w` is `[C, O/G, kH, kW]`. The result has
     `(H - 1) stride - 2 padding + dilation (kH - 1) + output_padding + 1` rows, at least one; `output_padding` is
-    smaller than `stride`.
+    smaller than `stride` or than `dilation`.
     """
 
     name = "mir.conv_transpose2d"
@@ -191,11 +191,12 @@ class ConvTranspose2dOp(ConvLike):
         if image[1] != weight[0]:
             raise VerifyException(f"an input of {image[1]} channels does not fit a weight for {weight[0]}")
         check_windows(2, weight[2:], *windows[:3])
+        bounds = [max(steps) for steps in zip(windows.stride, windows.dilation, strict=True)]
         if len(output_padding) != 2 or any(
-            not 0 <= extra < step for extra, step in zip(output_padding, windows.stride, strict=True)
+            not 0 <= extra < bound for extra, bound in zip(output_padding, bounds, strict=True)
         ):
             raise VerifyException(
-                f"expected an output_padding of 0 to below the stride {list(windows.stride)}, "
+                f"expected an output_padding of 0 to below the larger of stride and dilation, {bounds}, "
                 f"got {list(output_padding)}"
             )
         lies = zip(image[2:], weight[2:], *windows[:3], output_padding, strict=True)

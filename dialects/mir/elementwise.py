@@ -114,7 +114,7 @@ class SiluOp(UnaryOp):
 
 @irdl_op_definition
 class ReluOp(UnaryOp):
-    """`result = max(x, 0)`; NaN stays NaN. The derivative at 0 is 0."""
+    """`result = max(x, 0)`; NaN stays NaN. The derivative at 0 and at NaN is 0."""
 
     name = "mir.relu"
 
@@ -303,7 +303,7 @@ class DivOp(BinaryOp):
 
 @irdl_op_definition
 class MaxOp(BinaryOp):
-    """`result = max(lhs, rhs)`; NaN if either is. A tie gives half the cotangent to each."""
+    """`result = max(lhs, rhs)`; NaN if either is. A tie gives half the cotangent to each, a NaN none to either."""
 
     name = "mir.max"
     traits = traits_def(Commutative())
@@ -313,7 +313,7 @@ class MaxOp(BinaryOp):
 
 @irdl_op_definition
 class MinOp(BinaryOp):
-    """`result = min(lhs, rhs)`; NaN if either is. A tie gives half the cotangent to each."""
+    """`result = min(lhs, rhs)`; NaN if either is. A tie gives half the cotangent to each, a NaN none to either."""
 
     name = "mir.min"
     traits = traits_def(Commutative())
@@ -402,7 +402,11 @@ class GeOp(CompareOp):
 
 @irdl_op_definition
 class WhereOp(MirOp):
-    """`result[i] = on_true[i] if cond[i] else on_false[i]`; all three broadcast, `cond` is i1."""
+    """
+    `result[i] = on_true[i] if cond[i] else on_false[i]`; all three broadcast.
+
+    `cond` is i1. The builder's method takes numbers of any type and compares them with 0 by `mir.ne`.
+    """
 
     name = "mir.where"
 

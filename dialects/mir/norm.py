@@ -120,7 +120,7 @@ class RmsNormOp(MirOp):
     """
     `result = x / sqrt(mean(x^2) + eps) * gamma + beta`, the mean along `axis`.
 
-    `gamma` and `beta` are vectors along `axis`.
+    `gamma` and `beta` are vectors along `axis`. The result has the shape of `x`; as rows, it is a `mir.reshape` of it.
     """
 
     name = "mir.rms_norm"

@@ -94,6 +94,7 @@ class PoolOp(PoolLike):
     `x` is `[N, C, H, W]`; `i` and `k` have an entry per dimension. Padding is never the largest or least and adds
     nothing; a mean divides by the extent of the kernel, or with `count_include_pad = false` by the number of elements
     that are not padding. NaN in a window gives NaN. Padding is at most half the kernel, so no window lies in it alone.
+    There is no product of a window: `mir.im2col` and `mir.reduce_prod` give it.
     """
 
     name = "mir.pool"

@@ -58,7 +58,7 @@ class Scheme(StrEnum):
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """The operands beside the weights, in their order."""
+        """The operands beside the weights, in their order. `int8_block` is symmetric: it has no zero point."""
         if self.is_gguf:
             return ()
         if self in (Scheme.INT8_BLOCK_ASYM, Scheme.INT4_BLOCK):

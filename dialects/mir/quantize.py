@@ -68,8 +68,8 @@ class AffineOp(MirOp, abc.ABC):
                 raise VerifyException(f"expected the number of {name} to be {wanted}, got {count}")
         if not all(scale > 0 and isfinite(scale) for scale in scales):
             raise VerifyException("expected positive and finite scales")
-        if not all(-128 <= point <= 127 for point in zero_points):
-            raise VerifyException("expected zero points from -128 to 127")
+        if not all(-(2**31) <= point < 2**31 for point in zero_points):
+            raise VerifyException("expected zero points that fit in i32")
 
 
 @irdl_op_definition
@@ -77,8 +77,9 @@ class QuantizeOp(AffineOp):
     """
     `result = clamp(round(x / scale) + zero_point, -128, 127)` as i8; the nearest integer, half to even. NaN becomes 0.
 
-    Scale and zero point are one for all, or one per index of `axis`. Half floats are divided in f32. The result is an
-    integer, so nothing is differentiated: `mir.fake_quantize` is the op to train with.
+    Scale and zero point (within i32) are one for all, or one per index of `axis`. Half floats are divided in f32, and
+    the zero point is added without rounding. The result is an integer, so nothing is differentiated:
+    `mir.fake_quantize` is the op to train with.
     """
 
     name = "mir.quantize"
@@ -97,8 +98,8 @@ class DequantizeOp(AffineOp):
     """
     `result = (q - zero_point) * scale` of i8 levels `q`, as floats.
 
-    Scale and zero point are one for all, or one per index of `axis`. The operand is an integer, so nothing is
-    differentiated.
+    Scale and zero point (within i32) are one for all, or one per index of `axis`. The operand is an integer, so nothing
+    is differentiated.
     """
 
     name = "mir.dequantize"

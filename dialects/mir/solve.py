@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import AnyTensorConstr, MirOp, OwnNest
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
-from xdsl_rlx.dialects.shapes import check_element, dims, element_of, same_element_type, shape_of
+from xdsl_rlx.dialects.shapes import COMPLEXES, check_element, dims, element_of, same_element_type, shape_of
 
 
 def _check_square(shape: Sequence[int]) -> None:
@@ -29,7 +29,7 @@ def _check_right_hand_side(matrices: Sequence[int], given: Sequence[int]) -> Non
 
 
 class SolveOp(MirOp):
-    """The base of solves with a matrix each: `a` and `b` are [..., n, n] and [..., n] or [..., n, k]."""
+    """The base of solves: `a` and `b` are [..., n, n] and [..., n] or [..., n, k], real or complex."""
 
     a = operand_def(AnyTensorConstr)
     b = operand_def(AnyTensorConstr)
@@ -52,7 +52,7 @@ class SolveOp(MirOp):
     @classmethod
     def _infer(cls, a: SSAValue, b: SSAValue) -> Attribute:
         type_ = same_element_type(a, b)
-        check_element(type_, (f32, f64))
+        check_element(type_, (f32, f64, *COMPLEXES))
         cls.check_rank(len(shape_of(a)))
         _check_square(shape_of(a))
         _check_right_hand_side(shape_of(a), shape_of(b))
@@ -65,10 +65,12 @@ class SolveOp(MirOp):
 @irdl_op_definition
 class DenseSolveOp(SolveOp):
     """
-    `result = a^-1 b`, with `transpose` `a^-T b`: `a` is [n, n], `b` and the result [n] or [n, k], of f32 or f64.
+    `result = a^-1 b`, with `transpose` `a^-T b`: `a` is [n, n], `b` and the result [n] or [n, k], real or complex.
 
     By LU factorisation with partial pivoting. Where `a` is singular to working precision, a pivot may be exactly 0: the
     result then has infinities or NaN, as the division by it gives; nothing is raised.
+
+    A complex system is solved as the real one of its parts, with the matrix `[[re a, -im a], [im a, re a]]`.
     """
 
     name = "mir.dense_solve"

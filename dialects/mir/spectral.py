@@ -291,6 +291,12 @@ class SpectralBuilder(BuilderCore):
         """The inverse of `fftn`."""
         return self._along(x, axes, True)
 
+    def fft_real(self, x: Operand, n: int | None = None) -> tuple[Value, Value]:
+        """The real and imaginary parts of all `n` bins of real points, as `rfft` but with those that mirror others."""
+        value = self.value(self.operand(x)) if n is None else self._resized(x, n)
+        bins = self.fft(self._this.cast(value, complex_type(element_of(value.ssa))))
+        return self._this.real(bins), self._this.imag(bins)
+
     def _along(self, x: Operand, axes: Sequence[int] | None, inverse: bool) -> Value:
         value = self.value(self.operand(x))
         if element_of(value.ssa) not in COMPLEXES:

@@ -61,6 +61,45 @@ def test_tied_operands_of_max_and_min_share_the_gradient(kind: str):
     np.testing.assert_array_equal(tangents(lambda g, x, y: getattr(g, kind)(x, y), a, b), [1, 1, 1])
 
 
+def test_nan_passes_nothing_to_the_operands_of_max_min_and_relu():
+    """W-10, W-44: neither operand is the one that was taken, in both modes, as in JAX; the value is NaN."""
+    a, b = f64(NAN, 1, NAN, 3), f64(1, NAN, NAN, 2)
+    for kind, slopes in (("max", [0, 0, 0, 1]), ("min", [0, 0, 0, 0])):
+        build = lambda g, x, y, kind=kind: getattr(g, kind)(x, y)  # noqa: E731
+        da, db = gradients(build, a, b)
+        np.testing.assert_array_equal(da, slopes)
+        np.testing.assert_array_equal(db, [0, 0, 0, 1 - slopes[3]])
+        np.testing.assert_array_equal(tangents(build, a, b), [0, 0, 0, 1])
+        theirs = jax.grad(lambda x, y, kind=kind: getattr(jnp, f"{kind}imum")(x, y).sum())(a, b)
+        np.testing.assert_array_equal(da, theirs)
+    np.testing.assert_array_equal(gradients(lambda g, x: g.relu(x), a)[0], [0, 1, 0, 1])
+    np.testing.assert_array_equal(tangents(lambda g, x: g.relu(x), a), [0, 1, 0, 1])
+
+
+def test_where_passes_a_nan_only_to_the_branch_that_was_taken():
+    """W-44, W-15: a comparison with NaN is false; the cotangent of the other branch is 0, whatever its value."""
+    x, y = f64(NAN, 1, 2, -1), f64(5, NAN, 6, NAN)
+
+    def build(g: Any, x: Any, y: Any) -> Any:
+        return g.where(x > 0.0, x, y)
+
+    np.testing.assert_array_equal(value(build, x, y), [5, 1, 2, NAN])
+    dx, dy = gradients(build, x, y)
+    np.testing.assert_array_equal(dx, [0, 1, 1, 0])
+    np.testing.assert_array_equal(dy, [1, 0, 0, 1])
+    np.testing.assert_array_equal(tangents(build, x, y), [1, 1, 1, 1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.complex128])
+def test_a_condition_may_be_a_number(dtype: type[Any]):
+    """Spec 3.4: what is not 0 selects the first; the op itself takes i1, the builder compares."""
+    cond = np.array([0, 1, -1, 2]).astype(dtype)
+    ours = value(lambda g, c: g.where(c, g.constant([1.0, 2.0, 3.0, 4.0]), 0.0), cond)
+    np.testing.assert_array_equal(ours, [0, 2, 3, 4])
+    np.testing.assert_array_equal(value(lambda g, c: g.where(c, 1.0, 2.0), f64(NAN, -0.0)), [1, 2])
+    assert value(lambda g: g.where(0, 1.0, 2.0)) == 2 and value(lambda g: g.where(0.5, 1.0, 2.0)) == 1
+
+
 @pytest.mark.parametrize("kind", ["reduce_max", "reduce_min"])
 def test_ties_of_a_reduction_share_the_gradient(kind: str):
     """W-11: the gradients of ties add up to one, as in JAX."""
@@ -178,6 +217,16 @@ def test_the_slope_of_sqrt_and_rsqrt_at_zero_is_infinite():
     np.testing.assert_array_equal(gradients(lambda g, x: g.rsqrt(x), x)[0], [-INF, -0.0625, NAN])
 
 
+def test_a_safe_root_has_no_infinite_slope():
+    """W-33: `safe_sqrt` and `safe_rsqrt` are 0 with slope 0 from 0 downwards, in both modes, and do not hide NaN."""
+    x = f64(0, -0.0, 4, -1, NAN)
+    for name, values, slopes in (("sqrt", [0, 0, 2, 0, NAN], 0.25), ("rsqrt", [0, 0, 0.5, 0, NAN], -0.0625)):
+        build = lambda g, x, name=name: getattr(g, f"safe_{name}")(x)  # noqa: E731
+        np.testing.assert_array_equal(value(build, x), values)
+        np.testing.assert_array_equal(gradients(build, x)[0], [0, 0, slopes, 0, NAN])
+        np.testing.assert_array_equal(tangents(build, x), [0, 0, slopes, 0, NAN])
+
+
 def test_gradients_of_f64_graphs_are_f64_throughout():
     """W-30, W-41: means, maxima, selections and constants in rules have the graph's element type."""
 
@@ -209,6 +258,40 @@ def test_a_missing_gradient_is_zeros_of_the_inputs_type(dtype: str):
     for zero in (dy, dz):
         assert zero.dtype == numbers.dtype
         np.testing.assert_array_equal(zero, np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("through", ["topk", "sample", "compare"])
+def test_a_loss_that_knows_an_input_by_integers_only_has_no_gradient(through: str):
+    """W-03: an error that says so by default, zeros when they are asked for."""
+    g = rlx.Graph("f")
+    x, w = g.input("x", (2, 4)), g.input("w", (4,))
+    at = {
+        "topk": lambda: g.topk(x, 1).reshape(2),
+        "sample": lambda: g.sample(x, g.constant(np.array([7, 0]))),
+        "compare": lambda: g.cast(x > 0.0, "i32").sum(1),
+    }[through]()
+    g.set_outputs([g.reduce_sum(g.gather(w, at))])
+    with pytest.raises(rlx.RlxError, match=r'no gradient flows from the loss to "x"'):
+        rlx.grad(g, wrt=["x"]).module.verify()
+    numbers = np.array([[1, 2, -3, 0.5], [-1, 4, 0, -2]], np.float32)
+    dx, dw = rlx.compile(rlx.grad(g, wrt=["x", "w"], zero_missing_wrt=True))(numbers, np.ones(4, np.float32))
+    np.testing.assert_array_equal(dx, np.zeros((2, 4)))
+    assert dw.sum() == 2
+    if through == "topk":
+        np.testing.assert_array_equal(dw, [0, 2, 0, 0])
+
+
+def test_a_cast_between_integers_wraps():
+    """W-42: the value modulo 2^n, in two's complement, as NumPy has it; what is narrower keeps its value."""
+    signed = np.array([300, -1, 2**31 - 1, -129, -(2**31)], np.int32)
+    unsigned = np.array([2**32 - 1, 2**31, 255, 128, 127], np.uint32)
+    for numbers in (signed, unsigned):
+        for to, like in (("i8", np.int8), ("u8", np.uint8), ("i16", np.int16), ("i32", np.int32), ("u32", np.uint32)):
+            got = value(lambda g, x, to=to: g.cast(x, to), numbers)
+            assert got.dtype == like
+            np.testing.assert_array_equal(got, numbers.astype(like))
+        np.testing.assert_array_equal(value(lambda g, x: g.cast(x, "i64"), numbers), numbers)
+        assert value(lambda g, x: g.cast(x, "i1"), numbers).all()
 
 
 def test_cast_converts():
@@ -295,6 +378,40 @@ def test_a_mixed_pair_of_element_types_is_rejected():
     x, y = g.input("x", (3,), dtype="f32"), g.input("y", (3,), dtype="f64")
     with pytest.raises(rlx.GraphError, match=r"f32.*f64"):
         g.add(x, y)
+
+
+def test_contributions_of_different_types_add_up_in_the_type_of_the_value():
+    """W-69: `x` is used as it is, as f64 and as f16; each contribution is cast back before they are added."""
+    x = np.array([0.5, -2, 3], np.float32)
+    a, b, c = f64(1e-3, 1 / 3, 7), np.array([1, 2, 1 / 3], np.float32), np.array([1, 0.1, -1], np.float16)
+
+    def build(g: Any, x: Any) -> Any:
+        terms = g.cast(x, "f64") * a, g.cast(x * b, "f64"), g.cast(g.cast(x, "f16") * c, "f64")
+        return g.reduce_sum(terms[0] + terms[1] + terms[2])
+
+    (dx,) = gradients(build, x)
+    assert dx.dtype == np.float32
+    np.testing.assert_allclose(dx, a + b + c.astype(np.float64), rtol=2e-7)
+
+
+def test_contributions_of_different_shapes_add_up_in_the_shape_of_the_value():
+    """W-69: one number, used as a scalar, as a vector of one and broadcast to three."""
+    x, w = f64(2), f64(1, 10, 100)
+    (dx,) = gradients(lambda g, x: g.reduce_sum(x * w) + x.reshape(()) * 5.0 + g.reduce_sum(x * x), x)
+    np.testing.assert_array_equal(dx, [111 + 5 + 4])
+
+
+def test_a_size_that_is_not_known_is_refused():
+    """W-68: extents are numbers, so that no broadcast along an unknown one is left unsummed."""
+    g = rlx.Graph("f")
+    with pytest.raises(rlx.GraphError, match=r"-1"):
+        g.input("x", (-1, 3))
+    text = """func.func @f(%x: tensor<?x3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<?x3xf32> {
+      %y = mir.exp %x : tensor<?x3xf32>
+      func.return %y : tensor<?x3xf32>
+    }"""
+    with pytest.raises((rlx.GraphError, VerifyException), match=r"expected a static shape, got tensor<\?x3xf32>"):
+        rlx.compile(rlx.parse(text))
 
 
 def test_reshape_and_narrow_are_checked():

@@ -245,6 +245,35 @@ def test_one_backward_op_gives_all_cotangents():
     assert ops(code)["mir.attention_backward"] == 1
 
 
+def test_the_scores_are_never_stored():
+    """
+    Section 3.9: 2048 queries and keys, 4 heads, of which all scores in f32 would be 64 MiB.
+
+    The output has 2 MiB, which the gradient keeps, with a number per row; beside it are the blocks of each thread.
+    """
+    g = rlx.Graph("f")
+    g.set_outputs([g.reduce_sum(g.attention(*(g.input(n, (1, 2048, 256)) for n in "qkv"), num_heads=4))])
+    assert rlx.compile(g).arena_bytes < 4 * 2**20
+    assert rlx.compile(rlx.grad_with_loss(g, ["q", "k", "v"])).arena_bytes < 4 * 2**20
+
+
+def test_the_backward_op_takes_what_attention_takes():
+    """Section 3.9: matrices are a batch of one, in the builder's method for the cotangents too."""
+    arrays = draw((4, 6), (5, 6), (5, 6), (4, 6))
+
+    def build(m: MirBuilder, q: Value, k: Value, v: Value, dy: Value) -> Value:
+        dq, dk, dv = m.attention_backward(q, k, v, dy, num_heads=2, mask_kind="causal")
+        return m.concat([dq, dk, dv], 0)
+
+    (found,) = rlx.compile(module(build, arrays))(*arrays)
+
+    def loss(m: MirBuilder, q: Value, k: Value, v: Value, dy: Value) -> Value:
+        return m.reduce_sum(m.attention(q, k, v, num_heads=2, mask_kind="causal") * dy)
+
+    expected = rlx.compile(rlx.grad(module(loss, arrays), ["x0", "x1", "x2"]))(*arrays)
+    np.testing.assert_allclose(found, np.concatenate(expected), rtol=1e-12, atol=1e-13)
+
+
 LAYER = {
     "hidden": (1, 2, 4),
     "qkv_w": (4, 12),

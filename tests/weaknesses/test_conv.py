@@ -147,3 +147,19 @@ def test_a_window_never_lies_in_padding_alone() -> None:
     g = rlx.Graph("f")
     with pytest.raises(rlx.GraphError, match="padding of at most half the kernel"):
         g.pool(g.input("x", (1, 1, 4, 4)), "max", 2, 1, 2)
+
+
+def test_an_output_padding_below_the_dilation_makes_room_for_one_more_window() -> None:
+    """Spec 3.13: `y[i + 3 k] = x[i] w[k]` with two rows more, which nothing reaches; as in PyTorch."""
+    g = rlx.Graph("f")
+    x, w = g.input("x", (1, 1, 2, 1), dtype="f64"), g.input("w", (1, 1, 2, 1), dtype="f64")
+    y = g.conv_transpose2d(x, w, dilation=[3, 1], output_padding=[2, 0])
+    weights = np.arange(1.0, 8.0).reshape(1, 1, 7, 1)
+    g.set_outputs([g.reduce_sum(y * weights), y])
+    a, b = np.array([2.0, 3.0]).reshape(1, 1, 2, 1), np.array([5.0, 7.0]).reshape(1, 1, 2, 1)
+    _, y, dx, dw = rlx.compile(rlx.grad_with_loss(g, wrt=["x", "w"]))(x=a, w=b)
+    np.testing.assert_array_equal(y.ravel(), [10, 15, 0, 14, 21, 0, 0])
+    np.testing.assert_array_equal(dx.ravel(), [1 * 5 + 4 * 7, 2 * 5 + 5 * 7])
+    np.testing.assert_array_equal(dw.ravel(), [1 * 2 + 2 * 3, 4 * 2 + 5 * 3])
+    with pytest.raises(rlx.GraphError, match=r"below the larger of stride and dilation, \[3, 1\]"):
+        g.conv_transpose2d(x, w, dilation=[3, 1], output_padding=[3, 0])

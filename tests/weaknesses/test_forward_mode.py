@@ -127,6 +127,37 @@ def test_the_absolute_value_has_no_slope_at_zero():
     np.testing.assert_array_equal(rlx.compile(rlx.grad(made, "x0"))(x)[0], [-1.0, 0.0, 1.0])
 
 
+CODES = np.array([[3, -7], [127, 0], [-128, 5], [1, 2]], np.int8)
+Shapes = tuple[tuple[int, ...], ...]
+
+FORWARD: dict[str, tuple[Build, Shapes]] = {
+    "cross-entropy": (lambda g, x: g.softmax_cross_entropy_with_logits(x, g.constant([0, 3, 1], "i64")), ((3, 4),)),
+    "fft": (lambda g, x: g.fft(x, inverse=True, norm="ortho"), ((2, 12),)),
+    "psd": (lambda g, x: g.psd(x), ((2, 7),)),
+    "irfft": (lambda g, x, y: g.irfft(g.complex(x, y), 7), ((2, 4), (2, 4))),
+    "rope": (lambda g, *xs: g.rope(*xs, num_heads=2, n_rot=2), ((2, 3, 8), (3, 2), (3, 2))),
+    "axial-rope": (lambda g, x: g.axial_rope_2d(x, 3, 2, num_heads=2), ((2, 6, 8),)),
+    "dequant": (
+        lambda g, x, s, z: g.dequant_matmul(x, g.constant(CODES), "int8_block_asym", s, z, block_size=2),
+        ((3, 4), (2, 2), (2, 2)),
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "wrt"), [(n, i) for n, (_, shapes) in FORWARD.items() for i in range(len(shapes))])
+def test_losses_transforms_rotations_and_quantised_products_have_tangents(name: str, wrt: int):
+    """W-71: along every operand, against differences."""
+    build, shapes = FORWARD[name]
+    rng = np.random.default_rng(4)
+    arrays = [rng.standard_normal(shape) for shape in shapes]
+    tangent = rng.standard_normal(shapes[wrt])
+    made = graph(build, *shapes)
+    found = pushed(made, wrt, tangent, *arrays)
+    largest = max(1.0, float(np.abs(found).max()))
+    np.testing.assert_allclose(found, difference(made, wrt, tangent, *arrays), atol=1e-9 * largest)
+    assert np.abs(found).max() > 0.05
+
+
 SECOND: dict[str, Build] = {
     "relu": lambda g, x, w: g.relu(x @ w) ** 2.0,
     "gelu": lambda g, x, w: g.gelu(x @ w),

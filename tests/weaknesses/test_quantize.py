@@ -83,6 +83,21 @@ def test_quantize_saturates():
     np.testing.assert_array_equal(rlx.compile(g)(x)[0], [127, 127, -128, 0, 127, 126])
 
 
+def test_a_zero_point_may_lie_beyond_the_levels():
+    """Spec 3.5: zero points are i32; one of 200 moves what is quantised, and a large one loses no digits in f32."""
+    g = rlx.Graph("f")
+    x, q = g.input("x", (3,)), g.input("q", (2,), dtype="i8")
+    far = 2**30 + 3
+    levels = g.quantize(x, [0.5], [200]), g.quantize(x * 2.0**30, [1.0], [-far])
+    g.set_outputs([*levels, g.dequantize(q, [0.5], [far], dtype="f64")])
+    near, large, back = rlx.compile(g)(np.array([-100.0, -50.0, 1.0], np.float32), np.array([-128, 3], np.int8))
+    np.testing.assert_array_equal(near, [0, 100, 127])
+    np.testing.assert_array_equal(large, [-128, -128, -3])
+    np.testing.assert_array_equal(back, [(-128 - far) / 2, -(2.0**29)])
+    with pytest.raises(rlx.GraphError, match="fit in i32"):
+        g.quantize(x, [0.5], [2**31])
+
+
 def test_integers_carry_no_gradient_and_say_so():
     """W-18, W-37: there is no gradient through i8, rather than one without its factors."""
     g = rlx.Graph("f")

@@ -39,6 +39,16 @@ def test_real_transforms_have_the_length_that_they_are_given(n: int):
     np.testing.assert_allclose(run(lambda g, x: g.irfft(g.rfft(x), n), x), x, atol=1e-13)
 
 
+@pytest.mark.parametrize("n", [None, 3, 5, 8])
+def test_all_bins_of_real_points_are_those_of_numpy(n: int | None):
+    """W-63: fft_real gives both parts of as many bins as there are points, not of the next power of two."""
+    x = np.random.default_rng(5).standard_normal((2, 5))
+    expected = np.fft.fft(x, n)
+    for part in (0, 1):
+        found = run(lambda g, x, part=part: g.fft_real(x, n)[part], x)
+        np.testing.assert_allclose(found, (expected.real, expected.imag)[part], atol=1e-13)
+
+
 def test_composed_transforms_are_those_of_numpy():
     """W-63: fftn, ifftn, irfft and convolution, factors included; stft is rfft of windowed frames."""
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""What batching gets wrong elsewhere: W-54, W-55 and W-72 of the op sheet."""
+"""What batching gets wrong elsewhere: W-54, W-55, W-72 and W-73 of the op sheet."""
 
 from typing import Any
 
@@ -107,3 +107,45 @@ def test_tables_and_indices_for_each_example(names: tuple[str, ...], axis: int):
     at = np.random.default_rng(0).integers(0, 3, (SIZE, 2, 3)).astype(np.int32)
     whole = numbers(SIZE, 3, 4, 5)
     batched(g, whole if "table" in names else whole[0], at if "indices" in names else at[0], names=names)
+
+
+@pytest.mark.parametrize("names", [("logits",), ("labels",), ("logits", "labels")])
+def test_losses_for_each_example(names: tuple[str, ...]):
+    """W-73: logits, labels, or both."""
+    g = rlx.Graph("g")
+    logits, labels = g.input("logits", (4, 5), "f64"), g.input("labels", (4,), "i32")
+    g.set_outputs(g.softmax_cross_entropy_with_logits(logits, labels))
+    ids = np.random.default_rng(1).integers(0, 5, (SIZE, 4)).astype(np.int32)
+    scores = numbers(SIZE, 4, 5)
+    batched(g, scores if "logits" in names else scores[0], ids if "labels" in names else ids[0], names=names)
+
+
+def test_transforms_for_each_example():
+    """W-73: of real and of complex points, along the last and another axis, and the features made of them."""
+    g = rlx.Graph("g")
+    x, f = g.input("x", (2, 12), "f64"), g.param("f", (3, 4), "f64")
+    outputs = [g.fft(x), g.psd(x), g.irfft(g.rfft(x), 12), *g.fft_real(x, 5), g.fft_axis(g.concat([x, x], 0), 0)]
+    g.set_outputs([*outputs, g.log_mel(x, f * f)])
+    batched(g, numbers(SIZE, 2, 12), numbers(3, 4), names=("x",))
+
+
+@pytest.mark.parametrize("names", [("x",), ("cos",), ("x", "sin"), ("x", "cos", "sin")])
+def test_rotations_for_each_example(names: tuple[str, ...]):
+    """W-73: tables may be batched too."""
+    shapes = {"x": (2, 3, 8), "cos": (3, 2), "sin": (3, 2)}
+    g = rlx.Graph("g")
+    x, cos, sin = (g.input(n, s, "f64") for n, s in shapes.items())
+    g.set_outputs([g.rope(x, cos, sin, num_heads=2), g.axial_rope_2d(x, 3, 1, num_heads=2)])
+    batched(g, *(numbers(*([SIZE] * (n in names)), *s) for n, s in shapes.items()), names=names)
+
+
+@pytest.mark.parametrize("names", [("x",), ("scale",), ("w",), ("x", "w", "scale", "zero_point")])
+def test_quantised_products_for_each_example(names: tuple[str, ...]):
+    """W-73: rows, weights and their scales, which lie by blocks."""
+    shapes = {"x": (3, 4), "w": (4, 2), "scale": (2, 2), "zero_point": (2, 2)}
+    g = rlx.Graph("g")
+    x, w, *sides = (g.input(n, s, "i8" if n == "w" else "f64") for n, s in shapes.items())
+    g.set_outputs(g.dequant_matmul(x, w, "int8_block_asym", *sides, block_size=2))
+    arrays = {n: numbers(*([SIZE] * (n in names)), *s) for n, s in shapes.items()}
+    arrays["w"] = (arrays["w"] * 50).astype(np.int8)
+    batched(g, *arrays.values(), names=names)

@@ -93,7 +93,13 @@ def conv2d_backward_weight_jvp(
 
 @decompose(ConvTranspose2dOp)
 def conv_transpose2d_decompose(op: ConvTranspose2dOp, b: MirBuilder) -> Sequence[Value]:
-    return [b.conv2d_backward_input(op.x, op.w, shape_of(op.result)[2:], *op.windows)]
+    """A result that has room for more windows than `x` has elements is that of `x` with zeros behind."""
+    x, size = b.value(op.x), shape_of(op.result)[2:]
+    for axis, count in enumerate(op.windows.counts(size, shape_of(op.w)[2:]), 2):
+        if more := count - x.shape[axis]:
+            zeros = b.full([more if d == axis else n for d, n in enumerate(x.shape)], 0, x.dtype)
+            x = b.concat([x, zeros], axis)
+    return [b.conv2d_backward_input(x, op.w, size, *op.windows)]
 
 
 @decompose(Im2colOp)

@@ -15,14 +15,15 @@ zero(QuantizeOp, "its result is an integer; mir.fake_quantize is the op to train
 zero(DequantizeOp, "its operand is an integer")
 
 
-def _parameters(op: AffineOp, b: MirBuilder, dtype: str) -> tuple[Value, Value]:
-    """Scales and zero points as constants that broadcast with the operand."""
-    rank = b.value(op.operand).rank
-    made: list[Value] = []
-    for numbers in (op.scales.get_values(), op.zero_points.get_values()):
-        vector = b.constant([float(x) for x in numbers], dtype)
-        made.append(along_axis(b, vector, rank, op.axis_index if len(numbers) > 1 else None))
-    return made[0], made[1]
+def _constants(op: AffineOp, b: MirBuilder, numbers: Sequence[float], dtype: str) -> Value:
+    """Scales or zero points as a constant that broadcasts with the operand."""
+    vector = b.constant([float(x) for x in numbers], dtype)
+    return along_axis(b, vector, b.value(op.operand).rank, op.axis_index if len(numbers) > 1 else None)
+
+
+def _exact(op: AffineOp, dtype: str) -> str:
+    """f64 where a difference of a level and a zero point may not fit into the digits of f32, else `dtype`."""
+    return "f64" if any(abs(point) > 2**23 for point in op.zero_points.get_values()) else dtype
 
 
 @decompose(QuantizeOp)
@@ -31,14 +32,15 @@ def quantize_decompose(op: QuantizeOp, b: MirBuilder) -> Sequence[Value]:
     x = b.value(op.operand)
     if x.dtype in ("f16", "bf16"):
         x = x.cast("f32")
-    scale, zero_point = _parameters(op, b, x.dtype)
-    return [b.cast(b.round(x / scale) + zero_point, "i8")]
+    wide = _exact(op, x.dtype)
+    level = b.cast(b.round(x / _constants(op, b, op.scales.get_values(), x.dtype)), wide)
+    return [b.cast(level + _constants(op, b, op.zero_points.get_values(), wide), "i8")]
 
 
 @decompose(DequantizeOp)
 def dequantize_decompose(op: DequantizeOp, b: MirBuilder) -> Sequence[Value]:
     """`q - zero_point` is exact in f16 (11 bits), not in bf16 (8 bits): half floats are computed in f32."""
     to = b.value(op.result).dtype
-    wide = "f64" if to == "f64" else "f32"
-    scale, zero_point = _parameters(op, b, wide)
+    wide = _exact(op, "f64" if to == "f64" else "f32")
+    scale, zero_point = (_constants(op, b, v.get_values(), wide) for v in (op.scales, op.zero_points))
     return [b.cast((b.cast(op.operand, wide) - zero_point) * scale, element_of(op.result))]

@@ -7,7 +7,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.solve import BatchedDenseSolveOp, DenseSolveOp, LuOp, LuSolveOp, SolveOp
-from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.transforms.rules.linalg import transposed
 from xdsl_rlx.transforms.rules.rows import leading, lift, move_axis
 from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, VJP, VMAP, Cotangent
@@ -19,9 +19,9 @@ def _columns(b: MirBuilder, matrices: Value, x: Value) -> Value:
 
 
 def solve_vjp(op: SolveOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    """`db = a^-T g`, `da = -db x^T`; with the transpose, `db = a^-1 g`, `da = -x db^T`."""
-    a, x, flipped = b.value(op.a), b.value(op.result), op.transpose is None
-    db = b.op(type(op), op.a, g.ssa, flipped)
+    """`db = a^-H g`, `da = -db x^H`; with the transpose, `db = conj(a)^-1 g`, `da = -conj(x) db^T`."""
+    a, x, flipped = b.value(op.a), b.conjugate(op.result), op.transpose is None
+    db = b.conjugate(b.op(type(op), op.a, b.conjugate(g).ssa, flipped))
 
     def da() -> Value:
         left, right = (db, x) if flipped else (x, db)
@@ -44,8 +44,27 @@ def solve_jvp(op: SolveOp, b: MirBuilder, t_a: Value | None, t_b: Value | None) 
 
 def solve_decompose(op: SolveOp, b: MirBuilder) -> Sequence[Value]:
     """One factorisation, which `cse` shares among the solves with a matrix."""
+    if element_of(op.a) in COMPLEXES:
+        return [_solve_by_parts(op, b)]
     packed, pivots = b.lu(op.a)
     return [b.lu_solve(packed, pivots, op.b, op.transpose is not None)]
+
+
+def _solve_by_parts(op: SolveOp, b: MirBuilder) -> Value:
+    """
+    The real system of the parts. Its transpose is that of `a^H`, so `a^T x = b` is `a^H conj(x) = conj(b)`.
+
+    Thus a solve and that of its gradient have one matrix here, and share its factorisation.
+    """
+    turned, a = op.transpose is not None, b.value(op.a)
+    rhs = _columns(b, a, b.conjugate(op.b) if turned else b.value(op.b))
+    n, re, im = a.shape[-1], b.real(a), b.imag(a)
+    rows, columns = a.rank - 2, a.rank - 1
+    matrix = b.concat([b.concat([re, -im], columns), b.concat([im, re], columns)], rows)
+    solve = b.dense_solve if a.rank == 2 else b.batched_dense_solve
+    x = solve(matrix, b.concat([b.real(rhs), b.imag(rhs)], rows), turned)
+    whole = b.complex(b.narrow(x, rows, 0, n), b.narrow(x, rows, n, n))
+    return b.reshape(b.conjugate(whole) if turned else whole, shape_of(op.b))
 
 
 for _op in (DenseSolveOp, BatchedDenseSolveOp):

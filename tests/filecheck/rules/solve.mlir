@@ -90,3 +90,23 @@ func.func @lu(%m: tensor<3x3xf32>, %f: tensor<3x3xf32>, %p: tensor<3xi32>, %g: t
   }
   func.return %dm : tensor<3x3xf32>
 }
+
+// -----
+
+// Of complex tensors, with the conjugates.
+// CHECK-LABEL: func.func @complex_solve
+// CHECK-NEXT: %0 = mir.conjugate %x : (tensor<3x1xcomplex<f32>>) -> tensor<3x1xcomplex<f32>>
+// CHECK-NEXT: %1 = mir.conjugate %g : (tensor<3x1xcomplex<f32>>) -> tensor<3x1xcomplex<f32>>
+// CHECK-NEXT: %2 = mir.dense_solve %m, %1 transpose : (tensor<3x3xcomplex<f32>>, tensor<3x1xcomplex<f32>>) -> tensor<3x1xcomplex<f32>>
+// CHECK-NEXT: %dr = mir.conjugate %2 : (tensor<3x1xcomplex<f32>>) -> tensor<3x1xcomplex<f32>>
+// CHECK-NEXT: %3 = mir.transpose %0 perm [1, 0] : (tensor<3x1xcomplex<f32>>) -> tensor<1x3xcomplex<f32>>
+// CHECK-NEXT: %4 = mir.matmul %dr, %3 : (tensor<3x1xcomplex<f32>>, tensor<1x3xcomplex<f32>>) -> tensor<3x3xcomplex<f32>>
+// CHECK-NEXT: %dm = mir.neg %4 : tensor<3x3xcomplex<f32>>
+func.func @complex_solve(%m: tensor<3x3xcomplex<f32>>, %r: tensor<3x1xcomplex<f32>>, %x: tensor<3x1xcomplex<f32>>, %g: tensor<3x1xcomplex<f32>>) -> (tensor<3x3xcomplex<f32>>, tensor<3x1xcomplex<f32>>) {
+  %dm, %dr = mir.vjp primals(%m, %r : tensor<3x3xcomplex<f32>>, tensor<3x1xcomplex<f32>>) outputs(%x : tensor<3x1xcomplex<f32>>) cotangents(%g : tensor<3x1xcomplex<f32>>) of [0] wrt [0, 1] -> tensor<3x3xcomplex<f32>>, tensor<3x1xcomplex<f32>> {
+  ^bb0(%a: tensor<3x3xcomplex<f32>>, %b: tensor<3x1xcomplex<f32>>):
+    %0 = mir.dense_solve %a, %b : (tensor<3x3xcomplex<f32>>, tensor<3x1xcomplex<f32>>) -> tensor<3x1xcomplex<f32>>
+    mir.yield %0 : tensor<3x1xcomplex<f32>>
+  }
+  func.return %dm, %dr : tensor<3x3xcomplex<f32>>, tensor<3x1xcomplex<f32>>
+}

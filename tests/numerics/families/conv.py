@@ -42,6 +42,7 @@ TRANSPOSED: tuple[Case, ...] = (
     ("", (2, 3, 4, 3), (3, 2, 3, 2), {}),
     ("-strided", (2, 2, 3, 4), (2, 3, 3, 3), {"stride": 2, "padding": 1, "output_padding": [1, 0]}),
     ("-groups", (1, 4, 3, 3), (4, 1, 2, 2), {"groups": 2, "dilation": 2, "stride": [1, 3], "output_padding": [0, 2]}),
+    ("-dilated", (2, 2, 3, 4), (2, 3, 2, 2), {"stride": [2, 1], "padding": 2, "dilation": 3, "output_padding": [2, 1]}),
 )
 
 
@@ -165,7 +166,10 @@ def _jax_conv(at: conv.Windows, x: Any, w: Any) -> Any:
 
 
 def _jax_input(op: conv.Conv2dBackwardInputOp | conv.ConvTranspose2dOp, dy: Any, w: Any) -> Any:
-    (dx,) = jax.linear_transpose(lambda x: _jax_conv(op.windows, x, w), jnp.zeros(shape_of(op.result), dy.dtype))(dy)
+    def forward(x: Any) -> Any:
+        return _jax_conv(op.windows, x, w)[..., : dy.shape[2], : dy.shape[3]]
+
+    (dx,) = jax.linear_transpose(forward, jnp.zeros(shape_of(op.result), dy.dtype))(dy)
     return dx
 
 

@@ -26,9 +26,13 @@ def _quantize_samples() -> list[Sample]:
         ("-scalar", (), (0.05,), (0,), None),
         ("-empty", (0, 3), (0.05,), (0,), None),
         ("-long", (2, 67), (0.05,), (-7,), None),
+        ("-beyond", (3, 5), (0.05, 0.1, 0.02), (200, -129, 2**31 - 1), 0),
     ):
         build = lambda m, x, s=scales, z=points, a=axis: m.quantize(x, s, z, a)  # noqa: E731
         rows.append(Sample(f"quantize{suffix}", op, build, (Operand(shape, normal(3.0)),), exact=True))
+    far = (Operand((4,), values(2.0**30, 2.0**30 + 128, 2.0**30 - 64, -1.0)),)
+    build = lambda m, x: m.quantize(x, [1.0], [-(2**30) - 3])  # noqa: E731
+    rows.append(Sample("quantize-far", op, build, far, ("f32", "f64"), exact=True))
     build = lambda m, x: m.quantize(x, [0.5])  # noqa: E731
     tied = (Operand((16,), TIED),)
     every = ("f32", "f64", "f16", "bf16")
@@ -44,6 +48,7 @@ def _dequantize_samples() -> list[Sample]:
         ("-rows", (3, 5), (0.05, 0.1, 0.02), (0, 100, -128), 0),
         ("-columns", (2, 3, 4), (0.05, 0.1, 0.02, 0.2), (0,), -1),
         ("-empty", (0, 3), (0.05,), (0,), None),
+        ("-beyond", (3, 5), (0.05, 0.1, 0.02), (200, -129, 2**31 - 1), 0),
     ):
         for dtype in ("f32", "f64", "f16", "bf16"):
             build = lambda m, q, s=scales, z=points, a=axis, d=dtype: m.dequantize(q, s, z, a, d)  # noqa: E731

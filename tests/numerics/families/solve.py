@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from numerics.sample import Operand, Sample, Sampler, values
+from numerics.sample import Operand, Sample, Sampler, complex_normal, values
 from oracle import Array, widen
 from scipy import linalg
 
@@ -20,6 +20,11 @@ def regular(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     rows = [rng.permutation(n) for _ in range(int(np.prod(shape[:-2])))]
     large = np.array([2 * np.eye(n)[order] for order in rows]).reshape(shape)
     return large + rng.uniform(-1, 1, shape) / max(n, 1)
+
+
+def regular_complex(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """The same with complex numbers, turned by any angles."""
+    return np.exp(1j * rng.uniform(0, 6, shape)) * regular(rng, shape) + 0.3j * np.eye(shape[-1])
 
 
 def triangles(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -84,6 +89,33 @@ def _batched_samples() -> list[Sample]:
         op = solve.BatchedDenseSolveOp
         rows.append(Sample(f"batched_dense_solve{suffix}", op, build, operands, differentiable=(0, 1), tol=64))
     return rows
+
+
+def _complex_samples() -> list[Sample]:
+    rows: list[Sample] = []
+    for suffix, batch, n, columns in (
+        ("", (), 3, ()),
+        ("-matrix", (), 5, (2,)),
+        ("-lapack", (), 33, (2,)),
+        ("-none", (), 0, ()),
+        ("-batch", (2, 2), 3, ()),
+        ("-batch-matrix", (2,), 2, (3,)),
+    ):
+        for transpose in (False, True):
+            kind, op = ("batched_dense_solve" if batch else "dense_solve"), _type_of(bool(batch))
+            build = lambda m, a, b, k=kind, t=transpose: getattr(m, k)(a, b, t)  # noqa: E731
+            operands = (
+                Operand((*batch, n, n), regular_complex, "complex"),
+                Operand((*batch, n, *columns), complex_normal(), "complex"),
+            )
+            name = f"{kind}-complex{suffix}{'-transpose' if transpose else ''}"
+            rows.append(Sample(name, op, build, operands, differentiable=(0, 1), tol=64))
+    return rows
+
+
+def _type_of(batched: bool) -> type[solve.SolveOp]:
+    """The op of one solve or of a batch."""
+    return solve.BatchedDenseSolveOp if batched else solve.DenseSolveOp
 
 
 def _factor_samples() -> list[Sample]:
@@ -222,7 +254,7 @@ def _jax_lu_solve(op: solve.LuSolveOp, packed: Any, pivots: Any, b: Any) -> Any:
     return _over_batch(one, packed.ndim)(packed, pivots, columns).reshape(b.shape)
 
 
-SAMPLES = (*_solve_samples(), *_batched_samples(), *_factor_samples())
+SAMPLES = (*_solve_samples(), *_batched_samples(), *_complex_samples(), *_factor_samples())
 ORACLE = {
     solve.DenseSolveOp: _oracle_solve,
     solve.BatchedDenseSolveOp: _oracle_solve,

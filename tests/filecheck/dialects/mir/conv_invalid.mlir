@@ -112,7 +112,7 @@ func.func @transpose_channels(%x: tensor<1x4x5x5xf32>, %w: tensor<3x2x3x3xf32>) 
 
 // -----
 
-// CHECK: expected an output_padding of 0 to below the stride [1, 1], got [1, 0]
+// CHECK: expected an output_padding of 0 to below the larger of stride and dilation, [1, 1], got [1, 0]
 func.func @output_padding(%x: tensor<1x4x5x5xf32>, %w: tensor<4x2x3x3xf32>) {
   %0 = "mir.conv_transpose2d"(%x, %w) <{stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64, output_padding = array<i64: 1, 0>}> : (tensor<1x4x5x5xf32>, tensor<4x2x3x3xf32>) -> tensor<1x2x8x7xf32>
   func.return

@@ -36,7 +36,7 @@
 
 // -----
 
-// CHECK: element type f16 is not supported; expected one of f32, f64
+// CHECK: element type f16 is not supported; expected one of f32, f64, complex<f32>, complex<f64>
 %0, %1 = "test.op"() : () -> (tensor<3x3xf16>, tensor<3xf16>)
 %2 = mir.dense_solve %0, %1 : (tensor<3x3xf16>, tensor<3xf16>) -> tensor<3xf16>
 
@@ -57,3 +57,9 @@
 // CHECK: expected pivots of type tensor<3xi32>, got tensor<3xi64>
 %0, %1, %2 = "test.op"() : () -> (tensor<3x3xf32>, tensor<3xi64>, tensor<3xf32>)
 %3 = mir.lu_solve %0, %1, %2 : (tensor<3x3xf32>, tensor<3xi64>, tensor<3xf32>) -> tensor<3xf32>
+
+// -----
+
+// CHECK: element type complex<f32> is not supported; expected one of f32, f64
+%0 = "test.op"() : () -> (tensor<3x3xcomplex<f32>>)
+%1, %2 = mir.lu %0 : (tensor<3x3xcomplex<f32>>) -> (tensor<3x3xcomplex<f32>>, tensor<3xi32>)

@@ -1,0 +1,129 @@
+"""Ops with regions, where a simpler system looks at the outside only.
+
+Each test names in its docstring the weakness that it guards against.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+import xdsl_rlx as rlx
+
+jax.config.update("jax_enable_x64", True)
+
+Array = np.ndarray[Any, Any]
+
+
+def count(module: ModuleOp, name: str) -> int:
+    return sum(op.name == name for op in module.walk())
+
+
+X = '%x: tensor<3xf64> {mir.name = "x", mir.kind = "input"}'
+
+
+def test_a_contraction_inside_of_a_region_is_lowered():
+    """W-05: mir-lower-dot-general reaches into regions, and the numbers are those of the contraction."""
+    module = rlx.parse(f"""
+func.func @f({X}) -> tensor<3x3xf64> {{
+  %y = mir.fusion(%x) : (tensor<3xf64>) -> tensor<3x3xf64> {{
+  ^bb0(%a: tensor<3xf64>):
+    %0 = mir.dot_general %a, %a contracting [] x [] batch [] x [] : (tensor<3xf64>, tensor<3xf64>) -> tensor<3x3xf64>
+    mir.yield %0 : tensor<3x3xf64>
+  }}
+  func.return %y : tensor<3x3xf64>
+}}""")
+    lowered = rlx.run_passes(module, "mir-lower-dot-general")
+    assert count(lowered.module, "mir.dot_general") == 0 and count(lowered.module, "mir.matmul") == 1
+    assert count(lowered.module, "mir.fusion") == 1
+    x, g = np.array([1.0, -2.0, 0.5]), np.arange(9.0).reshape(3, 3)
+    # A fusion that lays out the operands of its product is no kernel; preparation takes its ops out.
+    prepared = rlx.prepare_for_ad(lowered)
+    np.testing.assert_array_equal(rlx.compile(prepared)(x)[0], np.outer(x, x))
+    for source in (module, lowered, prepared):
+        (dx,) = rlx.compile(rlx.grad(source, ["x"]))(x, g)
+        np.testing.assert_allclose(dx, (g + g.T) @ x, rtol=1e-15)
+
+
+def test_preparation_reaches_a_fixpoint_inside_of_nested_regions():
+    """
+    W-05: of a region in a region, with what each pass of the preparation brings up for another.
+
+    A fused op, a contraction of its result, and a product over two axes of that.
+    """
+    module = rlx.parse("""
+func.func @f(%x: tensor<3x4xf64> {mir.name = "x", mir.kind = "input"},
+             %w: tensor<4x2xf64> {mir.name = "w", mir.kind = "param"},
+             %b: tensor<2xf64> {mir.name = "b", mir.kind = "param"}) -> tensor<f64> {
+  %y = mir.fusion(%x, %w, %b) : (tensor<3x4xf64>, tensor<4x2xf64>, tensor<2xf64>) -> tensor<f64> {
+  ^bb0(%a: tensor<3x4xf64>, %c: tensor<4x2xf64>, %d: tensor<2xf64>):
+    %0 = mir.fusion(%a, %c, %d) : (tensor<3x4xf64>, tensor<4x2xf64>, tensor<2xf64>) -> tensor<2x2xf64> {
+    ^bb1(%e: tensor<3x4xf64>, %f: tensor<4x2xf64>, %g: tensor<2xf64>):
+      %1 = mir.fused_matmul_bias_act %e, %f, %g activation gelu
+         : (tensor<3x4xf64>, tensor<4x2xf64>, tensor<2xf64>) -> tensor<3x2xf64>
+      %2 = mir.dot_general %1, %1 contracting [0] x [0] batch [] x []
+         : (tensor<3x2xf64>, tensor<3x2xf64>) -> tensor<2x2xf64>
+      mir.yield %2 : tensor<2x2xf64>
+    }
+    %3 = mir.reduce_prod %0 axes [0, 1] : (tensor<2x2xf64>) -> tensor<f64>
+    mir.yield %3 : tensor<f64>
+  }
+  func.return %y : tensor<f64>
+}""")
+    prepared = rlx.prepare_for_ad(module)
+    for name in ("mir.fusion", "mir.fused_matmul_bias_act", "mir.dot_general"):
+        assert count(prepared.module, name) == 0
+    assert count(prepared.module, "mir.reduce_prod") == 2
+    assert str(rlx.prepare_for_ad(prepared)) == str(prepared)
+
+    def same(x: Any, w: Any, b: Any) -> Any:
+        y = jax.nn.gelu(x @ w + b, approximate=False)
+        return jnp.prod(y.T @ y)
+
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(shape) for shape in ((3, 4), (4, 2), (2,))]
+    loss, *found = rlx.compile(rlx.grad_with_loss(module, ["x", "w", "b"]))(*arrays)
+    np.testing.assert_allclose(loss, same(*arrays), rtol=1e-12)
+    for ours, theirs in zip(found, jax.grad(same, (0, 1, 2))(*arrays), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-13)
+
+
+def fusions(*bodies: str) -> ModuleOp:
+    """Fusions of the same operand and the same types, each with ops from %a to %y."""
+    regions = [
+        f"""
+  %{n} = mir.fusion(%x) : (tensor<3xf64>) -> tensor<3xf64> {{
+  ^bb0(%a: tensor<3xf64>):
+    {body}
+    mir.yield %y : tensor<3xf64>
+  }}"""
+        for n, body in enumerate(bodies)
+    ]
+    results = ", ".join(f"%{n}" for n in range(len(bodies)))
+    types = ", ".join("tensor<3xf64>" for _ in bodies)
+    return rlx.parse(f"func.func @f({X}) -> ({types}) {{{''.join(regions)}\n  func.return {results} : {types}\n}}")
+
+
+def test_bodies_of_one_size_that_differ_are_not_the_same():
+    """W-64: two fusions of the same operand and types, with bodies of as many ops, stay two."""
+    x = np.array([0.5, -1.0, 2.0])
+    module = rlx.run_passes(fusions(*(f"%y = mir.{name} %a : tensor<3xf64>" for name in ("exp", "sin", "exp"))), "cse")
+    assert count(module.module, "mir.sin") == 1
+    found = rlx.compile(module)(x)
+    for ours, theirs in zip(found, (np.exp(x), np.sin(x), np.exp(x)), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-15)
+
+
+def test_bodies_that_differ_in_a_constant_are_not_the_same():
+    """W-64: attributes inside count too."""
+    bodies = [
+        f"%c = mir.constant dense<{c}> : tensor<f64>\n"
+        "    %y = mir.mul %a, %c : (tensor<3xf64>, tensor<f64>) -> tensor<3xf64>"
+        for c in ("2.0", "3.0")
+    ]
+    x = np.array([0.5, -1.0, 2.0])
+    two, three = rlx.compile(rlx.run_passes(fusions(*bodies), "cse"))(x)
+    np.testing.assert_array_equal(two, 2 * x)
+    np.testing.assert_array_equal(three, 3 * x)
