@@ -1,6 +1,8 @@
 """PyTorch's ops as mir graphs: for each OpInfo, how a sample's arguments become ours. The samples are PyTorch's own.
 
-A form of an op that mir does not have (an `out` dtype, complex numbers, a negative padding) raises `NotOurs`.
+A form of an op that mir does not have (an `out` dtype, a negative padding) raises `NotOurs`. Here are elementwise ops
+and casts, reductions and norms along an axis; shapes and indices, linear algebra, blocks of images and Fourier
+transforms are in files of their own.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,6 +10,7 @@ from math import prod
 from typing import Any
 
 import torch
+from numpy import broadcast_shapes
 
 from xdsl_rlx import Graph
 
@@ -22,6 +25,40 @@ def need(condition: bool, what: str) -> None:
     """Say that a form is not ours unless `condition` holds."""
     if not condition:
         raise NotOurs(what)
+
+
+_DTYPES = {
+    torch.float64: "f64",
+    torch.float32: "f32",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+    torch.int64: "i64",
+    torch.int32: "i32",
+    torch.int16: "i16",
+    torch.int8: "i8",
+    torch.uint8: "u8",
+    torch.bool: "i1",
+    torch.complex64: "c64",
+    torch.complex128: "c128",
+}
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """Our name of a PyTorch element type; `NotOurs` for one that mir lacks."""
+    need(dtype in _DTYPES, f"element type {dtype}")
+    return _DTYPES[dtype]
+
+
+def pair(x: Any, n: int = 2) -> tuple[int, ...]:
+    """One number for each of `n` dimensions."""
+    return tuple(x) if isinstance(x, Sequence) else (x,) * n
+
+
+def swapped(g: Graph, x: Any, a: int = -1, b: int = -2) -> Any:
+    """Two dimensions exchanged."""
+    order = list(range(x.rank))
+    order[a], order[b] = order[b], order[a]
+    return g.transpose(x, order)
 
 
 def _unary(name: str) -> Adapter:
@@ -40,6 +77,56 @@ def _axes(x: Any, dim: Any) -> list[int]:
     if dim is None or (isinstance(dim, Sequence) and not dim):
         return list(range(x.rank))
     return [d % max(x.rank, 1) for d in (dim if isinstance(dim, Sequence) else (dim,))] if x.rank else []
+
+
+def _reversed(name: str) -> Adapter:
+    return lambda g, x, y, *, alpha=1: getattr(g, name)(y, x if alpha == 1 else g.mul(x, alpha))
+
+
+def _abs(g: Graph, x: Any) -> Any:
+    return g.complex_abs(x) if x.dtype == "c128" else g.abs(x)
+
+
+def _complex(g: Graph, x: Any, y: Any) -> Any:
+    shape = broadcast_shapes(x.shape, y.shape)
+    return g.complex(g.expand(x, shape), g.expand(y, shape))
+
+
+def _clamp(g: Graph, x: Any, min: Any = None, max: Any = None) -> Any:
+    need(all(bound is None or bound.dtype == x.dtype for bound in (min, max)), "bounds of another type")
+    y = x if min is None else g.max(x, min)
+    return y if max is None else g.min(y, max)
+
+
+def _shift_right(g: Graph, x: Any, by: Any) -> Any:
+    """The sign is kept: below 0 it is the complement of the shifted complement."""
+    down = g.shift_right_logical
+    return g.where(x < 0, -1 - down(-1 - x, by), down(x, by))
+
+
+def _cast(dtype: torch.dtype) -> Adapter:
+    return lambda g, x, memory_format=None: g.cast(x, dtype_name(dtype))
+
+
+def _to(g: Graph, x: Any, *options: Any, **_: Any) -> Any:
+    """To the type named, or that of another tensor."""
+    (to,) = (o for o in options if isinstance(o, torch.dtype) or hasattr(o, "dtype"))
+    return g.cast(x, dtype_name(to) if isinstance(to, torch.dtype) else to.dtype)
+
+
+def _extreme(reduce: str, binary: str) -> Adapter:
+    """Of two tensors, or the values along a dimension; the positions of equal ones may differ."""
+
+    def build(g: Graph, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if dim is None or isinstance(dim, int):
+            return getattr(g, reduce)(x, _axes(x, dim), keepdim)
+        return getattr(g, binary)(x, dim)
+
+    return build
+
+
+def _sum_to_size(g: Graph, x: Any, *shape: Any) -> Any:
+    return g.unbroadcast(x, shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape)
 
 
 def _reduction(name: str) -> Adapter:
@@ -82,6 +169,14 @@ def _log_softmax(g: Graph, x: Any, dim: int, dtype: Any = None, **_: Any) -> Any
     return shifted - g.log(g.reduce_sum(g.exp(shifted), [dim], True))
 
 
+def _logsumexp(g: Graph, x: Any, dim: Any, keepdim: bool = False) -> Any:
+    axes = _axes(x, dim)
+    need(bool(axes), "a scalar")
+    top = g.stop_gradient(g.reduce_max(x, axes, True))
+    total = g.log(g.reduce_sum(g.exp(x - top), axes, True)) + top
+    return total if keepdim else g.reshape(total, [n for i, n in enumerate(x.shape) if i not in axes])
+
+
 def _layer_norm(
     g: Graph, x: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
@@ -107,143 +202,77 @@ def _cross_entropy(
     return g.softmax_cross_entropy_with_logits(x, target, ignore_index)
 
 
-def _matmul(g: Graph, x: Any, y: Any) -> Any:
-    row, column = x.rank == 1, y.rank == 1
-    a = g.reshape(x, (1, *x.shape)) if row else x
-    b = g.reshape(y, (*y.shape, 1)) if column else y
-    product = g.matmul(a, b)
-    shape = list(product.shape)
-    if column:
-        shape = shape[:-1]
-    if row:
-        shape = shape[:-2] + shape[-1:] if not column else shape[:-1]
-    return g.reshape(product, shape)
+def _loss(of: Callable[[Graph, Any], Any]) -> Adapter:
+    """Of each difference; their mean or sum."""
+
+    def build(g: Graph, x: Any, y: Any, reduction: str = "mean", **_: Any) -> Any:
+        each = of(g, x - y)
+        return each if reduction == "none" else _REDUCE[reduction](g, each)
+
+    return build
 
 
-def _linear(g: Graph, x: Any, weight: Any, bias: Any = None) -> Any:
-    need(weight.rank == 2, "a vector of weights")
-    product = _matmul(g, x, g.transpose(weight, (1, 0)))
-    return product if bias is None else product + bias
+_REDUCE: dict[str, Adapter] = {"mean": lambda g, x: g.reduce_mean(x), "sum": lambda g, x: g.reduce_sum(x)}
 
-
-def _permute(g: Graph, x: Any, *dims: Any) -> Any:
-    order = dims[0] if len(dims) == 1 and isinstance(dims[0], Sequence) else dims
-    return g.transpose(x, [d % max(x.rank, 1) for d in order])
-
-
-def _transpose(g: Graph, x: Any, a: int, b: int) -> Any:
-    order = list(range(x.rank))
-    if order:
-        order[a], order[b] = order[b], order[a]
-    return g.transpose(x, order)
-
-
-def _reshape(g: Graph, x: Any, shape: Sequence[int]) -> Any:
-    return g.reshape(x, tuple(shape))
-
-
-def _expand(g: Graph, x: Any, *shape: Any) -> Any:
-    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
-    lead = len(sizes) - x.rank
-    return g.expand(x, [x.shape[i - lead] if n == -1 else n for i, n in enumerate(sizes)])
-
-
-def _narrow(g: Graph, x: Any, dim: int, start: Any, length: int) -> Any:
-    need(isinstance(start, int), "a start in a tensor")
-    return g.narrow(x, dim, start % x.shape[dim] if start < 0 else start, length)
-
-
-def _cat(g: Graph, parts: Sequence[Any], dim: int = 0) -> Any:
-    need(all(p.rank == parts[0].rank for p in parts), "an empty vector among tensors")
-    return g.concat(list(parts), dim)
-
-
-def _addmm(g: Graph, c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    return g.add(g.mul(c, beta), g.mul(g.matmul(a, b), alpha))
-
-
-def _embedding(g: Graph, weight: Any, indices: Any, **options: Any) -> Any:
-    need(not any(options.values()), "a norm or a padding index")
-    return g.gather(weight, indices)
-
-
-def _index_select(g: Graph, x: Any, dim: int, index: Any) -> Any:
-    need(x.rank > 0 and index.rank == 1, "a scalar")
-    return g.gather(x, index, dim)
-
-
-def _index_add(g: Graph, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
-    need(x.rank > 0 and index.rank == 1, "a scalar")
-    return x + g.mul(g.scatter_add(source, index, x.shape[dim], dim), alpha)
-
-
-def _cumsum(g: Graph, x: Any, dim: int, *, dtype: Any = None) -> Any:
-    need(dtype is None and x.rank > 0, "dtype")
-    return g.cumsum(x, dim)
-
-
-def _topk(g: Graph, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The values; the positions of equal ones may differ."""
-    need(x.rank > 0 and largest, "the smallest")
-    order = [d for d in range(x.rank) if d != dim % x.rank] + [dim % x.rank]
-    back = [order.index(d) for d in range(x.rank)]
-    return g.transpose(g.topk_values(g.transpose(x, order), k), back)
-
-
-def _mse_loss(g: Graph, x: Any, y: Any, reduction: str = "mean", **_: Any) -> Any:
-    d = x - y
-    square = d * d
-    return {"none": lambda: square, "sum": lambda: g.reduce_sum(square), "mean": lambda: g.reduce_mean(square)}[
-        reduction
-    ]()
-
+_CASTS = {
+    "bfloat16": torch.bfloat16,
+    "bool": torch.bool,
+    "byte": torch.uint8,
+    "char": torch.int8,
+    "cdouble": torch.complex128,
+    "cfloat": torch.complex64,
+    "double": torch.float64,
+    "float": torch.float32,
+    "half": torch.float16,
+    "int": torch.int32,
+    "long": torch.int64,
+    "short": torch.int16,
+}
+"""The methods that convert, named as types in C."""
 
 ADAPTERS: dict[str, Adapter] = {
     **{name: _unary(name) for name in ("exp", "log", "sqrt", "rsqrt", "neg", "sin", "cos", "tan", "atan", "erf")},
-    **{name: _unary(name) for name in ("abs", "sigmoid", "tanh")},
+    **{name: _unary(name) for name in ("sigmoid", "tanh", "real", "imag", "angle")},
+    "abs": _abs,
+    "complex": _complex,
+    "conj": _unary("conjugate"),
+    "square": lambda g, x: x**2,
     "reciprocal": _unary("recip"),
     "round": _round,
     "nn.functional.gelu": _gelu,
     "nn.functional.silu": _silu,
     "nn.functional.relu": _relu,
     **{name: _binary(name) for name in ("add", "sub", "mul", "div", "pow", "eq", "ne", "lt", "le", "gt", "ge")},
+    **{name: _binary(name) for name in ("atan2", "hypot")},
+    **{name: _binary("and_") for name in ("bitwise_and", "logical_and", "__rand__")},
+    "bitwise_right_shift": _shift_right,
+    "rsub": _reversed("sub"),
+    **{f"__r{name}__": _reversed(name) for name in ("add", "sub", "mul", "div", "pow")},
     "maximum": _binary("max"),
     "minimum": _binary("min"),
+    "max": _extreme("reduce_max", "max"),
+    "min": _extreme("reduce_min", "min"),
+    "clamp": _clamp,
+    "clamp_min": _binary("max"),
+    "clamp_max": _binary("min"),
     "where": _where,
+    "masked_fill": lambda g, x, mask, value: g.where(mask, value, x),
+    "to": _to,
+    **{name: _cast(dtype) for name, dtype in _CASTS.items()},
     "sum": _reduction("reduce_sum"),
     "mean": _reduction("reduce_mean"),
     "amax": _reduction("reduce_max"),
     "amin": _reduction("reduce_min"),
     "prod": _reduction("reduce_prod"),
+    "sum_to_size": _sum_to_size,
     "softmax": _softmax,
+    "nn.functional.softmin": lambda g, x, dim, **options: _softmax(g, -x, dim, **options),
     "log_softmax": _log_softmax,
+    "logsumexp": _logsumexp,
     "nn.functional.layer_norm": _layer_norm,
+    "native_layer_norm": _layer_norm,
     "nn.functional.cross_entropy": _cross_entropy,
-    "nn.functional.mse_loss": _mse_loss,
-    "matmul": _matmul,
-    "mm": _matmul,
-    "bmm": _matmul,
-    "mv": _matmul,
-    "dot": _matmul,
-    "addmm": _addmm,
-    "nn.functional.linear": _linear,
-    "permute": _permute,
-    "transpose": _transpose,
-    "reshape": _reshape,
-    "expand": _expand,
-    "narrow": _narrow,
-    "cat": _cat,
-    "nn.functional.embedding": _embedding,
-    "index_select": _index_select,
-    "index_add": _index_add,
-    "cumsum": _cumsum,
-    "topk": _topk,
+    "nn.functional.mse_loss": _loss(lambda g, d: d * d),
+    "nn.functional.l1_loss": _loss(lambda g, d: g.abs(d)),
 }
 """How the samples of an OpInfo are built, by its name."""
-
-
-def dtype_name(dtype: torch.dtype) -> str:
-    """Our name of a PyTorch element type; `NotOurs` for one that mir lacks."""
-    names = {torch.float64: "f64", torch.float32: "f32", torch.int64: "i64", torch.int32: "i32", torch.bool: "i1"}
-    need(dtype in names, f"element type {dtype}")
-    return names[dtype]

@@ -1,16 +1,12 @@
-"""PyTorch's blocks as mir graphs: convolutions, pools, norms, attention, linear algebra, transforms."""
+"""PyTorch's blocks as mir graphs: convolutions, pools, norms by channel, attention."""
 
 from collections.abc import Sequence
 from math import prod, sqrt
 from typing import Any
 
-from peers.opinfo import ADAPTERS, Adapter, need
+from peers.opinfo import Adapter, need, pair
 
 from xdsl_rlx import Graph
-
-
-def _pair(x: Any, n: int = 2) -> tuple[int, ...]:
-    return tuple(x) if isinstance(x, Sequence) else (x,) * n
 
 
 def _conv(spatial: int) -> Adapter:
@@ -27,7 +23,7 @@ def _conv(spatial: int) -> Adapter:
         need(x.rank == spatial + 2, "an image without a batch")
         need(padding != "same", "padding that depends on the kernel")
         sides = 0 if padding == "valid" else padding
-        steps = [_pair(v, spatial) for v in (stride, sides, dilation)]
+        steps = [pair(v, spatial) for v in (stride, sides, dilation)]
         y = g.conv(x, w, *steps, groups)
         return y if bias is None else y + g.reshape(bias, (-1, *(1,) * spatial))
 
@@ -46,17 +42,45 @@ def _conv_transpose(
     dilation: Any = 1,
 ) -> Any:
     need(x.rank == 4, "an image without a batch")
-    need(all(o < s for o, s in zip(_pair(output_padding), _pair(stride), strict=True)), "padding beyond the stride")
+    need(all(o < s for o, s in zip(pair(output_padding), pair(stride), strict=True)), "padding beyond the stride")
     y = g.conv_transpose2d(
         x,
         w,
-        stride=_pair(stride),
-        padding=_pair(padding),
-        dilation=_pair(dilation),
+        stride=pair(stride),
+        padding=pair(padding),
+        dilation=pair(dilation),
         groups=groups,
-        output_padding=_pair(output_padding),
+        output_padding=pair(output_padding),
     )
     return y if bias is None else y + g.reshape(bias, (-1, 1, 1))
+
+
+def _conv_transpose1d(
+    g: Graph,
+    x: Any,
+    w: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Any:
+    """An image of one row."""
+    need(x.rank == 3, "an image without a batch")
+    rows = [g.reshape(t, (*t.shape[:2], 1, t.shape[2])) for t in (x, w)]
+    sides = [(start, *pair(v, 1)) for start, v in ((1, stride), (0, padding), (0, output_padding), (1, dilation))]
+    y = _conv_transpose(g, *rows, bias, *sides[:3], groups, sides[3])
+    return g.reshape(y, (*y.shape[:2], y.shape[3]))
+
+
+def _unfold(g: Graph, x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """Ours has the windows as rows."""
+    need(x.rank == 4, "an image without a batch")
+    rows = g.im2col(x, pair(kernel_size), pair(stride), pair(padding), pair(dilation))
+    n = x.shape[0]
+    need(n > 0, "no images")
+    return g.transpose(g.reshape(rows, (n, rows.shape[0] // n, rows.shape[1])), (0, 2, 1))
 
 
 def _max_pool(
@@ -69,8 +93,8 @@ def _max_pool(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    need(x.rank == 4 and not ceil_mode and _pair(dilation) == (1, 1), "a ceiling or a dilated window")
-    return g.pool(x, "max", _pair(kernel_size), None if stride in (None, ()) else _pair(stride), _pair(padding))
+    need(x.rank == 4 and not ceil_mode and pair(dilation) == (1, 1), "a ceiling or a dilated window")
+    return g.pool(x, "max", pair(kernel_size), None if stride in (None, ()) else pair(stride), pair(padding))
 
 
 def _avg_pool(
@@ -84,8 +108,28 @@ def _avg_pool(
     divisor_override: Any = None,
 ) -> Any:
     need(x.rank == 4 and not ceil_mode and divisor_override is None, "a ceiling or a divisor")
-    steps = None if stride in (None, ()) else _pair(stride)
-    return g.pool(x, "mean", _pair(kernel_size), steps, _pair(padding), count_include_pad)
+    steps = None if stride in (None, ()) else pair(stride)
+    return g.pool(x, "mean", pair(kernel_size), steps, pair(padding), count_include_pad)
+
+
+def _pool1d(pool: Adapter) -> Adapter:
+    """An image of one row."""
+
+    def build(g: Graph, x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, **options: Any) -> Any:
+        need(x.rank == 3 and pair(options.pop("dilation", 1), 1) == (1,), "no batch, or a dilated window")
+        wide = g.reshape(x, (*x.shape[:2], 1, x.shape[2]))
+        steps = None if stride in (None, (), []) else (1, *pair(stride, 1))
+        y = pool(g, wide, (1, *pair(kernel_size, 1)), steps, (0, *pair(padding, 1)), **options)
+        return g.reshape(y, (*y.shape[:2], y.shape[3]))
+
+    return build
+
+
+def _max_pool_backward(g: Graph, x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, **options: Any) -> Any:
+    """The cotangent is ones."""
+    y = _max_pool(g, x, kernel_size, stride, padding, **options)
+    steps = None if stride in (None, ()) else pair(stride)
+    return g.maxpool2d_backward(x, g.ones_like(y), pair(kernel_size), steps, pair(padding))
 
 
 def _channels(g: Graph, x: Any, vector: Any, default: float, count: int) -> Any:
@@ -96,6 +140,27 @@ def _group_norm(g: Graph, x: Any, num_groups: int, weight: Any = None, bias: Any
     need(eps >= 0 and x.rank > 2, "a negative eps or no positions")
     n = x.shape[1]
     return g.group_norm(x, _channels(g, x, weight, 1.0, n), _channels(g, x, bias, 0.0, n), num_groups, eps)
+
+
+def _native_group_norm(
+    g: Graph, x: Any, weight: Any, bias: Any, n: int, c: int, size: int, groups: int, eps: float
+) -> Any:
+    return _group_norm(g, x, groups, weight, bias, eps)
+
+
+def _instance_norm(
+    g: Graph,
+    x: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    need(use_input_stats, "statistics that are given")
+    return _group_norm(g, x, x.shape[1], weight, bias, eps)
 
 
 def _rms_norm(g: Graph, x: Any, normalized_shape: Sequence[int], weight: Any = None, eps: Any = None) -> Any:
@@ -152,49 +217,22 @@ def _attention(
     )
 
 
-def _solve(g: Graph, a: Any, b: Any, *, left: bool = True) -> Any:
-    need(left and a.rank == 2 and b.rank in (1, 2), "a batch, or a system from the right")
-    return g.dense_solve(a, b)
-
-
-def _baddbmm(g: Graph, c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    return g.add(g.mul(c, beta), g.mul(g.matmul(a, b), alpha))
-
-
-def _tensordot(g: Graph, a: Any, b: Any, dims: Any) -> Any:
-    if isinstance(dims, int):
-        return g.dot_general(a, b, list(range(a.rank - dims, a.rank)), list(range(dims)))
-    left, right = dims
-    shared = zip(left, right, strict=True)
-    need(all(a.shape[i] == b.shape[j] for i, j in shared), "contracted dimensions that broadcast")
-    return g.dot_general(a, b, [d % a.rank for d in left], [d % b.rank for d in right])
-
-
-def _outer(g: Graph, a: Any, b: Any) -> Any:
-    return g.dot_general(a, b)
-
-
-def _logsumexp(g: Graph, x: Any, dim: Any, keepdim: bool = False) -> Any:
-    axes = [d % x.rank for d in _pair(dim, 1)] if x.rank else []
-    need(bool(axes), "a scalar")
-    top = g.stop_gradient(g.reduce_max(x, axes, True))
-    total = g.log(g.reduce_sum(g.exp(x - top), axes, True)) + top
-    return total if keepdim else g.reshape(total, [n for i, n in enumerate(x.shape) if i not in axes])
-
-
-ADAPTERS |= {
+ADAPTERS: dict[str, Adapter] = {
     "nn.functional.conv1d": _conv(1),
     "nn.functional.conv2d": _conv(2),
+    "nn.functional.conv_transpose1d": _conv_transpose1d,
     "nn.functional.conv_transpose2d": _conv_transpose,
+    "nn.functional.unfold": _unfold,
+    "nn.functional.max_pool1d": _pool1d(_max_pool),
     "nn.functional.max_pool2d": _max_pool,
+    "max_pool2d_with_indices_backward": _max_pool_backward,
+    "nn.functional.avg_pool1d": _pool1d(_avg_pool),
     "nn.functional.avg_pool2d": _avg_pool,
     "nn.functional.group_norm": _group_norm,
+    "native_group_norm": _native_group_norm,
+    "nn.functional.instance_norm": _instance_norm,
     "nn.functional.rms_norm": _rms_norm,
     "nn.functional.batch_norm": _batch_norm,
     "nn.functional.scaled_dot_product_attention": _attention,
-    "linalg.solve": _solve,
-    "baddbmm": _baddbmm,
-    "tensordot": _tensordot,
-    "outer": _outer,
-    "logsumexp": _logsumexp,
 }
+"""How the samples of an OpInfo are built, by its name."""
