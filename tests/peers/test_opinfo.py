@@ -76,14 +76,6 @@ ROWS = [(name, torch.float64) for name in ADAPTERS if name not in NOT_REAL] + [
 ]
 """The ops with the element types of their samples."""
 
-KNOWN = {
-    (
-        "nn.functional.linear",
-        torch.complex128,
-    ): "a batch of complex rows times a matrix: lir.gemm reads lines that overlap"
-}
-"""What fails, and why."""
-
 
 def samples(name: str, dtype: torch.dtype) -> Iterator[tuple[Any, Any]]:
     """Each OpInfo of that name, all variants, with each of its samples of that type."""
@@ -139,13 +131,7 @@ def cases(name: str, dtype: torch.dtype) -> list[tuple[Any, Any, Case]]:
     return found[:: max(step, 1)]
 
 
-def _marked(name: str, dtype: torch.dtype) -> Any:
-    known = KNOWN.get((name, dtype))
-    marks = [] if known is None else [pytest.mark.xfail(reason=known, strict=True)]
-    return pytest.param(name, dtype, marks=marks, id=f"{name}-{dtype_name(dtype)}")
-
-
-@pytest.mark.parametrize("name, dtype", [_marked(*row) for row in ROWS])
+@pytest.mark.parametrize(("name", "dtype"), [pytest.param(*row, id=f"{row[0]}-{dtype_name(row[1])}") for row in ROWS])
 def test_samples_of_pytorch_give_pytorchs_values_and_gradients(name: str, dtype: torch.dtype) -> None:
     compared = cases(name, dtype)
     assert compared, f"no sample of {name} has a form of ours"
