@@ -18,7 +18,8 @@ from xdsl_rlx.transforms.rules.rows import diagonal, pointwise, zero
 from xdsl_rlx.transforms.rules.table import JVP, SCALAR, VJP, VMAP, Cotangent
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder, int_width
 
-SQRT_HALF = sqrt(0.5)
+NORMAL_DENSITY = 1 / sqrt(2 * pi)
+"""Of the standard normal distribution at 0."""
 GELU_CUBIC = 0.044715
 
 
@@ -38,8 +39,7 @@ def _vanishing_scalar(b: ScalarBuilder, factor: Scalar, x: Scalar) -> Scalar:
 
 def gelu_slope(b: MirBuilder, x: Value) -> Value:
     """The derivative of x Phi(x): `Phi(x) + x phi(x)` of the standard normal distribution."""
-    cdf = 0.5 + 0.5 * b.erf(x * SQRT_HALF)
-    return cdf + _vanishing(b, b.exp(x * x * -0.5) * (1 / sqrt(2 * pi)), x)
+    return b.ndtr(x) + _vanishing(b, b.gaussian(x), x * NORMAL_DENSITY)
 
 
 def gelu_approx_slope(b: MirBuilder, x: Value) -> Value:
@@ -63,7 +63,7 @@ def _abs_map(b: MirBuilder, g: Value, x: Value, y: Value) -> Value:
 diagonal(
     mir.GeluOp,
     lambda b, g, x, y: g * gelu_slope(b, x),
-    scalar=lambda b, x: _vanishing_scalar(b, (b.erf(x * SQRT_HALF) + 1.0) * 0.5, x),
+    scalar=lambda b, x: b.gelu(x),
 )
 diagonal(
     mir.GeluApproxOp,
@@ -90,6 +90,8 @@ diagonal(
     lambda b, g, x, y: g * (b.exp(-(x * x)) * (2 / sqrt(pi))),
     scalar=lambda b, x: b.erf(x),
 )
+diagonal(mir.NdtrOp, lambda b, g, x, y: g * (b.gaussian(x) * NORMAL_DENSITY), scalar=lambda b, x: b.ndtr(x))
+diagonal(mir.GaussianOp, lambda b, g, x, y: -(g * _vanishing(b, y, x)), scalar=lambda b, x: b.gaussian(x))
 diagonal(mir.SqrtOp, lambda b, g, x, y: g * 0.5 / y, scalar=lambda b, x: b.sqrt(x))
 diagonal(mir.RsqrtOp, lambda b, g, x, y: g * (y * y * y * -0.5), scalar=lambda b, x: b.rsqrt(x))
 diagonal(mir.RecipOp, lambda b, g, x, y: -(g * (y * y)), scalar=lambda b, x: 1.0 / x)
