@@ -278,6 +278,17 @@ def test_gelu_keeps_its_digits_where_it_is_small(dtype: Any):
         np.testing.assert_allclose(found, slope, rtol=0, atol=2 * eps)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gelu_by_tanh_keeps_its_digits_where_it_is_small(dtype: Any):
+    """W-77: `1 + tanh u` cancelled; `sigmoid 2u` is as exact as its argument, whose rounding the exponential shows."""
+    x = np.linspace(-9.5, 5, 201).astype(dtype)
+    with mpmath.workdps(60):
+        expected = np.array([float(_exact_gelu_approx(mpmath.mpf(float(v)))) for v in x])
+    found = value(lambda g, x: g.gelu_approx(x), x)
+    exponent = np.sqrt(8 / np.pi) * abs(x * (1 + 0.044715 * x * x))
+    assert np.all(abs(found - expected) <= (4 + 2 * exponent) * np.finfo(dtype).eps * abs(expected))
+
+
 def test_second_derivative_of_gelu_vanishes_at_infinity():
     """W-77: `(2 - x^2) e^(-x^2/2)` is 0 there, not `inf 0`."""
     x = f64(-INF, -40, 0, 40, INF)

@@ -20,6 +20,7 @@ from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder, int_width
 
 NORMAL_DENSITY = 1 / sqrt(2 * pi)
 """Of the standard normal distribution at 0."""
+GELU_LINEAR = 2 * sqrt(2 / pi)
 GELU_CUBIC = 0.044715
 
 
@@ -44,10 +45,16 @@ def gelu_slope(b: MirBuilder, x: Value) -> Value:
 
 def gelu_approx_slope(b: MirBuilder, x: Value) -> Value:
     """With `u = 2 sqrt(2/pi) (x + a x^3)` and `s = sigmoid u`: `s + x s (1 - s) u'`."""
-    c = 2 * sqrt(2 / pi)
+    c = GELU_LINEAR
     square = x * x
     s = b.sigmoid(x * (c + c * GELU_CUBIC * square))
     return s + _vanishing(b, s * (1.0 - s), x * (c + 3 * c * GELU_CUBIC * square))
+
+
+def gelu_approx_scalar(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """`x s`, since `1 + tanh u = 2 sigmoid 2u`. This is the s of the slope, computed once where both are in a loop."""
+    c = GELU_LINEAR
+    return _vanishing_scalar(b, b.sigmoid(x * (c + x * x * (c * GELU_CUBIC))), x)
 
 
 def silu_slope(b: MirBuilder, x: Value, y: Value) -> Value:
@@ -68,7 +75,7 @@ diagonal(
 diagonal(
     mir.GeluApproxOp,
     lambda b, g, x, y: g * gelu_approx_slope(b, x),
-    scalar=lambda b, x: _vanishing_scalar(b, (b.tanh(x * (x * x * GELU_CUBIC + 1.0) * sqrt(2 / pi)) + 1.0) * 0.5, x),
+    scalar=gelu_approx_scalar,
 )
 diagonal(
     mir.SiluOp,
