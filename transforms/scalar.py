@@ -1,4 +1,4 @@
-"""Scalar expressions as IR: `ScalarBuilder` inserts arith/math ops, `Scalar` is a value with Python's operators.
+"""Scalar expressions as IR: `ScalarBuilder` inserts scalar ops, `Scalar` is a value with Python's operators.
 Loops, memory and the meaning of the transcendental functions (see lowering/numba/mathlib.py) are not here."""
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from xdsl_rlx.dialects.lir.scalar import GaussianOp, GeluOp, NdtrOp
 
 INDEX = IndexType()
 
@@ -421,6 +423,18 @@ class ScalarBuilder:
 
     def erf(self, a: Scalar) -> Scalar:
         return self._unary(math.ErfOp, a)
+
+    def gaussian(self, a: Scalar) -> Scalar:
+        """`e^(-a^2 / 2)`."""
+        return self._convert(GaussianOp, a, a.type)
+
+    def ndtr(self, a: Scalar) -> Scalar:
+        """The cumulative distribution function of the standard normal distribution."""
+        return self._convert(NdtrOp, a, a.type)
+
+    def gelu(self, a: Scalar) -> Scalar:
+        """`a ndtr(a)`."""
+        return self._convert(GeluOp, a, a.type)
 
     def sin(self, a: Scalar) -> Scalar:
         return self._unary(math.SinOp, a)

@@ -1,6 +1,7 @@
 """The `lir` dialect: a program over planned buffers, and the kernels it launches.
 
-Loop bodies are upstream scf, memref, arith and math; what a tensor op means is not known here any more (see `mir`).
+Loop bodies are upstream scf, memref, arith and math, and the functions of `scalar.py`; what a tensor op means is not
+known here any more (see `mir`).
 """
 
 from xdsl.ir import Dialect
@@ -17,6 +18,7 @@ from xdsl_rlx.dialects.lir.program import (
     SlotOp,
     ViewOp,
 )
+from xdsl_rlx.dialects.lir.scalar import GaussianOp, GeluOp, NdtrOp
 
 Lir = Dialect(
     "lir",
@@ -35,12 +37,17 @@ Lir = Dialect(
         BlockGemmOp,
         GetrfOp,
         GetrsOp,
+        GaussianOp,
+        NdtrOp,
+        GeluOp,
     ],
 )
 
 __all__ = [
     "BlockGemmOp",
     "ConstantOp",
+    "GaussianOp",
+    "GeluOp",
     "GemmOp",
     "GetrfOp",
     "GetrsOp",
@@ -48,6 +55,7 @@ __all__ = [
     "KernelOp",
     "LaunchOp",
     "Lir",
+    "NdtrOp",
     "OutputOp",
     "ParamOp",
     "ProgramOp",

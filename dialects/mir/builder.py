@@ -88,7 +88,7 @@ class MirBuilder(
     """
 
     def gelu(self, x: Operand) -> Value:
-        """`mir.gelu`: x/2 (1 + erf(x/sqrt 2))."""
+        """`mir.gelu`: x ndtr(x)."""
         return self.op(elementwise.GeluOp, self.operand(x))
 
     def gelu_approx(self, x: Operand) -> Value:
@@ -122,6 +122,14 @@ class MirBuilder(
     def erf(self, x: Operand) -> Value:
         """`mir.erf`: erf x."""
         return self.op(elementwise.ErfOp, self.operand(x))
+
+    def ndtr(self, x: Operand) -> Value:
+        """`mir.ndtr`: the distribution function of the normal distribution, 1/2 (1 + erf(x/sqrt 2))."""
+        return self.op(elementwise.NdtrOp, self.operand(x))
+
+    def gaussian(self, x: Operand) -> Value:
+        """`mir.gaussian`: e^(-x^2/2)."""
+        return self.op(elementwise.GaussianOp, self.operand(x))
 
     def sqrt(self, x: Operand) -> Value:
         """`mir.sqrt`: sqrt x."""

@@ -93,7 +93,7 @@ class UnaryOp(MirOp, abc.ABC):
 
 @irdl_op_definition
 class GeluOp(UnaryOp):
-    """`result = x/2 (1 + erf(x/sqrt 2))`; at -inf the limit, 0."""
+    """`result = x ndtr(x)`; at -inf the limit, 0."""
 
     name = "mir.gelu"
 
@@ -156,6 +156,20 @@ class ErfOp(UnaryOp):
     """`result = 2/sqrt(pi) integral_0^x exp(-t^2) dt`."""
 
     name = "mir.erf"
+
+
+@irdl_op_definition
+class NdtrOp(UnaryOp):
+    """`result = 1/sqrt(2 pi) integral_-inf^x e^(-t^2/2) dt`, the distribution function of the normal distribution."""
+
+    name = "mir.ndtr"
+
+
+@irdl_op_definition
+class GaussianOp(UnaryOp):
+    """`result = e^(-x^2/2)`, accurate where the rounding of `x^2` would show."""
+
+    name = "mir.gaussian"
 
 
 @irdl_op_definition

@@ -39,7 +39,7 @@ _RANGE = {
     F64: _Range(-746.0, 709.8, -700.0, -40.0, -1076.0, 1024.0),
 }
 
-_EXP = {
+EXP = {
     # (e^r - 1 - r) / r^2 on |r| <= ln(2)/2: 2^-23.9 and 2^-53.1
     F32: (0.5, 0.16666576266288757, 0.04166637361049652, 0.00836329348385334, 0.0013941320357844234),
     F64: (
@@ -81,7 +81,6 @@ EXP2 = {
         2.5737813810947433e-11,
     ),
 }
-EXP_F64 = _EXP[F64]
 _TANH = {
     # (tanh(x) - x) / x^3 in x^2 for |x| <= 0.625: 2^-29.3 and 2^-57.9
     F32: (
@@ -180,7 +179,7 @@ def _reduce(b: ScalarBuilder, x: Scalar) -> tuple[Rounded, Scalar]:
 def _exp_moderate(b: ScalarBuilder, x: Scalar) -> Scalar:
     """e^x where that is a normal number."""
     n, r = _reduce(b, x)
-    p = b.fma(r, b.fma(r, polynomial(b, r, _EXP[format_of(x)]), 1.0), 1.0)
+    p = b.fma(r, b.fma(r, polynomial(b, r, EXP[format_of(x)]), 1.0), 1.0)
     return p * power_of_two(b, n)
 
 
@@ -201,7 +200,7 @@ def exp(b: ScalarBuilder, x: Scalar) -> Scalar:
     limits = _RANGE[f]
     bounded = at_most(b, at_least(b, x, limits.lowest), limits.highest)
     n, r = _reduce(b, bounded)
-    p = b.fma(r, b.fma(r, polynomial(b, r, _EXP[f]), 1.0), 1.0)
+    p = b.fma(r, b.fma(r, polynomial(b, r, EXP[f]), 1.0), 1.0)
     return _scaled(b, p, n, bounded < limits.lowest_normal)
 
 
@@ -219,7 +218,7 @@ def expm1(b: ScalarBuilder, x: Scalar) -> Scalar:
     f = format_of(x)
     limits = _RANGE[f]
     n, r = _reduce(b, at_most(b, at_least(b, x, limits.lowest_expm1), limits.highest))
-    tail = (r * r) * polynomial(b, r, _EXP[f])
+    tail = (r * r) * polynomial(b, r, EXP[f])
     scale = b.bitcast((n.bits(b) << f.digits) + (f.one_bits - (1 << f.digits)), f.type)
     sum = b.fma(scale, tail, b.fma(scale, r, scale - 0.5))
     return b.copysign(b.select(b.eq(n.value, 0.0), r + tail, sum + sum), x)

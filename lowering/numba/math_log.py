@@ -28,7 +28,7 @@ from xdsl_rlx.lowering.numba.math_core import (
     two_product,
     two_sum,
 )
-from xdsl_rlx.lowering.numba.math_exp import EXP2, EXP_F64
+from xdsl_rlx.lowering.numba.math_exp import EXP, EXP2
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 # (log(1 + f) - f + f^2/2) / f^3 for 1 + f between sqrt(1/2) and sqrt(2): 2^-25.4
@@ -194,5 +194,5 @@ def _pow_f64(b: ScalarBuilder, size: Scalar, y: Scalar) -> Scalar:
     n = round_scaled(b, high, LOG2_E)
     above = b.fma(n.value, -F64.ln2_high, high)
     r = two_sum(b, above, b.fma(n.value, -F64.ln2_low, low))
-    tail = b.fma(r.high * r.high, polynomial(b, r.high, EXP_F64), r.low)
+    tail = b.fma(r.high * r.high, polynomial(b, r.high, EXP[F64]), r.low)
     return scale_by_power(b, (r.high + tail) + 1.0, n)

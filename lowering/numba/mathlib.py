@@ -1,6 +1,7 @@
 """The functions that have no instruction, each defined once as scalar ops that both emitters print.
 
-The definitions are in math_exp.py, math_log.py and math_trig.py; what fits no family is here, and the registry."""
+The definitions are in math_exp.py, math_log.py, math_normal.py and math_trig.py; what fits no family is here, and the
+registry."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from xdsl.dialects.builtin import FunctionType, f32, f64, i32
 from xdsl.ir import Attribute, Block, Region
 from xdsl.rewriter import InsertPoint
 
-from xdsl_rlx.lowering.numba import math_exp, math_log, math_trig
+from xdsl_rlx.lowering.numba import math_exp, math_log, math_normal, math_trig
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 TABLES: dict[str, tuple[float, ...]] = {
@@ -80,6 +81,9 @@ _UNARY: dict[str, Callable[[ScalarBuilder, Scalar], Scalar]] = {
     "expm1": math_exp.expm1,
     "tanh": math_exp.tanh,
     "erf": math_exp.erf,
+    "gaussian": math_normal.gaussian,
+    "ndtr": math_normal.ndtr,
+    "gelu": math_normal.gelu,
     "log": math_log.log,
     "log2": math_log.log2,
     "log1p": math_log.log1p,

@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
+from xdsl_rlx.dialects.lir.scalar import GaussianOp, GeluOp, NdtrOp
 from xdsl_rlx.dialects.shapes import u8, u32
 
 LlvmLine: TypeAlias = Callable[[str], str]
@@ -437,6 +438,9 @@ FUNCTIONS: dict[type[Operation], str] = {
     math.Log1pOp: "log1p",
     math.TanhOp: "tanh",
     math.ErfOp: "erf",
+    GaussianOp: "gaussian",
+    NdtrOp: "ndtr",
+    GeluOp: "gelu",
     math.SinOp: "sin",
     math.CosOp: "cos",
     math.TanOp: "tan",

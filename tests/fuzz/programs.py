@@ -17,7 +17,22 @@ Array = np.ndarray[Any, Any]
 Step = Callable[["Maker"], Any]
 
 DIMS = (1, 1, 2, 3, 5, 8, 17)
-UNARY = ("tanh", "sigmoid", "sin", "cos", "gelu", "gelu_approx", "silu", "relu", "erf", "neg", "abs", "atan")
+UNARY = (
+    "tanh",
+    "sigmoid",
+    "sin",
+    "cos",
+    "gelu",
+    "gelu_approx",
+    "silu",
+    "relu",
+    "erf",
+    "ndtr",
+    "gaussian",
+    "neg",
+    "abs",
+    "atan",
+)
 BINARY = ("add", "sub", "mul", "max", "min")
 REDUCE = ("reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod")
 

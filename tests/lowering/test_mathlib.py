@@ -20,6 +20,7 @@ from xdsl.ir import Operation
 from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.math_core import F32, F64
 from xdsl_rlx.lowering.numba.math_trig import SMALL
+from xdsl_rlx.transforms.rules.elementwise import gelu_approx_scalar
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 Run = SimpleNamespace
@@ -35,6 +36,10 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "expm1": mpmath.expm1,
     "tanh": mpmath.tanh,
     "erf": mpmath.erf,
+    "gaussian": lambda x: mpmath.exp(-x * x / 2),
+    "ndtr": lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
+    "gelu": lambda x: x * mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
+    "gelu_approx": lambda x: x / (1 + mpmath.exp(-mpmath.sqrt(8 / mpmath.pi) * (x + mpmath.mpf("0.044715") * x**3))),
     "log": mpmath.log,
     "log2": lambda x: mpmath.log(x, 2),
     "log1p": mpmath.log1p,
@@ -55,6 +60,10 @@ DOMAIN = {
     "expm1": ((-20, 89), (-40, 710)),
     "tanh": ((-10, 10), (-21, 21)),
     "erf": ((-4.2, 4.2), (-6.2, 6.2)),
+    "gaussian": ((-14.6, 14.6), (-38.8, 38.8)),
+    "ndtr": ((-14.6, 6), (-38.8, 9)),
+    "gelu": ((-14.6, 6), (-38.8, 9)),
+    "gelu_approx": ((-10.2, 6), (-21.4, 9)),
     "log1p": ((-1, 3), (-1, 3)),
     "atan": ((-20, 20), (-20, 20)),
     "sin": ((-1000, 1000), (-1000, 1000)),
@@ -71,6 +80,10 @@ SATURATES: dict[str, Callable[[Any], Any]] = {
     "expm1": lambda x: BIG if x > 800 else mpmath.mpf(-1) if x < -100 else None,
     "tanh": lambda x: mpmath.sign(x) if abs(x) > 100 else None,
     "erf": lambda x: mpmath.sign(x) if abs(x) > 20 else None,
+    "gaussian": lambda x: mpmath.mpf(0) if abs(x) > 50 else None,
+    "ndtr": lambda x: mpmath.mpf(x > 0) if abs(x) > 50 else None,
+    "gelu": lambda x: max(x, mpmath.mpf(0)) if abs(x) > 50 else None,
+    "gelu_approx": lambda x: max(x, mpmath.mpf(0)) if abs(x) > 50 else None,
     "log": lambda x: mpmath.nan if x < 0 else None,
     "log2": lambda x: mpmath.nan if x < 0 else None,
     "rsqrt": lambda x: mpmath.nan if x < 0 else None,
@@ -83,6 +96,9 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
     "expm1": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -1.0)],
     "tanh": [(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0)],
     "erf": [(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0)],
+    "gaussian": [(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 0.0), (-1e30, 0.0)],
+    "ndtr": [(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (1e30, 1.0), (-1e30, 0.0)],
+    "gelu": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -0.0), (1e30, 1e30), (-1e30, -0.0)],
     "log": [(0.0, -INF), (-0.0, -INF), (INF, INF), (-INF, NAN), (-1.0, NAN), (1.0, 0.0)],
     "log2": [(0.0, -INF), (-0.0, -INF), (INF, INF), (-INF, NAN), (-1.0, NAN), (1.0, 0.0), (8.0, 3.0)],
     "log1p": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, NAN), (-1.0, -INF), (-1.5, NAN)],
@@ -95,8 +111,12 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
     "atan": [(0.0, 0.0), (-0.0, -0.0)],
     "rsqrt": [(0.0, INF), (-0.0, -INF), (INF, 0.0), (-1.0, NAN), (4.0, 0.5)],
 }
-LIMIT = {"rsqrt": 1.6}
-"""Greatest error allowed, in units in the last place, where it is not 2."""
+LIMIT = {"rsqrt": 1.6, "ndtr": 3.0, "gelu": 3.0, "gelu_approx": 1800.0}
+"""
+Greatest error allowed, in units in the last place, where it is not 2.
+
+That of gelu_approx is the rounding of an exponent of up to 700: tests/weaknesses bounds it by the exponent.
+"""
 
 
 def ulps(got: float, exact: Any, suffix: str) -> float:
@@ -157,6 +177,8 @@ def exact_value(name: str, x: float) -> Any:
 
 def apply(name: str, b: ScalarBuilder, *values: Scalar) -> Scalar:
     """The function of mathlib of that name."""
+    if name == "gelu_approx":
+        return gelu_approx_scalar(b, *values)
     result: Scalar = getattr(b, name.removesuffix("_small"))(*values)
     if name.endswith("_small"):
         assert isinstance(result.value.owner, Operation)
@@ -204,7 +226,7 @@ def worst_power(run: Run, suffix: str, count: int) -> tuple[float, tuple[float, 
 
 @pytest.mark.parametrize("suffix", DTYPES)
 @pytest.mark.parametrize("name", [n for n in REFERENCE if n != "pow"])
-def test_error_is_below_two_units_over_the_whole_range(run: Run, name: str, suffix: str):
+def test_error_is_below_its_limit_over_the_whole_range(run: Run, name: str, suffix: str):
     error, at = worst(run, name, suffix, 200)
     assert error <= LIMIT.get(name, 2.0), f"{name}({at!r}) is off by {error} ulp"
 

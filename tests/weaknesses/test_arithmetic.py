@@ -456,6 +456,42 @@ def test_gelu_in_f64_is_accurate(kind: str, exact: Callable[[Any], Any]):
     np.testing.assert_allclose(tangents(build, x), slope, rtol=0, atol=6e-15)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gelu_keeps_its_digits_where_it_is_small(dtype: Any):
+    """W-77: `1 + erf` cancelled: in f32 4 % of gelu were wrong at -5, all of it at -6; so was its slope."""
+    eps = np.finfo(dtype).eps
+    x = np.linspace(-13, 5, 241).astype(dtype)
+    with mpmath.workdps(60):
+        points = [mpmath.mpf(float(v)) for v in x]
+        expected = np.array([float(_exact_gelu(v)) for v in points])
+        slope = np.array([float(mpmath.ncdf(v) + v * mpmath.npdf(v)) for v in points])
+    build = lambda g, x: g.gelu(x)  # noqa: E731
+    np.testing.assert_allclose(value(build, x), expected, rtol=4 * eps)
+    away = abs(x + 0.752) > 0.1
+    for found in (gradients(build, x)[0], tangents(build, x)):
+        np.testing.assert_allclose(found[away], slope[away], rtol=16 * eps)
+        np.testing.assert_allclose(found, slope, rtol=0, atol=2 * eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gelu_by_tanh_keeps_its_digits_where_it_is_small(dtype: Any):
+    """W-77: `1 + tanh u` cancelled; `sigmoid 2u` is as exact as its argument, whose rounding the exponential shows."""
+    x = np.linspace(-9.5, 5, 201).astype(dtype)
+    with mpmath.workdps(60):
+        expected = np.array([float(_exact_gelu_approx(mpmath.mpf(float(v)))) for v in x])
+    found = value(lambda g, x: g.gelu_approx(x), x)
+    exponent = np.sqrt(8 / np.pi) * abs(x * (1 + 0.044715 * x * x))
+    assert np.all(abs(found - expected) <= (4 + 2 * exponent) * np.finfo(dtype).eps * abs(expected))
+
+
+def test_second_derivative_of_gelu_vanishes_at_infinity():
+    """W-77: `(2 - x^2) e^(-x^2/2)` is 0 there, not `inf 0`."""
+    x = f64(-INF, -40, 0, 40, INF)
+    g = rlx.grad(graph(lambda g, x: g.gelu(x), x), wrt=["x0"])
+    second = rlx.compile(rlx.jvp(g, tangent_for=["x0"]))(x, np.ones(5))[-1]
+    np.testing.assert_allclose(second, [0, 0, np.sqrt(2 / np.pi), 0, 0], rtol=1e-15)
+
+
 def test_slopes_at_zero_of_abs_and_tan_are_those_of_the_function():
     """W-09: tan uses tan, abs has slope 0 at 0, the exact gelu the exact slope."""
     x = f64(0, 0.5)

@@ -18,7 +18,9 @@ from xdsl_rlx.transforms.rules.rows import diagonal, pointwise, zero
 from xdsl_rlx.transforms.rules.table import JVP, SCALAR, VJP, VMAP, Cotangent
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder, int_width
 
-SQRT_HALF = sqrt(0.5)
+NORMAL_DENSITY = 1 / sqrt(2 * pi)
+"""Of the standard normal distribution at 0."""
+GELU_LINEAR = 2 * sqrt(2 / pi)
 GELU_CUBIC = 0.044715
 
 
@@ -38,16 +40,21 @@ def _vanishing_scalar(b: ScalarBuilder, factor: Scalar, x: Scalar) -> Scalar:
 
 def gelu_slope(b: MirBuilder, x: Value) -> Value:
     """The derivative of x Phi(x): `Phi(x) + x phi(x)` of the standard normal distribution."""
-    cdf = 0.5 + 0.5 * b.erf(x * SQRT_HALF)
-    return cdf + _vanishing(b, b.exp(x * x * -0.5) * (1 / sqrt(2 * pi)), x)
+    return b.ndtr(x) + _vanishing(b, b.gaussian(x), x * NORMAL_DENSITY)
 
 
 def gelu_approx_slope(b: MirBuilder, x: Value) -> Value:
     """With `u = 2 sqrt(2/pi) (x + a x^3)` and `s = sigmoid u`: `s + x s (1 - s) u'`."""
-    c = 2 * sqrt(2 / pi)
+    c = GELU_LINEAR
     square = x * x
     s = b.sigmoid(x * (c + c * GELU_CUBIC * square))
     return s + _vanishing(b, s * (1.0 - s), x * (c + 3 * c * GELU_CUBIC * square))
+
+
+def gelu_approx_scalar(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """`x s`, since `1 + tanh u = 2 sigmoid 2u`. This is the s of the slope, computed once where both are in a loop."""
+    c = GELU_LINEAR
+    return _vanishing_scalar(b, b.sigmoid(x * (c + x * x * (c * GELU_CUBIC))), x)
 
 
 def silu_slope(b: MirBuilder, x: Value, y: Value) -> Value:
@@ -63,12 +70,12 @@ def _abs_map(b: MirBuilder, g: Value, x: Value, y: Value) -> Value:
 diagonal(
     mir.GeluOp,
     lambda b, g, x, y: g * gelu_slope(b, x),
-    scalar=lambda b, x: _vanishing_scalar(b, (b.erf(x * SQRT_HALF) + 1.0) * 0.5, x),
+    scalar=lambda b, x: b.gelu(x),
 )
 diagonal(
     mir.GeluApproxOp,
     lambda b, g, x, y: g * gelu_approx_slope(b, x),
-    scalar=lambda b, x: _vanishing_scalar(b, (b.tanh(x * (x * x * GELU_CUBIC + 1.0) * sqrt(2 / pi)) + 1.0) * 0.5, x),
+    scalar=gelu_approx_scalar,
 )
 diagonal(
     mir.SiluOp,
@@ -90,6 +97,8 @@ diagonal(
     lambda b, g, x, y: g * (b.exp(-(x * x)) * (2 / sqrt(pi))),
     scalar=lambda b, x: b.erf(x),
 )
+diagonal(mir.NdtrOp, lambda b, g, x, y: g * (b.gaussian(x) * NORMAL_DENSITY), scalar=lambda b, x: b.ndtr(x))
+diagonal(mir.GaussianOp, lambda b, g, x, y: -(g * _vanishing(b, y, x)), scalar=lambda b, x: b.gaussian(x))
 diagonal(mir.SqrtOp, lambda b, g, x, y: g * 0.5 / y, scalar=lambda b, x: b.sqrt(x))
 diagonal(mir.RsqrtOp, lambda b, g, x, y: g * (y * y * y * -0.5), scalar=lambda b, x: b.rsqrt(x))
 diagonal(mir.RecipOp, lambda b, g, x, y: -(g * (y * y)), scalar=lambda b, x: 1.0 / x)

@@ -111,6 +111,9 @@ _COSTS: dict[str, int] = {
     "math.floor": 1,
     "math.ceil": 1,
     "math.trunc": 1,
+    "lir.gaussian": DEAR,
+    "lir.ndtr": DEAR + 5,
+    "lir.gelu": DEAR + 5,
 }
 
 

@@ -2,28 +2,19 @@
 
 // The vjp rules of the family elementwise: what each emits for all its floating-point operands at once.
 
-// `result = x/2 (1 + erf(x/sqrt 2))`.
+// `result = x ndtr(x)`.
 // CHECK-LABEL: func.func @gelu(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
-// CHECK-NEXT: %0 = mir.constant dense<0.707106769> : tensor<f32>
-// CHECK-NEXT: %1 = mir.mul %x, %0 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %2 = mir.erf %1 : tensor<3x5xf32>
-// CHECK-NEXT: %3 = mir.constant dense<5.000000e-01> : tensor<f32>
-// CHECK-NEXT: %4 = mir.mul %3, %2 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %5 = mir.constant dense<5.000000e-01> : tensor<f32>
-// CHECK-NEXT: %6 = mir.add %5, %4 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %7 = mir.mul %x, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %8 = mir.constant dense<-5.000000e-01> : tensor<f32>
-// CHECK-NEXT: %9 = mir.mul %7, %8 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %10 = mir.exp %9 : tensor<3x5xf32>
-// CHECK-NEXT: %11 = mir.constant dense<0.398942292> : tensor<f32>
-// CHECK-NEXT: %12 = mir.mul %10, %11 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %13 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %14 = mir.eq %12, %13 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
-// CHECK-NEXT: %15 = mir.mul %12, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %16 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %17 = mir.where %14, %16, %15 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %18 = mir.add %6, %17 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.mul %g, %18 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %0 = mir.ndtr %x : tensor<3x5xf32>
+// CHECK-NEXT: %1 = mir.gaussian %x : tensor<3x5xf32>
+// CHECK-NEXT: %2 = mir.constant dense<0.398942292> : tensor<f32>
+// CHECK-NEXT: %3 = mir.mul %x, %2 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %4 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %5 = mir.eq %1, %4 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
+// CHECK-NEXT: %6 = mir.mul %1, %3 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %7 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %8 = mir.where %5, %7, %6 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %9 = mir.add %0, %8 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.mul %g, %9 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @gelu(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
@@ -202,6 +193,47 @@ func.func @erf(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) ->
   %dx = mir.vjp primals(%x : tensor<3x5xf32>) outputs(%y : tensor<3x5xf32>) cotangents(%g : tensor<3x5xf32>) of [0] wrt [0] -> tensor<3x5xf32> {
   ^bb0(%a: tensor<3x5xf32>):
     %0 = mir.erf %a : tensor<3x5xf32>
+    mir.yield %0 : tensor<3x5xf32>
+  }
+  func.return %dx : tensor<3x5xf32>
+}
+
+// -----
+
+// `result = 1/sqrt(2 pi) integral_-inf^x e^(-t^2/2) dt`.
+// CHECK-LABEL: func.func @ndtr(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
+// CHECK-NEXT: %0 = mir.gaussian %x : tensor<3x5xf32>
+// CHECK-NEXT: %1 = mir.constant dense<0.398942292> : tensor<f32>
+// CHECK-NEXT: %2 = mir.mul %0, %1 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.mul %g, %2 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: func.return %dx : tensor<3x5xf32>
+// CHECK-NEXT: }
+func.func @ndtr(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  %dx = mir.vjp primals(%x : tensor<3x5xf32>) outputs(%y : tensor<3x5xf32>) cotangents(%g : tensor<3x5xf32>) of [0] wrt [0] -> tensor<3x5xf32> {
+  ^bb0(%a: tensor<3x5xf32>):
+    %0 = mir.ndtr %a : tensor<3x5xf32>
+    mir.yield %0 : tensor<3x5xf32>
+  }
+  func.return %dx : tensor<3x5xf32>
+}
+
+// -----
+
+// `result = e^(-x^2/2)`.
+// CHECK-LABEL: func.func @gaussian(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
+// CHECK-NEXT: %0 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %1 = mir.eq %y, %0 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
+// CHECK-NEXT: %2 = mir.mul %y, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %3 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %4 = mir.where %1, %3, %2 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %5 = mir.mul %g, %4 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.neg %5 : tensor<3x5xf32>
+// CHECK-NEXT: func.return %dx : tensor<3x5xf32>
+// CHECK-NEXT: }
+func.func @gaussian(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  %dx = mir.vjp primals(%x : tensor<3x5xf32>) outputs(%y : tensor<3x5xf32>) cotangents(%g : tensor<3x5xf32>) of [0] wrt [0] -> tensor<3x5xf32> {
+  ^bb0(%a: tensor<3x5xf32>):
+    %0 = mir.gaussian %a : tensor<3x5xf32>
     mir.yield %0 : tensor<3x5xf32>
   }
   func.return %dx : tensor<3x5xf32>

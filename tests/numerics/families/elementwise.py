@@ -74,6 +74,14 @@ def _unary_samples() -> list[Sample]:
             special_values = values(0.0, -0.0, INF, -INF, NAN, 1e-40, 1e4, -1e4)
         operands = (Operand((14,), special_values),)
         rows.append(replace(row, id=f"{kind}-special", operands=operands, differentiable=(), smooth=False))
+    for name, at in (("ndtr", elementwise.NdtrOp), ("gaussian", elementwise.GaussianOp)):
+        row = Sample(name, at, method(name), (Operand((3, 5), normal(2.0)),), differentiable=(0,))
+        rows.append(row)
+        rows.append(replace(row, id=f"{name}-narrow", dtypes=NARROW, differentiable=()))
+        rows.append(replace(row, id=f"{name}-empty", operands=(Operand((0, 3)),)))
+        rows.append(replace(row, id=f"{name}-tails", operands=(Operand((5,), values(-12.5, -6.0, -0.0, 6.0, 12.5)),)))
+        operands = (Operand((14,), SPECIAL),)
+        rows.append(replace(row, id=f"{name}-special", operands=operands, differentiable=(), smooth=False))
     for name, at in (("relu", elementwise.ReluOp), ("abs", elementwise.AbsOp)):
         rows.append(
             Sample(
@@ -339,6 +347,8 @@ def _constant(op: elementwise.ConstantOp) -> Array:
 SAMPLES = (*_unary_samples(), *_binary_samples(), *_select_samples(), *_constant_samples())
 ORACLE = {
     **{ACTIVATIONS[kind]: _unary(f) for kind, f in FUNCTIONS.items()},
+    elementwise.NdtrOp: _unary(special.ndtr),
+    elementwise.GaussianOp: _unary(lambda x: np.exp(-x * x / 2)),
     elementwise.StopGradientOp: lambda op, x: x,
     elementwise.AddOp: _binary(np.add),
     elementwise.SubOp: _binary(np.subtract),
@@ -360,6 +370,8 @@ ORACLE = {
 }
 JAX = {
     **{ACTIVATIONS[kind]: _plain(f) for kind, f in JAX_FUNCTIONS.items()},
+    elementwise.NdtrOp: _plain(jax.scipy.special.ndtr),
+    elementwise.GaussianOp: _plain(lambda x: jnp.exp(-x * x / 2)),
     elementwise.StopGradientOp: _plain(lax.stop_gradient),
     elementwise.AddOp: _plain(jnp.add),
     elementwise.SubOp: _plain(jnp.subtract),

@@ -11,6 +11,8 @@
 // CHECK-NEXT: %exp = mir.exp %x : tensor<2x3xf32>
 // CHECK-NEXT: %log = mir.log %x : tensor<2x3xf32>
 // CHECK-NEXT: %erf = mir.erf %x : tensor<2x3xf32>
+// CHECK-NEXT: %ndtr = mir.ndtr %x : tensor<2x3xf32>
+// CHECK-NEXT: %gaussian = mir.gaussian %x : tensor<2x3xf32>
 // CHECK-NEXT: %sqrt = mir.sqrt %x : tensor<2x3xf32>
 // CHECK-NEXT: %rsqrt = mir.rsqrt %x : tensor<2x3xf32>
 // CHECK-NEXT: %recip = mir.recip %x : tensor<2x3xf32>
@@ -34,6 +36,8 @@ func.func @unary(%x: tensor<2x3xf32>) {
   %exp = mir.exp %x : tensor<2x3xf32>
   %log = mir.log %x : tensor<2x3xf32>
   %erf = mir.erf %x : tensor<2x3xf32>
+  %ndtr = mir.ndtr %x : tensor<2x3xf32>
+  %gaussian = mir.gaussian %x : tensor<2x3xf32>
   %sqrt = mir.sqrt %x : tensor<2x3xf32>
   %rsqrt = mir.rsqrt %x : tensor<2x3xf32>
   %recip = mir.recip %x : tensor<2x3xf32>

@@ -1,0 +1,45 @@
+"""Functions of one scalar inside kernels that upstream's `math` has not. The definitions are in `lowering/numba`."""
+
+import abc
+from typing import ClassVar
+
+from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.ir import SSAValue
+from xdsl.irdl import IRDLOperation, VarConstraint, base, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
+
+
+class ScalarOp(IRDLOperation, abc.ABC):
+    """`result = f(operand)` on a scalar, f32 or f64."""
+
+    T: ClassVar = VarConstraint("T", base(Float32Type) | base(Float64Type))
+
+    operand = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+    assembly_format = "$operand attr-dict `:` type($result)"
+
+    def __init__(self, operand: SSAValue):
+        super().__init__(operands=[operand], result_types=[operand.type])
+
+
+@irdl_op_definition
+class GaussianOp(ScalarOp):
+    """`result = e^(-operand^2 / 2)`."""
+
+    name = "lir.gaussian"
+
+
+@irdl_op_definition
+class NdtrOp(ScalarOp):
+    """`result = 1/sqrt(2 pi) integral_-inf^operand e^(-t^2/2) dt`."""
+
+    name = "lir.ndtr"
+
+
+@irdl_op_definition
+class GeluOp(ScalarOp):
+    """`result = operand ndtr(operand)`; at -inf the limit, 0."""
+
+    name = "lir.gelu"

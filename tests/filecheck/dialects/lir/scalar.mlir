@@ -1,0 +1,17 @@
+// RUN: ROUNDTRIP
+// RUN: GENERIC
+
+// CHECK-LABEL: func.func @functions(%x: f32, %y: f64) {
+// CHECK-NEXT: %gaussian = lir.gaussian %x : f32
+// CHECK-NEXT: %ndtr = lir.ndtr %x : f32
+// CHECK-NEXT: %gelu = lir.gelu %y : f64
+// CHECK-NEXT: func.return
+// CHECK-NEXT: }
+func.func @functions(%x: f32, %y: f64) {
+  %gaussian = lir.gaussian %x : f32
+  %ndtr = lir.ndtr %x : f32
+  %gelu = lir.gelu %y : f64
+  func.return
+}
+
+// GENERIC: "lir.gaussian"(%{{.*}}) : (f32) -> f32
