@@ -458,7 +458,7 @@ def test_gelu_in_f64_is_accurate(kind: str, exact: Callable[[Any], Any]):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_gelu_keeps_its_digits_where_it_is_small(dtype: Any):
-    """W-77: `1 + erf` cancelled: in f32 4 % of gelu were wrong at -5, all of it at -6; so was its slope."""
+    """`1 + erf` cancelled: in f32 4 % of gelu were wrong at -5, all of it at -6; so was its slope."""
     eps = np.finfo(dtype).eps
     x = np.linspace(-13, 5, 241).astype(dtype)
     with mpmath.workdps(60):
@@ -475,7 +475,7 @@ def test_gelu_keeps_its_digits_where_it_is_small(dtype: Any):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_gelu_by_tanh_keeps_its_digits_where_it_is_small(dtype: Any):
-    """W-77: `1 + tanh u` cancelled; `sigmoid 2u` is as exact as its argument, whose rounding the exponential shows."""
+    """`1 + tanh u` cancelled; `sigmoid 2u` is as exact as its argument, whose rounding the exponential shows."""
     x = np.linspace(-9.5, 5, 201).astype(dtype)
     with mpmath.workdps(60):
         expected = np.array([float(_exact_gelu_approx(mpmath.mpf(float(v)))) for v in x])
@@ -485,7 +485,7 @@ def test_gelu_by_tanh_keeps_its_digits_where_it_is_small(dtype: Any):
 
 
 def test_second_derivative_of_gelu_vanishes_at_infinity():
-    """W-77: `(2 - x^2) e^(-x^2/2)` is 0 there, not `inf 0`."""
+    """`(2 - x^2) e^(-x^2/2)` is 0 there, not `inf 0`."""
     x = f64(-INF, -40, 0, 40, INF)
     g = rlx.grad(graph(lambda g, x: g.gelu(x), x), wrt=["x0"])
     second = rlx.compile(rlx.jvp(g, tangent_for=["x0"]))(x, np.ones(5))[-1]
