@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from math import prod
 
-from xdsl.dialects.builtin import f64, i32, i64
+from xdsl.dialects.builtin import AnyFloat, MemRefType, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.lir.program import memref_of
@@ -230,34 +230,38 @@ def _position(nest: Nest, op: CumsumOp, at: SSAValue, extent: int) -> SSAValue:
     return (s.const(extent - 1, INDEX) - s.of(at)).value if op.is_reverse else at
 
 
+def _running_type(op: CumsumOp) -> Attribute:
+    """What a sum is continued in: f64 for floats, so that rounding errors of long ones do not add up."""
+    element = compute_type(element_of(op.result))
+    return f64 if isinstance(element, AnyFloat) else element
+
+
 def _running_columns(op: CumsumOp, work: Work, outer: int, extent: int, inner: int) -> None:
-    """An iteration goes down a block of columns; a sum is continued from the position before."""
+    """An iteration goes down a block of columns, with their running sums on the stack."""
     x, result = (f(v, (outer, extent, inner)) for f, v in ((work.read, op.operand), (work.write, op.result)))
     blocks = -(-inner // COLUMNS)
+    type_ = _running_type(op)
 
     def body(it: Iteration, x: SSAValue, result: SSAValue) -> None:
         nest, s = it.nest, it.nest.scalars
+        sums = nest.kernel.scratch(MemRefType(type_, [min(inner, COLUMNS)]), "sums")
         o, first = nest.quotient(it.index, blocks), s.of(nest.remainder(it.index, blocks)) * COLUMNS
-        columns = first.value, s.minimum(first + COLUMNS, inner).value
+        columns = nest.kernel.index(0), (s.minimum(first + COLUMNS, inner) - first).value
+        nest.each(columns, "j", lambda n, j: n.store(n.scalars.const(0, type_), sums, (j,)))
 
-        def begin(n: Nest, j: SSAValue) -> None:
-            at = _position(n, op, n.kernel.index(0), extent)
-            value = (
-                n.scalars.const(0, compute_type(element_of(op.result))) if op.is_exclusive else n.load(x, (o, at, j))
-            )
-            n.store(value, result, (o, at, j))
+        def step(n: Nest, p: SSAValue) -> None:
+            at = _position(n, op, p, extent)
 
-        def follow(n: Nest, step: SSAValue) -> None:
-            at, before = (_position(n, op, p, extent) for p in (step, (n.scalars.of(step) - 1).value))
-            added = before if op.is_exclusive else at
-            n.each(
-                columns,
-                "j",
-                lambda m, j: m.store(m.load(result, (o, before, j)) + m.load(x, (o, added, j)), result, (o, at, j)),
-            )
+            def column(m: Nest, j: SSAValue) -> None:
+                place = (o, at, (m.scalars.of(first.value) + m.scalars.of(j)).value)
+                before = m.load(sums, (j,))
+                total = before + m.scalars.cast(m.load(x, place), type_)
+                m.store(before if op.is_exclusive else total, result, place)
+                m.store(total, sums, (j,))
 
-        nest.each(columns, "j", begin)
-        nest.each((nest.kernel.index(1), nest.kernel.index(extent)), "step", follow)
+            n.each(columns, "j", column)
+
+        nest.each((nest.kernel.index(0), nest.kernel.index(extent)), "step", step)
 
     work.launch(outer * blocks, 2 * extent * min(inner, COLUMNS), [x], [result], body)
 
@@ -265,7 +269,7 @@ def _running_columns(op: CumsumOp, work: Work, outer: int, extent: int, inner: i
 def _running_rows(op: CumsumOp, work: Work, outer: int, extent: int) -> None:
     """An iteration is a row, or a block of a long one, which begins with the sum of the blocks before."""
     x, result = (f(v, (outer, extent)) for f, v in ((work.read, op.operand), (work.write, op.result)))
-    zero_type = compute_type(element_of(op.result))
+    type_ = _running_type(op)
     blocks = -(-extent // LENGTH) if outer < FEW_ROWS else 1
     length = LENGTH if blocks > 1 else extent
     starts = [_block_starts(op, work, x, blocks)] if blocks > 1 else []
@@ -273,11 +277,11 @@ def _running_rows(op: CumsumOp, work: Work, outer: int, extent: int) -> None:
     def body(it: Iteration, x: SSAValue, *rest: SSAValue) -> None:
         nest, result = it.nest, rest[-1]
         o, block = nest.quotient(it.index, blocks), nest.remainder(it.index, blocks)
-        start = nest.load(rest[0], (o, block)) if starts else nest.scalars.const(0, zero_type)
+        start = nest.load(rest[0], (o, block)) if starts else nest.scalars.const(0, type_)
 
         def step(n: Nest, p: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             at, before = _position(n, op, p, extent), n.scalars.of(carried[0])
-            total = before + n.load(x, (o, at))
+            total = before + n.scalars.cast(n.load(x, (o, at)), type_)
             n.store(before if op.is_exclusive else total, result, (o, at))
             return [total.value]
 
@@ -294,8 +298,8 @@ def _block_bounds(nest: Nest, block: SSAValue, length: int, extent: int) -> tupl
 def _block_starts(op: CumsumOp, work: Work, x: Argument, blocks: int) -> Argument:
     """The sum of what comes before each block of each row: first the sums of the blocks, then those run up."""
     outer, extent = x.shape
-    starts = work.scratch((outer, blocks), element_of(op.result), "starts")
-    zero_type = compute_type(element_of(op.result))
+    type_, narrow = _running_type(op), compute_type(element_of(op.result))
+    starts = work.scratch((outer, blocks), type_, "starts")
 
     def add_up(it: Iteration, x: SSAValue, starts: SSAValue) -> None:
         nest = it.nest
@@ -305,9 +309,9 @@ def _block_starts(op: CumsumOp, work: Work, x: Argument, blocks: int) -> Argumen
             s = n.scalars
             return [s.accumulate_add(s.of(carried[0]), n.load(x, (o, _position(n, op, p, extent)))).value]
 
-        zero = nest.scalars.const(0, zero_type).value
+        zero = nest.scalars.const(0, narrow).value
         (total,) = nest.loop(_block_bounds(nest, block, LENGTH, extent), [zero], step, "p")
-        nest.store(nest.scalars.of(total), starts, (o, block))
+        nest.store(nest.scalars.cast(nest.scalars.of(total), type_), starts, (o, block))
 
     def run_up(it: Iteration, starts: SSAValue) -> None:
         def step(n: Nest, block: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
@@ -316,7 +320,7 @@ def _block_starts(op: CumsumOp, work: Work, x: Argument, blocks: int) -> Argumen
             n.store(total, starts, (it.index, block))
             return [(total + own).value]
 
-        zero = it.nest.scalars.const(0, zero_type).value
+        zero = it.nest.scalars.const(0, type_).value
         it.nest.loop((it.nest.kernel.index(0), it.nest.kernel.index(blocks)), [zero], step, "block")
 
     work.launch(outer * blocks, LENGTH, [x], [starts], add_up)

@@ -78,3 +78,17 @@ def test_half_floats_are_summed_in_more_digits(dtype: str):
     g.set_outputs([g.reduce_mean(g.input("x", (n, 3), dtype), axes=[0])])
     (found,) = rlx.compile(g)(np.ones((n, 3), np.float16 if dtype == "f16" else ml_dtypes.bfloat16))
     np.testing.assert_array_equal(found.astype(np.float64), np.ones(3))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((1_000_000,), 0), ((100_000, 3), 0), ((2, 50_000, 70), 1), ((9, 200_000), 1)]
+)
+def test_a_long_running_sum_is_right_to_a_few_units_in_the_last_place(shape: tuple[int, ...], axis: int, reverse: bool):
+    x = np.full(shape, 0.1, np.float32)
+    g = rlx.Graph("f")
+    g.set_outputs([g.cumsum(g.input("x", shape), axis=axis, reverse=reverse)])
+    (found,) = rlx.compile(g)(x)
+    order = np.flip(x, axis) if reverse else x
+    expected = np.cumsum(order.astype(np.float64), axis=axis)
+    np.testing.assert_allclose(found, np.flip(expected, axis) if reverse else expected, rtol=1e-6)
