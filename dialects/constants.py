@@ -117,7 +117,7 @@ def from_nested(values: Nested, dtype: Attribute | None = None) -> AnyDense:
     """A constant from a number or nested sequences of numbers, f32 (i1 if all are bools) unless `dtype` says else."""
     shape: list[int] = []
     level = values
-    while isinstance(level, Sequence):
+    while isinstance(level, Sequence) and not isinstance(level, str | bytes):
         shape.append(len(level))
         if not level:
             break
@@ -159,11 +159,13 @@ def _tensor(type_: Attribute, shape: Sequence[int]) -> AnyTensor:
 
 def _flatten(values: Nested, shape: Sequence[int]) -> Iterator[Number]:
     if not shape:
+        if isinstance(values, str | bytes):
+            raise GraphError(f"a constant is made of numbers, got {values!r}")
         if isinstance(values, Sequence):
             raise GraphError("a nested list is ragged")
         yield values
         return
-    if not isinstance(values, Sequence) or len(values) != shape[0]:
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes) or len(values) != shape[0]:
         raise GraphError("a nested list is ragged")
     for value in values:
         yield from _flatten(value, shape[1:])

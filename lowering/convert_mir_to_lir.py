@@ -194,9 +194,8 @@ class _Lowering:
             self._lower_group([op], reads, writes)
             self.buffers |= writes
         else:
-            raise PassFailedException(
-                f"{op.name} has no loops: run mir-fuse (which decomposes it) before {ConvertMirToLirPass.name}"
-            )
+            before = "convert-hir-to-mir" if op.name.startswith("hir.") else "mir-fuse (which decomposes it)"
+            raise PassFailedException(f"{op.name} has no loops: run {before} before {ConvertMirToLirPass.name}")
 
     def _lower_fusion(self, op: FusionOp) -> None:
         arguments = zip(op.body.block.args, op.inputs, strict=True)

@@ -42,11 +42,33 @@ def integer_loss() -> rlx.Graph:
     return g
 
 
+def blocks() -> rlx.GraphModule:
+    return rlx.parse((Path(__file__).parents[1] / "examples" / "mlp.mlir").read_text())
+
+
 def argument_type(type_: str) -> Callable[[], object]:
     return lambda: rlx.compile(rlx.parse(IDENTITY.replace("tensor<3xf32>", type_)))
 
 
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
+    "a text as constant": (lambda: rlx.Graph("g").constant("a"), "a constant is made of numbers, got 'a'"),
+    "a text in a constant": (lambda: rlx.Graph("g").constant(["a", "b"]), "a constant is made of numbers, got 'a'"),
+    "a name that is no identifier": (
+        lambda: rlx.Graph("g").input("a b", (3,)),
+        "an argument of graph 'g' needs a name that is an identifier, got 'a b'",
+    ),
+    "a number as name": (
+        lambda: rlx.Graph("g").param(3, (3,)),
+        "an argument of graph 'g' needs a name that is an identifier, got 3",
+    ),
+    "a block to lower": (
+        lambda: rlx.run_passes(blocks(), "mir-fuse,convert-mir-to-lir"),
+        "hir.linear has no loops: run convert-hir-to-mir before convert-mir-to-lir",
+    ),
+    "a block to differentiate": (
+        lambda: rlx.run_passes(blocks(), "mir-grad{wrt=w1}"),
+        "no vjp rule for hir.linear: run convert-hir-to-mir first",
+    ),
     "unknown wrt": (lambda: rlx.grad_with_loss(loss(), ["v"]), '@loss has no argument "v"; it has x, w'),
     "wrt is no name": (
         lambda: rlx.grad_with_loss(loss(), [["w"]]),

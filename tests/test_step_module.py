@@ -1,5 +1,6 @@
 """The module that `-t numba` prints: what it computes in a process that has no xDSL and nothing of this package."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import lit_inprocess
+import ml_dtypes
 import numpy as np
 import oracle
 import pytest
@@ -115,3 +117,42 @@ def test_a_pipeline_can_be_cut_anywhere(length: int, tmp_path: Path):
     half = tmp_path / "half.mlir"
     half.write_text(xdsl_opt(str(MODEL), "-p", ",".join(PASSES[:length])))
     assert xdsl_opt(str(half), "-p", ",".join(PASSES[length:])) == xdsl_opt(str(MODEL), "-p", ",".join(PASSES))
+
+
+@pytest.fixture
+def printed() -> Any:
+    """The function of a module that doubles bf16 numbers and adds one to f32 ones."""
+    g = rlx.Graph("step")
+    g.set_outputs([g.input("x", (2, 2), "bf16") * 2.0, g.input("y", (3,)) + 1.0])
+    names: dict[str, Any] = {}
+    exec(rlx.numba_source(g), names)
+    return names["step"]
+
+
+def test_the_module_takes_bfloat16_and_its_bits(printed: Any):
+    x = np.array([[1.5, -2.0], [0.25, 3.0]], ml_dtypes.bfloat16)
+    for given in (x, x.view(np.uint16), np.asfortranarray(x)):
+        doubled, _ = printed(x=given, y=np.zeros(3))
+        np.testing.assert_array_equal(doubled.view(ml_dtypes.bfloat16), 2 * x)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"y": np.zeros(4)}, ValueError, "argument 'y': expected shape (3,), got (4,)"),
+        ({"y": np.zeros(3, complex)}, TypeError, "argument 'y': expected float32, got complex128"),
+        ({"x": np.zeros((2, 2))}, TypeError, "argument 'x': expected bfloat16, or its bits as uint16, got float64"),
+        ({"z": 1}, TypeError, "unexpected argument 'z'; expected x, y"),
+    ],
+)
+def test_the_module_checks_its_arguments(printed: Any, given: dict[str, Any], error: type[Exception], message: str):
+    arguments = {"x": np.zeros((2, 2), np.uint16), "y": np.zeros(3)}
+    with pytest.raises(error, match=re.escape(message)):
+        printed(**(arguments | given))
+    with pytest.raises(TypeError, match="missing argument 'y'"):
+        printed(x=arguments["x"])
+
+
+def test_a_module_that_was_not_lowered_is_not_printed():
+    done = lit_inprocess.in_process(["xdsl-opt", str(MODEL), "-t", "numba"], "")
+    assert done.status not in (0, None) and "no lir.program: run convert-mir-to-lir" in done.err

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.lir import (
@@ -49,8 +50,8 @@ def emit_python(module: ModuleOp) -> str:
     of a lir `module`.
 
     Each program becomes a function of its name that takes inputs and params by keyword and gives the tuple of outputs.
-    f16 and bf16 buffers are arrays of uint16 bits; bf16 arguments and results as well. Raises `PassFailedException`
-    for an op that has no row.
+    f16 and bf16 buffers are arrays of uint16 bits; bf16 results as well, and such arguments may be. Raises
+    `PassFailedException` for an op that has no row, and for a module that was not lowered.
     """
     kernels: dict[str, str] = {}
     programs: list[str] = []
@@ -60,7 +61,9 @@ def emit_python(module: ModuleOp) -> str:
         elif isinstance(op, ProgramOp):
             programs.append(_Program(op).text())
     body = [*kernels.values(), *programs]
-    library = _library("\n".join(kernels.values()))
+    if not body:
+        raise PassFailedException("no lir.program: run convert-mir-to-lir and lir-plan-memory before -t numba")
+    library = _library("\n".join(body))
     header = _header("\n".join([*library, *body]))
     return "\n\n\n".join(part.strip("\n") for part in [header, *library, *body]) + "\n"
 
@@ -157,6 +160,8 @@ class _Program:
     def text(self) -> str:
         body = self.body
         block = self.program.body.block
+        names = [op.buffer_name.data for op in block.ops if isinstance(op, InputOp | ParamOp)]
+        body.emit(f"_known({', '.join(['inputs', *map(repr, names)])})")
         arena = self.program.arena_bytes
         if arena is not None and any(isinstance(op, SlotOp) for op in block.ops):
             body.emit(f"arena = np.empty({arena.value.data}, np.uint8)")
@@ -210,13 +215,13 @@ class _Program:
     def argument(self, name: str, key: str, type: AnyMemRef) -> None:
         shape, dtype = tuple(type.get_shape()), buffer_type(type.element_type)
         self.types.append(f"{key}: {type.element_type}{list(shape)}")
-        given = f"inputs[{key!r}]"
         own = outside_type(type.element_type)
+        given = f"inputs, {key!r}, {shape}, {own}"
         if key in self.optional:
             one = "np.full({}, 0x3F80, np.uint16)" if isinstance(type.element_type, BFloat16Type) else "np.ones({}, {})"
-            given = f"inputs.get({key!r}, {one.format(shape, own)})"
+            given += f", {one.format(shape, own)}"
         bits = f".view({dtype})" if own != dtype else ""
-        self.body.emit(f"{name} = np.ascontiguousarray({given}, {own}){bits}.reshape({shape})")
+        self.body.emit(f"{name} = _argument({given}){bits}")
 
     def launch(self, op: LaunchOp) -> None:
         body = self.body

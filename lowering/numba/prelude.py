@@ -130,6 +130,28 @@ def getrs_{suffix}(lu, ldlu, pivots, b, ldb, transpose):
 '''
 
 PRIMITIVES: dict[str, str] = {
+    "_argument": '''
+def _argument(inputs, name, shape, dtype, default=None):
+    """The contiguous array of an argument: of this shape, of a type that converts in kind; bfloat16 as its bits."""
+    if name not in inputs and default is None:
+        raise TypeError(f"missing argument {name!r}")
+    array = np.asarray(inputs.get(name, default))
+    if array.shape != shape:
+        raise ValueError(f"argument {name!r}: expected shape {shape}, got {array.shape}")
+    if dtype is np.uint16 and array.dtype.name == "bfloat16":
+        array = array.view(np.uint16)
+    if not np.can_cast(array.dtype, dtype, "same_kind"):
+        expected = "bfloat16, or its bits as uint16" if dtype is np.uint16 else dtype.__name__
+        raise TypeError(f"argument {name!r}: expected {expected}, got {array.dtype}")
+    return np.ascontiguousarray(array, dtype).reshape(shape)
+''',
+    "_known": '''
+def _known(inputs, *names):
+    """Refuses arguments of other names."""
+    for name in inputs:
+        if name not in names:
+            raise TypeError(f"unexpected argument {name!r}; expected {', '.join(names) or 'none'}")
+''',
     "fma": '''
 @intrinsic("fma")
 def fma(a, b, c):

@@ -7,6 +7,7 @@ import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
@@ -71,7 +72,7 @@ class CompiledGraph:
         self._slow_call = self._binding.call
         self._call = _fast_call(self._binding.plan, self._slow_call)
 
-    def __call__(self, *args: object, **kwargs: object) -> tuple[Array, ...]:
+    def __call__(self, /, *args: object, **kwargs: object) -> tuple[Array, ...]:
         return self._call(*args, **kwargs)
 
     def set_param(self, name: str, value: object) -> None:
@@ -229,10 +230,16 @@ class Binding:
         if len(buffers) != len(specs):
             expected = f"expected {len(specs)} buffers, one per result, got {len(buffers)}"
             raise ArgumentError(f"out of graph {self.program.name!r}: {expected}")
-        return [
+        targets = [
             None if buffer is None else check_out(spec, buffer, f"out[{index}] of graph {self.program.name!r}")
             for index, (spec, buffer) in enumerate(zip(specs, buffers, strict=True))
         ]
+        given = [(index, target) for index, target in enumerate(targets) if target is not None]
+        for (i, first), (j, second) in combinations(given, 2):
+            # the buffers are contiguous, so comparing their bounds is exact
+            if np.may_share_memory(first, second):
+                raise ArgumentError(f"out[{i}] and out[{j}] of graph {self.program.name!r} overlap")
+        return targets
 
     def _run(self, values: Mapping[int, Array], targets: Sequence[Array]) -> None:
         if self.plan.parallel:

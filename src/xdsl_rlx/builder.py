@@ -165,7 +165,7 @@ class Graph(MirBuilder):
         if isinstance(x, Value) and x.b is not self:
             other = getattr(x.b, "name", None)
             raise GraphError(
-                f"a value of {'another graph' if other is None else f'graph {other!r}'} is used in graph "
+                f"a value of {'another graph' if other in (None, self.name) else f'graph {other!r}'} is used in graph "
                 f"'{self.name}'; inline that graph, or pass the value as an input"
             )
         return super().operand(x, like)
@@ -177,8 +177,8 @@ class Graph(MirBuilder):
         return TensorType(constants.element_type(dtype), [n.__index__() for n in shape])
 
     def _argument(self, name: str, kind: str, type_: Attribute) -> Value:
-        if not name:
-            raise GraphError(f"an argument of graph '{self.name}' needs a name")
+        if not str(name).isidentifier():
+            raise GraphError(f"an argument of graph '{self.name}' needs a name that is an identifier, got {name!r}")
         if (found := self._arguments.get(name)) is not None:
             shape = f"{found[1].dtype}[{dims(found[1].shape)}]"
             raise GraphError(f"graph '{self.name}' has two arguments named '{name}'; there is the {found[0]} {shape}")

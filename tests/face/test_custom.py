@@ -31,6 +31,17 @@ def triple(b: Any, x: Any) -> Any:
     return x * 3.0
 
 
+def test_a_definition_of_other_types_than_the_shape_rule_says_is_refused() -> None:
+    wider = rlx.custom_op("face.wider", shape=lambda x: rlx.Shaped((1000,), x.dtype), replace=True)(
+        lambda b, x: x * 2.0
+    )
+    g = rlx.Graph("f")
+    g.set_outputs([wider(g.input("x", (3,)))])
+    message = r'the definition of .*"face.wider" .*gives tensor<3xf32> as result 0, its shape rule tensor<1000xf32>'
+    with pytest.raises(rlx.RlxError, match=message):
+        rlx.compile(g)
+
+
 @rlx.custom_op("face.steps", vjp=lambda b, inputs, outputs, gs: gs, replace=True)
 def steps(b: Any, x: Any) -> Any:
     return b.round(x)

@@ -82,7 +82,13 @@ def _missing(what: str) -> Callable[..., Any]:
 def _add_definition(kind: type[CustomBase], function: Callable[..., Value | Sequence[Value]]) -> None:
     def rule(op: CustomBase, b: MirBuilder) -> Sequence[Value]:
         found = function(b, *map(b.value, op.inputs), **op.option_values)
-        return _values(op, found, "definition", len(op.results))
+        results = _values(op, found, "definition", len(op.results))
+        for number, (value, result) in enumerate(zip(results, op.results, strict=True)):
+            if value.type != result.type:
+                raise PassFailedException(
+                    f"the definition of {_name(op)} gives {value.type} as result {number}, its shape rule {result.type}"
+                )
+        return results
 
     DECOMPOSE.add(kind, rule)
 

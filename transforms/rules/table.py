@@ -86,6 +86,8 @@ class RuleTable(Generic[RowT]):
         where = "" if op.location == UNKNOWN_LOC else f" at {op.location}"
         if (reason := self._reasons.get(type(op))) is not None:
             return f"{op.name}{where} has no {self.name} rule: {reason}"
+        if op.name.startswith("hir."):
+            return f"no {self.name} rule for {op.name}{where}: run convert-hir-to-mir first"
         family = type(op).__module__.rsplit(".", 1)[-1]
         return f"no {self.name} rule for {op.name}{where}: add one to transforms/rules/{family}.py"
 
