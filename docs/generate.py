@@ -1,4 +1,4 @@
-"""Writes docs/ops.md, passes.md and coverage.md from the definitions and rules of ops, passes and targets.
+"""Writes docs/ops.md, passes.md, coverage.md and builder.md from the definitions and rules of ops, passes and targets.
 
 `--check` writes nothing and fails when a file differs from what would be written; a test runs it.
 """
@@ -10,6 +10,7 @@ import dataclasses
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,10 @@ from xdsl.irdl import (
 from xdsl.traits import ConstantLike
 
 from xdsl_rlx import dialects, lowering, transforms
+from xdsl_rlx.builder import Graph
 from xdsl_rlx.dialects.mir import Mir, control
+from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.nests import NEST
 from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, VJP, VMAP
 from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, VIEW
@@ -178,13 +182,74 @@ def coverage_text() -> str:
     return "\n\n".join(lines) + "\n"
 
 
+def _plain(default: object) -> object:
+    """A member of an enumeration as the word that stands for it."""
+    return default.value if isinstance(default, Enum) else default
+
+
+def _method(name: str, function: Any) -> str:
+    """A method's signature, without the types, and its docstring."""
+    parameters = [
+        parameter.replace(annotation=inspect.Parameter.empty, default=_plain(parameter.default))
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.name != "self"
+    ]
+    text = str(inspect.Signature(parameters))
+    return f"* `{name}{text}`: " + " ".join(inspect.cleandoc(function.__doc__ or "").split())
+
+
+def _methods(entity: type, *, inherited: bool) -> list[str]:
+    found = {name: getattr(entity, name) for name in dir(entity) if not name.startswith("_")}
+    own = {name: f for name, f in found.items() if inspect.isfunction(f) and (inherited or name in vars(entity))}
+    return [_method(name, function) for name, function in sorted(own.items())]
+
+
+def _choices() -> list[str]:
+    """The enumerations that arguments of builder methods are of, with their members."""
+    found = dict[str, type[Enum]]()
+    for op in Mir.operations:
+        for entity in vars(sys.modules[op.__module__]).values():
+            if inspect.isclass(entity) and issubclass(entity, str) and issubclass(entity, Enum) and len(entity):
+                found[entity.__name__] = entity
+    return [f"* {name}: " + ", ".join(f"`{member.value}`" for member in found[name]) for name in sorted(found)]
+
+
+_OPERATORS = """\
+On values: `+ - * / **` and unary `-`, comparisons `< <= > >=` (elements of i1; equality is `b.eq`), `&`, `@`
+(`matmul`); numbers broadcast. `x.shape`, `x.dtype`, `x.rank`, `x.T`; `x[...]` takes slices of step 1, `None` and
+`...`."""
+
+
+def builder_text() -> str:
+    """All of docs/builder.md."""
+    lines = [
+        "# Building graphs",
+        NOTE,
+        "What `rlx.Graph` (and the builder that rules and custom ops are given) can be told to insert, by family of "
+        "ops. What each op means is in [ops.md](ops.md).",
+        "## Values",
+        _OPERATORS,
+        "## Graphs",
+        "\n".join(_methods(Graph, inherited=False)),
+    ]
+    for base in MirBuilder.__mro__:
+        if base in (object, MirBuilder) or not (methods := _methods(base, inherited=False)):
+            continue
+        lines += [f"## {base.__module__.removeprefix('xdsl_rlx.dialects.')}", "\n".join(methods)]
+    lines += ["## mir.builder", "\n".join(_methods(MirBuilder, inherited=False))]
+    lines += ["## Choices", "Arguments that are one of a few words take the word or the member.", "\n".join(_choices())]
+    lines += [f"Element types: {', '.join(f'`{name}`' for name in DTYPE_NAMES.values())}."]
+    return "\n\n".join(lines) + "\n"
+
+
 def main() -> int:
     """Write the files, or with `--check` say which differ; 1 when one does."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, fail when a file is out of date")
     check = parser.parse_args().check
     stale = list[str]()
-    for name, text in {"ops.md": ops_text(), "passes.md": passes_text(), "coverage.md": coverage_text()}.items():
+    pages = {"ops.md": ops_text, "passes.md": passes_text, "coverage.md": coverage_text, "builder.md": builder_text}
+    for name, text in ((name, make()) for name, make in pages.items()):
         path = DOCS / name
         if path.exists() and path.read_text() == text:
             continue
