@@ -1,7 +1,8 @@
 """Element types, broadcasting and shape functions shared by `hir` and `mir`; no IR building."""
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias, cast
+from collections.abc import Iterable, Sequence
+from operator import index
+from typing import Any, SupportsIndex, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -21,6 +22,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.errors import GraphError
 
 AnyTensor: TypeAlias = TensorType[Any]
 
@@ -182,3 +185,14 @@ def window_counts(
             raise VerifyException(f"a kernel over {reach} elements does not fit {n} with {p} padded a side")
         counts.append((n + 2 * p - reach) // s + 1)
     return tuple(counts)
+
+
+def integers(what: str, values: SupportsIndex | Iterable[SupportsIndex]) -> tuple[int, ...]:
+    """One integer or several, NumPy's included, as Python's; GraphError for what is none."""
+    try:
+        several = values if isinstance(values, Iterable) else (values,)
+        if not any(isinstance(value, bool) for value in several):
+            return tuple(index(value) for value in several)
+    except TypeError:
+        pass
+    raise GraphError(f"{what}: expected integers, got {values!r}")

@@ -61,6 +61,14 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: rlx.Graph("g").param(3, (3,)),
         "an argument of graph 'g' needs a name that is an identifier, got 3",
     ),
+    "half an extent": (
+        lambda: rlx.Graph("g").input("x", (2.5, 3)),
+        "argument 'x': expected integers, got (2.5, 3)",
+    ),
+    "half a step": (
+        lambda: (g := rlx.Graph("g")).conv(g.input("x", (1, 1, 5, 5)), g.input("w", (1, 1, 3, 3)), stride=1.5),
+        "windows: expected integers, got 1.5",
+    ),
     "a block to lower": (
         lambda: rlx.run_passes(blocks(), "mir-fuse,convert-mir-to-lir"),
         "hir.linear has no loops: run convert-hir-to-mir before convert-mir-to-lir",

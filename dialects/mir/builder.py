@@ -34,7 +34,7 @@ from xdsl_rlx.dialects.mir.spectral import SpectralBuilder
 from xdsl_rlx.dialects.mir.splat import SplatBuilder
 from xdsl_rlx.dialects.mir.transformer import TransformerBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
-from xdsl_rlx.dialects.shapes import element_of, i1, shape_of
+from xdsl_rlx.dialects.shapes import element_of, i1, integers, shape_of
 
 __all__ = ["ACTIVATIONS", "MirBuilder", "Operand", "Value", "activation_kind"]
 
@@ -298,18 +298,18 @@ class MirBuilder(
         """`mir.reshape`, where one dimension may be -1; `x` itself if it has that shape."""
         value = self.operand(x)
         before = shape_of(value)
-        after = resolve_shape(before, new_shape)
+        after = resolve_shape(before, integers("reshape", new_shape))
         return self.value(value) if before == after else self.op(shape.ReshapeOp, value, after)
 
     def transpose(self, x: Operand, perm: Sequence[int]) -> Value:
         """`mir.transpose`: dimension `d` of the result is dimension `perm[d]` of `x`; `x` itself if none moves."""
-        value, perm = self.operand(x), tuple(perm)
+        value, perm = self.operand(x), integers("transpose", perm)
         in_place = perm == tuple(range(len(shape_of(value))))
         return self.value(value) if in_place else self.op(shape.TransposeOp, value, perm)
 
     def narrow(self, x: Operand, axis: int, start: int, len: int) -> Value:
         """`mir.narrow`: elements `start` to `start + len` along `axis`."""
-        return self.op(shape.NarrowOp, self.operand(x), axis, start, len)
+        return self.op(shape.NarrowOp, self.operand(x), *integers("narrow", (axis, start, len)))
 
     def concat(self, parts: Sequence[Operand], axis: int) -> Value:
         """`mir.concat`: the parts one after the other along `axis`."""
@@ -317,7 +317,7 @@ class MirBuilder(
 
     def expand(self, x: Operand, target_shape: Sequence[int]) -> Value:
         """`mir.expand`: `x` broadcast to `target_shape`; `x` itself if it has that shape."""
-        value, target = self.operand(x), tuple(target_shape)
+        value, target = self.operand(x), integers("expand", target_shape)
         return self.value(value) if shape_of(value) == target else self.op(shape.ExpandOp, value, target)
 
     def softmax(self, x: Operand, axis: int = -1) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from xdsl.dialects.builtin import TensorType
@@ -18,6 +18,7 @@ from xdsl_rlx.dialects.shapes import (
     check_element,
     check_windows,
     dims,
+    integers,
     same_element_type,
     shape_of,
     window_counts,
@@ -379,7 +380,8 @@ Steps = int | Sequence[int]
 
 
 def _spread(steps: Steps, rank: int) -> tuple[int, ...]:
-    return (steps,) * rank if isinstance(steps, int) else tuple(steps)
+    given = integers("windows", steps)
+    return given if isinstance(steps, Iterable) else given * rank
 
 
 def windows_of(rank: int, stride: Steps, padding: Steps, dilation: Steps, groups: int = 1) -> Windows:

@@ -379,7 +379,7 @@ class SplatBuilder(BuilderCore):
         gamma: float = 1.0,
         radius_scale: float = 1.6,
     ) -> Value:
-        """`mir.gaussian_splat_render`: the picture of splats, flat: `height * width * 4` numbers by rows from the top."""
+        """`mir.gaussian_splat_render`: the picture of splats, flat: `height * width * 4` numbers, row after row."""
         *cloud, camera = self.operands(positions, scales, rotations, opacities, colors, sh_coeffs, meta)
         picture = Picture(width, height, alpha_cutoff, transmittance_threshold, gamma)
         return self.op(GaussianSplatRenderOp, cloud, camera, picture, radius_scale)

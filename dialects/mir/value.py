@@ -18,7 +18,16 @@ from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.constants import AnyDense, Array, Nested, Number
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
-from xdsl_rlx.dialects.shapes import DTYPE_NAMES, AnyTensor, dims, element_of, normalize_axis, shape_of, tensor_type
+from xdsl_rlx.dialects.shapes import (
+    DTYPE_NAMES,
+    AnyTensor,
+    dims,
+    element_of,
+    integers,
+    normalize_axis,
+    shape_of,
+    tensor_type,
+)
 
 if TYPE_CHECKING:
     from xdsl_rlx.dialects.mir.builder import MirBuilder
@@ -161,7 +170,7 @@ class Value:
         """`mir.reshape` to the dimensions given one by one or as a sequence; one may be -1."""
         dimensions: list[int] = []
         for part in shape:
-            dimensions.extend((part,) if isinstance(part, int) else part)
+            dimensions.extend(integers("reshape", part))
         return self.b.reshape(self, dimensions)
 
     def cast(self, to: object) -> Value:

@@ -36,7 +36,7 @@ from xdsl_rlx.dialects.hir.linear import LinearOp
 from xdsl_rlx.dialects.lir import ProgramOp
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Operand, Value, activation_kind
 from xdsl_rlx.dialects.mir.core import Activation, MirOp
-from xdsl_rlx.dialects.shapes import dims
+from xdsl_rlx.dialects.shapes import dims, integers
 from xdsl_rlx.transforms.signature import KIND, NAME, Argument, graph_of
 from xdsl_rlx.transforms.signature import Graph as Signature
 
@@ -171,10 +171,10 @@ class Graph(MirBuilder):
         return super().operand(x, like)
 
     def _type(self, name: str, shape: Sequence[int], dtype: object) -> Attribute:
-        shape = tuple(shape)
-        if any(isinstance(n, bool) or not hasattr(n, "__index__") or n < 0 for n in shape):
-            raise GraphError(f"argument '{name}' has shape {shape}; dimensions are integers of at least 0")
-        return TensorType(constants.element_type(dtype), [n.__index__() for n in shape])
+        extents = integers(f"argument '{name}'", shape)
+        if any(n < 0 for n in extents):
+            raise GraphError(f"argument '{name}' has shape {extents}; dimensions are integers of at least 0")
+        return TensorType(constants.element_type(dtype), extents)
 
     def _argument(self, name: str, kind: str, type_: Attribute) -> Value:
         if not str(name).isidentifier():

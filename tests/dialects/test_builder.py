@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
+import xdsl_rlx as rlx
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir import Mir, control, elementwise
 from xdsl_rlx.dialects.mir.builder import ACTIVATIONS, MirBuilder, Value
@@ -242,3 +243,18 @@ def test_the_region_ops_hold_ops():
     vjp.verify()
     assert vjp.op.name == "mir.tanh" and vjp.op is not owner
     assert vjp.result_cotangents == (x.ssa,) and vjp.wrt_indices == (0,)
+
+
+def test_integers_of_numpy_are_integers():
+    two, three = np.int64(2), np.int32(3)
+    g = rlx.Graph("g")
+    x = g.input("x", np.array([1, 1, 4, 6]))
+    w = g.input("w", (1, 1, two, three))
+    y = g.conv(x, w, stride=two, padding=np.array([0, 0]))
+    assert y.shape == (1, 1, 2, 2)
+    assert y.reshape(two, -1).shape == g.reshape(y, np.array([2, 2])).shape == (2, 2)
+    assert g.expand(y, (three, *y.shape)).shape == (3, 1, 1, 2, 2)
+    assert g.narrow(y, three, np.int64(0), np.int64(1)).shape == (1, 1, 2, 1)
+    assert g.transpose(y, np.array([3, 2, 1, 0])).shape == (2, 2, 1, 1)
+    assert g.reshape(y, 4).shape == (4,)
+    assert g.input("v", 4).shape == (4,)
