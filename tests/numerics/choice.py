@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 from numerics.families import SAMPLES
 from numerics.sample import Build, Sample
@@ -37,6 +38,7 @@ def _mode(attribute: Attribute) -> object:
     return numbers or str(attribute)
 
 
+@cache
 def mode_of(sample: Sample) -> str:
     """The properties of the op that are not extents, which operands it has and are differentiated, what is complex."""
     found: list[object] = [sample.differentiable]
