@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+SWEEPS := tests/fuzz tests/numerics tests/weaknesses/test_levels.py tests/lowering/test_mathlib.py
 BIN := $(VENV)/bin
 STAMP = $(VENV)/.installed-
 
@@ -31,7 +32,7 @@ bench: $(STAMP)bench
 	$(BIN)/python benchmarks/run.py
 
 fuzz: $(STAMP)test
-	EVERY_SAMPLE=1 $(BIN)/python -m pytest tests/fuzz tests/numerics --fuzz-cases 3000
+	EVERY_SAMPLE=1 $(BIN)/python -m pytest $(SWEEPS) --fuzz-cases 3000
 
 peers: $(STAMP)peers
 	$(BIN)/python -m pytest tests/peers

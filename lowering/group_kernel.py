@@ -64,8 +64,8 @@ class Accumulator:
 BLOCK = 128
 """Steps of a reduction, one after the other, after which the result goes into a total of more digits."""
 
-LANES = 64
-"""Results that a vectorised loop carries side by side."""
+LANES = 16
+"""Results that a vectorised loop carries side by side at least: four vectors of 16 bytes, the smallest there are."""
 
 
 def identity(nest: Nest, op: Operation, element: Attribute) -> Scalar:

@@ -23,13 +23,21 @@ _DEFAULT_LIMIT = 1 << 30
 _state = {"warned": False, "stores": 0}
 
 
-@cache
 def environment_key() -> str:
-    """Digest of all that object code depends on besides its source: CPU, library versions, and the `package_key`."""
-    from xdsl_rlx.lowering.numba.compile import host
+    """
+    Digest of all that object code depends on besides its source: CPU, library versions, and the `package_key`.
 
+    Raises `ConfigurationError` when `XDSL_RLX_CPU` names no processor that code can be compiled for.
+    """
+    from xdsl_rlx.lowering.numba.compile import target
+
+    return _environment_key(target())
+
+
+@cache
+def _environment_key(target: tuple[str, str]) -> str:
     versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite", "numpy")]
-    return hashlib.sha256(repr((host(), versions, package_key())).encode()).hexdigest()
+    return hashlib.sha256(repr((target, versions, package_key())).encode()).hexdigest()
 
 
 @cache

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from xdsl_rlx.lowering.errors import CompileError
+from xdsl_rlx.lowering.numba import cpu
 
 # llvmlite has no type stubs
 llvm: Any = importlib.import_module("llvmlite.binding")
@@ -20,7 +21,7 @@ _engines: list[Any] = []
 
 @cache
 def host() -> tuple[str, str]:
-    """Name and feature string of the CPU that code is compiled for, as Numba would choose them."""
+    """Name and feature string of this machine's CPU, as Numba would choose them."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     try:
@@ -30,6 +31,15 @@ def host() -> tuple[str, str]:
     return llvm.get_host_cpu_name(), features
 
 
+def target() -> tuple[str, str]:
+    """
+    Name and feature string of the CPU that code is compiled for: that of `XDSL_RLX_CPU`, by default this machine's.
+
+    Raises `ConfigurationError` for one that LLVM does not know or that this machine cannot run.
+    """
+    return cpu.choose(host())
+
+
 def processor() -> str:
     """The first part of the target triple, such as x86_64."""
     return llvm.get_process_triple().split("-")[0]
@@ -37,7 +47,7 @@ def processor() -> str:
 
 def compile_llvm(text: str) -> bytes:
     """
-    Object code of a module for this CPU: verified, O3 with the loop and SLP vectorisers.
+    Object code of a module for the `target`: verified, O3 with the loop and SLP vectorisers.
 
     Going through Numba's code library instead costs a third more, since it optimises twice to prune reference counts.
     Raises `CompileError` when the text is rejected or needs a function that this process does not have.
@@ -47,7 +57,7 @@ def compile_llvm(text: str) -> bytes:
 
 def emit_object(text: str, assembly: bool = False) -> tuple[bytes, str]:
     """As `compile_llvm`, with the assembly text beside the code when asked for."""
-    machine = _target_machine()
+    machine = _target_machine(target())
     try:
         # closed here: the garbage collector could finalize its context first
         with llvm.parse_assembly(text, llvm.create_context()) as module:
@@ -91,12 +101,11 @@ class LoadedObject:
 
 def load_object(code: bytes, names: Iterable[str]) -> LoadedObject:
     """Link object code into this process; raises `CompileError` when it lacks a name."""
-    host()
     defined = set(_symbols(code, defined=True))
     names = tuple(names)
     if missing := [name for name in names if name not in defined]:
         raise CompileError(f"the object code does not define {', '.join(missing)}")
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", _context_of_engines()), _target_machine())
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", _context_of_engines()), _target_machine(host()))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return LoadedObject({name: engine.get_function_address(name) for name in names}, engine)
@@ -118,13 +127,13 @@ def _in_process(name: str) -> bool:
     return llvm.address_of_symbol(name) is not None or hasattr(ctypes.CDLL(None), name)
 
 
-def _target_machine() -> Any:
-    cpu, features = host()
-    target = llvm.Target.from_default_triple()
+def _target_machine(processor: tuple[str, str]) -> Any:
+    name, features = processor
+    family = llvm.Target.from_default_triple()
     # static relocation and the large code model are what MCJIT, and so Numba, runs safely at any address
-    reloc = "static" if target.name.startswith("x86") else "default"
-    return target.create_target_machine(
-        cpu=cpu, features=features, opt=3, reloc=reloc, codemodel="jitdefault", jit=True
+    reloc = "static" if family.name.startswith("x86") else "default"
+    return family.create_target_machine(
+        cpu=name, features=features, opt=3, reloc=reloc, codemodel="jitdefault", jit=True
     )
 
 

@@ -21,6 +21,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.lowering.numba.blas import FUNCTIONS
+from xdsl_rlx.lowering.numba.compile import target
 from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
 from xdsl_rlx.lowering.numba.emit_python import emit_python
 from xdsl_rlx.lowering.numba.rows import buffer_type
@@ -43,9 +44,8 @@ def parse(text: str) -> ModuleOp:
 
 
 def optimise(text: str) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3
-    )
+    cpu, features = target()
+    machine = llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, opt=3)
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     module.verify()

@@ -4,7 +4,7 @@
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
@@ -12,18 +12,22 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from levels import EVERY, LEVELS
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import f32, f64
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 
-from xdsl_rlx.lowering.numba import mathlib
+from xdsl_rlx.lowering.numba import cpu, mathlib
+from xdsl_rlx.lowering.numba.compile import host
 from xdsl_rlx.lowering.numba.math_core import F32, F64
 from xdsl_rlx.lowering.numba.math_trig import SMALL
 from xdsl_rlx.transforms.rules.elementwise import gelu_approx_scalar
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 Run = SimpleNamespace
+MEASURED = LEVELS if EVERY else (cpu.NATIVE,)
+"""Where errors are measured: on one level, since results are the same bits on all (tests/weaknesses/test_levels.py)."""
 DTYPES: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
 FORMATS = {"f32": (24, -126, 127), "f64": (53, -1022, 1023)}
 TYPES = {"f32": f32, "f64": f64}
@@ -196,17 +200,30 @@ def power(run: Run, suffix: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return run.llvm(run.elementwise(lambda b, v, w: b.pow(v, w), [type_, type_], type_, x.size))(x0=x, x1=y)[0]
 
 
-def worst(run: Run, name: str, suffix: str, count: int) -> tuple[float, float]:
-    """The greatest error over samples, and where it is."""
+def worst(run: Run, name: str, suffix: str, count: int, levels: Sequence[str] = (cpu.NATIVE,)) -> tuple[float, float]:
+    """The greatest error over samples on any processor level, and where it is."""
     x = samples(name, suffix, count, np.random.default_rng(7))
-    errors = [
-        ulps(got, exact_value(name, arg), suffix) for arg, got in zip(x, unary(run, name, suffix, x), strict=True)
-    ]
+    found = zip(*(on(level, lambda: unary(run, name, suffix, x)) for level in levels), strict=True)
+    errors = [worst_of(got, exact_value(name, arg), suffix) for arg, got in zip(x, found, strict=True)]
     at = int(np.argmax(errors))
     return errors[at], float(x[at])
 
 
-def worst_power(run: Run, suffix: str, count: int) -> tuple[float, tuple[float, float]]:
+def worst_of(found: Sequence[float], exact: Any, suffix: str) -> float:
+    """The error of that one of some numbers that is farthest off."""
+    return max(ulps(got, exact, suffix) for got in set(found))
+
+
+def on(level: str, measure: Callable[[], np.ndarray]) -> np.ndarray:
+    """What code for a processor level gives."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv(cpu.VARIABLE, level)
+        return measure()
+
+
+def worst_power(
+    run: Run, suffix: str, count: int, levels: Sequence[str] = (cpu.NATIVE,)
+) -> tuple[float, tuple[float, float]]:
     """The greatest error of pow over bases of every exponent, with exponents that keep the result finite or nearly."""
     rng = np.random.default_rng(8)
     dtype, (digits, least, most) = DTYPES[suffix], FORMATS[suffix]
@@ -218,8 +235,9 @@ def worst_power(run: Run, suffix: str, count: int) -> tuple[float, tuple[float, 
     y = (rng.uniform(least - digits, most + 1, x.size) / bits).astype(dtype)
     y[-count:] = np.rint(y[-count:])
     with mpmath.workprec(160):
-        pairs = zip(x, y, power(run, suffix, x, y), strict=True)
-        errors = [ulps(z, mpmath.power(mpmath.mpf(float(a)), mpmath.mpf(float(b))), suffix) for a, b, z in pairs]
+        found = zip(*(on(level, lambda: power(run, suffix, x, y)) for level in levels), strict=True)
+        cases = zip(x, y, found, strict=True)
+        errors = [worst_of(z, mpmath.power(mpmath.mpf(float(a)), mpmath.mpf(float(b))), suffix) for a, b, z in cases]
     at = int(np.argmax(errors))
     return errors[at], (float(x[at]), float(y[at]))
 
@@ -227,13 +245,13 @@ def worst_power(run: Run, suffix: str, count: int) -> tuple[float, tuple[float, 
 @pytest.mark.parametrize("suffix", DTYPES)
 @pytest.mark.parametrize("name", [n for n in REFERENCE if n != "pow"])
 def test_error_is_below_its_limit_over_the_whole_range(run: Run, name: str, suffix: str):
-    error, at = worst(run, name, suffix, 200)
+    error, at = worst(run, name, suffix, 200, MEASURED)
     assert error <= LIMIT.get(name, 2.0), f"{name}({at!r}) is off by {error} ulp"
 
 
 @pytest.mark.parametrize("suffix", DTYPES)
 def test_pow_error_is_below_two_units(run: Run, suffix: str):
-    error, at = worst_power(run, suffix, 150)
+    error, at = worst_power(run, suffix, 150, MEASURED)
     assert error <= 2.0, f"pow{at!r} is off by {error} ulp"
 
 
@@ -324,14 +342,37 @@ def nanoseconds(run: Run, name: str, suffix: str) -> float:
     return best / n * 1e9
 
 
-def print_table(run: Run) -> None:
+def print_table(run: Run, levels: Sequence[str]) -> None:
+    """The worst error on any level, the time of this machine's own."""
     print("| function | f32: max ulp | ns/element | f64: max ulp | ns/element |\n| --- | --- | --- | --- | --- |")
     for name in REFERENCE:
         cells: list[str] = []
         for suffix in DTYPES:
-            error = worst_power(run, suffix, 2000)[0] if name == "pow" else worst(run, name, suffix, 4000)[0]
+            error, _ = (
+                worst_power(run, suffix, 2000, levels) if name == "pow" else worst(run, name, suffix, 4000, levels)
+            )
             cells += [f"{error:.2f}", f"{nanoseconds(run, name, suffix):.2f}"]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def print_sums(levels: Sequence[str]) -> None:
+    """The errors of long sums on each level."""
+    from weaknesses.test_levels import SUMS, worst_sums
+
+    print(f"\n| sum of 200,000 | {' | '.join(levels)} |\n{'| --- ' * (len(levels) + 1)}|")
+    for name, *errors in zip(SUMS, *(worst_sums(level) for level in levels), strict=True):
+        print(f"| {name} | {' | '.join(f'{error:.1f}' for error in errors)} |")
+
+
+def print_transforms(levels: Sequence[str]) -> None:
+    """The errors of Fourier transforms: the worst of the levels."""
+    from weaknesses.test_levels import worst_transform
+
+    lengths = (96, 97, 400, 512, 1009, 4096, 5000)
+    print(f"\n| points | {' | '.join(map(str, lengths))} |\n{'| --- ' * (len(lengths) + 1)}|")
+    for dtype in (np.complex64, np.complex128):
+        errors = [max(worst_transform(level, n, dtype) for level in levels) for n in lengths]
+        print(f"| {np.dtype(dtype).name} | {' | '.join(f'{error:.1f}' for error in errors)} |")
 
 
 if __name__ == "__main__":
@@ -339,5 +380,8 @@ if __name__ == "__main__":
     from runpy import run_path
 
     helpers = run_path(str(Path(__file__).with_name("conftest.py")))
-    print_table(SimpleNamespace(llvm=helpers["LlvmRun"], elementwise=helpers["elementwise"]))
+    everywhere = ["native", *cpu.possible_levels(host())]
+    print_table(SimpleNamespace(llvm=helpers["LlvmRun"], elementwise=helpers["elementwise"]), everywhere)
+    print_sums(everywhere)
+    print_transforms(everywhere)
     sys.exit(0)

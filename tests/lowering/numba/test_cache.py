@@ -12,7 +12,8 @@ import pytest
 
 import xdsl_rlx
 from xdsl_rlx.lowering.errors import CacheWarning, ConfigurationError
-from xdsl_rlx.lowering.numba import cache
+from xdsl_rlx.lowering.numba import cache, cpu
+from xdsl_rlx.lowering.numba.compile import host
 from xdsl_rlx.lowering.numba.runtime import CompiledGraph, compile_cached
 
 
@@ -118,8 +119,13 @@ def test_the_default_folder_is_the_users(monkeypatch: pytest.MonkeyPatch):
     assert cache.directory().name == "xdsl-rlx"
 
 
-def test_the_environment_key_is_stable():
-    assert cache.environment_key() == cache.environment_key.__wrapped__()
+def test_the_environment_key_is_stable_and_names_the_processor(monkeypatch: pytest.MonkeyPatch):
+    own = cache.environment_key()
+    for level in cpu.possible_levels(host()):
+        monkeypatch.setenv(cpu.VARIABLE, level)
+        assert cache.environment_key() == cache.environment_key() != own
+    monkeypatch.setenv(cpu.VARIABLE, "native")
+    assert cache.environment_key() == own
 
 
 def test_threads_share_the_cache(folder: Path, make):
