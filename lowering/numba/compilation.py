@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
-from functools import cache as cache_once
+from collections.abc import Callable, Sequence
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
 from xdsl.universe import Universe
 
-from xdsl_rlx.lowering.numba import cache
 from xdsl_rlx.lowering.numba.build import build_program, fingerprint
 from xdsl_rlx.lowering.numba.driver import thread_count
-from xdsl_rlx.lowering.numba.program import pack, unpack
-from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+from xdsl_rlx.lowering.numba.program import Program
+from xdsl_rlx.lowering.numba.runtime import CompiledGraph, compile_cached
 from xdsl_rlx.lowering.pipeline import remaining_passes
 
 
@@ -32,19 +30,15 @@ def compile_module(module: ModuleOp, threads: int | None = None) -> CompiledGrap
 def compile_source(source: str, module: Callable[[], ModuleOp], threads: int | None = None) -> CompiledGraph:
     """As `compile_module`, for the module of which `source` is the fingerprint; it is made only where it is needed."""
     count = thread_count(threads)
-    key = hashlib.sha256(f"{source} {cache.environment_key()} {count}".encode()).hexdigest()
-    payload = cache.load(key)
-    if payload is not None:
-        program, code = unpack(payload)
-        return CompiledGraph(program, code, count, from_cache=True)
-    lowered = lower_to_lir(module(), count)
-    program = build_program(lowered)
-    from xdsl_rlx.lowering.numba.compile import compile_llvm
-    from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
 
-    code = compile_llvm(emit_llvm(lowered))
-    cache.store(key, pack(program, code))
-    return CompiledGraph(program, code, count)
+    def build() -> tuple[Program, Sequence[str]]:
+        from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm_parts
+
+        lowered = lower_to_lir(module(), count)
+        return build_program(lowered), emit_llvm_parts(lowered)
+
+    program, code, from_cache = compile_cached(f"{source} {count}", build)
+    return CompiledGraph(program, code, count, from_cache=from_cache)
 
 
 def lower_to_lir(module: ModuleOp, threads: int = 1) -> ModuleOp:
@@ -54,7 +48,7 @@ def lower_to_lir(module: ModuleOp, threads: int = 1) -> ModuleOp:
     return lowered
 
 
-@cache_once
+@cache
 def _context() -> Context:
     context = Context()
     for name, dialect in Universe.get_multiverse().all_dialects.items():

@@ -3,19 +3,20 @@ No caching here (see `cache.py`) and no running (see `driver.py`)."""
 
 import ctypes
 import importlib
-import struct
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from xdsl_rlx.lowering.errors import CompileError
-from xdsl_rlx.lowering.numba import cpu
+from xdsl_rlx.lowering.numba import cpu, objects
+from xdsl_rlx.lowering.numba.workers import ForkGuard, on_all_cores
 
 # llvmlite has no type stubs
 llvm: Any = importlib.import_module("llvmlite.binding")
 
-_SYMBOL = struct.Struct("<IBBHQQ")
 _engines: list[Any] = []
 
 
@@ -45,18 +46,20 @@ def processor() -> str:
     return llvm.get_process_triple().split("-")[0]
 
 
-def compile_llvm(text: str) -> bytes:
+def compile_llvm(*texts: str) -> bytes:
     """
-    Object code of a module for the `target`: verified, O3 with the loop and SLP vectorisers.
+    Object code of modules for the `target`: verified, O3 with the loop and SLP vectorisers.
 
-    Going through Numba's code library instead costs a third more, since it optimises twice to prune reference counts.
-    Raises `CompileError` when the text is rejected or needs a function that this process does not have.
+    Several modules, none of which needs another, are compiled on all cores; the bytes do not depend on how many there
+    are. Going through Numba's code library instead costs a third more, since it optimises twice to prune reference
+    counts. Raises `CompileError` when a text is rejected or needs a function that this process does not have.
     """
-    return emit_object(text)[0]
+    host()
+    return objects.join(on_all_cores(lambda text: emit_object(text)[0], texts))
 
 
 def emit_object(text: str, assembly: bool = False) -> tuple[bytes, str]:
-    """As `compile_llvm`, with the assembly text beside the code when asked for."""
+    """As `compile_llvm`, of one module, with the assembly text beside the code when asked for."""
     machine = _target_machine(target())
     try:
         # closed here: the garbage collector could finalize its context first
@@ -66,13 +69,10 @@ def emit_object(text: str, assembly: bool = False) -> tuple[bytes, str]:
             module.verify()
             _optimize(module, machine)
             listing = machine.emit_assembly(module) if assembly else ""
-            code = machine.emit_object(module)
+            code = _emit(module, machine)
     except RuntimeError as error:
         raise CompileError(f"llvm rejected the generated code: {error}") from error
-    missing = [name for name in undefined_symbols(code) if not _in_process(name)]
-    if missing:
-        # the linker would end the process, so this must be found before
-        raise CompileError(f"the generated code calls {', '.join(missing)}, which this process does not have")
+    _check_needs(code)
     return code, listing
 
 
@@ -81,7 +81,64 @@ def _optimize(module: Any, machine: Any) -> None:
     options.loop_vectorization = True
     options.slp_vectorization = True
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    _run_passes(builder.getModulePassManager(), module, builder)
+
+
+def _numba_lock() -> AbstractContextManager[object] | None:
+    """What Numba holds while it compiles."""
+    lock = sys.modules.get("numba.core.compiler_lock")
+    return lock and lock.global_compiler_lock
+
+
+# Numba's before llvmlite's, as Numba takes them
+_guard = ForkGuard(_numba_lock, lambda: llvm.ffi.lib._lock)
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    """
+    The library behind llvmlite, without the one lock that llvmlite takes around every call.
+
+    LLVM's own rule is that threads must not share a context, nor a target machine: those of `emit_object` are its own.
+    """
+    library = ctypes.CDLL(llvm.ffi.lib._name)
+    pointer = ctypes.c_void_p
+    library.LLVMPY_RunNewModulePassManager.restype = None
+    library.LLVMPY_RunNewModulePassManager.argtypes = [pointer, pointer, pointer]
+    library.LLVMPY_TargetMachineEmitToMemory.restype = pointer
+    library.LLVMPY_TargetMachineEmitToMemory.argtypes = [pointer, pointer, ctypes.c_int, pointer]
+    library.LLVMPY_GetBufferStart.restype = pointer
+    library.LLVMPY_GetBufferStart.argtypes = [pointer]
+    library.LLVMPY_GetBufferSize.restype = ctypes.c_size_t
+    library.LLVMPY_GetBufferSize.argtypes = [pointer]
+    library.LLVMPY_DisposeMemoryBuffer.restype = None
+    library.LLVMPY_DisposeMemoryBuffer.argtypes = [pointer]
+    return library
+
+
+def _run_passes(passes: Any, module: Any, builder: Any) -> None:
+    """As `passes.run(module, builder)`, while other threads compile."""
+    with _guard.inside():
+        _library().LLVMPY_RunNewModulePassManager(*map(_pointer, (passes, module, builder)))
+
+
+def _emit(module: Any, machine: Any) -> bytes:
+    """As `machine.emit_object(module)`, while other threads compile."""
+    library, to_object = _library(), 1
+    with _guard.inside(), llvm.ffi.OutputString() as error:
+        buffer = library.LLVMPY_TargetMachineEmitToMemory(
+            _pointer(machine), _pointer(module), to_object, ctypes.cast(error._as_parameter_, ctypes.c_void_p)
+        )
+        if not buffer:
+            raise RuntimeError(str(error))
+        try:
+            return ctypes.string_at(library.LLVMPY_GetBufferStart(buffer), library.LLVMPY_GetBufferSize(buffer))
+        finally:
+            library.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def _pointer(reference: Any) -> ctypes.c_void_p:
+    return ctypes.cast(reference._as_parameter_, ctypes.c_void_p)
 
 
 @dataclass(frozen=True)
@@ -100,13 +157,15 @@ class LoadedObject:
 
 
 def load_object(code: bytes, names: Iterable[str]) -> LoadedObject:
-    """Link object code into this process; raises `CompileError` when it lacks a name."""
-    defined = set(_symbols(code, defined=True))
+    """Link object code into this process; raises `CompileError` when it is none, or lacks a name."""
+    defined = set(objects.defined_symbols(code))
     names = tuple(names)
     if missing := [name for name in names if name not in defined]:
         raise CompileError(f"the object code does not define {', '.join(missing)}")
+    _check_needs(code)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", _context_of_engines()), _target_machine(host()))
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    for one in objects.split(code):
+        engine.add_object_file(llvm.ObjectFileRef.from_data(one))
     engine.finalize_object()
     return LoadedObject({name: engine.get_function_address(name) for name in names}, engine)
 
@@ -118,9 +177,10 @@ def _context_of_engines() -> Any:
     return llvm.create_context()
 
 
-def undefined_symbols(code: bytes) -> Sequence[str]:
-    """Names that an object needs from elsewhere."""
-    return _symbols(code, defined=False)
+def _check_needs(code: bytes) -> None:
+    if missing := [name for name in objects.undefined_symbols(code) if not _in_process(name)]:
+        # the linker would end the process, so this must be found before
+        raise CompileError(f"the generated code calls {', '.join(missing)}, which this process does not have")
 
 
 def _in_process(name: str) -> bool:
@@ -135,15 +195,3 @@ def _target_machine(processor: tuple[str, str]) -> Any:
     return family.create_target_machine(
         cpu=name, features=features, opt=3, reloc=reloc, codemodel="jitdefault", jit=True
     )
-
-
-def _symbols(code: bytes, defined: bool) -> list[str]:
-    sections: dict[bytes, bytes] = {
-        section.name(): section.data() for section in llvm.ObjectFileRef.from_data(code).sections()
-    }
-    names = sections.get(b".strtab", b"")
-    found = list[str]()
-    for name, _, _, section, _, _ in _SYMBOL.iter_unpack(sections.get(b".symtab", b"")):
-        if name and bool(section) is defined:
-            found.append(names[name : names.index(b"\0", name)].decode())
-    return found

@@ -19,6 +19,7 @@ from xdsl_rlx.lowering.numba import blas, compile, driver_code, layout
 from xdsl_rlx.lowering.numba import cache as disk_cache
 from xdsl_rlx.lowering.numba.program import BASE_ARENA, BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Launch, Program
 from xdsl_rlx.lowering.numba.words import llvm_text
+from xdsl_rlx.lowering.numba.workers import cores
 
 Words = NDArray[np.int64]
 """A table of 64-bit words; what it points to is kept alive by whoever keeps it."""
@@ -61,8 +62,7 @@ def thread_count(threads: object = None) -> int:
     if threads is None:
         text = os.environ.get("XDSL_RLX_NUM_THREADS", "")
         if not text:
-            cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-            return min(len(cores), MAX_THREADS)
+            return min(cores(), MAX_THREADS)
         if not text.isdecimal() or not 1 <= int(text) <= MAX_THREADS:
             raise ConfigurationError(f"XDSL_RLX_NUM_THREADS must be an integer from 1 to {MAX_THREADS}, got {text!r}")
         return int(text)
@@ -103,11 +103,11 @@ def driver() -> Driver:
     """The driver's machine code: from the cache, else compiled, once per machine."""
     key = hashlib.sha256(f"driver {disk_cache.environment_key()}".encode()).hexdigest()
     names = ("rlx_run", "rlx_call", "rlx_work")
-    code = disk_cache.load(key)
-    if code is None:
+    loaded = disk_cache.load_as(key, lambda code: compile.load_object(code, names))
+    if loaded is None:
         code = compile.compile_llvm(llvm_text(driver_code, names, compile.processor()))
         disk_cache.store(key, code)
-    loaded = compile.load_object(code, names)
+        loaded = compile.load_object(code, names)
     loaded.keep_forever()
     prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
     return Driver(prototype(loaded["rlx_run"]), loaded["rlx_call"], loaded["rlx_work"])
@@ -124,7 +124,9 @@ class Pool:
         self._sync = aligned_bytes(3 * MUTEX_BYTES, CACHE_LINE)
         self._signals = np.full(128, 0xFF, np.uint8)
         self._reset()
-        os.register_at_fork(after_in_child=self._reset)
+        os.register_at_fork(
+            before=self._before_fork, after_in_parent=self._after_fork_in_parent, after_in_child=self._reset
+        )
 
     @property
     def address(self) -> int:
@@ -147,6 +149,19 @@ class Pool:
 
     def _set(self, offset: int, value: int) -> None:
         self.table[offset // WORD] = value
+
+    def _before_fork(self) -> None:
+        """Wait for the run: a child that began in one would keep the single thread that BLAS has for its duration."""
+        self._lock.acquire()
+        self._libc.pthread_mutex_lock(self._run_mutex)
+
+    def _after_fork_in_parent(self) -> None:
+        self._libc.pthread_mutex_unlock(self._run_mutex)
+        self._lock.release()
+
+    @property
+    def _run_mutex(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(int(self.table[layout.POOL_RUN_MUTEX // WORD]))
 
     def _reset(self) -> None:
         """Start without workers: at the beginning, and in a forked child, which has the memory but not the threads."""

@@ -27,6 +27,10 @@ _BLAS_SCALARS = {
 _PLAIN_NAME = re.compile(r"[A-Za-z_.$][\w.$]*")
 
 
+_PARTS = 8
+"""Modules that a program is cut into at most: another costs about 4 ms."""
+_PART_CHARACTERS = 8_000
+"""What a module holds at least when there are several: some 40 ms of LLVM."""
 _HINTS = {n: f'"llvm.loop.interleave.count", i32 {n}' for n in (1, 2, 4, 8)} | {16: '"llvm.loop.unroll.disable"'}
 _LOOPS = "\n".join(f"!{n} = distinct !{{!{n}, !{n}0}}\n!{n}0 = !{{!{hint}}}" for n, hint in _HINTS.items())
 
@@ -39,8 +43,32 @@ def emit_llvm(source: ModuleOp | Iterable[KernelOp]) -> str:
     byte offset) per buffer and base 0 is the table of BLAS functions. Raises `PassFailedException` for an op that has
     no row.
     """
-    kernels = [op for op in source.walk() if isinstance(op, KernelOp)] if isinstance(source, ModuleOp) else source
-    texts = [_kernel(kernel) for kernel in kernels]
+    return _module([_kernel(kernel) for kernel in _kernels(source)])
+
+
+def emit_llvm_parts(source: ModuleOp | Iterable[KernelOp]) -> list[str]:
+    """
+    The same kernels as `emit_llvm`, in modules that can be compiled at the same time.
+
+    How many there are depends on the length of the text alone, so that the code does not depend on the machine's cores.
+    """
+    texts = [_kernel(kernel) for kernel in _kernels(source)]
+    count = max(1, min(_PARTS, len(texts), sum(map(len, texts)) // _PART_CHARACTERS))
+    parts = [list[str]() for _ in range(count)]
+    lengths = [0] * count
+    # the longest kernel first, each where least is: no part is longer than the ideal by more than a kernel
+    for text in sorted(texts, key=len, reverse=True):
+        least = lengths.index(min(lengths))
+        parts[least].append(text)
+        lengths[least] += len(text)
+    return [_module(part) for part in parts]
+
+
+def _kernels(source: ModuleOp | Iterable[KernelOp]) -> Iterable[KernelOp]:
+    return (op for op in source.walk() if isinstance(op, KernelOp)) if isinstance(source, ModuleOp) else source
+
+
+def _module(texts: list[str]) -> str:
     return "\n".join([*texts, *_library("\n".join(texts)), _LOOPS])
 
 

@@ -113,7 +113,7 @@ def unpack(data: bytes) -> tuple[Program, bytes]:
         if len(constants) != constants_size:
             raise ValueError("constants are cut off")
         return _program(fields, constants), data[start + constants_size :]
-    except (struct.error, ValueError, KeyError, TypeError) as error:
+    except (struct.error, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RlxError(f"not a packed program: {error}") from error
 
 

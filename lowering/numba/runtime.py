@@ -17,7 +17,7 @@ from xdsl_rlx.lowering.errors import ArgumentError, ArgumentTypeError
 from xdsl_rlx.lowering.numba import cache as disk_cache
 from xdsl_rlx.lowering.numba import layout
 from xdsl_rlx.lowering.numba.arguments import check_out, dtype_of, to_array
-from xdsl_rlx.lowering.numba.compile import compile_llvm, load_object
+from xdsl_rlx.lowering.numba.compile import LoadedObject, compile_llvm, load_object
 from xdsl_rlx.lowering.numba.driver import (
     CACHE_LINE,
     WORD,
@@ -36,19 +36,25 @@ from xdsl_rlx.lowering.numba.program import FIRST_BUFFER, Program, TensorSpec, p
 Array = NDArray[Any]
 
 
-def compile_cached(key: str, build: Callable[[], tuple[Program, str]]) -> tuple[Program, bytes]:
+def compile_cached(key: str, build: Callable[[], tuple[Program, Sequence[str]]]) -> tuple[Program, LoadedObject, bool]:
     """
-    A program and its object code: the cache's under `key`, else what `build` gives (program, LLVM text), compiled.
+    A program, its machine code, and whether they come from the cache.
 
-    The CPU, the library versions and this package's own text are added to the key.
+    It is the cache's under `key`, else what `build` gives (program, LLVM texts), compiled. The CPU, the library
+    versions and this package's own text are added to the key.
     """
     key = hashlib.sha256(f"{key} {disk_cache.environment_key()}".encode()).hexdigest()
-    if (data := disk_cache.load(key)) is not None:
-        return unpack(data)
-    program, text = build()
-    code = compile_llvm(text)
+
+    def load(payload: bytes) -> tuple[Program, LoadedObject]:
+        program, code = unpack(payload)
+        return program, load_object(code, program.kernels)
+
+    if (found := disk_cache.load_as(key, load)) is not None:
+        return *found, True
+    program, texts = build()
+    code = compile_llvm(*texts)
     disk_cache.store(key, pack(program, code))
-    return program, code
+    return program, load_object(code, program.kernels), False
 
 
 class CompiledGraph:
@@ -63,7 +69,9 @@ class CompiledGraph:
     Calls from several threads are safe and run one after the other. Every wrong call raises an `ArgumentError`.
     """
 
-    def __init__(self, program: Program, code: bytes, threads: int | None = None, *, from_cache: bool = False) -> None:
+    def __init__(
+        self, program: Program, code: LoadedObject, threads: int | None = None, *, from_cache: bool = False
+    ) -> None:
         """`from_cache` says whether the code was compiled before, rather than just now."""
         self.program = program
         self.from_cache = from_cache
@@ -112,9 +120,9 @@ class CompiledGraph:
 class Binding:
     """A program's tables with its params, and the call in Python that can convert, allocate and explain."""
 
-    def __init__(self, program: Program, code: bytes, threads: int) -> None:
+    def __init__(self, program: Program, code: LoadedObject, threads: int) -> None:
         self.program = program
-        self._code = load_object(code, program.kernels)
+        self._code = code
         self.plan = make_plan(program, self._code.addresses, threads)
         self._specs = program.arguments
         self._param_names = {spec.name for spec in program.params}

@@ -80,8 +80,13 @@ def known_outcome(key: str) -> Outcome | None:
     """What was noted under the key, by this or another process; None if nothing was, or nothing that can be read."""
     from xdsl_rlx.lowering.numba import cache
 
-    found = _OUTCOME.fullmatch(cache.load(key) or b"")
-    return None if found is None else Outcome(found[1].decode(), found[2].decode())
+    return cache.load_as(key, _outcome)
+
+
+def _outcome(payload: bytes) -> Outcome:
+    if (found := _OUTCOME.fullmatch(payload)) is None:
+        raise ValueError("it names no stage and fingerprint")
+    return Outcome(found[1].decode(), found[2].decode())
 
 
 def note_outcome(key: str, outcome: Outcome) -> None:

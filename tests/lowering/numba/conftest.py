@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from xdsl_rlx.lowering.numba.compile import compile_llvm
+from xdsl_rlx.lowering.numba.compile import compile_llvm, load_object
 from xdsl_rlx.lowering.numba.program import FIRST_BUFFER, Launch, Program, TensorSpec
 from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 
@@ -181,10 +181,12 @@ def code() -> bytes:
 @pytest.fixture
 def build(code: bytes) -> Callable[..., CompiledGraph]:
     """Program, threads -> CompiledGraph."""
-    return lambda program, threads=1: CompiledGraph(program, code, threads)
+    return lambda program, threads=1: CompiledGraph(program, load_object(code, program.kernels), threads)
 
 
 @pytest.fixture
 def make() -> SimpleNamespace:
     """The makers of specs, programs and kernel text of this file."""
-    return SimpleNamespace(spec=spec, program=program, add=add_program, sum=sum_program, kernel=kernel, text=TEXT)
+    return SimpleNamespace(
+        spec=spec, program=program, add=add_program, sum=sum_program, kernel=kernel, text=TEXT, add_text=ADD
+    )

@@ -3,10 +3,19 @@
 import ctypes
 import re
 
+import models
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_rlx.lowering.errors import CompileError
-from xdsl_rlx.lowering.numba.compile import compile_llvm, emit_object, load_object, undefined_symbols
+from xdsl_rlx.lowering.numba import emit_llvm as emit
+from xdsl_rlx.lowering.numba import workers
+from xdsl_rlx.lowering.numba.build import build_program
+from xdsl_rlx.lowering.numba.compilation import lower_to_lir
+from xdsl_rlx.lowering.numba.compile import compile_llvm, emit_object, load_object
+from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm, emit_llvm_parts
+from xdsl_rlx.lowering.numba.objects import undefined_symbols
+from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 
 ANSWER = "define i64 @answer(i64 %x) { %y = add i64 %x, 41  ret i64 %y }"
 
@@ -60,3 +69,38 @@ def test_loops_are_vectorised(make):
 
 def test_the_same_text_gives_the_same_code(make):
     assert compile_llvm(make.text) == compile_llvm(make.text)
+
+
+@pytest.fixture(scope="module")
+def lowered() -> ModuleOp:
+    return lower_to_lir(models.norm_step().module, 1)
+
+
+def test_parts_hold_each_kernel_once_and_give_the_same_bits(lowered: ModuleOp, monkeypatch: pytest.MonkeyPatch):
+    program = build_program(lowered)
+    (whole,) = emit_llvm_parts(lowered)
+    assert whole == emit_llvm(lowered)
+    monkeypatch.setattr(emit, "_PART_CHARACTERS", 1)
+    parts = emit_llvm_parts(lowered)
+    assert len(parts) == min(8, len(program.kernels)) > 1
+    assert sorted(name for part in parts for name in re.findall(r"define void @([^.(]+)\(", part)) == sorted(
+        program.kernels
+    )
+    found = [
+        CompiledGraph(program, load_object(compile_llvm(*texts), program.kernels), 1)(**models.norm_arrays())
+        for texts in ([whole], parts)
+    ]
+    assert [one.tobytes() for one in found[0]] == [one.tobytes() for one in found[1]]
+
+
+def test_the_code_does_not_depend_on_the_cores(make, monkeypatch: pytest.MonkeyPatch):
+    found = set[bytes]()
+    for cores in (1, 3):
+        monkeypatch.setattr(workers, "cores", lambda cores=cores: cores)
+        found.add(compile_llvm(make.add_text, ANSWER, make.add_text))
+    assert len(found) == 1
+
+
+def test_an_error_in_one_of_several_modules_is_our_own(make):
+    with pytest.raises(CompileError, match="llvm rejected the generated code"):
+        compile_llvm(ANSWER, "nonsense", make.add_text)

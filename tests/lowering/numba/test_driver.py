@@ -102,13 +102,14 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 from conftest import TEXT, add_program
-from xdsl_rlx.lowering.numba.compile import compile_llvm
+from xdsl_rlx.lowering.numba.compile import compile_llvm, load_object
 from xdsl_rlx.lowering.numba.driver import pool
 from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 x = np.ones(8, np.float32)
-CompiledGraph(add_program(8), compile_llvm(TEXT), 4)(x, x)
+code = load_object(compile_llvm(TEXT), ["add"])
+CompiledGraph(add_program(8), code, 4)(x, x)
 print(pool().workers)
-CompiledGraph(add_program(8, 1), compile_llvm(TEXT), 4)(x, x)
+CompiledGraph(add_program(8, 1), code, 4)(x, x)
 print(pool().workers)
 """
     command = [sys.executable, "-c", script, str(Path(__file__).parent)]

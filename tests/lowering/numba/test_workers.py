@@ -1,0 +1,162 @@
+"""Jobs on all cores, and forks beside them."""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from xdsl_rlx.lowering.numba import compile, driver, workers
+from xdsl_rlx.lowering.numba.compile import compile_llvm
+from xdsl_rlx.lowering.numba.runtime import CompiledGraph, compile_cached
+from xdsl_rlx.lowering.numba.workers import on_all_cores
+
+pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+PATIENCE = 60
+"""Seconds after which a child counts as hanging."""
+
+
+def in_child(work: Callable[[], bool]) -> bool:
+    """Whether `work` is true in a forked child, which is killed when it hangs."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if work() else 1)
+        finally:
+            os._exit(2)
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return status == 0
+        time.sleep(0.002)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+@contextmanager
+def beside(step: Callable[[int], object]) -> Iterator[list[BaseException]]:
+    """A thread calls `step` with 0, 1, ... meanwhile; gives what it raised, and has begun when the region does."""
+    begun, stop, errors = threading.Event(), threading.Event(), list[BaseException]()
+
+    def work() -> None:
+        number = 0
+        try:
+            while not stop.is_set():
+                step(number)
+                number += 1
+                begun.set()
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            begun.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        assert begun.wait(PATIENCE)
+        yield errors
+    finally:
+        stop.set()
+        thread.join()
+
+
+def compiles_and_runs(make, key: str) -> bool:
+    program, code, _ = compile_cached(key, lambda: (make.add(8, 4), [make.add_text]))
+    x = np.arange(8, dtype=np.float32)
+    return bool((CompiledGraph(program, code, 2)(x, x)[0] == x + x).all())
+
+
+def test_a_child_forked_while_another_thread_compiles_compiles_and_runs(make):
+    assert compiles_and_runs(make, "parent")
+    with beside(lambda number: compile_llvm(make.add_text, make.add_text)) as errors:
+        found = [in_child(lambda number=number: compiles_and_runs(make, f"child {number}")) for number in range(10)]
+    assert found == [True] * 10 and errors == []
+
+
+def test_a_child_forked_while_another_thread_stores_and_runs_does_both(make):
+    with beside(lambda number: compiles_and_runs(make, "parent")) as errors:
+        found = [in_child(lambda: compiles_and_runs(make, "parent")) for _ in range(10)]
+    assert found == [True] * 10 and errors == []
+
+
+def test_a_fork_waits_for_the_run_that_another_thread_is_in():
+    # a run gives BLAS one thread and puts it right at the end, which would never come in a child forked meanwhile
+    pool, began, ended = driver.pool(), threading.Event(), list[bool]()
+
+    def run() -> None:
+        pool._libc.pthread_mutex_lock(pool._run_mutex)
+        began.set()
+        time.sleep(0.05)
+        ended.append(True)
+        pool._libc.pthread_mutex_unlock(pool._run_mutex)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert began.wait(PATIENCE) and in_child(lambda: ended == [True])
+    thread.join()
+
+
+def _child_of_multiprocessing(queue: "multiprocessing.Queue[bool]", make) -> None:
+    queue.put(compiles_and_runs(make, "multiprocessing"))
+
+
+def test_multiprocessing_by_fork(make):
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    with beside(lambda number: compile_llvm(make.add_text)):
+        child = context.Process(target=_child_of_multiprocessing, args=(queue, make))
+        child.start()
+        try:
+            assert queue.get(timeout=PATIENCE)
+        finally:
+            child.join(PATIENCE)
+            child.kill()
+    assert child.exitcode == 0
+
+
+def test_llvm_runs_on_all_cores_without_llvmlites_lock(make, monkeypatch: pytest.MonkeyPatch):
+    together, owned = threading.Barrier(2), list[bool]()
+    library, lock = compile._library(), compile.llvm.ffi.lib._lock._lock
+    real = library.LLVMPY_RunNewModulePassManager
+
+    def run(*args: object) -> None:
+        owned.append(lock._is_owned())
+        # passed only when two threads are inside at once
+        together.wait(PATIENCE)
+        real(*args)
+
+    monkeypatch.setattr(workers, "cores", lambda: 2)
+    monkeypatch.setattr(library, "LLVMPY_RunNewModulePassManager", run)
+    compile_llvm(make.text, make.add_text)
+    assert owned == [False, False]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_results_come_in_order_whatever_the_cores(monkeypatch: pytest.MonkeyPatch, count: int):
+    monkeypatch.setattr(workers, "cores", lambda: count)
+    assert on_all_cores(lambda x: x * x, range(20)) == [x * x for x in range(20)]
+    assert on_all_cores(lambda x: x, list[int]()) == []
+
+
+def test_the_earliest_error_is_raised_and_no_thread_is_left(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(workers, "cores", lambda: 3)
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError):
+        on_all_cores(lambda x: 1 // x, [1, 0, 1, 1])
+    assert threading.active_count() == before
+
+
+def test_a_system_without_threads_compiles_all_the_same(monkeypatch: pytest.MonkeyPatch):
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(workers, "cores", lambda: 4)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert on_all_cores(lambda x: -x, [1, 2, 3]) == [-1, -2, -3]
