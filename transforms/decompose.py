@@ -19,6 +19,7 @@ from xdsl_rlx.dialects.mir.core import OwnNest
 from xdsl_rlx.transforms.mir_lower_complex import lower_complex
 from xdsl_rlx.transforms.rules import DECOMPOSE
 from xdsl_rlx.transforms.rules.lowering import LOOPS, NORMALIZE, PLACE, VIEW
+from xdsl_rlx.transforms.rules.wide import define
 
 DEEPEST = 32
 """Rounds after which definitions that lead back to themselves are reported."""
@@ -38,7 +39,7 @@ def decompose(module: Operation, wanted: Callable[[Operation], bool]) -> bool:
 
 def expand(op: Operation) -> None:
     """Replace one op by its definition."""
-    replace(op, DECOMPOSE.lookup(op))
+    replace(op, define)
 
 
 def replace(op: Operation, rule: Callable[[Any, MirBuilder], Sequence[Value] | None]) -> None:

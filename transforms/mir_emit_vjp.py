@@ -16,6 +16,7 @@ from xdsl_rlx.transforms.driver import expect_gone, rewrite
 from xdsl_rlx.transforms.reverse import lay_out_reverse
 from xdsl_rlx.transforms.rules import DECOMPOSE, VJP
 from xdsl_rlx.transforms.rules.table import VjpRule
+from xdsl_rlx.transforms.rules.wide import define, rounded, wide, widened
 
 
 class ApplyVjpRule(RewritePattern):
@@ -35,16 +36,18 @@ def _by_rule(vjp: VjpOp, rule: VjpRule[Operation], rewriter: PatternRewriter) ->
     # The rule is to see the program's values, so the op takes them for the time of the rule.
     op.operands = vjp.primals
     b = MirBuilder(rewriter)
-    arrived = [None if c is None else b.value(c) for c in vjp.result_cotangents]
-    cotangents = rule(op, b, *arrived)
     grads: list[SSAValue] = []
-    for index in vjp.wrt_indices:
-        cotangent = cotangents[index]
-        value = cotangent if cotangent is None or isinstance(cotangent, Value) else cotangent()
-        if value is None or value.ssa.type != vjp.primals[index].type:
-            got = "nothing" if value is None else f"a value of type {value.ssa.type}"
-            raise PassFailedException(f"the vjp rule of {op.name} gave {got} as the cotangent of operand {index}")
-        grads.append(value.ssa)
+    with wide(op, b, vjp.outputs) as seen:
+        taken = widened if seen is not op else MirBuilder.value
+        arrived = [None if c is None else taken(b, c) for c in vjp.result_cotangents]
+        cotangents = rule(seen, b, *arrived)
+        for index in vjp.wrt_indices:
+            cotangent, primal = cotangents[index], vjp.primals[index]
+            value = cotangent if cotangent is None or isinstance(cotangent, Value) else cotangent()
+            if value is None or value.ssa.type != seen.operands[index].type:
+                got = "nothing" if value is None else f"a value of type {value.ssa.type}"
+                raise PassFailedException(f"the vjp rule of {op.name} gave {got} as the cotangent of operand {index}")
+            grads.append(value.ssa if seen is op else rounded(b, value, primal).ssa)
     for result, output in zip(op.results, vjp.outputs, strict=True):
         result.replace_all_uses_with(output)
     rewriter.replace(vjp, [], grads)
@@ -60,7 +63,7 @@ def _through_decomposition(vjp: VjpOp, rewriter: PatternRewriter) -> None:
     assert block.last_op is not None
     rewriter.erase(block.last_op)
     b = MirBuilder(Builder(InsertPoint.at_end(block)))
-    values = DECOMPOSE.lookup(op)(op, b)
+    values = define(op, b)
     seeds: dict[SSAValue, SSAValue] = {}
     for value, cotangent in zip(values, vjp.result_cotangents, strict=True):
         if cotangent is not None:

@@ -17,6 +17,7 @@ from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.reverse import has_derivative
 from xdsl_rlx.transforms.rules import DECOMPOSE, INERT, JVP
+from xdsl_rlx.transforms.rules.wide import define, rounded, wide, widened
 from xdsl_rlx.transforms.signature import graph_of, named
 
 
@@ -81,8 +82,12 @@ class _Forward:
 
     def _by_rule(self, op: Operation, arriving: Sequence[SSAValue | None]) -> None:
         b = MirBuilder(Builder(InsertPoint.after(op)))
-        arguments = [None if t is None else b.value(t) for t in arriving]
-        leaving: Sequence[Value | None] = JVP.lookup(op)(op, b, *arguments)
+        with wide(op, b, op.results) as seen:
+            taken = widened if seen is not op else MirBuilder.value
+            arguments = [None if t is None else taken(b, t) for t in arriving]
+            leaving: Sequence[Value | None] = JVP.lookup(op)(seen, b, *arguments)
+        if seen is not op:
+            leaving = [t and rounded(b, t, y) for t, y in zip(leaving, op.results, strict=True)]
         _locate(op, b)
         for result, tangent in zip(op.results, leaving, strict=True):
             if tangent is not None and has_derivative(result):
@@ -94,7 +99,7 @@ class _Forward:
         """Replace `op` by its decomposition: the tangent shares what that computes."""
         block = Block()
         b = MirBuilder(Builder(InsertPoint.at_end(block)))
-        values = DECOMPOSE.lookup(op)(op, b)
+        values = define(op, b)
         parts = list(block.ops)
         for part in parts:
             part.detach()

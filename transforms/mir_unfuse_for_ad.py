@@ -10,16 +10,16 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.transforms.driver import rewrite
 from xdsl_rlx.transforms.rules import DECOMPOSE, VJP
+from xdsl_rlx.transforms.rules.wide import define
 
 
 class DecomposeWithoutVjp(RewritePattern):
     """Replace an op that has a decomposition and no vjp rule by its decomposition."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        rule = DECOMPOSE.get(type(op))
-        if rule is None or VJP.get(type(op)) is not None or VJP.reason(type(op)) is not None:
+        if DECOMPOSE.get(type(op)) is None or VJP.get(type(op)) is not None or VJP.reason(type(op)) is not None:
             return
-        values = rule(op, MirBuilder(rewriter))
+        values = define(op, MirBuilder(rewriter))
         rewriter.replace(op, [], [value.ssa for value in values])
 
 

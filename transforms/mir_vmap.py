@@ -19,6 +19,7 @@ from xdsl_rlx.dialects.shapes import element_of, normalize_axis, shape_of
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.rules import DECOMPOSE, VMAP
 from xdsl_rlx.transforms.rules.rows import lift, move_axis
+from xdsl_rlx.transforms.rules.wide import define
 from xdsl_rlx.transforms.signature import Argument, graph_of, named
 
 
@@ -146,7 +147,7 @@ class _Batch:
     def _through_definition(self, op: Operation) -> None:
         """Batch the ops of the definition of `op`, which are made aside, of the old values."""
         aside = Block()
-        found = DECOMPOSE.lookup(op)(op, MirBuilder(Builder(InsertPoint.at_end(aside))))
+        found = define(op, MirBuilder(Builder(InsertPoint.at_end(aside))))
         for old, value in zip(op.results, found, strict=True):
             value.ssa.name_hint = value.ssa.name_hint or old.name_hint
         _locate(aside.first_op, op)

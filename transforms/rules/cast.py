@@ -10,7 +10,7 @@ from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
 from xdsl_rlx.transforms.rules.elementwise import is_unsigned
 from xdsl_rlx.transforms.rules.lowering import compute_type
 from xdsl_rlx.transforms.rules.rows import linear, pointwise
-from xdsl_rlx.transforms.rules.table import SCALAR, Cotangent
+from xdsl_rlx.transforms.rules.table import NARROW, SCALAR, Cotangent
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder, int_width
 
 
@@ -23,6 +23,7 @@ def _cast_transpose(op: CastOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
 # Between float and complex types only: an operand or result of another type is on no differentiable path.
 linear(CastOp, _cast_transpose)
 pointwise(CastOp)
+NARROW.add(CastOp)
 
 
 @SCALAR.rule(CastOp)

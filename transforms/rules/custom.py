@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.custom import CustomBase, CustomOp
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, INERT, JVP, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.table import DECOMPOSE, INERT, JVP, NARROW, VJP, VMAP, Cotangent
 
 
 def _name(op: Operation) -> str:
@@ -58,6 +58,7 @@ def add_rows(kind: type[CustomBase], functions: Functions) -> None:
     Without a derivative of its own an op is differentiated through its definition. Where it has only one of `vjp` and
     `jvp`, the other mode is an error: the definition may have another derivative than the one that was given.
     """
+    NARROW.add(kind)
     for number, reason in functions.inert.items():
         INERT.add_number(kind, number, reason)
     if functions.definition is not None:

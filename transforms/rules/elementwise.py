@@ -9,13 +9,13 @@ from math import inf, pi, sqrt
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute, OpResult
+from xdsl.ir import Attribute, Operation, OpResult
 
 from xdsl_rlx.dialects.mir import elementwise as mir
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.shapes import element_of, u8, u32
+from xdsl_rlx.dialects.shapes import element_of, shape_of, u8, u32
 from xdsl_rlx.transforms.rules.rows import diagonal, pointwise, zero
-from xdsl_rlx.transforms.rules.table import JVP, SCALAR, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.table import JVP, NARROW, SCALAR, VJP, VMAP, Cotangent
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder, int_width
 
 NORMAL_DENSITY = 1 / sqrt(2 * pi)
@@ -286,3 +286,12 @@ def where_scalar(op: mir.WhereOp, b: ScalarBuilder, cond: Scalar, on_true: Scala
 
 zero(mir.ConstantOp, "it has no operands")
 VMAP.exempt(mir.ConstantOp, "it has no operands")
+
+
+def _of_one_shape(op: Operation) -> bool:
+    return all(shape_of(x) == shape_of(op.results[0]) for x in op.operands)
+
+
+NARROW.add(mir.AddOp, mir.SubOp, mir.NegOp, mir.ReluOp, mir.MaxOp, mir.MinOp, mir.WhereOp, mir.RoundOp)
+# What broadcasting repeats is summed: of the products before they are rounded.
+NARROW.add(mir.MulOp, when=_of_one_shape)

@@ -10,7 +10,7 @@ from xdsl_rlx.dialects.mir.index import CumsumBackwardOp, CumsumOp, GatherBackwa
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of
 from xdsl_rlx.transforms.rules.lowering import NORMALIZE
 from xdsl_rlx.transforms.rules.rows import decompose, leading, lift, linear, move_axis, zero
-from xdsl_rlx.transforms.rules.table import INERT, JVP, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.table import INERT, JVP, NARROW, VJP, VMAP, Cotangent
 
 _ENCODED = "indices are integers, whatever type encodes them"
 
@@ -98,6 +98,7 @@ def _cumsum_transpose(op: CumsumOp, b: MirBuilder, g: Value) -> Sequence[Cotange
 
 linear(CumsumOp, _cumsum_transpose)
 leading(CumsumOp, "axis")
+NARROW.add(GatherOp, ScatterAddOp, CumsumOp)
 
 
 @decompose(CumsumBackwardOp)

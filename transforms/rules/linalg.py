@@ -8,7 +8,7 @@ from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, LoraMatmulOp, MatmulOp, Side
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.rows import decompose, move_axis, pointwise
-from xdsl_rlx.transforms.rules.table import JVP, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.table import JVP, NARROW, VJP, VMAP, Cotangent
 
 
 def transposed(b: MirBuilder, x: Value) -> Value:
@@ -29,6 +29,8 @@ def _rhs_cotangent(b: MirBuilder, g: Value, lhs: Value, rhs: Value) -> Value:
 
 
 pointwise(MatmulOp)
+NARROW.add(MatmulOp, when=lambda op: len({shape_of(x)[:-2] for x in op.operands}) == 1)
+NARROW.add(DotGeneralOp)
 
 
 @VJP.rule(MatmulOp)

@@ -30,6 +30,7 @@ from xdsl_rlx.transforms.rules.lowering import (
     result_loops,
 )
 from xdsl_rlx.transforms.rules.table import SCALAR
+from xdsl_rlx.transforms.rules.wide import rounded, widened
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 for _op in mir.Mir.operations:
@@ -76,10 +77,10 @@ def _split_runs(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
             runs[-1].append(axis)
     if len(runs) < 2:
         return None
-    value = op.operand
+    value = widened(b, op.operand).ssa
     for run in reversed(runs):
         value = b.op(type(op), value, run, True).ssa
-    return [b.reshape(value, shape_of(op.result))]
+    return [b.reshape(rounded(b, b.value(value), op.result), shape_of(op.result))]
 
 
 def _least(type_: Attribute) -> float | int:

@@ -14,7 +14,7 @@ from xdsl_rlx.dialects.mir.reduce import (
 )
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.rows import leading, linear
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, VJP, Cotangent
+from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, NARROW, VJP, Cotangent
 
 for _op in (ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp, ReduceProdOp):
     leading(_op, "axes")
@@ -53,6 +53,7 @@ def _mean_transpose(op: ReduceMeanOp, b: MirBuilder, g: Value) -> Sequence[Cotan
 
 linear(ReduceSumOp, _sum_transpose)
 linear(ReduceMeanOp, _mean_transpose)
+NARROW.add(ReduceSumOp)
 
 
 def _extreme_vjp(op: ReduceOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:

@@ -136,9 +136,9 @@ def decompose(op: type[OpT]) -> Callable[[DecomposeRule[OpT]], DecomposeRule[OpT
 
 
 def _scalar_by_decomposition(rule: DecomposeRule[Any], op: Operation, b: ScalarBuilder, *operands: Scalar) -> Scalar:
-    block = Block(arg_types=[x.type for x in op.operands])
+    block = Block(arg_types=[_computed(x) for x in op.operands])
     apart = type(op).create(
-        operands=block.args, result_types=[result.type for result in op.results], properties=dict(op.properties)
+        operands=block.args, result_types=[_computed(result) for result in op.results], properties=dict(op.properties)
     )
     (result,) = rule(apart, MirBuilder(Builder(InsertPoint.at_end(block))))
     element = element_of(result.ssa)
@@ -151,12 +151,17 @@ def _scalar_by_decomposition(rule: DecomposeRule[Any], op: Operation, b: ScalarB
             if isinstance(owner, ConstantOp):
                 number = owner.value.get_values()[0]
                 assert isinstance(number, int | float)
-                known[x] = b.const(number, f32 if element in (f16, bf16) else element)
+                known[x] = b.const(number, element)
             else:
                 known[x] = SCALAR.lookup(owner)(owner, b, *[scalar(operand) for operand in owner.operands])
         return known[x]
 
     return scalar(result.ssa)
+
+
+def _computed(x: SSAValue) -> Attribute:
+    """The type of a tensor, of f32 for half floats: their scalars are, and so are the numbers of a definition."""
+    return TensorType(f32, shape_of(x)) if element_of(x) in (f16, bf16) else x.type
 
 
 def pointwise(op: type[Operation]) -> None:

@@ -7,7 +7,7 @@ from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.shape import ConcatOp, ExpandOp, NarrowOp, ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.rows import align, leading, linear
-from xdsl_rlx.transforms.rules.table import VMAP, Cotangent
+from xdsl_rlx.transforms.rules.table import NARROW, VMAP, Cotangent
 
 
 def _reshape_transpose(op: ReshapeOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
@@ -53,6 +53,8 @@ linear(TransposeOp, _transpose_transpose)
 linear(NarrowOp, _narrow_transpose)
 linear(ConcatOp, _concat_transpose)
 linear(ExpandOp, _expand_transpose)
+
+NARROW.add(ReshapeOp, TransposeOp, NarrowOp, ConcatOp, ExpandOp)
 
 leading(NarrowOp, "axis")
 leading(ConcatOp, "axis")

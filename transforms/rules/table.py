@@ -182,7 +182,25 @@ class InertOperands:
         return {index: reason for index, reason, when in self._rows.get(type(op), ()) if when(op)}
 
 
+class NarrowRules:
+    """Ops whose derivatives are as right in half precision: one step that rounds, or none at all."""
+
+    def __init__(self) -> None:
+        self._rows: dict[type[Operation], Callable[[Operation], bool]] = {}
+
+    def add(self, *ops: type[Operation], when: Callable[[Operation], bool] = lambda _: True) -> None:
+        """State it of these ops; `when` says for which of the class."""
+        for op in ops:
+            self._rows[op] = when
+
+    def has(self, op: Operation) -> bool:
+        """Whether this op is one of them."""
+        when = self._rows.get(type(op))
+        return when is not None and when(op)
+
+
 INERT = InertOperands()
+NARROW = NarrowRules()
 VJP = VjpTable("vjp")
 JVP = JvpTable("jvp")
 VMAP = VmapTable("vmap")
