@@ -31,6 +31,8 @@ class Case:
     high: float = 1.0
     roundings: float = 1.0
     """How many roundings a result or a gradient goes through."""
+    lost: float = 2e-5
+    """What f32 sums and differences lose, relative to the largest element of what they are of."""
 
 
 def positions(n: int, below: int) -> Array:
@@ -68,6 +70,7 @@ CASES: dict[str, Case] = {
         lambda g, x, t: g.reduce_mean(g.softmax_cross_entropy_with_logits(x, t)),
         lambda n: [(n // 4, 4)],
         lambda n: [positions(n // 4, 4)],
+        roundings=2,
     ),
     "mean pool": Case(
         lambda g, x: g.pool(x, "mean", (256, 256)), lambda n: [(1, max(1, n >> 16), 256, 256)], low=15, high=25
@@ -78,7 +81,7 @@ CASES: dict[str, Case] = {
         lambda g, x, i: g.gather(x, i), lambda n: [(3, 2)], lambda n: [positions(n, 3)], high=0.01
     ),
     "sums of rows": Case(
-        lambda g, x, i: g.scatter_add(x, i, 3), lambda n: [(n, 2)], lambda n: [positions(n, 3)], high=0.01
+        lambda g, x, i: g.scatter_add(x, i, 3), lambda n: [(n, 2)], lambda n: [positions(n, 3)], high=0.01, lost=3e-4
     ),
     "one factor for all": Case(lambda g, x, s: x * s, lambda n: [(n,), ()], high=0.01),
     "products": Case(lambda g, x, w: x @ w, lambda n: [(2, n), (n, 3)], high=0.01),
@@ -92,10 +95,11 @@ CASES: dict[str, Case] = {
     "attention": Case(
         lambda g, q, k, v: g.attention(q, k, v, layout="bhsd"),
         lambda n: [(1, 1, 4, 8), *[(1, 1, n // 8, 8)] * 2],
+        lost=3e-4,
     ),
     "reciprocal root": Case(lambda g, x: g.rsqrt(x), lambda n: [(n,)], low=1e-4, high=1e-3),
     "tanh near 1": Case(lambda g, x: g.tanh(x), lambda n: [(n,)], low=3, high=4.4),
-    "sigmoid near 1": Case(lambda g, x: g.sigmoid(x), lambda n: [(n,)], low=6, high=9),
+    "sigmoid near 1": Case(lambda g, x: g.sigmoid(x), lambda n: [(n,)], low=3, high=6),
     "gelu": Case(lambda g, x: g.gelu(x), lambda n: [(n,)], low=-4, high=4),
 }
 QUICK = [
@@ -143,12 +147,12 @@ def worst(case: Case, n: int, dtype: str, equal: bool) -> list[float]:
     expected, _ = run(case, "f64", arrays, seed)
     errors: list[float] = []
     for a, b in zip(found, expected, strict=True):
-        rounded = b.astype(half).astype(np.float64)
+        with np.errstate(over="ignore"):
+            rounded = b.astype(half).astype(np.float64)
         b = np.where(np.isinf(rounded), rounded, b)
         got = a.astype(np.float64)
         same = (got == b) | (np.isnan(got) & np.isnan(b))
-        # what f32 sums and differences lose is relative to the largest of what they are of
-        lost = 2e-5 * np.max(np.abs(np.where(np.isfinite(b), b, 0.0)), initial=0.0)
+        lost = case.lost * np.max(np.abs(np.where(np.isfinite(b), b, 0.0)), initial=0.0)
         with np.errstate(invalid="ignore"):
             error = np.where(same, 0.0, np.maximum(np.abs(got - b) - lost, 0.0) / spacing(b, dtype))
         errors.append(float(np.max(np.where(np.isnan(error), np.inf, error), initial=0.0)))

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.core import Elementwise, OwnNest
 from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.transforms.rules.lowering import NORMALIZE
 from xdsl_rlx.transforms.rules.table import DECOMPOSE, NARROW
 
 
@@ -36,8 +37,9 @@ def wide(op: Operation, b: MirBuilder, outputs: Sequence[SSAValue] = ()) -> Gene
     For a rule to look at: `op` with its half floats as f32, operands and results; `op` itself if that changes nothing.
 
     A derivative may read the results, which are `outputs` in the program. Those of an elementwise op or of a definition
-    are computed again, in f32: `1 - tanh(x)^2` of a rounded tanh has no digit left where that is near 1. Else they are
-    taken as they are, and what the rule looks at is gone when the rule, and what that has deferred, are done.
+    are computed again, in f32: `1 - tanh(x)^2` of a rounded tanh has no digit left where that is near 1. So are those
+    of an op that lowering computes in f32 anyway, which is then shared. Else they are taken as they are, and what the
+    rule looks at is gone when the rule, and what that has deferred, are done.
     """
     if op.regions or NARROW.has(op) or not any(is_half(operand) for operand in op.operands):
         yield op
@@ -62,8 +64,8 @@ def wide(op: Operation, b: MirBuilder, outputs: Sequence[SSAValue] = ()) -> Gene
 
 
 def _is_computed_again(op: Operation) -> bool:
-    composite = DECOMPOSE.get(type(op)) is not None and not op.has_trait(OwnNest)
-    return composite or op.has_trait(Elementwise)
+    shared = NORMALIZE.get(type(op)) is not None
+    return op.has_trait(Elementwise) or (DECOMPOSE.get(type(op)) is not None and (shared or not op.has_trait(OwnNest)))
 
 
 def define(op: Operation, b: MirBuilder) -> list[Value]:

@@ -158,7 +158,7 @@ func.func @prod_one(%x: tensor<2x1xf32>, %y: tensor<2xf32>, %g: tensor<2xf32>) -
 // Of half floats a rule is made in f32, and its result is rounded: neither the number of elements nor a sum need be an f16.
 // CHECK-LABEL: func.func @half_mean(%x: tensor<70000xf16>, %y: tensor<f16>, %g: tensor<f16>) -> tensor<70000xf16> {
 // CHECK: mir.constant dense<7.000000e+04> : tensor<f32>
-// CHECK: mir.div {{.*}} : tensor<f32>
+// CHECK: mir.div {{.*}} -> tensor<f32>
 // CHECK: mir.cast {{.*}} : tensor<70000xf32> to tensor<70000xf16>
 func.func @half_mean(%x: tensor<70000xf16>, %y: tensor<f16>, %g: tensor<f16>) -> tensor<70000xf16> {
   %dx = mir.vjp primals(%x : tensor<70000xf16>) outputs(%y : tensor<f16>) cotangents(%g : tensor<f16>) of [0] wrt [0] -> tensor<70000xf16> {
