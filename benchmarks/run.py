@@ -157,7 +157,18 @@ def _number(value: float | None, scale: float = 1.0, digits: int = 2) -> str:
 def table(results: dict[str, dict[str, Any]]) -> str:
     """The results as one Markdown table a workload a row, with what the columns mean."""
     heads = ["workload", "ours", "JAX", "PyTorch", "torch.compile", "ours/best"]
-    heads += ["cold: ours", "JAX", "t.compile", "warm: ours", "MB: ours", "JAX", "PyTorch", "arena: ours", "XLA"]
+    heads += [
+        "cold: ours",
+        "JAX",
+        "t.compile",
+        "warm: ours",
+        "MB: ours",
+        "JAX",
+        "PyTorch",
+        "arena: ours",
+        "XLA",
+        "first: ours",
+    ]
     rows = [heads, ["---"] * len(heads)]
     for key, result in results.items():
         ours, jax, torch, compiled = (best(result, kind, "min") for kind in ("ours", *PEERS))
@@ -167,6 +178,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
         cells.append(_number(result["warm"], digits=3))
         cells += [_number(c and c["facts"]["peak_mb"], digits=0) for c in (ours, jax, torch)]
         cells += [_number(c and c["facts"]["arena"], 2**-20, 3) for c in (ours, jax)]
+        cells.append(_number(ours and ours["start"]["first"], 1e3, 3))
         rows.append(cells)
     widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
     lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
@@ -177,7 +189,8 @@ LEGEND = """\
 Times: milliseconds per step (loss and all gradients), least / median of a round's steps, the middle over the rounds,
 each @ the thread count at which that framework was best. ours/best: our time over the best peer's by either measure.
 Cold: seconds to build, compile and take a first step with empty caches, imports apart; warm: in a second process.
-MB: the process's peak resident memory, imports included. Arena: MB of our temporary buffers beside XLA's temp size."""
+MB: the process's peak resident memory, imports included. Arena: MB of our temporary buffers beside XLA's temp size.
+First: milliseconds of the first step after compiling."""
 
 
 def main() -> int:

@@ -178,8 +178,10 @@ def main(kind: str, threads: int, workload: str) -> None:
     imports, baseline = time.perf_counter() - start, _peak_mb()
     start = time.perf_counter()
     runner.prepare()
+    prepared = time.perf_counter()
     outputs = runner.step()
-    answer({"imports": imports, "ready": time.perf_counter() - start})
+    ready = time.perf_counter()
+    answer({"imports": imports, "ready": ready - start, "first": ready - prepared})
     for line in sys.stdin:
         command = json.loads(line)
         match command["do"]:

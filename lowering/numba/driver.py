@@ -182,7 +182,8 @@ class Pool:
             self._set(offset, _function_address(self._libc, name))
         for offset, name in _PYTHON_FUNCTIONS.items():
             self._set(offset, _function_address(ctypes.pythonapi, name))
-        self._set(layout.POOL_NEW_ARRAY, _numpy_new_array())
+        self._set(layout.POOL_NEW_ARRAY, _numpy_function(94))
+        self._set(layout.POOL_SET_BASE, _numpy_function(282))
         for offset, value in _OBJECTS.items():
             self._set(offset, id(value))
 
@@ -222,13 +223,13 @@ def _function_address(library: ctypes.CDLL, name: str) -> int:
     return ctypes.cast(library[name], ctypes.c_void_p).value or 0
 
 
-def _numpy_new_array() -> int:
-    """Address of `PyArray_NewFromDescr`: entry 94 of NumPy's C API table, which is frozen."""
+def _numpy_function(index: int) -> int:
+    """Address of an entry of NumPy's C API table, which is frozen: 94 is NewFromDescr, 282 SetBaseObject."""
     numpy_core: Any = importlib.import_module("numpy._core._multiarray_umath")
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = get(numpy_core._ARRAY_API, None)
-    return ctypes.c_int64.from_address(table + 94 * WORD).value
+    return ctypes.c_int64.from_address(table + index * WORD).value
 
 
 @once

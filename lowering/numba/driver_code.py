@@ -311,12 +311,30 @@ def overlaps(plan: int, slots: int, last: int, data: int, size: int) -> bool:
 
 
 def new_array(pool: int, spec: int) -> int:
+    """An uninitialised array for an output, over memory that only the plan refers to, or over new memory."""
+    kept = peek(spec + SPEC_KEPT)
+    memory = 0
+    data = 0
+    flags = 0
+    if kept:
+        for index in range(KEPT_COUNT):
+            owner = peek(kept + KEPT_SIZE * index)
+            if memory == 0 and peek32(owner + OBJECT_REFERENCES) == 1:
+                memory = owner
+                data = peek(kept + KEPT_SIZE * index + 8)
+                flags = FLAGS_WRITABLE
     dtype = peek(spec + SPEC_DTYPE)
     # the constructor takes over a reference to the dtype
     invoke(peek(pool + POOL_INCREF), dtype)
     shape = peek(spec + SPEC_SHAPE)
     array_type = peek(pool + POOL_ARRAY_TYPE)
-    return invoke(peek(pool + POOL_NEW_ARRAY), array_type, dtype, peek(spec + SPEC_RANK), shape, 0, 0, 0, 0)
+    rank = peek(spec + SPEC_RANK)
+    value = invoke(peek(pool + POOL_NEW_ARRAY), array_type, dtype, rank, shape, 0, data, flags, 0)
+    if value != 0 and memory != 0:
+        # the result takes over a reference to its base
+        invoke(peek(pool + POOL_INCREF), memory)
+        invoke_int(peek(pool + POOL_SET_BASE), value, memory)
+    return value
 
 
 def bind_outputs(plan: int, block: int, result: int, out: int) -> int:

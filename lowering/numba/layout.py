@@ -45,6 +45,7 @@ POOL_VECTORCALL = 440
 POOL_DECREF = 448
 POOL_INCREF = 488
 POOL_COMPARE_STRINGS = 496
+POOL_SET_BASE = 504
 # addresses of Python objects
 POOL_ARRAY_TYPE = 456
 POOL_TUPLE_TYPE = 464
@@ -108,9 +109,14 @@ SPEC_SHAPE = 24
 SPEC_BYTES = 32
 SPEC_ASIDE = 40
 """Offset of an output's buffer in `PLAN_ASIDE`."""
-SPEC_SIZE = 48
+SPEC_KEPT = 48
+"""Of a large output, `KEPT_COUNT` buffers to use again: the array that owns it, and where the output begins; else 0."""
+SPEC_SIZE = 56
+KEPT_SIZE = 16
+KEPT_COUNT = 2
 
 # CPython and NumPy objects, as checked by `driver.py` before the fast call is used.
+OBJECT_REFERENCES = 0
 OBJECT_TYPE = 8
 TUPLE_LENGTH = 16
 TUPLE_ITEMS = 24

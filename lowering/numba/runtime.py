@@ -22,6 +22,7 @@ from xdsl_rlx.lowering.numba.driver import (
     CACHE_LINE,
     WORD,
     Plan,
+    Words,
     address,
     aligned_bytes,
     driver,
@@ -32,6 +33,7 @@ from xdsl_rlx.lowering.numba.driver import (
     words,
 )
 from xdsl_rlx.lowering.numba.program import FIRST_BUFFER, Program, TensorSpec, pack, unpack
+from xdsl_rlx.lowering.numba.results import Results, touch
 
 Array = NDArray[Any]
 
@@ -128,8 +130,10 @@ class Binding:
         self._param_names = {spec.name for spec in program.params}
         self._index = {spec.name: index for index, spec in enumerate(self._specs)}
         self._params: dict[str, Array] = {}
-        self._set_specs(layout.PLAN_ARGUMENTS, self._specs)
-        self._set_specs(layout.PLAN_OUTPUTS, program.outputs)
+        self._results = Results(program.outputs)
+        self._set_specs(layout.PLAN_ARGUMENTS, self._specs, [None] * len(self._specs))
+        self._set_specs(layout.PLAN_OUTPUTS, program.outputs, self._results.tables)
+        touch([self.plan.arena, *self._results.first_buffers()])
         for name in program.optional:
             index = self._index[name]
             ones = np.ones(self._specs[index].shape, dtype_of(self._specs[index].dtype))
@@ -142,11 +146,11 @@ class Binding:
         results = self._bind_outputs(out)
         targets = list[Array]()
         copies = list[tuple[Array, Array]]()
-        for index, (spec, result) in enumerate(zip(self.program.outputs, results, strict=True)):
+        for index, result in enumerate(results):
             if result is not None and not _overlaps(result, values, targets):
                 targets.append(result)
                 continue
-            target = np.empty(spec.shape, dtype_of(spec.dtype))
+            target = self._results.new(index)
             targets.append(target)
             if result is None:
                 results[index] = target
@@ -180,13 +184,14 @@ class Binding:
     def _what(self, kind: str, name: object) -> str:
         return f"{kind} {name!r} of graph {self.program.name!r}"
 
-    def _set_specs(self, offset: int, specs: Sequence[TensorSpec]) -> None:
+    def _set_specs(self, offset: int, specs: Sequence[TensorSpec], kept: Sequence[Words | None]) -> None:
         table = list[int]()
         aside = 0
-        for spec in specs:
+        for spec, buffers in zip(specs, kept, strict=True):
             name, dtype, shape = sys.intern(spec.name), dtype_of(spec.dtype), words(spec.shape)
-            self.plan.keep += [name, dtype, shape]
-            table += [id(name), id(dtype), len(spec.shape), address(shape), spec.nbytes, aside]
+            self.plan.keep += [name, dtype, shape, buffers]
+            again = 0 if buffers is None else address(buffers)
+            table += [id(name), id(dtype), len(spec.shape), address(shape), spec.nbytes, aside, again]
             aside += -(-spec.nbytes // CACHE_LINE) * CACHE_LINE
         self.plan.point(offset, words(table))
 
@@ -321,6 +326,9 @@ def _layout_is_known() -> bool:
     def flags(target: object) -> int:
         return ctypes.c_int32.from_address(id(target) + layout.ARRAY_FLAGS).value & layout.FLAGS_WRITABLE
 
+    references = ctypes.c_int64.from_address(id(array) + layout.OBJECT_REFERENCES)
+    if references.value != sys.getrefcount(array) - 1:
+        return False
     if word(array, layout.OBJECT_TYPE) != id(np.ndarray) or word(items, layout.OBJECT_TYPE) != id(tuple):
         return False
     if word(array, layout.ARRAY_DATA) != address(array) or word(array, layout.ARRAY_DTYPE) != id(array.dtype):
