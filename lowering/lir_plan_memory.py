@@ -24,8 +24,8 @@ class LirPlanMemoryPass(ModulePass):
 
     A slot is live from the first launch that writes it to the last one that uses it, through any view. Largest first,
     each slot takes the tightest gap between the slots that are live with it (best fit): in the buffer of an output that
-    is not written before the slot is dead, where it becomes a view of it, or else in the arena. Slots that nothing
-    uses are erased.
+    is not written before the slot is dead, where it becomes a view of it, or else in the arena. An output declared
+    after such a slot moves in front of it. Slots that nothing uses are erased.
     """
 
     name = "lir-plan-memory"
@@ -107,6 +107,9 @@ def _move_into(slot: _Slot, output: OutputOp) -> None:
     view.result.name_hint = slot.op.result.name_hint
     block = slot.op.parent_block()
     assert block is not None
+    if slot.op.is_before_in_block(output):
+        output.detach()
+        block.insert_op_before(output, slot.op)
     block.insert_op_before(view, slot.op)
     slot.op.result.replace_all_uses_with(view.result)
     slot.op.detach()

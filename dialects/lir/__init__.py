@@ -6,7 +6,8 @@ known here any more (see `mir`).
 
 from xdsl.ir import Dialect
 
-from xdsl_rlx.dialects.lir.kernel import BlockGemmOp, GemmOp, KernelOp, ReturnOp
+from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
+from xdsl_rlx.dialects.lir.kernel import CheckOp, KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.lapack import GetrfOp, GetrsOp
 from xdsl_rlx.dialects.lir.program import (
     ConstantOp,
@@ -33,6 +34,7 @@ Lir = Dialect(
         LaunchOp,
         KernelOp,
         ReturnOp,
+        CheckOp,
         GemmOp,
         BlockGemmOp,
         GetrfOp,
@@ -45,6 +47,7 @@ Lir = Dialect(
 
 __all__ = [
     "BlockGemmOp",
+    "CheckOp",
     "ConstantOp",
     "GaussianOp",
     "GeluOp",

@@ -1,4 +1,4 @@
-"""Kernels: outlined loop nests over buffers, and the library calls inside them. Programs are in `program.py`."""
+"""Kernels: outlined loop nests over buffers. Library calls are in `blas.py`, `lapack.py`, programs in `program.py`."""
 
 from collections.abc import Sequence
 from typing import Self, cast
@@ -9,23 +9,16 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     SymbolNameConstraint,
-    UnitAttr,
-    f32,
-    f64,
 )
 from xdsl.dialects.utils import parse_func_op_like, print_func_op_like
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     IRDLOperation,
     irdl_op_definition,
     operand_def,
-    opt_operand_def,
-    opt_prop_def,
     prop_def,
     region_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -39,7 +32,8 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.lir.memory import AnyMemRef, strides_of, verify_buffer_type
+from xdsl_rlx.dialects.lir.bounds import verify_kernel_body, written_buffers
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, verify_buffer_type
 
 INDEX = IndexType()
 
@@ -80,6 +74,12 @@ class KernelOp(IRDLOperation):
         """The memref types of the buffer arguments, without the two bounds."""
         return tuple(cast(AnyMemRef, t) for t in self.function_type.inputs if isinstance(t, MemRefType))
 
+    @property
+    def written(self) -> frozenset[int]:
+        """The numbers of the buffer arguments that the body writes to."""
+        written = written_buffers(self.body.block)
+        return frozenset(n for n, arg in enumerate(self.body.block.args) if arg in written)
+
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         name, inputs, _, body, extra, _, _ = parse_func_op_like(
@@ -113,6 +113,7 @@ class KernelOp(IRDLOperation):
             verify_buffer_type(cast(AnyMemRef, type_))
         if tuple(self.body.block.arg_types) != inputs:
             raise VerifyException("the block arguments do not match the kernel's type")
+        verify_kernel_body(self.body.block)
 
 
 @irdl_op_definition
@@ -126,140 +127,22 @@ class ReturnOp(IRDLOperation):
 
 
 @irdl_op_definition
-class GemmOp(IRDLOperation):
+class CheckOp(IRDLOperation):
     """
-    `c[r0:r1, c0:c1] = a[r0:r1, :] @ b[:, c0:c1]` on the trailing two dimensions, by BLAS; `accumulate` adds to `c`.
+    The run of the program ends here unless `0 <= value <= limit`: the caller gets `message`, and the value.
 
-    With `inner k0 to k1` it is `a[r0:r1, k0:k1] @ b[k0:k1, c0:c1]`: zeros where that range is empty. The leading
-    dimensions of each buffer are fixed by its index operands. f32 or f64; one trailing stride of `a` and of `b` is 1,
-    and `c` has rows of unit stride.
+    Nothing that follows in the kernel happens, and no launch that has not begun begins; results are undefined.
     """
 
-    name = "lir.gemm"
+    name = "lir.check"
 
-    a = operand_def(MemRefType.constr())
-    a_indices = var_operand_def(INDEX)
-    b = operand_def(MemRefType.constr())
-    b_indices = var_operand_def(INDEX)
-    c = operand_def(MemRefType.constr())
-    c_indices = var_operand_def(INDEX)
-    row_lo = operand_def(INDEX)
-    row_hi = operand_def(INDEX)
-    col_lo = operand_def(INDEX)
-    col_hi = operand_def(INDEX)
-    inner_lo = opt_operand_def(INDEX)
-    inner_hi = opt_operand_def(INDEX)
-    accumulate = opt_prop_def(UnitAttr)
+    value = operand_def(INDEX)
+    limit = operand_def(INDEX)
+    message = prop_def(StringAttr)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    # an effect on memory, so that it is neither removed nor moved
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    assembly_format = (
-        "$a `[` $a_indices `]` `,` $b `[` $b_indices `]` `,` $c `[` $c_indices `]` "
-        "`rows` $row_lo `to` $row_hi `cols` $col_lo `to` $col_hi (`inner` $inner_lo^ `to` $inner_hi)? "
-        "(`accumulate` $accumulate^)? attr-dict `:` type($a) `,` type($b) `,` type($c)"
-    )
+    assembly_format = "$value `at_most` $limit `,` $message attr-dict"
 
-    def __init__(
-        self,
-        a: SSAValue,
-        b: SSAValue,
-        c: SSAValue,
-        rows: tuple[SSAValue, SSAValue],
-        cols: tuple[SSAValue, SSAValue],
-        inner: tuple[SSAValue, SSAValue] | None = None,
-        *,
-        a_indices: Sequence[SSAValue] = (),
-        b_indices: Sequence[SSAValue] = (),
-        c_indices: Sequence[SSAValue] = (),
-        accumulate: bool = False,
-    ):
-        super().__init__(
-            operands=[a, a_indices, b, b_indices, c, c_indices, *rows, *cols, *(inner or (None, None))],
-            properties={"accumulate": UnitAttr() if accumulate else None},
-        )
-
-    def verify_(self) -> None:
-        if (self.inner_lo is None) != (self.inner_hi is None):
-            raise VerifyException("expected both bounds of the inner range, or none")
-        types: list[AnyMemRef] = []
-        for value, indices in ((self.a, self.a_indices), (self.b, self.b_indices), (self.c, self.c_indices)):
-            type_ = cast(AnyMemRef, value.type)
-            if len(indices) != type_.get_num_dims() - 2:
-                raise VerifyException(f"expected {type_.get_num_dims() - 2} leading indices for {type_}")
-            types.append(type_)
-        a, b, c = types
-        if a.element_type not in (f32, f64) or not a.element_type == b.element_type == c.element_type:
-            raise VerifyException(
-                f"expected f32 or f64 throughout, got {a.element_type}, {b.element_type}, {c.element_type}"
-            )
-        (m, k), (k2, n), cs = a.get_shape()[-2:], b.get_shape()[-2:], c.get_shape()[-2:]
-        if k != k2 or cs != (m, n):
-            raise VerifyException(f"shapes do not chain: {m}x{k} @ {k2}x{n} into {cs[0]}x{cs[1]}")
-        for type_ in (a, b):
-            if not any(s == 1 or d == 1 for s, d in zip(strides_of(type_)[-2:], type_.get_shape()[-2:], strict=True)):
-                raise VerifyException(f"expected a unit trailing stride, got {type_}")
-        if strides_of(c)[-1] != 1 and cs[1] != 1:
-            raise VerifyException(f"expected rows of unit stride, got {c}")
-
-
-@irdl_op_definition
-class BlockGemmOp(IRDLOperation):
-    """
-    `c[i, j] = sum over k < depth of a[i, k] b[k, j]` for `i < rows`, `j < cols`, by BLAS; `accumulate` adds to `c`.
-
-    Every buffer is indexed by all its dimensions: there its block begins, which extends along the last two. A block
-    may be read `transposed`. f32 or f64, rows of unit stride.
-    """
-
-    name = "lir.block_gemm"
-
-    a = operand_def(MemRefType.constr())
-    a_indices = var_operand_def(INDEX)
-    b = operand_def(MemRefType.constr())
-    b_indices = var_operand_def(INDEX)
-    c = operand_def(MemRefType.constr())
-    c_indices = var_operand_def(INDEX)
-    rows = operand_def(INDEX)
-    cols = operand_def(INDEX)
-    depth = operand_def(INDEX)
-    transpose_a = opt_prop_def(UnitAttr)
-    transpose_b = opt_prop_def(UnitAttr)
-    accumulate = opt_prop_def(UnitAttr)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    assembly_format = (
-        "$a `[` $a_indices `]` (`transposed` $transpose_a^)? `,` $b `[` $b_indices `]` (`transposed` $transpose_b^)? "
-        "`,` $c `[` $c_indices `]` `rows` $rows `cols` $cols `depth` $depth (`accumulate` $accumulate^)? attr-dict "
-        "`:` type($a) `,` type($b) `,` type($c)"
-    )
-
-    def __init__(
-        self,
-        a: tuple[SSAValue, Sequence[SSAValue]],
-        b: tuple[SSAValue, Sequence[SSAValue]],
-        c: tuple[SSAValue, Sequence[SSAValue]],
-        sizes: tuple[SSAValue, SSAValue, SSAValue],
-        *,
-        transpose_a: bool = False,
-        transpose_b: bool = False,
-        accumulate: bool = False,
-    ):
-        flags = {"transpose_a": transpose_a, "transpose_b": transpose_b, "accumulate": accumulate}
-        super().__init__(
-            operands=[*a, *b, *c, *sizes],
-            properties={name: UnitAttr() if flag else None for name, flag in flags.items()},
-        )
-
-    def verify_(self) -> None:
-        elements: list[Attribute] = []
-        for value, indices in ((self.a, self.a_indices), (self.b, self.b_indices), (self.c, self.c_indices)):
-            type_ = cast(AnyMemRef, value.type)
-            rank = type_.get_num_dims()
-            if rank < 2 or len(indices) != rank:
-                raise VerifyException(f"expected an index for each of at least 2 dimensions of {type_}")
-            if strides_of(type_)[-1] != 1 and type_.get_shape()[-1] != 1:
-                raise VerifyException(f"expected rows of unit stride, got {type_}")
-            elements.append(type_.element_type)
-        if elements[0] not in (f32, f64) or len(set(elements)) > 1:
-            raise VerifyException(f"expected f32 or f64 throughout, got {', '.join(map(str, elements))}")
+    def __init__(self, value: SSAValue, limit: SSAValue, message: str):
+        super().__init__(operands=[value, limit], properties={"message": StringAttr(message)})

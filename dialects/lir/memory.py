@@ -23,6 +23,9 @@ from xdsl.utils.hints import isa
 
 AnyMemRef = MemRefType[Any]
 
+LARGEST_BUFFER = 1 << 46
+"""Bytes from the first to the last element of a buffer: half of what a process can address."""
+
 
 def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
     """Strides in elements of a contiguous row-major buffer: `(4, 3, 2)` has `(6, 2, 1)`."""
@@ -93,3 +96,5 @@ def verify_buffer_type(type_: AnyMemRef) -> None:
     layout = type_.layout
     if isinstance(layout, StridedLayoutAttr) and layout.offset != IntAttr(0):
         raise VerifyException(f"expected a layout without offset, got {type_}")
+    if span_elements(type_) * element_bytes(type_.element_type) > LARGEST_BUFFER:
+        raise VerifyException(f"expected a buffer of at most {LARGEST_BUFFER} bytes, got {type_}")

@@ -126,6 +126,9 @@ class ProgramOp(IRDLOperation):
                 numbers.append(op.number.value.data)
         if sorted(numbers) != list(range(len(numbers))):
             raise VerifyException(f"outputs must be numbered 0, 1, ... once each, got {numbers}")
+        from xdsl_rlx.dialects.lir.schedule import verify_schedule
+
+        verify_schedule(self)
 
 
 class _NamedBufferOp(IRDLOperation):

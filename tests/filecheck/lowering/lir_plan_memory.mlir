@@ -34,3 +34,26 @@ builtin.module {
     lir.return
   }
 }
+
+// -----
+
+// %a fits into the output, which is declared below it: the output moves up.
+// CHECK-LABEL: lir.program @late attributes {arena_bytes = 256 : i64, alignment = 64 : i64} {
+// CHECK-NEXT: %x = lir.input "x" : memref<64xf32>
+// CHECK-NEXT: %y = lir.output 0 : memref<64xf32>
+// CHECK-NEXT: %a = lir.view %y at 0 : memref<64xf32> to memref<64xf32>
+// CHECK-NEXT: %b = lir.slot at 0 : memref<64xf32>
+builtin.module {
+  lir.program @late {
+    %x = lir.input "x" : memref<64xf32>
+    %a = lir.slot : memref<64xf32>
+    %b = lir.slot : memref<64xf32>
+    lir.launch @k over 64 by 64 reads(%x : memref<64xf32>) writes(%a : memref<64xf32>)
+    lir.launch @k over 64 by 64 reads(%a : memref<64xf32>) writes(%b : memref<64xf32>)
+    %y = lir.output 0 : memref<64xf32>
+    lir.launch @k over 64 by 64 reads(%b : memref<64xf32>) writes(%y : memref<64xf32>)
+  }
+  lir.kernel @k(%i: memref<64xf32>, %o: memref<64xf32>, %lo: index, %hi: index) {
+    lir.return
+  }
+}

@@ -190,3 +190,297 @@ lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf64>, %o: memref<2x5xf32>, %lo
   lir.block_gemm %a[%lo, %lo], %b[%lo, %lo], %o[%lo, %lo] rows %hi cols %hi depth %hi : memref<2x3xf32>, memref<3x5xf64>, memref<2x5xf32>
   lir.return
 }
+
+// -----
+
+// CHECK: 'y' is optional, but no input is named so
+lir.program @p attributes {optional = ["y"]} {
+  %x = lir.input "x" : memref<2xf32>
+}
+
+// -----
+
+// CHECK: alignment must be a power of two up to 2097152, got 48
+lir.program @p attributes {arena_bytes = 64 : i64, alignment = 48 : i64} {
+  %x = lir.input "x" : memref<2xf32>
+}
+
+// -----
+
+// CHECK: arena_bytes must be from 0 to 70368744177664, got -1
+lir.program @p attributes {arena_bytes = -1 : i64, alignment = 64 : i64} {
+  %x = lir.input "x" : memref<2xf32>
+}
+
+// -----
+
+// CHECK: the slot memref<2xf32> at 64 ends at 72, the arena at 64
+lir.program @p attributes {arena_bytes = 64 : i64, alignment = 64 : i64} {
+  %a = lir.slot at 64 : memref<2xf32>
+}
+
+// -----
+
+// CHECK: the slot memref<2xf32> at 4 is not aligned to 64 bytes
+lir.program @p attributes {arena_bytes = 64 : i64, alignment = 64 : i64} {
+  %a = lir.slot at 4 : memref<2xf32>
+}
+
+// -----
+
+// CHECK: expected a buffer of at most 70368744177664 bytes, got memref<8388608x8388608xf32>
+lir.program @p {
+  %a = lir.slot : memref<8388608x8388608xf32>
+}
+
+// -----
+
+// CHECK: no lir.kernel is named @other
+lir.program @p {
+  %x = lir.input "x" : memref<2xf32>
+  %y = lir.output 0 : memref<2xf32>
+  lir.launch @other over 2 by 2 reads(%x : memref<2xf32>) writes(%y : memref<2xf32>)
+}
+lir.kernel @k(%i: memref<2xf32>, %o: memref<2xf32>, %lo: index, %hi: index) {
+  lir.return
+}
+
+// -----
+
+// CHECK: @k takes 2 buffers, got 1
+lir.program @p {
+  %x = lir.input "x" : memref<2xf32>
+  %y = lir.output 0 : memref<2xf32>
+  lir.launch @k over 2 by 2 writes(%y : memref<2xf32>)
+}
+lir.kernel @k(%i: memref<2xf32>, %o: memref<2xf32>, %lo: index, %hi: index) {
+  lir.return
+}
+
+// -----
+
+// CHECK: buffer 0 of @k is memref<2xf32>, got memref<3xf32>
+lir.program @p {
+  %x = lir.input "x" : memref<3xf32>
+  %y = lir.output 0 : memref<2xf32>
+  lir.launch @k over 2 by 2 reads(%x : memref<3xf32>) writes(%y : memref<2xf32>)
+}
+lir.kernel @k(%i: memref<2xf32>, %o: memref<2xf32>, %lo: index, %hi: index) {
+  lir.return
+}
+
+// -----
+
+// CHECK: @k would write to a lir.input
+lir.program @p {
+  %x = lir.input "x" : memref<2xf32>
+  %z = lir.input "z" : memref<2xf32>
+  lir.launch @k over 2 by 2 reads(%z : memref<2xf32>) writes(%x : memref<2xf32>)
+}
+lir.kernel @k(%i: memref<2xf32>, %o: memref<2xf32>, %lo: index, %hi: index) {
+  lir.return
+}
+
+// -----
+
+// CHECK: @k would write to a lir.param
+lir.program @p {
+  %x = lir.param "x" : memref<2xf32>
+  %z = lir.input "z" : memref<2xf32>
+  lir.launch @k over 2 by 2 reads(%z : memref<2xf32>) writes(%x : memref<2xf32>)
+}
+lir.kernel @k(%i: memref<2xf32>, %o: memref<2xf32>, %lo: index, %hi: index) {
+  lir.return
+}
+
+// -----
+
+// CHECK: @k would write to a lir.constant
+lir.program @p {
+  %x = lir.constant dense<[1.0, 2.0]> : tensor<2xf32> : memref<2xf32>
+  %z = lir.input "z" : memref<2xf32>
+  lir.launch @k over 2 by 2 reads(%z : memref<2xf32>) writes(%x : memref<2xf32>)
+}
+lir.kernel @k(%i: memref<2xf32>, %o: memref<2xf32>, %lo: index, %hi: index) {
+  lir.return
+}
+
+// -----
+
+// CHECK: @k would write to a lir.input
+lir.program @p {
+  %x = lir.input "x" : memref<4xf32>
+  %v = lir.view %x at 2 : memref<4xf32> to memref<2xf32>
+  %w = lir.view %v at 0 : memref<2xf32> to memref<2xf32>
+  %z = lir.input "z" : memref<2xf32>
+  lir.launch @k over 2 by 2 reads(%z : memref<2xf32>) writes(%w : memref<2xf32>)
+}
+lir.kernel @k(%i: memref<2xf32>, %o: memref<2xf32>, %lo: index, %hi: index) {
+  lir.return
+}
+
+// -----
+
+// CHECK: @k writes to its buffer 0, which the launch only reads
+lir.program @p {
+  %x = lir.input "x" : memref<2xf32>
+  %y = lir.output 0 : memref<2xf32>
+  lir.launch @k over 2 by 2 reads(%x : memref<2xf32>) writes(%y : memref<2xf32>)
+}
+lir.kernel @k(%i: memref<2xf32>, %o: memref<2xf32>, %lo: index, %hi: index) {
+  %v = memref.load %o[%lo] : memref<2xf32>
+  memref.store %v, %i[%lo] : memref<2xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: buffers 0 and 1 of @k overlap, and 1 is written
+lir.program @p {
+  %y = lir.output 0 : memref<3xf32>
+  %v = lir.view %y at 0 : memref<3xf32> to memref<2xf32>
+  %w = lir.view %y at 1 : memref<3xf32> to memref<2xf32>
+  lir.launch @k over 2 by 2 reads(%v : memref<2xf32>) writes(%w : memref<2xf32>)
+}
+lir.kernel @k(%i: memref<2xf32>, %o: memref<2xf32>, %lo: index, %hi: index) {
+  lir.return
+}
+
+// -----
+
+// CHECK: the slots memref<2xf32> at 0 and memref<2xf32> at 0 overlap and are in use at the same time
+lir.program @p attributes {arena_bytes = 64 : i64, alignment = 64 : i64} {
+  %a = lir.slot at 0 : memref<2xf32>
+  %b = lir.slot at 0 : memref<2xf32>
+  lir.launch @k over 2 by 2 reads(%a : memref<2xf32>) writes(%b : memref<2xf32>)
+}
+lir.kernel @k(%i: memref<2xf32>, %o: memref<2xf32>, %lo: index, %hi: index) {
+  lir.return
+}
+
+// -----
+
+// CHECK: memref.load leaves dimension 1 of memref<4x3xf32>: element 3
+lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) {
+  %c3 = arith.constant 3 : index
+  %v = memref.load %i[%c3, %c3] : memref<4x3xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: memref.load leaves dimension 0 of memref<4x3xf32>: element -1
+lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) {
+  %m1 = arith.constant -1 : index
+  %v = memref.load %i[%m1, %lo] : memref<4x3xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: memref.store leaves dimension 0 of memref<4x3xf32>: element 4
+lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) {
+  %c4 = arith.constant 4 : index
+  %c0 = arith.constant 0 : index
+  %v = memref.load %i[%c0, %c0] : memref<4x3xf32>
+  memref.store %v, %o[%c4, %c0] : memref<4x3xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: lir.gemm leaves dimension 0 of memref<2x3xf32>: elements ? to 3
+lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
+  %c3 = arith.constant 3 : index
+  lir.gemm %a[], %b[], %o[] rows %lo to %c3 cols %lo to %hi : memref<2x3xf32>, memref<3x5xf32>, memref<2x5xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: lir.gemm leaves dimension 1 of memref<3x5xf32>: elements 2 to 1
+lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
+  %c2 = arith.constant 2 : index
+  %c1 = arith.constant 1 : index
+  lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %c2 to %c1 : memref<2x3xf32>, memref<3x5xf32>, memref<2x5xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: lir.gemm leaves dimension 1 of memref<2x3xf32>: elements ? to 4
+lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
+  %c4 = arith.constant 4 : index
+  lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %lo to %hi inner %lo to %c4 : memref<2x3xf32>, memref<3x5xf32>, memref<2x5xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: lir.block_gemm leaves dimension 1 of memref<2x5xf32>: 5 elements from 1
+lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  lir.block_gemm %a[%lo, %lo], %b[%lo, %c0], %o[%lo, %c1] rows %hi cols %c5 depth %hi : memref<2x3xf32>, memref<3x5xf32>, memref<2x5xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: lir.getrf leaves dimension 0 of memref<4x3x3xf32>: element 4
+lir.kernel @k(%a: memref<4x3x3xf32>, %p: memref<4x3xi32>, %lo: index, %hi: index) {
+  %c4 = arith.constant 4 : index
+  lir.getrf %a[%c4], %p[%lo] : memref<4x3x3xf32>, memref<4x3xi32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected a step of at least 1, got 0
+lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) {
+  %c0 = arith.constant 0 : index
+  scf.for %j = %lo to %hi step %c0 {
+  }
+  lir.return
+}
+
+// -----
+
+// CHECK: a kernel's buffers are its arguments and memref.alloca, got memref.alloc
+lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) {
+  %a = memref.alloc() : memref<3xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: a kernel's buffers are its arguments and memref.alloca, got builtin.unrealized_conversion_cast
+lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) {
+  %a = builtin.unrealized_conversion_cast %i : memref<4x3xf32> to memref<400xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected an integer seen as another of its width, got index, i64
+lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) {
+  %a = builtin.unrealized_conversion_cast %lo : index to i64
+  lir.return
+}
+
+// -----
+
+// CHECK: expected a contiguous buffer, got memref<4xf32, strided<[8]>>
+lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) {
+  %a = memref.alloca() : memref<4xf32, strided<[8]>>
+  lir.return
+}
+
+// -----
+
+// CHECK: a kernel has at most 1048576 bytes of scratch buffers, got 2000000
+lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) {
+  %a = memref.alloca() : memref<500000xf32>
+  lir.return
+}

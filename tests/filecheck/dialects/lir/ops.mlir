@@ -50,14 +50,16 @@ lir.kernel @k(%a: memref<16x64xf32>, %b: memref<64x32xf32>, %o: memref<16x32xf32
 
 // CHECK-LABEL: lir.kernel @batch(%a: memref<3x16x64xf32>, %b: memref<64x32xf32>, %o: memref<3x16x32xf32>, %lo: index, %hi: index) {
 // CHECK-NEXT: %zero = arith.constant 0 : index
+// CHECK-NEXT: %m = arith.constant 16 : index
 // CHECK-NEXT: %n = arith.constant 32 : index
-// CHECK-NEXT: lir.gemm %a[%lo], %b[], %o[%lo] rows %zero to %n cols %zero to %n : memref<3x16x64xf32>, memref<64x32xf32>, memref<3x16x32xf32>
+// CHECK-NEXT: lir.gemm %a[%lo], %b[], %o[%lo] rows %zero to %m cols %zero to %n : memref<3x16x64xf32>, memref<64x32xf32>, memref<3x16x32xf32>
 // CHECK-NEXT: lir.return
 // CHECK-NEXT: }
 lir.kernel @batch(%a: memref<3x16x64xf32>, %b: memref<64x32xf32>, %o: memref<3x16x32xf32>, %lo: index, %hi: index) {
   %zero = arith.constant 0 : index
+  %m = arith.constant 16 : index
   %n = arith.constant 32 : index
-  lir.gemm %a[%lo], %b[], %o[%lo] rows %zero to %n cols %zero to %n : memref<3x16x64xf32>, memref<64x32xf32>, memref<3x16x32xf32>
+  lir.gemm %a[%lo], %b[], %o[%lo] rows %zero to %m cols %zero to %n : memref<3x16x64xf32>, memref<64x32xf32>, memref<3x16x32xf32>
   lir.return
 }
 
@@ -75,9 +77,11 @@ lir.kernel @blocks(%a: memref<3x16x64xf32>, %b: memref<64x64xf32>, %o: memref<16
 }
 
 // CHECK-LABEL: lir.kernel @fill(%o: memref<32x16xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: lir.check %lo at_most %hi, "the end is not before the start"
 // CHECK-NEXT: lir.return
 // CHECK-NEXT: }
 lir.kernel @fill(%o: memref<32x16xf32>, %lo: index, %hi: index) {
+  lir.check %lo at_most %hi, "the end is not before the start"
   lir.return
 }
 
