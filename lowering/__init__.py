@@ -11,6 +11,12 @@ def _get_convert_mir_to_lir() -> type[ModulePass]:
     return ConvertMirToLirPass
 
 
+def _get_lir_check_bounds() -> type[ModulePass]:
+    from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
+
+    return LirCheckBoundsPass
+
+
 def _get_lir_plan_memory() -> type[ModulePass]:
     from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
 
@@ -26,6 +32,7 @@ def _get_numba() -> type[Target]:
 UNIVERSE = Universe(
     all_passes={
         "convert-mir-to-lir": _get_convert_mir_to_lir,
+        "lir-check-bounds": _get_lir_check_bounds,
         "lir-plan-memory": _get_lir_plan_memory,
     },
     all_targets={"numba": _get_numba},

@@ -12,6 +12,10 @@ class ArgumentTypeError(ArgumentError, TypeError):
     """An argument of a compiled graph is missing, unknown, given twice, or of a dtype that does not convert safely."""
 
 
+class OutOfBoundsError(RlxError, IndexError):
+    """A `lir.check` failed while a program ran: its results are undefined, arguments and params as they were."""
+
+
 class ConfigurationError(RlxError, ValueError):
     """A setting (thread count, environment variable) has a value that means nothing."""
 

@@ -1,21 +1,38 @@
 """Which passes a module at any stage still has to go through before it runs: the one place that decides their order."""
 
+import os
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
+from xdsl_rlx.lowering.errors import ConfigurationError
+from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.mir_fuse import MirFusePass
+
+
+def checks_bounds() -> bool:
+    """Whether `XDSL_RLX_CHECK` asks for `lir-check-bounds`; ConfigurationError for anything but 0 and 1."""
+    text = os.environ.get("XDSL_RLX_CHECK", "")
+    if text not in ("", "0", "1"):
+        raise ConfigurationError(f"XDSL_RLX_CHECK must be 0 or 1, got {text!r}")
+    return text == "1"
+
+
+def compile_passes(module: ModuleOp, threads: int) -> list[ModulePass]:
+    """As `remaining_passes`, and the checks that the environment asks for."""
+    return [*remaining_passes(module, threads), *([LirCheckBoundsPass()] if checks_bounds() else [])]
 
 
 def remaining_passes(module: ModuleOp, threads: int) -> list[ModulePass]:
     """The passes from where the module is to a planned program for `threads` threads."""
     programs = [op for op in module.ops if isinstance(op, lir.ProgramOp)]
     if programs:
-        return [LirPlanMemoryPass()] if any(p.arena_bytes is None for p in programs) else []
+        return [] if all(_is_planned(program) for program in programs) else [LirPlanMemoryPass()]
     passes: list[ModulePass] = []
     ops = list(module.walk())
     if any(op.name.startswith("hir.") for op in ops):
@@ -23,3 +40,8 @@ def remaining_passes(module: ModuleOp, threads: int) -> list[ModulePass]:
     if not any(isinstance(op, FusionOp) for op in ops):
         passes.append(MirFusePass())
     return [*passes, ConvertMirToLirPass(threads), LirPlanMemoryPass()]
+
+
+def _is_planned(program: lir.ProgramOp) -> bool:
+    slots = (op for op in program.body.block.ops if isinstance(op, lir.SlotOp))
+    return program.arena_bytes is not None and all(slot.at is not None for slot in slots)

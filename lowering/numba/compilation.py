@@ -10,11 +10,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
 from xdsl.universe import Universe
 
+from xdsl_rlx.dialects.lir import ProgramOp
 from xdsl_rlx.lowering.numba.build import build_program, fingerprint
 from xdsl_rlx.lowering.numba.driver import thread_count
 from xdsl_rlx.lowering.numba.program import Program
 from xdsl_rlx.lowering.numba.runtime import CompiledGraph, compile_cached
-from xdsl_rlx.lowering.pipeline import remaining_passes
+from xdsl_rlx.lowering.pipeline import checks_bounds, compile_passes
+from xdsl_rlx.transforms.driver import verify_dominance
 
 
 def compile_module(module: ModuleOp, threads: int | None = None) -> CompiledGraph:
@@ -31,20 +33,29 @@ def compile_source(source: str, module: Callable[[], ModuleOp], threads: int | N
     """As `compile_module`, for the module of which `source` is the fingerprint; it is made only where it is needed."""
     count = thread_count(threads)
 
+    checked = ["checked"] if checks_bounds() else []
+
     def build() -> tuple[Program, Sequence[str]]:
         from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm_parts
 
         lowered = lower_to_lir(module(), count)
         return build_program(lowered), emit_llvm_parts(lowered)
 
-    program, code, from_cache = compile_cached(f"{source} {count}", build)
+    program, code, from_cache = compile_cached(" ".join([source, str(count), *checked]), build)
     return CompiledGraph(program, code, count, from_cache=from_cache)
 
 
 def lower_to_lir(module: ModuleOp, threads: int = 1) -> ModuleOp:
-    """The planned `lir` module of a module at any stage, which is not changed."""
+    """
+    The planned `lir` module of a module at any stage, which is not changed, with checks where the environment asks.
+
+    VerifyException for a `lir` module that does not verify: from elsewhere, it is as likely wrong as text is.
+    """
     lowered = module.clone()
-    PassPipeline(tuple(remaining_passes(lowered, threads))).apply(_context(), lowered)
+    if any(isinstance(op, ProgramOp) for op in lowered.ops):
+        lowered.verify()
+        verify_dominance(lowered)
+    PassPipeline(tuple(compile_passes(lowered, threads))).apply(_context(), lowered)
     return lowered
 
 

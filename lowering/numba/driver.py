@@ -209,6 +209,7 @@ _PYTHON_FUNCTIONS = {
     layout.POOL_INCREF: "Py_IncRef",
     layout.POOL_DECREF: "Py_DecRef",
     layout.POOL_COMPARE_STRINGS: "PyUnicode_Compare",
+    layout.POOL_NEW_INT: "PyLong_FromLongLong",
 }
 _OUT = "out"
 _OBJECTS: dict[int, object] = {

@@ -46,7 +46,8 @@ def run_chunks(phase: int, bases: int, first: int, last: int) -> None:
     launch = peek(phase + PHASE_LAUNCH)
     start = first
     left = last - first
-    while left > 0:
+    # where a check has failed, nothing begins any more
+    while left > 0 and peek(bases + BLOCK_STATUS - BLOCK_BASES) == 0:
         count = peek(launch + LAUNCH_CHUNKS)
         if start < count:
             kernel = peek(launch + LAUNCH_KERNEL)
@@ -154,7 +155,8 @@ def execute(plan: int, block: int) -> None:
     if threads != 1:
         invoke(set_threads, threads)
     copy = block + peek(plan + PLAN_COPIES)
-    for _ in range(peek(block + BLOCK_COPY_COUNT)):
+    copies = peek(block + BLOCK_COPY_COUNT) if peek(block + BLOCK_STATUS) == 0 else 0
+    for _ in range(copies):
         invoke(peek(pool + POOL_MEMCPY), peek(copy), peek(copy + 8), peek(copy + 16))
         copy += COPY_SIZE
     if timed:
@@ -397,6 +399,20 @@ def run_from_python(plan: int, block: int) -> None:
         invoke(peek(pool + POOL_RESTORE_THREAD), state)
 
 
+def report(plan: int, block: int) -> None:
+    """Set the exception of the check that failed: the plan's callable, which raises it, gets both words as numbers."""
+    pool = peek(plan + PLAN_POOL)
+    pair = block + BLOCK_STATUS
+    message = invoke(peek(pool + POOL_NEW_INT), peek(pair))
+    value = invoke(peek(pool + POOL_NEW_INT), peek(pair + 8))
+    poke(pair, message)
+    poke(pair + 8, value)
+    if message != 0 and value != 0:
+        invoke(peek(pool + POOL_VECTORCALL), peek(plan + PLAN_REPORT), pair, 2, 0)
+    invoke(peek(pool + POOL_DECREF), message)
+    invoke(peek(pool + POOL_DECREF), value)
+
+
 def rlx_call(self: int, args: int, positional: int, names: int) -> int:
     """
     `METH_FASTCALL | METH_KEYWORDS` function of a compiled graph; `self` is the array that holds the plan.
@@ -417,11 +433,15 @@ def rlx_call(self: int, args: int, positional: int, names: int) -> int:
             status = -1
             if result != 0:
                 status = bind_outputs(plan, block, result, out)
+    failed = False
     if status == 1:
         run_from_python(plan, block)
-    elif result != 0:
+        failed = peek(block + BLOCK_STATUS) != 0
+    if result != 0 and (failed or status != 1):
         invoke(peek(pool + POOL_DECREF), result)
         result = 0
+    if failed:
+        report(plan, block)
     invoke(peek(pool + POOL_FREE), block)
     if status == 0:
         return invoke(peek(pool + POOL_VECTORCALL), peek(plan + PLAN_SLOW_CALL), args, positional, names)

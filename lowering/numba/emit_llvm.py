@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
 
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.lowering.numba import mathlib
+from xdsl_rlx.lowering.numba.layout import BLOCK_BASES, BLOCK_STATUS, BLOCK_STATUS_VALUE
 from xdsl_rlx.lowering.numba.llvm_body import Body, alignment, double
 from xdsl_rlx.lowering.numba.rows import llvm_type
 
@@ -40,7 +41,8 @@ def emit_llvm(source: ModuleOp | Iterable[KernelOp]) -> str:
     LLVM IR of the kernels in `source`, with the mathlib functions they call.
 
     Each kernel is exported as `void @name(ptr bases, ptr args, i64 lo, i64 hi)` where `args` holds a pair (base number,
-    byte offset) per buffer and base 0 is the table of BLAS functions. Raises `PassFailedException` for an op that has
+    byte offset) per buffer and base 0 is the table of BLAS functions. The two words in front of `bases` are for the
+    first check that fails: the address of its message, and the value. Raises `PassFailedException` for an op that has
     no row.
     """
     return _module([_kernel(kernel) for kernel in _kernels(source)])
@@ -69,7 +71,29 @@ def _kernels(source: ModuleOp | Iterable[KernelOp]) -> Iterable[KernelOp]:
 
 
 def _module(texts: list[str]) -> str:
-    return "\n".join([*texts, *_library("\n".join(texts)), _LOOPS])
+    text = "\n".join(texts)
+    return "\n".join([text, *_library(text), *([_REPORT] if "@report_check(" in text else []), _LOOPS])
+
+
+_REPORT = f"""define internal void @report_check(ptr %status, ptr %message, i64 %value) cold noinline nounwind {{
+  %word = ptrtoint ptr %message to i64
+  %pair = cmpxchg ptr %status, i64 0, i64 %word seq_cst seq_cst
+  %first = extractvalue {{ i64, i1 }} %pair, 1
+  br i1 %first, label %report, label %done
+report:
+  %place = getelementptr i8, ptr %status, i64 {BLOCK_STATUS_VALUE - BLOCK_STATUS}
+  store i64 %value, ptr %place, align 8
+  br label %done
+done:
+  ret void
+}}
+"""
+
+
+def _message(text: str, name: str) -> str:
+    data = text.encode()
+    escaped = "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in data)
+    return f'@{name} = private unnamed_addr constant [{len(data) + 1} x i8] c"{escaped}\\00"\n'
 
 
 def _library(text: str) -> list[str]:
@@ -110,10 +134,14 @@ def _symbol(name: str) -> str:
 
 
 def _kernel(kernel: KernelOp) -> str:
-    """The exported wrapper, which finds the buffers, and the body, whose pointers are known not to alias."""
+    """
+    The exported wrapper, which finds the buffers, and the body, whose pointers are known not to alias.
+
+    In front of them are the messages of the kernel's checks.
+    """
     args = kernel.body.block.args
     buffers = args[:-2]
-    body = Body()
+    body = Body(kernel.sym_name.data)
     for i, arg in enumerate(buffers):
         body.names[arg] = f"%a{i}"
     body.names[args[-2]], body.names[args[-1]] = "%lo", "%hi"
@@ -125,12 +153,16 @@ def _kernel(kernel: KernelOp) -> str:
         for i, arg in enumerate(buffers)
     ]
     inner = _symbol(f"{name}.body")
-    signature = ", ".join(["ptr readonly %blas", *parameters, "i64 %lo, i64 %hi"])
+    checked = bool(body.messages)
+    status = ["ptr %status"] if checked else []
+    signature = ", ".join(["ptr readonly %blas", *status, *parameters, "i64 %lo, i64 %hi"])
+    bases = "ptr %bases" if checked else "ptr noalias readonly %bases"
     wrapper = [
-        f"define void {_symbol(name)}(ptr noalias readonly %bases, ptr noalias readonly %args, i64 %lo, i64 %hi) "
-        "mustprogress nounwind {",
+        f"define void {_symbol(name)}({bases}, ptr noalias readonly %args, i64 %lo, i64 %hi) mustprogress nounwind {{",
         "  %blas = load ptr, ptr %bases, align 8",
     ]
+    if checked:
+        wrapper.append(f"  %status = getelementptr i8, ptr %bases, i64 {BLOCK_STATUS - BLOCK_BASES}")
     for i in range(len(buffers)):
         wrapper += [
             f"  %n{i} = getelementptr inbounds i64, ptr %args, i64 {2 * i}",
@@ -141,7 +173,7 @@ def _kernel(kernel: KernelOp) -> str:
             f"  %q{i} = load ptr, ptr %p{i}, align 8",
             f"  %a{i} = getelementptr i8, ptr %q{i}, i64 %o{i}",
         ]
-    actual = ", ".join(["ptr %blas", *(f"ptr %a{i}" for i in range(len(buffers))), "i64 %lo, i64 %hi"])
+    actual = ", ".join(["ptr %blas", *status, *(f"ptr %a{i}" for i in range(len(buffers))), "i64 %lo, i64 %hi"])
     wrapper += [f"  call void {inner}({actual})", "  ret void", "}"]
     # noinline: once inlined, the no-alias facts would live on in metadata that the vectoriser loses more easily.
     lines = [
@@ -151,4 +183,4 @@ def _kernel(kernel: KernelOp) -> str:
         *body.lines,
         "}\n",
     ]
-    return "\n".join(wrapper + lines)
+    return "\n".join([*(_message(*named) for named in body.messages.items()), *wrapper, *lines])

@@ -37,6 +37,7 @@ from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.prelude import LOWERED, PRIMITIVES
 from xdsl_rlx.lowering.numba.python_body import Body, identifier
 from xdsl_rlx.lowering.numba.rows import buffer_type, outside_type
+from xdsl_rlx.transforms.driver import verify_dominance
 
 _CALL = re.compile(r"\b([a-z_]\w*)\(")
 _WORD = re.compile(r"\b[a-z_]\w*\b")
@@ -51,14 +52,17 @@ def emit_python(module: ModuleOp) -> str:
 
     Each program becomes a function of its name that takes inputs and params by keyword and gives the tuple of outputs.
     f16 and bf16 buffers are arrays of uint16 bits; bf16 results as well, and such arguments may be. Raises
-    `PassFailedException` for an op that has no row, and for a module that was not lowered.
+    `PassFailedException` for an op that has no row, and for a module that was not lowered or whose slots have no place.
     """
     kernels: dict[str, str] = {}
     programs: list[str] = []
+    verify_dominance(module)
     for op in module.body.block.ops:
         if isinstance(op, KernelOp):
             kernels[op.sym_name.data] = _kernel(op)
         elif isinstance(op, ProgramOp):
+            if any(isinstance(slot, SlotOp) and slot.at is None for slot in op.body.block.ops):
+                raise PassFailedException(f"the slots of @{op.sym_name.data} have no place: run lir-plan-memory")
             programs.append(_Program(op).text())
     body = [*kernels.values(), *programs]
     if not body:

@@ -46,12 +46,13 @@ POOL_DECREF = 448
 POOL_INCREF = 488
 POOL_COMPARE_STRINGS = 496
 POOL_SET_BASE = 504
+POOL_NEW_INT = 512
 # addresses of Python objects
 POOL_ARRAY_TYPE = 456
 POOL_TUPLE_TYPE = 464
 POOL_NONE = 472
 POOL_OUT_NAME = 480
-POOL_SIZE = 512
+POOL_SIZE = 520
 
 # A plan: one per compiled graph.
 PLAN_POOL = 0
@@ -77,12 +78,18 @@ PLAN_ASIDE = 128
 """Buffers for results that may not be written in place yet; 0 before the first need."""
 PLAN_COPIES = 136
 """Offset of the list of copies in a call's block."""
-PLAN_SIZE = 144
+PLAN_REPORT = 144
+"""The Python callable that raises what a failed check says: it takes the two words of a block's status."""
+PLAN_SIZE = 152
 
-# A call's block: the number of copies, the base pointers, then (destination, source, bytes) per copy.
+# A call's block: the number of copies, what failed, the base pointers, then (destination, source, bytes) per copy.
 BLOCK_COPY_COUNT = 0
-BLOCK_BASES = 8
-BLOCK_FIRST_BUFFER = 32
+BLOCK_STATUS = 8
+"""Address of the message of the first `lir.check` that failed, a C string in the program's code; else 0."""
+BLOCK_STATUS_VALUE = 16
+"""The value that was checked."""
+BLOCK_BASES = 24
+BLOCK_FIRST_BUFFER = 48
 COPY_SIZE = 24
 
 # A phase: launches that need no barrier between them, and are cut into tickets.

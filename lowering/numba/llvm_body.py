@@ -3,6 +3,7 @@ What stands around them is in `emit_llvm.py`."""
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, GetrfOp, GetrsOp, ReturnOp
+from xdsl_rlx.dialects.lir import BlockGemmOp, CheckOp, GemmOp, GetrfOp, GetrsOp, ReturnOp
 from xdsl_rlx.dialects.lir.kernel import ROLLED
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
@@ -121,12 +122,15 @@ def _constant_int(value: SSAValue) -> int | None:
 class Body:
     """The lines of one function. `label` names the block being filled, for phis; `written` holds buffers stored to."""
 
-    def __init__(self) -> None:
+    def __init__(self, function: str = "") -> None:
+        self.function = function
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.names: dict[SSAValue, str] = {}
         self.written: set[SSAValue] = set()
         self.nonnegative: set[SSAValue] = set()
+        self.messages: dict[str, str] = {}
+        """The texts of checks, with the names of the constants that hold them."""
         self.label = "entry"
         self._buffers: dict[SSAValue, _Buffer] = {}
         self._count = 0
@@ -250,6 +254,21 @@ class Body:
         self.emit(f"ret {llvm_type(value.type)} {self.names[value]}")
 
     # Control flow
+
+    def check(self, op: Operation) -> None:
+        """Go on, or report the first thing that is wrong and leave the kernel."""
+        assert isinstance(op, CheckOp)
+        value, limit = self.names[op.value], self.names[op.limit]
+        text = op.message.data
+        digest = hashlib.sha256(f"{self.function}\n{text}".encode()).hexdigest()
+        name = self.messages.setdefault(text, f"message_{digest[:16]}")
+        low, high = self.line(f"icmp sge i64 {value}, 0"), self.line(f"icmp sle i64 {value}, {limit}")
+        wrong, right = self.fresh("wrong"), self.fresh("right")
+        self.emit(f"br i1 {self.line(f'and i1 {low}, {high}')}, label %{right}, label %{wrong}")
+        self.start(wrong)
+        self.emit(f"call void @report_check(ptr %status, ptr @{name}, i64 {value})")
+        self.emit("ret void")
+        self.start(right)
 
     def phi(self, type: Attribute, incoming: Sequence[tuple[str, str]]) -> str:
         pairs = ", ".join(f"[ {value}, %{label} ]" for value, label in incoming)
@@ -453,6 +472,7 @@ _EMITTERS: dict[type[Operation], Callable[[Body, Operation], None]] = {
     BlockGemmOp: Body.block_gemm,
     GetrfOp: Body.getrf,
     GetrsOp: Body.getrs,
+    CheckOp: Body.check,
     ReturnOp: Body.ret,
     func.ReturnOp: Body.ret,
 }

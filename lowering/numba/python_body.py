@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import (
     BlockGemmOp,
+    CheckOp,
     GemmOp,
     GetrfOp,
     GetrsOp,
@@ -180,6 +181,12 @@ class Body:
         elif not self.lines:
             self.emit("return")
 
+    def check(self, op: Operation) -> None:
+        assert isinstance(op, CheckOp)
+        value, limit = self.names[op.value], self.names[op.limit]
+        self.emit(f"if not 0 <= {value} <= {limit}:")
+        self.emit(f"    raise IndexError({op.message.data!r}, {value})")
+
     def assign(self, targets: Sequence[str], values: Sequence[SSAValue]) -> None:
         """Assign all at once, leaving out what stays the same."""
         pairs = [(t, self.names[v]) for t, v in zip(targets, values, strict=True) if t != self.names[v]]
@@ -310,6 +317,7 @@ _EMITTERS: dict[type[Operation], Callable[[Body, Operation], None]] = {
     BlockGemmOp: Body.block_gemm,
     GetrfOp: Body.getrf,
     GetrsOp: Body.getrs,
+    CheckOp: Body.check,
     ReturnOp: Body.ret,
     func.ReturnOp: Body.ret,
 }

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from xdsl_rlx.lowering.errors import ArgumentError, ArgumentTypeError
+from xdsl_rlx.lowering.errors import ArgumentError, ArgumentTypeError, OutOfBoundsError
 from xdsl_rlx.lowering.numba import cache as disk_cache
 from xdsl_rlx.lowering.numba import layout
 from xdsl_rlx.lowering.numba.arguments import check_out, dtype_of, to_array
@@ -178,7 +178,8 @@ class Binding:
             self.plan.set_base(FIRST_BUFFER + index, address(memory))
             return
         # another thread may be running with the value being replaced: a run of nothing copies under the run lock
-        block = words([1, address(self._params[name]), address(source), source.nbytes])
+        no_status = (0, 0)
+        block = words([1, *no_status, address(self._params[name]), address(source), source.nbytes])
         driver().run(address(_copy_plan()), address(block))
 
     def _what(self, kind: str, name: object) -> str:
@@ -264,6 +265,15 @@ class Binding:
         for index, target in enumerate(targets, len(self._specs)):
             block[first + index] = address(target)
         driver().run(self.plan.address, address(block))
+        message, value = (int(block[word // WORD]) for word in (layout.BLOCK_STATUS, layout.BLOCK_STATUS_VALUE))
+        if message:
+            report_check(message, value)
+
+
+def report_check(message: int, value: int) -> None:
+    """Raise the `OutOfBoundsError` of a failed check, whose text lies at the address `message`."""
+    text = ctypes.string_at(message).decode()
+    raise OutOfBoundsError(f"{text}, got {value}")
 
 
 def _overlaps(result: Array, values: Mapping[int, Array], targets: Sequence[Array]) -> bool:
@@ -307,6 +317,7 @@ def _fast_call(plan: Plan, slow_call: Callable[..., tuple[Array, ...]]) -> Calla
     if not _layout_is_known():
         return slow_call
     plan.set(layout.PLAN_SLOW_CALL, id(slow_call))
+    plan.set(layout.PLAN_REPORT, id(report_check))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     return new(ctypes.addressof(_method()), plan.table, None)

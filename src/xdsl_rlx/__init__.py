@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from xdsl_rlx.builder import Graph, GraphModule, Value
     from xdsl_rlx.custom import CustomKernel, Shaped, custom_op
     from xdsl_rlx.dialects.errors import GraphError, RlxError
-    from xdsl_rlx.lowering.errors import ArgumentError
+    from xdsl_rlx.lowering.errors import ArgumentError, OutOfBoundsError
     from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 
 __version__ = "0.1.0"
@@ -35,6 +35,7 @@ __all__ = [
     "Graph",
     "GraphError",
     "GraphModule",
+    "OutOfBoundsError",
     "RlxError",
     "Shaped",
     "Value",
@@ -75,7 +76,7 @@ _HOMES = {
     "xdsl_rlx.builder": ("Graph", "GraphModule", "Value"),
     "xdsl_rlx.custom": ("CustomKernel", "Shaped", "custom_op"),
     "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
-    "xdsl_rlx.lowering.errors": ("ArgumentError",),
+    "xdsl_rlx.lowering.errors": ("ArgumentError", "OutOfBoundsError"),
     "xdsl_rlx.lowering.numba.runtime": ("CompiledGraph",),
 }
 

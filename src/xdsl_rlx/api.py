@@ -69,7 +69,7 @@ def _check_quotes(text: str) -> None:
 def _parse_module(parser: Parser) -> ModuleOp:
     try:
         return parser.parse_module()
-    except (ValueError, VerifyException) as error:
+    except (ValueError, OverflowError, VerifyException) as error:
         # what upstream raises, without a place, for an attribute that cannot be: a number out of range
         parser.raise_error(str(error))
 
@@ -255,7 +255,10 @@ def numba_source(graph: AnyGraph) -> str:
     """The graph as one Python module of Numba loop nests that needs NumPy, Numba and SciPy, not this package."""
     from xdsl_rlx.lowering.numba.emit_python import emit_python
 
-    return emit_python(lower(graph).module)
+    try:
+        return emit_python(lower(graph).module)
+    except (PassFailedException, VerifyException) as error:
+        raise GraphError(str(error)) from error
 
 
 def _names(wrt: object, what: str = "wrt") -> tuple[str, ...]:

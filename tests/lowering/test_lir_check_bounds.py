@@ -1,0 +1,159 @@
+"""Checks at run time: who is told what, and what stays as it was."""
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.utils.exceptions import PassFailedException
+
+import xdsl_rlx as rlx
+from xdsl_rlx.lowering.errors import ConfigurationError
+from xdsl_rlx.lowering.index_ranges import IndexRanges
+from xdsl_rlx.lowering.linear import Linear, Symbols
+from xdsl_rlx.lowering.numba.emit_python import emit_python
+
+SCATTER = """
+lir.program @scatter attributes {arena_bytes = 256 : i64, alignment = 64 : i64} {
+  %x = lir.input "x" : memref<64xf32>
+  %n = lir.input "n" : memref<64xi32>
+  %w = lir.param "w" : memref<64xf32>
+  %a = lir.slot at 0 : memref<64xf32>
+  %y = lir.output 0 : memref<64xf32>
+  lir.launch @move over 64 by 8 reads(%x, %n : memref<64xf32>, memref<64xi32>) writes(%a : memref<64xf32>)
+  lir.launch @add over 64 by 8 reads(%a, %w : memref<64xf32>, memref<64xf32>) writes(%y : memref<64xf32>)
+}
+lir.kernel @move(%i: memref<64xf32>, %n: memref<64xi32>, %o: memref<64xf32>, %lo: index, %hi: index) {
+  %c1 = arith.constant 1 : index
+  scf.for %j = %lo to %hi step %c1 {
+    %v = memref.load %i[%j] : memref<64xf32>
+    %m = memref.load %n[%j] : memref<64xi32>
+    %s = arith.index_cast %m : i32 to index
+    memref.store %v, %o[%s] : memref<64xf32>
+  }
+  lir.return
+}
+lir.kernel @add(%i: memref<64xf32>, %w: memref<64xf32>, %o: memref<64xf32>, %lo: index, %hi: index) {
+  %c1 = arith.constant 1 : index
+  scf.for %j = %lo to %hi step %c1 {
+    %v = memref.load %i[%j] : memref<64xf32>
+    %u = memref.load %w[%j] : memref<64xf32>
+    %s = arith.addf %v, %u : f32
+    memref.store %s, %o[%j] : memref<64xf32>
+  }
+  lir.return
+}
+"""
+X = np.arange(64, dtype=np.float32)
+REVERSED = np.arange(64, dtype=np.int32)[::-1].copy()
+MESSAGE = "kernel @move: memref.store takes elements 0 to 63 along dimension 0 of %o, got "
+
+
+def wrong(value: int) -> np.ndarray[Any, Any]:
+    n = REVERSED.copy()
+    n[40] = value
+    return n
+
+
+@pytest.fixture(scope="module")
+def scatter() -> rlx.CompiledGraph:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDSL_RLX_CHECK", "1")
+        compiled = rlx.compile(rlx.parse(SCATTER), threads=2)
+    compiled.set_param("w", np.ones(64, np.float32))
+    return compiled
+
+
+@pytest.mark.parametrize("value", [64, -1, 2**31 - 1, -(2**31)])
+def test_a_failed_check_is_an_exception_and_the_next_call_is_right(scatter: rlx.CompiledGraph, value: int):
+    for arguments in ({"x": X}, {"x": list(X)}):
+        with pytest.raises(rlx.OutOfBoundsError) as error:
+            scatter(**arguments, n=wrong(value))
+        assert str(error.value) == f"{MESSAGE}{value}"
+    (y,) = scatter(x=X, n=REVERSED)
+    assert (y == X[::-1] + 1).all()
+
+
+def test_an_argument_that_is_also_the_result_is_as_it_was(scatter: rlx.CompiledGraph):
+    for first in (X.copy(), X.copy()):
+        with pytest.raises(rlx.OutOfBoundsError):
+            scatter(x=first, n=wrong(64), out=(first,))
+        assert (first == X).all()
+        assert scatter(x=first, n=REVERSED, out=(first,))[0] is first and (first == X[::-1] + 1).all()
+
+
+def test_nothing_is_written_outside(scatter: rlx.CompiledGraph):
+    memory = np.full(64 * 3, 7, np.float32)
+    out = memory[64:128]
+    with pytest.raises(rlx.OutOfBoundsError):
+        scatter(x=X, n=wrong(70), out=(out,))
+    assert (memory[:64] == 7).all() and (memory[128:] == 7).all()
+
+
+def test_each_thread_gets_its_own_message(scatter: rlx.CompiledGraph):
+    found: list[tuple[int, str]] = []
+
+    def run(value: int) -> None:
+        for _ in range(20):
+            try:
+                scatter(x=X, n=wrong(value))
+            except rlx.OutOfBoundsError as error:
+                found.append((value, str(error)))
+
+    threads = [threading.Thread(target=run, args=(value,)) for value in (64, 65, -5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 60 and all(text == f"{MESSAGE}{value}" for value, text in found)
+
+
+def test_the_variable_is_part_of_the_key(monkeypatch: pytest.MonkeyPatch):
+    g = rlx.Graph("keyed")
+    g.set_outputs([g.tanh(g.input("x", (3,)))])
+    monkeypatch.setenv("XDSL_RLX_CHECK", "0")
+    assert not rlx.compile(g, threads=1).from_cache
+    assert rlx.compile(g, threads=1).from_cache
+    monkeypatch.setenv("XDSL_RLX_CHECK", "1")
+    assert not rlx.compile(g, threads=1).from_cache
+    monkeypatch.setenv("XDSL_RLX_CHECK", "yes")
+    with pytest.raises(ConfigurationError, match="XDSL_RLX_CHECK must be 0 or 1, got 'yes'"):
+        rlx.compile(g, threads=1)
+
+
+def test_lir_that_does_not_verify_is_not_compiled():
+    module = rlx.parse(SCATTER)
+    for op in module.walk():
+        if op.name == "lir.slot":
+            op.properties["at"] = op.parent_op().properties["arena_bytes"]  # pyright: ignore[reportOptionalMemberAccess]
+    with pytest.raises(rlx.GraphError, match="the slot memref<64xf32> at 256 ends at 512, the arena at 256"):
+        rlx.compile(module, threads=1)
+
+
+def test_a_module_without_places_is_planned_or_refused():
+    placeless = rlx.parse(SCATTER.replace(" at 0", ""))
+    unplanned = rlx.parse(
+        SCATTER.replace(" attributes {arena_bytes = 256 : i64, alignment = 64 : i64}", "").replace(" at 0", "")
+    )
+    for module in (placeless, unplanned):
+        with pytest.raises(PassFailedException, match="the slots of @scatter have no place: run lir-plan-memory"):
+            emit_python(module)
+        assert "a = arena[0:256]" in rlx.numba_source(module)
+        compiled = rlx.compile(module, threads=2)
+        assert (compiled(x=X, n=REVERSED, w=X)[0] == X[::-1] + X).all()
+
+
+def test_sums_of_symbols_are_bounded_by_what_bounds_them():
+    s = Symbols()
+    lo = s.new(0, 56)
+    hi = s.new(1, 60, [lo.add(1)], [lo.add(8)])
+    j = s.new(-(1 << 63), 1 << 62, [lo], [hi.add(-1)])
+    inside = j.plus(lo, -1)
+    assert s.range(j) == (0, 59)
+    assert s.is_nonnegative(inside) and s.is_nonnegative(inside.times(-1).add(7))
+    assert not s.is_nonnegative(inside.times(-1).add(6))
+    ranges = IndexRanges()
+    x = ranges.symbols.new(-5, 5)
+    with ranges.given([x.add(-2)]):
+        assert ranges.holds(x.add(-2)) and ranges.range(x) == (2, 5)
+    assert not ranges.holds(x) and ranges.range(Linear(3)) == (3, 3)
