@@ -32,7 +32,7 @@ bench: $(STAMP)bench
 	$(BIN)/python benchmarks/run.py
 
 fuzz: $(STAMP)test
-	EVERY_SAMPLE=1 $(BIN)/python -m pytest $(SWEEPS) --fuzz-cases 3000
+	EVERY_SAMPLE=1 XDSL_RLX_CHECK=1 $(BIN)/python -m pytest $(SWEEPS) --fuzz-cases 3000
 
 peers: $(STAMP)peers
 	$(BIN)/python -m pytest tests/peers

@@ -3,7 +3,7 @@ Which accesses that is asked for is in `lir_check_bounds.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -89,7 +89,7 @@ class IndexRanges:
         return any(symbols.is_nonnegative(x.plus(a, -1).plus(b, -1)) for a in near for b in recent)
 
     @contextmanager
-    def given(self, facts: Sequence[Linear] = ()) -> Iterator[None]:
+    def given(self, facts: Sequence[Linear] = ()) -> Generator[None]:
         """More facts for a while, and none of those learnt meanwhile afterwards."""
         count = len(self.facts)
         self.facts += facts

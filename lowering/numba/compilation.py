@@ -32,7 +32,6 @@ def compile_module(module: ModuleOp, threads: int | None = None) -> CompiledGrap
 def compile_source(source: str, module: Callable[[], ModuleOp], threads: int | None = None) -> CompiledGraph:
     """As `compile_module`, for the module of which `source` is the fingerprint; it is made only where it is needed."""
     count = thread_count(threads)
-
     checked = ["checked"] if checks_bounds() else []
 
     def build() -> tuple[Program, Sequence[str]]:
