@@ -7,6 +7,10 @@ SWEEPS := tests/fuzz tests/numerics tests/weaknesses/test_levels.py tests/weakne
 BIN := $(VENV)/bin
 STAMP = $(VENV)/.installed-
 
+# FileCheck files that have a RUN line of every kind; pytest runs the lines of all files in process.
+SMOKE := dialects/hir/ops dialects/hir/invalid dialects/mir/custom dialects/mir/dense rules/cast rules/control \
+  transforms/convert_hir_to_mir lowering/lir_plan_memory lowering/numba
+
 .PHONY: demo test lint bench fuzz peers docs clean
 
 $(VENV)/bin/python:
@@ -20,8 +24,8 @@ demo: $(STAMP)demo
 	$(BIN)/python examples/digits.py
 
 test: $(STAMP)test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
-	$(BIN)/lit --workers 2 tests/filecheck
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/lit --workers 2 $(SMOKE:%=tests/filecheck/%.mlir)
 
 lint: $(STAMP)test
 	$(BIN)/ruff check .
@@ -33,6 +37,7 @@ bench: $(STAMP)bench
 
 fuzz: $(STAMP)test
 	EVERY_SAMPLE=1 XDSL_RLX_CHECK=1 $(BIN)/python -m pytest $(SWEEPS) --fuzz-cases 3000
+	$(BIN)/lit --workers 2 tests/filecheck
 
 peers: $(STAMP)peers
 	$(BIN)/python -m pytest tests/peers

@@ -17,11 +17,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fuzz-cases", type=int, default=300, help="programs per generator in tests/fuzz")
 
 
+def _folder_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test reads what an earlier run, perhaps of other code, left in the user's cache."""
+    """
+    No test reads what an earlier run, perhaps of other code, left in the user's cache.
+
+    The workers of a run share one folder: none compiles what another has compiled.
+    """
     before = os.environ.get("XDSL_RLX_CACHE_DIR")
-    os.environ["XDSL_RLX_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ["XDSL_RLX_CACHE_DIR"] = str(_folder_of_the_run(tmp_path_factory) / "cache")
     yield
     if before is None:
         del os.environ["XDSL_RLX_CACHE_DIR"]

@@ -1,5 +1,10 @@
-"""Every RUN line under tests/filecheck as one test, run in this process; `lit` runs the same lines as real commands."""
+"""
+Every RUN line under tests/filecheck as one test, run in this process.
 
+`lit` runs lines of every kind as real commands in `make test`, all of them in `make fuzz`.
+"""
+
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,3 +37,19 @@ def test_lit_finds_every_file() -> None:
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     lost = [name for path in sorted(FILES.rglob("*.mlir")) if (name := str(path.relative_to(FILES))) not in listed]
     assert not lost, f"lit.cfg hides {lost} from lit"
+
+
+def kind_of(line: str) -> str:
+    """A RUN line without what differs from file to file: its programs, options and short names."""
+    words = [word for word in line.split() if re.match(r"-|\||2>|>|[A-Z]+$|not$|xdsl-opt$|filecheck$|python", word)]
+    return " ".join(word.split("=")[0] for word in words)
+
+
+def test_make_test_gives_lit_a_line_of_every_kind() -> None:
+    listed = re.search(r"^SMOKE := ((?:.*\\\n)*.*)", (FILES.parents[1] / "Makefile").read_text(), re.MULTILINE)
+    assert listed
+    smoke = [FILES / f"{name}.mlir" for name in listed[1].replace("\\", " ").split()]
+    covered = {kind_of(line) for path in smoke for line in lit_inprocess.run_lines(path)}
+    every = {kind_of(line): str(path) for path in FILES.rglob("*.mlir") for line in lit_inprocess.run_lines(path)}
+    lost = {kind: path for kind, path in every.items() if kind not in covered}
+    assert not lost, f"the Makefile's SMOKE lacks {lost}"

@@ -12,6 +12,7 @@ from xdsl.universe import Universe
 
 from xdsl_rlx.dialects.lir import ProgramOp
 from xdsl_rlx.lowering.numba.build import build_program, fingerprint
+from xdsl_rlx.lowering.numba.compile import Effort
 from xdsl_rlx.lowering.numba.driver import thread_count
 from xdsl_rlx.lowering.numba.program import Program
 from xdsl_rlx.lowering.numba.runtime import CompiledGraph, compile_cached
@@ -19,17 +20,19 @@ from xdsl_rlx.lowering.pipeline import checks_bounds, compile_passes
 from xdsl_rlx.transforms.driver import verify_dominance
 
 
-def compile_module(module: ModuleOp, threads: int | None = None) -> CompiledGraph:
+def compile_module(module: ModuleOp, threads: int | None = None, effort: Effort = Effort.FULL) -> CompiledGraph:
     """
     Compile a hir, mir or lir module, which is not changed, for `threads` threads (default: the environment's).
 
     The program and its machine code come from the cache on disk when the same module was compiled before, whatever its
     names of values; then no pass runs.
     """
-    return compile_source(fingerprint(module), lambda: module, threads)
+    return compile_source(fingerprint(module), lambda: module, threads, effort)
 
 
-def compile_source(source: str, module: Callable[[], ModuleOp], threads: int | None = None) -> CompiledGraph:
+def compile_source(
+    source: str, module: Callable[[], ModuleOp], threads: int | None = None, effort: Effort = Effort.FULL
+) -> CompiledGraph:
     """As `compile_module`, for the module of which `source` is the fingerprint; it is made only where it is needed."""
     count = thread_count(threads)
     checked = ["checked"] if checks_bounds() else []
@@ -40,7 +43,7 @@ def compile_source(source: str, module: Callable[[], ModuleOp], threads: int | N
         lowered = lower_to_lir(module(), count)
         return build_program(lowered), emit_llvm_parts(lowered)
 
-    program, code, from_cache = compile_cached(" ".join([source, str(count), *checked]), build)
+    program, code, from_cache = compile_cached(" ".join([source, str(count), *checked]), build, effort)
     return CompiledGraph(program, code, count, from_cache=from_cache)
 
 

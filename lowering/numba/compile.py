@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,15 @@ from xdsl_rlx.lowering.numba.workers import ForkGuard, on_all_cores
 llvm: Any = importlib.import_module("llvmlite.binding")
 
 _engines: list[Any] = []
+
+
+class Effort(IntEnum):
+    """How hard LLVM tries: the level of its pipeline and of its code generator."""
+
+    QUICK = 0
+    """A tenth of the time to compile, scalar code that waits for memory: for tests that compare values."""
+    FULL = 3
+    """O3 with the loop and SLP vectorisers: what users run."""
 
 
 @cache
@@ -46,28 +56,28 @@ def processor() -> str:
     return llvm.get_process_triple().split("-")[0]
 
 
-def compile_llvm(*texts: str) -> bytes:
+def compile_llvm(*texts: str, effort: Effort = Effort.FULL) -> bytes:
     """
-    Object code of modules for the `target`: verified, O3 with the loop and SLP vectorisers.
+    Object code of modules for the `target`: verified, optimised as `effort` says.
 
     Several modules, none of which needs another, are compiled on all cores; the bytes do not depend on how many there
     are. Going through Numba's code library instead costs a third more, since it optimises twice to prune reference
     counts. Raises `CompileError` when a text is rejected or needs a function that this process does not have.
     """
     host()
-    return objects.join(on_all_cores(lambda text: emit_object(text)[0], texts))
+    return objects.join(on_all_cores(lambda text: emit_object(text, effort=effort)[0], texts))
 
 
-def emit_object(text: str, assembly: bool = False) -> tuple[bytes, str]:
+def emit_object(text: str, assembly: bool = False, effort: Effort = Effort.FULL) -> tuple[bytes, str]:
     """As `compile_llvm`, of one module, with the assembly text beside the code when asked for."""
-    machine = _target_machine(target())
+    machine = _target_machine(target(), effort)
     try:
         # closed here: the garbage collector could finalize its context first
         with llvm.parse_assembly(text, llvm.create_context()) as module:
             module.triple = llvm.get_process_triple()
             module.data_layout = str(machine.target_data)
             module.verify()
-            _optimize(module, machine)
+            _optimize(module, machine, effort)
             listing = machine.emit_assembly(module) if assembly else ""
             code = _emit(module, machine)
     except RuntimeError as error:
@@ -76,10 +86,10 @@ def emit_object(text: str, assembly: bool = False) -> tuple[bytes, str]:
     return code, listing
 
 
-def _optimize(module: Any, machine: Any) -> None:
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = True
-    options.slp_vectorization = True
+def _optimize(module: Any, machine: Any, effort: Effort) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=effort)
+    options.loop_vectorization = effort is Effort.FULL
+    options.slp_vectorization = effort is Effort.FULL
     builder = llvm.create_pass_builder(machine, options)
     _run_passes(builder.getModulePassManager(), module, builder)
 
@@ -187,11 +197,11 @@ def _in_process(name: str) -> bool:
     return llvm.address_of_symbol(name) is not None or hasattr(ctypes.CDLL(None), name)
 
 
-def _target_machine(processor: tuple[str, str]) -> Any:
+def _target_machine(processor: tuple[str, str], effort: Effort = Effort.FULL) -> Any:
     name, features = processor
     family = llvm.Target.from_default_triple()
     # static relocation and the large code model are what MCJIT, and so Numba, runs safely at any address
     reloc = "static" if family.name.startswith("x86") else "default"
     return family.create_target_machine(
-        cpu=name, features=features, opt=3, reloc=reloc, codemodel="jitdefault", jit=True
+        cpu=name, features=features, opt=effort, reloc=reloc, codemodel="jitdefault", jit=True
     )

@@ -17,7 +17,7 @@ from xdsl_rlx.lowering.errors import ArgumentError, ArgumentTypeError, OutOfBoun
 from xdsl_rlx.lowering.numba import cache as disk_cache
 from xdsl_rlx.lowering.numba import layout
 from xdsl_rlx.lowering.numba.arguments import check_out, dtype_of, to_array
-from xdsl_rlx.lowering.numba.compile import LoadedObject, compile_llvm, load_object
+from xdsl_rlx.lowering.numba.compile import Effort, LoadedObject, compile_llvm, load_object
 from xdsl_rlx.lowering.numba.driver import (
     CACHE_LINE,
     WORD,
@@ -38,14 +38,16 @@ from xdsl_rlx.lowering.numba.results import Results, touch
 Array = NDArray[Any]
 
 
-def compile_cached(key: str, build: Callable[[], tuple[Program, Sequence[str]]]) -> tuple[Program, LoadedObject, bool]:
+def compile_cached(
+    key: str, build: Callable[[], tuple[Program, Sequence[str]]], effort: Effort = Effort.FULL
+) -> tuple[Program, LoadedObject, bool]:
     """
     A program, its machine code, and whether they come from the cache.
 
-    It is the cache's under `key`, else what `build` gives (program, LLVM texts), compiled. The CPU, the library
-    versions and this package's own text are added to the key.
+    It is the cache's under `key`, else what `build` gives (program, LLVM texts), compiled. The effort, the CPU, the
+    library versions and this package's own text are added to the key.
     """
-    key = hashlib.sha256(f"{key} {disk_cache.environment_key()}".encode()).hexdigest()
+    key = hashlib.sha256(f"{key} {effort.name} {disk_cache.environment_key()}".encode()).hexdigest()
 
     def load(payload: bytes) -> tuple[Program, LoadedObject]:
         program, code = unpack(payload)
@@ -54,7 +56,7 @@ def compile_cached(key: str, build: Callable[[], tuple[Program, Sequence[str]]])
     if (found := disk_cache.load_as(key, load)) is not None:
         return *found, True
     program, texts = build()
-    code = compile_llvm(*texts)
+    code = compile_llvm(*texts, effort=effort)
     disk_cache.store(key, pack(program, code))
     return program, load_object(code, program.kernels), False
 

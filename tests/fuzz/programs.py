@@ -5,6 +5,7 @@ Not here: what is claimed about them (test_programs.py) and broken texts (test_t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,10 @@ from typing import Any
 import numpy as np
 
 import xdsl_rlx as rlx
+from xdsl_rlx.builder import as_graph_module
+from xdsl_rlx.lowering.numba.compilation import compile_module
+from xdsl_rlx.lowering.numba.compile import Effort
+from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 
 Array = np.ndarray[Any, Any]
 Step = Callable[["Maker"], Any]
@@ -188,6 +193,12 @@ STEPS: tuple[tuple[Step, float], ...] = (
     (_cross_entropy, 0.5),
 )
 LARGEST = 5000
+
+
+def compiled(graph: Any, seed: int, threads: int | None = None) -> CompiledGraph:
+    """The graph of a seed compiled: of one seed in ten, and with EVERY_SAMPLE of all, as users get it, else quickly."""
+    full = seed % 10 == 0 or "EVERY_SAMPLE" in os.environ
+    return compile_module(as_graph_module(graph).module, threads, Effort.FULL if full else Effort.QUICK)
 
 
 def program(seed: int) -> Maker:

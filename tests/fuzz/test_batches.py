@@ -13,7 +13,7 @@ import xdsl_rlx as rlx
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from programs import Array, program
+from programs import Array, compiled, program
 
 from xdsl_rlx.builder import as_graph_module
 
@@ -42,7 +42,7 @@ def test_a_batch_of_a_program_and_of_its_gradient_is_a_loop(rare_seed: int) -> N
     examples = [{n: other(x, rng) if n in names else x for n, x in made.arrays.items()} for _ in range(size)]
     expected = [oracle.evaluate(as_graph_module(graph).module, *({**arrays, **e}[n] for n in order)) for e in examples]
     batch = {n: np.stack([e[n] for e in examples], axes[n]) if n in names else x for n, x in made.arrays.items()}
-    results = rlx.compile(rlx.vmap(graph, names, size, axes))(**batch)
+    results = compiled(rlx.vmap(graph, names, size, axes), rare_seed)(**batch)
     for index, (found, wanted) in enumerate(zip(results, zip(*expected, strict=True), strict=True)):
         assert close(found, np.stack(wanted), TOLERANCES[made.dtype]), f"seed {rare_seed}, output {index}:\n{graph}"
 

@@ -22,6 +22,7 @@ from xdsl.utils.hints import isa
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
+from xdsl_rlx.lowering.numba.compile import Effort
 from xdsl_rlx.transforms.reverse import has_derivative
 from xdsl_rlx.transforms.signature import Graph, graph_of
 
@@ -61,7 +62,7 @@ def thinned(samples: Sequence[Sample], most: int) -> list[Sample]:
 
     With EVERY_SAMPLE set in the environment, all.
     """
-    if "EVERY_SAMPLE" in os.environ:
+    if every_sample():
         return list(samples)
     by_op: dict[type, dict[str, list[Sample]]] = {}
     for sample in samples:
@@ -71,6 +72,27 @@ def thinned(samples: Sequence[Sample], most: int) -> list[Sample]:
         each = -(-most // len(modes))
         chosen += [s for own in modes.values() for s in own[:: -(-len(own) // each)]]
     return chosen
+
+
+def every_sample() -> bool:
+    """Whether EVERY_SAMPLE is set in the environment, as `make fuzz` does."""
+    return "EVERY_SAMPLE" in os.environ
+
+
+@cache
+def _one_of_each_mode(op: type[Operation]) -> frozenset[str]:
+    return frozenset(sample.id for sample in thinned([s for s in SAMPLES if s.op is op], 1))
+
+
+def effort_of_values(sample: Sample) -> Effort:
+    """How a sample is compiled: one of each mode of an op, and with EVERY_SAMPLE all, as users get it."""
+    return Effort.FULL if sample.id in _one_of_each_mode(sample.op) else Effort.QUICK
+
+
+def effort_of_derivatives(sample: Sample) -> Effort:
+    """How its gradient program is compiled: that of the first sample of an op, and with EVERY_SAMPLE all, likewise."""
+    first = next(s for s in SAMPLES if s.op is sample.op and s.differentiable)
+    return Effort.FULL if every_sample() or sample is first else Effort.QUICK
 
 
 def _floats(sample: Sample) -> list[int]:
@@ -111,3 +133,6 @@ def _has_several(op: type[Operation]) -> bool:
 _FIRST = [sample for sample in SAMPLES if sample.differentiable]
 DIFFERENTIABLE = [*_FIRST, *_of_other_results(_FIRST)]
 """What derivative tests differentiate: the first result, and of some samples the others."""
+
+EFFORT = Effort.FULL if every_sample() else Effort.QUICK
+"""How tangents and batches are compiled: their loops are those of values and gradients."""

@@ -1,18 +1,22 @@
 """Compiled programs of small modules: as `rlx.compile` makes them, and cut into as many pieces as there are rows.
 What they are compared with is in `oracle.py`."""
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from numerics.choice import every_sample
 from numerics.sample import Sample
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_rlx.lowering import convert_mir_to_lir
-from xdsl_rlx.lowering.numba.compilation import compile_module, lower_to_lir
+from xdsl_rlx.lowering.numba.build import build_program
+from xdsl_rlx.lowering.numba.compilation import lower_to_lir
+from xdsl_rlx.lowering.numba.compile import Effort, compile_llvm, load_object
+from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
+from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 
 Array = np.ndarray[Any, Any]
 
@@ -32,23 +36,23 @@ def cases(samples: Iterable[Sample]) -> list[Any]:
     turns: Counter[type] = Counter()
     for sample in samples:
         dtypes = sample.dtypes
-        if set(dtypes) >= _BOTH and of_both[sample.op] > 1 and "EVERY_SAMPLE" not in os.environ:
+        if set(dtypes) >= _BOTH and of_both[sample.op] > 1 and not every_sample():
             dtypes = tuple(d for d in dtypes if d != ("f32", "f64")[turns[sample.op] % 2])
             turns[sample.op] += 1
         found += [pytest.param(sample, d, id=f"{sample.id}-{d}") for d in dtypes]
     return found
 
 
-def run(module: ModuleOp, *arrays: Array) -> tuple[Array, ...]:
+def run(module: ModuleOp, *arrays: Array, effort: Effort = Effort.FULL) -> tuple[Array, ...]:
     """Results at one thread."""
-    return _run(module, 1, arrays)
+    return _run(module, 1, arrays, effort)
 
 
-def run_in_pieces(module: ModuleOp, *arrays: Array) -> tuple[Array, ...]:
+def run_in_pieces(module: ModuleOp, *arrays: Array, effort: Effort = Effort.FULL) -> tuple[Array, ...]:
     """Results at two threads, each kernel cut up however small it is."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(convert_mir_to_lir, "PARALLEL_FROM", 1)
-        return _run(module, 2, arrays)
+        return _run(module, 2, arrays, effort)
 
 
 def runs(sample: Sample, dtype: str) -> tuple[Callable[..., tuple[Array, ...]], ...]:
@@ -57,8 +61,9 @@ def runs(sample: Sample, dtype: str) -> tuple[Callable[..., tuple[Array, ...]], 
     return ways if len(sample.dtypes) == 1 else (ways[sample.dtypes.index(dtype) % 2],)
 
 
-def _run(module: ModuleOp, threads: int, arrays: Sequence[Array]) -> tuple[Array, ...]:
-    # compiled from the lowered module: the cache does not know of the changed limit, and wrong IR is found here
+def _run(module: ModuleOp, threads: int, arrays: Sequence[Array], effort: Effort) -> tuple[Array, ...]:
+    # past the cache, which does not know of the changed limit and would only be written to; wrong IR is found here
     lowered = lower_to_lir(module, threads)
     lowered.verify()
-    return compile_module(lowered, threads)(*arrays)
+    program, code = build_program(lowered), compile_llvm(emit_llvm(lowered), effort=effort)
+    return CompiledGraph(program, load_object(code, program.kernels), threads)(*arrays)

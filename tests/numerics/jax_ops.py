@@ -15,9 +15,6 @@ from xdsl.ir import SSAValue
 
 jax.config.update("jax_enable_x64", True)
 
-QUICK: dict[str, str | bool] = {"xla_backend_optimization_level": "0", "xla_llvm_disable_expensive_passes": True}
-"""Options with which XLA compiles what runs once."""
-
 
 def jax_function(module: ModuleOp) -> Callable[..., list[Any]]:
     """The module's function as a JAX function of arrays."""
@@ -38,7 +35,7 @@ def jax_function(module: ModuleOp) -> Callable[..., list[Any]]:
 
 def pull_back(module: ModuleOp, inputs: Sequence[Any], wrt: Sequence[int], cotangent: Any) -> list[Any]:
     """
-    The cotangents of the inputs numbered `wrt` for a cotangent of the first result.
+    The first result, then the cotangents of the inputs numbered `wrt` for a cotangent of it.
 
     Both are `dL/dx + i dL/dy` for complex numbers, the conjugates of what JAX takes and gives.
     """
@@ -50,5 +47,5 @@ def pull_back(module: ModuleOp, inputs: Sequence[Any], wrt: Sequence[int], cotan
             full[index] = value
         return call(*full)[0]
 
-    pulled = jax.vjp(of_wrt, *(inputs[index] for index in wrt))[1](jnp.conj(cotangent))
-    return [jnp.conj(x) for x in pulled]
+    result, pull = jax.vjp(of_wrt, *(inputs[index] for index in wrt))
+    return [result, *(jnp.conj(x) for x in pull(jnp.conj(cotangent)))]

@@ -4,7 +4,6 @@ Reverse over reverse and forward over reverse are both products of the Hessian w
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import jax
@@ -12,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
+from numerics import jaxpr
 from numerics.choice import DIFFERENTIABLE, thinned
 from numerics.derivatives import (
     close,
@@ -22,7 +22,7 @@ from numerics.derivatives import (
     result_like,
     tangent,
 )
-from numerics.jax_ops import QUICK, jax_function
+from numerics.jax_ops import jax_function
 from numerics.sample import Sample
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import ModuleOp
@@ -35,7 +35,6 @@ from xdsl_rlx.transforms.signature import graph_of
 Array = np.ndarray[Any, Any]
 
 PRECISION = 1e-9
-CHUNK = 32
 
 SMOOTH = thinned([s for s in DIFFERENTIABLE if "f64" in s.dtypes and s.smooth and s.first == 0], 4)
 ELEMENTWISE = [s for s in SMOOTH if s.op.has_trait(Elementwise)]
@@ -48,9 +47,9 @@ def loss(sample: Sample) -> tuple[ModuleOp, list[Array], Array, list[Array]]:
     return sample.module("f64"), sample.arrays("f64"), g, u
 
 
-def slope_along(module: ModuleOp, wrt: Sequence[str]) -> ModuleOp:
-    """The gradient program contracted to one number with new inputs, a direction for each of `wrt`."""
-    derived = gradient(module, wrt)
+def contracted(gradients: ModuleOp, wrt: Sequence[str]) -> ModuleOp:
+    """A copy of a gradient program, contracted to one number with new inputs, a direction for each of `wrt`."""
+    derived = gradients.clone()
     graph = graph_of(derived, "test")
     grads = graph.outputs[-len(wrt) :]
     inputs = [graph.add_input(f"along_{name}", grad.type) for name, grad in zip(wrt, grads, strict=True)]
@@ -103,69 +102,31 @@ def third_slope(sample: Sample, inputs: Sequence[Any], g: Any, u: Sequence[Any])
     return [along(jnp.zeros(()))]
 
 
-REFERENCES = {hessian_product: SMOOTH, third_slope: ELEMENTWISE}
-
-
-@cache
-def _chunk(reference: Callable[..., list[Any]], number: int) -> list[list[Array]]:
-    """What JAX says of some samples, compiled as one program: starting its compiler is what costs."""
-    samples = REFERENCES[reference][number * CHUNK : (number + 1) * CHUNK]
-
-    def everything(arguments: list[Any]) -> list[list[Any]]:
-        return [reference(sample, *argument) for sample, argument in zip(samples, arguments, strict=True)]
-
-    arguments = [loss(sample)[1:] for sample in samples]
-    compiled = jax.jit(everything).lower(arguments).compile(compiler_options=QUICK)
-    return [[np.asarray(x) for x in found] for found in compiled(arguments)]
-
-
-def _numbered(samples: Sequence[Sample], stem: str) -> list[Any]:
-    # what JAX compiles together runs in one worker
-    groups = [pytest.mark.xdist_group(f"{stem}-{n // CHUNK}") for n in range(len(samples))]
-    return [pytest.param(n, id=s.id, marks=groups[n]) for n, s in enumerate(samples)]
-
-
-def by_jax(reference: Callable[..., list[Any]], number: int) -> list[Array]:
-    return _chunk(reference, number // CHUNK)[number % CHUNK]
-
-
-@pytest.mark.parametrize("number", _numbered(SMOOTH, "second"))
-def test_gradient_of_gradient_agrees_with_jax(number: int):
-    sample = SMOOTH[number]
+@pytest.mark.parametrize("sample", [pytest.param(s, id=s.id) for s in SMOOTH])
+def test_second_derivatives_agree_with_jax(sample: Sample):
+    """The gradient of the gradient, and its tangent."""
     module, inputs, g, u = loss(sample)
-    second = gradient(slope_along(module, names(sample)), names(sample))
-    got = oracle.evaluate(second, *inputs, g, *u, 1.0)[1:]
-    for ours, theirs in zip(got, by_jax(hessian_product, number), strict=True):
-        close(ours, theirs, PRECISION)
+    expected = jaxpr.evaluate(lambda *xs: hessian_product(sample, *xs), inputs, g, u)
+    first = gradient(module, names(sample))
+    second = gradient(contracted(first, names(sample)), names(sample))
+    by_reverse = oracle.evaluate(second, *inputs, g, *u, 1.0)[1:]
+    by_forward = oracle.evaluate(tangent(first, names(sample)), *inputs, g, *u)[-len(u) :]
+    for ours in (by_reverse, by_forward):
+        for result, theirs in zip(ours, expected, strict=True):
+            close(result, theirs, PRECISION)
 
 
-@pytest.mark.parametrize("number", _numbered(SMOOTH, "second"))
-def test_tangent_of_gradient_agrees_with_jax(number: int):
-    sample = SMOOTH[number]
+@pytest.mark.parametrize("sample", [pytest.param(s, id=s.id) for s in ELEMENTWISE])
+def test_third_derivatives_of_elementwise_ops_agree_with_jax(sample: Sample):
+    """By reverse mode three times, and by forward mode three times."""
     module, inputs, g, u = loss(sample)
-    outputs = oracle.evaluate(tangent(gradient(module, names(sample)), names(sample)), *inputs, g, *u)
-    for ours, theirs in zip(outputs[-len(u) :], by_jax(hessian_product, number), strict=True):
-        close(ours, theirs, PRECISION)
-
-
-@pytest.mark.parametrize("number", _numbered(ELEMENTWISE, "third"))
-def test_third_derivatives_of_elementwise_ops_agree_with_jax(number: int):
-    sample = ELEMENTWISE[number]
-    module, inputs, g, u = loss(sample)
-    (theirs,) = by_jax(third_slope, number)
-    program, directions_given = module, list[Array]()
+    (theirs,) = jaxpr.evaluate(lambda *xs: third_slope(sample, *xs), inputs, g, u)
+    program, given = module, list[Array]()
     for order in range(3):
-        program = slope_along(program, names(sample))
-        directions_given += [*([g] if not order else [np.ones(())]), *u]
-    (ours,) = oracle.evaluate(program, *inputs, *directions_given)
-    close(ours, theirs, PRECISION)
-
-
-@pytest.mark.parametrize("number", _numbered(ELEMENTWISE, "third"))
-def test_tangents_of_tangents_of_tangents_agree_with_jax(number: int):
-    sample = ELEMENTWISE[number]
-    module, inputs, g, u = loss(sample)
-    (theirs,) = by_jax(third_slope, number)
+        program = contracted(gradient(program, names(sample)), names(sample))
+        given += [*([g] if not order else [np.ones(())]), *u]
+    (by_reverse,) = oracle.evaluate(program, *inputs, *given)
+    close(by_reverse, theirs, PRECISION)
     for _ in range(3):
         module = tangent(module, names(sample))
     # The results, twice as many with each derivative: the last eighth is of third order.

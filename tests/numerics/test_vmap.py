@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 import oracle
 import pytest
-from numerics.choice import DIFFERENTIABLE, thinned
+from numerics.choice import DIFFERENTIABLE, EFFORT, thinned
 from numerics.compiled import run
 from numerics.derivatives import gradient, names, result_like, tangent
 from numerics.families import SAMPLES
@@ -87,7 +87,7 @@ def test_a_compiled_batch_is_a_loop(sample: Sample):
     everything, module = list(range(len(sample.operands))), sample.module(dtype_of(sample))
     for operands in [everything, everything[-1:]][: len(everything)]:
         examples = examples_of(sample, operands)
-        results = run(vmapped(module, operands), *stacked(examples, operands))
+        results = run(vmapped(module, operands), *stacked(examples, operands), effort=EFFORT)
         same(results, loop(module, examples), 4 * sample.tol)
 
 

@@ -7,12 +7,13 @@ import models
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_rlx import Graph
 from xdsl_rlx.lowering.errors import CompileError
 from xdsl_rlx.lowering.numba import emit_llvm as emit
 from xdsl_rlx.lowering.numba import workers
 from xdsl_rlx.lowering.numba.build import build_program
-from xdsl_rlx.lowering.numba.compilation import lower_to_lir
-from xdsl_rlx.lowering.numba.compile import compile_llvm, emit_object, load_object
+from xdsl_rlx.lowering.numba.compilation import compile_module, lower_to_lir
+from xdsl_rlx.lowering.numba.compile import Effort, compile_llvm, emit_object, load_object
 from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm, emit_llvm_parts
 from xdsl_rlx.lowering.numba.objects import undefined_symbols
 from xdsl_rlx.lowering.numba.runtime import CompiledGraph
@@ -104,3 +105,18 @@ def test_the_code_does_not_depend_on_the_cores(make, monkeypatch: pytest.MonkeyP
 def test_an_error_in_one_of_several_modules_is_our_own(make):
     with pytest.raises(CompileError, match="llvm rejected the generated code"):
         compile_llvm(ANSWER, "nonsense", make.add_text)
+
+
+def test_the_least_effort_gives_scalar_code_of_the_same_meaning(make):
+    _, assembly = emit_object(make.text, assembly=True, effort=Effort.QUICK)
+    assert not re.search(r"addps|fadd\s+v\d+\.4s", assembly)
+    assert load_object(compile_llvm(ANSWER, effort=Effort.QUICK), ["answer"])["answer"]
+
+
+def test_the_effort_is_part_of_the_key():
+    graph = Graph("effort")
+    graph.set_outputs([graph.tanh(graph.input("x", (3,)))])
+    assert not compile_module(graph.module, 1, Effort.QUICK).from_cache
+    assert compile_module(graph.module, 1, Effort.QUICK).from_cache
+    assert not compile_module(graph.module, 1).from_cache
+    assert compile_module(graph.module, 1, Effort.FULL).from_cache
