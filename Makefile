@@ -11,7 +11,7 @@ STAMP = $(VENV)/.installed-
 SMOKE := dialects/hir/ops dialects/hir/invalid dialects/mir/custom dialects/mir/dense rules/cast rules/control \
   transforms/convert_hir_to_mir lowering/lir_plan_memory lowering/numba
 
-.PHONY: demo test lint bench fuzz peers docs clean
+.PHONY: demo test lint bench fuzz mutations peers docs clean
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -38,6 +38,9 @@ bench: $(STAMP)bench
 fuzz: $(STAMP)test
 	EVERY_SAMPLE=1 XDSL_RLX_CHECK=1 $(BIN)/python -m pytest $(SWEEPS) --fuzz-cases 3000
 	$(BIN)/lit --workers 2 tests/filecheck
+
+mutations: $(STAMP)test
+	$(BIN)/python tests/mutations/run.py
 
 peers: $(STAMP)peers
 	$(BIN)/python -m pytest tests/peers

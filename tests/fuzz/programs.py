@@ -5,12 +5,12 @@ Not here: what is claimed about them (test_programs.py) and broken texts (test_t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from levels import EVERY
 
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
@@ -197,7 +197,7 @@ LARGEST = 5000
 
 def compiled(graph: Any, seed: int, threads: int | None = None) -> CompiledGraph:
     """The graph of a seed compiled: of one seed in ten, and with EVERY_SAMPLE of all, as users get it, else quickly."""
-    full = seed % 10 == 0 or "EVERY_SAMPLE" in os.environ
+    full = seed % 10 == 0 or EVERY
     return compile_module(as_graph_module(graph).module, threads, Effort.FULL if full else Effort.QUICK)
 
 

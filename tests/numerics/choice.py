@@ -1,10 +1,10 @@
 """Which samples derivative tests take: of each mode of an op some, and of ops with several results each of these."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
+from levels import EVERY
 from numerics.families import SAMPLES
 from numerics.sample import Build, Sample
 from xdsl.dialects.builtin import (
@@ -28,7 +28,7 @@ from xdsl_rlx.transforms.signature import Graph, graph_of
 
 
 def _graph(sample: Sample) -> Graph:
-    return graph_of(sample.module("f64" if "f64" in sample.dtypes else sample.dtypes[0]), "test")
+    return graph_of(sample.unverified("f64" if "f64" in sample.dtypes else sample.dtypes[0]), "test")
 
 
 def _mode(attribute: Attribute) -> object:
@@ -62,21 +62,24 @@ def thinned(samples: Sequence[Sample], most: int) -> list[Sample]:
 
     With EVERY_SAMPLE set in the environment, all.
     """
-    if every_sample():
+    if EVERY:
         return list(samples)
-    by_op: dict[type, dict[str, list[Sample]]] = {}
+    modes_of: dict[type, dict[str, list[Sample]]] = {}
     for sample in samples:
-        by_op.setdefault(sample.op, {}).setdefault(mode_of(sample), []).append(sample)
+        modes_of.setdefault(sample.op, {}).setdefault(mode_of(sample), []).append(sample)
     chosen: list[Sample] = []
-    for modes in by_op.values():
+    for modes in modes_of.values():
         each = -(-most // len(modes))
         chosen += [s for own in modes.values() for s in own[:: -(-len(own) // each)]]
     return chosen
 
 
-def every_sample() -> bool:
-    """Whether EVERY_SAMPLE is set in the environment, as `make fuzz` does."""
-    return "EVERY_SAMPLE" in os.environ
+def by_op(samples: Sequence[Sample]) -> dict[type[Operation], list[Sample]]:
+    """Samples by the op that they are of."""
+    found: dict[type[Operation], list[Sample]] = {}
+    for sample in samples:
+        found.setdefault(sample.op, []).append(sample)
+    return found
 
 
 @cache
@@ -92,7 +95,7 @@ def effort_of_values(sample: Sample) -> Effort:
 def effort_of_derivatives(sample: Sample) -> Effort:
     """How its gradient program is compiled: that of the first sample of an op, and with EVERY_SAMPLE all, likewise."""
     first = next(s for s in SAMPLES if s.op is sample.op and s.differentiable)
-    return Effort.FULL if every_sample() or sample is first else Effort.QUICK
+    return Effort.FULL if EVERY or sample is first else Effort.QUICK
 
 
 def _floats(sample: Sample) -> list[int]:
@@ -134,5 +137,5 @@ _FIRST = [sample for sample in SAMPLES if sample.differentiable]
 DIFFERENTIABLE = [*_FIRST, *_of_other_results(_FIRST)]
 """What derivative tests differentiate: the first result, and of some samples the others."""
 
-EFFORT = Effort.FULL if every_sample() else Effort.QUICK
+EFFORT = Effort.FULL if EVERY else Effort.QUICK
 """How tangents and batches are compiled: their loops are those of values and gradients."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numerics.choice import every_sample
+from levels import EVERY
 from numerics.sample import Sample
 from xdsl.dialects.builtin import ModuleOp
 
@@ -36,7 +36,7 @@ def cases(samples: Iterable[Sample]) -> list[Any]:
     turns: Counter[type] = Counter()
     for sample in samples:
         dtypes = sample.dtypes
-        if set(dtypes) >= _BOTH and of_both[sample.op] > 1 and not every_sample():
+        if set(dtypes) >= _BOTH and of_both[sample.op] > 1 and not EVERY:
             dtypes = tuple(d for d in dtypes if d != ("f32", "f64")[turns[sample.op] % 2])
             turns[sample.op] += 1
         found += [pytest.param(sample, d, id=f"{sample.id}-{d}") for d in dtypes]

@@ -1,6 +1,7 @@
 """What a sample is: a small graph, its operands, where to sample, how exact. The rows are in `families/`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -138,13 +139,35 @@ class Sample:
         return result
 
     def module(self, dtype: str) -> ModuleOp:
-        """The graph as a module of one function; operands are the inputs `x0`, `x1`, ..."""
+        """The graph as a verified module of one function; operands are the inputs `x0`, `x1`, ..."""
+        module = self.unverified(dtype)
+        module.verify()
+        return module
+
+    def unverified(self, dtype: str) -> ModuleOp:
+        """As `module`, for a look at the ops that `build` makes."""
         types = [TensorType(element_type(operand.type_in(dtype)), operand.shape) for operand in self.operands]
-        return build_module(self.results, types)
+        return _module(self.results, types)
+
+
+@contextmanager
+def named(sample: Sample, dtype: str) -> Iterator[None]:
+    """Failures inside say which sample of a test of many it was."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"sample {sample.id} in {dtype}")
+        raise
 
 
 def build_module(build: Build, types: Sequence[TensorType[Any]]) -> ModuleOp:
     """A verified module of one function `@f` with inputs `x0`, `x1`, ... of these types."""
+    module = _module(build, types)
+    module.verify()
+    return module
+
+
+def _module(build: Build, types: Sequence[TensorType[Any]]) -> ModuleOp:
     block = Block(arg_types=types)
     m = MirBuilder(Builder(InsertPoint.at_end(block)))
     for number, arg in enumerate(block.args):
@@ -156,6 +179,4 @@ def build_module(build: Build, types: Sequence[TensorType[Any]]) -> ModuleOp:
         DictionaryAttr({"mir.name": StringAttr(f"x{number}"), "mir.kind": StringAttr("input")})
         for number in range(len(types))
     )
-    module = ModuleOp([FuncOp("f", (types, [v.type for v in results]), Region(block), arg_attrs=arg_attrs)])
-    module.verify()
-    return module
+    return ModuleOp([FuncOp("f", (types, [v.type for v in results]), Region(block), arg_attrs=arg_attrs)])

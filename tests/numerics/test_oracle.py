@@ -2,12 +2,14 @@
 
 import oracle
 import pytest
+from numerics.choice import by_op
 from numerics.families import FAMILIES, SAMPLES, family_of
-from numerics.sample import Sample
+from numerics.sample import named
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.mir import Mir, control, custom
 
+SAMPLES_OF = by_op(SAMPLES)
 STRUCTURE = {control.YieldOp, control.VjpOp, control.FusionOp, custom.CustomOp}
 
 
@@ -28,10 +30,13 @@ def test_sample_ids_are_distinct():
     assert len(set(ids)) == len(ids)
 
 
-@pytest.mark.parametrize(("sample", "dtype"), [pytest.param(s, d, id=f"{s.id}-{d}") for s in SAMPLES for d in s.dtypes])
-def test_the_oracle_gives_a_value_of_the_declared_types(sample: Sample, dtype: str):
-    module = sample.module(dtype)
-    assert any(isinstance(op, sample.op) for op in module.walk())
-    results = oracle.evaluate(module, *sample.arrays(dtype))
-    function = next(iter(module.ops))
-    assert len(results) == len(function.body.block.last_op.operands)
+@pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in SAMPLES_OF])
+def test_the_oracle_gives_values_of_the_declared_types(op: type[Operation]):
+    for sample in SAMPLES_OF[op]:
+        for dtype in sample.dtypes:
+            with named(sample, dtype):
+                module = sample.module(dtype)
+                assert any(isinstance(own, op) for own in module.walk())
+                results = oracle.evaluate(module, *sample.arrays(dtype))
+                function = next(iter(module.ops))
+                assert len(results) == len(function.body.block.last_op.operands)

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
+from levels import EVERY
 from numerics import jaxpr
-from numerics.choice import DIFFERENTIABLE, every_sample, thinned
+from numerics.choice import DIFFERENTIABLE, thinned
 from numerics.derivatives import (
     close,
     directions,
@@ -33,7 +34,7 @@ from xdsl_rlx.transforms.rules import VJP
 
 Array = np.ndarray[Any, Any]
 
-ELEMENTS = 24 if every_sample() else 4
+ELEMENTS = 24 if EVERY else 4
 """Elements of an operand that are varied one by one; besides, all are at once."""
 
 ALGEBRAIC = 1e-12
@@ -44,7 +45,7 @@ F64 = [pytest.param(s, id=s.id) for s in DIFFERENTIABLE if "f64" in s.dtypes]
 _SMOOTH = [s for s in DIFFERENTIABLE if "f64" in s.dtypes and s.smooth]
 SMOOTH = thinned(_SMOOTH, 1)
 BOTH = thinned([s for s in DIFFERENTIABLE if {"f32", "f64"} <= set(s.dtypes)], 1)
-TWICE = [s for s in _SMOOTH if s.first or every_sample()]
+TWICE = [s for s in _SMOOTH if s.first or EVERY]
 """Samples of results that test_second_order.py leaves out; with EVERY_SAMPLE, all."""
 
 TAKEN_APART = (DotGeneralOp, ReduceProdOp)
@@ -91,14 +92,22 @@ def _seed(sample: Sample) -> np.ndarray:
 
 
 @pytest.mark.parametrize("sample", F64)
-def test_vjp_agrees_with_jax(sample: Sample):
-    """Of a function that has the op's value there: so JAX's derivative is that of the op."""
+def test_vjp_agrees_with_jax_and_with_jvp(sample: Sample):
+    """Of a function that has the op's value there: so JAX's derivative is that of the op. The JVP is the adjoint."""
     module, inputs, g = sample.module("f64"), sample.arrays("f64"), _seed(sample)
     value, *expected = jaxpr.evaluate(lambda x, y: pull_back(module, x, sample.differentiable, y), inputs, g)
     precision = ALGEBRAIC if sample.exact else TRANSCENDENTAL
     close(value, oracle.evaluate(module, *inputs)[0], precision)
-    for ours, theirs in zip(vjp(module, inputs, names(sample), g), expected, strict=True):
+    pulled = vjp(module, inputs, names(sample), g)
+    for ours, theirs in zip(pulled, expected, strict=True):
         close(ours, theirs, precision)
+    u = directions(sample, "f64", np.random.default_rng(3))
+    outputs = oracle.evaluate(tangent(module, names(sample)), *inputs, *u)
+    pushed = outputs[len(outputs) // 2]
+    back = sum(inner(a, b) for a, b in zip(pulled, u, strict=True))
+    size = sum(float(np.sum(np.abs(a * b))) for a, b in zip(pulled, u, strict=True))
+    rounding = max(float(np.finfo(g.dtype).eps), 1e-14)
+    assert inner(g, pushed) == pytest.approx(back, abs=64 * rounding * max(1.0, size))
 
 
 @pytest.mark.parametrize("sample", [pytest.param(s, id=s.id) for s in BY_RULE])
@@ -114,20 +123,6 @@ def test_the_rule_of_an_op_is_right_without_preparation(sample: Sample):
     MirPrepareForAdPass().apply(Context(), module)
     stays = any(type(op) is sample.op for op in module.walk())
     assert stays or sample.op in TAKEN_APART, f"preparation replaces {sample.op.name}: see TAKEN_APART"
-
-
-@pytest.mark.parametrize("sample", F64)
-def test_vjp_and_jvp_are_adjoint(sample: Sample):
-    rng = np.random.default_rng(3)
-    module, inputs = sample.module("f64"), sample.arrays("f64")
-    g, u = result_like(sample, "f64", rng), directions(sample, "f64", rng)
-    pulled = vjp(module, inputs, names(sample), g)
-    outputs = oracle.evaluate(tangent(module, names(sample)), *inputs, *u)
-    pushed = outputs[len(outputs) // 2]
-    back = sum(inner(a, b) for a, b in zip(pulled, u, strict=True))
-    size = sum(float(np.sum(np.abs(a * b))) for a, b in zip(pulled, u, strict=True))
-    precision = max(float(np.finfo(g.dtype).eps), 1e-14)
-    assert inner(g, pushed) == pytest.approx(back, abs=64 * precision * max(1.0, size))
 
 
 @pytest.mark.parametrize("sample", [pytest.param(s, id=s.id) for s in BOTH])

@@ -2,18 +2,28 @@
 
 import numpy as np
 import pytest
+from numerics.choice import by_op
 from numerics.families import SAMPLES
-from numerics.sample import Sample
+from numerics.sample import Sample, named
 from oracle import evaluate, widen
+from xdsl.ir import Operation
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from xdsl_rlx.api import context
 from xdsl_rlx.dialects.mir import Mir
 from xdsl_rlx.transforms.canonicalize.mir import patterns_of
 
+SAMPLES_OF = by_op(SAMPLES)
 
-@pytest.mark.parametrize(("sample", "dtype"), [pytest.param(s, s.dtypes[0], id=s.id) for s in SAMPLES])
-def test_canonicalize_keeps_the_value(sample: Sample, dtype: str):
+
+@pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in SAMPLES_OF])
+def test_canonicalize_keeps_the_values(op: type[Operation]):
+    for sample in SAMPLES_OF[op]:
+        with named(sample, sample.dtypes[0]):
+            _keeps_the_value(sample, sample.dtypes[0])
+
+
+def _keeps_the_value(sample: Sample, dtype: str) -> None:
     module, arrays = sample.module(dtype), sample.arrays(dtype)
     expected = evaluate(module, *arrays)
     CanonicalizePass().apply(context(), module)

@@ -1,0 +1,437 @@
+"""Deliberate faults, each a change of one place in the package, with the tests that must notice it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A text that occurs once in a file, what stands there instead, and the part of `make test` that is run on it."""
+
+    name: str
+    path: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+    """Arguments of pytest."""
+
+
+VJP = "tests/numerics/test_vjp.py"
+JVP = "tests/numerics/test_jvp.py"
+VMAP = "tests/numerics/test_vmap.py"
+LOWERED = "tests/numerics/test_lowered.py"
+DECOMPOSE = "tests/numerics/test_decompose.py"
+RUNTIME = "tests/lowering/numba/test_runtime.py"
+DRIVER = "tests/lowering/numba/test_driver.py"
+CACHE = "tests/lowering/numba/test_cache.py"
+FUZZ = ("tests/fuzz/test_programs.py", "tests/fuzz/test_products.py")
+PLANNER = ("tests/test_filecheck.py", "tests/fuzz/test_programs.py")
+
+
+def _fault(name: str, path: str, old: str, new: str, *tests: str) -> Fault:
+    return Fault(name, path, old, new, tests)
+
+
+RULES = (
+    _fault(
+        "softmax's derivative with a wrong sign",
+        "transforms/rules/norm.py",
+        "return [weighted - y * b.reduce_sum(weighted",
+        "return [weighted + y * b.reduce_sum(weighted",
+        VJP,
+        "-k",
+        "softmax",
+    ),
+    _fault(
+        "a mean's cotangent not divided by the count",
+        "transforms/rules/reduce.py",
+        "g if _count(op) == 1 else g / float(_count(op))",
+        "g",
+        VJP,
+        "-k",
+        "reduce_mean",
+    ),
+    _fault(
+        "every tie of a maximum gets the whole cotangent",
+        "transforms/rules/reduce.py",
+        "_broadcastable(op, b, g / ties)",
+        "_broadcastable(op, b, g)",
+        VJP,
+        "tests/weaknesses/test_arithmetic.py",
+        "-k",
+        "reduce_max or reduce_min or ties",
+    ),
+    _fault(
+        "the tangent of a maximum is the sum over ties",
+        "transforms/rules/reduce.py",
+        "t, 0.0)) / _sum(op, b, b.cast(hit, t.dtype))",
+        "t, 0.0))",
+        VJP,
+        JVP,
+        "tests/weaknesses/test_forward_mode.py",
+        "-k",
+        "reduce_max or reduce_min or ties",
+    ),
+    _fault(
+        "partners swapped in the products of odd extents",
+        "transforms/rules/reduce.py",
+        "[shared * second, shared * first, b.narrow",
+        "[shared * first, shared * second, b.narrow",
+        VJP,
+        "-k",
+        "reduce_prod",
+    ),
+    _fault(
+        "epsilon outside of the root of a layer norm",
+        "transforms/rules/norm.py",
+        "inv = b.rsqrt(b.reduce_mean(centred * centred, axis, keep_dim=True) + eps)",
+        "inv = b.recip(b.sqrt(b.reduce_mean(centred * centred, axis, keep_dim=True)) + eps)",
+        DECOMPOSE,
+        LOWERED,
+        "-k",
+        "layer_norm",
+    ),
+    _fault(
+        "the mean of a normalisation's gradient not along the row",
+        "transforms/rules/norm.py",
+        "(s - n * b.reduce_mean(s * n",
+        "(s - b.reduce_mean(s * n",
+        VJP,
+        "-k",
+        "rms_norm",
+    ),
+    _fault(
+        "the conjugate missing from a matrix product's cotangent",
+        "transforms/rules/linalg.py",
+        "g @ transposed(b, b.conjugate(rhs))",
+        "g @ transposed(b, rhs)",
+        VJP,
+        "-k",
+        "matmul",
+    ),
+    _fault(
+        "the causal mask hides a query's own key",
+        "transforms/rules/attention.py",
+        "high = min(max(at + 1, 0), e.keys)",
+        "high = min(max(at, 0), e.keys)",
+        DECOMPOSE,
+        "-k",
+        "attention",
+    ),
+    _fault(
+        "a mask missing from the definition of attention",
+        "transforms/rules/attention.py",
+        "        z = b.where(seen, z, -inf)\n",
+        "        z = b.where(seen, z, z)\n",
+        DECOMPOSE,
+        "-k",
+        "attention",
+    ),
+    _fault(
+        "the cotangent of a running sum runs the same way",
+        "transforms/rules/index.py",
+        "return [b.cumsum(g, op.axis.value.data, op.is_exclusive, not op.is_reverse)]",
+        "return [b.cumsum(g, op.axis.value.data, op.is_exclusive, op.is_reverse)]",
+        VJP,
+        "-k",
+        "cumsum",
+    ),
+    _fault(
+        "axes of a contraction's batch swapped",
+        "transforms/rules/linalg.py",
+        "at = len(left.batch) + (0 if batched[0] else len(left.free))",
+        "at = len(left.batch) + (len(left.free) if batched[0] else 0)",
+        VMAP,
+        "-k",
+        "dot_general",
+    ),
+    _fault(
+        "a batch of indices moved to the wrong axis",
+        "transforms/rules/index.py",
+        "move_axis(b, indices, 0, dims), axis, dims), axis, 0)",
+        "move_axis(b, indices, 0, dims), axis, dims), dims, 0)",
+        VMAP,
+        "-k",
+        "gather",
+    ),
+    _fault(
+        "only the last user's cotangent counts",
+        "transforms/reverse.py",
+        "_plus(cotangents.get(operand), grad, op, builder)",
+        "grad",
+        VJP,
+        "tests/face",
+        "-k",
+        "softmax or grad",
+    ),
+    _fault(
+        "a result that has no batch axis is said to have one",
+        "transforms/mir_vmap.py",
+        "return new if old in self.batched else lift(self.b, self.b.value(new), self.size).ssa",
+        "return new",
+        "tests/face/test_vmap.py",
+        "tests/transforms/test_mir_vmap.py",
+    ),
+)
+
+LOWERING = (
+    _fault(
+        "loops of a row taken apart in the wrong order",
+        "lowering/row_kernel.py",
+        "for loop in reversed(loops[1:]):",
+        "for loop in loops[1:]:",
+        LOWERED,
+        *FUZZ,
+        "-k",
+        "softmax or reduce or program",
+    ),
+    _fault(
+        "the row of a batched product without its matrix",
+        "lowering/row_kernel.py",
+        "(nest.scalars.of(batch) * m + nest.scalars.of(i)).value",
+        "(nest.scalars.of(batch) + nest.scalars.of(i)).value",
+        "tests/fuzz/test_products.py",
+    ),
+    _fault(
+        "accumulators of columns not cleared",
+        "lowering/column_kernel.py",
+        "            clear(nest, at)\n",
+        "",
+        LOWERED,
+        "-k",
+        "reduce",
+    ),
+    _fault(
+        "the last block of a long column not added to its total",
+        "lowering/column_kernel.py",
+        "            if long:\n                flush(nest, at)\n",
+        "",
+        "tests/weaknesses/test_sums.py",
+    ),
+    _fault(
+        "a large argument of the sine forgotten when a small one follows",
+        "lowering/guard_range.py",
+        "(inside.of(flags[type]) | inside.cast(is_large, type)).value",
+        "inside.cast(is_large, type).value",
+        "tests/lowering/test_guard_range.py",
+    ),
+    _fault(
+        "a loop that reads what it writes runs twice",
+        "lowering/guard_range.py",
+        "return not loaded & stored",
+        "return True",
+        "tests/lowering/test_guard_range.py",
+    ),
+    _fault(
+        "BLAS told that a transposed factor is not",
+        "lowering/numba/gemm.py",
+        "return self.col_stride != 1 and self.cols != 1",
+        "return self.col_stride != 1 and self.cols != 1 and self.rows > self.cols",
+        "tests/fuzz/test_products.py",
+        LOWERED,
+        "-k",
+        "matmul or product",
+    ),
+    _fault(
+        "a batched factor taken for a matrix",
+        "lowering/products.py",
+        "if any(n != 1 for n in rhs.shape[:-2]) or prod",
+        "if prod",
+        "tests/fuzz/test_products.py",
+        LOWERED,
+        "-k",
+        "matmul or product",
+    ),
+    _fault(
+        "attention's window one key too wide",
+        "lowering/nests/attention.py",
+        "s.minimum(s.maximum(at - self.window, 0), high)",
+        "s.minimum(s.maximum(at - self.window - 1, 0), high)",
+        LOWERED,
+        "-k",
+        "attention",
+    ),
+)
+
+FUSION = (
+    _fault(
+        "clusters merge across one that has to run in between",
+        "transforms/mir_fuse.py",
+        "if (first.after & second.before | second.after & first.before) & ~both:",
+        "if (second.after & first.before) & ~both:",
+        "tests/test_filecheck.py",
+        *FUZZ,
+    ),
+    _fault(
+        "a product fused with what makes its operand",
+        "transforms/mir_fuse.py",
+        "        if any(operand.owner in self.ops for op in self.products for operand in op.operands):\n"
+        "            return False\n",
+        "",
+        *FUZZ,
+    ),
+    _fault(
+        "an output that each row writes again",
+        "transforms/mir_fuse.py",
+        "if not required <= loops or (rank and not loops):",
+        "if rank and not loops:",
+        LOWERED,
+        *FUZZ,
+        "-k",
+        "softmax or reduce or layer_norm or program",
+    ),
+    _fault(
+        "a value computed again from operands that are nowhere in memory",
+        "transforms/mir_fuse.py",
+        "        return value in self.all[cluster].outputs\n",
+        "        return True\n",
+        "tests/test_filecheck.py",
+        *FUZZ,
+    ),
+)
+
+PLAN = (
+    _fault(
+        "liveness too short by one",
+        "lowering/lir_plan_memory.py",
+        "if o.first <= slot.last and slot.first <= o.last]",
+        "if o.first < slot.last and slot.first < o.last]",
+        *PLANNER,
+    ),
+    _fault(
+        "a slot lies in an output that the same launch writes",
+        "lowering/lir_plan_memory.py",
+        "if slot.last >= self.until:",
+        "if slot.last > self.until:",
+        *PLANNER,
+    ),
+    _fault(
+        "a slot after another one, not aligned",
+        "lowering/lir_plan_memory.py",
+        "free = max(free, -(-(other.at + other.size) // alignment) * alignment)",
+        "free = max(free, other.at + other.size)",
+        *PLANNER,
+    ),
+)
+
+RUNNING = (
+    _fault(
+        "no barrier before a launch that reads what was written",
+        "lowering/numba/build.py",
+        "            independent = bool(writes) and not (\n                _overlap(own_reads, writes) or ",
+        "            independent = bool(writes) and not (\n                ",
+        "tests/lowering",
+        "tests/test_concurrency.py",
+        "-k",
+        "barrier or independent or phase or wait",
+    ),
+    _fault(
+        "no barrier before a launch that writes what is being read",
+        "lowering/numba/build.py",
+        "_overlap(own_writes, writes) or _overlap(own_writes, reads)",
+        "_overlap(own_writes, writes)",
+        "tests/lowering",
+        "tests/test_concurrency.py",
+        "-k",
+        "barrier or independent or phase or wait",
+    ),
+    _fault(
+        "a view's offset in elements where bytes are meant",
+        "lowering/numba/build.py",
+        "offset + op.offset.value.data * element_bytes(memref_of(op.result).element_type),",
+        "offset + op.offset.value.data,",
+        LOWERED,
+        "-k",
+        "narrow or concat or transpose",
+    ),
+    _fault(
+        "the last chunk runs past the end",
+        "lowering/numba/driver_code.py",
+        "invoke(kernel, bases, arguments, low, min(low + chunk, extent))",
+        "invoke(kernel, bases, arguments, low, low + chunk)",
+        RUNTIME,
+        DRIVER,
+    ),
+    _fault(
+        "a worker leaves out the last chunk of a ticket",
+        "lowering/numba/driver_code.py",
+        "run_chunks(phase, bases, first, min(first + granule, peek(phase + PHASE_CHUNKS)))",
+        "run_chunks(phase, bases, first, min(first + granule, peek(phase + PHASE_CHUNKS) - 1))",
+        RUNTIME,
+        DRIVER,
+    ),
+    _fault(
+        "arrays that are not contiguous read as they lie",
+        "lowering/numba/driver_code.py",
+        " or peek32(value + ARRAY_FLAGS) & flags != flags:",
+        ":",
+        RUNTIME,
+        "tests/face/test_api.py",
+    ),
+    _fault(
+        "the first extent of an argument not compared",
+        "lowering/numba/driver_code.py",
+        "    for axis in range(rank):\n        if peek(shape + 8 * axis)",
+        "    for axis in range(1, rank):\n        if peek(shape + 8 * axis)",
+        RUNTIME,
+        "tests/test_errors.py",
+    ),
+    _fault(
+        "a result that starts inside of an argument is no overlap",
+        "lowering/numba/driver_code.py",
+        "(other < data + size) & (data < other + peek(arguments + index * SPEC_SIZE + SPEC_BYTES))",
+        "(other == data) & (data < other + peek(arguments + index * SPEC_SIZE + SPEC_BYTES))",
+        RUNTIME,
+        "tests/face/test_api.py",
+    ),
+    _fault(
+        "workers keep the float modes of the thread that made them",
+        "lowering/numba/driver_code.py",
+        "    load_float_state(time)\n    idle_since = 0\n",
+        "    idle_since = 0\n",
+        RUNTIME,
+        DRIVER,
+        "tests/test_concurrency.py",
+    ),
+)
+
+KEYS = (
+    _fault(
+        "a key without element types",
+        "lowering/numba/build.py",
+        'self.hash.update(b"%d:" % self._number(value) + self._text(value.type))',
+        'self.hash.update(b"%d:" % self._number(value))',
+        "tests/lowering/numba",
+        "tests/face/test_derive.py",
+        "-k",
+        "fingerprint or key or derive or cache",
+    ),
+    _fault(
+        "a key without the elements of constants",
+        "lowering/numba/build.py",
+        'return self._text(dense.type) + b"<" + dense.data.data + b">"',
+        'return self._text(dense.type) + b"<>"',
+        "tests/lowering/numba",
+        "tests/face/test_derive.py",
+        "-k",
+        "fingerprint or key or derive or cache",
+    ),
+    _fault(
+        "a key without the number of threads",
+        "lowering/numba/compilation.py",
+        " {count} {effort.name}",
+        " {effort.name}",
+        "tests/lowering/numba",
+        "tests/test_concurrency.py",
+        "-k",
+        "thread or key or cache",
+    ),
+    _fault(
+        "the newest entries are deleted first",
+        "lowering/numba/cache.py",
+        "in sorted(entries):",
+        "in sorted(entries, reverse=True):",
+        CACHE,
+    ),
+)
+
+FAULTS: tuple[Fault, ...] = (*RULES, *LOWERING, *FUSION, *PLAN, *RUNNING, *KEYS)
