@@ -175,10 +175,10 @@ RULES = (
 
 LOWERING = (
     _fault(
-        "loops of a row taken apart in the wrong order",
+        "loops of a row taken apart by the extent of another",
         "lowering/row_kernel.py",
-        "for loop in reversed(loops[1:]):",
-        "for loop in loops[1:]:",
+        "extent = self.group.space.extents[loop]",
+        "extent = self.group.space.extents[loops[0]]",
         LOWERED,
         *FUZZ,
         "-k",
@@ -319,20 +319,14 @@ RUNNING = (
         "lowering/numba/build.py",
         "            independent = bool(writes) and not (\n                _overlap(own_reads, writes) or ",
         "            independent = bool(writes) and not (\n                ",
-        "tests/lowering",
-        "tests/test_concurrency.py",
-        "-k",
-        "barrier or independent or phase or wait",
+        "tests/lowering/numba/test_build.py",
     ),
     _fault(
         "no barrier before a launch that writes what is being read",
         "lowering/numba/build.py",
         "_overlap(own_writes, writes) or _overlap(own_writes, reads)",
         "_overlap(own_writes, writes)",
-        "tests/lowering",
-        "tests/test_concurrency.py",
-        "-k",
-        "barrier or independent or phase or wait",
+        "tests/lowering/numba/test_build.py",
     ),
     _fault(
         "a view's offset in elements where bytes are meant",
@@ -418,8 +412,8 @@ KEYS = (
     _fault(
         "a key without the number of threads",
         "lowering/numba/compilation.py",
-        " {count} {effort.name}",
-        " {effort.name}",
+        'f"{source} {count}", build',
+        "source, build",
         "tests/lowering/numba",
         "tests/test_concurrency.py",
         "-k",
