@@ -1,0 +1,75 @@
+"""What a key depends on: everything that changes a program, and nothing else."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xdsl_rlx as rlx
+from xdsl_rlx.lowering.numba.build import fingerprint
+from xdsl_rlx.lowering.numba.compilation import compile_module
+
+
+def of(build: Callable[[rlx.Graph, Any, Any], Any], graph_name: str = "f", y_name: str = "y") -> str:
+    """The fingerprint of a graph of two inputs."""
+    g = rlx.Graph(graph_name)
+    built = build(g, g.input("x", (4, 4)), g.input(y_name, (4, 4)))
+    g.set_outputs(list(built) if isinstance(built, tuple) else [built])
+    return fingerprint(g.module)
+
+
+def weights(value: float) -> np.ndarray:
+    """A matrix that differs from others in its last element only."""
+    found = np.arange(16, dtype=np.float32).reshape(4, 4)
+    found[-1, -1] = value
+    return found
+
+
+PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "an op": (lambda g, x, y: x + y, lambda g, x, y: x * y),
+    "order of operands": (lambda g, x, y: x - y, lambda g, x, y: y - x),
+    "order of outputs": (lambda g, x, y: (x + y, x - y), lambda g, x, y: (x - y, x + y)),
+    "an element type on the way": (
+        lambda g, x, y: g.cast(g.cast(x, "f16"), "f32"),
+        lambda g, x, y: g.cast(g.cast(x, "bf16"), "f32"),
+    ),
+    "a shape on the way": (
+        lambda g, x, y: g.reshape(g.reshape(x, (2, 8)), (4, 4)),
+        lambda g, x, y: g.reshape(g.reshape(x, (8, 2)), (4, 4)),
+    ),
+    "an attribute": (lambda g, x, y: g.softmax(x, 0), lambda g, x, y: g.softmax(x, 1)),
+    "an element of a constant": (
+        lambda g, x, y: x * g.constant(weights(1.0)),
+        lambda g, x, y: x * g.constant(weights(2.0)),
+    ),
+    "a splat": (lambda g, x, y: x * 2.0, lambda g, x, y: x * 3.0),
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+def test_what_changes_a_program_changes_its_fingerprint(pair: tuple[Callable[..., Any], Callable[..., Any]]):
+    first, second = map(of, pair)
+    assert first != second
+    assert of(pair[0]) == first
+
+
+def test_names_of_arguments_count():
+    assert of(lambda g, x, y: x + y) != of(lambda g, x, y: x + y, y_name="z")
+
+
+def test_names_of_values_do_not_count():
+    def named(g: rlx.Graph, x: Any, y: Any) -> Any:
+        total = x + y
+        total.ssa.name_hint = "total"
+        return total
+
+    assert of(named) == of(lambda g, x, y: x + y)
+
+
+def test_programs_for_other_numbers_of_threads_are_others():
+    g = rlx.Graph("f")
+    g.set_outputs([g.exp(g.input("x", (3, 5)))])
+    assert not compile_module(g.module, 1).from_cache
+    assert not compile_module(g.module, 2).from_cache
+    assert compile_module(g.module, 1).from_cache
