@@ -3,7 +3,8 @@
 
 PYTHON ?= python3
 VENV := .venv
-SWEEPS := tests/fuzz tests/numerics tests/weaknesses/test_levels.py tests/weaknesses/test_half.py tests/lowering/test_mathlib.py
+SWEEPS := tests/fuzz tests/numerics tests/weaknesses/test_levels.py tests/weaknesses/test_half.py \
+  tests/lowering/test_mathlib.py tests/lowering/test_splat.py
 BIN := $(VENV)/bin
 STAMP = $(VENV)/.installed-
 

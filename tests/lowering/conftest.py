@@ -21,7 +21,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.lowering.numba.blas import FUNCTIONS
-from xdsl_rlx.lowering.numba.compile import target
+from xdsl_rlx.lowering.numba.compile import Effort, target
 from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
 from xdsl_rlx.lowering.numba.emit_python import emit_python
 from xdsl_rlx.lowering.numba.rows import buffer_type
@@ -43,14 +43,14 @@ def parse(text: str) -> ModuleOp:
     return module
 
 
-def optimise(text: str) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
+def optimise(text: str, effort: Effort = Effort.FULL) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     cpu, features = target()
-    machine = llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, opt=3)
+    machine = llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, opt=effort)
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = True
+    options = llvm.create_pipeline_tuning_options(speed_level=effort)
+    options.loop_vectorization = options.slp_vectorization = effort is Effort.FULL
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
     return module, machine
@@ -64,8 +64,8 @@ def assembly(module: ModuleOp) -> str:
 class LlvmRun:
     """The program of a module, run launch by launch from its LLVM text."""
 
-    def __init__(self, module: ModuleOp) -> None:
-        optimised, machine = optimise(emit_llvm(module))
+    def __init__(self, module: ModuleOp, effort: Effort = Effort.FULL) -> None:
+        optimised, machine = optimise(emit_llvm(module), effort)
         self.engine = llvm.create_mcjit_compiler(optimised, machine)
         self.engine.finalize_object()
         self.program = next(op for op in module.body.block.ops if isinstance(op, lir.ProgramOp))

@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from levels import EVERY
+from numerics import jaxpr
 from numerics.families import splat as reference
 from xdsl.dialects.builtin import ModuleOp
 
@@ -16,7 +18,8 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.splat import GaussianSplatRenderOp, Picture
 from xdsl_rlx.lowering import convert_mir_to_lir
 from xdsl_rlx.lowering.nests import splat_tiles
-from xdsl_rlx.lowering.numba.compilation import lower_to_lir
+from xdsl_rlx.lowering.numba.compilation import compile_module, lower_to_lir
+from xdsl_rlx.lowering.numba.compile import Effort
 
 jax.config.update("jax_enable_x64", True)
 
@@ -24,6 +27,8 @@ Run = SimpleNamespace
 PARTS = {"positions": 3, "scales": 3, "rotations": 4, "opacities": 1, "colors": 3, "sh_coeffs": 12}
 CAMERA = np.array([0.3, -0.2, -3.0, 0.05, 0.0, 0.1, 0.1, 1.0, 0.0, 50.0, 0.1, 100.0, 0.2, 0.5, 0.7])
 PICTURE = Picture(21, 18, 1 / 255, 0.02)
+EFFORT = Effort.FULL if EVERY else Effort.QUICK
+"""How kernels are compiled whose values are compared: at O3 they take seconds each."""
 
 
 @pytest.fixture(autouse=True)
@@ -72,8 +77,8 @@ def test_gradients_are_those_of_compositing_every_splat_at_every_pixel():
     def loss(*parts: Any) -> Any:
         return jnp.mean(reference.render(jnp, op, *parts, meta) ** 2)
 
-    expected, gradients = jax.jit(jax.value_and_grad(loss, range(6)))(*cloud)
-    ours, *found = rlx.compile(gradient(24, "f64"))(**arrays)
+    expected, *gradients = jaxpr.evaluate(jax.value_and_grad(loss, range(6)), *cloud)
+    ours, *found = compile_module(gradient(24, "f64"), effort=EFFORT)(**arrays)
     assert ours == pytest.approx(float(expected), rel=1e-13)
     for x, y in zip(found, gradients, strict=True):
         np.testing.assert_allclose(x, y, atol=1e-12 * float(np.abs(y).max()))
@@ -81,10 +86,15 @@ def test_gradients_are_those_of_compositing_every_splat_at_every_pixel():
 
 def test_pieces_do_not_matter(run: Run):
     arrays = scene(40)
-    first, *others = [run.llvm(lower_to_lir(gradient(40), threads))(**arrays) for threads in (1, 2, 5)]
+    first, *others = [run.llvm(lower_to_lir(gradient(40), threads), EFFORT)(**arrays) for threads in (1, 2, 5)]
     for other in others:
         for x, y in zip(first[1:], other[1:], strict=True):
             np.testing.assert_array_equal(x, y)
+
+
+def test_pieces_of_a_picture_do_not_matter_to_vectors(run: Run):
+    whole, cut = [run.llvm(lower_to_lir(picture(40).module, threads))(**scene(40)) for threads in (1, 5)]
+    np.testing.assert_array_equal(whole[0], cut[0])
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
@@ -95,7 +105,7 @@ def test_the_printed_module_computes_the_same(run: Run, dtype: str):
 
 def test_numba_compiles_the_printed_module(run: Run):
     lowered, arrays = lower_to_lir(gradient(5, "f64"), 2), scene(5, "f64")
-    ours = run.llvm(lowered)(**arrays)
+    ours = run.llvm(lowered, EFFORT)(**arrays)
     for printed, compiled in zip(run.text(lowered, jit=True)(**arrays), ours, strict=True):
         np.testing.assert_allclose(printed, compiled, rtol=1e-10, atol=1e-12 * max(1.0, np.abs(compiled).max()))
 
@@ -104,20 +114,20 @@ def test_numba_compiles_the_printed_module(run: Run):
 @pytest.mark.parametrize("seed", range(4))
 def test_what_tiles_leave_out_cannot_be_seen(run: Run, monkeypatch: pytest.MonkeyPatch, dtype: str, seed: int):
     arrays = scene(60, dtype, seed)
-    (tiled,) = run.llvm(lower_to_lir(picture(60, dtype).module))(**arrays)
+    (tiled,) = run.llvm(lower_to_lir(picture(60, dtype).module), EFFORT)(**arrays)
     with monkeypatch.context() as patch:
         patch.setattr(splat_tiles.Tiles, "culls", property(lambda self: False))
-        (dense,) = run.llvm(lower_to_lir(picture(60, dtype).module))(**arrays)
+        (dense,) = run.llvm(lower_to_lir(picture(60, dtype).module), EFFORT)(**arrays)
     np.testing.assert_array_equal(tiled, dense)
 
 
 def test_tiles_leave_something_out(run: Run, monkeypatch: pytest.MonkeyPatch):
     """With a third of the radius, tiles miss what can be seen: so they do look at it."""
     arrays = scene(60)
-    (tiled,) = run.llvm(lower_to_lir(picture(60).module))(**arrays)
+    (tiled,) = run.llvm(lower_to_lir(picture(60).module), EFFORT)(**arrays)
     whole = splat_tiles.reach
     monkeypatch.setattr(splat_tiles, "reach", lambda *arguments: whole(*arguments) / 3.0)
-    (less,) = run.llvm(lower_to_lir(picture(60).module))(**arrays)
+    (less,) = run.llvm(lower_to_lir(picture(60).module), EFFORT)(**arrays)
     assert np.abs(tiled - less).max() > 0.01
 
 
