@@ -16,7 +16,7 @@ from xdsl.dialects.func import FuncOp
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 
-CASES = cases(thinned([s for s in SAMPLES if s.differentiable], 4))
+CASES = cases(thinned([s for s in SAMPLES if s.differentiable], 2))
 
 
 def gradient(sample: Sample, dtype: str) -> ModuleOp:
