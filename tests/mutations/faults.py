@@ -406,8 +406,8 @@ KEYS = (
     _fault(
         "a key without the number of threads",
         "lowering/numba/compilation.py",
-        'f"{source} {count}", build',
-        "source, build",
+        "[source, str(count), *checked]",
+        "[source, *checked]",
         "tests/lowering/numba/test_fingerprint.py",
     ),
     _fault(
