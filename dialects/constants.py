@@ -1,15 +1,16 @@
-"""Dense constants from Python numbers, nested lists and arrays, by duck typing: numpy is not imported here."""
+"""Dense constants from Python numbers, nested lists and arrays. NumPy is not imported before an array comes."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from math import copysign, inf
-from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
+from math import copysign, inf, isfinite, isinf
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, cast, runtime_checkable
 
 from xdsl.dialects.builtin import (
     AnyFloat,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     IntegerType,
+    Signedness,
     TensorType,
     f32,
     f64,
@@ -17,10 +18,15 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.shapes import COMPLEXES, DTYPE_NAMES, DTYPES, AnyTensor, c64
 
+if TYPE_CHECKING:
+    import numpy as np
+
 AnyDense: TypeAlias = DenseIntOrFPElementsAttr[Any]
+AnyInteger: TypeAlias = IntegerType[Any, Any]
 Number: TypeAlias = bool | int | float | complex
 Nested: TypeAlias = "Number | Sequence[Nested]"
 
@@ -42,6 +48,9 @@ _LONG_NAMES = {
 NUMPY_NAMES = {short: long for long, short in _LONG_NAMES.items()}
 """How NumPy (with ml_dtypes) calls our element types."""
 
+_NUMERIC = "biufcV"
+"""Kinds of NumPy dtypes that are of numbers; "V" are those of ml_dtypes."""
+
 _TRUTH = bytes([0, *[255] * 255])
 
 
@@ -51,6 +60,8 @@ class DType(Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
 
 
 @runtime_checkable
@@ -71,6 +82,11 @@ def is_dense(attribute: Attribute | None) -> TypeGuard[AnyDense]:
     return isinstance(attribute, DenseIntOrFPElementsAttr)
 
 
+def is_integer(type_: Attribute) -> TypeGuard[AnyInteger]:
+    """Whether an element type is of integers, i1 among them."""
+    return isinstance(type_, IntegerType)
+
+
 def element_type(dtype: object) -> Attribute:
     """The element type named by `"f32"`, `"float32"`, a NumPy dtype or scalar class, or itself; GraphError."""
     if isinstance(dtype, Attribute):
@@ -85,7 +101,7 @@ def element_type(dtype: object) -> Attribute:
 
 
 def number(value: Number, type_: Attribute) -> AnyDense:
-    """A rank-0 constant; a float too large for the type is infinite, an integer out of range a GraphError."""
+    """A rank-0 constant; GraphError for a number that the type cannot hold (see `_pack`)."""
     return _scalar(_pack(value, type_), type_)
 
 
@@ -95,11 +111,18 @@ def _scalar(data: bytes, type_: Attribute) -> AnyDense:
 
 
 def from_array(array: Array, dtype: Attribute | None = None) -> AnyDense:
-    """A constant of an array's shape and contents, converted to `dtype` if that is another type than its own."""
+    """
+    A constant of an array's shape and contents, converted to `dtype` if that is another type than its own.
+
+    GraphError where that type cannot hold an element, as for numbers, and for a masked array.
+    """
+    check_not_masked(array)
     type_ = dtype if dtype is not None else element_type(array.dtype)
     # A byte order in front of the name also turns big-endian arrays round.
     long_name = NUMPY_NAMES[DTYPE_NAMES[type_]]
-    if array.dtype.name != long_name or getattr(array.dtype, "byteorder", "=") == ">":
+    if array.dtype.name != long_name:
+        array = _converted(array, long_name, type_)
+    elif getattr(array.dtype, "byteorder", "=") == ">":
         array = array.astype(long_name)
     data = array.tobytes()
     if type_ == i1:
@@ -159,11 +182,9 @@ def _tensor(type_: Attribute, shape: Sequence[int]) -> AnyTensor:
 
 def _flatten(values: Nested, shape: Sequence[int]) -> Iterator[Number]:
     if not shape:
-        if isinstance(values, str | bytes):
-            raise GraphError(f"a constant is made of numbers, got {values!r}")
-        if isinstance(values, Sequence):
+        if isinstance(values, Sequence) and not isinstance(values, str | bytes):
             raise GraphError("a nested list is ragged")
-        yield values
+        yield _plain(values)
         return
     if not isinstance(values, Sequence) or isinstance(values, str | bytes) or len(values) != shape[0]:
         raise GraphError("a nested list is ragged")
@@ -171,20 +192,100 @@ def _flatten(values: Nested, shape: Sequence[int]) -> Iterator[Number]:
         yield from _flatten(value, shape[1:])
 
 
+def _plain(value: object) -> Number:
+    """A number of Python's, from one of NumPy's too."""
+    if isinstance(value, Number):
+        return value
+    if isinstance(value, Array) and value.shape == () and value.dtype.kind in _NUMERIC:
+        check_not_masked(value)
+        return value.item()
+    raise GraphError(f"a constant is made of numbers, got {shown(value)}")
+
+
+def check_not_masked(array: object) -> None:
+    """GraphError for a masked array of NumPy's: as bytes it would lose its mask."""
+    if hasattr(array, "filled"):
+        raise GraphError("a masked array has no element where it is masked: pass array.filled(number)")
+
+
+def _converted(array: Array, long_name: str, type_: Attribute) -> Array:
+    """An array in another type; GraphError if an element changes more than by rounding."""
+    import numpy as np
+
+    if array.dtype.kind not in _NUMERIC:
+        raise GraphError(f"a constant is made of numbers, got an array of {array.dtype.name}")
+    if array.dtype.kind == "c" and type_ not in COMPLEXES:
+        raise GraphError(f"an array of {array.dtype.name} is no constant of {DTYPE_NAMES[type_]}; pass its real part")
+    before = cast("np.ndarray[Any, Any]", array)
+    with np.errstate(all="ignore"):
+        after = before.astype(long_name)
+        wrong = np.asarray(before != after) if is_integer(type_) else np.isfinite(before) & ~np.isfinite(after)
+    if wrong.any():
+        first = before[wrong].reshape(-1)[0].item()
+        fraction = is_integer(type_) and first != first // 1
+        raise GraphError(
+            f"{first} in an array of {array.dtype.name} "
+            + ("is not an integer; choose another dtype" if fraction else _out_of_range(type_))
+        )
+    return cast(Array, after)
+
+
 def _pack(value: Number, type_: Attribute) -> bytes:
+    """
+    The bytes of a number, rounded if the type is of floats.
+
+    GraphError for what the type cannot hold: an integer out of range, a fraction or an infinity as an integer, an
+    imaginary part, a finite number that would be infinite.
+    """
     if type_ in COMPLEXES:
-        z, part = complex(value), f32 if type_ == c64 else f64
-        return _pack_float(z.real, part) + _pack_float(z.imag, part)
+        part = f32 if type_ == c64 else f64
+        z = value if isinstance(value, complex) else complex(_float(value, part))
+        return _pack_finite(z.real, part) + _pack_finite(z.imag, part)
     if isinstance(value, complex):
-        raise GraphError(f"{value} is not a number of type {type_}")
-    if isinstance(type_, IntegerType):
-        if int(value) != value:
+        raise GraphError(f"{value} is not a number of type {DTYPE_NAMES[type_]}; cast the operand to a complex one")
+    if is_integer(type_):
+        if not isfinite(_float(value, f64)) or int(value) != value:
             raise GraphError(f"{value} is not an integer; cast the {DTYPE_NAMES[type_]} operand to a float first")
-        normalized = type_.normalized_value(int(value))
+        low, high = integer_range(type_)
+        normalized = type_.normalized_value(int(value)) if low <= value <= high else None
         if normalized is None:
-            raise GraphError(f"{value} is out of range for {DTYPE_NAMES[type_]}")
+            raise GraphError(f"{value} {_out_of_range(type_)}")
         return type_.pack([normalized])
-    return _pack_float(float(value), type_)
+    return _pack_finite(_float(value, type_), type_)
+
+
+def integer_range(type_: AnyInteger) -> tuple[int, int]:
+    """The least and the greatest integer of a type; those without a sign in their name are signed, i1 is 0 or 1."""
+    bits = type_.width.data
+    if bits == 1:
+        return 0, 1
+    if type_.signedness.data == Signedness.UNSIGNED:
+        return 0, (1 << bits) - 1
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+def _out_of_range(type_: Attribute) -> str:
+    name = DTYPE_NAMES[type_]
+    if is_integer(type_):
+        low, high = integer_range(type_)
+        return f"is out of range for {name}, {low} to {high}; cast the other operand, or choose another dtype"
+    return f"is out of range for {name}, where it is infinite; cast the other operand, or choose another dtype"
+
+
+def _float(value: bool | int | float, type_: Attribute) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        digits = f"an integer of {value.bit_length()} bits" if isinstance(value, int) else value
+        raise GraphError(f"{digits} {_out_of_range(type_)}") from None
+
+
+def _pack_finite(value: float, type_: Attribute) -> bytes:
+    data = _pack_float(value, type_)
+    assert isinstance(type_, AnyFloat)
+    if isfinite(value) and isinf(type_.unpack(data, 1)[0]):
+        raise GraphError(f"{value} {_out_of_range(type_)}")
+    return data
 
 
 def _pack_float(value: float, type_: Attribute) -> bytes:

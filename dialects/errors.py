@@ -7,3 +7,11 @@ class RlxError(Exception):
 
 class GraphError(RlxError, ValueError):
     """A graph cannot be built as asked: wrong shapes or element types, a duplicate or unknown name, a wrong stage."""
+
+
+class GraphTypeError(GraphError, TypeError):
+    """An argument of a function on graphs is of a wrong type, missing, unknown or given twice."""
+
+
+class GraphIndexError(GraphError, IndexError):
+    """An index of a value is out of range, or there are too many."""

@@ -59,15 +59,15 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a number as name": (
         lambda: rlx.Graph("g").param(3, (3,)),
-        "an argument of graph 'g' needs a name that is an identifier, got 3",
+        "param: name: expected a string, got 3",
     ),
     "half an extent": (
         lambda: rlx.Graph("g").input("x", (2.5, 3)),
-        "argument 'x': expected integers, got (2.5, 3)",
+        "input: shape: expected integers, got (2.5, 3)",
     ),
     "half a step": (
         lambda: (g := rlx.Graph("g")).conv(g.input("x", (1, 1, 5, 5)), g.input("w", (1, 1, 3, 3)), stride=1.5),
-        "windows: expected integers, got 1.5",
+        "conv: stride: expected an integer or integers, got 1.5",
     ),
     "a block to lower": (
         lambda: rlx.run_passes(blocks(), "mir-fuse,convert-mir-to-lir"),

@@ -77,6 +77,19 @@ def statistics_type(element: Attribute) -> Attribute:
     return f32 if isinstance(element, Float16Type | BFloat16Type) else element
 
 
+def mask_extents(shape: tuple[int, ...], full: tuple[int, int, int, int], padding: bool) -> tuple[int, int, int, int]:
+    """A mask's shape as `[B|1, H|1, Sq|1, Sk]`; with `padding` it may be `[B, Sk]`. VerifyException otherwise."""
+    batch, _, _, keys = full
+    if padding and shape == (batch, keys):
+        return batch, 1, 1, keys
+    if len(shape) == 4 and shape[3] == keys and all(n in (1, m) for n, m in zip(shape, full, strict=True)):
+        return shape
+    either = f"{dims((batch, keys))} or " if padding else ""
+    raise VerifyException(
+        f"expected a mask of shape {either}{dims(full)} (1 for one batch, head or query), got {dims(shape)}"
+    )
+
+
 class AttentionLike(MirOp, abc.ABC):
     """What an attention and its backward op share: the configuration, and the rules of shapes."""
 
@@ -131,19 +144,10 @@ class AttentionLike(MirOp, abc.ABC):
 
     @property
     def mask_shape(self) -> tuple[int, int, int, int]:
-        """The mask as `[B|1, H|1, Sq|1, Sk]`; VerifyException if it does not fit."""
+        """The mask as `[B|1, H|1, Sq|1, Sk]`, repeated where there is a 1; VerifyException if it does not fit."""
         mask, e = self.inputs[3], self.extents
         assert mask is not None
-        shape = shape_of(mask)
-        full = (e.batch, e.heads, e.queries, e.keys)
-        if self.kind == MaskKind.CUSTOM and shape == (e.batch, e.keys):
-            return (e.batch, 1, 1, e.keys)
-        if len(shape) == 4 and shape[2:] == full[2:] and all(n in (1, m) for n, m in zip(shape, full, strict=True)):
-            return (shape[0], shape[1], e.queries, e.keys)
-        padding = f"{dims((e.batch, e.keys))} or " if self.kind == MaskKind.CUSTOM else ""
-        raise VerifyException(
-            f"expected a mask of shape {padding}{dims(full)} (1 for one batch, 1 for one head), got {dims(shape)}"
-        )
+        return mask_extents(shape_of(mask), (e.batch, e.heads, e.queries, e.keys), self.kind == MaskKind.CUSTOM)
 
     def check(self) -> Extents:
         """The extents of a configuration that is right; VerifyException otherwise."""
@@ -151,7 +155,10 @@ class AttentionLike(MirOp, abc.ABC):
         check_element(same_element_type(q, k, v), FLOATS)
         extents = self.extents
         if (mask is None) == (self.kind in (MaskKind.CUSTOM, MaskKind.BIAS)):
-            raise VerifyException(f"a mask of kind {self.kind} {'needs an' if mask is None else 'has no'} operand")
+            cure = "" if mask is None else "; that of an i1 mask is custom, of one added to the scores bias"
+            raise VerifyException(
+                f"a mask of kind {self.kind} {'needs an' if mask is None else 'has no'} operand{cure}"
+            )
         if mask is not None:
             _ = self.mask_shape
             allowed = (i1, f32, f64) if self.kind == MaskKind.CUSTOM else (element_of(q),)
@@ -232,8 +239,8 @@ class AttentionOp(AttentionLike):
     from it.
 
     q is `[B, Sq, H, D]` in one of three layouts: `packed` `[B, S, H*D]`, `bshd`, `bhsd`; k and v have `num_kv_heads`
-    heads. A custom mask is `[B, Sk]` or `[B|1, H|1, Sq, Sk]`, i1, f32 or f64; a bias `[B|1, H|1, Sq, Sk]`. `lse` is
-    `[B, H, Sq]`, f32 for half floats. The scores are never stored as a whole.
+    heads. A custom mask is `[B, Sk]` or `[B|1, H|1, Sq|1, Sk]`, i1, f32 or f64; a bias `[B|1, H|1, Sq|1, Sk]` of the
+    element type of q. `lse` is `[B, H, Sq]`, f32 for half floats. The scores are never stored as a whole.
     """
 
     name = "mir.attention"
@@ -367,18 +374,20 @@ class AttentionBuilder(BuilderCore):
         `mir.attention`: its output.
 
         In layout `packed`, `num_heads` or `head_dim` is needed; k and v have `num_kv_heads` heads, by default as many
-        as fit. The mask kind is by default `custom` with a mask, else `none`. Matrices `[S, H*D]` are a batch of one.
+        as fit. The mask kind is by default `custom` with an i1 mask and `none` without one; that of a mask of floats
+        is said: `bias` is added to the scores, of `custom` the keys below 0.5 are hidden. Matrices `[S, H*D]` are a
+        batch of one.
         """
         operands, single = self._as_batch(layout, q, k, v)
+        fourth = None if mask is None else self.operand(mask)
         chosen = configure(
             operands,
-            mask is not None,
+            fourth,
             layout,
             mask_kind,
             (num_heads, head_dim, num_kv_heads),
             (window, score_scale, attn_logit_softcap),
         )
-        fourth = None if mask is None else self.operand(mask)
         out = self.op(AttentionOp, operands[0], operands[1], operands[2], fourth, chosen)
         return self.op(ReshapeOp, out.ssa, out.shape[1:]) if single else out
 
@@ -412,15 +421,15 @@ class AttentionBuilder(BuilderCore):
         """
         operands, single = self._as_batch(layout, q, k, v, dy)
         qkv = operands[0], operands[1], operands[2]
+        fourth = None if mask is None else self.operand(mask)
         chosen = configure(
             qkv,
-            mask is not None,
+            fourth,
             layout,
             mask_kind,
             (num_heads, head_dim, num_kv_heads),
             (window, score_scale, attn_logit_softcap),
         )
-        fourth = None if mask is None else self.operand(mask)
         saved = self.emit(AttentionOp, *qkv, fourth, chosen)
         with_dbias = chosen.mask_kind == MaskKind.BIAS
         made = self.emit(
@@ -434,7 +443,7 @@ class AttentionBuilder(BuilderCore):
 
 def configure(
     qkv: Sequence[SSAValue],
-    masked: bool,
+    mask: SSAValue | None,
     layout: Layout | str,
     kind: MaskKind | str | None,
     heads: tuple[int | None, int | None, int | None],
@@ -442,7 +451,12 @@ def configure(
 ) -> Configuration:
     """A configuration from what a caller said; GraphError where it says too little or what cannot be."""
     chosen = layout_named(layout)
-    default = MaskKind.CUSTOM if masked else MaskKind.NONE
+    default = MaskKind.CUSTOM if mask is not None else MaskKind.NONE
+    if kind is None and mask is not None and element_of(mask) != i1:
+        raise GraphError(
+            f"the kind of a mask of {element_of(mask)} must be said: mask_kind='bias' adds it to the scores (0 and "
+            "-inf), mask_kind='custom' hides the keys where it is below 0.5; that of an i1 mask is custom"
+        )
     try:
         mask_kind = default if kind is None else MaskKind(kind)
     except ValueError:

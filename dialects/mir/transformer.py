@@ -16,6 +16,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.attention import mask_extents
 from xdsl_rlx.dialects.mir.core import F64, I64, Activation, ActivationAttr, AnyTensorConstr, MirOp, f64_attr, i64_attr
 from xdsl_rlx.dialects.mir.heads import Heads, Layout, head_count, heads_of
 from xdsl_rlx.dialects.mir.rope import check_rotation
@@ -36,14 +37,12 @@ def _check_shapes(like: SSAValue, expected: dict[str, tuple[SSAValue | None, tup
 def _check_mask(mask: SSAValue | None, heads: Heads) -> None:
     if mask is None:
         return
-    check_element(element_of(mask), (i1, *FLOATS[:2]))
-    shape, full = shape_of(mask), (heads.batch, heads.heads, heads.length, heads.length)
-    each = len(shape) == 4 and shape[2:] == full[2:] and all(n in (1, m) for n, m in zip(shape, full, strict=True))
-    if shape != (heads.batch, heads.length) and not each:
+    if element_of(mask) != i1:
         raise VerifyException(
-            f"expected a mask of shape {dims((heads.batch, heads.length))} or {dims(full)} "
-            f"(1 for one batch, 1 for one head), got {dims(shape)}"
+            f"expected a mask of i1, true where a key is seen, got one of {element_of(mask)}: compare it (mask > 0.5), "
+            "or add it to the scores of mir.attention as its bias"
         )
+    mask_extents(shape_of(mask), (heads.batch, heads.heads, heads.length, heads.length), True)
 
 
 @irdl_op_definition
@@ -53,7 +52,7 @@ class FusedAttentionBlockOp(MirOp):
 
     hidden is `[B, S, W]` with `W` the `num_heads` heads one after the other, `qkv_w` `[W, 3W]`, `out_w` `[W, W]`.
     May be left out: the biases; the tables `cos` and `sin` of `mir.rope`, both, and with them the rotation; the mask, a
-    custom one of `mir.attention`.
+    custom one of `mir.attention`, of i1.
     """
 
     name = "mir.fused_attention_block"

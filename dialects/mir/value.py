@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from types import EllipsisType
-from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NoReturn, ParamSpec, TypeAlias, TypeVar
 
 from xdsl.builder import Builder
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.constants import AnyDense, Array, Nested, Number
-from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
+from xdsl_rlx.dialects.mir.subscripts import Index, subscript
 from xdsl_rlx.dialects.shapes import (
     DTYPE_NAMES,
     AnyTensor,
@@ -32,13 +33,33 @@ from xdsl_rlx.dialects.shapes import (
 if TYPE_CHECKING:
     from xdsl_rlx.dialects.mir.builder import MirBuilder
 
+_NO_NUMBERS = "it has numbers when the compiled graph runs; use the methods of the graph, or operators"
+
+_UFUNCS = {
+    **{name: name for name in ("add", "matmul", "exp", "log", "sqrt", "sin", "cos", "tan", "tanh")},
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "power": "pow",
+    "maximum": "max",
+    "minimum": "min",
+    "negative": "neg",
+    "absolute": "abs",
+    "arctan": "atan",
+    "reciprocal": "recip",
+    "rint": "round",
+    "bitwise_and": "and_",
+    "equal": "eq",
+    "not_equal": "ne",
+    "less": "lt",
+    "less_equal": "le",
+    "greater": "gt",
+    "greater_equal": "ge",
+}
+"""Universal functions of NumPy by the builder method that does the same."""
+
 P = ParamSpec("P")
 OpT = TypeVar("OpT", bound=Operation)
-
-Operand: TypeAlias = "Value | SSAValue | Number | Array"
-"""What an op method takes: a value, or a number or array that becomes a constant."""
-
-Index: TypeAlias = "int | slice | EllipsisType | None"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,8 +69,19 @@ class Value:
     ssa: SSAValue
     b: MirBuilder
 
-    __array_ufunc__ = None
-    """Tells NumPy to leave `array + value` to us."""
+    def __array_ufunc__(self, ufunc: Callable[..., object], method: str, *inputs: Operand, **options: object) -> Value:
+        """A function of NumPy's that is an op: `array + value`, `np.exp(value)`; GraphTypeError for others."""
+        name = getattr(ufunc, "__name__", str(ufunc))
+        builder = _UFUNCS.get(name)
+        if builder is None or method != "__call__" or options:
+            raise GraphTypeError(f"np.{name} does not take a value of a graph: {_NO_NUMBERS}")
+        return getattr(self.b, builder)(*inputs)
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        raise GraphTypeError(f"a value of a graph is no array: {_NO_NUMBERS}")
+
+    def __float__(self) -> NoReturn:
+        raise GraphTypeError(f"a value of a graph is no number: {_NO_NUMBERS}")
 
     @property
     def type(self) -> AnyTensor:
@@ -151,21 +183,22 @@ class Value:
 
     def __len__(self) -> int:
         if not self.rank:
-            raise TypeError("a scalar has no length")
+            raise GraphTypeError("a scalar has no length")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Value]:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Value:
-        """NumPy's basic indexing: integers drop an axis, slices of step 1 narrow it, None adds one."""
-        return _indexed(self, index if isinstance(index, tuple) else (index,))
+        """NumPy's basic indexing, or by one array of integers (see `subscripts.py`)."""
+        return subscript(self, index)
 
     @property
     def T(self) -> Value:
         """The axes reversed."""
         return self.b.transpose(self, tuple(reversed(range(self.rank))))
 
+    @checked
     def reshape(self, *shape: int | Sequence[int]) -> Value:
         """`mir.reshape` to the dimensions given one by one or as a sequence; one may be -1."""
         dimensions: list[int] = []
@@ -173,59 +206,24 @@ class Value:
             dimensions.extend(integers("reshape", part))
         return self.b.reshape(self, dimensions)
 
+    @checked
     def cast(self, to: object) -> Value:
         """`mir.cast` to another element type."""
         return self.b.cast(self, to)
 
+    @checked
     def sum(self, axes: int | Sequence[int] | None = None, keep_dim: bool = False) -> Value:
         """`mir.reduce_sum` over some axes, or all."""
         return self.b.reduce_sum(self, axes, keep_dim)
 
+    @checked
     def mean(self, axes: int | Sequence[int] | None = None, keep_dim: bool = False) -> Value:
         """`mir.reduce_mean` over some axes, or all."""
         return self.b.reduce_mean(self, axes, keep_dim)
 
 
-def _indexed(value: Value, index: tuple[Index, ...]) -> Value:
-    used = sum(1 for part in index if part is not None and part is not ...)
-    if used > value.rank:
-        raise IndexError(f"{used} indices for a tensor of shape {dims(value.shape)}")
-    ellipses = sum(1 for part in index if part is ...)
-    if ellipses > 1:
-        raise IndexError("an index can have one ellipsis")
-    if not ellipses:
-        index = (*index, ...)
-    shape: list[int] = []
-    axis = 0
-    for part in index:
-        if part is None:
-            shape.append(1)
-        elif part is ...:
-            rest = value.rank - used
-            shape.extend(value.shape[axis : axis + rest])
-            axis += rest
-        else:
-            start, length = _bounds(part, value.shape[axis])
-            if length != value.shape[axis]:
-                value = value.b.narrow(value, axis, start, length)
-            if isinstance(part, slice):
-                shape.append(length)
-            axis += 1
-    return value.b.reshape(value, shape)
-
-
-def _bounds(part: int | slice, extent: int) -> tuple[int, int]:
-    if isinstance(part, slice):
-        start, stop, step = part.indices(extent)
-        if step != 1:
-            raise ValueError(f"a slice has step 1, got {step}; reshape and narrow to take every n-th element")
-        return start, max(stop - start, 0)
-    if isinstance(part, bool) or not hasattr(part, "__index__"):
-        raise TypeError(f"expected integers, slices, None or ... as indices, got {part!r}")
-    at = part.__index__()
-    if not -extent <= at < extent:
-        raise IndexError(f"index {at} is out of range for an axis of extent {extent}")
-    return at % extent, 1
+Operand: TypeAlias = Value | SSAValue | Number | Array
+"""What an op method takes: a value, or a number or array that becomes a constant."""
 
 
 class BuilderCore:
@@ -268,6 +266,7 @@ class BuilderCore:
     def _array_operand(self, x: object, like: Operand | None) -> SSAValue:
         if isinstance(x, Array):
             if not x.shape and isinstance(like, Value | SSAValue):
+                constants.check_not_masked(x)
                 return self.operand(x.item(), like)
             return self.constant(x).ssa
         raise GraphError(f"expected a value, a number or an array, got {type(x).__name__}")
@@ -294,9 +293,11 @@ class BuilderCore:
             return self.op(ConstantOp, constants.from_array(value, type_))
         return self.op(ConstantOp, constants.from_nested(value, type_))
 
-    def full(self, shape: Sequence[int], value: Number, dtype: object = "f32") -> Value:
-        """`value` everywhere: a scalar constant, expanded."""
-        scalar = self.scalar(value, constants.element_type(dtype))
+    def full(self, shape: Sequence[int], value: Number | Array, dtype: object = "f32") -> Value:
+        """`value` everywhere: a scalar constant, expanded. GraphError if `dtype` cannot hold it."""
+        scalar = self.constant(value, dtype)
+        if scalar.shape:
+            raise GraphError(f"expected one number to fill a tensor with, got a constant of {dims(scalar.shape)}")
         return self._this.expand(scalar, shape)
 
     def zeros_like(self, x: Operand) -> Value:

@@ -6,8 +6,10 @@ The methods named after ops are those of `MirBuilder`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, wraps
+from inspect import isfunction
 from typing import ParamSpec, TypeAlias, TypeVar
 
 from xdsl.builder import Builder
@@ -30,6 +32,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.derive import Derivation
 from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.hir.core import HirOp
 from xdsl_rlx.dialects.hir.linear import LinearOp
@@ -42,10 +45,40 @@ from xdsl_rlx.transforms.signature import Graph as Signature
 
 P = ParamSpec("P")
 OpT = TypeVar("OpT", bound=Operation)
+GraphT = TypeVar("GraphT", bound=MirBuilder)
 
 STAGES = ("hir", "mir", "lir")
 
 
+_OF_THE_IR = ("emit", "op", "operand", "operands", "undone_on_error", "value")
+"""Methods that the others call, with what those have checked."""
+
+
+def _guarded(cls: type[GraphT]) -> type[GraphT]:
+    """Class decorator: every public method checks its arguments, and one that fails leaves the graph as it was."""
+    for name in dir(cls):
+        function = getattr(cls, name)
+        done = name.startswith("_") or name in _OF_THE_IR or hasattr(function, "__wrapped__")
+        if isfunction(function) and not done:
+            setattr(cls, name, _guarded_method(function))
+    return cls
+
+
+def _guarded_method(function: Callable[..., object]) -> Callable[..., object]:
+    convert = checked(function)
+
+    @wraps(function)
+    def call(self: Graph, /, *args: object, **kwargs: object) -> object:
+        try:
+            with self.undone_on_error():
+                return convert(self, *args, **kwargs)
+        except VerifyException as error:
+            raise GraphError(f"{function.__name__}: {error}") from None
+
+    return call
+
+
+@_guarded
 class Graph(MirBuilder):
     """
     A function under construction: inputs and params, mir ops by name, then `set_outputs`.
@@ -170,6 +203,32 @@ class Graph(MirBuilder):
             )
         return super().operand(x, like)
 
+    @contextmanager
+    def undone_on_error(self) -> Generator[None, None, None]:
+        """A block of code whose ops and arguments are taken away again if it raises."""
+        last, arguments = self._last_op, len(self._block.args)
+        try:
+            yield
+        except BaseException:
+            if self._last_op is not last or len(self._block.args) > arguments:
+                self._cut(last, arguments)
+            raise
+
+    @property
+    def _last_op(self) -> Operation | None:
+        last = self._block.last_op
+        return last.prev_op if isinstance(last, ReturnOp) else last
+
+    def _cut(self, last: Operation | None, arguments: int) -> None:
+        """Take away the ops behind `last` and the arguments behind the first of that number."""
+        self._unseal()
+        while (op := self._block.last_op) is not None and op is not last:
+            op.detach()
+            op.erase()
+        while len(self._block.args) > arguments:
+            self._block.erase_arg(self._block.args[-1])
+            self._arguments.popitem()
+
     def _type(self, name: str, shape: Sequence[int], dtype: object) -> Attribute:
         extents = integers(f"argument '{name}'", shape)
         if any(n < 0 for n in extents):
@@ -211,6 +270,7 @@ class Graph(MirBuilder):
             self._sealed = False
 
 
+@_guarded
 class HirGraph(Graph):
     """A graph of blocks; the mir ops may stand between them."""
 

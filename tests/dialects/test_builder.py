@@ -95,6 +95,15 @@ INDICES = [
     (slice(5, 9), 0),
     (slice(None, 100), slice(-100, 2)),
     ...,
+    (slice(None, None, 2),),
+    (0, slice(None, None, -1)),
+    (..., slice(3, None, -2)),
+    (slice(None), slice(2, 0, -5)),
+    (np.array([1, 0, -1]),),
+    (slice(None), [[0, -1], [2, 1]]),
+    (None, slice(None), slice(1, 3), np.array([3], np.uint8)),
+    (np.zeros((0,), np.int64),),
+    (np.int64(1), slice(None), np.int8(-1)),
 ]
 
 
@@ -106,7 +115,15 @@ def test_indexing_is_numpys(index):
 @pytest.mark.parametrize(
     ("index", "error", "words"),
     [
-        ((slice(None, None, 2),), ValueError, "step 1, got 2"),
+        (slice(None, None, 0), TypeError, "slice step cannot be zero"),
+        (slice("a"), TypeError, "slice indices must be integers"),
+        (np.array([2]), IndexError, "index 2 is out of range for an axis of extent 2"),
+        (np.array([0.5]), TypeError, "expected an array of integers as index, got one of float64"),
+        (np.array([True, False]), TypeError, r"got one of bool; where\(mask, x, 0\) keeps the shape"),
+        (([0], [0]), TypeError, "an index can have one array"),
+        ((0, slice(None), [0]), TypeError, "an index can have an array or integers"),
+        ("a", TypeError, "got 'a'"),
+        ({}, TypeError, "got an object of type dict"),
         (2, IndexError, "index 2 is out of range for an axis of extent 2"),
         ((0, 0, 0, 0), IndexError, "4 indices for a tensor of shape 2x3x4"),
         ((..., ...), IndexError, "one ellipsis"),
@@ -116,8 +133,26 @@ def test_indexing_is_numpys(index):
 )
 def test_a_wrong_index_says_why(index, error: type[Exception], words: str):
     (x,) = builder(TensorType(f32, [2, 3, 4]))[1]
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=words) as caught:
         _ = x[index]
+    assert isinstance(caught.value, GraphError)
+
+
+def test_an_index_that_the_graph_computes_counts_from_the_end_and_is_clamped():
+    at = np.array([0, -1, 2, -4, 9])
+    found = run(lambda m, x, at: x[:, m.cast(at, "i32")], X, at.astype(float))
+    np.testing.assert_array_equal(found, X[:, [0, 2, 2, 0, 2]])
+    (x,) = builder(TensorType(f32, [2, 3, 4]))[1]
+    with pytest.raises(GraphError, match="expected an array of integers as index, got one of f32"):
+        _ = x[x]
+
+
+def test_functions_of_numpy_that_are_ops_build_them():
+    np.testing.assert_allclose(run(lambda m, x: np.exp(x) + np.maximum(2.0, np.tanh(x)), X), np.exp(X) + 2)
+    (x,) = builder(TensorType(f32, [2]))[1]
+    for wrong in (np.floor, np.asarray, float, np.add.reduce, lambda x: np.add(x, 1, where=[True, False])):
+        with pytest.raises(GraphError, match="it has numbers when the compiled graph runs"):
+            wrong(x)
 
 
 def test_iteration_gives_the_rows():

@@ -1,11 +1,14 @@
 """Constants from numbers, lists and arrays: bytes, element types, round trips through text."""
 
+import re
+
 import ml_dtypes
 import numpy as np
 import pytest
 from oracle import numpy_dtype
 from xdsl.dialects.builtin import ModuleOp, f32, i1
 
+import xdsl_rlx as rlx
 from xdsl_rlx.api import parse
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
@@ -92,15 +95,75 @@ def test_lists_are_f32_unless_told_otherwise():
 @pytest.mark.parametrize(
     ("value", "name", "expected"),
     [
-        (1e39, "f32", np.inf),
-        (-1e39, "f32", -np.inf),
-        (70000.0, "f16", np.inf),
-        (3.5e38, "bf16", np.inf),
+        (3.4e38, "f32", np.float32(3.4e38)),
+        (float("-inf"), "f16", -np.inf),
+        (65519.0, "f16", 65504.0),
         (0.1, "f64", 0.1),
+        (255.0, "u8", 255),
+        (-(2**63), "i64", -(2**63)),
+        (True, "i1", True),
     ],
 )
 def test_numbers_round_to_their_type(value: float, name: str, expected: float):
     assert values_of(constants.number(value, DTYPES[name])) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "words"),
+    [
+        (200, "i8", "200 is out of range for i8, -128 to 127; cast the other operand"),
+        (-129.0, "i8", "-129.0 is out of range for i8"),
+        (-1, "u8", "-1 is out of range for u8, 0 to 255"),
+        (2**32, "u32", "out of range for u32"),
+        (2**63, "i64", "9223372036854775808 is out of range for i64"),
+        (2, "i1", "2 is out of range for i1, 0 to 1"),
+        (2**40, "i32", "1099511627776 is out of range for i32"),
+        (1.5, "i32", "1.5 is not an integer"),
+        (float("nan"), "i32", "nan is not an integer"),
+        (float("inf"), "i64", "inf is not an integer"),
+        (1e39, "f32", "1e+39 is out of range for f32, where it is infinite"),
+        (70000, "f16", "70000.0 is out of range for f16"),
+        (-3.5e38, "bf16", "-3.5e+38 is out of range for bf16"),
+        (10**400, "f64", "an integer of 1329 bits is out of range for f64"),
+        (1e39j, "c64", "1e+39 is out of range for f32"),
+        (10**400, "c128", "out of range for f64"),
+        (1j, "f32", "1j is not a number of type f32; cast the operand to a complex one"),
+    ],
+)
+def test_a_number_that_a_type_cannot_hold_is_refused(value: complex, name: str, words: str):
+    with pytest.raises(GraphError, match=re.escape(words)):
+        constants.number(value, DTYPES[name])
+    with pytest.raises(GraphError, match=re.escape(words)):
+        constants.from_nested([[0, value]], DTYPES[name])
+    if abs(value) < 2**64 or isinstance(value, complex | float):
+        array = np.array([0, value])
+        if array.dtype != object and not (name == "c64" and array.dtype == np.complex64):
+            with pytest.raises(GraphError):
+                constants.from_array(array, DTYPES[name])
+
+
+def test_arrays_convert_where_no_element_is_lost():
+    wide = np.array([1.0, np.inf, np.nan])
+    assert values_of(constants.from_array(wide, DTYPES["f16"])).dtype == np.float16
+    assert values_of(constants.from_array(np.array([1.0, -3.0]), DTYPES["i8"])).tolist() == [1, -3]
+    half = np.array([1, 2], ml_dtypes.bfloat16)
+    assert values_of(constants.from_array(half, DTYPES["i32"])).tolist() == [1, 2]
+    assert values_of(constants.from_array(np.zeros((0, 3)), DTYPES["i8"])).shape == (0, 3)
+
+
+MASKED = np.ma.array([1.0, 2.0], mask=[False, True])
+
+
+@pytest.mark.parametrize("value", [MASKED, [np.ma.masked, 1.0]], ids=["array", "element"])
+def test_a_masked_array_is_no_constant(value: object):
+    with pytest.raises(GraphError, match=r"pass array\.filled\(number\)"):
+        rlx.Graph("g").constant(value)
+
+
+@pytest.mark.parametrize("value", [None, {}, "a", [None], [[1, "a"]], np.array([None]), object(), b"a"], ids=repr)
+def test_what_is_no_number_is_no_constant(value: object):
+    with pytest.raises(GraphError, match=r"a constant is made of numbers, got|is not supported"):
+        rlx.Graph("g").constant(value)
 
 
 def test_a_splat_is_seen_bitwise():

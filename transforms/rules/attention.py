@@ -221,15 +221,22 @@ NORMALIZE.add(AttentionBackwardOp, _wide_backward)
 
 def _mapped(
     op: AttentionLike, b: MirBuilder, has_axis: Sequence[bool], size: int, operands: Sequence[Value]
-) -> dict[SSAValue, SSAValue] | None:
-    """The operands of one attention over all examples: batches of batches. None where a mask is shared by batches."""
+) -> dict[SSAValue, SSAValue]:
+    """
+    The operands of one attention over all examples: batches of batches.
+
+    A mask that batches share is repeated for them where each example has its own, or its own cotangent.
+    """
     taken: dict[SSAValue, SSAValue] = {}
     mask, batch = op.inputs[3], op.extents.batch
     for old, mapped, new in zip(op.operands, has_axis, operands, strict=True):
         if old is mask and shape_of(old)[0] != batch:
-            if mapped or isinstance(op, AttentionBackwardOp):
-                return None
-            taken[old] = new.ssa
+            if not mapped and not (isinstance(op, AttentionBackwardOp) and op.dbias is not None):
+                taken[old] = new.ssa
+                continue
+            each = new if mapped else lift(b, new, size)
+            repeated = b.expand(each, (size, batch, *shape_of(old)[1:]))
+            taken[old] = b.reshape(repeated, (size * batch, *shape_of(old)[1:])).ssa
             continue
         every = new if mapped else lift(b, new, size)
         taken[old] = b.reshape(every, (size * shape_of(old)[0], *shape_of(old)[1:])).ssa
@@ -239,11 +246,9 @@ def _mapped(
 @VMAP.rule(AttentionOp)
 def attention_vmap(
     op: AttentionOp, b: MirBuilder, has_axis: Sequence[bool], size: int, *operands: Value
-) -> Sequence[Value] | None:
+) -> Sequence[Value]:
     """A batch of batches is a batch."""
     new = _mapped(op, b, has_axis, size, operands)
-    if new is None:
-        return None
     mask = None if op.mask is None else new[op.mask]
     made = b.emit(AttentionOp, new[op.q], new[op.k], new[op.v], mask, Configuration.of(op))
     return [b.reshape(x, (size, *shape_of(old))) for x, old in zip(made.results, op.results, strict=True)]
@@ -252,10 +257,9 @@ def attention_vmap(
 @VMAP.rule(AttentionBackwardOp)
 def attention_backward_vmap(
     op: AttentionBackwardOp, b: MirBuilder, has_axis: Sequence[bool], size: int, *operands: Value
-) -> Sequence[Value] | None:
+) -> Sequence[Value]:
+    """A batch of batches is a batch; cotangents of a bias that batches share are summed over those of an example."""
     new = _mapped(op, b, has_axis, size, operands)
-    if new is None:
-        return None
     made = b.emit(
         AttentionBackwardOp,
         (new[op.q], new[op.k], new[op.v]),
@@ -266,4 +270,7 @@ def attention_backward_vmap(
         Configuration.of(op),
         op.dbias is not None,
     )
-    return [b.reshape(x, (size, *shape_of(old))) for x, old in zip(made.results, op.results, strict=True)]
+    found = [b.reshape(x, (size, shape_of(x)[0] // size, *shape_of(x)[1:])) for x in made.results]
+    if op.dbias is not None and shape_of(op.dbias)[0] != op.extents.batch:
+        found[-1] = b.reduce_sum(found[-1], axes=[1], keep_dim=True)
+    return found

@@ -7,7 +7,7 @@ from xdsl_rlx.dialects.mir.transformer import FusedAttentionBlockOp, FusedTransf
 from xdsl_rlx.transforms.rules.rows import decompose
 from xdsl_rlx.transforms.rules.table import INERT
 
-_THRESHOLD = "a mask is compared with 0.5"
+_THRESHOLD = "a mask says which keys are seen"
 
 INERT.add(
     FusedAttentionBlockOp, "mask", _THRESHOLD, lambda op: isinstance(op, FusedAttentionBlockOp) and op.mask is not None

@@ -20,7 +20,7 @@ def _operand(*shape: int) -> Operand:
 def _block_samples() -> list[Sample]:
     op, hidden = FusedAttentionBlockOp, (Operand((2, 3, 8)), _operand(8, 24), _operand(8, 8))
     biases, tables = (_operand(24), _operand(8)), (_operand(3, 2), _operand(3, 2))
-    mask = Operand((2, 3), values(1, 0, 1, 1, 1, 0))
+    mask = Operand((2, 3), values(1, 0, 1, 1, 1, 0), "i1")
     with_biases = lambda m, x, w, o, b1, b2: m.fused_attention_block(  # noqa: E731
         x, w, o, num_heads=2, qkv_b=b1, out_b=b2
     )
@@ -49,7 +49,7 @@ def _layer_samples() -> list[Sample]:
         _operand(8, 4),
         _operand(4),
     )
-    mask = Operand((1, 2, 2, 2), values(1, 0, 1, 1, 1, 1, 0, 1))
+    mask = Operand((1, 2, 2, 2), values(1, 0, 1, 1, 1, 1, 0, 1), "i1")
     biases = tuple(_operand(n) for n in (12, 4, 4, 8, 4, 4))
     names = ("qkv_b", "out_b", "ln1_b", "fc1_b", "fc2_b", "ln2_b")
 

@@ -88,7 +88,7 @@
 
 // -----
 
-// CHECK: a mask of kind none has no operand
+// CHECK: a mask of kind none has no operand; that of an i1 mask is custom, of one added to the scores bias
 %q = "test.op"() : () -> (tensor<2x5x6xf32>)
 %k = "test.op"() : () -> (tensor<2x7x6xf32>)
 %v = "test.op"() : () -> (tensor<2x7x6xf32>)
@@ -97,7 +97,7 @@
 
 // -----
 
-// CHECK: expected a mask of shape 2x7 or 2x2x5x7 (1 for one batch, 1 for one head), got 2x6
+// CHECK: expected a mask of shape 2x7 or 2x2x5x7 (1 for one batch, head or query), got 2x6
 %q = "test.op"() : () -> (tensor<2x5x6xf32>)
 %k = "test.op"() : () -> (tensor<2x7x6xf32>)
 %v = "test.op"() : () -> (tensor<2x7x6xf32>)
@@ -106,7 +106,7 @@
 
 // -----
 
-// CHECK: expected a mask of shape 2x2x5x7 (1 for one batch, 1 for one head), got 2x7
+// CHECK: expected a mask of shape 2x2x5x7 (1 for one batch, head or query), got 2x7
 %q = "test.op"() : () -> (tensor<2x5x6xf32>)
 %k = "test.op"() : () -> (tensor<2x7x6xf32>)
 %v = "test.op"() : () -> (tensor<2x7x6xf32>)

@@ -33,7 +33,7 @@
 
 // -----
 
-// CHECK: expected a mask of shape 2x3 or 2x2x3x3 (1 for one batch, 1 for one head), got 2x4
+// CHECK: expected a mask of shape 2x3 or 2x2x3x3 (1 for one batch, head or query), got 2x4
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
@@ -42,12 +42,12 @@
 
 // -----
 
-// CHECK: element type i32 is not supported; expected one of i1, f32, f64
+// CHECK: expected a mask of i1, true where a key is seen, got one of f32: compare it (mask > 0.5), or add it to the scores of mir.attention as its bias
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
-%mask = "test.op"() : () -> (tensor<2x3xi32>)
-%y = mir.fused_attention_block %x, %w, %o mask %mask : tensor<2x3xi32> heads 2 : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32> to tensor<2x3x4xf32>
+%mask = "test.op"() : () -> (tensor<2x3xf32>)
+%y = mir.fused_attention_block %x, %w, %o mask %mask : tensor<2x3xf32> heads 2 : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32> to tensor<2x3x4xf32>
 
 // -----
 
@@ -115,7 +115,7 @@
 
 // -----
 
-// CHECK: expected a mask of shape 2x3 or 2x2x3x3 (1 for one batch, 1 for one head), got 1x3x3x3
+// CHECK: expected a mask of shape 2x3 or 2x2x3x3 (1 for one batch, head or query), got 1x3x3x3
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)

@@ -1,0 +1,269 @@
+"""What a caller passes to a public function, brought to what its annotations say, or an error that names the argument.
+
+The annotations that a type checker reads are the one place where the type of an argument is said. Nothing here knows
+an op; what an argument may be beside its type (an axis in range, a known word) its function says.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import cache, wraps
+from itertools import islice
+from operator import index
+from types import FunctionType, NoneType, UnionType
+from typing import Any, ParamSpec, TypeAlias, TypeVar, Union, cast, get_args, get_origin
+
+from xdsl.ir import Attribute
+
+from xdsl_rlx.dialects.errors import GraphTypeError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Convert: TypeAlias = Callable[[Any], Any]
+
+_LONGEST = 1 << 16
+"""What an iterator without a length may yield: one without an end is told from others there."""
+
+_NUMBERS = {bool, int, float, complex}
+
+
+class _Misfit(Exception):
+    """An argument is not of the type that was asked for; a note on it may follow."""
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """
+    Decorator of a function or method: arguments are converted to what their annotations say.
+
+    NumPy's numbers become Python's, sequences tuples. What does not fit, is unknown or missing is a `GraphTypeError`.
+    """
+    signature: Signature | None = None
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        nonlocal signature
+        if signature is None:
+            # not before: that would cost time when the package is imported
+            signature = Signature(cast(FunctionType, function))
+        positional, named = signature.bind(args, kwargs)
+        return cast("Callable[..., R]", function)(*positional, **named)
+
+    return call
+
+
+class Signature:
+    """The parameters of a function, and how what is passed for each is converted."""
+
+    def __init__(self, function: FunctionType):
+        self.name = function.__name__
+        parameters = list(inspect.signature(function).parameters.values())
+        namespace = vars(sys.modules[function.__module__])
+        found = [(p, _conversion(p.annotation, namespace)) for p in parameters]
+        variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        self._positional = [
+            (p.name, to) for p, to in found if p.kind not in (inspect.Parameter.KEYWORD_ONLY, *variable)
+        ]
+        self._named = {p.name: to for p, to in found if p.kind not in variable}
+        self._hidden = int(bool(parameters) and parameters[0].name == "self")
+        self._shown = [name for name in self._named if name != "self"]
+        self._required = [p.name for p in parameters if p.default is p.empty and p.kind not in variable]
+        self._rest: Conversion | None = next((to for p, to in found if p.kind == variable[0]), None)
+        self._others: Conversion | None = next((to for p, to in found if p.kind == variable[1]), None)
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments converted; GraphError for one that does not fit, is unknown, missing or given twice."""
+        if len(args) > len(self._positional) and self._rest is None:
+            raise GraphTypeError(
+                f"{self.name} takes {len(self._positional) - self._hidden} arguments by position, "
+                f"got {len(args) - self._hidden}; they are {', '.join(self._shown)}"
+            )
+        positional = [self._convert(name, to, x) for (name, to), x in zip(self._positional, args, strict=False)]
+        if self._rest is not None:
+            rest = self._rest
+            positional += [self._convert("an operand", rest, x) for x in args[len(self._positional) :]]
+        taken = {name for name, _ in self._positional[: len(args)]}
+        named: dict[str, Any] = {}
+        for name, x in kwargs.items():
+            to = self._named.get(name, self._others)
+            if to is None:
+                raise GraphTypeError(self._unknown(name))
+            if name in taken:
+                raise GraphTypeError(f"{self.name}: {name} is given by position and by name")
+            named[name] = self._convert(name, to, x)
+        if missing := [name for name in self._required if name not in taken and name not in named]:
+            raise GraphTypeError(f"{self.name}: {missing[0]} is missing; its arguments are {', '.join(self._shown)}")
+        return positional, named
+
+    def _convert(self, name: str, conversion: Conversion, x: object) -> Any:
+        try:
+            return conversion.convert(x)
+        except _Misfit as error:
+            found = f"expected {conversion.expected}, got {shown(x)}{error}"
+            raise GraphTypeError(f"{self.name}: {name}: {found}") from None
+
+    def _unknown(self, name: str) -> str:
+        names = self._shown
+        plural = [one for one in names if {one, name} in ({"axis", "axes"}, {"dim", "axis"}, {"dim", "axes"})]
+        close = plural or difflib.get_close_matches(name, names, 1)
+        hint = f"did you mean {close[0]}=?" if close else f"its arguments are {', '.join(names) or 'none'}"
+        return f"{self.name} has no argument {name!r}: {hint}"
+
+
+class Conversion:
+    """How an argument is converted, and in words what it may be."""
+
+    def __init__(self, convert: Convert, expected: str):
+        self.convert = convert
+        self.expected = expected
+
+
+def shown(x: object) -> str:
+    """An argument as an error message shows it: its text, or its type where that is long."""
+    plain = isinstance(x, str | bytes | int | float | complex | list | tuple | NoneType)
+    kind = type(x).__name__
+    if not plain or (isinstance(x, int) and x.bit_length() > 200):
+        return f"an object of type {kind}"
+    text = repr(cast(object, x))
+    return text if len(text) <= 60 and "\n" not in text else f"an object of type {kind}"
+
+
+def _conversion(annotation: object, namespace: dict[str, Any]) -> Conversion:
+    if isinstance(annotation, str):
+        try:
+            annotation = eval(annotation, namespace)
+        except (NameError, TypeError):
+            # imported for type checkers only, or recursive: the function itself says what it takes
+            return _ANYTHING
+    return _of_type(annotation)
+
+
+def _of_type(annotation: Any) -> Conversion:
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        return _of_union(inner)
+    if origin is Sequence:
+        return _of_sequence(inner[0])
+    return _of_class(annotation) if isinstance(annotation, type) else _ANYTHING
+
+
+def _of_union(members: Sequence[Any]) -> Conversion:
+    """One whose members stand for operands is checked and not converted: what a number becomes the operand says."""
+    if set(members) >= _NUMBERS:
+        classes = tuple(member for member in members if member is not NoneType)
+        optional = " or None" if NoneType in members else ""
+        names = [words for c in classes if c not in _NUMBERS and (words := _words(c))]
+        return _instance((*classes, *([NoneType] if optional else [])), _either([*names, "a number"]) + optional)
+    found = [_of_type(member) for member in members]
+    if _ANYTHING in found:
+        return _ANYTHING
+
+    def convert(x: Any) -> Any:
+        for one in found:
+            try:
+                return one.convert(x)
+            except _Misfit:
+                continue
+        raise _Misfit
+
+    return Conversion(convert, " or ".join(dict.fromkeys(one.expected for one in found)))
+
+
+def _of_sequence(member: Any) -> Conversion:
+    inner = _of_type(member)
+
+    def convert(x: Any) -> Any:
+        if isinstance(x, str | bytes | Mapping | Set) or (member is not int and not isinstance(x, Iterable)):
+            raise _Misfit
+        if not isinstance(x, Iterable):
+            return (inner.convert(x),)
+        found = _elements(cast("Iterable[Any]", x))
+        return tuple(inner.convert(one) for one in found)
+
+    words = {int: "integers", float: "numbers", str: "names"}
+    return Conversion(convert, words.get(member, "a sequence of values"))
+
+
+def _elements(x: Iterable[Any]) -> list[Any]:
+    try:
+        found = list(x if hasattr(x, "__len__") else islice(x, _LONGEST + 1))
+    except TypeError:
+        # an array without dimensions
+        raise _Misfit from None
+    if len(found) > _LONGEST and not hasattr(x, "__len__"):
+        raise _Misfit
+    return found
+
+
+@cache
+def _of_class(kind: type) -> Conversion:
+    """Words and attributes are checked; of what else there is, graphs say more about themselves."""
+    if kind in _CLASSES:
+        return _CLASSES[kind]
+    return _instance((kind,), _words(kind)) if issubclass(kind, str | Attribute) else _ANYTHING
+
+
+def _instance(classes: tuple[type, ...], expected: str) -> Conversion:
+    def convert(x: Any) -> Any:
+        if isinstance(x, classes):
+            return x
+        raise _Misfit
+
+    return Conversion(convert, expected)
+
+
+def _words(kind: type) -> str:
+    """A class in an error message; "" for one that users do not hold."""
+    name = kind.__name__
+    return {"Value": "a value", "Array": "an array", "SSAValue": ""}.get(name, f"a {name}")
+
+
+def _either(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _integer(x: Any) -> int:
+    """NumPy's integers too, and an array of one without dimensions; no truth values, and no more than 64 bits."""
+    if isinstance(x, bool):
+        raise _Misfit
+    try:
+        found = index(x)
+    except TypeError:
+        raise _Misfit from None
+    if not -(1 << 63) <= found < 1 << 63:
+        raise _Misfit(", more than 64 bits")
+    return found
+
+
+def _real(x: Any) -> float:
+    if isinstance(x, bool | str | bytes | complex) or not (hasattr(x, "__float__") or hasattr(x, "__index__")):
+        raise _Misfit
+    try:
+        return float(x)
+    except (TypeError, ValueError, OverflowError):
+        raise _Misfit from None
+
+
+def _flag(x: Any) -> bool:
+    """Also NumPy's, and 0 and 1."""
+    if isinstance(x, bool):
+        return x
+    if getattr(getattr(x, "dtype", None), "name", None) == "bool" and getattr(x, "shape", None) == ():
+        return bool(x)
+    try:
+        return {0: False, 1: True}[index(x)]
+    except (TypeError, KeyError):
+        raise _Misfit from None
+
+
+_ANYTHING = Conversion(lambda x: x, "anything")
+_CLASSES: dict[type, Conversion] = {
+    int: Conversion(_integer, "an integer"),
+    float: Conversion(_real, "a number"),
+    bool: Conversion(_flag, "True or False"),
+    str: _instance((str,), "a string"),
+    NoneType: _instance((NoneType,), "None"),
+}
