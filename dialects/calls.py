@@ -162,12 +162,13 @@ def _of_union(members: Sequence[Any]) -> Conversion:
         return _ANYTHING
 
     def convert(x: Any) -> Any:
+        notes: list[str] = []
         for one in found:
             try:
                 return one.convert(x)
-            except _Misfit:
-                continue
-        raise _Misfit
+            except _Misfit as error:
+                notes.append(str(error))
+        raise _Misfit("".join(notes))
 
     return Conversion(convert, " or ".join(dict.fromkeys(one.expected for one in found)))
 
@@ -239,7 +240,11 @@ def _integer(x: Any) -> int:
 
 
 def _real(x: Any) -> float:
-    if isinstance(x, bool | str | bytes | complex) or not (hasattr(x, "__float__") or hasattr(x, "__index__")):
+    if (
+        isinstance(x, bool | str | bytes | complex)
+        or hasattr(x, "filled")
+        or not (hasattr(x, "__float__") or hasattr(x, "__index__"))
+    ):
         raise _Misfit
     try:
         return float(x)

@@ -25,7 +25,11 @@ from xdsl_rlx.dialects.constants import AnyDense, is_dense, splat_value
 def parse_dense(parser: Parser) -> AnyDense:
     """A dense attribute with its type; `0x7f800000` in one of floats is the bits of an element, as in MLIR."""
     start = parser.pos
-    value = parser.parse_attribute()
+    try:
+        value = parser.parse_attribute()
+    except (OverflowError, AssertionError):
+        # upstream's: a number too large for a half float, a real number in a constant of complex ones
+        parser.raise_error("a dense constant has a number that its element type cannot hold", start, parser.pos)
     if not is_dense(value):
         parser.raise_error("expected a dense constant", start, parser.pos)
     literal = (parser.lexer.input.slice(start, parser.pos) or "").partition("<")[2].partition(">")[0]

@@ -1,6 +1,7 @@
 """Element types, broadcasting and shape functions shared by `hir` and `mir`; no IR building."""
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from operator import index
 from typing import Any, SupportsIndex, TypeAlias, cast
 
@@ -75,6 +76,18 @@ def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
 def element_of(value: SSAValue | Attribute) -> Attribute:
     """The element type of a tensor value or type."""
     return tensor_type(value).element_type
+
+
+ADDRESSES = 1 << 47
+"""Bytes that a process can address."""
+
+
+def check_size(type_: Attribute) -> None:
+    """Require a tensor type to be one whose elements a process could hold, an extent of 0 counting as 1."""
+    if isinstance(type_, TensorType):
+        shape = shape_of(cast(AnyTensor, type_))
+        if sum(n.bit_length() for n in shape) > 40 and prod(max(n, 1) for n in shape) * 16 > ADDRESSES:
+            raise VerifyException(f"a tensor of shape {dims(shape)} has more elements than a process can address")
 
 
 def dims(shape: Sequence[int]) -> str:

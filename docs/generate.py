@@ -200,7 +200,12 @@ def _method(name: str, function: Any) -> str:
 
 def _methods(entity: type, *, inherited: bool) -> list[str]:
     found = {name: getattr(entity, name) for name in dir(entity) if not name.startswith("_")}
-    own = {name: f for name, f in found.items() if inspect.isfunction(f) and (inherited or name in vars(entity))}
+    # the methods of a graph stand in its class once more, with their arguments checked
+    own = {
+        name: f
+        for name, f in found.items()
+        if inspect.isfunction(f) and (inherited or f.__qualname__.startswith(f"{entity.__name__}."))
+    }
     return [_method(name, function) for name, function in sorted(own.items())]
 
 
@@ -216,8 +221,9 @@ def _choices() -> list[str]:
 
 _OPERATORS = """\
 On values: `+ - * / **` and unary `-`, comparisons `< <= > >=` (elements of i1; equality is `b.eq`), `&`, `@`
-(`matmul`); numbers broadcast. `x.shape`, `x.dtype`, `x.rank`, `x.T`; `x[...]` takes slices of step 1, `None` and
-`...`."""
+(`matmul`); numbers broadcast, and one that the other operand's element type cannot hold is an error. `x.shape`,
+`x.dtype`, `x.rank`, `x.T`; `x[...]` takes integers, slices, `None`, `...` and one array of integers. NumPy's functions
+that are ops take values: `np.exp(x)`."""
 
 
 def builder_text() -> str:

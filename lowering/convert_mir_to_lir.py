@@ -9,6 +9,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
     AnyFloat,
     BytesAttr,
     DenseIntOrFPElementsAttr,
@@ -49,6 +50,7 @@ from xdsl_rlx.lowering.row_kernel import RowKernel
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.iteration_space import Reduces
 from xdsl_rlx.transforms.mir_fuse import dense_of, is_splat
+from xdsl_rlx.transforms.rules import DECOMPOSE
 from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, REDUCTION, VIEW, Layout, compute_type
 
 PARALLEL_FROM = 20_000
@@ -56,6 +58,16 @@ PARALLEL_FROM = 20_000
 
 PIECES_PER_THREAD = 4
 """Pieces of a kernel without reductions: more than threads, so that a thread that is held up does not hold up all."""
+
+
+def _without_loops(op: Operation) -> str:
+    """Why an op cannot be lowered, and what to do about it."""
+    where = "" if op.location == UNKNOWN_LOC else f" at {op.location}"
+    if op.name.startswith("hir."):
+        return f"{op.name}{where} has no loops: run convert-hir-to-mir before convert-mir-to-lir"
+    if DECOMPOSE.get(type(op)) is not None:
+        return f"{op.name}{where} has no loops: run mir-fuse (which decomposes it) before convert-mir-to-lir"
+    return f"{op.name}{where} has no loops: only ops of mir have, and custom ones (rlx.custom_op)"
 
 
 @dataclass(frozen=True)
@@ -194,8 +206,7 @@ class _Lowering:
             self._lower_group([op], reads, writes)
             self.buffers |= writes
         else:
-            before = "convert-hir-to-mir" if op.name.startswith("hir.") else "mir-fuse (which decomposes it)"
-            raise PassFailedException(f"{op.name} has no loops: run {before} before {ConvertMirToLirPass.name}")
+            raise PassFailedException(_without_loops(op))
 
     def _lower_fusion(self, op: FusionOp) -> None:
         arguments = zip(op.body.block.args, op.inputs, strict=True)
@@ -251,7 +262,8 @@ class _Lowering:
     def _lower_constant(self, op: Operation) -> None:
         (result,) = op.results
         value = dense_of(op)
-        assert value is not None
+        if value is None:
+            raise PassFailedException(f"{op.name} is no dense constant of tensors")
         shape, element = shape_of(result), element_of(result)
         if is_splat(op) and prod(shape) > 1:
             first = value.data.data[: value.get_element_type().compile_time_size]

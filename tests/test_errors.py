@@ -3,6 +3,8 @@
 Wrong calls of single arguments are in lowering/numba/test_runtime.py; wrong IR is in filecheck/dialects/*/invalid.mlir.
 """
 
+import copy
+import pickle
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +15,8 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.errors import ArgumentError, ArgumentTypeError, ConfigurationError
+from xdsl_rlx.lowering.numba.cache import limit
+from xdsl_rlx.lowering.numba.driver import thread_count
 
 IDENTITY = """
 func.func @f(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3xf32> {
@@ -69,6 +73,87 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: (g := rlx.Graph("g")).conv(g.input("x", (1, 1, 5, 5)), g.input("w", (1, 1, 3, 3)), stride=1.5),
         "conv: stride: expected an integer or integers, got 1.5",
     ),
+    "a misspelt argument": (
+        lambda: (g := rlx.Graph("g")).reduce_sum(g.input("x", (3,)), axis=0),
+        "reduce_sum has no argument 'axis': did you mean axes=?",
+    ),
+    "an argument too many": (
+        lambda: (g := rlx.Graph("g")).softmax(g.input("x", (3,)), 0, 1),
+        "softmax takes 2 arguments by position, got 3; they are x, axis",
+    ),
+    "an argument too few": (
+        lambda: rlx.Graph("g").softmax(),
+        "softmax: x is missing; its arguments are x, axis",
+    ),
+    "a word for a step": (
+        lambda: (g := rlx.Graph("g")).conv(g.input("x", (1, 1, 5, 5)), g.input("w", (1, 1, 3, 3)), stride="same"),
+        "conv: stride: expected an integer or integers, got 'same'",
+    ),
+    "a word for eps": (
+        lambda: (g := rlx.Graph("g")).rms_norm(g.input("x", (3,)), eps="a"),
+        "rms_norm: eps: expected a number, got 'a'",
+    ),
+    "a fraction as axis": (
+        lambda: (g := rlx.Graph("g")).softmax(g.input("x", (3,)), axis=1.0),
+        "softmax: axis: expected an integer, got 1.0",
+    ),
+    "an axis of 200 bits": (
+        lambda: (g := rlx.Graph("g")).softmax(g.input("x", (3,)), 2**200),
+        "more than 64 bits",
+    ),
+    "more elements than there are addresses": (
+        lambda: rlx.Graph("g").input("x", (2**61, 2)),
+        "a tensor of shape 2305843009213693952x2 has more elements than a process can address",
+    ),
+    "a result larger than memory": (
+        lambda: (g := rlx.Graph("g")).expand(g.input("x", ()), (2**24, 2**24)),
+        "a tensor of shape 16777216x16777216 has more elements than a process can address",
+    ),
+    "a batch larger than memory": (
+        lambda: rlx.vmap(loss(), "x", 2**62),
+        "a tensor of shape 4611686018427387904x4x3 has more elements than a process can address",
+    ),
+    "an index out of range": (
+        lambda: rlx.Graph("g").input("x", (3,))[3],
+        "index 3 is out of range for an axis of extent 3",
+    ),
+    "a value as array": (
+        lambda: np.asarray(rlx.Graph("g").input("x", (3,))),
+        "a value of a graph is no array: it has numbers when the compiled graph runs",
+    ),
+    "a path as text": (
+        lambda: rlx.parse(Path("model.mlir")),
+        "parse takes the text of a module, not a path: parse(Path('model.mlir').read_text())",
+    ),
+    "the name of a file as text": (lambda: rlx.parse("model.mlir"), "not a path"),
+    "nothing as text": (lambda: rlx.parse(None), "parse takes the text of a module, got None"),
+    "a half float out of range in text": (
+        lambda: rlx.parse("%0 = mir.constant dense<70000.0> : tensor<3xf16>"),
+        "a dense constant has a number that its element type cannot hold",
+    ),
+    "the same in the generic form": (
+        lambda: rlx.parse('%0 = "mir.constant"() <{value = dense<70000.0> : tensor<3xf16>}> : () -> tensor<3xf16>'),
+        "float too large to pack",
+    ),
+    "a real number in a complex constant": (
+        lambda: rlx.parse("%0 = mir.constant dense<1.0> : tensor<3xcomplex<f32>>"),
+        "a dense constant has a number that its element type cannot hold",
+    ),
+    "a tensor too large in text": (
+        lambda: rlx.compile(argument_type("tensor<4611686018427387904x3xf32>")()),
+        "has more elements than a process can address",
+    ),
+    "a pass that is no pass": (
+        lambda: rlx.run_passes(loss(), [3]),
+        "expected passes, or the text of a pipeline, got 3",
+    ),
+    "a misspelt keyword": (lambda: rlx.grad(loss(), wrts="w"), "grad has no argument 'wrts': did you mean wrt=?"),
+    "threads in words": (lambda: rlx.compile(loss(), threads="two"), "compile: threads: expected an integer"),
+    "a model that is no function": (
+        lambda: rlx.GraphModule.define("m", 3),
+        "define takes a function that builds the model, got 3",
+    ),
+    "a name that is a list": (lambda: rlx.custom_op(["a"]), "custom_op: name: expected a string, got ['a']"),
     "a block to lower": (
         lambda: rlx.run_passes(blocks(), "mir-fuse,convert-mir-to-lir"),
         "hir.linear has no loops: run convert-hir-to-mir before convert-mir-to-lir",
@@ -107,13 +192,13 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: rlx.grad(
             rlx.parse(IDENTITY.replace("func.return %x", "%0 = arith.negf %x : tensor<3xf32>\n  func.return %0")), "x"
         ),
-        "no vjp rule for arith.negf",
+        "no vjp rule for arith.negf: ops of mir have some, and custom ones (rlx.custom_op)",
     ),
     "no loops": (
         lambda: rlx.compile(
             rlx.parse(IDENTITY.replace("func.return %x", "%0 = arith.negf %x : tensor<3xf32>\n  func.return %0"))
         ),
-        "arith.negf has no loops",
+        "arith.negf has no loops: only ops of mir have, and custom ones (rlx.custom_op)",
     ),
     "fusion policy": (
         lambda: rlx.lower_hir(loss(), fusion_policy="some"),
@@ -303,3 +388,41 @@ def test_a_graph_is_not_changed_by_a_pass_that_fails():
         rlx.grad_with_loss(graph, ["x", "w"])
     assert str(graph) == before
     assert len(rlx.compile(graph).outputs) == 3
+
+
+def test_a_compiled_graph_says_how_to_take_it_elsewhere():
+    compiled = rlx.compile(loss())
+    for take in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(ArgumentError, match="pickle the graph, or its text, and compile it there"):
+            take(compiled)
+    again = pickle.loads(pickle.dumps(rlx.vmap(loss(), "x", 2)))
+    assert str(again) == str(rlx.vmap(loss(), "x", 2))
+
+
+@pytest.mark.parametrize("name", ["XDSL_RLX_NUM_THREADS", "XDSL_RLX_CACHE_BYTES"])
+def test_thousands_of_digits_are_no_setting(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(name, "1" * 5000)
+    with pytest.raises(ConfigurationError, match=name) as caught:
+        thread_count() if name == "XDSL_RLX_NUM_THREADS" else limit()
+    assert len(str(caught.value)) < 200
+
+
+def test_a_call_that_fails_leaves_the_graph_as_it_was():
+    g = loss()
+    before = str(g)
+    x = g.input("y", (4, 3))
+    g.set_outputs(x)
+    with_input = str(g)
+    other = rlx.Graph("other")
+    other.set_outputs(other.input("new", (2,)) + other.input("y", (2,)))
+    for wrong in (
+        lambda: g.fft_conv1d(x, np.ones((3, 0))),
+        lambda: x[0] + "a",
+        lambda: g.inline(other),
+        lambda: g.unbroadcast(x, (5, 5, 5, 5)),
+        lambda: g.attention(x, x, x, np.ones((2, 3)), num_heads=1),
+        lambda: g.set_outputs([x, 3]),
+    ):
+        with pytest.raises(rlx.GraphError):
+            wrong()
+    assert str(g) == with_input != before

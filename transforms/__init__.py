@@ -76,6 +76,12 @@ def _get_mir_prepare_for_ad() -> type[ModulePass]:
     return MirPrepareForAdPass
 
 
+def _get_mir_select_outputs() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_select_outputs import MirSelectOutputsPass
+
+    return MirSelectOutputsPass
+
+
 def _get_mir_unfuse_for_ad() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_unfuse_for_ad import MirUnfuseForAdPass
 
@@ -102,6 +108,7 @@ UNIVERSE = Universe(
         "mir-lower-complex": _get_mir_lower_complex,
         "mir-lower-dot-general": _get_mir_lower_dot_general,
         "mir-prepare-for-ad": _get_mir_prepare_for_ad,
+        "mir-select-outputs": _get_mir_select_outputs,
         "mir-unfuse-for-ad": _get_mir_unfuse_for_ad,
         "mir-vmap": _get_mir_vmap,
     }

@@ -22,7 +22,7 @@ class SplitProduct(RewritePattern):
         b = MirBuilder(rewriter)
         value = b.value(op.operand)
         for axis in reversed(op.axis_list):
-            value = b.reduce_prod(value, [axis], keep_dim=True)
+            value = b.reduce_prod(value, [axis], keep_dim=True, dtype=value.dtype)
         rewriter.replace(op, [], [b.reshape(value, shape_of(op.result)).ssa])
 
 

@@ -11,6 +11,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.shapes import check_size
+
 NAME, KIND, OPTIONAL = "mir.name", "mir.kind", "mir.optional"
 
 
@@ -21,6 +23,8 @@ class Argument:
     name: str
     kind: str
     value: BlockArgument
+    optional: bool = False
+    """Whether it is ones where a caller leaves it out."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +43,13 @@ class Graph:
         """The arguments in order; PassFailedException if one lacks its name or kind, or shares its name."""
         found: list[Argument] = []
         for value, attributes in zip(self.block.args, self._argument_attributes(), strict=True):
+            check_size(value.type)
             name, kind = attributes.get(NAME), attributes.get(KIND)
             if not isinstance(name, StringAttr) or not isinstance(kind, StringAttr):
                 raise PassFailedException(f"argument {value.index} of @{self.name} needs {NAME} and {KIND}")
             if any(argument.name == name.data for argument in found):
                 raise PassFailedException(f'two arguments of @{self.name} are named "{name.data}"')
-            found.append(Argument(name.data, kind.data, value))
+            found.append(Argument(name.data, kind.data, value, OPTIONAL in attributes))
         return found
 
     @property

@@ -266,9 +266,15 @@ class MirBuilder(
         value, type_ = self.operand(x), constants.element_type(to)
         return self.value(value) if element_of(value) == type_ else self.op(cast.CastOp, value, type_)
 
-    def reduce_sum(self, x: Operand, axes: int | Sequence[int] | None = None, keep_dim: bool = False) -> Value:
-        """`mir.reduce_sum` over `axes`, by default all."""
-        return self._reduce(reduce.ReduceSumOp, x, axes, keep_dim)
+    def reduce_sum(
+        self, x: Operand, axes: int | Sequence[int] | None = None, keep_dim: bool = False, dtype: object = None
+    ) -> Value:
+        """
+        `mir.reduce_sum` over `axes`, by default all. Integers and truth values are summed in i64, as NumPy does.
+
+        `dtype` names another element type to sum in: in that of `x`, integers wrap.
+        """
+        return self._reduce(reduce.ReduceSumOp, self.accumulated(x, dtype), axes, keep_dim)
 
     def reduce_mean(self, x: Operand, axes: int | Sequence[int] | None = None, keep_dim: bool = False) -> Value:
         """`mir.reduce_mean` over `axes`, by default all."""
@@ -282,9 +288,11 @@ class MirBuilder(
         """`mir.reduce_min` over `axes`, by default all."""
         return self._reduce(reduce.ReduceMinOp, x, axes, keep_dim)
 
-    def reduce_prod(self, x: Operand, axes: int | Sequence[int] | None = None, keep_dim: bool = False) -> Value:
-        """`mir.reduce_prod` over `axes`, by default all."""
-        return self._reduce(reduce.ReduceProdOp, x, axes, keep_dim)
+    def reduce_prod(
+        self, x: Operand, axes: int | Sequence[int] | None = None, keep_dim: bool = False, dtype: object = None
+    ) -> Value:
+        """`mir.reduce_prod` over `axes`, by default all; integers, and `dtype`, are as in `reduce_sum`."""
+        return self._reduce(reduce.ReduceProdOp, self.accumulated(x, dtype), axes, keep_dim)
 
     def _reduce(
         self, kind: type[reduce.ReduceOp], x: Operand, axes: int | Sequence[int] | None, keep_dim: bool
@@ -292,7 +300,7 @@ class MirBuilder(
         operand = self.operand(x)
         if axes is None:
             axes = range(len(shape_of(operand)))
-        return self.op(kind, operand, (axes,) if isinstance(axes, int) else tuple(axes), keep_dim)
+        return self.op(kind, operand, integers("axes", axes), keep_dim)
 
     def reshape(self, x: Operand, new_shape: Sequence[int]) -> Value:
         """`mir.reshape`, where one dimension may be -1; `x` itself if it has that shape."""
@@ -323,10 +331,6 @@ class MirBuilder(
     def softmax(self, x: Operand, axis: int = -1) -> Value:
         """`mir.softmax` along `axis`."""
         return self.op(norm.SoftmaxOp, self.operand(x), axis)
-
-    def layer_norm(self, x: Operand, gamma: Operand, beta: Operand, axis: int = -1, eps: float = 1e-5) -> Value:
-        """`mir.layer_norm` along `axis`; `gamma` and `beta` are vectors along it."""
-        return self.op(norm.LayerNormOp, self.operand(x), self.operand(gamma), self.operand(beta), axis, eps)
 
     def softmax_cross_entropy_with_logits(
         self, logits: Operand, labels: Operand, ignore_index: int | None = None

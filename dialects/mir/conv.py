@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, I64List, IntList, MirOp, OwnNest, i64_attr, i64_list
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import (
@@ -393,12 +394,31 @@ class ConvBuilder(BuilderCore):
     """Builder methods of this family; a step may be one number for all dimensions."""
 
     def conv(
-        self, x: Operand, w: Operand, stride: Steps = 1, padding: Steps = 0, dilation: Steps = 1, groups: int = 1
+        self,
+        x: Operand,
+        w: Operand,
+        stride: Steps = 1,
+        padding: Steps = 0,
+        dilation: Steps = 1,
+        groups: int = 1,
+        bias: Operand | None = None,
     ) -> Value:
-        """`mir.conv`: cross-correlation of images [N, C, (H,) W] with weights [O, C/groups, (kH,) kW]."""
+        """
+        `mir.conv`: cross-correlation of images [N, C, (H,) W] with weights [O, C/groups, (kH,) kW].
+
+        `bias` [O] is added to each channel of the result.
+        """
         image, weight = self.operands(x, w)
         windows = windows_of(len(shape_of(image)) - 2, stride, padding, dilation, groups)
-        return self.op(ConvOp, image, weight, windows)
+        return self._biased(self.op(ConvOp, image, weight, windows), bias)
+
+    def _biased(self, images: Value, bias: Operand | None) -> Value:
+        if bias is None:
+            return images
+        offset = self.value(self.operand(bias, images))
+        if offset.shape != images.shape[1:2]:
+            raise GraphError(f"expected a bias of shape {images.shape[1]}, got {dims(offset.shape)}")
+        return images + self._this.reshape(offset, (*offset.shape, *[1] * (images.rank - 2)))
 
     def conv_transpose2d(
         self,
@@ -409,11 +429,17 @@ class ConvBuilder(BuilderCore):
         dilation: Steps = 1,
         groups: int = 1,
         output_padding: Steps = 0,
+        bias: Operand | None = None,
     ) -> Value:
-        """`mir.conv_transpose2d`: the transpose of `mir.conv`, of images [N, C, H, W] by weights [C, O/groups, ...]."""
+        """
+        `mir.conv_transpose2d`: the transpose of `mir.conv`, of images [N, C, H, W] by weights [C, O/groups, ...].
+
+        `bias` [O] is added to each channel of the result.
+        """
         image, weight = self.operands(x, w)
         windows = windows_of(2, stride, padding, dilation, groups)
-        return self.op(ConvTranspose2dOp, image, weight, windows, _spread(output_padding, 2))
+        made = self.op(ConvTranspose2dOp, image, weight, windows, _spread(output_padding, 2))
+        return self._biased(made, bias)
 
     def conv2d_backward_input(
         self,

@@ -24,6 +24,8 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
+from xdsl_rlx.dialects.shapes import check_size
+
 AnyTensorConstr = TensorType.constr()
 I64 = IntegerAttr.constr(i64)
 F64 = FloatAttr.constr(f64)
@@ -95,6 +97,7 @@ class MirOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
             if expected != result.type:
                 which = f"result {index}" if len(self.results) > 1 else "result"
                 raise VerifyException(f"expected {which} of type {expected}, got {result.type}")
+            check_size(expected)
 
 
 def i64_list(values: Sequence[int]) -> DenseArrayBase:

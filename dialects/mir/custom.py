@@ -206,9 +206,11 @@ def attribute_of(name: str, value: Option) -> Attribute:
         return f64_attr(value)
     if isinstance(value, str):
         return StringAttr(value)
-    items = cast(Sequence[object], value)
-    if all(isinstance(n, int) and not isinstance(n, bool) for n in items):
-        return i64_list(value)
+    # a caller's argument: it may be anything
+    if isinstance(value, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+        items = cast(Sequence[object], value)
+        if all(isinstance(n, int) and not isinstance(n, bool) for n in items):
+            return i64_list(value)
     raise GraphError(f"option {name} is a bool, a number, a string or a list of integers, got {value!r}")
 
 

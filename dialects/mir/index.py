@@ -333,9 +333,15 @@ class IndexBuilder(BuilderCore):
         last = len(shape_of(value)) - 1
         return self.gather(value, self.topk(value, k), last, last)
 
-    def cumsum(self, x: Operand, axis: int = -1, exclusive: bool = False, reverse: bool = False) -> Value:
-        """`mir.cumsum`: the sum along `axis` up to each position."""
-        return self.op(CumsumOp, self.operand(x), axis, exclusive, reverse)
+    def cumsum(
+        self, x: Operand, axis: int = -1, exclusive: bool = False, reverse: bool = False, dtype: object = None
+    ) -> Value:
+        """
+        `mir.cumsum`: the sum along `axis` up to each position. Integers and truth values are summed in i64.
+
+        `dtype` names another element type to sum in: in that of `x`, integers wrap.
+        """
+        return self.op(CumsumOp, self.accumulated(x, dtype).ssa, axis, exclusive, reverse)
 
     def cumsum_backward(self, dy: Operand, axis: int = -1, exclusive: bool = False, reverse: bool = False) -> Value:
         """`mir.cumsum_backward`: the cotangent of the operand of a cumsum of these properties."""

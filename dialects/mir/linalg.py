@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import F64, AnyTensorConstr, I64List, IntList, MirOp, f64_attr, i64_list
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import (
@@ -205,8 +206,18 @@ class LinalgBuilder(BuilderCore):
     """Builder methods of this family."""
 
     def matmul(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.matmul` of [..., m, k] and [..., k, n]."""
-        return self.op(MatmulOp, *self.operands(lhs, rhs))
+        """`mir.matmul` of [..., m, k] and [..., k, n]; a vector is a row or a column, as in NumPy."""
+        left, right = (self.value(x) for x in self.operands(lhs, rhs))
+        if not left.rank or not right.rank:
+            raise GraphError("matmul takes no scalars; multiply by them")
+        row, column = left.rank == 1, right.rank == 1
+        left = self._this.reshape(left, (1, *left.shape)) if row else left
+        right = self._this.reshape(right, (*right.shape, 1)) if column else right
+        product = self.op(MatmulOp, left.ssa, right.ssa)
+        if not row and not column:
+            return product
+        shape = product.shape
+        return self._this.reshape(product, (*shape[:-2], *shape[-2 + row : len(shape) - column]))
 
     def dot_general(
         self,

@@ -225,11 +225,32 @@ class RmsNormBackwardBetaOp(RmsNormBackwardOp):
 
 
 class NormBuilder(BuilderCore):
-    """Builder methods of rms norm."""
+    """Builder methods of layer and rms norm."""
 
-    def rms_norm(self, x: Operand, gamma: Operand, beta: Operand, axis: int = -1, eps: float = 1e-5) -> Value:
-        """`mir.rms_norm` along `axis`; `gamma` and `beta` are vectors along it."""
-        return self.op(RmsNormOp, self.operand(x), self.operand(gamma), self.operand(beta), axis, eps)
+    def layer_norm(
+        self, x: Operand, gamma: Operand | None = None, beta: Operand | None = None, axis: int = -1, eps: float = 1e-5
+    ) -> Value:
+        """`mir.layer_norm` along `axis`; `gamma` and `beta` are vectors along it, by default ones and zeros."""
+        return self.op(LayerNormOp, *self._affine(x, gamma, beta, axis), axis, eps)
+
+    def rms_norm(
+        self, x: Operand, gamma: Operand | None = None, beta: Operand | None = None, axis: int = -1, eps: float = 1e-5
+    ) -> Value:
+        """`mir.rms_norm` along `axis`; `gamma` and `beta` are vectors along it, by default ones and zeros."""
+        return self.op(RmsNormOp, *self._affine(x, gamma, beta, axis), axis, eps)
+
+    def _affine(
+        self, x: Operand, gamma: Operand | None, beta: Operand | None, axis: int
+    ) -> tuple[SSAValue, SSAValue, SSAValue]:
+        """`x`, gains and offsets; ones and zeros for those left out."""
+        value = self.operand(x)
+        along = (shape_of(value)[normalize_axis(axis, len(shape_of(value)))],)
+        filled = (
+            self.full(along, number, element_of(value)) if given is None else given
+            for given, number in ((gamma, 1), (beta, 0))
+        )
+        gain, offset = (self.operand(one) for one in filled)
+        return value, gain, offset
 
     def rms_norm_backward_input(
         self, x: Operand, gamma: Operand, beta: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5

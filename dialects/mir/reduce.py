@@ -63,7 +63,7 @@ class ReduceOp(MirOp, abc.ABC):
 
 @irdl_op_definition
 class ReduceSumOp(ReduceOp):
-    """`result = sum over axes`; 0 over an empty extent."""
+    """`result = sum over axes`; 0 over an empty extent. Integers wrap: the builder casts them to i64 first."""
 
     name = "mir.reduce_sum"
 
@@ -95,6 +95,10 @@ class ReduceMinOp(ReduceOp):
 
 @irdl_op_definition
 class ReduceProdOp(ReduceOp):
-    """`result = product over axes`; 1 over an empty extent. The gradient is exact with any number of zeros."""
+    """
+    `result = product over axes`; 1 over an empty extent. The gradient is exact with any number of zeros.
+
+    Integers wrap: the builder casts them to i64 first.
+    """
 
     name = "mir.reduce_prod"

@@ -311,13 +311,19 @@ class SpectralBuilder(BuilderCore):
 
     def irfft(self, z: Operand, n: int | None = None) -> Value:
         """The inverse of `rfft` for a real result of `n` points, by default `2 (bins - 1)`."""
-        value = self.value(self.operand(z))
+        value = self._signal(z)
         n = 2 * (value.shape[-1] - 1) if n is None else n
         value = self._resized(value, n // 2 + 1)
         return self.op(IrfftOp, value.ssa, n) * (1 / n)
 
-    def _resized(self, x: Operand, n: int) -> Value:
+    def _signal(self, x: Operand) -> Value:
         value = self.value(self.operand(x))
+        if not value.rank:
+            raise GraphError("a transform is along an axis, got a scalar")
+        return value
+
+    def _resized(self, x: Operand, n: int) -> Value:
+        value = self._signal(x)
         have = value.shape[-1]
         if n < 1:
             raise GraphError(f"a transform has at least one point, got {n}")
@@ -327,7 +333,7 @@ class SpectralBuilder(BuilderCore):
 
     def frames(self, x: Operand, length: int, hop: int) -> Value:
         """`result[.., f, j] = x[.., f hop + j]`: all frames of `length` elements in `x` `[.., t]`, `hop` apart."""
-        value = self.value(self.operand(x))
+        value = self._signal(x)
         if length < 1 or hop < 1 or value.shape[-1] < length:
             raise GraphError(f"no frames of {length} elements, {hop} apart, in {value.shape[-1]}")
         count = 1 + (value.shape[-1] - length) // hop
@@ -350,24 +356,24 @@ class SpectralBuilder(BuilderCore):
 
     def fft_conv1d(self, x: Operand, kernel: Operand) -> Value:
         """The convolution of `x` `[.., n]` and `kernel` `[.., m]` along the last axis: `[.., n + m - 1]`."""
-        value, taps = (self.value(v) for v in self.operands(x, kernel))
+        value, taps = (self._signal(v) for v in self.operands(x, kernel))
         length = value.shape[-1] + taps.shape[-1] - 1
         fast = fast_length(length)
         return self._resized(self.irfft(self.rfft(value, fast) * self.rfft(taps, fast), fast), length)
 
     def psd(self, x: Operand) -> Value:
         """`|X|^2 / n` for the transform `X` of `n` points: all bins of a complex `x`, `n/2 + 1` of a real one."""
-        value = self.value(self.operand(x))
+        value = self._signal(x)
         whole = element_of(value.ssa) in COMPLEXES
         return self._this.complex_norm_sq(self.fft(value) if whole else self.rfft(value)) / float(value.shape[-1])
 
     def fftfreq(self, n: int, d: float = 1.0, dtype: object = "f32") -> Value:
         """The frequency of each bin of `n` points that are `d` apart; at the middle of an even `n` it is negative."""
-        return self.constant([(k if 2 * k < n else k - n) / (n * d) for k in range(n)], dtype)
+        return self.constant([(k if 2 * k < n else k - n) / (n * d) for k in range(_points(n, d))], dtype)
 
     def rfftfreq(self, n: int, d: float = 1.0, dtype: object = "f32") -> Value:
         """The frequency of each bin of `rfft` of `n` points that are `d` apart."""
-        return self.constant([k / (n * d) for k in range(n // 2 + 1)], dtype)
+        return self.constant([k / (n * d) for k in range(_points(n, d) // 2 + 1)], dtype)
 
     def log_mel(self, spectrum: Operand, filters: Operand, clip: bool = False) -> Value:
         """`mir.log_mel`: the floor is below the greatest of the frame, or with `clip` of all frames."""
@@ -378,3 +384,10 @@ class SpectralBuilder(BuilderCore):
         """`mir.log_mel_backward`: the cotangent of `spectrum`."""
         spectrum, filters, dy = self.operands(spectrum, filters, dy)
         return self.op(LogMelBackwardOp, spectrum, filters, dy, clip)
+
+
+def _points(n: int, d: float) -> int:
+    """`n`; GraphError unless a constant can have an element for each of so many points at such a distance."""
+    if not 1 <= n <= 1 << 28 or not d:
+        raise GraphError(f"expected 1 to 2^28 points at a distance that is not 0, got {n} at {d}")
+    return n

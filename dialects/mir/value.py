@@ -21,9 +21,11 @@ from xdsl_rlx.dialects.mir.elementwise import ConstantOp
 from xdsl_rlx.dialects.mir.subscripts import Index, subscript
 from xdsl_rlx.dialects.shapes import (
     DTYPE_NAMES,
+    INTS,
     AnyTensor,
     dims,
     element_of,
+    i1,
     integers,
     normalize_axis,
     shape_of,
@@ -299,6 +301,13 @@ class BuilderCore:
         if scalar.shape:
             raise GraphError(f"expected one number to fill a tensor with, got a constant of {dims(scalar.shape)}")
         return self._this.expand(scalar, shape)
+
+    def accumulated(self, x: Operand, dtype: object = None) -> Value:
+        """`x` in the element type that it is summed in: `dtype`, else i64 for integers and i1, else its own."""
+        value = self.value(self.operand(x))
+        if dtype is None and element_of(value.ssa) in (i1, *INTS):
+            dtype = "i64"
+        return value if dtype is None else self._this.cast(value, dtype)
 
     def zeros_like(self, x: Operand) -> Value:
         """Zeros of the shape and element type of `x`."""

@@ -53,6 +53,7 @@ def to_array(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
     Raises `ArgumentTypeError` or `ArgumentError`, with `what` naming the argument.
     """
     dtype = dtype_of(spec.dtype)
+    _check_not_masked(spec, value, what)
     plain = isinstance(value, bool | int | float | complex | list | tuple | np.generic)
     try:
         array: NDArray[Any] = np.asarray(value)
@@ -68,9 +69,27 @@ def to_array(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
         if not _converts(array, spec.dtype, dtype, plain):
             hint = f"; pass x.astype({str(dtype)!r}) if that is meant" if not plain else ""
             raise ArgumentTypeError(f"{what}: expected {spec}, got {describe(array)}{hint}")
-        array = array.astype(dtype)
+        array = _finite(array, array.astype(dtype), f"{what}: expected {spec}")
     # ascontiguousarray would turn a scalar into a vector
     return array if array.flags.c_contiguous and array.flags.aligned else array.copy("C")
+
+
+def _check_not_masked(spec: TensorSpec, value: object, what: str) -> None:
+    """ArgumentTypeError for a masked array, alone or in a list: machine code reads its data without the mask."""
+    if isinstance(value, list | tuple):
+        for part in cast("list[object]", value):
+            _check_not_masked(spec, part, what)
+    elif isinstance(value, np.ma.MaskedArray):
+        raise ArgumentTypeError(f"{what}: expected {spec}, got a masked array; pass array.filled(number)")
+
+
+def _finite(before: NDArray[Any], after: NDArray[Any], what: str) -> NDArray[Any]:
+    """`after`; ArgumentTypeError if a finite number of `before` has become infinite in it."""
+    if after.dtype.kind in "fcV" and not np.isfinite(after).all():
+        wrong = np.isfinite(before) & ~np.isfinite(after)
+        if wrong.any():
+            raise ArgumentTypeError(f"{what}, got {before[wrong].reshape(-1)[0]}, which is infinite there")
+    return after
 
 
 def _converts(array: NDArray[Any], name: str, dtype: np.dtype[Any], plain: bool) -> bool:
@@ -102,6 +121,7 @@ def check_out(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
     if not isinstance(value, np.ndarray):
         raise ArgumentTypeError(f"{what}: expected an array {spec} or None, got {type(value).__name__}")
     array = cast(NDArray[Any], value)
+    _check_not_masked(spec, array, what)
     if array.dtype != dtype_of(spec.dtype):
         raise ArgumentTypeError(f"{what}: expected {spec}, got {describe(array)}")
     if array.shape != spec.shape:

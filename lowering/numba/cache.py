@@ -92,8 +92,8 @@ def limit() -> int:
     text = os.environ.get("XDSL_RLX_CACHE_BYTES")
     if not text:
         return _DEFAULT_LIMIT
-    if not text.isdecimal():
-        raise ConfigurationError(f"XDSL_RLX_CACHE_BYTES must be a number of bytes, got {text!r}")
+    if not text.isdecimal() or len(text) > 20:
+        raise ConfigurationError(f"XDSL_RLX_CACHE_BYTES must be a number of bytes, got {text[:40]!r}")
     return int(text)
 
 

@@ -9,7 +9,8 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, wraps
-from typing import Any, TypeVar
+from operator import index
+from typing import Any, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,12 +64,16 @@ def thread_count(threads: object = None) -> int:
         text = os.environ.get("XDSL_RLX_NUM_THREADS", "")
         if not text:
             return min(cores(), MAX_THREADS)
-        if not text.isdecimal() or not 1 <= int(text) <= MAX_THREADS:
-            raise ConfigurationError(f"XDSL_RLX_NUM_THREADS must be an integer from 1 to {MAX_THREADS}, got {text!r}")
+        # int() refuses thousands of digits with an error of its own
+        if not text.isdecimal() or len(text) > 20 or not 1 <= int(text) <= MAX_THREADS:
+            raise ConfigurationError(
+                f"XDSL_RLX_NUM_THREADS must be an integer from 1 to {MAX_THREADS}, got {text[:40]!r}"
+            )
         return int(text)
-    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
+    count = None if isinstance(threads, bool) or not isinstance(threads, SupportsIndex) else index(threads)
+    if count is None or not 1 <= count <= MAX_THREADS:
         raise ConfigurationError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
-    return threads
+    return count
 
 
 def aligned_bytes(size: int, alignment: int) -> NDArray[np.uint8]:

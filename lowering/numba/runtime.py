@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import combinations
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +86,12 @@ class CompiledGraph:
 
     def __call__(self, /, *args: object, **kwargs: object) -> tuple[Array, ...]:
         return self._call(*args, **kwargs)
+
+    def __reduce__(self) -> NoReturn:
+        raise ArgumentTypeError(
+            f"graph {self.name!r} is compiled: its machine code and memory are this process's, not to be pickled or "
+            "copied; pickle the graph, or its text, and compile it there, which takes the code from the cache on disk"
+        )
 
     def set_param(self, name: str, value: object) -> None:
         """Copy a param's value; calls use it until it is set again. Raises `ArgumentError`."""
@@ -167,7 +173,7 @@ class Binding:
 
     def set_param(self, name: str, value: object) -> None:
         """Copy a param's value."""
-        if name not in self._param_names:
+        if not isinstance(name, str) or name not in self._param_names:  # pyright: ignore[reportUnnecessaryIsInstance]
             params = ", ".join(spec.name for spec in self.program.params) or "none"
             raise ArgumentTypeError(f"graph {self.program.name!r} has no param {name!r} (params: {params})")
         index = self._index[name]

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         grad_with_loss,
         hvp,
         jacfwd,
+        jacfwd_graph,
         jvp,
         lower,
         lower_hir,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         parse,
         prepare_for_ad,
         run_passes,
+        select_outputs,
         vmap,
     )
     from xdsl_rlx.builder import Graph, GraphModule, Value
@@ -45,6 +47,7 @@ __all__ = [
     "grad_with_loss",
     "hvp",
     "jacfwd",
+    "jacfwd_graph",
     "jvp",
     "lower",
     "lower_hir",
@@ -53,6 +56,7 @@ __all__ = [
     "parse",
     "prepare_for_ad",
     "run_passes",
+    "select_outputs",
     "vmap",
 ]
 
@@ -63,6 +67,7 @@ _HOMES = {
         "grad_with_loss",
         "hvp",
         "jacfwd",
+        "jacfwd_graph",
         "jvp",
         "lower",
         "lower_hir",
@@ -71,6 +76,7 @@ _HOMES = {
         "parse",
         "prepare_for_ad",
         "run_passes",
+        "select_outputs",
         "vmap",
     ),
     "xdsl_rlx.builder": ("Graph", "GraphModule", "Value"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -18,7 +19,9 @@ from xdsl.utils.exceptions import ArgSpecParseError, ParseError, PassFailedExcep
 
 from xdsl_rlx.builder import AnyGraph, GraphModule, as_graph_module, stage_of
 from xdsl_rlx.derive import Derivation, Outcome, apply_passes, context, known_outcome, note_outcome, outcome_key
-from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.calls import checked, shown
+from xdsl_rlx.dialects.errors import GraphError, GraphIndexError
+from xdsl_rlx.dialects.shapes import integers
 from xdsl_rlx.lowering import UNIVERSE as LOWERING
 from xdsl_rlx.lowering.pipeline import remaining_passes
 from xdsl_rlx.transforms import UNIVERSE as TRANSFORMS
@@ -30,6 +33,7 @@ from xdsl_rlx.transforms.mir_hvp import MirHvpPass
 from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
 from xdsl_rlx.transforms.mir_jvp import MirJvpPass
 from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
+from xdsl_rlx.transforms.mir_select_outputs import MirSelectOutputsPass
 from xdsl_rlx.transforms.mir_vmap import MirVmapPass
 
 if TYPE_CHECKING:
@@ -46,8 +50,13 @@ def _passes() -> dict[str, Callable[[], type[ModulePass]]]:
     return {**get_all_passes(), **TRANSFORMS.all_passes, **LOWERING.all_passes}
 
 
-def parse(text: str) -> ModuleOp:
+@checked
+def parse(text: str | PathLike[str]) -> ModuleOp:
     """The module that the text describes, verified; GraphError says where it is wrong."""
+    if isinstance(text, PathLike) or ("\n" not in str(text) and str(text).endswith(".mlir")):
+        raise GraphError(f"parse takes the text of a module, not a path: parse(Path({str(text)!r}).read_text())")
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphError(f"parse takes the text of a module, got {shown(text)}")
     _check_quotes(text)
     try:
         module = _parse_module(Parser(context(), text))
@@ -69,11 +78,13 @@ def _check_quotes(text: str) -> None:
 def _parse_module(parser: Parser) -> ModuleOp:
     try:
         return parser.parse_module()
-    except (ValueError, OverflowError, VerifyException) as error:
-        # what upstream raises, without a place, for an attribute that cannot be: a number out of range
-        parser.raise_error(str(error))
+    except (ValueError, VerifyException, OverflowError, AssertionError) as error:
+        # what upstream raises, without a place, for an attribute that cannot be: a number out of range, or a real one
+        # in a constant of complex numbers
+        parser.raise_error(str(error) or "a number that the element type cannot hold")
 
 
+@checked
 def run_passes(graph: AnyGraph, passes: str | Sequence[ModulePass]) -> GraphModule:
     """
     Run passes, or a pipeline as `xdsl-opt -p` reads it, on a copy, and verify the result.
@@ -89,6 +100,8 @@ def run_passes(graph: AnyGraph, passes: str | Sequence[ModulePass]) -> GraphModu
             passes = PassPipeline.parse_spec(_passes(), passes).passes
         except (ArgSpecParseError, ValueError) as error:
             raise GraphError(str(error)) from error
+    if not_one := [one for one in passes if not isinstance(one, ModulePass)]:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphError(f"expected passes, or the text of a pipeline, got {shown(not_one[0])}")
     key = outcome_key(source.fingerprint, passes)
     if key is not None and (outcome := known_outcome(key)) is not None:
         return GraphModule(_derivation(source, passes, outcome), outcome.stage)
@@ -106,16 +119,19 @@ def _derivation(source: GraphModule, passes: Sequence[ModulePass], outcome: Outc
     return Derivation(source.module.clone(), tuple(passes), outcome)
 
 
+@checked
 def lower_hir(graph: AnyGraph, fusion_policy: str = "direct") -> GraphModule:
     """Blocks replaced by what they mean in `mir`: composite ops with `direct`, primitive ones with `fusable`."""
     return run_passes(_above_lir(graph, "lower_hir"), [_lowering(fusion_policy)])
 
 
+@checked
 def prepare_for_ad(graph: AnyGraph) -> GraphModule:
     """The graph in `mir`, in ops that have derivatives."""
     return run_passes(_above_lir(graph, "prepare_for_ad"), [_lowering("fusable"), MirPrepareForAdPass()])
 
 
+@checked
 def grad_with_loss(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool = False) -> GraphModule:
     """
     Outputs of `graph`, then the gradients of its first one with respect to the arguments named, in that order.
@@ -127,6 +143,7 @@ def grad_with_loss(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_
     return run_passes(_above_lir(graph, "grad"), _gradient(wrt, zero_missing_wrt, True))
 
 
+@checked
 def grad(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool = False) -> GraphModule:
     """As `grad_with_loss`, but the gradients alone."""
     return run_passes(_above_lir(graph, "grad"), [*_gradient(wrt, zero_missing_wrt, False), DeadCodeElimination()])
@@ -137,6 +154,7 @@ def _gradient(wrt: Sequence[str] | str, zero_missing_wrt: bool, loss: bool) -> l
     return [*_prepared(), grad_pass]
 
 
+@checked
 def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule:
     """
     Outputs of `graph`, then a tangent for each: its derivative along the tangents of the arguments named.
@@ -147,6 +165,7 @@ def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule:
     return run_passes(_above_lir(graph, "jvp"), [*_prepared(), MirJvpPass(_names(tangent_for, "tangent_for"))])
 
 
+@checked
 def hvp(graph: AnyGraph, wrt: Sequence[str] | str, zero_missing_wrt: bool = False) -> GraphModule:
     """
     Forward mode over `grad_with_loss`: outputs and gradients, then the tangent of each.
@@ -157,6 +176,7 @@ def hvp(graph: AnyGraph, wrt: Sequence[str] | str, zero_missing_wrt: bool = Fals
     return run_passes(_above_lir(graph, "hvp"), [*_prepared(), MirHvpPass(_names(wrt), zero_missing_wrt)])
 
 
+@checked
 def nth_order_grad(graph: AnyGraph, wrt: str, order: int = 2) -> GraphModule:
     """
     The gradient of the gradient, and so on, `order` times: repeated reverse mode, one output of the shape of `wrt`.
@@ -166,10 +186,8 @@ def nth_order_grad(graph: AnyGraph, wrt: str, order: int = 2) -> GraphModule:
     elementwise one that of each element, and `d_output_2=v` gives a Hessian times `v`. Order 0 is `graph` in mir.
     Zeros where the gradient of a lower order does not depend on `wrt` any more.
     """
-    if isinstance(order, bool) or not hasattr(order, "__index__") or order < 0:
-        raise GraphError(f"order is a number of derivatives, got {order!r}")
-    if not isinstance(wrt, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise GraphError(f"wrt is the name of one argument, got {wrt!r}")
+    if order < 0:
+        raise GraphError(f"order is a number of derivatives, got {order}")
     passes: list[ModulePass] = [_lowering("fusable")]
     for number in range(order):
         passes += [MirPrepareForAdPass(), MirGradPass((wrt,), zero_missing_wrt=number > 0, loss=False)]
@@ -178,6 +196,7 @@ def nth_order_grad(graph: AnyGraph, wrt: str, order: int = 2) -> GraphModule:
     return run_passes(_above_lir(graph, "nth_order_grad"), passes)
 
 
+@checked
 def vmap(graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int | Mapping[str, int] = 0) -> GraphModule:
     """
     `graph` for a batch: the arguments named get a new axis of extent `size`, and so does every output, in front.
@@ -186,8 +205,8 @@ def vmap(graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int |
     that are not named are the same for all examples. Params can be named too.
     """
     names = _names(inputs, "inputs")
-    if isinstance(size, bool) or not hasattr(size, "__index__") or size < 0:
-        raise GraphError(f"size is the extent of the new axis, got {size!r}")
+    if size < 0:
+        raise GraphError(f"size is the extent of the new axis, got {size}")
     if isinstance(in_axes, Mapping):
         if unknown := [name for name in in_axes if name not in names]:
             raise GraphError(f"in_axes names '{unknown[0]}', which is not batched; those are {', '.join(names)}")
@@ -196,10 +215,11 @@ def vmap(graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int |
         axes = (in_axes,) * len(names)
     if any(isinstance(axis, bool) or not hasattr(axis, "__index__") for axis in axes):
         raise GraphError(f"in_axes is a position of the new axis, or one by name, got {in_axes!r}")
-    batch = MirVmapPass(names, size.__index__(), axes if any(axes) else ())
+    batch = MirVmapPass(names, size, axes if any(axes) else ())
     return run_passes(_above_lir(graph, "vmap"), [_lowering("direct"), MirEmitVjpPass(), batch])
 
 
+@checked
 def jacfwd(graph: AnyGraph | CompiledGraph, wrt: str) -> Callable[..., tuple[np.ndarray[Any, Any], ...]]:
     """
     The Jacobians by `wrt` of all outputs, as a function of the arguments of `graph`.
@@ -211,25 +231,52 @@ def jacfwd(graph: AnyGraph | CompiledGraph, wrt: str) -> Callable[..., tuple[np.
     """
     from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 
-    if not isinstance(wrt, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise GraphError(f"wrt is the name of one argument, got {wrt!r}")
     if isinstance(graph, CompiledGraph):
         from xdsl_rlx.jacobian import by_columns
 
         return by_columns(graph, wrt)
-    return compile(run_passes(_above_lir(graph, "jacfwd"), [*_prepared(), MirJacfwdPass(wrt)]))
+    return compile(jacfwd_graph(graph, wrt))
+
+
+@checked
+def jacfwd_graph(graph: AnyGraph, wrt: str) -> GraphModule:
+    """
+    The Jacobians by `wrt` of all outputs as a graph of the same arguments, for other transformations to take.
+
+    Each has the shape of the output followed by that of `wrt`. `jacfwd` is this, compiled.
+    """
+    return run_passes(_above_lir(graph, "jacfwd"), [*_prepared(), MirJacfwdPass(wrt)])
+
+
+@checked
+def select_outputs(graph: AnyGraph, outputs: int | Sequence[int]) -> GraphModule:
+    """
+    The graph with some of its outputs only, by number, in that order; -1 is the last. The arguments stay.
+
+    So a derivative is of the output that it is wanted of, and gives the results that are wanted: what the others need
+    is not computed.
+    """
+    source = _above_lir(graph, "select_outputs")
+    count = len(source.signature.outputs)
+    numbers = integers("outputs", outputs)
+    if wrong := [number for number in numbers if not -count <= number < count]:
+        raise GraphIndexError(f"'{source.name}' has {count} outputs, there is none of number {wrong[0]}")
+    passes = [MirSelectOutputsPass(tuple(number % count for number in numbers)), DeadCodeElimination()]
+    return run_passes(source, passes)
 
 
 def _prepared() -> list[ModulePass]:
     return [_lowering("fusable"), MirPrepareForAdPass()]
 
 
+@checked
 def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
     """The graph as a planned `lir` program, cut up for `threads` threads."""
     source = as_graph_module(graph)
     return run_passes(source, remaining_passes(source.module, threads))
 
 
+@checked
 def compile(graph: AnyGraph, threads: int | None = None) -> CompiledGraph:
     """
     Compile a graph at any stage into a callable on NumPy arrays.
@@ -251,6 +298,7 @@ def _verified(module: ModuleOp) -> ModuleOp:
     return module
 
 
+@checked
 def numba_source(graph: AnyGraph) -> str:
     """The graph as one Python module of Numba loop nests that needs NumPy, Numba and SciPy, not this package."""
     from xdsl_rlx.lowering.numba.emit_python import emit_python

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     TensorType,
+    UnitAttr,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -32,15 +33,15 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.derive import Derivation
 from xdsl_rlx.dialects import constants
-from xdsl_rlx.dialects.calls import checked
+from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.hir.core import HirOp
 from xdsl_rlx.dialects.hir.linear import LinearOp
 from xdsl_rlx.dialects.lir import ProgramOp
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Operand, Value, activation_kind
 from xdsl_rlx.dialects.mir.core import Activation, MirOp
-from xdsl_rlx.dialects.shapes import dims, integers
-from xdsl_rlx.transforms.signature import KIND, NAME, Argument, graph_of
+from xdsl_rlx.dialects.shapes import check_size, dims, integers
+from xdsl_rlx.transforms.signature import KIND, NAME, OPTIONAL, Argument, graph_of
 from xdsl_rlx.transforms.signature import Graph as Signature
 
 P = ParamSpec("P")
@@ -96,13 +97,14 @@ class Graph(MirBuilder):
     stage = "mir"
 
     def __init__(self, name: str):
-        if not name:
-            raise GraphError("a graph needs a name")
+        if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise GraphError(f"a graph needs a name, got {shown(name)}")
         self.name = name
         self._block = Block()
         self._function = FuncOp(name, ((), ()), Region(self._block))
         self._module = ModuleOp([self._function])
         self._arguments: dict[str, tuple[str, Value]] = {}
+        self._may_be_left_out: set[str] = set()
         self._outputs: tuple[Value, ...] = ()
         self._sealed = False
         super().__init__(Builder(InsertPoint.at_end(self._block)))
@@ -142,7 +144,8 @@ class Graph(MirBuilder):
         Copy the ops of another graph here and return its outputs.
 
         Its arguments take `operands` in order and `bindings` by name. One left out becomes an argument of this graph
-        of the same name, or is the one that exists already with the same name and type.
+        of the same name, or is the one that exists already with the same name and type. What a caller may leave out of
+        the other graph may be left out of this one.
         """
         source = as_graph_module(graph)
         if STAGES.index(source.stage) > STAGES.index("mir") or (source.stage == "hir" and self.stage == "mir"):
@@ -176,7 +179,7 @@ class Graph(MirBuilder):
             return ssa
         if (found := self._arguments.get(argument.name)) is not None and found[1].type == argument.value.type:
             return found[1].ssa
-        return self._argument(argument.name, argument.kind, argument.value.type).ssa
+        return self._argument(argument.name, argument.kind, argument.value.type, argument.optional).ssa
 
     def emit(self, make: Callable[P, OpT], *args: P.args, **kwargs: P.kwargs) -> OpT:
         """Make an op, check it, and insert it at the end, located at the caller's line; GraphError if it is wrong."""
@@ -184,7 +187,8 @@ class Graph(MirBuilder):
         try:
             op = make(*args, **kwargs)
             if isinstance(op, MirOp | HirOp):
-                op.infer_types()
+                for type_ in op.infer_types():
+                    check_size(type_)
         except VerifyException as error:
             if op is not None:
                 op.erase()
@@ -227,15 +231,18 @@ class Graph(MirBuilder):
             op.erase()
         while len(self._block.args) > arguments:
             self._block.erase_arg(self._block.args[-1])
-            self._arguments.popitem()
+            name, _ = self._arguments.popitem()
+            self._may_be_left_out.discard(name)
 
     def _type(self, name: str, shape: Sequence[int], dtype: object) -> Attribute:
         extents = integers(f"argument '{name}'", shape)
         if any(n < 0 for n in extents):
             raise GraphError(f"argument '{name}' has shape {extents}; dimensions are integers of at least 0")
-        return TensorType(constants.element_type(dtype), extents)
+        type_ = TensorType(constants.element_type(dtype), extents)
+        check_size(type_)
+        return type_
 
-    def _argument(self, name: str, kind: str, type_: Attribute) -> Value:
+    def _argument(self, name: str, kind: str, type_: Attribute, optional: bool = False) -> Value:
         if not str(name).isidentifier():
             raise GraphError(f"an argument of graph '{self.name}' needs a name that is an identifier, got {name!r}")
         if (found := self._arguments.get(name)) is not None:
@@ -246,6 +253,8 @@ class Graph(MirBuilder):
         arg.name_hint = SSAValue.extract_valid_name(name)
         value = self.value(arg)
         self._arguments[name] = (kind, value)
+        if optional:
+            self._may_be_left_out.add(name)
         return value
 
     def _seal(self) -> None:
@@ -255,7 +264,13 @@ class Graph(MirBuilder):
         self._block.add_op(ReturnOp(*results))
         self._function.function_type = FunctionType.from_lists(self._block.arg_types, [v.type for v in results])
         self._function.arg_attrs = ArrayAttr(
-            DictionaryAttr({NAME: StringAttr(name), KIND: StringAttr(kind)})
+            DictionaryAttr(
+                {
+                    NAME: StringAttr(name),
+                    KIND: StringAttr(kind),
+                    **({OPTIONAL: UnitAttr()} if name in self._may_be_left_out else {}),
+                }
+            )
             for name, (kind, _) in self._arguments.items()
         )
         self._module.verify()
@@ -300,6 +315,8 @@ class GraphModule:
     @staticmethod
     def define(name: str, build: Callable[[HirGraph], Value | Sequence[Value]]) -> GraphModule:
         """A model in `hir`: `build(m)` makes inputs, params, blocks by methods of `m` and returns the outputs."""
+        if not callable(build):
+            raise GraphError(f"define takes a function that builds the model, got {shown(build)}")
         graph = HirGraph(name)
         graph.set_outputs(build(graph))
         return GraphModule(graph.module, "hir")

@@ -14,6 +14,7 @@ from xdsl.ir import Block
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.custom import Option, Registration, Shaped, ShapeRule, find, register
@@ -44,6 +45,7 @@ class CustomKernel:
         return graph.custom(self.name, *inputs, **options)
 
 
+@checked
 def custom_op(
     name: str,
     *,

@@ -56,9 +56,9 @@ def apply_passes(origin: ModuleOp, passes: Sequence[ModulePass]) -> ModuleOp:
     try:
         verify_dominance(module)
         PassPipeline(tuple(passes)).apply(context(), module)
+        module.verify()
     except (PassFailedException, VerifyException, ValueError) as error:
         raise GraphError(str(error)) from error
-    module.verify()
     return module
 
 

@@ -270,7 +270,7 @@ def attention_backward_vmap(
         Configuration.of(op),
         op.dbias is not None,
     )
-    found = [b.reshape(x, (size, shape_of(x)[0] // size, *shape_of(x)[1:])) for x in made.results]
+    found = [b.reshape(x, (size, op.extents.batch, *shape_of(x)[1:])) for x in made.results]
     if op.dbias is not None and shape_of(op.dbias)[0] != op.extents.batch:
         found[-1] = b.reduce_sum(found[-1], axes=[1], keep_dim=True)
     return found

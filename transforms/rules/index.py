@@ -103,7 +103,8 @@ NARROW.add(GatherOp, ScatterAddOp, CumsumOp)
 
 @decompose(CumsumBackwardOp)
 def cumsum_backward_decompose(op: CumsumBackwardOp, b: MirBuilder) -> Sequence[Value]:
-    return [b.cumsum(op.operand, op.axis.value.data, op.is_exclusive, not op.is_reverse)]
+    x = b.value(op.operand)
+    return [b.cumsum(x, op.axis.value.data, op.is_exclusive, not op.is_reverse, x.dtype)]
 
 
 def _wide_running_sums(op: Operation, b: MirBuilder) -> Sequence[Value] | None:

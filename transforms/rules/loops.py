@@ -225,7 +225,7 @@ def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
         lhs, rhs = b.value(op.lhs), b.value(op.rhs)
         left = b.reshape(lhs, (*lhs.shape, 1))
         right = b.reshape(rhs, (*rhs.shape[:-2], 1, *rhs.shape[-2:]))
-        return [b.reduce_sum(left * right, axes=[-2])]
+        return [b.reduce_sum(left * right, [-2], dtype=left.dtype)]
     wide = b.matmul(b.cast(op.lhs, "f32"), b.cast(op.rhs, "f32"))
     return [b.cast(wide, DTYPE_NAMES[type_])]
 

@@ -88,6 +88,8 @@ class RuleTable(Generic[RowT]):
             return f"{op.name}{where} has no {self.name} rule: {reason}"
         if op.name.startswith("hir."):
             return f"no {self.name} rule for {op.name}{where}: run convert-hir-to-mir first"
+        if not op.name.startswith("mir."):
+            return f"no {self.name} rule for {op.name}{where}: ops of mir have some, and custom ones (rlx.custom_op)"
         family = type(op).__module__.rsplit(".", 1)[-1]
         return f"no {self.name} rule for {op.name}{where}: add one to transforms/rules/{family}.py"
 

@@ -1,0 +1,40 @@
+"""Whatever is passed to a method of a graph, what comes out is an exception of ours, and the graph as it was before."""
+
+import inspect
+import os
+import warnings
+
+import pytest
+from fuzz.hostile import HOSTILE, as_numpys, calls, outcome, replacing
+
+import xdsl_rlx as rlx
+
+CALLS = list(calls())
+STEP = 1 if "EVERY_SAMPLE" in os.environ else 13
+"""Of all combinations every so many; a number that shares no factor with how many hostile arguments there are."""
+
+OF_THE_IR = {"emit", "op", "operand", "operands", "undone_on_error", "value"}
+
+
+def test_every_method_is_called():
+    methods = {name for name, f in inspect.getmembers(rlx.Graph, inspect.isfunction) if not name.startswith("_")}
+    assert methods - {call.method for call in CALLS} == OF_THE_IR
+    assert len(HOSTILE) % STEP or STEP == 1
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_a_hostile_argument_is_an_error_of_ours(part: int):
+    wrong: list[str] = []
+    combinations = [(call, place, name) for call in CALLS for place in call.places for name in HOSTILE]
+    for call, place, name in combinations[part * STEP :: 8 * STEP]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            error = outcome(call, replacing(place, HOSTILE[name]))
+        if error is not None and not (isinstance(error, rlx.RlxError) and str(error)):
+            wrong.append(f"{call.method}({place}={name}): {type(error).__name__}: {error}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_numbers_of_numpy_are_numbers():
+    wrong = {call.method: error for call in CALLS if (error := outcome(call, as_numpys)) is not None}
+    assert not wrong
