@@ -30,7 +30,7 @@ from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.mir.complex import ImagOp, RealOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.mir.shape import ExpandOp
-from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
+from xdsl_rlx.dialects.shapes import COMPLEXES, check_size, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
 from xdsl_rlx.lowering.column_kernel import ColumnKernel
 from xdsl_rlx.lowering.group import Group
@@ -126,6 +126,8 @@ class _Lowering:
     def __init__(self, func: FuncOp, threads: int):
         self.func = func
         self.threads = threads
+        for argument in func.args:
+            check_size(argument.type)
         attributes = list(func.arg_attrs.data) if func.arg_attrs is not None else []
         self.attributes = [dict(a.data) for a in attributes] or [{} for _ in func.args]
         names = [self._name(i) for i in range(len(func.args))]

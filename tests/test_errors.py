@@ -111,7 +111,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a batch larger than memory": (
         lambda: rlx.vmap(loss(), "x", 2**62),
-        "a tensor of shape 4611686018427387904x4x3 has more elements than a process can address",
+        "a tensor of shape 4611686018427387904x4x2 has more elements than a process can address",
     ),
     "an index out of range": (
         lambda: rlx.Graph("g").input("x", (3,))[3],
@@ -148,7 +148,6 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "expected passes, or the text of a pipeline, got 3",
     ),
     "a misspelt keyword": (lambda: rlx.grad(loss(), wrts="w"), "grad has no argument 'wrts': did you mean wrt=?"),
-    "threads in words": (lambda: rlx.compile(loss(), threads="two"), "compile: threads: expected an integer"),
     "a model that is no function": (
         lambda: rlx.GraphModule.define("m", 3),
         "define takes a function that builds the model, got 3",
@@ -165,16 +164,16 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "unknown wrt": (lambda: rlx.grad_with_loss(loss(), ["v"]), '@loss has no argument "v"; it has x, w'),
     "wrt is no name": (
         lambda: rlx.grad_with_loss(loss(), [["w"]]),
-        "wrt is the name of an argument or a list of names",
+        "grad_with_loss: wrt: expected names or a string, got [['w']]",
     ),
-    "wrt is None": (lambda: rlx.grad(loss(), None), "wrt is the name of an argument or a list of names, got None"),
+    "wrt is None": (lambda: rlx.grad(loss(), None), "grad: wrt: expected names or a string, got None"),
     "wrt stopped": (
         lambda: rlx.grad(detached(), "w"),
         'no gradient flows from the loss to "w": mir.stop_gradient stops it, because it stops gradients '
         "(zero-missing-wrt=true makes it zeros)",
     ),
     "wrt integer": (lambda: rlx.grad(detached(), "i"), '"i": its type tensor<4xi32> is not floating-point'),
-    "loss integer": (lambda: rlx.grad(integer_loss()), "the loss of type tensor<i32> is not floating-point"),
+    "loss integer": (lambda: rlx.grad(integer_loss()), "the loss of type tensor<i64> is not floating-point"),
     "lir to grad": (lambda: rlx.grad(rlx.lower(loss())), "grad takes a graph at stage hir or mir, 'loss' is at lir"),
     "lir to grad_with_loss": (
         lambda: rlx.grad_with_loss(rlx.lower(loss()), ["w"]),
@@ -417,7 +416,7 @@ def test_a_call_that_fails_leaves_the_graph_as_it_was():
     other.set_outputs(other.input("new", (2,)) + other.input("y", (2,)))
     for wrong in (
         lambda: g.fft_conv1d(x, np.ones((3, 0))),
-        lambda: x[0] + "a",
+        lambda: g.add(x, "a"),
         lambda: g.inline(other),
         lambda: g.unbroadcast(x, (5, 5, 5, 5)),
         lambda: g.attention(x, x, x, np.ones((2, 3)), num_heads=1),

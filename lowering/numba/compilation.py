@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import SupportsIndex
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -31,7 +32,7 @@ def compile_module(module: ModuleOp, threads: int | None = None, effort: Effort 
 
 
 def compile_source(
-    source: str, module: Callable[[], ModuleOp], threads: int | None = None, effort: Effort = Effort.FULL
+    source: str, module: Callable[[], ModuleOp], threads: SupportsIndex | None = None, effort: Effort = Effort.FULL
 ) -> CompiledGraph:
     """As `compile_module`, for the module of which `source` is the fingerprint; it is made only where it is needed."""
     count = thread_count(threads)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from os import PathLike
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -277,7 +277,7 @@ def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
 
 
 @checked
-def compile(graph: AnyGraph, threads: int | None = None) -> CompiledGraph:
+def compile(graph: AnyGraph, threads: SupportsIndex | None = None) -> CompiledGraph:
     """
     Compile a graph at any stage into a callable on NumPy arrays.
 
