@@ -15,6 +15,7 @@ from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.layout import BLOCK_BASES, BLOCK_STATUS, BLOCK_STATUS_VALUE
 from xdsl_rlx.lowering.numba.llvm_body import Body, alignment, double
+from xdsl_rlx.lowering.numba.loop_hints import HINTS
 from xdsl_rlx.lowering.numba.rows import llvm_type
 
 _MATH_CALL = re.compile(r"@rlx_(\w+)\(")
@@ -32,8 +33,21 @@ _PARTS = 8
 """Modules that a program is cut into at most: another costs about 4 ms."""
 _PART_CHARACTERS = 8_000
 """What a module holds at least when there are several: some 40 ms of LLVM."""
-_HINTS = {n: f'"llvm.loop.interleave.count", i32 {n}' for n in (1, 2, 4, 8)} | {16: '"llvm.loop.unroll.disable"'}
-_LOOPS = "\n".join(f"!{n} = distinct !{{!{n}, !{n}0}}\n!{n}0 = !{{!{hint}}}" for n, hint in _HINTS.items())
+
+
+def _loop_metadata() -> str:
+    """One node per hint, under its number: loops that have the same share it."""
+    lines: list[str] = []
+    for number, hint in enumerate(HINTS):
+        value = "" if hint.value is None else f", i32 {hint.value}"
+        lines += [
+            f"!{number} = distinct !{{!{number}, !{number + len(HINTS)}}}",
+            f'!{number + len(HINTS)} = !{{!"{hint.property}"{value}}}',
+        ]
+    return "\n".join(lines)
+
+
+_LOOPS = _loop_metadata()
 
 
 def emit_llvm(source: ModuleOp | Iterable[KernelOp]) -> str:

@@ -23,41 +23,13 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import BlockGemmOp, CheckOp, GemmOp, GetrfOp, GetrsOp, ReturnOp
-from xdsl_rlx.dialects.lir.kernel import ROLLED
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.blas import FUNCTIONS as BLAS_FUNCTIONS
 from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.lapack import llvm_getrf, llvm_getrs
-from xdsl_rlx.lowering.numba.rows import FUNCTIONS, RANGED, ROWS, function_suffix, is_small_only, llvm_flags, llvm_type
-
-SHORT_LOOP = 64
-"""Iterations below which a loop is not worth interleaving."""
-
-LONG_LOOP = 1024
-"""Iterations from which on even a long chain is worth eight copies of the loop's body, which take long to compile."""
-
-LONG_CHAIN = 3
-"""Calls of mathlib functions in a loop from which on eight vectors are in flight, not four."""
-
-
-def _interleaving(loop: scf.ForOp, low: int | None, high: int | None) -> str:
-    """
-    How many vectors of a loop are in flight at once, where that is not left to LLVM.
-
-    The functions of mathlib are long chains of dependent operations. LLVM counts the registers, and lets one vector at
-    a time wait for its chain; several at once, spilling, are up to 1.7 times as fast. One is right for sin, cos and tan
-    over the whole range: they wait for their tables, are rarely run (see guard_range.py), and are much to compile.
-    """
-    ops = loop.body.block.ops
-    calls = sum(type(op) in FUNCTIONS for op in ops)
-    count = LONG_LOOP if low is None or high is None else high - low
-    if any(isinstance(op, RANGED) and not is_small_only(op) for op in ops):
-        return ", !llvm.loop !1"
-    if not calls or count < SHORT_LOOP:
-        return ""
-    many = calls >= LONG_CHAIN
-    return f", !llvm.loop !{(8 if many else 4) if count >= LONG_LOOP else (2 if many else 4)}"
+from xdsl_rlx.lowering.numba.loop_hints import HINTS, constant_int, hint_of
+from xdsl_rlx.lowering.numba.rows import ROWS, function_suffix, llvm_flags, llvm_type
 
 
 def alignment(value: SSAValue) -> int:
@@ -110,13 +82,6 @@ def _buffer_of(type: AnyMemRef) -> _Buffer:
         gep = f"[{n} x {gep}]"
     regular = strides == row_major_strides(shape)
     return _Buffer(_memory_type(element), element_bytes(element), gep if regular else None, strides, element == i1)
-
-
-def _constant_int(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return cast("IntegerAttr[Any]", owner.value).value.data
-    return None
 
 
 class Body:
@@ -282,7 +247,7 @@ class Body:
         assert isinstance(op, scf.ForOp)
         lb, ub, step = (self.names[x] for x in op.operands[:3])
         inits = [self.names[x] for x in op.iter_args]
-        low, high = _constant_int(op.lb), _constant_int(op.ub)
+        low, high = constant_int(op.lb), constant_int(op.ub)
         known = low is not None and high is not None
         if low is not None and high is not None and low >= high:
             self.names.update(zip(op.results, inits, strict=True))
@@ -310,7 +275,7 @@ class Body:
             text = self.phi(arg.type, [(start, before), (again, latch)])
             self.lines[first + i] = f"  {phis[i]} = {text}"
         again = self.line(f"icmp slt i64 {following}, {ub}")
-        hint = ", !llvm.loop !16" if ROLLED in op.attributes else _interleaving(op, low, high)
+        hint = "" if (found := hint_of(op)) is None else f", !llvm.loop !{HINTS.index(found)}"
         self.emit(f"br i1 {again}, label %{body}, label %{done}{hint}")
         self.start(done)
         for result, init, last in zip(op.results, inits, yielded, strict=True):

@@ -1,0 +1,65 @@
+"""What the emitters tell LLVM about single loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import SSAValue
+
+from xdsl_rlx.dialects.lir.kernel import ROLLED
+from xdsl_rlx.lowering.numba.rows import FUNCTIONS, RANGED, is_small_only
+
+SHORT_LOOP = 64
+"""Iterations below which a loop is not worth interleaving."""
+
+LONG_LOOP = 1024
+"""Iterations from which on even a long chain is worth eight copies of the loop's body, which take long to compile."""
+
+LONG_CHAIN = 3
+"""Calls of mathlib functions in a loop from which on eight vectors are in flight, not four."""
+
+
+@dataclass(frozen=True)
+class LoopHint:
+    """A name for the printed module, and a property of LLVM's `llvm.loop` with its value, if it has one."""
+
+    name: str
+    property: str
+    value: int | None = None
+
+
+INTERLEAVE = {n: LoopHint(f"interleave_{n}", "llvm.loop.interleave.count", n) for n in (1, 2, 4, 8)}
+KEEP_ROLLED = LoopHint("keep_rolled", "llvm.loop.unroll.disable")
+HINTS = (*INTERLEAVE.values(), KEEP_ROLLED)
+
+
+def constant_int(value: SSAValue) -> int | None:
+    """The number that an `arith.constant` gives, or None."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def hint_of(loop: scf.ForOp) -> LoopHint | None:
+    """
+    How many vectors of a loop are in flight at once, or whether it stays a loop, where that is not left to LLVM.
+
+    The functions of mathlib are long chains of dependent operations. LLVM counts the registers, and lets one vector at
+    a time wait for its chain; several at once, spilling, are up to 1.7 times as fast. One is right for sin, cos and tan
+    over the whole range: they wait for their tables, are rarely run (see guard_range.py), and are much to compile.
+    """
+    if ROLLED in loop.attributes:
+        return KEEP_ROLLED
+    ops = loop.body.block.ops
+    calls = sum(type(op) in FUNCTIONS for op in ops)
+    low, high = constant_int(loop.lb), constant_int(loop.ub)
+    count = LONG_LOOP if low is None or high is None else high - low
+    if any(isinstance(op, RANGED) and not is_small_only(op) for op in ops):
+        return INTERLEAVE[1]
+    if not calls or count < SHORT_LOOP:
+        return None
+    many = calls >= LONG_CHAIN
+    return INTERLEAVE[(8 if many else 4) if count >= LONG_LOOP else (2 if many else 4)]
