@@ -1,4 +1,4 @@
-"""The passes that lower to `lir` and the `numba` target, lazily."""
+"""The passes that lower to `lir` and the targets, lazily."""
 
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
@@ -29,11 +29,23 @@ def _get_numba() -> type[Target]:
     return NumbaTarget
 
 
+def _get_llvm() -> type[Target]:
+    from xdsl_rlx.lowering.numba.target import LlvmTarget
+
+    return LlvmTarget
+
+
+def _get_asm() -> type[Target]:
+    from xdsl_rlx.lowering.numba.target import AsmTarget
+
+    return AsmTarget
+
+
 UNIVERSE = Universe(
     all_passes={
         "convert-mir-to-lir": _get_convert_mir_to_lir,
         "lir-check-bounds": _get_lir_check_bounds,
         "lir-plan-memory": _get_lir_plan_memory,
     },
-    all_targets={"numba": _get_numba},
+    all_targets={"numba": _get_numba, "llvm-ir": _get_llvm, "asm": _get_asm},
 )

@@ -1,8 +1,11 @@
 """The module that `-t numba` prints: what it computes in a process that has no xDSL and nothing of this package."""
 
+import ast
 import re
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,10 @@ import ml_dtypes
 import numpy as np
 import oracle
 import pytest
+from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_rlx as rlx
+from xdsl_rlx.lowering.numba.emit_python import emit_python
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -33,18 +38,22 @@ import numpy as np
 import step
 results = getattr(step, sys.argv[1])(**np.load("inputs.npz"))
 np.savez("outputs.npz", *results)
+print(step.machine_code(getattr(step, sys.argv[1] + "_launches")).cache_hits)
 assert not {"xdsl", "xdsl_rlx", "jax"} & set(sys.modules)
 """
 
 
-def run_alone(function: str, folder: Path, inputs: Arrays) -> list[np.ndarray[Any, Any]]:
-    """Results of a function of `step.py` in `folder`, from a process that has NumPy, Numba and SciPy only."""
+def run_alone(function: str, folder: Path, inputs: Arrays) -> tuple[list[np.ndarray[Any, Any]], int]:
+    """
+    Results of a function of `step.py` in `folder`, from a process that has NumPy, Numba and SciPy only, and how often
+    its machine code came from Numba's cache.
+    """
     np.savez(folder / "inputs.npz", **inputs)
     command = [sys.executable, "-W", "error", "-c", ALONE, function]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     with np.load(folder / "outputs.npz") as outputs:
-        return [outputs[name] for name in outputs.files]
+        return [outputs[name] for name in outputs.files], int(done.stdout)
 
 
 def xdsl_opt(*arguments: str) -> str:
@@ -78,7 +87,7 @@ def mlp_by_jax(arrays: Arrays) -> list[np.ndarray[Any, Any]]:
 def test_printed_step_gives_the_numbers_of_jax_without_this_package(tmp_path: Path):
     (tmp_path / "step.py").write_text(xdsl_opt(str(MODEL), "-p", ",".join(PASSES), "-t", "numba"))
     inputs = mlp_inputs()
-    results = run_alone("mlp_grad", tmp_path, inputs)
+    results, _ = run_alone("mlp_grad", tmp_path, inputs)
     for result, expected in zip(results, mlp_by_jax(inputs), strict=True):
         assert result.dtype == np.float32
         np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
@@ -99,10 +108,73 @@ def test_printed_step_has_the_bits_of_the_compiled_one_where_no_sum_is_reordered
     rng = np.random.default_rng(1)
     shapes = {"x": (5, 16), "w": (16, 7), "b": (7,), "d_output": (5, 7)}
     inputs: Arrays = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
-    results = run_alone("layer_grad", tmp_path, inputs)
+    results, _ = run_alone("layer_grad", tmp_path, inputs)
     for result, ours in zip(results, rlx.compile(gradient, threads=1)(**inputs), strict=True):
         assert result.dtype == ours.dtype and result.shape == ours.shape
         assert result.tobytes() == ours.tobytes()
+
+
+def test_threads_give_the_compiled_results_and_a_second_process_compiles_nothing(tmp_path: Path):
+    g = rlx.Graph("pieces")
+    x, w = g.input("x", (512, 256)), g.param("w", (256, 64))
+    g.set_outputs([g.gelu(x), x @ w, g.reduce_sum(x * x), g.reduce_sum(g.exp(x), axes=[1])])
+    source = rlx.numba_source(g, threads=2)
+    assert source.count("parallel(k") >= 3
+    (tmp_path / "step.py").write_text(source)
+    rng = np.random.default_rng(2)
+    inputs: Arrays = {
+        name: rng.standard_normal(shape).astype(np.float32) for name, shape in (("x", (512, 256)), ("w", (256, 64)))
+    }
+    first, hits = run_alone("pieces", tmp_path, inputs)
+    again, more_hits = run_alone("pieces", tmp_path, inputs)
+    assert (hits, more_hits) == (0, 1)
+    for number, (result, other, ours) in enumerate(zip(first, again, rlx.compile(g, threads=2)(**inputs), strict=True)):
+        assert result.tobytes() == other.tobytes()
+        if number < 2:
+            assert result.tobytes() == ours.tobytes()
+        else:
+            oracle.assert_close(result, ours, 16)
+
+
+def layer(g: rlx.Graph) -> rlx.Value:
+    return g.softmax(g.gelu(g.input("x", (512, 64)) @ g.param("w", (64, 512))))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("build", [lambda g: g.input("x", (2048, 64)) + 1.0, layer], ids=["elementwise", "layer"])
+def test_every_helper_that_is_printed_is_used(build: Callable[[rlx.Graph], rlx.Value], threads: int):
+    g = rlx.Graph("step")
+    g.set_outputs([build(g)])
+    text = rlx.numba_source(g, threads=threads)
+    names = [name for node in ast.parse(text).body for name in defined_by(node)]
+    assert len(names) == len(set(names))
+    words = Counter(re.findall(r"\w+", text))
+    assert not [name for name in names if words[name] < 2 and name != "step"]
+    assert ("fortran" in names, "stack" in names) == (build is layer, build is layer)
+    assert ("parallel" in names) is (threads > 1)
+
+
+def defined_by(node: ast.stmt) -> list[str]:
+    """The names that a statement of a module brings, but for those of functions that are registered by a decorator."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name] if not any("lower_builtin" in ast.unparse(d) for d in node.decorator_list) else []
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [alias.asname or alias.name.partition(".")[0] for alias in node.names]
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def test_blas_has_its_threads_again_after_a_call(tmp_path: Path):
+    g = rlx.Graph("product")
+    g.set_outputs([g.input("x", (8, 8)) @ g.param("w", (8, 8))])
+    names: dict[str, Any] = {}
+    exec(rlx.numba_source(g), names)
+    seen: list[int] = []
+    get, put = names["BLAS_THREADS"]
+    names["run"] = lambda *_: seen.append(get())  # pyright: ignore[reportUnknownLambdaType]
+    put(2)
+    names["product"](x=np.ones((8, 8)), w=np.ones((8, 8)))
+    assert (seen, get()) == ([1], 2)
 
 
 @pytest.mark.parametrize("length", range(1, len(PASSES) + 1))
@@ -153,6 +225,27 @@ def test_the_module_checks_its_arguments(printed: Any, given: dict[str, Any], er
         printed(x=arguments["x"])
 
 
-def test_a_module_that_was_not_lowered_is_not_printed():
-    done = lit_inprocess.in_process(["xdsl-opt", str(MODEL), "-t", "numba"], "")
-    assert done.status not in (0, None) and "no lir.program: run convert-mir-to-lir" in done.err
+@pytest.mark.parametrize("target", ["numba", "llvm-ir", "asm"])
+def test_a_module_that_was_not_lowered_is_not_printed(target: str):
+    done = lit_inprocess.in_process(["xdsl-opt", str(MODEL), "-t", target], "")
+    assert done.status not in (0, None) and f"lir-plan-memory before -t {target}" in done.err
+
+
+def test_a_module_whose_memory_was_not_planned_is_not_printed():
+    g = rlx.Graph("step")
+    g.set_outputs([g.reduce_sum(g.input("x", (64, 64)) @ g.input("y", (64, 64)))])
+    unplanned = rlx.run_passes(g, "mir-fuse,convert-mir-to-lir").module
+    with pytest.raises(
+        PassFailedException, match="the slots of @step have no place: run lir-plan-memory before -t numba"
+    ):
+        emit_python(unplanned)
+
+
+def test_the_texts_of_every_stage_name_the_kernels():
+    g = rlx.Graph("step")
+    g.set_outputs([g.tanh(g.input("x", (4, 4)))])
+    for text, comment in ((rlx.llvm_source(g), ";"), (rlx.asm_source(g), "#")):
+        assert text.startswith(f"{comment} Printed by xdsl-rlx: the kernels of @step.\n")
+        assert f"{comment} k0_tanh: memref<16xf32>, memref<16xf32>\n" in text
+    with pytest.raises(rlx.RlxError, match="threads must be"):
+        rlx.asm_source(g, threads=0)

@@ -45,7 +45,11 @@ Lir = Dialect(
     ],
 )
 
+LIBRARY_OPS = (GemmOp, BlockGemmOp, GetrfOp, GetrsOp)
+"""The ops that are calls of BLAS and LAPACK."""
+
 __all__ = [
+    "LIBRARY_OPS",
     "BlockGemmOp",
     "CheckOp",
     "ConstantOp",

@@ -69,9 +69,7 @@ class _Builder:
             alignment=program.alignment.value.data,
             constants=bytes(self.constants),
             launches=tuple(self._launches()),
-            needs_blas=any(
-                isinstance(op, lir.GemmOp | lir.BlockGemmOp | lir.GetrfOp | lir.GetrsOp) for op in module.walk()
-            ),
+            needs_blas=any(isinstance(op, lir.LIBRARY_OPS) for op in module.walk()),
         )
 
     def _place(self, op: Operation) -> None:

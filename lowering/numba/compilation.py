@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from functools import cache
 from typing import SupportsIndex
 
@@ -21,30 +22,54 @@ from xdsl_rlx.lowering.pipeline import checks_bounds, compile_passes
 from xdsl_rlx.transforms.driver import verify_dominance
 
 
-def compile_module(module: ModuleOp, threads: int | None = None, effort: Effort = Effort.FULL) -> CompiledGraph:
+class Backend(StrEnum):
+    """Who makes LLVM text of kernels; all that runs them is the same."""
+
+    LLVM = "llvm"
+    """`emit_llvm.py`, from lir."""
+    NUMBA = "numba"
+    """Numba, from the module that `-t numba` prints."""
+
+    def texts(self, lowered: ModuleOp) -> Sequence[str]:
+        """LLVM modules, independent of each other, that hold the kernels of a planned module."""
+        if self is Backend.NUMBA:
+            from xdsl_rlx.lowering.numba.numba_kernels import numba_llvm
+
+            return [numba_llvm(lowered)]
+        from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm_parts
+
+        return emit_llvm_parts(lowered)
+
+
+def compile_module(
+    module: ModuleOp, threads: int | None = None, effort: Effort = Effort.FULL, backend: Backend = Backend.LLVM
+) -> CompiledGraph:
     """
     Compile a hir, mir or lir module, which is not changed, for `threads` threads (default: the environment's).
 
     The program and its machine code come from the cache on disk when the same module was compiled before, whatever its
     names of values; then no pass runs.
     """
-    return compile_source(fingerprint(module), lambda: module, threads, effort)
+    return compile_source(fingerprint(module), lambda: module, threads, effort, backend)
 
 
 def compile_source(
-    source: str, module: Callable[[], ModuleOp], threads: SupportsIndex | None = None, effort: Effort = Effort.FULL
+    source: str,
+    module: Callable[[], ModuleOp],
+    threads: SupportsIndex | None = None,
+    effort: Effort = Effort.FULL,
+    backend: Backend = Backend.LLVM,
 ) -> CompiledGraph:
     """As `compile_module`, for the module of which `source` is the fingerprint; it is made only where it is needed."""
     count = thread_count(threads)
     checked = ["checked"] if checks_bounds() else []
 
     def build() -> tuple[Program, Sequence[str]]:
-        from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm_parts
-
         lowered = lower_to_lir(module(), count)
-        return build_program(lowered), emit_llvm_parts(lowered)
+        return build_program(lowered), backend.texts(lowered)
 
-    program, code, from_cache = compile_cached(" ".join([source, str(count), *checked]), build, effort)
+    key = " ".join([source, str(count), backend, *checked])
+    program, code, from_cache = compile_cached(key, build, effort)
     return CompiledGraph(program, code, count, from_cache=from_cache)
 
 

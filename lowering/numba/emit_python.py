@@ -1,26 +1,26 @@
 """The standalone Python module of `-t numba`: kernels as readable Numba functions, and the program that calls them.
-Scalar ops are the rows of rows.py, helpers the texts of prelude.py; nothing is compiled here."""
+Scalar ops are the rows of rows.py, helpers those of helpers.py; nothing is compiled here."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from math import prod
-from typing import cast
 
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     BFloat16Type,
     DenseIntOrFPElementsAttr,
     Float16Type,
-    MemRefType,
     ModuleOp,
     i1,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.lir import (
+    LIBRARY_OPS,
+    CheckOp,
     ConstantOp,
     InputOp,
     KernelOp,
@@ -31,76 +31,96 @@ from xdsl_rlx.dialects.lir import (
     SlotOp,
     ViewOp,
 )
-from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, is_contiguous, strides_of
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba import mathlib
-from xdsl_rlx.lowering.numba.prelude import LOWERED, PRIMITIVES
-from xdsl_rlx.lowering.numba.python_body import Body, identifier
-from xdsl_rlx.lowering.numba.rows import buffer_type, outside_type
+from xdsl_rlx.lowering.numba.helpers import helpers_of, imports_of, words_of
+from xdsl_rlx.lowering.numba.python_body import Body, identifier, type_text
+from xdsl_rlx.lowering.numba.rows import buffer_type, outside_type, python_type
 from xdsl_rlx.transforms.driver import verify_dominance
 
 _CALL = re.compile(r"\b([a-z_]\w*)\(")
-_WORD = re.compile(r"\b[a-z_]\w*\b")
-_JIT = '@njit(error_model="numpy")'
-_INLINE = '@njit(error_model="numpy", forceinline=True)'
+_ALIGNMENT = 64
+"""Of the arena: what `lir-plan-memory` counts on."""
 
 
-def emit_python(module: ModuleOp) -> str:
+def emit_python(module: ModuleOp, threads: int = 1) -> str:
     """
-    A Python module, with NumPy and Numba (and SciPy for matrix products) as its only imports, that runs the programs
-    of a lir `module`.
+    A Python module, with NumPy, Numba and SciPy (for matrix products) as its only imports, that runs the programs of a
+    planned lir `module`.
 
     Each program becomes a function of its name that takes inputs and params by keyword and gives the tuple of outputs.
-    f16 and bf16 buffers are arrays of uint16 bits; bf16 results as well, and such arguments may be. Raises
-    `PassFailedException` for an op that has no row, and for a module that was not lowered or whose slots have no place.
+    With `threads` above 1, launches of several pieces run on that many threads at most. f16 and bf16 buffers are arrays
+    of uint16 bits; bf16 results as well, and such arguments may be. Raises `PassFailedException` for an op that has no
+    row, for a module that was not lowered, and for one whose memory was not planned.
     """
-    kernels: dict[str, str] = {}
-    programs: list[str] = []
+    if threads < 1:
+        raise PassFailedException(f"threads must be at least 1, got {threads}")
     verify_dominance(module)
-    for op in module.body.block.ops:
-        if isinstance(op, KernelOp):
-            kernels[op.sym_name.data] = _kernel(op)
-        elif isinstance(op, ProgramOp):
-            if any(isinstance(slot, SlotOp) and slot.at is None for slot in op.body.block.ops):
-                raise PassFailedException(f"the slots of @{op.sym_name.data} have no place: run lir-plan-memory")
-            programs.append(_Program(op).text())
-    body = [*kernels.values(), *programs]
-    if not body:
+    kernels = [op for op in module.body.block.ops if isinstance(op, KernelOp)]
+    blas = any(isinstance(op, LIBRARY_OPS) for kernel in kernels for op in kernel.walk())
+    checks = any(isinstance(op, CheckOp) for kernel in kernels for op in kernel.walk())
+    run = "run_with_blas" if blas else "run_in_turn" if threads > 1 or checks else "run"
+    programs = [_Program(op, threads, run, checks).text() for op in module.body.block.ops if isinstance(op, ProgramOp)]
+    if not kernels and not programs:
         raise PassFailedException("no lir.program: run convert-mir-to-lir and lir-plan-memory before -t numba")
-    library = _library("\n".join(body))
-    header = _header("\n".join([*library, *body]))
-    return "\n\n\n".join(part.strip("\n") for part in [header, *library, *body]) + "\n"
+    return _module(kernels, programs, threads)
 
 
-def _header(text: str) -> str:
-    lines = [
-        '"""Printed by xdsl-rlx: loop nests, and the program that runs them.',
-        "",
+def emit_kernels(module: ModuleOp) -> str:
+    """The same module without the programs: what `rlx.compile` has Numba compile."""
+    return _module([op for op in module.body.block.ops if isinstance(op, KernelOp)], [], 1)
+
+
+def _module(kernels: list[KernelOp], programs: list[str], threads: int) -> str:
+    body = [*map(_kernel, kernels), *programs]
+    library = _math_library("\n".join(body))
+    helpers = helpers_of("\n".join([*library, *body]))
+    settings = _settings(kernels, threads, "\n".join(helpers))
+    everything = [*settings, *helpers, *library, *body]
+    header = "\n".join([_header(threads, words_of("\n".join(helpers))), *imports_of("\n".join(everything))])
+    return "\n\n\n".join(part.strip("\n") for part in [header, *everything]) + "\n"
+
+
+def _header(threads: int, helpers: set[str]) -> str:
+    lines = ['"""Printed by xdsl-rlx: loop nests, and the program that runs them.', ""]
+    if threads > 1:
+        lines += [
+            f"Launches of several pieces run on at most {threads} threads of Numba's pool; calls from several Python",
+            "threads take turns. Unless the environment says otherwise, OpenMP's threads sleep between launches.",
+            "",
+        ]
+    if "fortran" in helpers:
+        lines += [
+            "For the time of a call BLAS is set to one thread, for the whole process, and then to what it was before.",
+            "That needs the OpenBLAS of SciPy's wheels; any other BLAS keeps its threads.",
+            "",
+        ]
+    lines += [
+        "Imported from a file, it is compiled at the first call and kept by Numba's cache, in __pycache__ or",
+        "NUMBA_CACHE_DIR; executed otherwise, it is compiled in each process.",
         'With NUMBA_DISABLE_JIT=1 in the environment it is plain Python."""',
         "",
     ]
-    standard = [
-        name for name, use in (("ctypes", "ctypes."), ("inspect", "inspect."), ("math", "math.")) if use in text
-    ]
-    lines += [f"import {name}" for name in standard]
-    lines += ["from fractions import Fraction"] if "Fraction(" in text else []
-    lines += [""] if lines[-1] else []
-    if "ir.FunctionType" in text:
-        lines += ["from llvmlite import ir"]
-    lines += ["import numpy as np", "from numba import njit" + (", types" if "types." in text else "")]
-    if "def lowered(" in text:
-        lines += [
-            "from numba.core import cgutils",
-            "from numba.core.typing import signature",
-            "from numba.extending import lower_builtin, type_callable",
-        ]
-    if "get_cython_function_address" in text:
-        lines += ["from numba.extending import get_cython_function_address"]
     return "\n".join(lines)
 
 
-def _library(text: str) -> list[str]:
-    """The helpers, tables and mathlib functions that `text` uses, and what those use, definitions first."""
+def _settings(kernels: list[KernelOp], threads: int, helpers: str) -> list[str]:
+    """The element types of buffers and the number of threads, for the helpers."""
+    used = {t.element_type for kernel in kernels for t in (*kernel.buffer_types, *_scratch_types(kernel))}
+    pairs = sorted((str(t), buffer_type(t)) for t in used)
+    lines = [f"ELEMENTS = {{{', '.join(f'{name!r}: {dtype}' for name, dtype in pairs)}}}"]
+    if "THREADS" in words_of(helpers):
+        lines.append(f"THREADS = {threads}")
+    return ["\n".join(lines)]
+
+
+def _scratch_types(kernel: KernelOp) -> list[AnyMemRef]:
+    return [memref_of(op.results[0]) for op in kernel.walk() if isinstance(op, memref.AllocaOp)]
+
+
+def _math_library(text: str) -> list[str]:
+    """The tables and mathlib functions that `text` uses, and what those use, definitions first."""
     functions: dict[str, str] = {}
     queue = [name for name in dict.fromkeys(_CALL.findall(text)) if name in mathlib.NAMES]
     while queue:
@@ -108,16 +128,13 @@ def _library(text: str) -> list[str]:
         if name not in functions:
             functions[name] = _math_function(name)
             queue += [n for n in dict.fromkeys(_CALL.findall(functions[name])) if n in mathlib.NAMES]
-    everything = "\n".join([text, *functions.values()])
-    called, words = set(_CALL.findall(everything)), set(_WORD.findall(everything))
-    primitives = [definition for name, definition in PRIMITIVES.items() if name in called]
+    words = words_of("\n".join([text, *functions.values()]))
     tables = [
         f"{name} = np.array(\n    [\n" + "".join(f"        {v!r},\n" for v in values) + "    ]\n)"
         for name, values in mathlib.TABLES.items()
         if name in words
     ]
-    lowered = [LOWERED] if any("@lowered" in p or "@intrinsic" in p for p in primitives) else []
-    return [*lowered, *primitives, *tables, *reversed(functions.values())]
+    return [*tables, *reversed(functions.values())]
 
 
 @cache
@@ -126,14 +143,8 @@ def _math_function(name: str) -> str:
     body = Body(name)
     args = [body.name(arg) for arg in function.args]
     body.block(function.body.block)
-    return "\n".join([_INLINE, f"def {name}({', '.join(args)}):", *body.lines])
-
-
-def _type_text(type: Attribute) -> str:
-    assert isinstance(type, MemRefType)
-    buffer = cast("AnyMemRef", type)
-    layout = "" if is_contiguous(buffer) else f" strides {list(strides_of(buffer))}"
-    return f"{buffer.element_type}{list(buffer.get_shape())}{layout}"
+    result = python_type(function.function_type.outputs.data[0]).replace("np.", "types.")
+    return "\n".join([f"@function({result})", f"def {name}({', '.join(args)}):", *body.lines])
 
 
 def _kernel(kernel: KernelOp) -> str:
@@ -143,76 +154,93 @@ def _kernel(kernel: KernelOp) -> str:
         body.name(arg, default)
         for arg, default in zip(args, [*(f"a{i}" for i in range(len(args) - 2)), "lo", "hi"], strict=True)
     ]
-    types = ", ".join(f"{n}: {_type_text(a.type)}" for n, a in zip(names[:-2], args[:-2], strict=True))
     body.block(kernel.body.block)
-    head = [_JIT, f"def {identifier(kernel.sym_name.data)}({', '.join(names)}):", f"    # {types}"]
-    return "\n".join(head + body.lines)
+    types = ", ".join(repr(type_text(arg.type)) for arg in args[:-2])
+    return "\n".join([f"@kernel({types})", f"def {identifier(kernel.sym_name.data)}({', '.join(names)}):", *body.lines])
 
 
 class _Program:
-    """The function of one program: buffers, then launches in order, with the chunks of the launch table."""
+    """
+    Two functions per program: the launches in order, over addresses with the chunks of the launch table, and the one of
+    the program's name, which makes arrays of what it is given.
+    """
 
-    def __init__(self, program: ProgramOp) -> None:
+    def __init__(self, program: ProgramOp, threads: int, run: str, checks: bool) -> None:
         self.program = program
+        self.threads = threads
+        self.run = run
+        self.checks = checks
+        self.name = identifier(program.sym_name.data)
         self.optional = {name.data for name in program.optional} if program.optional is not None else set[str]()
-        self.body = Body(identifier(program.sym_name.data))
+        self.outside = Body(self.name)
+        self.inside = Body(f"{self.name}_launches")
+        self.low = self.outside.unique("lo")
         self.roots: dict[SSAValue, tuple[str, int]] = {}
-        """Buffer or view -> the array it lies in, and the element it starts at."""
+        """Buffer or view -> the name of the address it lies at, and the bytes from there."""
+        self.memory: list[str] = []
+        """What the launches are given, in order."""
+        self.buffers = sum(isinstance(op, InputOp | ParamOp | ConstantOp | OutputOp) for op in program.body.block.ops)
+        self.buffers += any(isinstance(op, SlotOp) for op in program.body.block.ops)
         self.outputs: dict[int, str] = {}
         self.types: list[str] = []
 
     def text(self) -> str:
-        body = self.body
         block = self.program.body.block
-        names = [op.buffer_name.data for op in block.ops if isinstance(op, InputOp | ParamOp)]
-        body.emit(f"_known({', '.join(['inputs', *map(repr, names)])})")
         arena = self.program.arena_bytes
-        if arena is not None and any(isinstance(op, SlotOp) for op in block.ops):
-            body.emit(f"arena = np.empty({arena.value.data}, np.uint8)")
+        slots = [op for op in block.ops if isinstance(op, SlotOp)]
+        if slots and (arena is None or any(op.at is None for op in slots)):
+            raise PassFailedException(f"the slots of @{self.name} have no place: run lir-plan-memory before -t numba")
+        names = [op.buffer_name.data for op in block.ops if isinstance(op, InputOp | ParamOp)]
+        self.outside.emit(f"_known({', '.join(['inputs', *map(repr, names)])})")
+        if arena is not None and slots:
+            self.outside.emit(f"arena = np.empty({arena.value.data + _ALIGNMENT}, np.uint8)")
+            self.outside.emit(f"arena = arena[-arena.ctypes.data % {_ALIGNMENT} :]")
+            self.memory.append("arena")
         for op in block.ops:
             if isinstance(op, LaunchOp):
-                body.gap()
                 self.launch(op)
             else:
                 self.buffer(op)
+        self.outside.emit(f"{self.run}({', '.join([f'{self.name}_launches', *self.memory])})")
         results = "".join(f"{self.outputs[n]}, " for n in range(len(self.outputs)))
-        lines = [
-            f"def {identifier(self.program.sym_name.data)}(**inputs):",
-            f'    """{", ".join(self.types)}"""',
-            '    with np.errstate(all="ignore"):',
-            *(f"    {line}" if line else "" for line in body.lines),
-            f"    return ({results.rstrip()})",
-        ]
-        return "\n".join(lines)
+        return "\n".join(
+            [
+                f"def {self.name}_launches(memory):",
+                *(f"    {name} = memory[{number}]" for number, name in enumerate(self.memory)),
+                *([f"    report_to(memory, {len(self.memory)})"] if self.checks else []),
+                *(self.inside.lines or ["    pass"]),
+                "",
+                "",
+                f"def {self.name}(**inputs):",
+                f'    """{", ".join(self.types)}"""',
+                *self.outside.lines,
+                f"    return ({results.rstrip()})",
+            ]
+        )
 
     def buffer(self, op: Operation) -> None:
-        body, value = self.body, op.results[0]
+        value = op.results[0]
         type = memref_of(value)
-        shape, dtype = tuple(type.get_shape()), buffer_type(type.element_type)
         if isinstance(op, ViewOp):
             root, start = self.roots[op.source]
-            size = element_bytes(type.element_type)
-            start += op.offset.value.data * size
-            strides = tuple(s * size for s in strides_of(type))
-            name = body.name(value, "view")
-            body.emit(f"{name} = np.ndarray({shape}, {dtype}, {root}, {start}, {strides})")
-            self.roots[value] = (root, start)
+            self.roots[value] = (root, start + op.offset.value.data * element_bytes(type.element_type))
             return
+        if isinstance(op, SlotOp):
+            assert op.at is not None
+            self.roots[value] = ("arena", op.at.value.data)
+            return
+        body, shape, dtype = self.outside, tuple(type.get_shape()), buffer_type(type.element_type)
         name = body.name(value, _default_name(op))
         self.roots[value] = (name, 0)
+        self.memory.append(name)
         if isinstance(op, InputOp | ParamOp):
             self.argument(name, op.buffer_name.data, type)
         elif isinstance(op, ConstantOp):
             own = outside_type(type.element_type)
             bits = f".view({dtype})" if own.startswith("np.uint") else ""
             body.emit(f"{name} = {_constant_array(op.value, own if bits else dtype, shape)}{bits}")
-        elif isinstance(op, SlotOp) and op.at is not None:
-            first = op.at.value.data
-            last = first + prod(shape) * element_bytes(type.element_type)
-            body.emit(f"{name} = arena[{first}:{last}].view({dtype}).reshape({shape})")
-        else:
+        elif isinstance(op, OutputOp):
             body.emit(f"{name} = np.empty({shape}, {dtype})")
-        if isinstance(op, OutputOp):
             own = outside_type(type.element_type)
             self.outputs[op.number.value.data] = name if own == dtype else f"{name}.view({own})"
 
@@ -225,19 +253,29 @@ class _Program:
             one = "np.full({}, 0x3F80, np.uint16)" if isinstance(type.element_type, BFloat16Type) else "np.ones({}, {})"
             given += f", {one.format(shape, own)}"
         bits = f".view({dtype})" if own != dtype else ""
-        self.body.emit(f"{name} = _argument({given}){bits}")
+        self.outside.emit(f"{name} = _argument({given}){bits}")
+
+    def address(self, value: SSAValue) -> str:
+        name, start = self.roots[value]
+        return f"{name} + {start}" if start else name
 
     def launch(self, op: LaunchOp) -> None:
-        body = self.body
-        args = ", ".join(body.names[x] for x in (*op.reads, *op.writes))
+        body = self.inside
+        places = [self.address(x) for x in (*op.reads, *op.writes)]
         kernel = identifier(op.kernel.root_reference.data)
         extent, chunk = op.extent.value.data, op.chunk.value.data
-        separator = ", " if args else ""
         if extent <= chunk:
-            body.emit(f"{kernel}({args}{separator}0, {extent})")
-            return
-        body.emit(f"for lo in range(0, {extent}, {chunk}):")
-        body.emit(f"    {kernel}({args}{separator}lo, min(lo + {chunk}, {extent}))")
+            body.emit(f"{kernel}({', '.join([*places, '0', str(extent)])})")
+        elif self.threads > 1:
+            body.emit(f"parallel({kernel}, ({', '.join(places)},), {extent}, {chunk})")
+        else:
+            bounds = f"{self.low}, lesser({self.low} + {chunk}, {extent})"
+            body.emit(f"for {self.low} in range(0, {extent}, {chunk}):")
+            body.emit(f"    {kernel}({', '.join([*places, bounds])})")
+        if self.checks:
+            # the two words behind the addresses, of which there are as many as there are buffers
+            body.emit(f"if memory[{self.buffers}] != 0:")
+            body.emit("    return")
 
 
 def _default_name(op: Operation) -> str:

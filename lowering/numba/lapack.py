@@ -54,16 +54,15 @@ def llvm_getrs(op: GetrsOp, w: LlvmWriter) -> None:
     w.call_library(f"{_letter(lu)}getrs", [letter, n, nrhs, matrix, lda, pivots, lines, ldb, info])
 
 
-def python_getrf(op: GetrfOp, names: Sequence[str]) -> str:
-    """The call in a printed module; `names` are the matrix and the pivots."""
-    return f"getrf_{_suffix(op.a)}({names[0]}, {row_leading_dimension(op.a.type)}, {names[1]})"
+def python_getrf(op: GetrfOp, places: Sequence[str]) -> str:
+    """The call in a printed module; `places` are the addresses of the matrix and the pivots."""
+    a = Operand.of(op.a.type)
+    return f"{_letter(a)}getrf({a.rows}, {a.rows}, {places[0]}, {row_leading_dimension(op.a.type)}, {places[1]})"
 
 
-def python_getrs(op: GetrsOp, names: Sequence[str]) -> str:
-    """The call in a printed module; `names` are the factors, the pivots and the right hand sides."""
-    lu, b = (str(row_leading_dimension(x.type)) for x in (op.lu, op.b))
-    return f"getrs_{_suffix(op.lu)}({names[0]}, {lu}, {names[1]}, {names[2]}, {b}, {op.transpose is not None})"
-
-
-def _suffix(value: SSAValue) -> str:
-    return "f32" if isinstance(Operand.of(value.type).element, Float32Type) else "f64"
+def python_getrs(op: GetrsOp, places: Sequence[str]) -> str:
+    """The call in a printed module; `places` are those of the factors, the pivots and the right hand sides."""
+    lu, b = Operand.of(op.lu.type), Operand.of(op.b.type)
+    ldlu, ldb = (row_leading_dimension(x.type) for x in (op.lu, op.b))
+    sizes = f"{op.transpose is not None}, {lu.rows}, {b.rows}"
+    return f"{_letter(lu)}getrs({sizes}, {places[0]}, {ldlu}, {places[1]}, {places[2]}, {ldb})"

@@ -5,42 +5,6 @@ operation that Numba compiles its calls to."""
 
 from __future__ import annotations
 
-LOWERED = '''
-def lowered(build, result=None):
-    """Let Numba compile calls of a function as `build(builder, type, *values)`; its body is what it means."""
-
-    def decorate(meaning):
-        @type_callable(meaning)
-        def typing(context):
-            def typer(*args):
-                return signature(types.unliteral(result or args[-1]), *map(types.unliteral, args))
-
-            typer.pysig = inspect.signature(meaning)
-            return typer
-
-        @lower_builtin(meaning, types.VarArg(types.Any))
-        def lowering(context, builder, sig, args):
-            return build(builder, context.get_value_type(sig.return_type), *args)
-
-        return meaning
-
-    return decorate
-
-
-def intrinsic(name, result=None):
-    """Let Numba compile calls of a function as an LLVM intrinsic, overloaded on its operands (and its result)."""
-    suffix = {"float": "f32", "double": "f64"}
-
-    def build(builder, type, *args):
-        operand = str(args[0].type)
-        overloads = [str(type)] * (result is not None) + [suffix.get(operand, operand)]
-        function = ir.FunctionType(type, [x.type for x in args])
-        callee = cgutils.get_or_insert_function(builder.module, function, ".".join(["llvm", name, *overloads]))
-        return builder.call(callee, args)
-
-    return lowered(build, result)
-'''
-
 _ROUND_TO_INT = '''
 @intrinsic("fpto{sign}i.sat", types.{type})
 def {name}(x):
@@ -70,8 +34,14 @@ def {name}(x):
     return np.{numpy}(x)
 """
 
+_EXTREME = """
+@intrinsic("{llvm}")
+def {name}(x, y):
+    return x if x {sign} y else y
+"""
+
 _DIVISION = '''
-@njit(error_model="numpy")
+@function()
 def {name}(a, b):
     """{doc}; 0 for a divisor of 0."""
     if b == 0:
@@ -79,54 +49,6 @@ def {name}(a, b):
     if b == -1:
         return {minus}
     {body}
-'''
-
-_GEMM = '''
-_{blas} = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 13)(
-    get_cython_function_address("scipy.linalg.cython_blas", "{blas}")
-)
-
-
-@njit(error_model="numpy")
-def gemm_{suffix}(a, transpose_a, lda, b, transpose_b, ldb, c, ldc, accumulate):
-    """c = a @ b, or c += a @ b, by a column-major BLAS, which sees the transposes: c.T = b.T @ a.T."""
-    letters = np.array([84 if transpose_b else 78, 84 if transpose_a else 78], np.uint8)
-    sizes = np.array([c.shape[1], c.shape[0], a.shape[1], ldb, lda, ldc], np.int32)
-    factors = np.array([1.0, 1.0 if accumulate else 0.0], np.{type})
-    _{blas}(
-        letters.ctypes, letters[1:].ctypes, sizes.ctypes, sizes[1:].ctypes, sizes[2:].ctypes, factors.ctypes,
-        b.ctypes, sizes[3:].ctypes, a.ctypes, sizes[4:].ctypes, factors[1:].ctypes, c.ctypes, sizes[5:].ctypes,
-    )
-'''
-
-_GETRF = '''
-_{lapack}getrf = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 6)(
-    get_cython_function_address("scipy.linalg.cython_lapack", "{lapack}getrf")
-)
-
-
-@njit(error_model="numpy")
-def getrf_{suffix}(a, lda, pivots):
-    """LU factors, in place, of the matrix whose columns are the lines of a; rows interchanged, counted from 1."""
-    sizes = np.array([a.shape[0], lda, 0], np.int32)
-    _{lapack}getrf(sizes.ctypes, sizes.ctypes, a.ctypes, sizes[1:].ctypes, pivots.ctypes, sizes[2:].ctypes)
-'''
-
-_GETRS = '''
-_{lapack}getrs = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 9)(
-    get_cython_function_address("scipy.linalg.cython_lapack", "{lapack}getrs")
-)
-
-
-@njit(error_model="numpy")
-def getrs_{suffix}(lu, ldlu, pivots, b, ldb, transpose):
-    """Each line of b becomes the solution of the system that lu and pivots are the factors of."""
-    letter = np.array([84 if transpose else 78], np.uint8)
-    sizes = np.array([lu.shape[0], b.shape[0], ldlu, ldb, 0], np.int32)
-    _{lapack}getrs(
-        letter.ctypes, sizes.ctypes, sizes[1:].ctypes, lu.ctypes, sizes[2:].ctypes,
-        pivots.ctypes, b.ctypes, sizes[3:].ctypes, sizes[4:].ctypes,
-    )
 '''
 
 PRIMITIVES: dict[str, str] = {
@@ -193,6 +115,11 @@ def minimum(x, y):
         return x + y
     return (x if np.signbit(x) else y) if x == y else x if x < y else y
 ''',
+    **{
+        f"{name}{suffix}": _EXTREME.format(name=f"{name}{suffix}", llvm=f"{sign}{llvm}", sign=comparison)
+        for name, llvm, comparison in (("lesser", "min", "<"), ("greater", "max", ">"))
+        for suffix, sign in (("", "s"), ("_unsigned", "u"))
+    },
     "copysign": """
 @intrinsic("copysign")
 def copysign(x, y):
@@ -252,12 +179,5 @@ def relaxed_mul(x, y):
     "ceil_div": _DIVISION.format(
         name="ceil_div", doc="Towards infinity", minus="-a", body="q = a // b\n    return q + 1 if q * b != a else q"
     ),
-    "gemm_f32": _GEMM.format(suffix="f32", blas="sgemm", type="float32"),
-    "gemm_f64": _GEMM.format(suffix="f64", blas="dgemm", type="float64"),
-    **{
-        f"{name}_{suffix}": text.format(suffix=suffix, lapack=lapack)
-        for name, text in (("getrf", _GETRF), ("getrs", _GETRS))
-        for suffix, lapack in (("f32", "s"), ("f64", "d"))
-    },
 }
 """Helper name -> its definition, in the order they are printed."""

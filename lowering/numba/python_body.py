@@ -3,6 +3,7 @@ What stands around them is in `emit_python.py`."""
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
+    MemRefType,
     UnrealizedConversionCastOp,
     i1,
 )
@@ -29,31 +31,17 @@ from xdsl_rlx.dialects.lir import (
     GetrsOp,
     ReturnOp,
 )
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_contiguous, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading_dimension
+from xdsl_rlx.lowering.numba.helpers import HELPER_NAMES
 from xdsl_rlx.lowering.numba.lapack import python_getrf, python_getrs
-from xdsl_rlx.lowering.numba.prelude import PRIMITIVES
+from xdsl_rlx.lowering.numba.loop_hints import hint_of
 from xdsl_rlx.lowering.numba.rows import ROWS, function_suffix, python_type
 
 RESERVED = frozenset(
-    {*keyword.kwlist, *PRIMITIVES, *mathlib.NAMES, *mathlib.TABLES, *dir(__builtins__)}
-    | {
-        "np",
-        "math",
-        "ctypes",
-        "types",
-        "ir",
-        "cgutils",
-        "njit",
-        "lowered",
-        "intrinsic",
-        "inputs",
-        "arena",
-        "min",
-        "max",
-    }
-    | {"abs", "range", "int", "float", "type", "Fraction", "signature"}
+    {*keyword.kwlist, *dir(builtins), *HELPER_NAMES, *mathlib.NAMES, *mathlib.TABLES, "inputs", "memory", "arena"}
 )
 
 
@@ -62,6 +50,14 @@ def identifier(name: str) -> str:
     plain = re.sub(r"\W", "_", name) or "_"
     plain = f"_{plain}" if plain[0].isdigit() else plain
     return f"{plain}_" if plain in RESERVED else plain
+
+
+def type_text(type: Attribute) -> str:
+    """A memref type as kernels of a printed module declare it: `f32[4, 3] strides [1, 4]`."""
+    assert isinstance(type, MemRefType)
+    buffer = cast("AnyMemRef", type)
+    layout = "" if is_contiguous(buffer) else f" strides {list(strides_of(buffer))}"
+    return f"{buffer.element_type}{list(buffer.get_shape())}{layout}"
 
 
 def number_text(value: Attribute) -> str:
@@ -117,14 +113,16 @@ class Body:
         if self.lines and self.lines[-1] and not self.lines[-1].endswith(":"):
             self.lines.append("")
 
-    def suite(self, block: Block, targets: Sequence[str] = ()) -> None:
-        """An indented block that ends by assigning what it yields to `targets`."""
+    def suite(self, block: Block, targets: Sequence[str] = (), last: str = "") -> None:
+        """An indented block that ends by assigning what it yields to `targets`, and with the statement `last`."""
         self._depth += 1
         before = len(self.lines)
         self.block(block)
         if targets and block.last_op is not None:
             self.assign(targets, block.last_op.operands)
-        if len(self.lines) == before:
+        if last:
+            self.emit(last)
+        elif len(self.lines) == before:
             self.emit("pass")
         self._depth -= 1
 
@@ -159,9 +157,7 @@ class Body:
     def alloca(self, op: Operation) -> None:
         result = op.results[0]
         type = memref_of(result)
-        self.emit(
-            f"{self.name(result, 'scratch')} = np.empty({tuple(type.get_shape())}, {python_type(type.element_type)})"
-        )
+        self.emit(f"{self.name(result, 'scratch')} = stack({type_text(type)!r})")
 
     def constant(self, op: Operation) -> None:
         assert isinstance(op, arith.ConstantOp)
@@ -184,8 +180,9 @@ class Body:
     def check(self, op: Operation) -> None:
         assert isinstance(op, CheckOp)
         value, limit = self.names[op.value], self.names[op.limit]
-        self.emit(f"if not 0 <= {value} <= {limit}:")
-        self.emit(f"    raise IndexError({op.message.data!r}, {value})")
+        self.emit(f"if ({value} < 0) | ({value} > {limit}):")
+        self.emit(f"    refuse({op.message.data!r}, {value})")
+        self.emit("    return")
 
     def assign(self, targets: Sequence[str], values: Sequence[SSAValue]) -> None:
         """Assign all at once, leaving out what stays the same."""
@@ -203,7 +200,7 @@ class Body:
         bounds = f"{lb}, {ub}" if lb != "0" or step != "1" else ub
         counter = self.name(index, "ijklmnpq"[min(self._depth - 1, 7)])
         self.emit(f"for {counter} in range({bounds if step == '1' else f'{lb}, {ub}, {step}'}):")
-        self.suite(op.body.block, names)
+        self.suite(op.body.block, names, "" if (hint := hint_of(op)) is None else f"{hint.name}()")
         self.names.update(zip(op.results, names, strict=True))
 
     def branch(self, op: Operation) -> None:
@@ -240,67 +237,72 @@ class Body:
     def gemm(self, op: Operation) -> None:
         assert isinstance(op, GemmOp)
         r0, r1, c0, c1 = (self.names[x] for x in (op.row_lo, op.row_hi, op.col_lo, op.col_hi))
-        inner = (
-            ":"
-            if op.inner_lo is None or op.inner_hi is None
-            else f"{self.names[op.inner_lo]}:{self.names[op.inner_hi]}"
-        )
         a, b = Operand.of(op.a.type), Operand.of(op.b.type)
-
-        def part(value: SSAValue, leading: Sequence[SSAValue], rows: str, cols: str) -> str:
-            return f"{self.names[value]}[{', '.join([*(self.names[i] for i in leading), rows, cols])}]"
-
-        pieces = [
-            part(op.a, op.a_indices, f"{r0}:{r1}", inner),
-            str(a.transposed),
-            str(leading_dimension(a)),
-            part(op.b, op.b_indices, inner, f"{c0}:{c1}"),
-            str(b.transposed),
-            str(leading_dimension(b)),
-            part(op.c, op.c_indices, f"{r0}:{r1}", f"{c0}:{c1}"),
-            str(row_leading_dimension(op.c.type)),
-            str(op.accumulate is not None),
-        ]
-        self.emit(f"gemm_{function_suffix(a.element)}({', '.join(pieces)})")
+        k0, k1 = (
+            ("0", str(a.cols))
+            if op.inner_lo is None or op.inner_hi is None
+            else (self.names[op.inner_lo], self.names[op.inner_hi])
+        )
+        sizes = (self.extent(c0, c1), self.extent(r0, r1), self.extent(k0, k1))
+        places = (
+            self.at(op.a, op.a_indices, (r0, k0)),
+            self.at(op.b, op.b_indices, (k0, c0)),
+            self.at(op.c, op.c_indices, (r0, c0)),
+        )
+        ldc = row_leading_dimension(op.c.type)
+        self.product((a, b), (a.transposed, b.transposed), sizes, places, ldc, op.accumulate is not None)
 
     def block_gemm(self, op: Operation) -> None:
         assert isinstance(op, BlockGemmOp)
-        rows, cols, depth = (self.names[x] for x in (op.rows, op.cols, op.depth))
-
-        def part(value: SSAValue, indices: Sequence[SSAValue], sizes: tuple[str, str], flip: bool) -> str:
-            *leading, i, j = (self.names[x] for x in indices)
-            m, n = reversed(sizes) if flip else sizes
-            block = f"{self.names[value]}[{', '.join([*leading, f'{i}:{i} + {m}', f'{j}:{j} + {n}'])}]"
-            return f"{block}.T" if flip else block
-
-        flip_a, flip_b = op.transpose_a is not None, op.transpose_b is not None
         a, b, c = (Operand.of(x.type) for x in (op.a, op.b, op.c))
-        pieces = [
-            part(op.a, op.a_indices, (rows, depth), flip_a),
-            str(flip_a),
-            str(leading_dimension(a)),
-            part(op.b, op.b_indices, (depth, cols), flip_b),
-            str(flip_b),
-            str(leading_dimension(b)),
-            part(op.c, op.c_indices, (rows, cols), False),
-            str(leading_dimension(c)),
-            str(op.accumulate is not None),
-        ]
-        self.emit(f"gemm_{function_suffix(a.element)}({', '.join(pieces)})")
+        sizes = (self.names[op.cols], self.names[op.rows], self.names[op.depth])
+        sides = ((op.a, op.a_indices), (op.b, op.b_indices), (op.c, op.c_indices))
+        places = tuple(self.at(value, indices, ()) for value, indices in sides)
+        flips = (op.transpose_a is not None, op.transpose_b is not None)
+        self.product((a, b), flips, sizes, places, leading_dimension(c), op.accumulate is not None)
 
-    def part(self, value: SSAValue, leading: Sequence[SSAValue], rank: int) -> str:
-        """The last `rank` dimensions of what the `leading` indices choose."""
-        return f"{self.names[value]}[{', '.join([*(self.names[i] for i in leading), *[':'] * rank])}]"
+    def product(
+        self,
+        operands: tuple[Operand, Operand],
+        transposed: tuple[bool, bool],
+        sizes: tuple[str, str, str],
+        places: tuple[str, ...],
+        ldc: int,
+        accumulate: bool,
+    ) -> None:
+        """The call of a column-major BLAS, which sees the transposes: `C^T = B^T A^T`."""
+        a, b = operands
+        letter = "s" if function_suffix(a.element) == "f32" else "d"
+        factors = [f"{python_type(a.element)}({x})" for x in (1.0, float(accumulate))]
+        pieces = [
+            *map(str, reversed(transposed)),
+            *sizes,
+            factors[0],
+            *(places[1], str(leading_dimension(b)), places[0], str(leading_dimension(a))),
+            factors[1],
+            *(places[2], str(ldc)),
+        ]
+        self.emit(f"{letter}gemm({', '.join(pieces)})")
+
+    def at(self, value: SSAValue, leading: Sequence[SSAValue], last: Sequence[str]) -> str:
+        """The address of the element at `last` of what the `leading` indices choose."""
+        indices = [*(self.names[i] for i in leading), *last]
+        return f"at({self.names[value]}, ({', '.join(indices)}{',' if len(indices) == 1 else ''}))"
+
+    def extent(self, low: str, high: str) -> str:
+        if low.isdigit() and high.isdigit():
+            return str(int(high) - int(low))
+        return high if low == "0" else f"{high} - {low}"
 
     def getrf(self, op: Operation) -> None:
         assert isinstance(op, GetrfOp)
-        names = [self.part(op.a, op.a_indices, 2), self.part(op.pivots, op.pivots_indices, 1)]
-        self.emit(python_getrf(op, names))
+        places = [self.at(op.a, op.a_indices, ("0", "0")), self.at(op.pivots, op.pivots_indices, ("0",))]
+        self.emit(python_getrf(op, places))
 
     def getrs(self, op: Operation) -> None:
         assert isinstance(op, GetrsOp)
-        names = [self.part(op.lu, op.lu_indices, 2), self.part(op.pivots, op.pivots_indices, 1)]
-        self.emit(python_getrs(op, [*names, self.part(op.b, op.b_indices, 2)]))
+        places = [self.at(op.lu, op.lu_indices, ("0", "0")), self.at(op.pivots, op.pivots_indices, ("0",))]
+        self.emit(python_getrs(op, [*places, self.at(op.b, op.b_indices, ("0", "0"))]))
 
 
 _EMITTERS: dict[type[Operation], Callable[[Body, Operation], None]] = {

@@ -1,4 +1,5 @@
-"""`-t numba`: a planned program as one standalone Python module. The text itself is made in `emit_python.py`."""
+"""The targets: `-t numba`, a planned program as one standalone Python module, `-t llvm-ir` and `-t asm`, what becomes
+of its kernels. The texts themselves are made in `emit_python.py` and `emit_llvm.py`."""
 
 from dataclasses import dataclass
 from typing import IO
@@ -8,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
 from xdsl_rlx.lowering.numba.emit_python import emit_python
+from xdsl_rlx.lowering.numba.listing import asm_listing, llvm_listing
 
 
 @dataclass(frozen=True)
@@ -15,10 +17,34 @@ class NumbaTarget(Target):
     """
     A `lir` program as a readable Python module of Numba loop nests, which needs NumPy, Numba and SciPy only.
 
-    The function of the program's name takes the inputs and params as keywords and returns the outputs.
+    The function of the program's name takes the inputs and params as keywords and returns the outputs. `threads` share
+    out the pieces that `convert-mir-to-lir{threads=n}` has made of a launch.
     """
 
     name = "numba"
 
+    threads: int = 1
+
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        output.write(emit_python(module))
+        output.write(emit_python(module, self.threads))
+
+
+@dataclass(frozen=True)
+class LlvmTarget(Target):
+    """The LLVM IR of a `lir` program's kernels, as `rlx.compile` gives it to LLVM."""
+
+    # `llvm` is xDSL's own target, for modules of its llvm dialect; two of a name are an error
+    name = "llvm-ir"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        output.write(llvm_listing(module))
+
+
+@dataclass(frozen=True)
+class AsmTarget(Target):
+    """The assembly listing of a `lir` program's kernels for the target processor, after LLVM's optimisation."""
+
+    name = "asm"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        output.write(asm_listing(module))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from xdsl_rlx.api import (
+        asm_source,
         compile,
         grad,
         grad_with_loss,
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
         jacfwd,
         jacfwd_graph,
         jvp,
+        llvm_source,
         lower,
         lower_hir,
         nth_order_grad,
@@ -41,6 +43,7 @@ __all__ = [
     "RlxError",
     "Shaped",
     "Value",
+    "asm_source",
     "compile",
     "custom_op",
     "grad",
@@ -49,6 +52,7 @@ __all__ = [
     "jacfwd",
     "jacfwd_graph",
     "jvp",
+    "llvm_source",
     "lower",
     "lower_hir",
     "nth_order_grad",
@@ -62,6 +66,7 @@ __all__ = [
 
 _HOMES = {
     "xdsl_rlx.api": (
+        "asm_source",
         "compile",
         "grad",
         "grad_with_loss",
@@ -69,6 +74,7 @@ _HOMES = {
         "jacfwd",
         "jacfwd_graph",
         "jvp",
+        "llvm_source",
         "lower",
         "lower_hir",
         "nth_order_grad",

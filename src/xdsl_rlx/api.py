@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from operator import index
 from os import PathLike
-from typing import TYPE_CHECKING, Any, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -277,18 +278,24 @@ def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
 
 
 @checked
-def compile(graph: AnyGraph, threads: SupportsIndex | None = None) -> CompiledGraph:
+def compile(
+    graph: AnyGraph, threads: SupportsIndex | None = None, backend: Literal["llvm", "numba"] = "llvm"
+) -> CompiledGraph:
     """
     Compile a graph at any stage into a callable on NumPy arrays.
 
     `threads` are at most used by a call: by default those of XDSL_RLX_NUM_THREADS, else one per available core. What
-    was compiled before, in any process, comes from the cache on disk. GraphError for a graph that cannot be lowered.
+    was compiled before, in any process, comes from the cache on disk. With the backend "numba" the kernels that
+    `numba_source` prints are compiled by Numba; calls, threads and cache are the same. GraphError for another backend,
+    and for a graph that cannot be lowered.
     """
-    from xdsl_rlx.lowering.numba.compilation import compile_source
+    from xdsl_rlx.lowering.numba.compilation import Backend, compile_source
 
+    if backend not in list(Backend):
+        raise GraphError(f"backend is one of {', '.join(map(repr, map(str, Backend)))}, got {backend!r}")
     source = as_graph_module(graph)
     try:
-        return compile_source(source.fingerprint, lambda: _verified(source.module), threads)
+        return compile_source(source.fingerprint, lambda: _verified(source.module), threads, backend=Backend(backend))
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
 
@@ -299,12 +306,38 @@ def _verified(module: ModuleOp) -> ModuleOp:
 
 
 @checked
-def numba_source(graph: AnyGraph) -> str:
-    """The graph as one Python module of Numba loop nests that needs NumPy, Numba and SciPy, not this package."""
+def numba_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
+    """
+    The graph as one Python module of Numba loop nests that needs NumPy, Numba and SciPy, not this package.
+
+    It runs on at most `threads` threads. GraphError for a graph that cannot be lowered.
+    """
     from xdsl_rlx.lowering.numba.emit_python import emit_python
 
+    return _printed(lambda module: emit_python(module, index(threads)), graph, threads)
+
+
+@checked
+def llvm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
+    """The LLVM IR of the kernels that `compile` makes of the graph for so many threads, before optimisation."""
+    from xdsl_rlx.lowering.numba.listing import llvm_listing
+
+    return _printed(llvm_listing, graph, threads)
+
+
+@checked
+def asm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
+    """The assembly of the same kernels for the processor that `compile` compiles for."""
+    from xdsl_rlx.lowering.numba.listing import asm_listing
+
+    return _printed(asm_listing, graph, threads)
+
+
+def _printed(emit: Callable[[ModuleOp], str], graph: AnyGraph, threads: SupportsIndex) -> str:
+    from xdsl_rlx.lowering.numba.driver import thread_count
+
     try:
-        return emit_python(lower(graph).module)
+        return emit(lower(graph, thread_count(threads)).module)
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
 

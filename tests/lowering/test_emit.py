@@ -521,5 +521,10 @@ def test_printed_python_is_readable(run: Run):
     text = emit_python(run.parse("builtin.module {" + KERNELS + "}"))
     assert "for i in range(lo, hi):" in text
     assert "m = v * scale" in text
-    assert "row = np.empty((9,), np.float32)" in text
+    assert "row = stack('f32[9]')" in text
     assert emit_python(run.parse("builtin.module {" + KERNELS + "}")) == text
+
+
+def test_threads_must_be_a_number_of_threads(run: Run):
+    with pytest.raises(PassFailedException, match=r"^threads must be at least 1, got 0$"):
+        emit_python(run.parse("builtin.module {" + KERNELS + "}"), 0)

@@ -55,11 +55,11 @@ def wrong(value: int) -> np.ndarray[Any, Any]:
     return n
 
 
-@pytest.fixture(scope="module")
-def scatter() -> rlx.CompiledGraph:
+@pytest.fixture(scope="module", params=["llvm", "numba"])
+def scatter(request: pytest.FixtureRequest) -> rlx.CompiledGraph:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDSL_RLX_CHECK", "1")
-        compiled = rlx.compile(rlx.parse(SCATTER), threads=2)
+        compiled = rlx.compile(rlx.parse(SCATTER), threads=2, backend=request.param)
     compiled.set_param("w", np.ones(64, np.float32))
     return compiled
 
@@ -72,6 +72,16 @@ def test_a_failed_check_is_an_exception_and_the_next_call_is_right(scatter: rlx.
         assert str(error.value) == f"{MESSAGE}{value}"
     (y,) = scatter(x=X, n=REVERSED)
     assert (y == X[::-1] + 1).all()
+
+
+def test_a_printed_module_raises_it_too():
+    names: dict[str, Any] = {}
+    exec(rlx.numba_source(rlx.run_passes(rlx.parse(SCATTER), "lir-check-bounds")), names)
+    for value in (64, -1):
+        with pytest.raises(IndexError) as error:
+            names["scatter"](x=X, n=wrong(value), w=X)
+        assert error.value.args == (MESSAGE, value)
+    assert (names["scatter"](x=X, n=REVERSED, w=X)[0] == X[::-1] + X).all()
 
 
 def test_an_argument_that_is_also_the_result_is_as_it_was(scatter: rlx.CompiledGraph):
@@ -138,7 +148,7 @@ def test_a_module_without_places_is_planned_or_refused():
     for module in (placeless, unplanned):
         with pytest.raises(PassFailedException, match="the slots of @scatter have no place: run lir-plan-memory"):
             emit_python(module)
-        assert "a = arena[0:256]" in rlx.numba_source(module)
+        assert "arena = np.empty(320, np.uint8)" in rlx.numba_source(module)
         compiled = rlx.compile(module, threads=2)
         assert (compiled(x=X, n=REVERSED, w=X)[0] == X[::-1] + X).all()
 
