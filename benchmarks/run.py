@@ -23,6 +23,8 @@ from workloads import WORKLOADS
 
 HERE = Path(__file__).resolve().parent
 PEERS = ("jax", "torch", "torch.compile")
+OURS = ("ours", "ours-numba")
+"""The two backends, which run on the largest number of threads only."""
 STATISTICS = ("min", "median")
 TOLERANCE = 1e-4
 
@@ -101,7 +103,7 @@ def run_workload(key: str, kinds: list[str], threads: list[int], rounds: int, se
         contestants = list[Contestant]()
         try:
             for kind in kinds:
-                for count in [max(threads)] if kind == "ours" else threads:
+                for count in [max(threads)] if kind in OURS else threads:
                     contestants.append(Contestant.launch(kind, count, key, cache))
             check_agreement(contestants)
             for _ in range(rounds):
@@ -133,15 +135,15 @@ def best(result: dict[str, Any], kind: str, statistic: str) -> dict[str, Any] | 
     return min((c for c in result["contestants"] if c["kind"] == kind), key=lambda c: c[statistic], default=None)
 
 
-def ratio(result: dict[str, Any], statistic: str) -> float | None:
+def ratio(result: dict[str, Any], statistic: str, mine: str = "ours", others: tuple[str, ...] = PEERS) -> float | None:
     """Our time over the best peer's: the middle of the ratios taken round by round."""
-    ours = best(result, "ours", statistic)
-    peers = [peer for kind in PEERS if (peer := best(result, kind, statistic))]
+    ours = best(result, mine, statistic)
+    peers = [peer for kind in others if (peer := best(result, kind, statistic))]
     if ours is None or not peers:
         return None
     peer = min(peers, key=lambda c: c[statistic])
     pairs = zip(ours["rounds"], peer["rounds"], strict=True)
-    return statistics.median(mine[statistic] / theirs[statistic] for mine, theirs in pairs)
+    return statistics.median(one[statistic] / other[statistic] for one, other in pairs)
 
 
 def _times(result: dict[str, Any], kind: str) -> str:
@@ -156,7 +158,7 @@ def _number(value: float | None, scale: float = 1.0, digits: int = 2) -> str:
 
 def table(results: dict[str, dict[str, Any]]) -> str:
     """The results as one Markdown table a workload a row, with what the columns mean."""
-    heads = ["workload", "ours", "JAX", "PyTorch", "torch.compile", "ours/best"]
+    heads = ["workload", "ours", "JAX", "PyTorch", "torch.compile", "ours/best", "numba/ours"]
     heads += [
         "cold: ours",
         "JAX",
@@ -174,6 +176,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
         ours, jax, torch, compiled = (best(result, kind, "min") for kind in ("ours", *PEERS))
         cells = [f"({key}) {result['title']}", *(_times(result, kind) for kind in ("ours", *PEERS))]
         cells.append(" / ".join(_number(ratio(result, statistic)) for statistic in STATISTICS))
+        cells.append(" / ".join(_number(ratio(result, s, "ours-numba", ("ours",))) for s in STATISTICS))
         cells += [_number(c and c["start"]["ready"]) for c in (ours, jax, compiled)]
         cells.append(_number(result["warm"], digits=3))
         cells += [_number(c and c["facts"]["peak_mb"], digits=0) for c in (ours, jax, torch)]
@@ -187,7 +190,8 @@ def table(results: dict[str, dict[str, Any]]) -> str:
 
 LEGEND = """\
 Times: milliseconds per step (loss and all gradients), least / median of a round's steps, the middle over the rounds,
-each @ the thread count at which that framework was best. ours/best: our time over the best peer's by either measure.
+each @ the thread count at which that framework was best. ours/best: our time over the best peer's by either measure;
+numba/ours: our time with the backend "numba" over that with "llvm".
 Cold: seconds to build, compile and take a first step with empty caches, imports apart; warm: in a second process.
 MB: the process's peak resident memory, imports included. Arena: MB of our temporary buffers beside XLA's temp size.
 First: milliseconds of the first step after compiling."""
@@ -197,8 +201,8 @@ def main() -> int:
     """Run, print the table, optionally write everything measured as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default=",".join(WORKLOADS), help="workloads, such as a,b")
-    parser.add_argument("--kinds", default="ours," + ",".join(PEERS), help="contestants, such as ours,jax")
-    parser.add_argument("--threads", default="1,2", help="thread counts to try for each peer; ours gets the largest")
+    parser.add_argument("--kinds", default=",".join(OURS + PEERS), help="contestants, such as ours,jax")
+    parser.add_argument("--threads", default="1,2", help="thread counts to try for each peer; ours get the largest")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.4, help="per contestant and round")
     parser.add_argument("--json", type=Path, help="write all measurements here")

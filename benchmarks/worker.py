@@ -104,6 +104,8 @@ class TorchCompile(Torch):
 class Rlx:
     """This project: parameters are set once and persist, the other inputs are passed at each call."""
 
+    backend = "llvm"
+
     def __init__(self, work: Workload, threads: int) -> None:
         os.environ["XDSL_RLX_NUM_THREADS"] = str(threads)
         import numba  # noqa: F401  # pyright: ignore[reportUnusedImport]
@@ -127,7 +129,7 @@ class Rlx:
             declare = graph.param if name in self.work.wrt else graph.input
             values[name] = declare(name, array.shape, dtype=array.dtype)
         graph.set_outputs([self.work.loss(RlxOps(graph), values)])
-        self.compiled = self.rlx.compile(self.rlx.grad_with_loss(graph, wrt=list(self.work.wrt)))
+        self.compiled = self.rlx.compile(self.rlx.grad_with_loss(graph, wrt=list(self.work.wrt)), backend=self.backend)
         for name in self.work.wrt:
             self.compiled.set_param(name, self.values[name])
         self.inputs = {name: array for name, array in self.values.items() if name not in self.work.wrt}
@@ -143,7 +145,13 @@ class Rlx:
         return {"arena": program.arena_bytes, "launches": len(program.launches)}
 
 
-RUNNERS = {"jax": Jax, "torch": Torch, "torch.compile": TorchCompile, "ours": Rlx}
+class RlxNumba(Rlx):
+    """The same with kernels compiled by Numba from the printed module."""
+
+    backend = "numba"
+
+
+RUNNERS = {"jax": Jax, "torch": Torch, "torch.compile": TorchCompile, "ours": Rlx, "ours-numba": RlxNumba}
 
 
 def _peak_mb() -> float:
