@@ -35,8 +35,9 @@ def numba_llvm(module: ModuleOp) -> str:
         exec(compile(text, "<printed by xdsl-rlx>", "exec"), namespace)
         lowered = _lowered([(name, namespace[identifier(name)]) for name in kernels], namespace.get("status_address"))
     except errors.NumbaError as error:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise CompileError(f"numba refuses the printed kernels: {first}") from None
+        # the first line names Numba's pass only
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+        raise CompileError(f"numba refuses the printed kernels: {' '.join(lines[:2])}") from None
     return _LIBRARY_CALL.sub(_from_table, lowered)
 
 

@@ -80,7 +80,7 @@ def test_a_printed_module_raises_it_too():
     for value in (64, -1):
         with pytest.raises(IndexError) as error:
             names["scatter"](x=X, n=wrong(value), w=X)
-        assert error.value.args == (MESSAGE, value)
+        assert error.value.args == (MESSAGE.removesuffix(", got "), value)
     assert (names["scatter"](x=X, n=REVERSED, w=X)[0] == X[::-1] + X).all()
 
 
