@@ -384,3 +384,9 @@ def test_rows_of_a_batch_that_lie_too_close_together_to_be_one_matrix():
     given = g.input("x", (2, 1, 2), "c128")
     g.set_outputs(g.real(given) @ g.transpose(g.input("w", (4, 2), "f64"), (1, 0)))
     np.testing.assert_allclose(rlx.compile(g)(x, w)[0], x.real @ w.T)
+
+
+def test_rows_over_several_loops_that_lie_unevenly():
+    """No two of the loops are one in all buffers: their indices are found from the number of the row."""
+    made = graph(lambda g, x, z: [g.softmax(x + g.transpose(z, (2, 1, 0, 3)), -1)], x=(2, 3, 5, 7), z=(5, 3, 2, 7))
+    check(made, numbers(2, 3, 5, 7), numbers(5, 3, 2, 7))

@@ -137,6 +137,9 @@ define void @save(ptr %p) { call void @llvm.x86.sse.stmxcsr(ptr %p)  ret void }"
     load(ctypes.byref(word))
     try:
         results = [graph(x, x)[0].tobytes() for _ in range(50)]
+        # with workers that are started in this mode, which threads inherit
+        more = build(make.add(64, chunk=1), pool().workers + 3)
+        results += [more(x, x)[0].tobytes() for _ in range(50)]
         save(ctypes.byref(word))
     finally:
         load(ctypes.byref(ctypes.c_uint32(0x1F80)))
