@@ -19,7 +19,10 @@ ROW, UNIT, BATCH = -1, -2, -3
 """Indices beside those of loops: the number of the row over all outer loops, a constant 0, the number of the matrix."""
 
 RECOMPUTE_AT_MOST = 6
-"""What a later pass over a row spends, in additions, on a value rather than reading it back."""
+"""What a later pass over a row spends, in additions, on what its own pass does for a value, rather than reading it."""
+
+RECOMPUTE_IN_ALL = 24
+"""The same with what the value is made of in passes before its own."""
 
 MOST_SCRATCH = 1 << 16
 """Bytes that one value may take on the stack for a whole row."""
@@ -154,7 +157,7 @@ class Group:
 
     def is_inner(self, value: SSAValue) -> bool:
         """Whether the value varies within a row."""
-        return any(loop not in self.outer for loop in self.loops_of[value])
+        return any(loop >= self.structure.split for loop in self.loops_of[value])
 
     @cached_property
     def levels(self) -> Mapping[SSAValue, int]:
@@ -171,6 +174,29 @@ class Group:
     def level(self, value: SSAValue) -> int:
         """The pass over a row in which a value is first known; 0 for what is read."""
         return self.levels.get(value, 0)
+
+    def first_known(self, level: int) -> Sequence[SSAValue]:
+        """The results that are first known in this pass over a row."""
+        return self._results_by_level.get(level, ())
+
+    def reduced_at(self, level: int) -> Sequence[Operation]:
+        """The reductions of values that are first known in this pass over a row."""
+        return self._reductions_by_level.get(level, ())
+
+    @cached_property
+    def _results_by_level(self) -> Mapping[int, Sequence[SSAValue]]:
+        found: dict[int, list[SSAValue]] = {}
+        for value, level in self.levels.items():
+            found.setdefault(level, []).append(value)
+        return found
+
+    @cached_property
+    def _reductions_by_level(self) -> Mapping[int, Sequence[Operation]]:
+        found: dict[int, list[Operation]] = {}
+        for op in self.ops:
+            if op in self.structure.kinds:
+                found.setdefault(self.level(op.operands[0]), []).append(op)
+        return found
 
     def argument(self, buffer: Buffer, value: SSAValue, *, row_linear: bool) -> tuple[Argument, tuple[int, ...]]:
         """
@@ -198,23 +224,21 @@ class Group:
         ):
             return frozenset()
         cost: dict[SSAValue, int] = {}
-        for op in self.ops:
-            for result in op.results:
-                inner = self.is_inner(result) and op not in self.products
-                level = self.level(result)
-                cost[result] = (
-                    scalar_cost(op) + sum(cost.get(o, 0) for o in set(op.operands) if self.level(o) == level)
-                    if inner
-                    else 0
-                )
+        total: dict[SSAValue, int] = {}
         saved: set[SSAValue] = set()
         for op in self.ops:
             if op in self.products:
                 continue
-            for operand in op.operands:
-                earlier = self.is_inner(operand) and self.level(operand) < self.pass_of(op)
-                if earlier and (operand in self.writes or cost.get(operand, 0) > RECOMPUTE_AT_MOST):
+            operands = [operand for operand in dict.fromkeys(op.operands) if self.is_inner(operand)]
+            for operand in operands:
+                dear = cost.get(operand, 0) > RECOMPUTE_AT_MOST or total.get(operand, 0) > RECOMPUTE_IN_ALL
+                if self.level(operand) < self.pass_of(op) and (operand in self.writes or dear):
                     saved.add(operand)
+            for result in op.results:
+                if self.is_inner(result):
+                    own = scalar_cost(op)
+                    cost[result] = own + sum(cost.get(o, 0) for o in operands if self.level(o) == self.level(result))
+                    total[result] = own + sum(total.get(o, 0) for o in operands if o not in saved)
         return frozenset(saved)
 
     def pass_of(self, op: Operation) -> int:

@@ -162,18 +162,14 @@ class RowKernel(GroupKernel):
         for product in self.products:
             if not group.is_inner(product.op.results[0]):
                 self.value(frame, product.op.results[0])
-        last = max([group.level(v) for op in group.ops for v in op.results], default=0)
-        for level in range(last + 1):
-            for op in group.ops:
-                for value in op.results:
-                    if op in self.accumulators or op in group.structure.kinds:
-                        continue
-                    if group.level(value) == level and not group.is_inner(value):
-                        self.value(frame, value)
-                        if value in self.stored:
-                            self.write(frame, value)
-            for op in scalars_of:
-                if group.level(op.operands[0]) == level and not group.is_inner(op.operands[0]):
+        for level in range(max(group.levels.values(), default=0) + 1):
+            for value in group.first_known(level):
+                if value.owner not in group.structure.kinds and not group.is_inner(value):
+                    self.value(frame, value)
+                    if value in self.stored:
+                        self.write(frame, value)
+            for op in group.reduced_at(level):
+                if op in totals and not group.is_inner(op.operands[0]):
                     totals[op] = self.combine(frame.nest, op, totals[op], self.value(frame, op.operands[0]))
             self._pass(frame, level, totals)
         return [totals[op] for op in scalars_of]
@@ -181,11 +177,11 @@ class RowKernel(GroupKernel):
     def _pass(self, frame: Frame, level: int, totals: dict[Operation, SSAValue]) -> None:
         """One pass over the row: everything within it that is first known at this level."""
         group, kinds = self.group, self.group.structure.kinds
-        at_level = [op for op in group.ops if op in kinds and group.level(op.operands[0]) == level]
+        at_level = group.reduced_at(level)
         rows = [op for op in at_level if kinds[op] is Reduces.ROW]
         alls = [op for op in at_level if kinds[op] is Reduces.ALL and group.is_inner(op.operands[0])]
         columns = [op for op in at_level if kinds[op] is Reduces.COLUMN]
-        results = [value for op in group.ops for value in op.results if group.level(value) == level]
+        results = group.first_known(level)
         stores = [v for v in results if v in self.stored and group.is_inner(v)]
         saves = [v for v in results if v in group.saved and v not in stores]
         if not (rows or alls or columns or stores or saves):

@@ -3,6 +3,7 @@ No patterns are here."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp
@@ -10,6 +11,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, PatternRewriteWalker, RewritePattern
+from xdsl.traits import ConstantLike
 from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
@@ -84,6 +86,16 @@ def expect_gone(module: ModuleOp, ops: tuple[type[Operation], ...], by: str) -> 
         if isinstance(op, ops):
             where = "" if op.location == UNKNOWN_LOC else f" at {op.location}"
             raise PassFailedException(f"{by} left {op.name}{where}")
+
+
+def is_constant(op: Operation) -> bool:
+    """Whether an op is a constant."""
+    return _is_constant(type(op))
+
+
+@cache
+def _is_constant(kind: type[Operation]) -> bool:
+    return kind.has_trait(ConstantLike)
 
 
 def verify_dominance(module: ModuleOp) -> None:

@@ -6,11 +6,12 @@ or to none where its extent is 1. Two groups join when the values that they shar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from math import prod
+from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
@@ -25,10 +26,10 @@ SMALL_ROW = 1 << 14
 
 @dataclass(frozen=True)
 class Space:
-    """The loops of a group and the axis maps of the values it touches element by element."""
+    """The loops of a group and the axis maps of the values it touches element by element. Only `take_in` changes it."""
 
     extents: tuple[int, ...]
-    maps: Mapping[SSAValue, AxisMap]
+    maps: dict[SSAValue, AxisMap]
 
     @staticmethod
     def of(op: Operation) -> Space | None:
@@ -48,31 +49,47 @@ class Space:
         }
         return Space(tuple(shape[axis] for axis in kept), compact)
 
+    def embedding(self, other: Space) -> tuple[int, ...] | None:
+        """The loops of this space that those of a space with no more loops are, or None where the values that both have
+        do not line up."""
+        pairs: dict[int, int] = {}
+        ours, theirs = self.maps, other.maps
+        for value in ours if len(ours) < len(theirs) else theirs:
+            mine, their = ours.get(value), theirs.get(value)
+            if mine is None or their is None:
+                continue
+            for a, b in zip(mine, their, strict=True):
+                if (a is None) != (b is None):
+                    return None
+                if a is not None and b is not None and pairs.setdefault(b, a) != a:
+                    return None
+        if len(pairs) != len(other.extents):
+            return None
+        images = tuple(pairs[loop] for loop in range(len(other.extents)))
+        return None if any(a >= b for a, b in pairwise(images)) else images
+
+    def moved(self, images: Sequence[int]) -> Mapping[SSAValue, AxisMap]:
+        """The axis maps with each loop replaced by its image."""
+        if all(loop == image for loop, image in enumerate(images)):
+            return self.maps
+        return {
+            value: tuple(None if loop is None else images[loop] for loop in axes) for value, axes in self.maps.items()
+        }
+
     def join(self, other: Space) -> Space | None:
         """The union of two groups over the larger space, or None when the values they share do not line up."""
         if (len(other.extents), len(other.maps)) > (len(self.extents), len(self.maps)):
             return other.join(self)
-        pairs: dict[int, int] = {}
-        for value, theirs in other.maps.items():
-            ours = self.maps.get(value)
-            if ours is None:
-                continue
-            for mine, their in zip(ours, theirs, strict=True):
-                if (mine is None) != (their is None):
-                    return None
-                if mine is not None and their is not None and pairs.setdefault(their, mine) != mine:
-                    return None
-        if len(pairs) != len(other.extents):
-            return None
-        images = [pairs[loop] for loop in range(len(other.extents))]
-        if any(a >= b for a, b in pairwise(images)):
-            return None
-        moved = {
-            value: tuple(None if loop is None else images[loop] for loop in axes) for value, axes in other.maps.items()
-        }
-        if any(self.maps.get(value, axes) != axes for value, axes in moved.items()):
-            return None
-        return Space(self.extents, {**self.maps, **moved})
+        images = self.embedding(other)
+        return None if images is None else Space(self.extents, {**self.maps, **other.moved(images)})
+
+    def take_in(self, other: Space) -> bool:
+        """Join a space with no more loops to this one, in place; False, and no change, if they do not line up."""
+        images = self.embedding(other)
+        if images is None:
+            return False
+        self.maps.update(other.moved(images))
+        return True
 
     def loops(self, value: SSAValue) -> frozenset[int]:
         """The loops that a value varies over."""
@@ -89,15 +106,11 @@ class Space:
             # Some ops share enough with the rest only when taken together, so several parts may grow side by side.
             parts: list[Space] = []
             for space in spaces:
-                for number, part in enumerate(parts):
-                    if (larger := part.join(space)) is not None:
-                        parts[number] = larger
-                        break
-                else:
-                    parts.append(space)
+                if not any(part.take_in(space) for part in parts):
+                    parts.append(Space(space.extents, dict(space.maps)))
             if len(parts) == len(spaces):
                 return None
-            spaces = parts
+            spaces = sorted(parts, key=lambda s: -len(s.extents))
         return spaces[0]
 
 
@@ -132,69 +145,86 @@ def structure_of(space: Space, ops: Collection[Operation], *, row_split: int | N
 
     `row_split` fixes the number of outer loops from outside (a matrix product computes whole rows).
     """
-    return nesting(space, [op for op in ops if REDUCTION.get(type(op)) is not None], set(ops), row_split)
+    inside = set(ops)
+    reductions = [op for op in ops if REDUCTION.get(type(op)) is not None]
+    return nesting(space, reductions, lambda value: any(use.operation in inside for use in value.uses), row_split)
 
 
 def nesting(
-    space: Space, reductions: Iterable[Operation], inside: Container[Operation], row_split: int | None
+    space: Space, reductions: Iterable[Operation], is_used: Callable[[SSAValue], bool], row_split: int | None
 ) -> Structure | None:
-    """`structure_of` for a group whose reductions are known."""
-    rank = len(space.extents)
-    split = row_split
-    middle: tuple[int, int] | None = None
+    """`structure_of` for a group of which it is known what its reductions are and whether it uses a value itself."""
+    demands = {op: demand_of(space, op, is_used(op.results[0])) for op in reductions}
+    place = agree(demands.values(), row_split)
+    if place is None:
+        return None
+    split, middle = place
     kinds: dict[Operation, Reduces] = {}
-    pending: list[Operation] = []
-    for op in reductions:
-        operand, result = space.loops(op.operands[0]), space.loops(op.results[0])
-        gone = sorted(operand - result)
-        if not gone:
-            continue
-        used_inside = any(use.operation in inside for use in op.results[0].uses)
-        if len(gone) == rank:
-            if used_inside:
-                if prod(space.extents) > SMALL_ROW or split not in (None, 0):
-                    return None
-                split = 0
-                kinds[op] = Reduces.ROW
-            else:
-                kinds[op] = Reduces.ALL
-            continue
-        first, last = gone[0], gone[-1] + 1
-        if last - first != len(gone):
-            return None
-        if last == rank and len(operand) == rank:
-            if split not in (None, first):
-                return None
-            split = first
-            kinds[op] = Reduces.ROW
-        elif used_inside:
-            return None
-        elif len(operand) == rank:
-            if first != 0:
-                if middle not in (None, (first, last)):
-                    return None
-                middle = (first, last)
-            elif split not in (None, last):
-                return None
-            else:
-                split = last
-            kinds[op] = Reduces.COLUMN
-        else:
-            pending.append(op)
-    for op in pending:
-        # A value per row, summed over all rows: the loops it lacks are exactly the inner ones.
-        operand, result = space.loops(op.operands[0]), space.loops(op.results[0])
-        if result or operand != frozenset(range(len(operand))) or split not in (None, len(operand)):
-            return None
-        split = len(operand)
-        kinds[op] = Reduces.ALL
-    if middle is not None:
-        if any(kind is not Reduces.COLUMN for kind in kinds.values()) or split is not None:
-            return None
-        return Structure(middle[0], middle, kinds)
-    if split is None:
-        split = max(rank - 1, 0)
-    return Structure(split, None, kinds)
+    for of_rows in (False, True):
+        # sums of values per row come last
+        for op, demand in demands.items():
+            if demand is not None and demand.kind is not None and demand.is_of_rows == of_rows:
+                kinds[op] = demand.kind
+    return Structure(max(len(space.extents) - 1, 0) if split is None else split, middle, kinds)
+
+
+class Demand(NamedTuple):
+    """What a reduction is to a group, and the nesting that it needs for that: a split, or loops in the middle, if any.
+
+    Without a kind it reduces nothing here.
+    """
+
+    kind: Reduces | None
+    split: int | None = None
+    middle: tuple[int, int] | None = None
+
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether what is reduced is a value per row."""
+        return self.kind is Reduces.ALL and self.split is not None
+
+
+def demand_of(space: Space, op: Operation, used_inside: bool) -> Demand | None:
+    """The demand of a reduction whose result its group uses itself or not; None if there is no nesting for it."""
+    rank = len(space.extents)
+    operand, result = space.loops(op.operands[0]), space.loops(op.results[0])
+    gone = sorted(operand - result)
+    if not gone:
+        return Demand(None)
+    if len(gone) == rank:
+        if not used_inside:
+            return Demand(Reduces.ALL)
+        return None if prod(space.extents) > SMALL_ROW else Demand(Reduces.ROW, 0)
+    first, last = gone[0], gone[-1] + 1
+    if last - first != len(gone):
+        return None
+    if last == rank and len(operand) == rank:
+        return Demand(Reduces.ROW, first)
+    if used_inside:
+        return None
+    if len(operand) == rank:
+        return Demand(Reduces.COLUMN, None, (first, last)) if first else Demand(Reduces.COLUMN, last)
+    # A value per row, summed over all rows: the loops it lacks are exactly the inner ones.
+    if result or operand != frozenset(range(len(operand))):
+        return None
+    return Demand(Reduces.ALL, len(operand))
+
+
+def agree(demands: Iterable[Demand | None], row_split: int | None) -> tuple[int | None, tuple[int, int] | None] | None:
+    """The split (None: any) and the middle loops that suit all demands, or None if they contradict each other."""
+    distinct = set(demands)
+    splits = {demand.split for demand in distinct if demand is not None} | {row_split}
+    middles = {demand.middle for demand in distinct if demand is not None}
+    splits.discard(None)
+    middles.discard(None)
+    if None in distinct or len(splits) > 1 or len(middles) > 1:
+        return None
+    if not middles:
+        return (splits.pop() if splits else None), None
+    if splits or any(demand is not None and demand.kind not in (None, Reduces.COLUMN) for demand in distinct):
+        return None
+    middle = middles.pop()
+    return (None, None) if middle is None else (middle[0], middle)
 
 
 @dataclass(frozen=True)

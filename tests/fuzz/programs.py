@@ -172,6 +172,31 @@ def _move(m: Maker) -> Any:
             return m.graph.expand(x, target_shape=(int(m.rng.choice(DIMS)), *x.shape))
 
 
+def _scalars(m: Maker) -> Any:
+    """A chain, diamonds or a tree of one-element values, from an argument or a mean, that scale a tensor at the end."""
+    shape = ((), (1,), (1, 1))[int(m.rng.integers(3))]
+    if m.rng.random() < 0.5:
+        x = m.argument(shape)
+    else:
+        x = m.graph.reshape(m.graph.reduce_mean(m.graph.tanh(m.pick())), new_shape=shape)
+    steps = int(m.rng.integers(1, 12))
+    match m.one_of(("chain", "diamonds", "tree")):
+        case "chain":
+            for _ in range(steps):
+                x = m.graph.sin(x) * x * 0.5 + 0.25
+        case "diamonds":
+            y = m.graph.cos(x)
+            for _ in range(steps):
+                x, y = m.graph.sin(x + y), x * y
+        case _:
+            level = [m.graph.sin(x * (1 + 0.1 * i)) for i in range(steps)]
+            while len(level) > 1:
+                pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
+                level = [m.graph.tanh(pair[0] + pair[-1]) for pair in pairs]
+            (x,) = level
+    return x * m.pick() if m.rng.random() < 0.7 else x
+
+
 def _cross_entropy(m: Maker) -> Any:
     logits = m.graph.reshape(m.pick(1), new_shape=(1, -1)) if m.rng.random() < 0.3 else m.pick(2)
     if len(logits.shape) != 2:
@@ -213,6 +238,10 @@ def program(seed: int) -> Maker:
         if np.prod(value.shape) <= LARGEST:
             m.values.append(m.graph.tanh(value) if rng.random() < 0.6 else m.graph.sin(value))
     used = [m.values[int(i)] for i in rng.choice(len(m.values), min(4, len(m.values)), replace=False)]
+    if seed % 3 == 0:
+        # from numbers of its own, so that the rest of the program is as it would be without
+        m.rng = np.random.default_rng((seed, 1))
+        used.append(_scalars(m))
     loss = sum((m.graph.reduce_mean(m.graph.sin(value)) for value in used), start=m.graph.reduce_mean(m.values[-1]))
     m.graph.set_outputs([loss, m.values[-1], used[0]])
     return m

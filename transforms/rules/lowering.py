@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 from xdsl.builder import Builder
@@ -119,9 +120,20 @@ _COSTS: dict[str, int] = {
 
 def scalar_cost(op: Operation) -> int:
     """About how many additions one element of an elementwise op costs, by the scalar ops that its row emits."""
-    rule = SCALAR.get(type(op))
+    return _scalar_cost(type(op), tuple(op.operand_types), tuple(op.result_types), tuple(op.properties.items()))
+
+
+@cache
+def _scalar_cost(
+    kind: type[Operation],
+    operands: tuple[Attribute, ...],
+    results: tuple[Attribute, ...],
+    properties: tuple[tuple[str, Attribute], ...],
+) -> int:
+    rule = SCALAR.get(kind)
     if rule is None:
         return 1
+    op = kind.create(operands=Block(arg_types=operands).args, result_types=results, properties=dict(properties))
     block = Block(arg_types=[compute_type(element_of(operand)) for operand in op.operands])
     scalars = ScalarBuilder(Builder(InsertPoint.at_end(block)))
     rule(op, scalars, *(scalars.of(arg) for arg in block.args))

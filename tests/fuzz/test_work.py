@@ -1,0 +1,82 @@
+"""The work of compiling a program grows as the program does, whatever its shape.
+
+Work is counted, in calls of functions of Python and of its library, not timed.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+import xdsl_rlx as rlx
+from xdsl_rlx.builder import as_graph_module
+from xdsl_rlx.derive import context
+from xdsl_rlx.lowering.pipeline import remaining_passes
+from xdsl_rlx.transforms.mir_fuse import MirFusePass
+from xdsl_rlx.transforms.mir_grad import MirGradPass
+from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import growing
+
+STEPS = 100 if "EVERY_SAMPLE" in os.environ else 4
+"""Steps of the smaller program; the larger one has four times as many."""
+
+SLOPE = 2.0
+"""What a step of the larger program may cost, in steps of the smaller one: kernels grow up to a limit of their own."""
+
+
+def calls(step: Callable[[], None]) -> int:
+    """How many functions `step` calls."""
+    count = 0
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        step()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def work(case: str, steps: int, gradient: bool) -> dict[str, int]:
+    """Of each pass its calls, and the ops of its result by name."""
+    module = as_graph_module(growing.graph(case, steps)).module.clone()
+    ctx = context()
+    done: dict[str, int] = {}
+    passes = [MirPrepareForAdPass(), MirGradPass(("x",))] if gradient else []
+    for one in passes:
+        done[one.name] = calls(lambda one=one: one.apply(ctx, module))
+    for one in remaining_passes(module, 2):
+        done[one.name] = calls(lambda one=one: one.apply(ctx, module))
+        done[f"ops after {one.name}"] = sum(1 for _ in module.walk())
+    done["launches"] = sum(op.name == "lir.launch" for op in module.walk())
+    return done
+
+
+@pytest.mark.parametrize("case", growing.CASES)
+def test_work_is_linear_in_the_ops_of_a_program(case: str) -> None:
+    for gradient in (False, True) if "EVERY_SAMPLE" in os.environ else (True,):
+        work(case, 2, gradient)  # what is made once and kept is not counted
+        small, large = work(case, STEPS, gradient), work(case, 4 * STEPS, gradient)
+        steep = {name: (small[name], large[name]) for name in small if large[name] > 4 * SLOPE * small[name]}
+        assert not steep, f"{case}: work for {STEPS} and for {4 * STEPS} steps: {steep}"
+
+
+def test_one_element_ops_are_computed_once_and_not_for_each_user() -> None:
+    for shape in (growing.chain, growing.diamonds, growing.tree, growing.fan):
+        for dims in ((), (1, 1)):
+            g = rlx.Graph("scalars")
+            g.set_outputs(shape(g, g.input("x", dims), 12))
+            module = as_graph_module(g).module.clone()
+            before = sum(1 for _ in module.walk())
+            MirFusePass().apply(context(), module)
+            assert sum(1 for _ in module.walk()) <= before + 2, shape.__name__  # a fusion and its yield
