@@ -17,6 +17,7 @@ from xdsl_rlx.transforms.reverse import lay_out_reverse
 from xdsl_rlx.transforms.rules import DECOMPOSE, VJP
 from xdsl_rlx.transforms.rules.table import VjpRule
 from xdsl_rlx.transforms.rules.wide import define, rounded, wide, widened
+from xdsl_rlx.transforms.sum_of_windows import merge_windows
 
 
 class ApplyVjpRule(RewritePattern):
@@ -83,7 +84,7 @@ def _through_decomposition(vjp: VjpOp, rewriter: PatternRewriter) -> None:
 
 class MirEmitVjpPass(ModulePass):
     """
-    Replace every `mir.vjp` by what the rule of the op inside it emits.
+    Replace every `mir.vjp` by what the rule of the op inside it emits; cotangents of slices of one value become one.
 
     ```
     %dx = mir.vjp primals(%x : T) outputs(%y : T) cotangents(%g : T) of [0] wrt [0] -> T {mir.exp ...}
@@ -97,3 +98,4 @@ class MirEmitVjpPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rewrite(op, ApplyVjpRule())
         expect_gone(op, (VjpOp,), self.name)
+        merge_windows(op)

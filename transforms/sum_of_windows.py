@@ -1,0 +1,142 @@
+"""Sums of tensors that are zero outside of a window each, as the gradient of many slices of one value is.
+
+Windows that do not overlap become parts of one concat, so that work and memory are those of the value, not of all sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.elementwise import AddOp
+from xdsl_rlx.dialects.mir.shape import ConcatOp
+from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.transforms.canonicalize.mir import splat
+
+
+@dataclass(frozen=True)
+class Window:
+    """A tensor between zeros: elements [start, end) of an axis are `part`."""
+
+    axis: int
+    start: int
+    end: int
+    part: SSAValue
+
+
+def merge_windows(module: ModuleOp) -> None:
+    """Rewrite sums of windows so that windows side by side are one term. Where more than two overlap, they are added in
+    another order."""
+    for root in [op for op in module.walk() if isinstance(op, AddOp) and not _is_term(op)]:
+        terms, adds = _terms(root)
+        windows = [_window(term) for term in terms]
+        if sum(window is not None for window in windows) > 1:
+            _replace(root, terms, windows, adds)
+
+
+def _is_sum(op: object) -> bool:
+    """Whether an op adds tensors of one shape."""
+    return isinstance(op, AddOp) and op.lhs.type == op.rhs.type == op.result.type
+
+
+def _is_term(op: AddOp) -> bool:
+    """Whether a sum is a term of another, and of nothing else."""
+    use = op.result.get_user_of_unique_use()
+    return use is not None and _is_sum(op) and _is_sum(use)
+
+
+def _terms(root: AddOp) -> tuple[list[SSAValue], list[Operation]]:
+    """The terms of a sum in order, and its additions, users first."""
+    terms: list[SSAValue] = []
+    adds: list[Operation] = []
+    waiting: list[SSAValue] = [root.result]
+    while waiting:
+        value = waiting.pop()
+        op = value.owner
+        if isinstance(op, AddOp) and (op is root or _is_term(op)) and _is_sum(op):
+            adds.append(op)
+            waiting += (op.rhs, op.lhs)
+        else:
+            terms.append(value)
+    return terms, adds
+
+
+def _window(value: SSAValue) -> Window | None:
+    """The value as one window, if it is a concat of one part and zeros."""
+    op = value.owner
+    if not isinstance(op, ConcatOp) or not value.has_one_use():
+        return None
+    inside = [number for number, part in enumerate(op.parts) if splat(part) != 0]
+    if len(inside) != 1:
+        return None
+    axis = op.axis_index
+    extents = [shape_of(part)[axis] for part in op.parts]
+    start = sum(extents[: inside[0]])
+    return Window(axis, start, start + extents[inside[0]], op.parts[inside[0]])
+
+
+def _replace(root: AddOp, terms: Sequence[SSAValue], windows: Sequence[Window | None], adds: list[Operation]) -> None:
+    block = root.parent_block()
+    assert block is not None
+    before = root.prev_op
+    b = MirBuilder(Builder(InsertPoint.before(root)))
+    total: Value | None = None
+    shape = shape_of(root.result)
+    rest = [b.value(term) for term, window in zip(terms, windows, strict=True) if window is None]
+    for value in (*rest, *_layers(b, shape, [window for window in windows if window is not None])):
+        total = value if total is None else b.add(total, value)
+    assert total is not None
+    new = block.first_op if before is None else before.next_op
+    while new is not None and new is not root:
+        new.location = root.location
+        new = new.next_op
+    total.ssa.name_hint = root.result.name_hint
+    root.result.replace_all_uses_with(total.ssa)
+    for op in adds:
+        op.detach()
+        op.erase()
+    for term, window in zip(terms, windows, strict=True):
+        if window is not None and isinstance(term.owner, Operation):
+            term.owner.detach()
+            term.owner.erase()
+
+
+def _layers(b: MirBuilder, shape: Sequence[int], windows: Iterable[Window]) -> Iterable[Value]:
+    """The windows as few tensors of that shape as their overlaps allow."""
+    ends: dict[int, list[tuple[int, int]]] = {}
+    layers: list[list[Window]] = []
+    for window in sorted(windows, key=lambda w: (w.axis, w.start)):
+        free = ends.setdefault(window.axis, [])
+        if free and free[0][0] <= window.start:
+            _, number = heappop(free)
+            layers[number].append(window)
+        else:
+            number = len(layers)
+            layers.append([window])
+        heappush(free, (window.end, number))
+    return [_concat(b, shape, layer) for layer in layers]
+
+
+def _concat(b: MirBuilder, shape: Sequence[int], layer: Sequence[Window]) -> Value:
+    """Windows side by side, with zeros between them."""
+    axis = layer[0].axis
+    parts: list[Value] = []
+    at = 0
+
+    def zeros(upto: int) -> None:
+        if upto > at:
+            parts.append(b.full([*shape[:axis], upto - at, *shape[axis + 1 :]], 0, b.value(layer[0].part).dtype))
+
+    for window in layer:
+        zeros(window.start)
+        parts.append(b.value(window.part))
+        at = window.end
+    zeros(shape[axis])
+    return b.concat(parts, axis) if len(parts) > 1 else parts[0]
