@@ -130,7 +130,7 @@ def passes_text() -> str:
     lines = ["# Passes and targets", NOTE]
     lines += ["## On `hir` and `mir`", *_entries(dict(transforms.UNIVERSE.all_passes), "pass")]
     lines += ["## To and on `lir`", *_entries(dict(lowering.UNIVERSE.all_passes), "pass")]
-    lines += ["## Targets", *_entries(dict(lowering.UNIVERSE.all_targets), "target")]
+    lines += ["## Targets", *_entries(dict(lowering.TARGETS), "target")]
     return "\n\n".join(lines) + "\n"
 
 

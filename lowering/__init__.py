@@ -1,7 +1,7 @@
 """The passes that lower to `lir` and the targets, lazily."""
 
 from xdsl.passes import ModulePass
-from xdsl.universe import Universe
+from xdsl.universe import XDSL_UNIVERSE, Universe
 from xdsl.utils.target import Target
 
 
@@ -47,5 +47,11 @@ UNIVERSE = Universe(
         "lir-check-bounds": _get_lir_check_bounds,
         "lir-plan-memory": _get_lir_plan_memory,
     },
-    all_targets={"numba": _get_numba, "llvm-ir": _get_llvm, "asm": _get_asm},
+    all_targets={"numba": _get_numba, "asm": _get_asm},
 )
+
+# xDSL has a target of this name and refuses a second one: ours takes its place, and leaves it the modules of others
+XDSL_UNIVERSE.all_targets["llvm"] = _get_llvm
+
+TARGETS = {**UNIVERSE.all_targets, "llvm": _get_llvm}
+"""All targets of this package."""

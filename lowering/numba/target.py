@@ -1,15 +1,18 @@
-"""The targets: `-t numba`, a planned program as one standalone Python module, `-t llvm-ir` and `-t asm`, what becomes
+"""The targets: `-t numba`, a planned program as one standalone Python module, `-t llvm` and `-t asm`, what becomes
 of its kernels. The texts themselves are made in `emit_python.py` and `emit_llvm.py`."""
 
 from dataclasses import dataclass
 from typing import IO
 
+from xdsl.backend.llvm.convert import LLVMTarget
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
 from xdsl_rlx.lowering.numba.emit_python import emit_python
 from xdsl_rlx.lowering.numba.listing import asm_listing, llvm_listing
+
+_DIALECTS = ("hir", "mir", "lir")
 
 
 @dataclass(frozen=True)
@@ -31,13 +34,19 @@ class NumbaTarget(Target):
 
 @dataclass(frozen=True)
 class LlvmTarget(Target):
-    """The LLVM IR of a `lir` program's kernels, as `rlx.compile` gives it to LLVM."""
+    """
+    The LLVM IR of a `lir` program's kernels, as `rlx.compile` gives it to LLVM.
 
-    # `llvm` is xDSL's own target, for modules of its llvm dialect; two of a name are an error
-    name = "llvm-ir"
+    A module without ops of this package goes to xDSL's target of the same name, which is for its llvm dialect.
+    """
+
+    name = "llvm"
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        output.write(llvm_listing(module))
+        if any(op.dialect_name() in _DIALECTS for op in module.walk()):
+            output.write(llvm_listing(module))
+        else:
+            LLVMTarget().emit(ctx, module, output)
 
 
 @dataclass(frozen=True)

@@ -223,7 +223,7 @@ LARGEST = 5000
 def compiled(graph: Any, seed: int, threads: int | None = None) -> CompiledGraph:
     """The graph of a seed compiled: of one seed in ten, and with EVERY_SAMPLE of all, as users get it, else quickly."""
     full = seed % 10 == 0 or EVERY
-    return compile_module(as_graph_module(graph).module, threads, Effort.FULL if full else Effort.QUICK)
+    return compile_module(as_graph_module(graph).module, threads, effort=Effort.FULL if full else Effort.QUICK)
 
 
 def program(seed: int) -> Maker:

@@ -116,7 +116,7 @@ def test_the_least_effort_gives_scalar_code_of_the_same_meaning(make):
 def test_the_effort_is_part_of_the_key():
     graph = Graph("effort")
     graph.set_outputs([graph.tanh(graph.input("x", (3,)))])
-    assert not compile_module(graph.module, 1, Effort.QUICK).from_cache
-    assert compile_module(graph.module, 1, Effort.QUICK).from_cache
+    assert not compile_module(graph.module, 1, effort=Effort.QUICK).from_cache
+    assert compile_module(graph.module, 1, effort=Effort.QUICK).from_cache
     assert not compile_module(graph.module, 1).from_cache
-    assert compile_module(graph.module, 1, Effort.FULL).from_cache
+    assert compile_module(graph.module, 1, effort=Effort.FULL).from_cache
