@@ -252,23 +252,24 @@ LOWERING = (
 FUSION = (
     _fault(
         "clusters merge across one that has to run in between",
-        "transforms/mir_fuse.py",
-        "if (first.after & second.before | second.after & first.before) & ~both:",
-        "if (second.after & first.before) & ~both:",
+        "transforms/clusters.py",
+        "(first.after & second.before | second.after & first.before) & ~both",
+        "(second.after & first.before) & ~both",
         "tests/test_filecheck.py",
         *FUZZ,
     ),
     _fault(
         "a product fused with what makes its operand",
-        "transforms/mir_fuse.py",
-        "        if any(operand.owner in self.ops for op in self.products for operand in op.operands):\n"
-        "            return False\n",
+        "transforms/clusters.py",
+        "    if any(operand.owner in first.ops or operand.owner in second.ops "
+        "for op in products for operand in op.operands):\n"
+        "        return None\n",
         "",
         *FUZZ,
     ),
     _fault(
         "an output that each row writes again",
-        "transforms/mir_fuse.py",
+        "transforms/clusters.py",
         "if not required <= loops or (rank and not loops):",
         "if rank and not loops:",
         LOWERED,
@@ -278,8 +279,8 @@ FUSION = (
     ),
     _fault(
         "a value computed again from operands that are nowhere in memory",
-        "transforms/mir_fuse.py",
-        "        return value in self.all[cluster].outputs\n",
+        "transforms/clusters.py",
+        "        return value in cluster.outputs\n",
         "        return True\n",
         "tests/test_filecheck.py",
         *FUZZ,
