@@ -404,8 +404,8 @@ KEYS = (
     _fault(
         "a key without the number of threads",
         "lowering/numba/compilation.py",
-        "[source, str(count), *checked]",
-        "[source, *checked]",
+        "[source, str(count), backend, *checked]",
+        "[source, backend, *checked]",
         "tests/lowering/numba/test_fingerprint.py",
     ),
     _fault(

@@ -15,8 +15,9 @@
 // CHECK-NOT: lir.check
 // CHECK: lir.return
 // PYTHON: def take(table, indices, o, lo, hi):
-// PYTHON: if not 0 <= i <= 6:
-// PYTHON-NEXT: raise IndexError('kernel @take: memref.load takes elements 0 to 6 along dimension 0 of %table', i)
+// PYTHON: if (i < 0) | (i > 6):
+// PYTHON-NEXT: refuse('kernel @take: memref.load takes elements 0 to 6 along dimension 0 of %table', i)
+// PYTHON-NEXT: return
 lir.program @p attributes {arena_bytes = 0 : i64, alignment = 64 : i64} {
   %table = lir.input "table" : memref<7xf32>
   %indices = lir.input "indices" : memref<5xi32>
