@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from operator import index
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -163,7 +163,7 @@ def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule:
     Each of these has the new input `tangent_<name>`, in that order, after the other arguments. A tangent that does
     not depend on them is zeros.
     """
-    return run_passes(_above_lir(graph, "jvp"), [*_prepared(), MirJvpPass(_names(tangent_for, "tangent_for"))])
+    return run_passes(_above_lir(graph, "jvp"), [*_prepared(), MirJvpPass(_names(tangent_for))])
 
 
 @checked
@@ -205,7 +205,7 @@ def vmap(graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int |
     `in_axes` says where the new axis is, for all or by name (0 for those left out); -1 is behind all others. Arguments
     that are not named are the same for all examples. Params can be named too.
     """
-    names = _names(inputs, "inputs")
+    names = _names(inputs)
     if size < 0:
         raise GraphError(f"size is the extent of the new axis, got {size}")
     if isinstance(in_axes, Mapping):
@@ -342,13 +342,8 @@ def _printed(emit: Callable[[ModuleOp], str], graph: AnyGraph, threads: Supports
         raise GraphError(str(error)) from error
 
 
-def _names(wrt: object, what: str = "wrt") -> tuple[str, ...]:
-    if isinstance(wrt, str):
-        return (wrt,)
-    names = list(cast("Iterable[object]", wrt)) if isinstance(wrt, Iterable) else [wrt]
-    if not all(isinstance(name, str) for name in names):
-        raise GraphError(f"{what} is the name of an argument or a list of names, got {wrt!r}")
-    return tuple(cast("list[str]", names))
+def _names(wrt: Sequence[str] | str) -> tuple[str, ...]:
+    return (wrt,) if isinstance(wrt, str) else tuple(wrt)
 
 
 def _lowering(fusion_policy: str) -> ModulePass:

@@ -125,9 +125,9 @@ def test_rope_of_heads_first_turns_by_the_position():
 def test_a_mask_of_queries_and_keys_is_read_as_such():
     """W-48: of a mask `[B, H, S, S]` the first `B S` values were read as padding."""
     arrays = draw((1, 2, 3, 2), (1, 2, 3, 2), (1, 2, 3, 2))
-    mask = np.array([[[[1, 0, 0], [1, 1, 0], [0, 1, 1]], [[1, 1, 1], [0, 1, 0], [0, 0, 1]]]], np.float64)
+    mask = np.array([[[[1, 0, 0], [1, 1, 0], [0, 1, 1]], [[1, 1, 1], [0, 1, 0], [0, 0, 1]]]], bool)
     (out,) = rlx.compile(module(lambda m, *xs: m.attention(*xs, layout="bhsd"), [*arrays, mask]))(*arrays, mask)
-    expected = attention(*arrays, jnp.where(mask < 0.5, -jnp.inf, 0.0))
+    expected = attention(*arrays, jnp.where(mask, 0.0, -jnp.inf))
     np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -296,10 +296,10 @@ def layer(biased: bool) -> tuple[rlx.Graph, dict[str, Array], list[str]]:
     """The transformer layer of the reference's tests, the values of its arguments, and its params."""
     shapes = {name: shape for name, shape in LAYER.items() if biased or not name.endswith("_b")}
     arrays = dict(zip(shapes, draw(*shapes.values()), strict=True))
-    arrays["mask"] = np.array([1.0, 0.0, 1.0, 1.0]).reshape(1, 1, 2, 2) * np.ones((1, 2, 2, 2))
+    arrays["mask"] = np.broadcast_to(np.array([[True, False], [True, True]]), LAYER["mask"]).copy()
     g = rlx.Graph("layer")
     params = [name for name in shapes if name not in ("hidden", "mask")]
-    given = {n: (g.param if n in params else g.input)(n, s, dtype="f64") for n, s in shapes.items()}
+    given = {n: (g.param if n in params else g.input)(n, s, dtype=arrays[n].dtype) for n, s in shapes.items()}
     rest = {name: given.pop(name) for name in list(given) if name.endswith("_b")}
     y = g.fused_transformer_layer(*given.values(), num_heads=2, head_dim=2, activation="gelu", **rest)
     g.set_outputs([g.reduce_sum(y * y * y)])
@@ -312,7 +312,7 @@ def layer_of_jax(p: dict[str, Any]) -> Any:
 
     q, k, v = jnp.split(p["hidden"] @ p["qkv_w"] + p.get("qkv_b", 0.0), 3, axis=-1)
     heads = [x.reshape(1, 2, 2, 2).transpose(0, 2, 1, 3) for x in (q, k, v)]
-    out = attention(*heads, jnp.where(p["mask"] < 0.5, -jnp.inf, 0.0)).transpose(0, 2, 1, 3).reshape(1, 2, 4)
+    out = attention(*heads, jnp.where(p["mask"], 0.0, -jnp.inf)).transpose(0, 2, 1, 3).reshape(1, 2, 4)
     out = out @ p["out_w"] + p.get("out_b", 0.0)
     h = norm(out + p["hidden"], p["ln1_g"], p.get("ln1_b", 0.0))
     y = jax.nn.gelu(h @ p["fc1_w"] + p.get("fc1_b", 0.0), approximate=False) @ p["fc2_w"] + p.get("fc2_b", 0.0)
