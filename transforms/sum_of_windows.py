@@ -37,8 +37,9 @@ def merge_windows(module: ModuleOp) -> None:
     for root in [op for op in module.walk() if isinstance(op, AddOp) and not _is_term(op)]:
         terms, adds = _terms(root)
         windows = [_window(term) for term in terms]
-        if sum(window is not None for window in windows) > 1:
-            _replace(root, terms, windows, adds)
+        layers = _layers([window for window in windows if window is not None])
+        if any(len(layer) > 1 for layer in layers):
+            _replace(root, terms, windows, layers, adds)
 
 
 def _is_sum(op: object) -> bool:
@@ -82,7 +83,13 @@ def _window(value: SSAValue) -> Window | None:
     return Window(axis, start, start + extents[inside[0]], op.parts[inside[0]])
 
 
-def _replace(root: AddOp, terms: Sequence[SSAValue], windows: Sequence[Window | None], adds: list[Operation]) -> None:
+def _replace(
+    root: AddOp,
+    terms: Sequence[SSAValue],
+    windows: Sequence[Window | None],
+    layers: Iterable[Sequence[Window]],
+    adds: Iterable[Operation],
+) -> None:
     block = root.parent_block()
     assert block is not None
     before = root.prev_op
@@ -90,7 +97,7 @@ def _replace(root: AddOp, terms: Sequence[SSAValue], windows: Sequence[Window | 
     total: Value | None = None
     shape = shape_of(root.result)
     rest = [b.value(term) for term, window in zip(terms, windows, strict=True) if window is None]
-    for value in (*rest, *_layers(b, shape, [window for window in windows if window is not None])):
+    for value in (*rest, *(_concat(b, shape, layer) for layer in layers)):
         total = value if total is None else b.add(total, value)
     assert total is not None
     new = block.first_op if before is None else before.next_op
@@ -108,8 +115,8 @@ def _replace(root: AddOp, terms: Sequence[SSAValue], windows: Sequence[Window | 
             term.owner.erase()
 
 
-def _layers(b: MirBuilder, shape: Sequence[int], windows: Iterable[Window]) -> Iterable[Value]:
-    """The windows as few tensors of that shape as their overlaps allow."""
+def _layers(windows: Iterable[Window]) -> list[list[Window]]:
+    """The windows in as few groups as their overlaps allow; within a group they are side by side."""
     ends: dict[int, list[tuple[int, int]]] = {}
     layers: list[list[Window]] = []
     for window in sorted(windows, key=lambda w: (w.axis, w.start)):
@@ -121,7 +128,7 @@ def _layers(b: MirBuilder, shape: Sequence[int], windows: Iterable[Window]) -> I
             number = len(layers)
             layers.append([window])
         heappush(free, (window.end, number))
-    return [_concat(b, shape, layer) for layer in layers]
+    return layers
 
 
 def _concat(b: MirBuilder, shape: Sequence[int], layer: Sequence[Window]) -> Value:

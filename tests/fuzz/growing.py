@@ -30,7 +30,7 @@ def diamonds(g: Any, x: Any, n: int) -> Outputs:
 
 
 def tree(g: Any, x: Any, n: int) -> Outputs:
-    level = [g.sin(x * (1 + 0.01 * i)) for i in range(n)]
+    level: Outputs = [g.sin(x * (1 + 0.01 * i)) for i in range(n)]
     while len(level) > 1:
         pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
         level = [pair[0] + g.tanh(pair[1]) if len(pair) > 1 else pair[0] for pair in pairs]
