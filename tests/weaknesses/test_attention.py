@@ -125,9 +125,10 @@ def test_rope_of_heads_first_turns_by_the_position():
 def test_a_mask_of_queries_and_keys_is_read_as_such():
     """W-48: of a mask `[B, H, S, S]` the first `B S` values were read as padding."""
     arrays = draw((1, 2, 3, 2), (1, 2, 3, 2), (1, 2, 3, 2))
-    mask = np.array([[[[1, 0, 0], [1, 1, 0], [0, 1, 1]], [[1, 1, 1], [0, 1, 0], [0, 0, 1]]]], bool)
-    (out,) = rlx.compile(module(lambda m, *xs: m.attention(*xs, layout="bhsd"), [*arrays, mask]))(*arrays, mask)
-    expected = attention(*arrays, jnp.where(mask, 0.0, -jnp.inf))
+    mask = np.array([[[[1, 0, 0], [1, 1, 0], [0, 1, 1]], [[1, 1, 1], [0, 1, 0], [0, 0, 1]]]], np.float64)
+    build = lambda m, q, k, v, seen: m.attention(q, k, v, seen > 0.5, layout="bhsd")  # noqa: E731
+    (out,) = rlx.compile(module(build, [*arrays, mask]))(*arrays, mask)
+    expected = attention(*arrays, jnp.where(mask > 0.5, 0.0, -jnp.inf))
     np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-12)
 
 
