@@ -16,6 +16,7 @@ from xdsl_rlx.dialects.lir.kernel import ROLLED
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.guard_range import guard_range
+from xdsl_rlx.lowering.unroll import mark_unrolled
 from xdsl_rlx.transforms.rules.lowering import compute_type
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
@@ -202,4 +203,5 @@ class Kernel:
             self.block.insert_ops_before(top, first)
         self.block.add_op(ReturnOp())
         guard_range(self.op)
+        mark_unrolled(self.op)
         return self.op

@@ -45,6 +45,13 @@ LLVM writes short loops of known length out, and then looks for vectors in the l
 apart.
 """
 
+UNROLL = "lir.unroll"
+"""
+The attribute of an `scf.for` with constant bounds that is to be written out: how many iterations side by side.
+
+LLVM writes out these loops and no others. Few iterations are written out before it looks for vectors, others after.
+"""
+
 
 @irdl_op_definition
 class KernelOp(IRDLOperation):

@@ -90,6 +90,8 @@ def _optimize(module: Any, machine: Any, effort: Effort) -> None:
     options = llvm.create_pipeline_tuning_options(speed_level=effort)
     options.loop_vectorization = effort is Effort.FULL
     options.slp_vectorization = effort is Effort.FULL
+    # lowering/unroll.py decides: without this LLVM writes out loops of its own choice, and what these hold again
+    options.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, options)
     _run_passes(builder.getModulePassManager(), module, builder)
 

@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.layout import BLOCK_BASES, BLOCK_STATUS, BLOCK_STATUS_VALUE
 from xdsl_rlx.lowering.numba.llvm_body import Body, alignment, double
-from xdsl_rlx.lowering.numba.loop_hints import HINTS
+from xdsl_rlx.lowering.numba.loop_hints import METADATA
 from xdsl_rlx.lowering.numba.rows import llvm_type
 
 _MATH_CALL = re.compile(r"@rlx_(\w+)\(")
@@ -35,19 +35,8 @@ _PART_CHARACTERS = 8_000
 """What a module holds at least when there are several: some 40 ms of LLVM."""
 
 
-def _loop_metadata() -> str:
-    """One node per hint, under its number: loops that have the same share it."""
-    lines: list[str] = []
-    for number, hint in enumerate(HINTS):
-        value = "" if hint.value is None else f", i32 {hint.value}"
-        lines += [
-            f"!{number} = distinct !{{!{number}, !{number + len(HINTS)}}}",
-            f'!{number + len(HINTS)} = !{{!"{hint.property}"{value}}}',
-        ]
-    return "\n".join(lines)
-
-
-_LOOPS = _loop_metadata()
+_LOOPS = "\n".join(f"!{number} = distinct !{{!{number}, !{{{text}}}}}" for number, text in enumerate(METADATA))
+"""One node per hint, under its number: loops that have the same share it."""
 
 
 def emit_llvm(source: ModuleOp | Iterable[KernelOp]) -> str:

@@ -28,8 +28,9 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.blas import FUNCTIONS as BLAS_FUNCTIONS
 from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.lapack import llvm_getrf, llvm_getrs
-from xdsl_rlx.lowering.numba.loop_hints import HINTS, constant_int, hint_of
+from xdsl_rlx.lowering.numba.loop_hints import METADATA, metadata_of
 from xdsl_rlx.lowering.numba.rows import ROWS, function_suffix, llvm_flags, llvm_type
+from xdsl_rlx.lowering.unroll import constant_index
 
 
 def alignment(value: SSAValue) -> int:
@@ -247,7 +248,7 @@ class Body:
         assert isinstance(op, scf.ForOp)
         lb, ub, step = (self.names[x] for x in op.operands[:3])
         inits = [self.names[x] for x in op.iter_args]
-        low, high = constant_int(op.lb), constant_int(op.ub)
+        low, high = constant_index(op.lb), constant_index(op.ub)
         known = low is not None and high is not None
         if low is not None and high is not None and low >= high:
             self.names.update(zip(op.results, inits, strict=True))
@@ -275,7 +276,7 @@ class Body:
             text = self.phi(arg.type, [(start, before), (again, latch)])
             self.lines[first + i] = f"  {phis[i]} = {text}"
         again = self.line(f"icmp slt i64 {following}, {ub}")
-        hint = "" if (found := hint_of(op)) is None else f", !llvm.loop !{HINTS.index(found)}"
+        hint = "" if (found := metadata_of(op)) is None else f", !llvm.loop !{METADATA.index(found)}"
         self.emit(f"br i1 {again}, label %{body}, label %{done}{hint}")
         self.start(done)
         for result, init, last in zip(op.results, inits, yielded, strict=True):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.lir.kernel import ROLLED
+from xdsl_rlx.dialects.lir.kernel import ROLLED, UNROLL
 from xdsl_rlx.lowering.numba.rows import FUNCTIONS, RANGED, is_small_only
+from xdsl_rlx.lowering.unroll import AT_ONCE, constant_index, precedes_vectors, trip_count
 
 SHORT_LOOP = 64
 """Iterations below which a loop is not worth interleaving."""
@@ -29,18 +30,26 @@ class LoopHint:
     property: str
     value: int | None = None
 
+    @property
+    def metadata(self) -> str:
+        """The property as LLVM text."""
+        return f'!"{self.property}"' if self.value is None else f'!"{self.property}", i32 {self.value}'
+
 
 INTERLEAVE = {n: LoopHint(f"interleave_{n}", "llvm.loop.interleave.count", n) for n in (1, 2, 4, 8)}
 KEEP_ROLLED = LoopHint("keep_rolled", "llvm.loop.unroll.disable")
 HINTS = (*INTERLEAVE.values(), KEEP_ROLLED)
+"""What the printed module tells the LLVM behind Numba, which otherwise decides for itself."""
 
+FULL = '!"llvm.loop.unroll.full"'
 
-def constant_int(value: SSAValue) -> int | None:
-    """The number that an `arith.constant` gives, or None."""
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
+FULL_VECTORS = f'!"llvm.loop.vectorize.followup_all", !{{{FULL}}}, !{{!"llvm.loop.isvectorized", i32 1}}'
+"""Write out what has become a loop over vectors, and do not make vectors of it again."""
+
+SIDE_BY_SIDE = {n: f'!"llvm.loop.unroll.count", i32 {n}' for n in range(2, AT_ONCE + 1)}
+
+METADATA = (*(hint.metadata for hint in INTERLEAVE.values()), FULL, FULL_VECTORS, *SIDE_BY_SIDE.values())
+"""What is said in LLVM text: nothing is written out but what lowering/unroll.py has marked."""
 
 
 def hint_of(loop: scf.ForOp) -> LoopHint | None:
@@ -55,7 +64,7 @@ def hint_of(loop: scf.ForOp) -> LoopHint | None:
         return KEEP_ROLLED
     ops = loop.body.block.ops
     calls = sum(type(op) in FUNCTIONS for op in ops)
-    low, high = constant_int(loop.lb), constant_int(loop.ub)
+    low, high = constant_index(loop.lb), constant_index(loop.ub)
     count = LONG_LOOP if low is None or high is None else high - low
     if any(isinstance(op, RANGED) and not is_small_only(op) for op in ops):
         return INTERLEAVE[1]
@@ -63,3 +72,14 @@ def hint_of(loop: scf.ForOp) -> LoopHint | None:
         return None
     many = calls >= LONG_CHAIN
     return INTERLEAVE[(8 if many else 4) if count >= LONG_LOOP else (2 if many else 4)]
+
+
+def metadata_of(loop: scf.ForOp) -> str | None:
+    """What LLVM text says about a loop: of `METADATA`, if anything."""
+    if (mark := loop.attributes.get(UNROLL)) is None:
+        hint = hint_of(loop)
+        return None if hint is None or hint is KEEP_ROLLED else hint.metadata
+    count, trips = cast("IntegerAttr[Any]", mark).value.data, trip_count(loop)
+    if trips is not None and count < trips:
+        return SIDE_BY_SIDE[count]
+    return FULL if precedes_vectors(loop) else FULL_VECTORS

@@ -134,7 +134,7 @@ def test_quantisation_runs_packed() -> None:
 def test_the_softmax_of_attention_runs_packed(kind: str) -> None:
     """The largest score and the exponentials forward, and the one loop over a row backward."""
     g = rlx.Graph("attention")
-    q, k, v = (g.input(name, (1, 2, 256, 32)) for name in "qkv")
+    q, k, v = (g.input(name, (1, 2, 256, 96)) for name in "qkv")
     window = 9 if kind == "sliding_window" else None
     y = g.attention(q, k, v, layout="bhsd", mask_kind=kind, window=window)
     g.set_outputs([g.reduce_sum(y * y)])

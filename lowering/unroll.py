@@ -1,0 +1,156 @@
+"""Which loops of a kernel are written out: the cost model, and the mark that the emitter of LLVM text reads.
+LLVM is told to write out these loops and no others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Block, Operation, SSAValue
+
+from xdsl_rlx.dialects.lir import KernelOp
+from xdsl_rlx.dialects.lir.kernel import ROLLED, UNROLL
+from xdsl_rlx.lowering.numba.rows import FUNCTIONS
+
+SHORT = 16
+"""Iterations from which on vectors are made of a loop before it is written out. LLVM makes vectors of fewer only where
+they are a whole number of vectors."""
+
+LANES = 8
+"""Elements of a vector, about."""
+
+SIZE = 300
+"""Operations that one loop may be written out to."""
+
+VECTORS = 24
+"""Operations on vectors that a loop over vectors may be written out to."""
+
+TOTAL = 2048
+"""Operations that the loops of a kernel may be written out to; the smallest go first."""
+
+FUNCTION = 40
+"""Operations that a function of mathlib counts for: it is inlined."""
+
+ROW = 32
+"""Elements up to which a row is a few vectors, and rows may be done several at a time."""
+
+AT_ONCE = 8
+"""Rows at a time, at most."""
+
+ROWS = 384
+"""Operations on vectors that rows done at a time may be, at most: neighbours share what they load."""
+
+
+def mark_unrolled(kernel: KernelOp) -> None:
+    """
+    Set `lir.unroll` on the loops that are to be written out.
+
+    All have constant bounds. Short ones are written out whole, from the inside out, and so are those that fill a buffer
+    on the stack. Longer ones that hold no loop are
+    written out as vectors, where these are few. Of a loop around a row of few vectors, several rows are done at a time.
+    Sizes are bounded one by one and together, so that what LLVM is given to work on grows with the text of the kernel,
+    not with its extents.
+    """
+    found: list[_Choice] = []
+    _size(kernel.body.block, found)
+    left = TOTAL
+    for choice in sorted(found, key=lambda choice: choice.size):
+        left -= choice.size
+        if left < 0:
+            return
+        choice.loop.attributes[UNROLL] = IntegerAttr(choice.count, i64)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """A loop, how many of its iterations may be written out side by side, and the operations that these are."""
+
+    loop: scf.ForOp
+    count: int
+    size: int
+
+
+def _size(block: Block, found: list[_Choice]) -> int | None:
+    """Operations of a block written out, None if a loop stays in it; adds the loops that may be written out."""
+    total: int | None = 0
+    for op in block.ops:
+        size = _size_of(op, found)
+        total = None if total is None or size is None else total + size
+    return total
+
+
+def _size_of(op: Operation, found: list[_Choice]) -> int | None:
+    if isinstance(op, arith.ConstantOp | memref.AllocaOp | memref.GetGlobalOp | scf.YieldOp):
+        return 0
+    sizes = [_size(block, found) for region in op.regions for block in region.blocks]
+    if isinstance(op, scf.ForOp):
+        return _size_of_loop(op, sizes[0], found)
+    if isinstance(op, scf.WhileOp) or None in sizes:
+        return None
+    return sum(size for size in sizes if size is not None) + (FUNCTION if type(op) in FUNCTIONS else 1)
+
+
+def _size_of_loop(loop: scf.ForOp, size: int | None, found: list[_Choice]) -> int | None:
+    """Operations of a loop that is written out whole, None if it stays one."""
+    trips = trip_count(loop)
+    if trips is None:
+        return None
+    if size is None:
+        if (rows := _rows(loop, trips)) is not None:
+            found.append(rows)
+        return None
+    if precedes_vectors(loop):
+        if trips * size > SIZE:
+            return None
+        found.append(_Choice(loop, trips, trips * size))
+        return trips * size
+    if (vectors := -(-trips // LANES) * size) <= VECTORS:
+        found.append(_Choice(loop, trips, vectors))
+    return None
+
+
+def precedes_vectors(loop: scf.ForOp) -> bool:
+    """
+    Whether a loop that is written out is so before LLVM looks for vectors: it is short, or what it stores to is a
+    buffer on the stack, which then is in registers.
+    """
+    if ROLLED in loop.attributes or (trips := trip_count(loop)) is None:
+        return False
+    stores = (op for op in loop.body.block.ops if isinstance(op, memref.StoreOp))
+    return trips < SHORT or any(isinstance(op.memref.owner, memref.AllocaOp) for op in stores)
+
+
+def _rows(loop: scf.ForOp, trips: int) -> _Choice | None:
+    """Several rows at a time if the loop is around a row of few vectors: as many as divide the loop, or 2, 4 or 8."""
+    size = 0
+    for op in loop.body.block.ops:
+        if op.regions:
+            if not isinstance(op, scf.ForOp) or (length := trip_count(op)) is None or length > ROW:
+                return None
+            if (inside := _size(op.body.block, [])) is None:
+                return None
+            size += -(-length // LANES) * inside
+    counts = [n for n in range(2, AT_ONCE + 1) if n < trips and n * size <= ROWS]
+    if not size or not counts:
+        return None
+    even = [n for n in counts if trips % n == 0]
+    count = even[-1] if even else max(n for n in (2, 4, 8) if n in counts)
+    return _Choice(loop, count, count * size)
+
+
+def trip_count(loop: scf.ForOp) -> int | None:
+    """How often a loop runs, if its bounds are constants."""
+    low, high, step = (constant_index(value) for value in (loop.lb, loop.ub, loop.step))
+    if low is None or high is None or not step:
+        return None
+    return max(0, -(-(high - low) // step))
+
+
+def constant_index(value: SSAValue) -> int | None:
+    """The number that an index is, if it is a constant."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return cast("IntegerAttr[Any]", owner.value).value.data
+    return None

@@ -1,0 +1,147 @@
+"""Which loops are written out, and that what LLVM makes of a kernel grows with its text and not with its extents."""
+
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, f32
+from xdsl.ir import SSAValue
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.lir import KernelOp
+from xdsl_rlx.dialects.lir.kernel import UNROLL
+from xdsl_rlx.lowering import unroll
+from xdsl_rlx.lowering.nest import Kernel, Nest
+from xdsl_rlx.lowering.numba import compile
+from xdsl_rlx.lowering.numba.compilation import lower_to_lir
+from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
+from xdsl_rlx.lowering.numba.loop_hints import FULL, FULL_VECTORS, METADATA, SIDE_BY_SIDE
+from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
+from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
+
+LEVELS = ("x86-64-v3", "x86-64-v4") if compile.processor() == "x86_64" else (None,)
+"""LLVM's decisions differ most between these."""
+
+BYTES = 100_000
+"""What the object of a kernel may take."""
+
+GROWTH = 8
+"""Machine instructions for one of LLVM's in the text, with the functions of mathlib that it brings along."""
+
+INSTRUCTION = re.compile(r"^\t[a-z]", re.MULTILINE)
+LINE = re.compile(r"^  \S", re.MULTILINE)
+
+
+def doubling(extents: list[int], rolled: bool = False) -> KernelOp:
+    """`x *= 2` for a buffer, in loops of these extents around the last index."""
+    kernel = Kernel([MemRefType(f32, (64, *extents))], ["x"])
+    (x,) = kernel.block.args[:-2]
+
+    def body(nest: Nest, at: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> tuple[()]:
+        nest.store(nest.load(x, at) * 2.0, x, at)
+        return ()
+
+    def row(nest: Nest, i: SSAValue, _: tuple[SSAValue, ...]) -> tuple[()]:
+        nest.loops(extents, (), lambda inner, at, v: body(inner, (i, *at), v), "j", rolled)
+        return ()
+
+    kernel.entry.loop(kernel.bounds, (), row, "i")
+    return kernel.finish()
+
+
+def unrolled(kernel: KernelOp) -> list[int]:
+    """How many iterations of its loops are written out, from the outside in."""
+    marks = (op.attributes.get(UNROLL) for op in kernel.walk())
+    return [cast("IntegerAttr[Any]", mark).value.data for mark in marks if mark is not None]
+
+
+def told(kernel: KernelOp) -> list[str]:
+    """What LLVM is told about loops, from the inside out."""
+    return [METADATA[int(number)] for number in re.findall(r", !llvm.loop !(\d+)", emit_llvm([kernel]))]
+
+
+@pytest.mark.parametrize(
+    ("extents", "expected"),
+    [
+        ([4], [4]),
+        ([15], [15]),
+        # as vectors
+        ([16], [16]),
+        ([130], []),
+        ([3, 5], [3, 5]),
+        ([15, 15], [15]),
+        # several rows at a time
+        ([30, 16], [6, 16]),
+        ([30, 130], []),
+        ([31, 16], [8, 16]),
+        ([0], [0]),
+    ],
+)
+def test_loops_are_written_out_by_their_size(extents: list[int], expected: list[int]) -> None:
+    assert unrolled(doubling(extents)) == expected
+
+
+def test_a_rolled_loop_is_written_out_as_vectors_only() -> None:
+    assert told(doubling([12])) == [FULL]
+    assert told(doubling([12], rolled=True)) == [FULL_VECTORS]
+    assert told(doubling([30, 16])) == [FULL_VECTORS, SIDE_BY_SIDE[6]]
+
+
+def test_what_loops_are_written_out_to_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    # a load, a product and a store for each of the 15 elements
+    monkeypatch.setattr(unroll, "SIZE", 44)
+    assert unrolled(doubling([3, 5])) == [5]
+    monkeypatch.setattr(unroll, "SIZE", 45)
+    assert unrolled(doubling([3, 5])) == [3, 5]
+    monkeypatch.setattr(unroll, "TOTAL", 45 + 14)
+    assert unrolled(doubling([3, 5])) == [5]
+
+
+def attention(width: int) -> rlx.Graph:
+    g = rlx.Graph("attention")
+    heads = [g.param(name, (1, 2, 64, width)) for name in ("q", "k", "v")]
+    g.set_outputs([g.attention(*heads, mask_kind="causal", layout="bhsd")])
+    return g
+
+
+def solve() -> rlx.Graph:
+    g = rlx.Graph("solve")
+    a, b = g.param("a", (8, 32, 32)), g.param("b", (8, 32, 64))
+    g.set_outputs([g.batched_dense_solve(a, b)])
+    return g
+
+
+def jacobian() -> rlx.GraphModule:
+    g = rlx.Graph("layer")
+    x, w = g.param("x", (16,)), g.input("w", (16, 16))
+    g.set_outputs([g.tanh(g.reshape(g.reshape(x, (1, 16)) @ w, (16,)))])
+    return rlx.run_passes(g, [MirPrepareForAdPass(), MirJacfwdPass("x")])
+
+
+def copy_of_columns() -> rlx.Graph:
+    g = rlx.Graph("copy")
+    x = g.input("x", (4, 9, 16, 16, 16))
+    g.set_outputs([g.transpose(x, (0, 2, 4, 1, 3))])
+    return g
+
+
+WORST: dict[str, Callable[[], rlx.Graph | rlx.GraphModule]] = {
+    **{f"attention-{width}": lambda width=width: attention(width) for width in (8, 16, 17)},
+    "solve": solve,
+    "jacobian": jacobian,
+    "copy": copy_of_columns,
+}
+
+
+@pytest.mark.parametrize("name", WORST)
+def test_code_grows_with_the_text(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = lower_to_lir(WORST[name]().module, 2)
+    for kernel in (op for op in module.walk() if isinstance(op, KernelOp)):
+        text = emit_llvm([kernel])
+        for level in LEVELS:
+            if level is not None:
+                monkeypatch.setattr(compile, "host", lambda level=level: (level, ""))
+            code, listing = compile.emit_object(text, assembly=True)
+            assert len(code) <= BYTES
+            assert len(INSTRUCTION.findall(listing)) <= GROWTH * len(LINE.findall(text)), (kernel.sym_name.data, level)
