@@ -17,6 +17,7 @@ from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import INDEX, Nest
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
+from xdsl_rlx.lowering.unroll import constant_index
 from xdsl_rlx.transforms.scalar import Scalar, is_float
 
 QUERIES = 64
@@ -113,6 +114,8 @@ class Scores:
 
     def within(self, nest: Nest, block: Block, i: SSAValue) -> tuple[SSAValue, SSAValue]:
         """The range of the block's keys that its row `i` sees."""
+        if not self.is_banded:
+            return nest.kernel.index(0), block.keys
         s = nest.scalars
         low, high = self.seen(nest, (s.of(block.row) + s.of(i)).value)
         key, keys = s.of(block.key), s.of(block.keys)
@@ -338,6 +341,8 @@ def attention_nest(op: AttentionOp, work: Work) -> None:
 
 def clipped(nest: Nest, number: SSAValue, size: int, low: Scalar, high: Scalar) -> tuple[SSAValue, SSAValue]:
     """Where a block begins and how many it holds, without what is outside of `[low, high)`."""
+    if constant_index(low.value) == 0 and (count := constant_index(high.value)) is not None and count <= size:
+        return nest.kernel.index(0), nest.kernel.index(count)
     s = nest.scalars
     low, high = s.of(low.value), s.of(high.value)
     first = s.maximum(s.of(number) * size, low)

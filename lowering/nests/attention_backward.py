@@ -298,9 +298,11 @@ class Walk:
             def one(deeper: Nest, n: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
                 s = deeper.scalars
                 row, rows = clipped(deeper, n, size, s.const(0, INDEX), s.const(queries, INDEX))
-                last = scores.seen_by_block(deeper, row, rows)[1]
-                seen = s.minimum(last - s.of(key), s.of(keys))
-                this.add(deeper, Block((b, h), row, rows, key, seen.value), piece, kv)
+                seen = keys
+                if scores.is_banded:
+                    last = scores.seen_by_block(deeper, row, rows)[1]
+                    seen = s.minimum(last - s.of(key), s.of(keys)).value
+                this.add(deeper, Block((b, h), row, rows, key, seen), piece, kv)
                 return ()
 
             inner.loop(blocks_of(inner, low, high, size), (), one, "m")

@@ -11,6 +11,7 @@ from xdsl_rlx.dialects.mir.quant_int import QConv2dOp, QMatmulOp, Window
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.nest import Nest
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
+from xdsl_rlx.lowering.unroll import constant_index
 from xdsl_rlx.transforms.scalar import Scalar
 
 Bounds = tuple[SSAValue, SSAValue]
@@ -20,6 +21,9 @@ COLUMNS = 512
 
 TOGETHER = 4
 """Rows of w that are multiplied and added up before the sums are stored again."""
+
+TAPS = 8
+"""Columns of a kernel up to which each has a loop of its own, over results that are known."""
 
 
 def _loop(nest: Nest, bounds: Bounds, name: str, body: Callable[[Nest, SSAValue], None]) -> None:
@@ -57,7 +61,8 @@ def q_matmul_nest(op: QMatmulOp, work: Work) -> None:
         sums = nest.kernel.scratch(MemRefType(i32, [width]), "sums")
         row, block = nest.quotient(it.index, blocks), nest.remainder(it.index, blocks)
         first = s.of(block) * COLUMNS
-        columns = (index(0), (s.minimum(first + COLUMNS, n) - first).value)
+        count = index(n) if blocks == 1 else (s.minimum(first + COLUMNS, n) - first).value
+        columns = (index(0), count)
 
         def column(inside: Nest, j: SSAValue) -> SSAValue:
             return (inside.scalars.of(j) + inside.scalars.of(first.value)).value
@@ -114,6 +119,18 @@ def _inside(nest: Nest, window: Window, tap: Scalar) -> tuple[Scalar, Scalar]:
     return s.div(low, window.stride), high
 
 
+def _columns(nest: Nest, window: Window, tap: SSAValue) -> Bounds:
+    """`_inside` at a position in a row of the kernel: constants if the position is one."""
+    known = constant_index(tap)
+    if known is None:
+        low, high = _inside(nest, window, nest.scalars.of(tap))
+        return low.value, high.value
+    shift = known * window.dilation
+    low = -(-max(window.before - shift, 0) // window.stride)
+    high = min(-(-max(window.extent + window.before - shift, 0) // window.stride), window.result)
+    return nest.kernel.index(low), nest.kernel.index(high)
+
+
 @NEST.rule(QConv2dOp)
 def q_conv2d_nest(op: QConv2dOp, work: Work) -> None:
     """An iteration computes a line of the result, its sums side by side."""
@@ -139,7 +156,7 @@ def q_conv2d_nest(op: QConv2dOp, work: Work) -> None:
             s = inside.scalars
             channel = (s.of(first_channel.value) + s.of(c)).value
             factor = _wide(inside, w, (o, c, p, q), w_zero)
-            low, high = _inside(inside, horizontal, s.of(q))
+            low, high = _columns(inside, horizontal, q)
             shift = s.of(q) * horizontal.dilation - horizontal.before
 
             def one(deepest: Nest, j: SSAValue) -> None:
@@ -148,14 +165,21 @@ def q_conv2d_nest(op: QConv2dOp, work: Work) -> None:
                 product = b.of(factor.value) * _wide(deepest, x, (image, channel, row, at), x_zero)
                 deepest.store(deepest.load(sums, (j,)) + product, sums, (j,))
 
-            _loop(inside, (low.value, high.value), "j", one)
+            _loop(inside, (low, high), "j", one)
 
         def kernel_row(inside: Nest, c: SSAValue, p: SSAValue) -> None:
             s = inside.scalars
             row = s.of(line) * vertical.stride + s.of(p) * vertical.dilation - vertical.before
             valid = (row >= 0) & (row < vertical.extent)
-            bounds = (index(0), index(horizontal.kernel))
-            inside.guard(valid.value, lambda n: _loop(n, bounds, "q", lambda d, q: tap(d, c, p, q, row.value)))
+
+            def taps(n: Nest) -> None:
+                if horizontal.kernel <= TAPS:
+                    for q in range(horizontal.kernel):
+                        tap(n, c, p, index(q), row.value)
+                else:
+                    _loop(n, (index(0), index(horizontal.kernel)), "q", lambda d, q: tap(d, c, p, q, row.value))
+
+            inside.guard(valid.value, taps)
 
         def channel(inside: Nest, c: SSAValue) -> None:
             _loop(inside, (index(0), index(vertical.kernel)), "p", lambda n, p: kernel_row(n, c, p))

@@ -30,7 +30,6 @@ class LoopHint:
     property: str
     value: int | None = None
 
-    @property
     def metadata(self) -> str:
         """The property as LLVM text."""
         return f'!"{self.property}"' if self.value is None else f'!"{self.property}", i32 {self.value}'
@@ -48,7 +47,7 @@ FULL_VECTORS = f'!"llvm.loop.vectorize.followup_all", !{{{FULL}}}, !{{!"llvm.loo
 
 SIDE_BY_SIDE = {n: f'!"llvm.loop.unroll.count", i32 {n}' for n in range(2, AT_ONCE + 1)}
 
-METADATA = (*(hint.metadata for hint in INTERLEAVE.values()), FULL, FULL_VECTORS, *SIDE_BY_SIDE.values())
+METADATA = (*(hint.metadata() for hint in INTERLEAVE.values()), FULL, FULL_VECTORS, *SIDE_BY_SIDE.values())
 """What is said in LLVM text: nothing is written out but what lowering/unroll.py has marked."""
 
 
@@ -78,7 +77,7 @@ def metadata_of(loop: scf.ForOp) -> str | None:
     """What LLVM text says about a loop: of `METADATA`, if anything."""
     if (mark := loop.attributes.get(UNROLL)) is None:
         hint = hint_of(loop)
-        return None if hint is None or hint is KEEP_ROLLED else hint.metadata
+        return None if hint is None or hint is KEEP_ROLLED else hint.metadata()
     count, trips = cast("IntegerAttr[Any]", mark).value.data, trip_count(loop)
     if trips is not None and count < trips:
         return SIDE_BY_SIDE[count]
