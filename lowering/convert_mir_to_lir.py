@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
-    AnyFloat,
     BytesAttr,
     DenseIntOrFPElementsAttr,
+    LocationAttr,
     MemRefType,
     ModuleOp,
     StringAttr,
+    SymbolRefAttr,
     TensorType,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -31,33 +32,17 @@ from xdsl_rlx.dialects.mir.complex import ImagOp, RealOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.mir.shape import ExpandOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, check_size, element_of, shape_of
-from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
-from xdsl_rlx.lowering.column_kernel import ColumnKernel
+from xdsl_rlx.lowering.buffers import Buffer, Launch
 from xdsl_rlx.lowering.group import Group
-from xdsl_rlx.lowering.group_kernel import (
-    BLOCK,
-    Accumulator,
-    GroupKernel,
-    combine_kernel,
-    fill_kernel,
-    most_steps,
-    wide_type,
-)
+from xdsl_rlx.lowering.group_launches import PIECES_PER_THREAD, group_launches, pieces_of
 from xdsl_rlx.lowering.nests import NEST, Work
-from xdsl_rlx.lowering.nests.table import NestRule
-from xdsl_rlx.lowering.products import Product, is_ready
-from xdsl_rlx.lowering.row_kernel import RowKernel
+from xdsl_rlx.lowering.nests.table import Buffers, NestRule
+from xdsl_rlx.lowering.products import is_ready
+from xdsl_rlx.lowering.recipe import Passed, Recipe, Recorder, Site, Step
 from xdsl_rlx.transforms.driver import verify_dominance
-from xdsl_rlx.transforms.iteration_space import Reduces
 from xdsl_rlx.transforms.mir_fuse import dense_of, is_splat
 from xdsl_rlx.transforms.rules import DECOMPOSE
-from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, REDUCTION, VIEW, Layout, compute_type
-
-PARALLEL_FROM = 20_000
-"""Scalar operations of a kernel from which on it is cut into pieces."""
-
-PIECES_PER_THREAD = 4
-"""Pieces of a kernel without reductions: more than threads, so that a thread that is held up does not hold up all."""
+from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, VIEW, Layout
 
 
 def _without_loops(op: Operation) -> str:
@@ -140,6 +125,7 @@ class _Lowering:
         self.homes: dict[SSAValue, Buffer] = {}
         self.views: dict[tuple[SSAValue, int, Attribute], SSAValue] = {}
         self.kernels = _Kernels()
+        self.recipes: dict[tuple[object, ...] | None, Recipe] = {}
 
     def _name(self, index: int) -> str:
         name = self.attributes[index].get("mir.name")
@@ -228,10 +214,13 @@ class _Lowering:
             self.buffers[result] = writes.get(value) or reads[value]
 
     def _lower_whole(self, op: Operation, rule: NestRule[Operation]) -> None:
-        work = Work(self)
-        rule(op, work)
-        for launch in work.launches:
-            self._launch(launch, _stem([op]), op.location)
+        def launches(buffers: Buffers) -> Sequence[Launch]:
+            work = Work(buffers)
+            rule(op, work)
+            return work.launches
+
+        reads = {operand: self.buffers[operand] for operand in op.operands}
+        self._lower_once(Site([op], [reads], offsets=True), launches, _stem([op]), op.location)
 
     def read(self, value: SSAValue, contiguous: bool = True) -> Buffer:
         """The buffer of an operand, copied first if it has gaps and `contiguous` is asked for."""
@@ -244,9 +233,9 @@ class _Lowering:
             self.buffers[value] = self._home(value)
         return self.buffers[value]
 
-    def room(self, shape: Sequence[int], element: Attribute) -> Buffer:
-        """A new slot."""
-        return self._slot(shape, element, None)
+    def room(self, shape: Sequence[int], element: Attribute, like: SSAValue | None = None) -> Buffer:
+        """A new slot, named as the value `like`."""
+        return self._slot(shape, element, None if like is None else like.name_hint)
 
     def constant(self, value: AnyDense) -> Buffer:
         """A buffer that holds these numbers."""
@@ -257,9 +246,7 @@ class _Lowering:
 
     def pieces(self, extent: int, work: int) -> int:
         """Into how many pieces a launch is cut."""
-        if self.threads == 1 or extent < 2 or extent * work < PARALLEL_FROM:
-            return 1
-        return min(extent, self.threads * PIECES_PER_THREAD, max(1, 2 * extent * work // PARALLEL_FROM))
+        return pieces_of(self.threads, extent, extent * work, self.threads * PIECES_PER_THREAD)
 
     def _lower_constant(self, op: Operation) -> None:
         (result,) = op.results
@@ -332,11 +319,37 @@ class _Lowering:
         writes: Mapping[SSAValue, Buffer],
         stem: str | None = None,
     ) -> None:
-        group = Group(ops, reads, writes, self._factors(ops, reads))
-        location = ops[-1].location
-        for launch in self._launches(group):
-            if launch.extent:
-                self._launch(launch, stem or _stem(ops), location)
+        factors = self._factors(ops, reads)
+
+        def launches(buffers: Buffers) -> Sequence[Launch]:
+            return group_launches(Group(ops, reads, writes, factors), buffers)
+
+        site = Site(ops, [reads, writes, factors])
+        self._lower_once(site, launches, stem or _stem(ops), ops[-1].location)
+
+    def _lower_once(
+        self, site: Site, launches: Callable[[Buffers], Sequence[Launch]], stem: str, location: LocationAttr
+    ) -> None:
+        """Launch what `launches` makes for a site, or what it made for an equal one."""
+        recipe = self.recipes.get(site.key)
+        if recipe is None:
+            recorder = Recorder(self, site)
+            steps = tuple(self._step(launch, site, stem) for launch in launches(recorder) if launch.extent)
+            recipe = Recipe(tuple(recorder.events), steps)
+            if site.key is not None:
+                self.recipes[site.key] = recipe
+        else:
+            site.repeat(recipe.events, self)
+        for step in recipe.steps:
+            reads = [self._pass(site, a) for a in step.reads]
+            writes = [self._pass(site, a) for a in step.writes]
+            op = lir.LaunchOp(step.kernel, step.extent, step.chunk, reads, writes)
+            op.location = location
+            self.block.add_op(op)
+
+    def _step(self, launch: Launch, site: Site, stem: str) -> Step:
+        kernel = SymbolRefAttr(self.kernels.name_of(launch.kernel, stem))
+        return Step(kernel, launch.extent, launch.chunk, site.passed(launch.reads), site.passed(launch.writes))
 
     def _factors(self, ops: Iterable[Operation], reads: Mapping[SSAValue, Buffer]) -> Mapping[SSAValue, Buffer]:
         ready: dict[SSAValue, Buffer] = {}
@@ -359,110 +372,10 @@ class _Lowering:
                 ready[operand] = buffer
         return ready
 
-    def _launches(self, group: Group) -> list[Launch]:
-        kinds = group.structure.kinds
-        rows = bool(group.products) or any(kind is Reduces.ROW for kind in kinds.values())
-        covered = frozenset(range(len(group.space.extents)))
-        reduced = [op.operands[0] for op in kinds]
-        written = [value for value in group.writes if value.owner not in kinds]
-        partly = any(group.loops_of[value] != covered for value in (*reduced, *written))
-        if not rows and not partly and group.inner:
-            return self._column_launches(group)
-        return self._row_launches(group)
-
-    def _pieces(self, group: Group, extent: int, most: int) -> int:
-        """Into how many pieces a launch of this group is cut."""
-        if self.threads == 1 or extent < 2:
-            return 1
-        work = prod(group.space.extents) * (len(group.ops) + len(group.reads))
-        for op in group.products:
-            work += prod(group.space.extents) * 2 * group.factors[PRODUCT.lookup(op)(op)[0]].layout.shape[-1]
-        return min(extent, most, max(1, 2 * work // PARALLEL_FROM)) if work >= PARALLEL_FROM else 1
-
-    def _row_launches(self, group: Group) -> list[Launch]:
-        products = Product.all_of(group, {op: self._product_home(group, op) for op in group.products})
-        batched = any(product.batched for product in products)
-        extent = products[0].home.shape[0] if batched else group.count(group.outer)
-        accumulating = [op for op, kind in group.structure.kinds.items() if kind is not Reduces.ROW]
-        most = self.threads * (1 if accumulating or group.products else PIECES_PER_THREAD)
-        pieces = self._pieces(group, extent, most)
-        chunk = max(1, -(-extent // pieces))
-        rows = chunk * (group.count(group.outer) // extent if extent else 1)
-        accumulators = self._accumulators(group, accumulating, -(-extent // chunk), rows > BLOCK)
-        return self._with_combines(RowKernel(group, chunk, accumulators, products), extent, accumulators)
-
-    def _column_launches(self, group: Group) -> list[Launch]:
-        """Pieces of the loops in front of the reduced ones if there are enough of them, else pieces of the columns."""
-        kinds = group.structure.kinds
-        front = group.outer if group.structure.middle is not None else ()
-        cut = group.inner[0]
-        if front and group.space.extents[front[0]] >= self.threads:
-            cut = front[0]
-        extent = group.space.extents[cut]
-        totals = [op for op, kind in kinds.items() if kind is Reduces.ALL]
-        pieces = self._pieces(group, extent, self.threads * (1 if kinds else PIECES_PER_THREAD))
-        chunk = max(1, -(-extent // pieces))
-        if chunk > 16 and pieces > 1:
-            chunk = -(-chunk // 16) * 16
-        sizes = [chunk if loop == cut else n for loop, n in enumerate(group.space.extents)]
-        accumulators = self._accumulators(group, totals, -(-extent // chunk), prod(sizes) > most_steps(sizes))
-        columns = [op for op, kind in kinds.items() if kind is Reduces.COLUMN]
-        rows = group.outer if group.structure.middle is None else group.middle
-        accumulators += self._accumulators(group, columns, 1, group.count(rows) > BLOCK)
-        return self._with_combines(ColumnKernel(group, chunk, accumulators, cut), extent, accumulators)
-
-    def _with_combines(self, kernel: GroupKernel, extent: int, accumulators: Sequence[Accumulator]) -> list[Launch]:
-        if extent == 0:
-            return [fill_kernel(acc) for acc in accumulators]
-        return [kernel.launch(extent), *(combine_kernel(acc) for acc in accumulators if acc.partial is not None)]
-
-    def _accumulators(self, group: Group, ops: Sequence[Operation], pieces: int, many: bool) -> list[Accumulator]:
-        """Where reductions go that many elements are added to in a piece, or not."""
-        found: list[Accumulator] = []
-        for op in ops:
-            (result,) = op.results
-            shape = tuple(group.space.extents[loop] for loop in group.space.maps[result] if loop is not None)
-            target = group.writes[result]
-            element = compute_type(target.element)
-            long = many and REDUCTION.lookup(op).rounds and isinstance(element, AnyFloat)
-            wide = wide_type(op) if long else element
-            partial = block = None
-            if pieces > 1 or (wide != target.element and shape):
-                partial = self._slot((pieces, *shape), wide, result.name_hint)
-            if long and group.structure.kinds[op] is Reduces.COLUMN:
-                lead = () if partial is None else (pieces,)
-                block = self._slot((*lead, *shape), element, result.name_hint)
-            found.append(Accumulator(op, shape, target, partial, block, long))
-        return found
-
-    def _product_home(self, group: Group, op: Operation) -> Buffer:
-        """Where a product is computed into: its own buffer, one of an output that replaces it, or a slot."""
-        (result,) = op.results
-        if result in group.writes:
-            return group.writes[result]
-        last_read = group.last_pass_reading(result)
-        taken = {group.writes.get(p.results[0]) for p in group.products}
-        everywhere = frozenset(range(len(group.space.extents)))
-        for value, buffer in group.writes.items():
-            # a product that other loops run over again is read again after the first time it would be replaced
-            once = group.loops_of[value] == group.loops_of[result] == everywhere
-            fits = once and buffer.element == element_of(result)
-            single = len(group.products) == 1
-            if fits and single and buffer.is_contiguous and buffer not in taken and group.level(value) >= last_read:
-                return buffer
-        return self._slot(shape_of(result), element_of(result), result.name_hint)
-
-    def _launch(self, launch: Launch, stem: str, location: Attribute) -> None:
-        name = self.kernels.name_of(launch.kernel, stem)
-        reads = [self._pass(a) for a in launch.reads]
-        writes = [self._pass(a) for a in launch.writes]
-        op = lir.LaunchOp(name, launch.extent, launch.chunk, reads, writes)
-        op.location = location  # pyright: ignore
-        self.block.add_op(op)
-
-    def _pass(self, argument: Argument) -> SSAValue:
+    def _pass(self, site: Site, argument: Passed) -> SSAValue:
         """The buffer as the kernel's argument: the buffer itself, or a view of it."""
-        root, offset, type_ = argument.buffer.root, argument.buffer.layout.offset, argument.type
+        root, start = site.places[argument.place]
+        offset, type_ = start + argument.by, argument.type
         if offset == 0 and root.type == type_:
             return root
         key = (root, offset, type_)

@@ -45,8 +45,8 @@ class Buffers(Protocol):
         """The buffer of a result: contiguous, its contents undefined."""
         ...
 
-    def room(self, shape: Sequence[int], element: Attribute) -> Buffer:
-        """A new contiguous buffer in the arena."""
+    def room(self, shape: Sequence[int], element: Attribute, like: SSAValue | None = None) -> Buffer:
+        """A new contiguous buffer in the arena, named as the value `like`."""
         ...
 
     def constant(self, value: AnyDense) -> Buffer:

@@ -17,7 +17,7 @@ import numpy as np
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering import convert_mir_to_lir
+from xdsl_rlx.lowering import group_launches
 from xdsl_rlx.lowering.numba.arguments import dtype_of
 from xdsl_rlx.lowering.numba.program import TensorSpec
 
@@ -66,15 +66,15 @@ MADE = (_indexing, _products, _solve, _windows, _attention)
 def texts() -> tuple[str, ...]:
     """Planned programs in several pieces each, as text."""
     found: list[str] = []
-    limit = convert_mir_to_lir.PARALLEL_FROM
-    convert_mir_to_lir.PARALLEL_FROM = 1
+    limit = group_launches.PARALLEL_FROM
+    group_launches.PARALLEL_FROM = 1
     try:
         for make in MADE:
             graph = rlx.Graph(make.__name__.strip("_"))
             graph.set_outputs(make(graph))
             found.append(str(rlx.lower(graph, threads=2)))
     finally:
-        convert_mir_to_lir.PARALLEL_FROM = limit
+        group_launches.PARALLEL_FROM = limit
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f64, i1
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.lowering import convert_mir_to_lir
+from xdsl_rlx.lowering import group_launches
 from xdsl_rlx.lowering.nests import attention, attention_backward
 from xdsl_rlx.lowering.numba.compilation import lower_to_lir
 
@@ -32,7 +32,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     for nests in (attention, attention_backward):
         monkeypatch.setattr(nests, "QUERIES", 3)
         monkeypatch.setattr(nests, "KEYS", 4)
-    monkeypatch.setattr(convert_mir_to_lir, "PARALLEL_FROM", 1)
+    monkeypatch.setattr(group_launches, "PARALLEL_FROM", 1)
 
 
 def gradient(case: str) -> tuple[ModuleOp, list[np.ndarray]]:

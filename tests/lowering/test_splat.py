@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.splat import GaussianSplatRenderOp, Picture
-from xdsl_rlx.lowering import convert_mir_to_lir
+from xdsl_rlx.lowering import group_launches
 from xdsl_rlx.lowering.nests import splat_tiles
 from xdsl_rlx.lowering.numba.compilation import compile_module, lower_to_lir
 from xdsl_rlx.lowering.numba.compile import Effort
@@ -33,7 +33,7 @@ EFFORT = Effort.FULL if EVERY else Effort.QUICK
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convert_mir_to_lir, "PARALLEL_FROM", 1)
+    monkeypatch.setattr(group_launches, "PARALLEL_FROM", 1)
 
 
 def scene(count: int, dtype: str = "f32", seed: int = 0) -> dict[str, np.ndarray]:

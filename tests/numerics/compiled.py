@@ -11,7 +11,7 @@ from levels import EVERY
 from numerics.sample import Sample
 from xdsl.dialects.builtin import ModuleOp
 
-from xdsl_rlx.lowering import convert_mir_to_lir
+from xdsl_rlx.lowering import group_launches
 from xdsl_rlx.lowering.numba.build import build_program
 from xdsl_rlx.lowering.numba.compilation import lower_to_lir
 from xdsl_rlx.lowering.numba.compile import Effort, compile_llvm, load_object
@@ -51,7 +51,7 @@ def run(module: ModuleOp, *arrays: Array, effort: Effort = Effort.FULL) -> tuple
 def run_in_pieces(module: ModuleOp, *arrays: Array, effort: Effort = Effort.FULL) -> tuple[Array, ...]:
     """Results at two threads, each kernel cut up however small it is."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(convert_mir_to_lir, "PARALLEL_FROM", 1)
+        patch.setattr(group_launches, "PARALLEL_FROM", 1)
         return _run(module, 2, arrays, effort)
 
 

@@ -1,0 +1,150 @@
+"""The launches of a fusion group: which kind of kernel, into how many pieces it is cut, and the room that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import AnyFloat
+from xdsl.ir import Operation
+
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.lowering.buffers import Buffer, Launch
+from xdsl_rlx.lowering.column_kernel import ColumnKernel
+from xdsl_rlx.lowering.group import Group
+from xdsl_rlx.lowering.group_kernel import (
+    BLOCK,
+    Accumulator,
+    GroupKernel,
+    combine_kernel,
+    fill_kernel,
+    most_steps,
+    wide_type,
+)
+from xdsl_rlx.lowering.nests.table import Buffers
+from xdsl_rlx.lowering.products import Product
+from xdsl_rlx.lowering.row_kernel import RowKernel
+from xdsl_rlx.transforms.iteration_space import Reduces
+from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, compute_type
+
+PARALLEL_FROM = 20_000
+"""Scalar operations of a kernel from which on it is cut into pieces."""
+
+PIECES_PER_THREAD = 4
+"""Pieces of a kernel without reductions: more than threads, so that a thread that is held up does not hold up all."""
+
+
+def pieces_of(threads: int, extent: int, work: int, most: int) -> int:
+    """Into how many pieces, at most `most`, a launch of `extent` iterations and `work` in all is cut."""
+    if threads == 1 or extent < 2 or work < PARALLEL_FROM:
+        return 1
+    return min(extent, most, max(1, 2 * work // PARALLEL_FROM))
+
+
+def group_launches(group: Group, buffers: Buffers) -> list[Launch]:
+    """The launches that compute a group, one after the other."""
+    return _GroupLaunches(group, buffers).all()
+
+
+class _GroupLaunches:
+    def __init__(self, group: Group, buffers: Buffers):
+        self.group = group
+        self.buffers = buffers
+        self.threads = buffers.threads
+
+    def all(self) -> list[Launch]:
+        group = self.group
+        kinds = group.structure.kinds
+        rows = bool(group.products) or any(kind is Reduces.ROW for kind in kinds.values())
+        covered = frozenset(range(len(group.space.extents)))
+        reduced = [op.operands[0] for op in kinds]
+        written = [value for value in group.writes if value.owner not in kinds]
+        partly = any(group.loops_of[value] != covered for value in (*reduced, *written))
+        if not rows and not partly and group.inner:
+            return self._column_launches()
+        return self._row_launches()
+
+    def _pieces(self, extent: int, most: int) -> int:
+        """Into how many pieces a launch of this group is cut."""
+        group = self.group
+        work = prod(group.space.extents) * (len(group.ops) + len(group.reads))
+        for op in group.products:
+            work += prod(group.space.extents) * 2 * group.factors[PRODUCT.lookup(op)(op)[0]].layout.shape[-1]
+        return pieces_of(self.threads, extent, work, most)
+
+    def _row_launches(self) -> list[Launch]:
+        group = self.group
+        products = Product.all_of(group, {op: self._product_home(op) for op in group.products})
+        batched = any(product.batched for product in products)
+        extent = products[0].home.shape[0] if batched else group.count(group.outer)
+        accumulating = [op for op, kind in group.structure.kinds.items() if kind is not Reduces.ROW]
+        most = self.threads * (1 if accumulating or group.products else PIECES_PER_THREAD)
+        pieces = self._pieces(extent, most)
+        chunk = max(1, -(-extent // pieces))
+        rows = chunk * (group.count(group.outer) // extent if extent else 1)
+        accumulators = self._accumulators(accumulating, -(-extent // chunk), rows > BLOCK)
+        return self._with_combines(RowKernel(group, chunk, accumulators, products), extent, accumulators)
+
+    def _column_launches(self) -> list[Launch]:
+        """Pieces of the loops in front of the reduced ones if there are enough of them, else pieces of the columns."""
+        group = self.group
+        kinds = group.structure.kinds
+        front = group.outer if group.structure.middle is not None else ()
+        cut = group.inner[0]
+        if front and group.space.extents[front[0]] >= self.threads:
+            cut = front[0]
+        extent = group.space.extents[cut]
+        totals = [op for op, kind in kinds.items() if kind is Reduces.ALL]
+        pieces = self._pieces(extent, self.threads * (1 if kinds else PIECES_PER_THREAD))
+        chunk = max(1, -(-extent // pieces))
+        if chunk > 16 and pieces > 1:
+            chunk = -(-chunk // 16) * 16
+        sizes = [chunk if loop == cut else n for loop, n in enumerate(group.space.extents)]
+        accumulators = self._accumulators(totals, -(-extent // chunk), prod(sizes) > most_steps(sizes))
+        columns = [op for op, kind in kinds.items() if kind is Reduces.COLUMN]
+        rows = group.outer if group.structure.middle is None else group.middle
+        accumulators += self._accumulators(columns, 1, group.count(rows) > BLOCK)
+        return self._with_combines(ColumnKernel(group, chunk, accumulators, cut), extent, accumulators)
+
+    def _with_combines(self, kernel: GroupKernel, extent: int, accumulators: Sequence[Accumulator]) -> list[Launch]:
+        if extent == 0:
+            return [fill_kernel(acc) for acc in accumulators]
+        return [kernel.launch(extent), *(combine_kernel(acc) for acc in accumulators if acc.partial is not None)]
+
+    def _accumulators(self, ops: Sequence[Operation], pieces: int, many: bool) -> list[Accumulator]:
+        """Where reductions go that many elements are added to in a piece, or not."""
+        group = self.group
+        found: list[Accumulator] = []
+        for op in ops:
+            (result,) = op.results
+            shape = tuple(group.space.extents[loop] for loop in group.space.maps[result] if loop is not None)
+            target = group.writes[result]
+            element = compute_type(target.element)
+            long = many and REDUCTION.lookup(op).rounds and isinstance(element, AnyFloat)
+            wide = wide_type(op) if long else element
+            partial = block = None
+            if pieces > 1 or (wide != target.element and shape):
+                partial = self.buffers.room((pieces, *shape), wide, result)
+            if long and group.structure.kinds[op] is Reduces.COLUMN:
+                lead = () if partial is None else (pieces,)
+                block = self.buffers.room((*lead, *shape), element, result)
+            found.append(Accumulator(op, shape, target, partial, block, long))
+        return found
+
+    def _product_home(self, op: Operation) -> Buffer:
+        """Where a product is computed into: its own buffer, one of an output that replaces it, or a slot."""
+        group = self.group
+        (result,) = op.results
+        if result in group.writes:
+            return group.writes[result]
+        last_read = group.last_pass_reading(result)
+        taken = {group.writes.get(p.results[0]) for p in group.products}
+        everywhere = frozenset(range(len(group.space.extents)))
+        for value, buffer in group.writes.items():
+            # a product that other loops run over again is read again after the first time it would be replaced
+            once = group.loops_of[value] == group.loops_of[result] == everywhere
+            fits = once and buffer.element == element_of(result)
+            single = len(group.products) == 1
+            if fits and single and buffer.is_contiguous and buffer not in taken and group.level(value) >= last_read:
+                return buffer
+        return self.buffers.room(shape_of(result), element_of(result), result)
