@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import insort
+from dataclasses import dataclass, field
 from math import inf
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
@@ -44,29 +45,38 @@ class LirPlanMemoryPass(ModulePass):
 @dataclass
 class _Slot:
     op: SlotOp
+    element: Attribute
     size: int
-    first: int
-    last: int
+    declared: int
+    first: int = -1
+    last: int = -1
     at: int = 0
 
 
 @dataclass
 class _Room:
-    """Memory that slots share: the arena, or the buffer of an output up to the launch that first writes it."""
+    """
+    Memory that slots share: the arena, or the buffer of an output up to the launch that first writes it.
+
+    `slots` are in the order of their places.
+    """
 
     output: OutputOp | None
     size: float
     until: float
-    slots: list[_Slot]
+    declared: int = 0
+    slots: list[_Slot] = field(default_factory=list[_Slot])
 
     def gap(self, slot: _Slot, alignment: int) -> int | None:
         """The tightest place for a slot, clear of all that are live with it; None if there is none."""
         if slot.last >= self.until:
             return None
+        if slot.size > self.size:
+            return None
         together = [o for o in self.slots if o.first <= slot.last and slot.first <= o.last]
         best: tuple[float, int] | None = None
         free = 0
-        for other in sorted(together, key=lambda o: o.at):
+        for other in together:
             if (room := other.at - free) >= slot.size and (best is None or room < best[0]):
                 best = room, free
             free = max(free, -(-(other.at + other.size) // alignment) * alignment)
@@ -74,60 +84,64 @@ class _Room:
             return free
         return None if best is None else best[1]
 
+    def take(self, slot: _Slot, at: int) -> None:
+        """Put a slot in its place."""
+        slot.at = at
+        insort(self.slots, slot, key=lambda s: s.at)
+
 
 def plan(program: ProgramOp, alignment: int) -> None:
     """Place the slots of one program and note the size of its arena."""
-    slots, written = _live_ranges(program)
-    arena = _Room(None, inf, inf, [])
-    outputs = [_Room(op, byte_size(memref_of(op.result)), first, []) for op, first in written.items()]
-    outputs.sort(key=lambda room: room.size)
+    slots, outputs = _live_ranges(program)
+    arena = _Room(None, inf, inf)
+    rooms: dict[Attribute, list[_Room]] = {slot.element: [] for slot in slots}
+    for room in sorted(outputs, key=lambda room: room.size):
+        assert room.output is not None
+        rooms.setdefault(memref_of(room.output.result).element_type, []).append(room)
     for slot in sorted(slots, key=lambda s: (-s.size, s.first)):
-        element = memref_of(slot.op.result).element_type
-        rooms = [r for r in outputs if r.output is not None and memref_of(r.output.result).element_type == element]
-        for room in (*rooms, arena):
+        for room in (*rooms[slot.element], arena):
             if (place := room.gap(slot, alignment)) is not None:
-                slot.at = place
-                room.slots.append(slot)
+                room.take(slot, place)
                 break
     for slot in arena.slots:
         slot.op.at = IntegerAttr(slot.at, i64)
     for room in outputs:
         for slot in room.slots:
-            assert room.output is not None
-            _move_into(slot, room.output)
+            _move_into(slot, room)
     program.arena_bytes = IntegerAttr(max((s.at + s.size for s in arena.slots), default=0), i64)
     program.alignment = IntegerAttr(alignment, i64)
 
 
-def _move_into(slot: _Slot, output: OutputOp) -> None:
+def _move_into(slot: _Slot, room: _Room) -> None:
     """Make a slot a view of an output's buffer."""
-    type_ = memref_of(slot.op.result)
-    view = ViewOp(output.result, slot.at // element_bytes(type_.element_type), type_)
+    output, block = room.output, slot.op.parent_block()
+    assert output is not None and block is not None
+    view = ViewOp(output.result, slot.at // element_bytes(slot.element), memref_of(slot.op.result))
     view.location = slot.op.location
     view.result.name_hint = slot.op.result.name_hint
-    block = slot.op.parent_block()
-    assert block is not None
-    if slot.op.is_before_in_block(output):
+    if slot.declared < room.declared:
         output.detach()
         block.insert_op_before(output, slot.op)
+        room.declared = slot.declared
     block.insert_op_before(view, slot.op)
     slot.op.result.replace_all_uses_with(view.result)
     slot.op.detach()
     slot.op.erase()
 
 
-def _live_ranges(program: ProgramOp) -> tuple[list[_Slot], dict[OutputOp, int]]:
-    """The slots that launches use, and when each output is first used by one."""
+def _live_ranges(program: ProgramOp) -> tuple[list[_Slot], list[_Room]]:
+    """The slots that launches use, and the outputs in the order of their first use, as room until then."""
     roots: dict[SSAValue, SSAValue] = {}
     slots: dict[SSAValue, _Slot] = {}
-    outputs: dict[SSAValue, OutputOp] = {}
-    written: dict[OutputOp, int] = {}
-    for time, op in enumerate(list(program.body.block.ops)):
+    outputs: dict[SSAValue, _Room] = {}
+    written: list[_Room] = []
+    for time, op in enumerate(program.body.block.ops):
         if isinstance(op, SlotOp):
-            slots[op.result] = _Slot(op, byte_size(memref_of(op.result)), -1, -1)
+            type_ = memref_of(op.result)
+            slots[op.result] = _Slot(op, type_.element_type, byte_size(type_), time)
             roots[op.result] = op.result
         elif isinstance(op, OutputOp):
-            outputs[op.result] = op
+            outputs[op.result] = _Room(op, byte_size(memref_of(op.result)), inf, time)
             roots[op.result] = op.result
         elif isinstance(op, ViewOp) and op.source in roots:
             roots[op.result] = roots[op.source]
@@ -137,11 +151,12 @@ def _live_ranges(program: ProgramOp) -> tuple[list[_Slot], dict[OutputOp, int]]:
                 if (slot := slots.get(root)) is not None:
                     slot.first = time if slot.first < 0 else slot.first
                     slot.last = time
-                elif root in outputs:
-                    written.setdefault(outputs[root], time)
+                elif (room := outputs.get(root)) is not None and room.until == inf:
+                    room.until = time
+                    written.append(room)
     used = [slot for slot in slots.values() if slot.first >= 0]
     unused = {value for value, slot in slots.items() if slot.first < 0}
-    for op in reversed(list(program.body.block.ops)):
+    for op in reversed(list(program.body.block.ops)) if unused else ():
         if isinstance(op, SlotOp | ViewOp) and roots.get(op.result) in unused:
             op.detach()
             op.erase()
