@@ -38,7 +38,7 @@ from xdsl_rlx.lowering.group_launches import PIECES_PER_THREAD, group_launches, 
 from xdsl_rlx.lowering.nests import NEST, Work
 from xdsl_rlx.lowering.nests.table import Buffers, NestRule
 from xdsl_rlx.lowering.products import is_ready
-from xdsl_rlx.lowering.recipe import Passed, Recipe, Recorder, Site, Step
+from xdsl_rlx.lowering.recipe import Passed, Recipe, Recorder, Site, Step, structure_of_region
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.mir_fuse import dense_of, is_splat
 from xdsl_rlx.transforms.rules import DECOMPOSE
@@ -90,19 +90,16 @@ class _Kernels:
 
     def __init__(self) -> None:
         self.ops: list[lir.KernelOp] = []
-        self._by_shape: dict[tuple[object, ...], list[lir.KernelOp]] = {}
+        self._names: dict[tuple[object, ...], SymbolRefAttr] = {}
 
-    def name_of(self, kernel: lir.KernelOp, stem: str) -> str:
+    def name_of(self, kernel: lir.KernelOp, stem: str) -> SymbolRefAttr:
         """The name of the kernel, or of the equal one that is there already."""
-        shape = (str(kernel.function_type), *(inner.name for inner in kernel.body.walk()))
-        known = self._by_shape.setdefault(shape, [])
-        for other in known:
-            if other.body.is_structurally_equivalent(kernel.body):
-                return other.sym_name.data
-        kernel.sym_name = StringAttr(f"k{len(self.ops)}_{stem}")
-        known.append(kernel)
-        self.ops.append(kernel)
-        return kernel.sym_name.data
+        key = structure_of_region(kernel.body)
+        if key not in self._names:
+            kernel.sym_name = StringAttr(f"k{len(self.ops)}_{stem}")
+            self._names[key] = SymbolRefAttr(kernel.sym_name)
+            self.ops.append(kernel)
+        return self._names[key]
 
 
 class _Lowering:
@@ -348,7 +345,7 @@ class _Lowering:
             self.block.add_op(op)
 
     def _step(self, launch: Launch, site: Site, stem: str) -> Step:
-        kernel = SymbolRefAttr(self.kernels.name_of(launch.kernel, stem))
+        kernel = self.kernels.name_of(launch.kernel, stem)
         return Step(kernel, launch.extent, launch.chunk, site.passed(launch.reads), site.passed(launch.writes))
 
     def _factors(self, ops: Iterable[Operation], reads: Mapping[SSAValue, Buffer]) -> Mapping[SSAValue, Buffer]:
