@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
     LocationAttr,
-    MemRefType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
@@ -27,7 +26,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.constants import AnyDense
-from xdsl_rlx.dialects.lir.memory import row_major_strides
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, row_major_strides, strided_memref
 from xdsl_rlx.dialects.mir.complex import ImagOp, RealOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.mir.shape import ExpandOp
@@ -237,7 +236,7 @@ class _Lowering:
     def constant(self, value: AnyDense) -> Buffer:
         """A buffer that holds these numbers."""
         shape, element = value.get_shape(), value.get_element_type()
-        constant = lir.ConstantOp(value, MemRefType(element, shape))
+        constant = lir.ConstantOp(value, _row_major(element, shape))
         self.block.add_op(constant)
         return _contiguous(constant.result, shape, element)
 
@@ -254,10 +253,10 @@ class _Lowering:
         if is_splat(op) and prod(shape) > 1:
             first = value.data.data[: value.get_element_type().compile_time_size]
             one = DenseIntOrFPElementsAttr(TensorType(value.get_element_type(), [1]), BytesAttr(first))
-            constant = lir.ConstantOp(one, MemRefType(element, [1]))
+            constant = lir.ConstantOp(one, _row_major(element, [1]))
             layout = Layout(0, shape, (0,) * len(shape))
         else:
-            constant = lir.ConstantOp(value, MemRefType(element, shape))
+            constant = lir.ConstantOp(value, _row_major(element, shape))
             layout = Layout(0, shape, row_major_strides(shape))
         self.block.add_op(constant)
         constant.result.name_hint = result.name_hint
@@ -279,7 +278,7 @@ class _Lowering:
         return self.homes.get(value) or self._declare(lir.SlotOp(_memref(value)), value)
 
     def _slot(self, shape: Sequence[int], element: Attribute, name: str | None) -> Buffer:
-        op = lir.SlotOp(MemRefType(element, shape))
+        op = lir.SlotOp(_row_major(element, shape))
         self.block.add_op(op)
         op.result.name_hint = name
         return _contiguous(op.result, shape, element)
@@ -384,8 +383,12 @@ class _Lowering:
         return self.views[key]
 
 
-def _memref(value: SSAValue) -> MemRefType[Attribute]:
-    return MemRefType(element_of(value), shape_of(value))
+def _memref(value: SSAValue) -> AnyMemRef:
+    return _row_major(element_of(value), shape_of(value))
+
+
+def _row_major(element: Attribute, shape: Sequence[int]) -> AnyMemRef:
+    return strided_memref(element, tuple(shape), row_major_strides(shape))
 
 
 def _contiguous(root: SSAValue, shape: Sequence[int], element: Attribute) -> Buffer:

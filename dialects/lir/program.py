@@ -1,11 +1,13 @@
 """Programs: the I/O manifest, slots of the arena, views, and the ordered launches. Kernels are in `kernel.py`."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Self, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
     ComplexType,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float32Type,
     Float64Type,
@@ -14,9 +16,10 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolNameConstraint,
     SymbolRefAttr,
+    i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -49,8 +52,15 @@ AnyMemRefConstr = MemRefType.constr()
 I64 = IntegerAttr.constr(i64)
 
 
+# launches and views are many, of few different numbers
+@lru_cache(maxsize=1024)
 def _i64(value: int) -> IntegerAttr:
     return IntegerAttr(value, i64)
+
+
+@lru_cache(maxsize=1024)
+def _segments(*sizes: int) -> Attribute:
+    return DenseArrayBase.from_list(i32, sizes)
 
 
 def memref_of(value: SSAValue) -> AnyMemRef:
@@ -204,7 +214,8 @@ class SlotOp(IRDLOperation):
     assembly_format = "(`at` $at^)? attr-dict `:` type($result)"
 
     def __init__(self, type_: AnyMemRef):
-        super().__init__(properties={"at": None}, result_types=[type_])
+        # as in the other ops of which a program has many: their definition need not be looked up
+        Operation.__init__(self, result_types=[type_])
 
     def verify_(self) -> None:
         _verify_contiguous(self.result)
@@ -253,7 +264,7 @@ class ViewOp(IRDLOperation):
     assembly_format = "$source `at` $offset attr-dict `:` type($source) `to` type($result)"
 
     def __init__(self, source: SSAValue, offset: int, type_: AnyMemRef):
-        super().__init__(operands=[source], properties={"offset": _i64(offset)}, result_types=[type_])
+        Operation.__init__(self, operands=[source], properties={"offset": _i64(offset)}, result_types=[type_])
 
     def verify_(self) -> None:
         source, result, offset = memref_of(self.source), memref_of(self.result), self.offset.value.data
@@ -300,12 +311,14 @@ class LaunchOp(IRDLOperation):
         reads: Sequence[SSAValue],
         writes: Sequence[SSAValue],
     ):
-        super().__init__(
-            operands=[reads, writes],
+        Operation.__init__(
+            self,
+            operands=[*reads, *writes],
             properties={
                 "kernel": SymbolRefAttr(kernel) if isinstance(kernel, str) else kernel,
                 "extent": _i64(extent),
                 "chunk": _i64(chunk),
+                AttrSizedOperandSegments.attribute_name: _segments(len(reads), len(writes)),
             },
         )
 
