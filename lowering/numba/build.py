@@ -4,7 +4,8 @@ Code is emitted elsewhere."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
@@ -22,6 +23,9 @@ CONSTANT_ALIGNMENT = 64
 
 Place = tuple[int, int]
 """Base number and byte offset."""
+
+_Part = tuple[int, int]
+"""Where the bytes of a base that a launch touches start, and where they end."""
 
 
 def build_program(module: ModuleOp) -> Program:
@@ -90,8 +94,8 @@ class _Builder:
 
     def _launches(self) -> Iterator[Launch]:
         """Launches in order; one that touches nothing that its forerunners since the last wait write need not wait."""
-        reads: list[tuple[int, int, int]] = []
-        writes: list[tuple[int, int, int]] = []
+        reads: defaultdict[int, list[_Part]] = defaultdict(list)
+        writes: defaultdict[int, list[_Part]] = defaultdict(list)
         for op in self.ops:
             if not isinstance(op, lir.LaunchOp):
                 continue
@@ -101,9 +105,11 @@ class _Builder:
                 _overlap(own_reads, writes) or _overlap(own_writes, writes) or _overlap(own_writes, reads)
             )
             if not independent:
-                reads, writes = [], []
-            reads += own_reads
-            writes += own_writes
+                reads.clear()
+                writes.clear()
+            for own, known in ((own_reads, reads), (own_writes, writes)):
+                for base, part in own:
+                    known[base].append(part)
             yield Launch(
                 op.kernel.root_reference.data,
                 op.extent.value.data,
@@ -112,14 +118,14 @@ class _Builder:
                 independent,
             )
 
-    def _interval(self, value: SSAValue) -> tuple[int, int, int]:
+    def _interval(self, value: SSAValue) -> tuple[int, _Part]:
         base, start = self.places[value]
         type_ = memref_of(value)
-        return base, start, start + span_elements(type_) * element_bytes(type_.element_type)
+        return base, (start, start + span_elements(type_) * element_bytes(type_.element_type))
 
 
-def _overlap(a: list[tuple[int, int, int]], b: list[tuple[int, int, int]]) -> bool:
-    return any(x[0] == y[0] and x[1] < y[2] and y[1] < x[2] for x in a for y in b)
+def _overlap(own: list[tuple[int, _Part]], known: Mapping[int, list[_Part]]) -> bool:
+    return any(start < y[1] and y[0] < end for base, (start, end) in own for y in known.get(base, ()))
 
 
 def _spec(name: str, value: SSAValue) -> TensorSpec:
