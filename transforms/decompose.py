@@ -10,8 +10,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
-from xdsl.transforms.canonicalize import CanonicalizePass
-from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
@@ -20,6 +18,7 @@ from xdsl_rlx.transforms.mir_lower_complex import lower_complex
 from xdsl_rlx.transforms.rules import DECOMPOSE
 from xdsl_rlx.transforms.rules.lowering import LOOPS, NORMALIZE, PLACE, VIEW
 from xdsl_rlx.transforms.rules.wide import define
+from xdsl_rlx.transforms.simplify import canonicalize, share_common
 
 DEEPEST = 32
 """Rounds after which definitions that lead back to themselves are reported."""
@@ -29,7 +28,7 @@ def decompose(module: Operation, wanted: Callable[[Operation], bool]) -> bool:
     """Replace every op that is `wanted` and has a definition; locations are kept. Whether anything changed."""
     found: list[Operation] = []
     for round_ in range(DEEPEST):
-        found = [op for op in module.walk() if wanted(op) and DECOMPOSE.get(type(op)) is not None]
+        found = [op for op in module.walk() if DECOMPOSE.get(type(op)) is not None and wanted(op)]
         if not found:
             return round_ > 0
         for op in found:
@@ -77,5 +76,5 @@ def decompose_composites(ctx: Context, module: ModuleOp) -> None:
     for op in list(module.walk()):
         if (rule := NORMALIZE.get(type(op))) is not None:
             replace(op, rule)
-    CanonicalizePass().apply(ctx, module)
-    CommonSubexpressionElimination().apply(ctx, module)
+    canonicalize(ctx, module)
+    share_common(module)

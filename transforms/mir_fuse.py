@@ -11,7 +11,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
-from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
 from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
@@ -21,6 +20,7 @@ from xdsl_rlx.transforms.decompose import decompose_composites
 from xdsl_rlx.transforms.driver import is_constant, verify_dominance
 from xdsl_rlx.transforms.iteration_space import Space
 from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION
+from xdsl_rlx.transforms.simplify import share_common
 
 
 class MirFusePass(ModulePass):
@@ -45,7 +45,7 @@ class MirFusePass(ModulePass):
             if isinstance(func, FuncOp) and func.body.blocks:
                 for block in func.body.blocks:
                     fuse_block(block)
-        CommonSubexpressionElimination().apply(ctx, op)
+        share_common(op)
 
 
 MOST_COPIED = 8

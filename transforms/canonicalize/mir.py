@@ -68,9 +68,10 @@ def canonical(*ops: type[OpT]) -> Callable[[Rewrite[OpT]], Rewrite[OpT]]:
 def splat(value: SSAValue) -> Number | None:
     """The number that a value is everywhere, if it is a constant, reshaped or expanded or not."""
     owner = value.owner
-    while isinstance(owner, shape.ExpandOp | shape.ReshapeOp):
+    # Asked of all operands of all ops: comparing classes is what that costs least.
+    while type(owner) is shape.ExpandOp or type(owner) is shape.ReshapeOp:
         owner = owner.operand.owner
-    return splat_value(owner.value) if isinstance(owner, elementwise.ConstantOp) else None
+    return splat_value(owner.value) if type(owner) is elementwise.ConstantOp else None
 
 
 def _is(value: SSAValue, number: float) -> bool:
@@ -88,8 +89,9 @@ def cancel_double_neg(op: elementwise.NegOp, b: MirBuilder) -> SSAValue | None:
 @canonical(elementwise.AddOp)
 def drop_added_zero(op: elementwise.AddOp, b: MirBuilder) -> Value | None:
     # x + 0.0 is not x for x = -0.0, but x + -0.0 is.
-    zero = 0 if isinstance(element_of(op.result), IntegerType) else -0.0
-    for kept, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+    zero = 0 if isinstance(element_of(op.results[0]), IntegerType) else -0.0
+    lhs, rhs = op.operands
+    for kept, other in ((lhs, rhs), (rhs, lhs)):
         if _is(other, zero):
             return b.expand(kept, shape_of(op.result))
     return None
@@ -102,10 +104,12 @@ def drop_subtracted_zero(op: elementwise.SubOp, b: MirBuilder) -> Value | None:
 
 @canonical(elementwise.MulOp)
 def drop_factor_one(op: elementwise.MulOp, b: MirBuilder) -> Value | None:
-    for kept, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        if _is(other, 1):
+    lhs, rhs = op.operands
+    for kept, other in ((lhs, rhs), (rhs, lhs)):
+        found = splat(other)
+        if found == 1:
             return b.expand(kept, shape_of(op.result))
-        if _is(other, -1):
+        if found == -1:
             return b.neg(b.expand(kept, shape_of(op.result)))
     return None
 
@@ -164,7 +168,7 @@ def leave_broadcasting_to_the_op(op: Operation, b: MirBuilder) -> Value | None:
     operands = list(op.operands)
     for index, operand in enumerate(operands):
         expand = operand.owner
-        if not isinstance(expand, shape.ExpandOp):
+        if type(expand) is not shape.ExpandOp:
             continue
         others = [shape_of(v) for i, v in enumerate(operands) if i != index]
         if broadcast_shapes(shape_of(expand.operand), *others) == shape_of(op.results[0]):

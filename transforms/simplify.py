@@ -1,0 +1,149 @@
+"""`canonicalize` and `cse` for modules of `mir`, with what upstream's passes do and leave.
+
+They ask each op by its traits whether it may go, and hash the types of every op several times, which took a third of
+`mir-fuse`. Here the class of an op answers the first question, and no more is hashed than tells ops apart.
+"""
+
+from collections.abc import Hashable
+from functools import cache
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriterListener,
+    PatternRewriteWalker,
+    RewritePattern,
+)
+from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryEffect, NoMemoryEffect, SymbolOpInterface
+from xdsl.transforms.canonicalize import CanonicalizationRewritePattern
+from xdsl.transforms.dead_code_elimination import region_dce, would_be_trivially_dead
+
+from xdsl_rlx.dialects.mir.core import Elementwise, MirOp
+from xdsl_rlx.transforms.canonicalize.mir import patterns_of
+
+
+def canonicalize(ctx: Context, module: ModuleOp) -> None:
+    """Apply the canonicalization patterns of all ops, and remove dead ones, until nothing changes."""
+    PatternRewriteWalker(_Canonicalize(ctx), post_walk_func=_remove_dead).rewrite_module(module)
+
+
+@cache
+def _is_pure(kind: type[Operation]) -> bool:
+    """Whether every op of a class may go where nothing reads its results, and be shared with one like it."""
+    effects = [trait for trait in kind.traits if isinstance(trait, MemoryEffect)]
+    if not effects or not all(isinstance(trait, NoMemoryEffect) for trait in effects):
+        return False
+    return not kind.has_trait(IsTerminator) and not kind.has_trait(SymbolOpInterface)
+
+
+@cache
+def _is_isolated(kind: type[Operation]) -> bool:
+    return kind.has_trait(IsolatedFromAbove)
+
+
+@cache
+def _is_elementwise(kind: type[Operation]) -> bool:
+    return kind.has_trait(Elementwise)
+
+
+def _is_dead(op: Operation) -> bool:
+    if any(result.first_use is not None for result in op.results):
+        return False
+    return _is_pure(type(op)) or would_be_trivially_dead(op)
+
+
+class _Canonicalize(RewritePattern):
+    """The patterns of an op's class, in their order."""
+
+    def __init__(self, ctx: Context):
+        self.others = GreedyRewritePatternApplier([CanonicalizationRewritePattern()], ctx=ctx, folding_enabled=True)
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, MirOp):
+            self.others.match_and_rewrite(op, rewriter)
+        elif _is_dead(op):
+            rewriter.erase(op)
+        else:
+            for pattern in patterns_of(type(op)):
+                pattern.match_and_rewrite(op, rewriter)
+                if rewriter.has_done_action:
+                    return
+
+
+def _remove_dead(region: Region, listener: PatternRewriterListener) -> bool:
+    """Erase what nothing reads, users first. Whether anything was."""
+    block = region.first_block
+    if block is None:
+        return False
+    if block.next_block is not None:
+        return region_dce(region, listener)
+    changed = False
+    for op in reversed(block.ops):
+        if _is_dead(op):
+            listener.handle_operation_removal(op)
+            block.erase_op(op, safe_erase=False)
+            changed = True
+        else:
+            for inner in op.regions:
+                changed |= _remove_dead(inner, listener)
+    return changed
+
+
+def share_common(module: ModuleOp) -> None:
+    """Compute once what several ops without side effects compute in one block, and remove what nothing reads."""
+    gone: list[Operation] = []
+    for op in module.ops:
+        for region in op.regions:
+            _share_in(region, {}, gone)
+    for op in gone:
+        op.detach()
+        op.erase()
+
+
+def _share_in(region: Region, known: dict[Hashable, list[Operation]], gone: list[Operation]) -> None:
+    """Share what a region of one block computes, or what is `known` there already."""
+    block = region.first_block
+    if block is not None and block.next_block is None:
+        _share_in_block(block, known, gone)
+
+
+def _share_in_block(block: Block, known: dict[Hashable, list[Operation]], gone: list[Operation]) -> None:
+    for op in block.ops:
+        kind = type(op)
+        for region in op.regions:
+            seen = {} if _is_isolated(kind) else {key: [*same] for key, same in known.items()}
+            _share_in(region, seen, gone)
+        if not _is_pure(kind):
+            continue
+        if all(result.first_use is None for result in op.results):
+            gone.append(op)
+            continue
+        if any(len(region.blocks) > 1 for region in op.regions):
+            continue
+        same = known.setdefault(_key(op), [])
+        for earlier in same:
+            if _is_equal(earlier, op):
+                for result, other in zip(op.results, earlier.results, strict=True):
+                    result.replace_all_uses_with(other)
+                gone.append(op)
+                break
+        else:
+            same.append(op)
+
+
+def _key(op: Operation) -> Hashable:
+    """What ops that are equal have in common. The type of an elementwise op's result follows from the rest."""
+    kind = type(op)
+    types = () if _is_elementwise(kind) else op.result_types
+    operands = tuple(id(operand) for operand in op.operands)
+    return kind, operands, frozenset(op.properties.items()), frozenset(op.attributes.items()), types
+
+
+def _is_equal(op: Operation, other: Operation) -> bool:
+    """Whether ops of one key compute the same."""
+    return op.result_types == other.result_types and all(
+        region.is_structurally_equivalent(twin) for region, twin in zip(op.regions, other.regions, strict=True)
+    )
