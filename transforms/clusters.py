@@ -173,6 +173,9 @@ class Clusters:
                     producer = self.of[operand.owner]
                     before |= producer.before | producer.name
             self.of[op] = Cluster.of(op, index, before)
+        self._by_name = {cluster.name: cluster for cluster in self.of.values()}
+        self._names = sum(self._by_name)
+        """The bits of all names."""
         for op, cluster in reversed(self.of.items()):
             for result in op.results:
                 for use in result.uses:
@@ -221,23 +224,27 @@ class Clusters:
         """Note that the ops of `gone`, the smaller one, have become part of `merged`."""
         for op in gone.ops:
             self.of[op] = merged
+        self._names ^= gone.name
         before, after = merged.before, merged.after
         merged.members = both
         merged.before, merged.after = (before | gone.before) & ~both, (after | gone.after) & ~both
         # Who knows of both has nothing to learn; who knows of `merged`, only where more is added to it.
         learn = gone.before & ~before | (before if merged.after & ~after else 0)
-        for other in self._owners(learn & merged.before):
-            other.after |= merged.after | merged.name
+        news = merged.after | merged.name
+        for other in self._named(learn & merged.before):
+            other.after |= news
         learn = gone.after & ~after | (after if merged.before & ~before else 0)
-        for other in self._owners(learn & merged.after):
-            other.before |= merged.before | merged.name
+        news = merged.before | merged.name
+        for other in self._named(learn & merged.after):
+            other.before |= news
 
-    def _owners(self, numbers: int) -> Iterable[Cluster]:
-        """The clusters of the ops of these numbers."""
-        while numbers:
-            cluster = self.of[self.ops[(numbers & -numbers).bit_length() - 1]]
-            yield cluster
-            numbers &= ~cluster.members
+    def _named(self, names: int) -> Iterable[Cluster]:
+        """The clusters whose names are among these numbers."""
+        names &= self._names
+        while names:
+            name = names & -names
+            yield self._by_name[name]
+            names ^= name
 
     def recompute_cheap_values(self) -> None:
         """Compute a cheap value again in every cluster that uses it, rather than store it, if it has the operands."""
