@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
@@ -59,7 +59,8 @@ DTYPE_NAMES: dict[Attribute, str] = {type_: name for name, type_ in DTYPES.items
 
 def tensor_type(value: SSAValue | Attribute) -> AnyTensor:
     """The ranked tensor type with static shape of a value; VerifyException if it has another type."""
-    type_ = value.type if isinstance(value, SSAValue) else value
+    # Asked of all values, again and again: SSAValue is an abstract class, of which `isinstance` takes its time.
+    type_ = value.type if type(value) is OpResult or isinstance(value, SSAValue) else value
     if not isinstance(type_, TensorType):
         raise VerifyException(f"expected a ranked tensor, got {type_}")
     return cast(AnyTensor, type_)
@@ -68,7 +69,7 @@ def tensor_type(value: SSAValue | Attribute) -> AnyTensor:
 def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
     """The static shape of a tensor value or type."""
     shape = tensor_type(value).get_shape()
-    if any(n < 0 for n in shape):
+    if shape and min(shape) < 0:
         raise VerifyException(f"expected a static shape, got {tensor_type(value)}")
     return shape
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -18,7 +17,7 @@ from xdsl.irdl import (
 from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList
+from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList, i64_list
 
 
 @irdl_op_definition
@@ -33,7 +32,7 @@ class YieldOp(IRDLOperation):
     assembly_format = "attr-dict ($values^ `:` type($values))?"
 
     def __init__(self, *values: SSAValue):
-        super().__init__(operands=[values])
+        Operation.__init__(self, operands=values)
 
 
 @irdl_op_definition
@@ -82,8 +81,8 @@ class VjpOp(IRDLOperation):
         super().__init__(
             operands=[primals, outputs, [c for c in cotangents if c is not None]],
             properties={
-                "seeded": DenseArrayBase.from_list(i64, [i for i, c in enumerate(cotangents) if c is not None]),
-                "wrt": DenseArrayBase.from_list(i64, list(wrt)),
+                "seeded": i64_list([i for i, c in enumerate(cotangents) if c is not None]),
+                "wrt": i64_list(wrt),
             },
             result_types=[[primals[i].type for i in wrt]],
             regions=[Region(block)],
@@ -156,7 +155,7 @@ class FusionOp(IRDLOperation):
     assembly_format = "`(` $inputs `)` attr-dict `:` functional-type(operands, results) $body"
 
     def __init__(self, inputs: Sequence[SSAValue], result_types: Sequence[Attribute], body: Region):
-        super().__init__(operands=[inputs], result_types=[result_types], regions=[body])
+        Operation.__init__(self, operands=inputs, result_types=result_types, regions=[body])
 
     def verify_(self) -> None:
         if tuple(self.body.block.arg_types) != tuple(v.type for v in self.inputs):

@@ -1,14 +1,16 @@
 """What all `mir` ops share: the base class that infers types, traits, and list syntax. No op is defined here."""
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, TensorType, f64, i64
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
-from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute
-from xdsl.irdl import IRDLOperation, irdl_attr_definition, traits_def
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import IRDLOperation, VariadicDef, irdl_attr_definition, traits_def
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
     CustomDirective,
@@ -82,6 +84,27 @@ class MirOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
 
     traits = traits_def(Pure())
 
+    def __init__(
+        self,
+        *,
+        operands: Sequence[Any] | None = None,
+        result_types: Sequence[Any] | None = None,
+        properties: Mapping[str, Attribute | None] | None = None,
+        **others: Any,
+    ) -> None:
+        """As upstream's, which sorts arguments into segments; passes make most ops of a value an operand."""
+        values, types = operands or (), result_types or ()
+        if (
+            _plain(type(self)) == (len(values), len(types))
+            and not others
+            and all(type(value) is OpResult or type(value) is BlockArgument for value in values)
+            and all(type(type_) is TensorType for type_ in types)
+        ):
+            given = {name: value for name, value in (properties or {}).items() if value is not None}
+            Operation.__init__(self, operands=values, result_types=types, properties=given)
+        else:
+            super().__init__(operands=operands, result_types=result_types, properties=properties, **others)
+
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
         from xdsl_rlx.transforms.canonicalize.mir import patterns_of
@@ -100,8 +123,23 @@ class MirOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
             check_size(expected)
 
 
+@cache
+def _plain(kind: type[IRDLOperation]) -> tuple[int, int] | None:
+    """The numbers of operands and results of a class of ops; None if they vary or it has anything beside them."""
+    definition = kind.get_irdl_definition()
+    parts = [part for _, part in (*definition.operands, *definition.results)]
+    if any(isinstance(part, VariadicDef) for part in parts) or definition.regions or definition.successors:
+        return None
+    return len(definition.operands), len(definition.results)
+
+
 def i64_list(values: Sequence[int]) -> DenseArrayBase:
     """A list property."""
+    return _i64_list(tuple(values))
+
+
+@cache
+def _i64_list(values: tuple[int, ...]) -> DenseArrayBase:
     return DenseArrayBase.from_list(i64, values)
 
 
