@@ -1,6 +1,7 @@
 """Element types, broadcasting and shape functions shared by `hir` and `mir`; no IR building."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import prod
 from operator import index
 from typing import Any, SupportsIndex, TypeAlias, cast
@@ -64,6 +65,16 @@ def tensor_type(value: SSAValue | Attribute) -> AnyTensor:
     if not isinstance(type_, TensorType):
         raise VerifyException(f"expected a ranked tensor, got {type_}")
     return cast(AnyTensor, type_)
+
+
+def tensor_of(element: Attribute, shape: Sequence[int]) -> AnyTensor:
+    """The type of tensors of a shape, made once: rules ask for the same few again and again."""
+    return _tensor_of(element, *shape)
+
+
+@lru_cache(maxsize=1 << 14, typed=True)
+def _tensor_of(element: Attribute, *shape: int) -> AnyTensor:
+    return TensorType(element, shape)
 
 
 def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:

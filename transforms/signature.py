@@ -41,16 +41,16 @@ class Graph:
     @property
     def arguments(self) -> list[Argument]:
         """The arguments in order; PassFailedException if one lacks its name or kind, or shares its name."""
-        found: list[Argument] = []
+        found: dict[str, Argument] = {}
         for value, attributes in zip(self.block.args, self._argument_attributes(), strict=True):
             check_size(value.type)
             name, kind = attributes.get(NAME), attributes.get(KIND)
             if not isinstance(name, StringAttr) or not isinstance(kind, StringAttr):
                 raise PassFailedException(f"argument {value.index} of @{self.name} needs {NAME} and {KIND}")
-            if any(argument.name == name.data for argument in found):
+            if name.data in found:
                 raise PassFailedException(f'two arguments of @{self.name} are named "{name.data}"')
-            found.append(Argument(name.data, kind.data, value, OPTIONAL in attributes))
-        return found
+            found[name.data] = Argument(name.data, kind.data, value, OPTIONAL in attributes)
+        return list(found.values())
 
     @property
     def name(self) -> str:

@@ -1,12 +1,18 @@
 """Conversion between element types. Quantisation is in `quantize.py`."""
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import AnyTensorConstr, Elementwise, MirOp
-from xdsl_rlx.dialects.shapes import COMPLEXES, DTYPE_NAMES, check_element, element_of, shape_of
+from xdsl_rlx.dialects.shapes import (
+    COMPLEXES,
+    DTYPE_NAMES,
+    check_element,
+    element_of,
+    shape_of,
+    tensor_of,
+)
 
 
 @irdl_op_definition
@@ -29,7 +35,7 @@ class CastOp(MirOp):
     assembly_format = "$operand attr-dict `:` type($operand) `to` type($result)"
 
     def __init__(self, operand: SSAValue, to: Attribute):
-        super().__init__(operands=[operand], result_types=[TensorType(to, shape_of(operand))])
+        super().__init__(operands=[operand], result_types=[tensor_of(to, shape_of(operand))])
 
     def infer_types(self) -> tuple[Attribute]:
         to = element_of(self.result)
@@ -37,4 +43,4 @@ class CastOp(MirOp):
             check_element(type_, tuple(DTYPE_NAMES))
         if element_of(self.operand) in COMPLEXES and to not in COMPLEXES:
             raise VerifyException("a complex tensor has no cast to real numbers: take mir.real or mir.imag")
-        return (TensorType(to, shape_of(self.operand)),)
+        return (tensor_of(to, shape_of(self.operand)),)

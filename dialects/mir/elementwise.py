@@ -36,6 +36,7 @@ from xdsl_rlx.dialects.shapes import (
     element_of,
     same_element_type,
     shape_of,
+    tensor_of,
     tensor_type,
 )
 
@@ -280,7 +281,7 @@ class BinaryOp(MirOp, abc.ABC):
 def _broadcast_type(lhs: SSAValue, rhs: SSAValue) -> Attribute:
     shape = broadcast_shapes(shape_of(lhs), shape_of(rhs))
     # Making a type is the costly part of building an op.
-    return lhs.type if shape == shape_of(lhs) else TensorType(element_of(lhs), shape)
+    return lhs.type if shape == shape_of(lhs) else tensor_of(element_of(lhs), shape)
 
 
 @irdl_op_definition
@@ -358,12 +359,12 @@ class CompareOp(MirOp, abc.ABC):
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue):
         super().__init__(
-            operands=[lhs, rhs], result_types=[TensorType(i1, broadcast_shapes(shape_of(lhs), shape_of(rhs)))]
+            operands=[lhs, rhs], result_types=[tensor_of(i1, broadcast_shapes(shape_of(lhs), shape_of(rhs)))]
         )
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(same_element_type(self.lhs, self.rhs), self.ELEMENTS)
-        return (TensorType(i1, broadcast_shapes(shape_of(self.lhs), shape_of(self.rhs))),)
+        return (tensor_of(i1, broadcast_shapes(shape_of(self.lhs), shape_of(self.rhs))),)
 
 
 @irdl_op_definition
@@ -437,7 +438,7 @@ class WhereOp(MirOp):
 
     @staticmethod
     def _infer(cond: SSAValue, on_true: SSAValue, on_false: SSAValue) -> Attribute:
-        return TensorType(element_of(on_true), broadcast_shapes(shape_of(cond), shape_of(on_true), shape_of(on_false)))
+        return tensor_of(element_of(on_true), broadcast_shapes(shape_of(cond), shape_of(on_true), shape_of(on_false)))
 
     def infer_types(self) -> tuple[Attribute]:
         if tensor_type(self.cond).element_type != i1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType
+from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
@@ -23,6 +23,7 @@ from xdsl_rlx.dialects.shapes import (
     normalize_axis,
     same_element_type,
     shape_of,
+    tensor_of,
 )
 
 
@@ -45,7 +46,7 @@ class MatmulOp(MirOp):
     def _infer(lhs: SSAValue, rhs: SSAValue) -> Attribute:
         type_ = same_element_type(lhs, rhs)
         check_element(type_, (*FLOATS, *INTS, *COMPLEXES))
-        return TensorType(type_, matmul_shape(shape_of(lhs), shape_of(rhs)))
+        return tensor_of(type_, matmul_shape(shape_of(lhs), shape_of(rhs)))
 
     def infer_types(self) -> tuple[Attribute]:
         return (self._infer(self.lhs, self.rhs),)
@@ -147,7 +148,7 @@ class DotGeneralOp(MirOp):
                         f"{what} dimensions differ: {dims(a)} has extent {a[i]} at {i}, {dims(b)} has {b[j]} at {j}"
                     )
         shape = (*(a[i] for i in (*left.batch, *left.free)), *(b[j] for j in right.free))
-        return TensorType(type_, shape)
+        return tensor_of(type_, shape)
 
     def infer_types(self) -> tuple[Attribute]:
         contracting = _numbers(self.lhs_contracting), _numbers(self.rhs_contracting)
@@ -196,7 +197,7 @@ class LoraMatmulOp(MirOp):
         low = matmul_shape(matmul_shape(shape_of(x), shape_of(a)), shape_of(b))
         if low != result:
             raise VerifyException(f"x @ w has the shape {dims(result)}, x @ a @ b {dims(low)}")
-        return TensorType(type_, result)
+        return tensor_of(type_, result)
 
     def infer_types(self) -> tuple[Attribute]:
         return (self._infer(self.x, self.w, self.a, self.b),)

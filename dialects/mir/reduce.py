@@ -4,7 +4,7 @@ import abc
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
@@ -19,6 +19,7 @@ from xdsl_rlx.dialects.shapes import (
     normalize_axes,
     reduced_shape,
     shape_of,
+    tensor_of,
 )
 
 
@@ -43,7 +44,7 @@ class ReduceOp(MirOp, abc.ABC):
         super().__init__(
             operands=[operand],
             properties={"axes": i64_list(axes), "keep_dim": UnitAttr() if keep_dim else None},
-            result_types=[TensorType(element_of(operand), reduced_shape(shape_of(operand), axes, keep_dim))],
+            result_types=[tensor_of(element_of(operand), reduced_shape(shape_of(operand), axes, keep_dim))],
         )
 
     @property
@@ -58,7 +59,7 @@ class ReduceOp(MirOp, abc.ABC):
         type_ = element_of(self.operand)
         check_element(type_, self.ELEMENTS)
         shape = reduced_shape(shape_of(self.operand), self.axis_list, self.keep_dim is not None)
-        return (TensorType(type_, shape),)
+        return (tensor_of(type_, shape),)
 
 
 @irdl_op_definition

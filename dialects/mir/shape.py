@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
@@ -16,6 +15,7 @@ from xdsl_rlx.dialects.shapes import (
     normalize_axis,
     same_element_type,
     shape_of,
+    tensor_of,
 )
 
 
@@ -31,13 +31,13 @@ class ReshapeOp(MirOp):
     assembly_format = "$operand attr-dict `:` type($operand) `to` type($result)"
 
     def __init__(self, operand: SSAValue, shape: Sequence[int]):
-        super().__init__(operands=[operand], result_types=[TensorType(element_of(operand), shape)])
+        super().__init__(operands=[operand], result_types=[tensor_of(element_of(operand), shape)])
 
     def infer_types(self) -> tuple[Attribute]:
         before, after = shape_of(self.operand), shape_of(self.result)
         if prod(before) != prod(after):
             raise VerifyException(f"cannot reshape {dims(before)} to {dims(after)}: the element counts differ")
-        return (TensorType(element_of(self.operand), after),)
+        return (tensor_of(element_of(self.operand), after),)
 
 
 @irdl_op_definition
@@ -70,7 +70,7 @@ class TransposeOp(MirOp):
         shape = shape_of(operand)
         if sorted(perm) != list(range(len(shape))):
             raise VerifyException(f"{list(perm)} is not a permutation of the {len(shape)} dimensions")
-        return TensorType(element_of(operand), [shape[p] for p in perm])
+        return tensor_of(element_of(operand), [shape[p] for p in perm])
 
     def infer_types(self) -> tuple[Attribute]:
         return (self._infer(self.operand, self.perm_list),)
@@ -110,7 +110,7 @@ class NarrowOp(MirOp):
         if start < 0 or length < 0 or start + length > shape[axis]:
             raise VerifyException(f"elements {start} to {start + length} leave axis {axis} of {dims(shape)}")
         shape[axis] = length
-        return TensorType(element_of(operand), shape)
+        return tensor_of(element_of(operand), shape)
 
     def infer_types(self) -> tuple[Attribute]:
         return (self._infer(self.operand, *self.bounds),)
@@ -153,7 +153,7 @@ class ConcatOp(MirOp):
                 raise VerifyException(f"shapes {dims(first)} and {dims(shape)} differ outside axis {axis}")
             total += shape[axis]
         first[axis] = total
-        return TensorType(same_element_type(*parts), first)
+        return tensor_of(same_element_type(*parts), first)
 
     def infer_types(self) -> tuple[Attribute]:
         return (self._infer(self.parts, self.axis.value.data),)
@@ -171,10 +171,10 @@ class ExpandOp(MirOp):
     assembly_format = "$operand attr-dict `:` type($operand) `to` type($result)"
 
     def __init__(self, operand: SSAValue, shape: Sequence[int]):
-        super().__init__(operands=[operand], result_types=[TensorType(element_of(operand), shape)])
+        super().__init__(operands=[operand], result_types=[tensor_of(element_of(operand), shape)])
 
     def infer_types(self) -> tuple[Attribute]:
         before, after = shape_of(self.operand), shape_of(self.result)
         if not broadcasts_to(before, after):
             raise VerifyException(f"cannot expand {dims(before)} to {dims(after)}")
-        return (TensorType(element_of(self.operand), after),)
+        return (tensor_of(element_of(self.operand), after),)
