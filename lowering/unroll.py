@@ -30,6 +30,9 @@ VECTORS = 24
 TOTAL = 2048
 """Operations that the loops of a kernel may be written out to; the smallest go first."""
 
+BESIDE = 256
+"""Operations beside which no loop is written out: LLVM would make vectors of all of them in the loop around."""
+
 FUNCTION = 40
 """Operations that a function of mathlib counts for: it is inlined."""
 
@@ -75,9 +78,14 @@ class _Choice:
 def _size(block: Block, found: list[_Choice]) -> int | None:
     """Operations of a block written out, None if a loop stays in it; adds the loops that may be written out."""
     total: int | None = 0
+    before, beside = len(found), 0
     for op in block.ops:
         size = _size_of(op, found)
+        beside += 0 if op.regions else size or 0
         total = None if total is None or size is None else total + size
+    if beside > BESIDE and len(found) > before:
+        del found[before:]
+        return None
     return total
 
 

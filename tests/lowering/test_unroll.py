@@ -119,6 +119,18 @@ def jacobian() -> rlx.GraphModule:
     return rlx.run_passes(g, [MirPrepareForAdPass(), MirJacfwdPass("x")])
 
 
+def splats() -> rlx.GraphModule:
+    g = rlx.Graph("splats")
+    sizes = {"positions": 48, "scales": 48, "rotations": 64, "opacities": 16, "colors": 48, "sh_coeffs": 192}
+    values = [g.param(name, (size,)) for name, size in sizes.items()]
+    positions, scales, rotations, opacities, colors, waves = values
+    meta = g.input("meta", (15,))
+    g.set_outputs(
+        [g.gaussian_splat_render(positions, scales, rotations, opacities, colors, waves, meta, width=17, height=16)]
+    )
+    return rlx.grad(g, list(sizes))
+
+
 def copy_of_columns() -> rlx.Graph:
     g = rlx.Graph("copy")
     x = g.input("x", (4, 9, 16, 16, 16))
@@ -130,6 +142,7 @@ WORST: dict[str, Callable[[], rlx.Graph | rlx.GraphModule]] = {
     **{f"attention-{width}": lambda width=width: attention(width) for width in (8, 16, 17)},
     "solve": solve,
     "jacobian": jacobian,
+    "splats": splats,
     "copy": copy_of_columns,
 }
 
