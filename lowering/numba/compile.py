@@ -77,7 +77,7 @@ def emit_object(text: str, assembly: bool = False, effort: Effort = Effort.FULL)
             module.triple = llvm.get_process_triple()
             module.data_layout = str(machine.target_data)
             module.verify()
-            _optimize(module, machine, effort)
+            optimize(module, machine, effort)
             listing = machine.emit_assembly(module) if assembly else ""
             code = _emit(module, machine)
     except RuntimeError as error:
@@ -86,7 +86,8 @@ def emit_object(text: str, assembly: bool = False, effort: Effort = Effort.FULL)
     return code, listing
 
 
-def _optimize(module: Any, machine: Any, effort: Effort) -> None:
+def optimize(module: Any, machine: Any, effort: Effort = Effort.FULL) -> None:
+    """Run LLVM's pipeline on a module, in place, while other threads may compile."""
     options = llvm.create_pipeline_tuning_options(speed_level=effort)
     options.loop_vectorization = effort is Effort.FULL
     options.slp_vectorization = effort is Effort.FULL

@@ -335,7 +335,7 @@ def _extsi_python(op: Operation, args: Sequence[str]) -> str:
 def _extui_python(op: Operation, args: Sequence[str]) -> str:
     bits, target = _int_bits(op.operands[0].type), python_type(op.results[0].type)
     widened = f"{target}({args[0]})"
-    return widened if bits == 1 else f"{widened} & {target}({(1 << bits) - 1})"
+    return widened if bits == 1 else f"{target}({widened} & {target}({(1 << bits) - 1}))"
 
 
 def _sitofp_python(op: Operation, args: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.lowering.numba.blas import FUNCTIONS
-from xdsl_rlx.lowering.numba.compile import Effort, target
+from xdsl_rlx.lowering.numba.compile import Effort, optimize, target
 from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
 from xdsl_rlx.lowering.numba.emit_python import emit_python
 from xdsl_rlx.lowering.numba.rows import buffer_type
@@ -49,10 +49,7 @@ def optimise(text: str, effort: Effort = Effort.FULL) -> tuple[llvm.ModuleRef, l
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=effort)
-    options.loop_vectorization = options.slp_vectorization = effort is Effort.FULL
-    passes = llvm.create_pass_builder(machine, options)
-    passes.getModulePassManager().run(module, passes)
+    optimize(module, machine, effort)
     return module, machine
 
 
