@@ -35,7 +35,7 @@ lint: $(STAMP)test
 
 bench: $(STAMP)bench
 	$(BIN)/python benchmarks/run.py
-	$(BIN)/python benchmarks/kernels.py --json benchmarks/results-kernels.json
+	$(BIN)/python benchmarks/kernels.py --json benchmarks/results-kernels.jsonl
 
 fuzz: $(STAMP)test
 	EVERY_SAMPLE=1 XDSL_RLX_CHECK=1 $(BIN)/python -m pytest $(SWEEPS) --fuzz-cases 3000

@@ -113,21 +113,23 @@ def is_over(kernel: Kernel) -> bool:
 
 
 def main() -> int:
-    """Sweep, print the worst, write all of them as JSON."""
+    """Sweep, print the worst, write them as lines of JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default=",".join(CASES), help="cases, such as attention,solve")
     parser.add_argument("--sizes", default=",".join(map(str, FEW)), help="sizes, such as 1,2,16, or all")
     parser.add_argument("--dtypes", default=",".join(("f32", "f64", *HALVES)))
-    parser.add_argument("--json", type=Path, help="write every kernel here")
+    parser.add_argument("--json", type=Path, help="write the slowest and the largest kernel of each case here")
     options = parser.parse_args()
     sizes = tuple(range(1, LARGEST + 1) if options.sizes == "all" else map(int, options.sizes.split(",")))
-    sweep, found = Sweep(), list[Kernel]()
+    sweep, found, worst = Sweep(), list[Kernel](), list[Kernel]()
     for name in options.only.split(","):
         kernels = sweep.case(name, sizes, tuple(options.dtypes.split(",")))
         found += kernels
         if kernels:
-            print(max(kernels, key=lambda k: k.seconds), f"(slowest of {len(kernels)})", flush=True)
-            print(max(kernels, key=lambda k: k.code), "(largest)", flush=True)
+            slowest, largest = max(kernels, key=lambda k: k.seconds), max(kernels, key=lambda k: k.code)
+            print(slowest, f"(slowest of {len(kernels)})", flush=True)
+            print(largest, "(largest)", flush=True)
+            worst += [slowest, largest]
     over = [kernel for kernel in found if is_over(kernel)]
     print(
         f"{len(found)} kernels, {sum(k.seconds for k in found):.0f} s; {len(over)} above {SECONDS} s or {BYTES} bytes"
@@ -135,7 +137,7 @@ def main() -> int:
     for kernel in sorted(over, key=lambda k: -k.seconds):
         print(kernel)
     if options.json is not None:
-        options.json.write_text(json.dumps([asdict(kernel) for kernel in found], indent=0) + "\n")
+        options.json.write_text("".join(json.dumps(asdict(kernel)) + "\n" for kernel in worst))
     return 0
 
 
