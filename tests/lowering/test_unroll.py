@@ -26,7 +26,7 @@ LEVELS = ("x86-64-v3", "x86-64-v4") if compile.processor() == "x86_64" else (Non
 BYTES = 100_000
 """What the object of a kernel may take."""
 
-GROWTH = 8
+GROWTH = 6.5
 """Machine instructions for one of LLVM's in the text, with the functions of mathlib that it brings along."""
 
 INSTRUCTION = re.compile(r"^\t[a-z]", re.MULTILINE)
