@@ -51,10 +51,9 @@ def mark_unrolled(kernel: KernelOp) -> None:
     Set `lir.unroll` on the loops that are to be written out.
 
     All have constant bounds. Short ones are written out whole, from the inside out, and so are those that fill a buffer
-    on the stack. Longer ones that hold no loop are
-    written out as vectors, where these are few. Of a loop around a row of few vectors, several rows are done at a time.
-    Sizes are bounded one by one and together, so that what LLVM is given to work on grows with the text of the kernel,
-    not with its extents.
+    on the stack. Longer ones that hold no loop are written out as vectors, where these are few. Of a loop around a row
+    of few vectors, several rows are done at a time. Sizes are bounded one by one and together, so that what LLVM is
+    given to work on grows with the text of the kernel, not with its extents.
     """
     found: list[_Choice] = []
     _size(kernel.body.block, found)

@@ -327,7 +327,7 @@ def fortran(module, name, kinds):
 
 PARALLEL = '''
 def _invoke(code, addresses, low, high):
-    raise NotImplementedError("calls machine code")
+    raise RuntimeError("only compiled code calls machine code")
 
 
 def _lower_invoke(context, builder, sig, args):
@@ -341,7 +341,7 @@ typed(_invoke, lambda *args: signature(types.none, *args), _lower_invoke)
 
 @lowered(lambda b, type, at, n: b.atomic_rmw("add", b.inttoptr(at, type.as_pointer()), n, "acq_rel"))
 def _take(counter, count):
-    raise NotImplementedError("reads and raises a counter in memory")
+    raise RuntimeError("only compiled code shares a counter in memory")
 
 
 @njit(parallel=True, error_model="numpy")
