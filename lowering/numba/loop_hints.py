@@ -16,10 +16,10 @@ SHORT_LOOP = 64
 """Iterations below which a loop is not worth interleaving."""
 
 LONG_LOOP = 1024
-"""Iterations from which on even a long chain is worth eight copies of the loop's body, which take long to compile."""
+"""Iterations from which on a long chain is worth four copies of the loop's body, which take long to compile."""
 
 LONG_CHAIN = 3
-"""Calls of mathlib functions in a loop from which on eight vectors are in flight, not four."""
+"""Calls of mathlib functions in a loop from which on fewer iterations are worth two copies only."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class LoopHint:
         return f'!"{self.property}"' if self.value is None else f'!"{self.property}", i32 {self.value}'
 
 
-INTERLEAVE = {n: LoopHint(f"interleave_{n}", "llvm.loop.interleave.count", n) for n in (1, 2, 4, 8)}
+INTERLEAVE = {n: LoopHint(f"interleave_{n}", "llvm.loop.interleave.count", n) for n in (1, 2, 4)}
 KEEP_ROLLED = LoopHint("keep_rolled", "llvm.loop.unroll.disable")
 HINTS = (*INTERLEAVE.values(), KEEP_ROLLED)
 """What the printed module tells the LLVM behind Numba, which otherwise decides for itself."""
@@ -56,8 +56,9 @@ def hint_of(loop: scf.ForOp) -> LoopHint | None:
     How many vectors of a loop are in flight at once, or whether it stays a loop, where that is not left to LLVM.
 
     The functions of mathlib are long chains of dependent operations. LLVM counts the registers, and lets one vector at
-    a time wait for its chain; several at once, spilling, are up to 1.7 times as fast. One is right for sin, cos and tan
-    over the whole range: they wait for their tables, are rarely run (see guard_range.py), and are much to compile.
+    a time wait for its chain; four at once, spilling, are up to 1.7 times as fast, and eight hardly faster. One is
+    right for sin, cos and tan over the whole range: they wait for their tables, are rarely run (see guard_range.py),
+    and are much to compile.
     """
     if ROLLED in loop.attributes:
         return KEEP_ROLLED
@@ -69,8 +70,7 @@ def hint_of(loop: scf.ForOp) -> LoopHint | None:
         return INTERLEAVE[1]
     if not calls or count < SHORT_LOOP:
         return None
-    many = calls >= LONG_CHAIN
-    return INTERLEAVE[(8 if many else 4) if count >= LONG_LOOP else (2 if many else 4)]
+    return INTERLEAVE[2 if calls >= LONG_CHAIN and count < LONG_LOOP else 4]
 
 
 def metadata_of(loop: scf.ForOp) -> str | None:
