@@ -15,7 +15,7 @@ from xdsl.universe import Universe
 from xdsl_rlx.dialects.lir import ProgramOp
 from xdsl_rlx.lowering.numba.build import build_program, fingerprint
 from xdsl_rlx.lowering.numba.compile import Effort
-from xdsl_rlx.lowering.numba.driver import thread_count
+from xdsl_rlx.lowering.numba.driver import begin_driver, thread_count
 from xdsl_rlx.lowering.numba.program import Program
 from xdsl_rlx.lowering.numba.runtime import CompiledGraph, compile_cached
 from xdsl_rlx.lowering.pipeline import checks_bounds, compile_passes
@@ -65,6 +65,7 @@ def compile_source(
     checked = ["checked"] if checks_bounds() else []
 
     def build() -> tuple[Program, Sequence[str]]:
+        begin_driver()
         lowered = lower_to_lir(module(), count)
         return build_program(lowered), backend.texts(lowered)
 

@@ -26,6 +26,8 @@ class Effort(IntEnum):
 
     QUICK = 0
     """A tenth of the time to compile, scalar code that waits for memory: for tests that compare values."""
+    LIGHT = 1
+    """Variables in registers, no vectors and nothing inlined, in a third of the time: for the driver."""
     FULL = 3
     """O3 with the loop and SLP vectorisers: what users run."""
 
@@ -88,13 +90,24 @@ def emit_object(text: str, assembly: bool = False, effort: Effort = Effort.FULL)
 
 def optimize(module: Any, machine: Any, effort: Effort = Effort.FULL) -> None:
     """Run LLVM's pipeline on a module, in place, while other threads may compile."""
+    builder = llvm.create_pass_builder(machine, _tuning(effort))
+    if effort is Effort.LIGHT:
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
+    else:
+        passes = builder.getModulePassManager()
+    _run_passes(passes, module, builder)
+
+
+def _tuning(effort: Effort) -> Any:
     options = llvm.create_pipeline_tuning_options(speed_level=effort)
     options.loop_vectorization = effort is Effort.FULL
     options.slp_vectorization = effort is Effort.FULL
     # lowering/unroll.py decides: without this LLVM writes out loops of its own choice, and what these hold again
     options.loop_unrolling = False
-    builder = llvm.create_pass_builder(machine, options)
-    _run_passes(builder.getModulePassManager(), module, builder)
+    return options
 
 
 def _numba_lock() -> AbstractContextManager[object] | None:

@@ -7,6 +7,7 @@ import importlib
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, wraps
 from operator import index
@@ -110,12 +111,24 @@ def driver() -> Driver:
     names = ("rlx_run", "rlx_call", "rlx_work")
     loaded = disk_cache.load_as(key, lambda code: compile.load_object(code, names))
     if loaded is None:
-        code = compile.compile_llvm(llvm_text(driver_code, names, compile.processor()))
+        code = compile.compile_llvm(llvm_text(driver_code, names, compile.processor()), effort=compile.Effort.LIGHT)
         disk_cache.store(key, code)
         loaded = compile.load_object(code, names)
     loaded.keep_forever()
     prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
     return Driver(prototype(loaded["rlx_run"]), loaded["rlx_call"], loaded["rlx_work"])
+
+
+@cache
+def begin_driver() -> None:
+    """Make the driver in a thread of its own, so that it is there when kernels are; errors wait for who needs it."""
+
+    def make() -> None:
+        with suppress(Exception):
+            driver()
+
+    with suppress(RuntimeError):
+        threading.Thread(target=make).start()
 
 
 class Pool:

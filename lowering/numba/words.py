@@ -4,7 +4,6 @@ A few statements of Python and no types but the signed 64-bit word; it is no gen
 import ast
 import inspect
 import itertools
-import textwrap
 from collections.abc import Mapping, Sequence
 from types import FunctionType, ModuleType
 
@@ -54,10 +53,9 @@ def llvm_text(module: ModuleType, exported: Sequence[str], processor: str) -> st
     }
     constants = {name: value for name, value in vars(module).items() if type(value) is int}
     parts = [_DECLARATIONS.get(processor, "")]
-    for name, function in own.items():
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-        assert isinstance(tree, ast.FunctionDef)
-        parts.append(_Function(tree, constants, own, processor).text(name in exported))
+    for tree in ast.parse(inspect.getsource(module)).body:
+        if isinstance(tree, ast.FunctionDef) and tree.name in own:
+            parts.append(_Function(tree, constants, own, processor).text(tree.name in exported))
     return "\n".join(parts)
 
 
