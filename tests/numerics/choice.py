@@ -87,9 +87,15 @@ def _one_of_each_mode(op: type[Operation]) -> frozenset[str]:
     return frozenset(sample.id for sample in thinned([s for s in SAMPLES if s.op is op], 1))
 
 
-def effort_of_values(sample: Sample) -> Effort:
-    """How a sample is compiled: one of each mode of an op, and with EVERY_SAMPLE all, as users get it."""
-    return Effort.FULL if sample.id in _one_of_each_mode(sample.op) else Effort.QUICK
+def effort_of_values(sample: Sample, dtype: str) -> Effort:
+    """
+    How a sample is compiled: with EVERY_SAMPLE as users get it, else so are one of each mode of an op in one element
+    type, and the first of an op in all.
+    """
+    if EVERY or sample is next(s for s in SAMPLES if s.op is sample.op):
+        return Effort.FULL
+    one = sample.id in _one_of_each_mode(sample.op) and dtype in ("f32", "f64", sample.dtypes[0])
+    return Effort.FULL if one else Effort.QUICK
 
 
 def effort_of_derivatives(sample: Sample) -> Effort:

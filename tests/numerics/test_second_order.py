@@ -36,7 +36,7 @@ Array = np.ndarray[Any, Any]
 
 PRECISION = 1e-9
 
-SMOOTH = thinned([s for s in DIFFERENTIABLE if "f64" in s.dtypes and s.smooth and s.first == 0], 2)
+SMOOTH = thinned([s for s in DIFFERENTIABLE if "f64" in s.dtypes and s.smooth and s.first == 0], 1)
 ELEMENTWISE = [s for s in SMOOTH if s.op.has_trait(Elementwise)]
 
 

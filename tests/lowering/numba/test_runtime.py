@@ -81,7 +81,7 @@ def test_a_graph_is_freed_with_its_last_reference(build, make):
 
 
 def test_graphs_in_reference_cycles_are_collected(build, make):
-    for _ in range(20):
+    for _ in range(8):
         cycle: list[object] = [build(make.add(8))]
         cycle.append(cycle)
         del cycle
