@@ -24,8 +24,16 @@ from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 SMALL = 64
 """Rows up to which loops of our own beat the call of LAPACK."""
 
-BLOCK = 8
-"""Steps of an elimination that share the extents of their vector loops."""
+MOST_BLOCKS = 4
+"""Parts of an elimination, each with vector loops of extents of its own: what they save, LLVM takes to compile."""
+
+
+def _blocks(n: int) -> range:
+    """The starts of the parts, whose number of steps is a power of two from 8 on."""
+    steps = 8
+    while steps * MOST_BLOCKS < n:
+        steps *= 2
+    return range(0, n, steps)
 
 
 def _for(nest: Nest, low: SSAValue, high: SSAValue, body: Callable[[Nest, SSAValue], None], name: str) -> None:
@@ -70,8 +78,9 @@ def lu_nest(op: LuOp, work: Work) -> None:
             nest.builder.insert(GetrfOp(packed, pivots, a_indices=[m], pivots_indices=[m]))
             return
         line = nest.kernel.scratch(_vector(n, element), "line")
-        for low in range(0, n, BLOCK):
-            start, stop = nest.kernel.index(low), nest.kernel.index(min(low + BLOCK, n))
+        blocks = _blocks(n)
+        for low in blocks:
+            start, stop = nest.kernel.index(low), nest.kernel.index(min(low + blocks.step, n))
             _for(
                 nest, start, stop, lambda inside, k, s=start: _eliminate(inside, packed, pivots, line, m, k, s, n), "k"
             )
@@ -306,9 +315,9 @@ class _Solve:
 
     def _each(self, nest: Nest, descending: bool, step: Callable[[Nest, SSAValue, tuple[int, int]], None]) -> None:
         """`step` for every row, in order; it gets the block of constant bounds that the row is in."""
-        starts = range(0, self.n, BLOCK)
+        starts = _blocks(self.n)
         for low in reversed(starts) if descending else starts:
-            high = min(low + BLOCK, self.n)
+            high = min(low + starts.step, self.n)
             first, last = nest.kernel.index(low), nest.kernel.index(high)
 
             def one(inside: Nest, at: SSAValue, low: int = low, high: int = high) -> None:
