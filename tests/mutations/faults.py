@@ -149,9 +149,7 @@ RULES = (
         "transforms/rules/index.py",
         "move_axis(b, indices, 0, dims), axis, dims), axis, 0)",
         "move_axis(b, indices, 0, dims), axis, dims), dims, 0)",
-        VMAP,
-        "-k",
-        "gather",
+        "tests/weaknesses/test_vmap.py",
     ),
     _fault(
         "only the last user's cotangent counts",

@@ -110,6 +110,36 @@ func.func @smaller(%x: tensor<3x5xf32> {mir.name = "x", mir.kind = "input"}, %w:
 
 // -----
 
+// A product of two values that are nowhere in memory is stored: to compute it again, they would be computed again too.
+// CHECK-LABEL: func.func @kept(%x: tensor<8x128xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<128x128xf32> {mir.name = "w", mir.kind = "param"}) -> tensor<8x128xf32> {
+// CHECK-NEXT: %0, %1 = mir.fusion(%x) : (tensor<8x128xf32>) -> (tensor<8x128xf32>, tensor<8x128xf32>) {
+// CHECK-NEXT: ^bb0(%x_1: tensor<8x128xf32>):
+// CHECK-NEXT: %2 = mir.exp %x_1 : tensor<8x128xf32>
+// CHECK-NEXT: %3 = mir.tanh %x_1 : tensor<8x128xf32>
+// CHECK-NEXT: %4 = mir.mul %2, %3 : (tensor<8x128xf32>, tensor<8x128xf32>) -> tensor<8x128xf32>
+// CHECK-NEXT: %5 = mir.sin %4 : tensor<8x128xf32>
+// CHECK-NEXT: mir.yield %4, %5 : tensor<8x128xf32>, tensor<8x128xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: %2 = mir.fusion(%1, %w, %0) : (tensor<8x128xf32>, tensor<128x128xf32>, tensor<8x128xf32>) -> tensor<8x128xf32> {
+// CHECK-NEXT: ^bb0(%3: tensor<8x128xf32>, %w_1: tensor<128x128xf32>, %4: tensor<8x128xf32>):
+// CHECK-NEXT: %5 = mir.matmul %3, %w_1 : (tensor<8x128xf32>, tensor<128x128xf32>) -> tensor<8x128xf32>
+// CHECK-NEXT: %6 = mir.add %5, %4 : (tensor<8x128xf32>, tensor<8x128xf32>) -> tensor<8x128xf32>
+// CHECK-NEXT: mir.yield %6 : tensor<8x128xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %2 : tensor<8x128xf32>
+// CHECK-NEXT: }
+func.func @kept(%x: tensor<8x128xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<128x128xf32> {mir.name = "w", mir.kind = "param"}) -> tensor<8x128xf32> {
+  %0 = mir.exp %x : tensor<8x128xf32>
+  %1 = mir.tanh %x : tensor<8x128xf32>
+  %2 = mir.mul %0, %1 : (tensor<8x128xf32>, tensor<8x128xf32>) -> tensor<8x128xf32>
+  %3 = mir.sin %2 : tensor<8x128xf32>
+  %4 = mir.matmul %3, %w : (tensor<8x128xf32>, tensor<128x128xf32>) -> tensor<8x128xf32>
+  %5 = mir.add %4, %2 : (tensor<8x128xf32>, tensor<8x128xf32>) -> tensor<8x128xf32>
+  func.return %5 : tensor<8x128xf32>
+}
+
+// -----
+
 // Values are defined before they are used.
 // CHECK: mir.exp: operand 0 %z (a result of mir.neg) is used before it is defined
 func.func @order(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3xf32> {
