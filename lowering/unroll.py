@@ -4,14 +4,14 @@ LLVM is told to write out these loops and no others."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation
 
 from xdsl_rlx.dialects.lir import KernelOp
-from xdsl_rlx.dialects.lir.kernel import ROLLED, UNROLL
+from xdsl_rlx.dialects.lir.bounds import trip_count
+from xdsl_rlx.dialects.lir.kernel import AT_ONCE, ROLLED, UNROLL
 from xdsl_rlx.lowering.numba.rows import FUNCTIONS
 
 SHORT = 16
@@ -38,9 +38,6 @@ FUNCTION = 40
 
 ROW = 32
 """Elements up to which a row is a few vectors, and rows may be done several at a time."""
-
-AT_ONCE = 8
-"""Rows at a time, at most."""
 
 ROWS = 384
 """Operations on vectors that rows done at a time may be, at most: neighbours share what they load."""
@@ -145,19 +142,3 @@ def _rows(loop: scf.ForOp, trips: int) -> _Choice | None:
     even = [n for n in counts if trips % n == 0]
     count = even[-1] if even else max(n for n in (2, 4, 8) if n in counts)
     return _Choice(loop, count, count * size)
-
-
-def trip_count(loop: scf.ForOp) -> int | None:
-    """How often a loop runs, if its bounds are constants."""
-    low, high, step = (constant_index(value) for value in (loop.lb, loop.ub, loop.step))
-    if low is None or high is None or not step:
-        return None
-    return max(0, -(-(high - low) // step))
-
-
-def constant_index(value: SSAValue) -> int | None:
-    """The number that an index is, if it is a constant."""
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return cast("IntegerAttr[Any]", owner.value).value.data
-    return None

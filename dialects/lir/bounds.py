@@ -113,6 +113,14 @@ def constant_index(value: SSAValue) -> int | None:
     return None
 
 
+def trip_count(loop: scf.ForOp) -> int | None:
+    """How often a loop runs, if its bounds are constants."""
+    low, high, step = (constant_index(value) for value in (loop.lb, loop.ub, loop.step))
+    if low is None or high is None or not step:
+        return None
+    return max(0, -(-(high - low) // step))
+
+
 def verify_kernel_body(body: Block) -> None:
     """VerifyException for a buffer that a kernel cannot have, and for an access that is outside whatever runs."""
     scratch = 0

@@ -1,11 +1,13 @@
 """Kernels: outlined loop nests over buffers. Library calls are in `blas.py`, `lapack.py`, programs in `program.py`."""
 
 from collections.abc import Sequence
-from typing import Self, cast
+from typing import Any, Self, cast
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
+    IntegerAttr,
     MemRefType,
     StringAttr,
     SymbolNameConstraint,
@@ -32,7 +34,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.lir.bounds import verify_kernel_body, written_buffers
+from xdsl_rlx.dialects.lir.bounds import trip_count, verify_kernel_body, written_buffers
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, verify_buffer_type
 
 INDEX = IndexType()
@@ -51,6 +53,9 @@ The attribute of an `scf.for` with constant bounds that is to be written out: ho
 
 LLVM writes out these loops and no others. Few iterations are written out before it looks for vectors, others after.
 """
+
+AT_ONCE = 8
+"""Iterations of a loop that may be side by side, if they are not all."""
 
 
 @irdl_op_definition
@@ -121,6 +126,18 @@ class KernelOp(IRDLOperation):
         if tuple(self.body.block.arg_types) != inputs:
             raise VerifyException("the block arguments do not match the kernel's type")
         verify_kernel_body(self.body.block)
+        for loop in self.body.walk():
+            if isinstance(loop, scf.ForOp) and UNROLL in loop.attributes:
+                _verify_unroll(loop)
+
+
+def _verify_unroll(loop: scf.ForOp) -> None:
+    mark, trips = loop.attributes[UNROLL], trip_count(loop)
+    if not isinstance(mark, IntegerAttr) or trips is None:
+        raise VerifyException(f"{UNROLL} is a number, on a loop whose bounds are constants")
+    count = cast("IntegerAttr[Any]", mark).value.data
+    if not (2 <= count <= AT_ONCE or count >= max(trips, 1)):
+        raise VerifyException(f"{UNROLL} is from 2 to {AT_ONCE}, or all {trips} iterations, got {count}")
 
 
 @irdl_op_definition

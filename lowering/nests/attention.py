@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir import BlockGemmOp
+from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.mir.attention import AttentionLike, AttentionOp, MaskKind
 from xdsl_rlx.dialects.mir.heads import Heads, Layout
@@ -17,7 +18,6 @@ from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import INDEX, Nest
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
-from xdsl_rlx.lowering.unroll import constant_index
 from xdsl_rlx.transforms.scalar import Scalar, is_float
 
 QUERIES = 64

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import MemRefType, f64, i8, i32
 from xdsl.ir import SSAValue
 
+from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.mir.quant_int import QConv2dOp, QMatmulOp, Window
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.nest import Nest
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
-from xdsl_rlx.lowering.unroll import constant_index
 from xdsl_rlx.transforms.scalar import Scalar
 
 Bounds = tuple[SSAValue, SSAValue]

@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import BlockGemmOp, CheckOp, GemmOp, GetrfOp, GetrsOp, ReturnOp
+from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.blas import FUNCTIONS as BLAS_FUNCTIONS
@@ -30,7 +31,6 @@ from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading
 from xdsl_rlx.lowering.numba.lapack import llvm_getrf, llvm_getrs
 from xdsl_rlx.lowering.numba.loop_hints import METADATA, metadata_of
 from xdsl_rlx.lowering.numba.rows import ROWS, function_suffix, llvm_flags, llvm_type
-from xdsl_rlx.lowering.unroll import constant_index
 
 
 def alignment(value: SSAValue) -> int:

@@ -8,9 +8,10 @@ from typing import Any, cast
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
 
-from xdsl_rlx.dialects.lir.kernel import ROLLED, UNROLL
+from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
+from xdsl_rlx.dialects.lir.kernel import AT_ONCE, ROLLED, UNROLL
 from xdsl_rlx.lowering.numba.rows import FUNCTIONS, RANGED, is_small_only
-from xdsl_rlx.lowering.unroll import AT_ONCE, constant_index, precedes_vectors, trip_count
+from xdsl_rlx.lowering.unroll import precedes_vectors
 
 SHORT_LOOP = 64
 """Iterations below which a loop is not worth interleaving."""

@@ -187,24 +187,27 @@ def _reduce(b: ScalarBuilder, x: Scalar) -> _Angle:
     return _reduce_f64(b, x) if format_of(x) is F64 else _reduce_f32(b, x)
 
 
-def _or_itself(b: ScalarBuilder, x: Scalar, result: Scalar) -> Scalar:
-    """`x` where it is so small that f(x) rounds to x: keeps -0 and denormal numbers exact."""
-    rounded = b.cast(result, x.type)
-    return b.select(b.abs(x) < (2.0**-27 if format_of(x) is F64 else 2.0**-13), x, rounded)
+def _or_small(b: ScalarBuilder, x: Scalar, small: Scalar, large: Scalar) -> Scalar:
+    """
+    `small` where |x| is at most `SMALL`, so that a value has the same bits whichever variant computes it.
+
+    Where a gradient asks which element is the greatest, it may be computed again in another loop.
+    """
+    return b.select(b.abs(x) <= SMALL[format_of(x)], small, b.cast(large, x.type))
 
 
 def sin(b: ScalarBuilder, x: Scalar) -> Scalar:
     angle = _reduce(b, x)
     sine, cosine = _sin_cos(b, angle)
     chosen = b.select(b.ne(angle.quarters & 1, 0), cosine, sine)
-    return _or_itself(b, x, negate_if(b, chosen, angle.quarters, 1))
+    return _or_small(b, x, sin_small(b, x), negate_if(b, chosen, angle.quarters, 1))
 
 
 def cos(b: ScalarBuilder, x: Scalar) -> Scalar:
     angle = _reduce(b, x)
     sine, cosine = _sin_cos(b, angle)
     chosen = b.select(b.ne(angle.quarters & 1, 0), sine, cosine)
-    return b.cast(negate_if(b, chosen, angle.quarters + 1, 1), x.type)
+    return _or_small(b, x, cos_small(b, x), negate_if(b, chosen, angle.quarters + 1, 1))
 
 
 def tan(b: ScalarBuilder, x: Scalar) -> Scalar:
@@ -212,7 +215,7 @@ def tan(b: ScalarBuilder, x: Scalar) -> Scalar:
     sine, cosine = _sin_cos(b, angle)
     odd = b.ne(angle.quarters & 1, 0)
     quotient = b.select(odd, cosine, sine) / b.select(odd, sine, cosine)
-    return _or_itself(b, x, negate_if(b, quotient, angle.quarters, 0))
+    return _or_small(b, x, tan_small(b, x), negate_if(b, quotient, angle.quarters, 0))
 
 
 def _signed(b: ScalarBuilder, result: Scalar, x: Scalar) -> Scalar:

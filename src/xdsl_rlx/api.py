@@ -65,6 +65,11 @@ def parse(text: str | PathLike[str]) -> ModuleOp:
         verify_dominance(module)
     except (ParseError, VerifyException, ValueError) as error:
         raise GraphError(str(error)) from error
+    except Exception as error:
+        # some of upstream's verifiers raise no VerifyException
+        if type(error) is not Exception:
+            raise
+        raise GraphError(str(error)) from error
     return module
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-KEPT = {"test_programs": (237,)}
+KEPT = {"test_programs": (237, 2688)}
 """Seeds further on that a fault was found by, and by no other."""
 
 

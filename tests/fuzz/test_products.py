@@ -73,7 +73,7 @@ def made(seed: int) -> tuple[rlx.Graph, dict[str, Array]]:
                 values.append(x * y if rng.random() < 0.5 else x + y)
             case 1:
                 values.append(g.sin(x))
-            case 2:
+            case 2 if x.shape:
                 values.append(g.softmax(x, -1))
             case _:
                 count = int(rng.integers(1, len(x.shape) + 1)) if x.shape else 0

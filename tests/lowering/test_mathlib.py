@@ -299,6 +299,13 @@ def test_odd_functions_are_odd(run: Run, suffix: str):
 
 
 @pytest.mark.parametrize("suffix", DTYPES)
+def test_small_arguments_have_the_same_bits_whichever_variant_computes_them(run: Run, suffix: str):
+    x = samples("sin_small", suffix, 500, np.random.default_rng(11))
+    for name in ("sin", "cos", "tan"):
+        np.testing.assert_array_equal(unary(run, name, suffix, x), unary(run, f"{name}_small", suffix, x))
+
+
+@pytest.mark.parametrize("suffix", DTYPES)
 def test_numba_and_plain_python_compute_the_same(run: Run, suffix: str):
     type_ = TYPES[suffix]
     rng = np.random.default_rng(5)

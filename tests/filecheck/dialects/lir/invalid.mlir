@@ -484,3 +484,29 @@ lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) 
   %a = memref.alloca() : memref<500000xf32>
   lir.return
 }
+
+// -----
+
+// CHECK: lir.unroll is from 2 to 8, or all 64 iterations, got 56
+lir.kernel @unrolled(%x: memref<64xf32>, %lo: index, %hi: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %end = arith.constant 64 : index
+  scf.for %i = %zero to %end step %one {
+    %y = memref.load %x[%i] : memref<64xf32>
+    memref.store %y, %x[%i] : memref<64xf32>
+  } {lir.unroll = 56 : i64}
+  lir.return
+}
+
+// -----
+
+// CHECK: lir.unroll is a number, on a loop whose bounds are constants
+lir.kernel @unbounded(%x: memref<64xf32>, %lo: index, %hi: index) {
+  %one = arith.constant 1 : index
+  scf.for %i = %lo to %hi step %one {
+    %y = memref.load %x[%i] : memref<64xf32>
+    memref.store %y, %x[%i] : memref<64xf32>
+  } {lir.unroll = 4 : i64}
+  lir.return
+}
