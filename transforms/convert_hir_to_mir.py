@@ -4,14 +4,15 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp, NameLoc, StringAttr
+from xdsl.dialects.builtin import ModuleOp, NameLoc, StringAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.hir.core import HirOp
 from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.transforms.located import located, replace
 from xdsl_rlx.transforms.rules.hir import BLOCKS, FusionPolicy
 
 
@@ -51,17 +52,9 @@ def _convert(block: Operation, policy: FusionPolicy) -> None:
     if rule is None:
         raise PassFailedException(f"no lowering for {block.name}: add one to transforms/rules/hir.py")
     location = NameLoc(StringAttr(block.name), block.location)
-    results = rule(block, MirBuilder(_located_builder(block, location)), policy)
+    b = MirBuilder(Builder(InsertPoint.before(block)))
+    with located(b.builder, location):
+        results = rule(block, b, policy)
     for old, new in zip(block.results, results, strict=True):
-        if old.name_hint is not None:
-            new.ssa.name_hint = old.name_hint
-        old.replace_all_uses_with(new.ssa)
-    Rewriter.erase_op(block)
-
-
-def _located_builder(before: Operation, location: LocationAttr) -> Builder:
-    def locate(op: Operation) -> None:
-        if op.location == UNKNOWN_LOC:
-            op.location = location
-
-    return Builder(InsertPoint.before(before), operation_insertion_handler=[locate])
+        new.ssa.name_hint = old.name_hint or new.ssa.name_hint
+    replace(block, results)

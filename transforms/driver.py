@@ -29,8 +29,7 @@ class _Located(RewritePattern):
     location: LocationAttr = UNKNOWN_LOC
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        # The op in the body of a mir.vjp says what is differentiated; it is not code to rewrite.
-        if isinstance(op.parent_op(), VjpOp):
+        if is_differentiated(op):
             return
         self.location = op.location
         for pattern in self.patterns:
@@ -42,6 +41,14 @@ class _Located(RewritePattern):
         """Give an inserted op the location of the op being rewritten."""
         if op.location == UNKNOWN_LOC:
             op.location = self.location
+
+
+def is_differentiated(op: Operation) -> bool:
+    """Whether an op is in a `mir.vjp`, at any depth: it says what is differentiated, and is not code to rewrite."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, VjpOp):
+        parent = parent.parent_op()
+    return parent is not None
 
 
 def rewrite(module: ModuleOp, *patterns: RewritePattern) -> bool:

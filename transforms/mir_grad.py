@@ -1,5 +1,5 @@
 """The pass `mir-grad`: from a function to the function of its outputs and the gradient of the first.
-Which ops are differentiated is in `reverse.py`, their rules in `rules/`."""
+Which ops are differentiated is in `engines/reverse.py`, their rules in `rules/`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.transforms.driver import verify_dominance
+from xdsl_rlx.transforms.engines.reverse import active_operands, has_derivative, lay_out_reverse, varying
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
-from xdsl_rlx.transforms.reverse import active_operands, has_derivative, lay_out_reverse, varying
 from xdsl_rlx.transforms.rules import INERT, VJP
 from xdsl_rlx.transforms.signature import Argument, Graph, graph_of, named
 

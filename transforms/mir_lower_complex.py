@@ -18,6 +18,7 @@ from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.complex import ComplexOp, ImagOp, RealOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
 from xdsl_rlx.transforms.driver import verify_dominance
+from xdsl_rlx.transforms.located import located
 from xdsl_rlx.transforms.rules.parts import PARTS, Parts
 
 
@@ -75,18 +76,14 @@ class _Block:
             op.erase()
 
     def _lower(self, op: Operation) -> None:
-        before = op.prev_op
         b = MirBuilder(Builder(InsertPoint.before(op)))
         rule = PARTS.get(type(op))
-        if rule is not None:
-            operands = [self._operand(x, b) for x in op.operands]
-            self._take(op, rule(op, b, *operands))
-        else:
-            self._whole(op, b)
-        new = self.block.first_op if before is None else before.next_op
-        while new is not None and new is not op:
-            new.location = op.location
-            new = new.next_op
+        with located(b.builder, op.location):
+            if rule is not None:
+                operands = [self._operand(x, b) for x in op.operands]
+                self._take(op, rule(op, b, *operands))
+            else:
+                self._whole(op, b)
 
     def _take(self, op: Operation, found: Sequence[Value | Parts]) -> None:
         for result, value in zip(op.results, found, strict=True):

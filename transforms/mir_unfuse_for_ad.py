@@ -9,8 +9,8 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.transforms.driver import rewrite
+from xdsl_rlx.transforms.engines.define import define
 from xdsl_rlx.transforms.rules import DECOMPOSE, VJP
-from xdsl_rlx.transforms.rules.wide import define
 
 
 class DecomposeWithoutVjp(RewritePattern):

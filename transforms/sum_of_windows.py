@@ -19,6 +19,7 @@ from xdsl_rlx.dialects.mir.elementwise import AddOp
 from xdsl_rlx.dialects.mir.shape import ConcatOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.canonicalize.mir import splat
+from xdsl_rlx.transforms.located import located
 
 
 @dataclass(frozen=True)
@@ -90,20 +91,14 @@ def _replace(
     layers: Iterable[Sequence[Window]],
     adds: Iterable[Operation],
 ) -> None:
-    block = root.parent_block()
-    assert block is not None
-    before = root.prev_op
     b = MirBuilder(Builder(InsertPoint.before(root)))
     total: Value | None = None
     shape = shape_of(root.result)
     rest = [b.value(term) for term, window in zip(terms, windows, strict=True) if window is None]
-    for value in (*rest, *(_concat(b, shape, layer) for layer in layers)):
-        total = value if total is None else b.add(total, value)
+    with located(b.builder, root.location):
+        for value in (*rest, *(_concat(b, shape, layer) for layer in layers)):
+            total = value if total is None else b.add(total, value)
     assert total is not None
-    new = block.first_op if before is None else before.next_op
-    while new is not None and new is not root:
-        new.location = root.location
-        new = new.next_op
     total.ssa.name_hint = root.result.name_hint
     root.result.replace_all_uses_with(total.ssa)
     for op in adds:

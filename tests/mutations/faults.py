@@ -153,8 +153,8 @@ RULES = (
     ),
     _fault(
         "only the last user's cotangent counts",
-        "transforms/reverse.py",
-        "_plus(cotangents.get(operand), grad, op, builder)",
+        "transforms/engines/reverse.py",
+        "_plus(cotangents.get(operand), grad, builder)",
         "grad",
         VJP,
         "tests/face",
@@ -163,7 +163,7 @@ RULES = (
     ),
     _fault(
         "a result that has no batch axis is said to have one",
-        "transforms/mir_vmap.py",
+        "transforms/engines/batch.py",
         "return new if old in self.batched else lift(self.b, self.b.value(new), self.size).ssa",
         "return new",
         "tests/face/test_vmap.py",

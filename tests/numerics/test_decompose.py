@@ -11,7 +11,7 @@ from numerics.sample import Sample, named
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from xdsl_rlx.transforms.decompose import decompose
+from xdsl_rlx.transforms.engines.define import decompose
 from xdsl_rlx.transforms.rules import DECOMPOSE, VJP
 
 COMPOSITES = [sample for sample in SAMPLES if DECOMPOSE.get(sample.op) is not None]

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from xdsl_rlx.dialects.mir import Mir
-from xdsl_rlx.transforms.reverse import has_derivative, varying
+from xdsl_rlx.transforms.engines.reverse import has_derivative, varying
 from xdsl_rlx.transforms.rules import DECOMPOSE, INERT, VJP
 from xdsl_rlx.transforms.rules.rows import operand_names, result_names
 from xdsl_rlx.transforms.signature import graph_of

@@ -7,15 +7,16 @@ from collections.abc import Callable
 from math import copysign, frexp
 from typing import TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.dialects.builtin import IntegerType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xdsl_rlx.dialects.constants import Number, splat_value
 from xdsl_rlx.dialects.mir import attention, cast, complex, elementwise, linalg, reduce, shape
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.control import VjpOp
 from xdsl_rlx.dialects.shapes import FLOATS, broadcast_shapes, element_of, shape_of, u8, u32
+from xdsl_rlx.transforms.driver import is_differentiated
+from xdsl_rlx.transforms.located import located
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -32,17 +33,11 @@ class _ReplaceResult(RewritePattern):
         self.rewrite = rewrite
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        # The op in the body of a mir.vjp says what is differentiated; it is not code to rewrite.
-        if isinstance(op.parent_op(), VjpOp):
+        if is_differentiated(op):
             return
 
-        def locate(new: Operation) -> None:
-            if new.location == UNKNOWN_LOC:
-                new.location = op.location
-
-        rewriter.operation_insertion_handler.append(locate)
-        value = self.rewrite(op, MirBuilder(rewriter))
-        rewriter.operation_insertion_handler.remove(locate)
+        with located(rewriter, op.location):
+            value = self.rewrite(op, MirBuilder(rewriter))
         if value is not None:
             rewriter.replace(op, [], [value.ssa if isinstance(value, Value) else value])
         else:
@@ -337,7 +332,7 @@ class DropUnreadBiasCotangent(RewritePattern):
     """`mir.attention_backward` without the cotangent of a bias, large as that may be, where nothing reads it."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        if not isinstance(op, attention.AttentionBackwardOp) or isinstance(op.parent_op(), VjpOp):
+        if not isinstance(op, attention.AttentionBackwardOp) or is_differentiated(op):
             return
         if op.dbias is None or op.dbias.first_use is not None:
             return

@@ -19,7 +19,7 @@ from xdsl_rlx.dialects.mir.splat import (
     GaussianSplatRenderOp,
     Picture,
 )
-from xdsl_rlx.transforms.rules.pullback import pull_back
+from xdsl_rlx.transforms.engines.reverse import pull_back
 from xdsl_rlx.transforms.rules.rows import decompose
 from xdsl_rlx.transforms.rules.table import INERT, VJP, Cotangent
 
@@ -224,4 +224,5 @@ def gaussian_splat_render_backward_decompose(op: GaussianSplatRenderBackwardOp, 
     g = b.value(op.d_rgba)
     if op.clip is not None:
         g = b.max(b.min(g, op.clip), -op.clip)
-    return pull_back(b, ops, picture.ssa, g, op.cloud)
+    found = pull_back(b, ops, {picture.ssa: g.ssa}, op.cloud)
+    return [b.zeros_like(x) if grad is None else b.value(grad) for x, grad in zip(op.cloud, found, strict=True)]

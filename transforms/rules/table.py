@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Concatenate, Generic, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import PassFailedException
 
@@ -35,6 +35,9 @@ VmapRule: TypeAlias = Callable[Concatenate[OpT, MirBuilder, Sequence[bool], int,
 
 `op` is the op without the axis: its shapes and axes are those of one example. An operand has the leading axis where
 `batched` says so (of one at least), else it is the same for all. None: batch the ops of the definition instead."""
+
+FlowRule: TypeAlias = Callable[[OpT, Sequence[int]], Sequence[SSAValue]]
+"""`(op, active) -> results` that depend on the operands numbered by `active`."""
 
 ScalarRule: TypeAlias = Callable[Concatenate[OpT, ScalarBuilder, ...], Scalar]
 """`(op, b, *operands) -> result` for one element of an elementwise op. Half precision arrives widened to f32; i1, u8
@@ -184,6 +187,27 @@ class InertOperands:
         return {index: reason for index, reason, when in self._rows.get(type(op), ()) if when(op)}
 
 
+class FlowRules:
+    """Which results depend on which operands: all on each, but for ops whose rows say otherwise."""
+
+    def __init__(self) -> None:
+        self._rows: dict[type[Operation], FlowRule[Any]] = {}
+
+    def rule(self, op: type[OpT]) -> Callable[[FlowRule[OpT]], FlowRule[OpT]]:
+        """Decorator: the function is the row of `op`."""
+
+        def register(function: FlowRule[OpT]) -> FlowRule[OpT]:
+            self._rows[op] = function
+            return function
+
+        return register
+
+    def of(self, op: Operation, active: Sequence[int]) -> Sequence[SSAValue]:
+        """The results that depend differentiably on the operands numbered by `active`."""
+        row = self._rows.get(type(op))
+        return op.results if row is None else row(op, active)
+
+
 class NarrowRules:
     """Ops whose derivatives are as right in half precision: one step that rounds, or none at all."""
 
@@ -202,6 +226,7 @@ class NarrowRules:
 
 
 INERT = InertOperands()
+FLOW = FlowRules()
 NARROW = NarrowRules()
 VJP = VjpTable("vjp")
 JVP = JvpTable("jvp")

@@ -68,12 +68,5 @@ def _is_computed_again(op: Operation) -> bool:
     return op.has_trait(Elementwise) or (DECOMPOSE.get(type(op)) is not None and (shared or not op.has_trait(OwnNest)))
 
 
-def define(op: Operation, b: MirBuilder) -> list[Value]:
-    """The results of `op` by its row of DECOMPOSE."""
-    rule = DECOMPOSE.lookup(op)
-    with wide(op, b) as seen:
-        return [rounded(b, value, result) for value, result in zip(rule(seen, b), op.results, strict=True)]
-
-
 def _wide_type(value: SSAValue) -> Attribute:
     return TensorType(f32, shape_of(value)) if is_half(value) else value.type
