@@ -29,6 +29,7 @@ from xdsl_rlx.dialects.mir.quant_int import QuantIntBuilder
 from xdsl_rlx.dialects.mir.quantize import QuantizeBuilder
 from xdsl_rlx.dialects.mir.random import RandomBuilder
 from xdsl_rlx.dialects.mir.rope import RopeBuilder
+from xdsl_rlx.dialects.mir.scan import ScanBuilder
 from xdsl_rlx.dialects.mir.solve import SolveBuilder
 from xdsl_rlx.dialects.mir.spectral import SpectralBuilder
 from xdsl_rlx.dialects.mir.splat import SplatBuilder
@@ -73,6 +74,7 @@ class MirBuilder(
     QuantizeBuilder,
     RandomBuilder,
     RopeBuilder,
+    ScanBuilder,
     SolveBuilder,
     SpectralBuilder,
     SplatBuilder,

@@ -20,6 +20,12 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList, i64_list
 
 
+def _holders() -> tuple[type[Operation], ...]:
+    from xdsl_rlx.dialects.mir.scan import ScanOp
+
+    return VjpOp, FusionOp, ScanOp
+
+
 @irdl_op_definition
 class YieldOp(IRDLOperation):
     """The results of a region."""
@@ -28,7 +34,7 @@ class YieldOp(IRDLOperation):
 
     values = var_operand_def(AnyTensorConstr)
 
-    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(VjpOp, FusionOp), Pure()))
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(*_holders()), Pure()))
     assembly_format = "attr-dict ($values^ `:` type($values))?"
 
     def __init__(self, *values: SSAValue):

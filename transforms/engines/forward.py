@@ -8,11 +8,11 @@ from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.transforms.engines.define import define_aside
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.located import located, replace
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, INERT, JVP
+from xdsl_rlx.transforms.rules.table import DECOMPOSE, INERT, JVP, Together
 from xdsl_rlx.transforms.rules.wide import rounded, wide, widened
 
 
@@ -39,10 +39,15 @@ def _by_rule(op: Operation, arriving: Sequence[SSAValue | None], tangents: dict[
         with wide(op, b, op.results) as seen:
             taken = widened if seen is not op else MirBuilder.value
             arguments = [None if t is None else taken(b, t) for t in arriving]
-            leaving: Sequence[Value | None] = JVP.lookup(op)(seen, b, *arguments)
+            found = JVP.lookup(op)(seen, b, *arguments)
+        leaving = found.tangents if isinstance(found, Together) else found
         if seen is not op:
             leaving = [t and rounded(b, t, y) for t, y in zip(leaving, op.results, strict=True)]
-    for result, tangent in zip(op.results, leaving, strict=True):
+    results: Sequence[SSAValue] = op.results
+    if isinstance(found, Together):
+        results = [value.ssa for value in found.values]
+        replace(op, results)
+    for result, tangent in zip(results, leaving, strict=True):
         if tangent is not None and has_derivative(result):
             if tangent.ssa.name_hint is None and result.name_hint:
                 tangent.ssa.name_hint = f"t_{result.name_hint}"

@@ -4,6 +4,7 @@ The rows stand in the files of the op families beside this one; the row construc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC
@@ -24,7 +25,16 @@ VjpRule: TypeAlias = Callable[Concatenate[OpT, MirBuilder, ...], Sequence[Cotang
 """`(op, b, *cotangents) -> cotangents of the operands`: an argument per result (None where nothing arrives), an entry
 per operand. `op.lhs`, `op.result` are values of the program."""
 
-JvpRule: TypeAlias = Callable[Concatenate[OpT, MirBuilder, ...], Sequence[Value | None]]
+
+@dataclass(frozen=True)
+class Together:
+    """Results of an op and their tangents, computed at once: the op itself is not needed any more."""
+
+    values: Sequence[Value]
+    tangents: Sequence[Value | None]
+
+
+JvpRule: TypeAlias = Callable[Concatenate[OpT, MirBuilder, ...], Sequence[Value | None] | Together]
 """`(op, b, *tangents) -> tangents of the results`: an argument per operand, None where it is zero (but not all)."""
 
 DecomposeRule: TypeAlias = Callable[[OpT, MirBuilder], Sequence[Value]]

@@ -1,0 +1,259 @@
+"""`mir.scan`: a body that is run once for each element of a leading axis, and hands values on to the next time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import TensorType, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    AttrSizedResultSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import IsolatedFromAbove, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.control import YieldOp
+from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, i64_attr
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import shape_of
+
+Values: TypeAlias = "Value | Sequence[Value]"
+"""One value or several."""
+
+Step: TypeAlias = Callable[..., Any]
+"""`(carry, x) -> (carry, y)`, each of them a value or a tuple of values, y or None."""
+
+
+@irdl_op_definition
+class ScanOp(IRDLOperation):
+    """
+    `carry, y[t] = body(carry, x[t], captured)` for t = 0 .. length - 1, or down from there with `reverse`.
+
+    `body` takes the carries, an element of the leading axis of each of `xs`, and `captured`, which are the same each
+    time. It yields the carries for the next time, of the types of `init`, and then the elements of the stacked results.
+    The results are the carries after the last time, and the stacked results, in the order of t.
+    """
+
+    name = "mir.scan"
+
+    init = var_operand_def(AnyTensorConstr)
+    xs = var_operand_def(AnyTensorConstr)
+    captured = var_operand_def(AnyTensorConstr)
+    length = prop_def(I64)
+    reverse = opt_prop_def(UnitAttr)
+    carries = var_result_def(AnyTensorConstr)
+    ys = var_result_def(AnyTensorConstr)
+    body = region_def("single_block")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True), AttrSizedResultSegments(as_property=True))
+    traits = traits_def(Pure(), IsolatedFromAbove())
+    assembly_format = (
+        "$length (`reverse` $reverse^)? `carries` `(` $init `:` type($init) `)` `over` `(` $xs `:` type($xs) `)` "
+        "`captured` `(` $captured `:` type($captured) `)` attr-dict `->` `(` type($carries) `)` `(` type($ys) `)` $body"
+    )
+
+    def __init__(
+        self,
+        init: Sequence[SSAValue],
+        xs: Sequence[SSAValue],
+        captured: Sequence[SSAValue],
+        length: int,
+        body: Block,
+        reverse: bool = False,
+    ):
+        """`body` is a block that ends with its `mir.yield`; the types of the results follow from that."""
+        last = body.last_op
+        yielded = list(last.operands) if last is not None else []
+        super().__init__(
+            operands=[init, xs, captured],
+            properties={"length": i64_attr(length), "reverse": UnitAttr() if reverse else None},
+            result_types=[[x.type for x in init], [stacked(y.type, length) for y in yielded[len(init) :]]],
+            regions=[Region(body)],
+        )
+
+    @property
+    def times(self) -> int:
+        """How often the body is run."""
+        return self.length.value.data
+
+    @property
+    def last(self) -> YieldOp:
+        """What the body yields."""
+        op = self.body.block.last_op
+        assert isinstance(op, YieldOp)
+        return op
+
+    def verify_(self) -> None:
+        if self.times < 0:
+            raise VerifyException(f"expected a length of at least 0, got {self.times}")
+        for number, x in enumerate(self.xs):
+            if not shape_of(x) or shape_of(x)[0] != self.times:
+                raise VerifyException(f"xs {number} of type {x.type} has no leading axis of the length {self.times}")
+        args = self.body.block.args
+        expected = [
+            *((f"carry {n}", x.type) for n, x in enumerate(self.init)),
+            *((f"the element of xs {n}", unstacked(x.type)) for n, x in enumerate(self.xs)),
+            *((f"captured {n}", x.type) for n, x in enumerate(self.captured)),
+        ]
+        if len(args) != len(expected):
+            raise VerifyException(f"the body has {len(args)} arguments for {len(expected)} operands")
+        for arg, (what, type_) in zip(args, expected, strict=True):
+            if arg.type != type_:
+                raise VerifyException(f"{what} is {type_}, the body takes {arg.type}")
+        self._verify_yield()
+
+    def _verify_yield(self) -> None:
+        last = self.body.block.last_op
+        if not isinstance(last, YieldOp):
+            raise VerifyException("expected a mir.yield at the end of the body")
+        if len(last.values) != len(self.init) + len(self.ys):
+            raise VerifyException(
+                f"the body yields {len(last.values)} values for {len(self.init)} carries and {len(self.ys)} results"
+            )
+        for number, (carry, value) in enumerate(zip(self.init, last.values, strict=False)):
+            if value.type != carry.type:
+                raise VerifyException(f"carry {number} is {carry.type}, the body yields {value.type}")
+        for number, (carry, result) in enumerate(zip(self.init, self.carries, strict=True)):
+            if result.type != carry.type:
+                raise VerifyException(f"carry {number} is {carry.type}, its result {result.type}")
+        for number, (y, value) in enumerate(zip(self.ys, last.values[len(self.init) :], strict=True)):
+            if y.type != stacked(value.type, self.times):
+                raise VerifyException(f"stacked result {number} is {y.type}, the body yields {value.type}")
+
+
+def stacked(type_: Attribute, length: int) -> Attribute:
+    """The type of `length` values of a type along a new leading axis."""
+    assert isinstance(type_, TensorType)
+    return TensorType(type_.element_type, (length, *type_.get_shape()))
+
+
+def unstacked(type_: Attribute) -> Attribute:
+    """The type of an element of the leading axis."""
+    assert isinstance(type_, TensorType)
+    return TensorType(type_.element_type, type_.get_shape()[1:])
+
+
+def isolate(block: Block, number: int) -> list[SSAValue]:
+    """
+    The values from outside that a block uses, each of which gets an argument behind the first `number`.
+
+    Ops that nothing uses stay: what they are for is not known here.
+    """
+    inside: set[SSAValue] = set(block.args)
+    for op in block.walk():
+        inside.update(op.results)
+        for region in op.regions:
+            for inner in region.blocks:
+                inside.update(inner.args)
+    captured: dict[SSAValue, SSAValue] = {}
+    for op in block.walk():
+        for index, operand in enumerate(op.operands):
+            if operand in inside:
+                continue
+            if operand not in captured:
+                captured[operand] = block.insert_arg(operand.type, number + len(captured))
+                captured[operand].name_hint = operand.name_hint
+            op.operands[index] = captured[operand]
+    return list(captured)
+
+
+class ScanBuilder(BuilderCore):
+    """Loops that hand values on."""
+
+    def scan(
+        self,
+        body: Step,
+        init: Operand | Sequence[Operand],
+        xs: Operand | Sequence[Operand] | None = None,
+        length: int | None = None,
+        reverse: bool = False,
+    ) -> tuple[Any, Any]:
+        """
+        `mir.scan`: `(carry, ys)`, where `carry, ys[t] = body(carry, xs[t])` for each t, as `jax.lax.scan`.
+
+        `init`, `xs` and what the body returns are values or tuples of values; `xs` may be None, with `length`, and so
+        may be y. The body may use values from around it. With `reverse`, t runs down from the last. GraphError for a
+        carry that changes its type, and for axes of different lengths.
+        """
+        carries = [self.operand(x) for x in _several(init)]
+        over = [] if xs is None else [self.operand(x) for x in _several(xs)]
+        times = _length(over, length)
+        block = Block(arg_types=[*(x.type for x in carries), *(unstacked(x.type) for x in over)])
+        args = [self.value(arg) for arg in block.args]
+        first, rest = args[: len(carries)], args[len(carries) :]
+        with self.inside(block):
+            found = body(
+                tuple(first) if _is_several(init) else first[0],
+                None if xs is None else tuple(rest) if _is_several(xs) else rest[0],
+            )
+            if not isinstance(found, tuple) or len(found) != 2:  # pyright: ignore[reportUnknownArgumentType]
+                raise GraphError("scan: the body returns a pair: the carry for the next time, and y or None")
+            carry, y = found  # pyright: ignore[reportUnknownVariableType]
+            after = [self.operand(value, like) for value, like in zip(_several(carry), first, strict=False)]
+            if len(_several(carry)) != len(first):
+                raise GraphError(f"scan: init has {len(first)} carries, the body returns {len(_several(carry))}")
+            out = [] if y is None else [self.operand(value) for value in _several(y)]
+            self.builder.insert(YieldOp(*after, *out))
+        captured = isolate(block, len(args))
+        op = self.emit(ScanOp, carries, over, captured, times, block, reverse)
+        left, ys = [self.value(x) for x in op.carries], [self.value(y) for y in op.ys]
+        return (
+            tuple(left) if _is_several(init) else left[0],
+            None if y is None else tuple(ys) if _is_several(y) else ys[0],
+        )
+
+    def inside(self, block: Block) -> _Inside:
+        """A context in which this builder inserts at the end of another block."""
+        return _Inside(self.builder, block)
+
+
+class _Inside:
+    def __init__(self, builder: Builder, block: Block):
+        self._builder, self._point = builder, InsertPoint.at_end(block)
+
+    def __enter__(self) -> None:
+        self._builder.insertion_point, self._point = self._point, self._builder.insertion_point
+
+    def __exit__(self, *_: object) -> None:
+        self._builder.insertion_point, self._point = self._point, self._builder.insertion_point
+
+
+def _is_several(x: object) -> bool:
+    return isinstance(x, Sequence) and not isinstance(x, str)
+
+
+def _several(x: Any) -> Sequence[Any]:
+    return x if _is_several(x) else (x,)
+
+
+def _length(over: Sequence[SSAValue], length: int | None) -> int:
+    """How often a body is run; GraphError where that is not one number."""
+    for number, x in enumerate(over):
+        if not shape_of(x):
+            raise GraphError(f"scan: xs {number} of type {x.type} has no leading axis")
+    found = {shape_of(x)[0] for x in over} | ({length} if length is not None else set())
+    if len(found) != 1:
+        what = f"are of different lengths: {sorted(found)}" if found else "are missing: give xs or a length"
+        raise GraphError(f"scan: the times of the body {what}")
+    (times,) = found
+    if times < 0:
+        raise GraphError(f"scan: expected a length of at least 0, got {times}")
+    return times
+
+
+def ops_of_body(op: ScanOp) -> list[Operation]:
+    """The ops of the body, without its yield."""
+    return list(op.body.block.ops)[:-1]

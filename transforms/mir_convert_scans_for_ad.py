@@ -1,0 +1,103 @@
+"""The pass `mir-convert-scans-for-ad`: what the gradient of a scan needs of each time becomes a stacked result.
+The gradient itself is a row of VJP in `rules/scan.py`."""
+
+from collections.abc import Iterable
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from xdsl_rlx.dialects.mir import cast, elementwise
+from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.control import YieldOp
+from xdsl_rlx.dialects.mir.scan import ScanOp
+from xdsl_rlx.transforms.driver import is_constant, is_differentiated
+from xdsl_rlx.transforms.engines.reverse import has_derivative
+from xdsl_rlx.transforms.located import replace
+from xdsl_rlx.transforms.rules.lowering import VIEW
+from xdsl_rlx.transforms.rules.scan import Reverse
+
+CHEAP = (
+    elementwise.AddOp,
+    elementwise.SubOp,
+    elementwise.MulOp,
+    elementwise.NegOp,
+    elementwise.MaxOp,
+    elementwise.MinOp,
+    elementwise.WhereOp,
+    elementwise.CompareOp,
+    cast.CastOp,
+)
+"""Ops that are computed again rather than stored: an instruction or so for each element."""
+
+
+class MirConvertScansForAdPass(ModulePass):
+    """
+    Have every `mir.scan` stack what its gradient needs of each time and cannot compute again at little cost.
+
+    ```
+    %h = mir.scan 8 carries(%h0) over(%x) captured(%w) -> (T) () {tanh(h @ w + x)}
+    // becomes
+    %h, %before, %after = mir.scan 8 carries(%h0) over(%x) captured(%w) -> (T) (8xT, 8xT) {tanh(h @ w + x), h, ..}
+    ```
+    """
+
+    name = "mir-convert-scans-for-ad"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        # inner scans first: what they stack is a value of the body around them
+        for scan in reversed([inner for inner in op.walk() if isinstance(inner, ScanOp)]):
+            if not is_differentiated(scan) and (values := _to_stack(scan)):
+                _stack(scan, values)
+
+
+def _to_stack(op: ScanOp) -> list[SSAValue]:
+    """Values of the body, in its order, that are needed and are not there in the backward sweep."""
+    aside = Block(arg_types=[result.type for result in op.results])
+    cotangents = [arg if has_derivative(result) else None for arg, result in zip(aside.args, op.results, strict=True)]
+    reverse = Reverse(op, MirBuilder(Builder(InsertPoint.at_end(aside))), cotangents)
+    needed = reverse.needed()
+    reverse.draft.drop()
+    n = len(op.init)
+    there = {*op.body.block.args[n:], *op.last.values[n:]}
+    found: set[SSAValue] = set()
+    while needed:
+        value = needed.pop()
+        if value in there or value in found:
+            continue
+        owner = value.owner
+        if isinstance(owner, Operation) and _is_cheap(owner):
+            needed += owner.operands
+        else:
+            found.add(value)
+    return [value for value in _values(op.body.block) if value in found]
+
+
+def _is_cheap(op: Operation) -> bool:
+    return is_constant(op) or isinstance(op, CHEAP) or VIEW.get(type(op)) is not None
+
+
+def _values(block: Block) -> Iterable[SSAValue]:
+    yield from block.args
+    for op in block.ops:
+        yield from op.results
+
+
+def _stack(op: ScanOp, values: Iterable[SSAValue]) -> None:
+    """Yield more values of the body."""
+    block = op.body.detach_block(0)
+    end = block.last_op
+    assert isinstance(end, YieldOp)
+    yielded = [*end.values, *values]
+    end.detach()
+    end.erase()
+    block.add_op(YieldOp(*yielded))
+    more = ScanOp(op.init, op.xs, op.captured, op.times, block, op.reverse is not None)
+    more.location = op.location
+    parent = op.parent_block()
+    assert parent is not None
+    parent.insert_op_before(more, op)
+    replace(op, [*more.carries, *more.ys[: len(op.ys)]])
