@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from xdsl_rlx.dialects.constants import NUMPY_NAMES
 from xdsl_rlx.dialects.mir import control
+from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 
 Array = np.ndarray[Any, Any]
@@ -57,6 +58,9 @@ def evaluate_block(block: Block, inputs: Sequence[Array]) -> list[Array]:
         if isinstance(op, control.FusionOp):
             env.update(zip(op.results, evaluate_block(op.body.block, operands), strict=True))
             continue
+        if isinstance(op, ScanOp):
+            env.update(zip(op.results, evaluate_scan(op, operands), strict=True))
+            continue
         with np.errstate(all="ignore"):
             found: Any = ORACLE[type(op)](op, *operands)
             for value, array in zip(op.results, found if isinstance(found, tuple) else (found,), strict=True):
@@ -64,6 +68,20 @@ def evaluate_block(block: Block, inputs: Sequence[Array]) -> list[Array]:
                 assert result.shape == shape_of(value), f"{op.name}: {result.shape} for {value.type}"
                 env[value] = result
     raise AssertionError("a block without terminator")
+
+
+def evaluate_scan(op: ScanOp, operands: Sequence[Array]) -> list[Array]:
+    """The carries after the last time, and the results of all times, stacked."""
+    n, m = len(op.init), len(op.init) + len(op.xs)
+    carries, xs, captured = list(operands[:n]), operands[n:m], operands[m:]
+    stacks = [np.zeros(shape_of(y), numpy_dtype(element_of(y))) for y in op.ys]
+    times = range(op.times)
+    for t in times if op.reverse is None else reversed(times):
+        found = evaluate_block(op.body.block, [*carries, *(x[t] for x in xs), *captured])
+        carries = found[:n]
+        for stack, y in zip(stacks, found[n:], strict=True):
+            stack[t] = y
+    return [*carries, *stacks]
 
 
 def evaluate(code: ModuleOp | func.FuncOp, *inputs: Any) -> list[Array]:

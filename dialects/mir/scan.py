@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType, UnitAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     AttrSizedResultSegments,
@@ -27,11 +27,8 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, i64_attr
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
-from xdsl_rlx.dialects.shapes import shape_of
-
-Values: TypeAlias = "Value | Sequence[Value]"
-"""One value or several."""
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand
+from xdsl_rlx.dialects.shapes import AnyTensor, element_of, shape_of
 
 Step: TypeAlias = Callable[..., Any]
 """`(carry, x) -> (carry, y)`, each of them a value or a tuple of values, y or None."""
@@ -61,8 +58,9 @@ class ScanOp(IRDLOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True), AttrSizedResultSegments(as_property=True))
     traits = traits_def(Pure(), IsolatedFromAbove())
     assembly_format = (
-        "$length (`reverse` $reverse^)? `carries` `(` $init `:` type($init) `)` `over` `(` $xs `:` type($xs) `)` "
-        "`captured` `(` $captured `:` type($captured) `)` attr-dict `->` `(` type($carries) `)` `(` type($ys) `)` $body"
+        "$length (`reverse` $reverse^)? (`carries` `(` $init^ `:` type($init) `)`)? "
+        "(`over` `(` $xs^ `:` type($xs) `)`)? (`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict "
+        "`->` `(` type($carries) `)` (`stacked` `(` type($ys)^ `)`)? $body"
     )
 
     def __init__(
@@ -80,7 +78,7 @@ class ScanOp(IRDLOperation):
         super().__init__(
             operands=[init, xs, captured],
             properties={"length": i64_attr(length), "reverse": UnitAttr() if reverse else None},
-            result_types=[[x.type for x in init], [stacked(y.type, length) for y in yielded[len(init) :]]],
+            result_types=[[x.type for x in init], [stacked(y, length) for y in yielded[len(init) :]]],
             regions=[Region(body)],
         )
 
@@ -105,7 +103,7 @@ class ScanOp(IRDLOperation):
         args = self.body.block.args
         expected = [
             *((f"carry {n}", x.type) for n, x in enumerate(self.init)),
-            *((f"the element of xs {n}", unstacked(x.type)) for n, x in enumerate(self.xs)),
+            *((f"the element of xs {n}", unstacked(x)) for n, x in enumerate(self.xs)),
             *((f"captured {n}", x.type) for n, x in enumerate(self.captured)),
         ]
         if len(args) != len(expected):
@@ -130,20 +128,18 @@ class ScanOp(IRDLOperation):
             if result.type != carry.type:
                 raise VerifyException(f"carry {number} is {carry.type}, its result {result.type}")
         for number, (y, value) in enumerate(zip(self.ys, last.values[len(self.init) :], strict=True)):
-            if y.type != stacked(value.type, self.times):
+            if y.type != stacked(value, self.times):
                 raise VerifyException(f"stacked result {number} is {y.type}, the body yields {value.type}")
 
 
-def stacked(type_: Attribute, length: int) -> Attribute:
-    """The type of `length` values of a type along a new leading axis."""
-    assert isinstance(type_, TensorType)
-    return TensorType(type_.element_type, (length, *type_.get_shape()))
+def stacked(value: SSAValue, length: int) -> AnyTensor:
+    """The type of `length` values of a value's type along a new leading axis."""
+    return TensorType(element_of(value), (length, *shape_of(value)))
 
 
-def unstacked(type_: Attribute) -> Attribute:
-    """The type of an element of the leading axis."""
-    assert isinstance(type_, TensorType)
-    return TensorType(type_.element_type, type_.get_shape()[1:])
+def unstacked(value: SSAValue) -> AnyTensor:
+    """The type of an element of the leading axis of a value."""
+    return TensorType(element_of(value), shape_of(value)[1:])
 
 
 def isolate(block: Block, number: int) -> list[SSAValue]:
@@ -191,7 +187,7 @@ class ScanBuilder(BuilderCore):
         carries = [self.operand(x) for x in _several(init)]
         over = [] if xs is None else [self.operand(x) for x in _several(xs)]
         times = _length(over, length)
-        block = Block(arg_types=[*(x.type for x in carries), *(unstacked(x.type) for x in over)])
+        block = Block(arg_types=[*(x.type for x in carries), *(unstacked(x) for x in over)])
         args = [self.value(arg) for arg in block.args]
         first, rest = args[: len(carries)], args[len(carries) :]
         with self.inside(block):
@@ -199,12 +195,15 @@ class ScanBuilder(BuilderCore):
                 tuple(first) if _is_several(init) else first[0],
                 None if xs is None else tuple(rest) if _is_several(xs) else rest[0],
             )
-            if not isinstance(found, tuple) or len(found) != 2:  # pyright: ignore[reportUnknownArgumentType]
+            if not isinstance(found, tuple) or len(pair := cast("tuple[Any, ...]", found)) != 2:
                 raise GraphError("scan: the body returns a pair: the carry for the next time, and y or None")
-            carry, y = found  # pyright: ignore[reportUnknownVariableType]
+            carry, y = pair
             after = [self.operand(value, like) for value, like in zip(_several(carry), first, strict=False)]
             if len(_several(carry)) != len(first):
                 raise GraphError(f"scan: init has {len(first)} carries, the body returns {len(_several(carry))}")
+            for number, (start, value) in enumerate(zip(carries, after, strict=True)):
+                if value.type != start.type:
+                    raise GraphError(f"scan: carry {number} is {start.type}, the body returns {value.type}")
             out = [] if y is None else [self.operand(value) for value in _several(y)]
             self.builder.insert(YieldOp(*after, *out))
         captured = isolate(block, len(args))
@@ -244,7 +243,9 @@ def _length(over: Sequence[SSAValue], length: int | None) -> int:
     for number, x in enumerate(over):
         if not shape_of(x):
             raise GraphError(f"scan: xs {number} of type {x.type} has no leading axis")
-    found = {shape_of(x)[0] for x in over} | ({length} if length is not None else set())
+    found = {shape_of(x)[0] for x in over}
+    if length is not None:
+        found.add(length)
     if len(found) != 1:
         what = f"are of different lengths: {sorted(found)}" if found else "are missing: give xs or a length"
         raise GraphError(f"scan: the times of the body {what}")

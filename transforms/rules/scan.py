@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import region_dce
 from xdsl.utils.exceptions import PassFailedException
@@ -44,7 +44,7 @@ class Draft:
     def element(self, xs: SSAValue) -> SSAValue:
         """An element of one more value that is gone along."""
         self.over.append(xs)
-        return self.block.insert_arg(unstacked(xs.type), len(self.init) + len(self.over) - 1)
+        return self.block.insert_arg(unstacked(xs), len(self.init) + len(self.over) - 1)
 
     def copy(self, op: ScanOp, carries: Sequence[SSAValue], xs: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:
         """Copy the body of a scan; where each of its values is found here."""
@@ -62,10 +62,11 @@ class Draft:
     def finish(self, b: MirBuilder, after: Sequence[SSAValue], ys: Sequence[SSAValue]) -> ScanOp:
         """The scan, where `b` inserts, which yields these carries and results."""
         self.b.builder.insert(YieldOp(*after, *ys))
+        region = Region(self.block)
+        region_dce(region)
+        region.detach_block(self.block)
         captured = isolate(self.block, len(self.init) + len(self.over))
-        scan = b.emit(ScanOp, self.init, self.over, captured, self._length, self.block, self._reverse)
-        region_dce(scan.body)
-        return scan
+        return b.emit(ScanOp, self.init, self.over, captured, self._length, self.block, self._reverse)
 
 
 def varying_carries(op: ScanOp, carries: Iterable[int], others: Iterable[int]) -> tuple[set[int], set[SSAValue]]:

@@ -1,0 +1,189 @@
+"""`mir.scan` against `jax.lax.scan`: values, both modes, second order and batches, and what is said of wrong bodies."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import oracle
+import pytest
+
+import xdsl_rlx as rlx
+from xdsl_rlx.builder import as_graph_module
+from xdsl_rlx.dialects.mir.scan import ScanOp
+
+Array = np.ndarray[Any, Any]
+NAMES = ["x", "w", "h"]
+
+
+def recurrence(length: int, reverse: bool) -> rlx.Graph:
+    """A loss of the last carry and of all results; the body uses the carry, an element, and a matrix from outside."""
+    g = rlx.Graph("recurrence")
+    x, w, h = g.param("x", (length, 3), "f64"), g.param("w", (3, 3), "f64"), g.param("h", (3,), "f64")
+
+    def body(c: Any, e: Any) -> Any:
+        after = g.tanh(c @ w + e) * w[0]
+        return after, after * 2.0 + g.sin(c)
+
+    last, ys = g.scan(body, h, x, reverse=reverse)
+    g.set_outputs([g.reduce_sum(last * last) + g.reduce_sum(ys * ys * ys)])
+    return g
+
+
+def recurrence_in_jax(reverse: bool) -> Callable[..., Any]:
+    def loss(x: Any, w: Any, h: Any) -> Any:
+        def body(c: Any, e: Any) -> Any:
+            after = jnp.tanh(c @ w + e) * w[0]
+            return after, after * 2.0 + jnp.sin(c)
+
+        last, ys = jax.lax.scan(body, h, x, reverse=reverse)
+        return jnp.sum(last * last) + jnp.sum(ys**3)
+
+    return loss
+
+
+def values(length: int, *leading: int) -> list[Array]:
+    rng = np.random.default_rng(length)
+    return [rng.standard_normal((*leading, *shape)) for shape in ((length, 3), (3, 3), (3,))]
+
+
+def run(graph: Any, **arrays: Array) -> list[Array]:
+    """The results of a graph by the interpreter."""
+    named = as_graph_module(graph)
+    return oracle.evaluate(named.module, *(arrays.get(a.name, 1.0) for a in named.signature.arguments))
+
+
+def assert_close(found: Any, expected: Any) -> None:
+    np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-11, atol=1e-12)
+
+
+both_ways = pytest.mark.parametrize("reverse", [False, True])
+
+
+@both_ways
+@pytest.mark.parametrize("length", [0, 1, 2, 7])
+def test_a_scan_has_the_derivatives_of_jax(length: int, reverse: bool) -> None:
+    graph, loss = recurrence(length, reverse), recurrence_in_jax(reverse)
+    arrays, along = values(length), [0.5 * a for a in values(length + 10)]
+    along[0] = along[0][:length]
+    by_name, tangents = dict(zip(NAMES, arrays, strict=True)), zip((f"tangent_{n}" for n in NAMES), along, strict=True)
+    everything = {**by_name, **dict(tangents)}
+
+    gradient = rlx.grad_with_loss(graph, NAMES, zero_missing_wrt=True)
+    value, expected = jax.value_and_grad(loss, (0, 1, 2))(*arrays)
+    for found, wanted in zip(run(gradient, **by_name), [value, *expected], strict=True):
+        assert_close(found, wanted)
+
+    _, tangent = jax.jvp(loss, tuple(arrays), tuple(along))
+    assert_close(run(rlx.jvp(graph, NAMES), **everything)[-1], tangent)
+
+    _, products = jax.jvp(jax.grad(loss, (0, 1, 2)), tuple(arrays), tuple(along))
+    for found, wanted in zip(run(rlx.hvp(graph, NAMES), **everything)[-3:], products, strict=True):
+        assert_close(found, wanted)
+
+
+@both_ways
+def test_the_gradient_of_a_gradient_is_the_product_with_the_hessian(reverse: bool) -> None:
+    graph, loss = recurrence(4, reverse), recurrence_in_jax(reverse)
+    arrays, u = values(4), np.arange(9.0).reshape(3, 3) / 5
+    first = rlx.grad(graph, ["w"])
+    g = rlx.Graph("contracted")
+    (gw,) = g.inline(first)
+    g.set_outputs([g.reduce_sum(gw * u)])
+    second = rlx.grad(g, NAMES)
+    wanted = jax.grad(lambda *a: jnp.sum(jax.grad(loss, 1)(*a) * u), (0, 1, 2))(*arrays)
+    for found, expected in zip(run(second, **dict(zip(NAMES, arrays, strict=True))), wanted, strict=True):
+        assert_close(found, expected)
+
+
+@both_ways
+def test_a_batch_of_gradients_is_compiled(reverse: bool) -> None:
+    gradient = rlx.grad_with_loss(recurrence(5, reverse), NAMES)
+    (x, _, h), (_, w, _) = values(5, 4), values(5)
+    batch = rlx.vmap(gradient, ["x", "h"], 4)
+    expected = jax.vmap(lambda x, h: jax.value_and_grad(recurrence_in_jax(reverse), (0, 1, 2))(x, w, h))(x, h)
+    for found, wanted in zip(rlx.compile(batch)(x=x, w=w, h=h), [expected[0], *expected[1]], strict=True):
+        assert_close(found, wanted)
+
+
+def test_a_scan_in_a_scan_has_the_gradient_of_jax() -> None:
+    g = rlx.Graph("nested")
+    x, h = g.param("x", (4, 3), "f64"), g.param("h", (), "f64")
+
+    def outer(c: Any, row: Any) -> Any:
+        inner, _ = g.scan(lambda d, e: (g.sin(d) * e + c, None), c, row)
+        return inner, inner * c
+
+    last, ys = g.scan(outer, h, x)
+    g.set_outputs([last + g.reduce_sum(ys)])
+
+    def loss(x: Any, h: Any) -> Any:
+        def body(c: Any, row: Any) -> Any:
+            inner, _ = jax.lax.scan(lambda d, e: (jnp.sin(d) * e + c, None), c, row)
+            return inner, inner * c
+
+        last, ys = jax.lax.scan(body, h, x)
+        return last + jnp.sum(ys)
+
+    arrays = np.random.default_rng(3).standard_normal((4, 3)), np.array(0.3)
+    value, expected = jax.value_and_grad(loss, (0, 1))(*arrays)
+    found = run(rlx.grad_with_loss(g, ["x", "h"]), x=arrays[0], h=arrays[1])
+    for one, wanted in zip(found, [value, *expected], strict=True):
+        assert_close(one, wanted)
+
+
+def test_the_ops_of_a_gradient_do_not_depend_on_the_length() -> None:
+    counts = {sum(1 for _ in rlx.grad_with_loss(recurrence(n, False), NAMES).module.walk()) for n in (8, 4096)}
+    assert len(counts) == 1
+
+
+def test_carries_and_results_are_tuples_or_none() -> None:
+    g = rlx.Graph("fibonacci")
+    one = g.full((), 1, "i64")
+    (a, b), nothing = g.scan(lambda c, _: ((c[1], c[0] + c[1]), None), (one, one), length=10)
+    assert nothing is None
+    g.set_outputs([a, b])
+    assert [int(x) for x in rlx.compile(g)()] == [89, 144]
+
+
+def test_a_carry_that_does_not_vary_has_no_tangent() -> None:
+    g = rlx.Graph("mixed")
+    x, k = g.param("x", (6,)), g.input("k", ())
+    (total, count), _ = g.scan(lambda c, e: ((c[0] + e, c[1] * 2.0), None), (g.full((), 0.0), k), x)
+    g.set_outputs([total, count])
+    (scan,) = [op for op in rlx.jvp(g, ["x"]).module.walk() if isinstance(op, ScanOp)]
+    assert len(scan.carries) == 3
+
+
+def _graph() -> tuple[rlx.Graph, Any]:
+    g = rlx.Graph("wrong")
+    return g, g.input("x", (4, 3))
+
+
+WRONG: dict[str, tuple[Callable[[rlx.Graph, Any], object], str]] = {
+    "dtype": (
+        lambda g, x: g.scan(lambda c, e: (g.cast(c, "f64"), None), x[0], x),
+        "carry 0 is tensor<3xf32>, the body",
+    ),
+    "count": (lambda g, x: g.scan(lambda c, e: ((c, e), None), x[0], x), "init has 1 carries, the body returns 2"),
+    "no pair": (lambda g, x: g.scan(lambda c, e: c, x[0], x), "the body returns a pair"),
+    "lengths": (lambda g, x: g.scan(lambda c, e: (c, None), x[0], (x, x[1:])), "different lengths: \\[3, 4\\]"),
+    "length": (lambda g, x: g.scan(lambda c, e: (c, None), x[0]), "give xs or a length"),
+    "negative": (lambda g, x: g.scan(lambda c, e: (c, None), x[0], length=-1), "at least 0, got -1"),
+    "scalar": (lambda g, x: g.scan(lambda c, e: (c, None), x[0], x[0, 0]), "has no leading axis"),
+    "foreign": (
+        lambda g, x: g.scan(lambda c, e: (c + rlx.Graph("b").input("y", (3,)), None), x[0], x),
+        "a value of graph 'b' is used in graph 'wrong'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_body_is_our_error_and_leaves_the_graph_as_it_was(name: str) -> None:
+    g, x = _graph()
+    wrong, message = WRONG[name]
+    with pytest.raises(rlx.GraphError, match=message):
+        wrong(g, x)
+    g.set_outputs([g.reduce_sum(x)])
+    assert not any(isinstance(op, ScanOp) for op in g.module.walk())
