@@ -136,7 +136,7 @@ def _verify_unroll(loop: scf.ForOp) -> None:
     if not isinstance(mark, IntegerAttr) or trips is None:
         raise VerifyException(f"{UNROLL} is a number, on a loop whose bounds are constants")
     count = cast("IntegerAttr[Any]", mark).value.data
-    if not (2 <= count <= AT_ONCE or count >= max(trips, 1)):
+    if not (2 <= count <= AT_ONCE or count >= trips):
         raise VerifyException(f"{UNROLL} is from 2 to {AT_ONCE}, or all {trips} iterations, got {count}")
 
 

@@ -24,6 +24,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, i64_attr
@@ -184,13 +185,15 @@ class ScanBuilder(BuilderCore):
         may be y. The body may use values from around it. With `reverse`, t runs down from the last. GraphError for a
         carry that changes its type, and for axes of different lengths.
         """
+        if not callable(body):  # pyright: ignore[reportUnnecessaryComparison]
+            raise GraphError(f"scan: the body is a function of a carry and an element, got {shown(body)}")
         carries = [self.operand(x) for x in _several(init)]
         over = [] if xs is None else [self.operand(x) for x in _several(xs)]
         times = _length(over, length)
         block = Block(arg_types=[*(x.type for x in carries), *(unstacked(x) for x in over)])
         args = [self.value(arg) for arg in block.args]
         first, rest = args[: len(carries)], args[len(carries) :]
-        with self.inside(block):
+        with _Inside(self.builder, block):
             found = body(
                 tuple(first) if _is_several(init) else first[0],
                 None if xs is None else tuple(rest) if _is_several(xs) else rest[0],
@@ -214,12 +217,10 @@ class ScanBuilder(BuilderCore):
             None if y is None else tuple(ys) if _is_several(y) else ys[0],
         )
 
-    def inside(self, block: Block) -> _Inside:
-        """A context in which this builder inserts at the end of another block."""
-        return _Inside(self.builder, block)
-
 
 class _Inside:
+    """A context in which a builder inserts at the end of another block."""
+
     def __init__(self, builder: Builder, block: Block):
         self._builder, self._point = builder, InsertPoint.at_end(block)
 

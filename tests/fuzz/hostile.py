@@ -138,6 +138,12 @@ MORE: list[Sample] = [
         Operand((3, 2, 3)),
         Operand((3,)),
     ),
+    _also(
+        "scan",
+        lambda m, h, x: m.scan(lambda c, e: (c + e, c), h, xs=x, length=3, reverse=True)[0],
+        Operand((2,)),
+        Operand((3, 2)),
+    ),
     _also("rms_norm", lambda m, x: m.rms_norm(x, gamma=None, beta=None, axis=-1, eps=1e-5)),
     _also("reduce_sum", lambda m, x: m.reduce_sum(x, axes=[0], keep_dim=True, dtype="f64")),
     _also("cumsum", lambda m, x: m.cumsum(x, axis=0, exclusive=True, reverse=True, dtype="f64")),

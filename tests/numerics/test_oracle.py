@@ -7,10 +7,10 @@ from numerics.families import FAMILIES, SAMPLES, family_of
 from numerics.sample import named
 from xdsl.ir import Operation
 
-from xdsl_rlx.dialects.mir import Mir, control, custom
+from xdsl_rlx.dialects.mir import Mir, control, custom, scan
 
 SAMPLES_OF = by_op(SAMPLES)
-STRUCTURE = {control.YieldOp, control.VjpOp, control.FusionOp, custom.CustomOp}
+STRUCTURE = {control.YieldOp, control.VjpOp, control.FusionOp, custom.CustomOp, scan.ScanOp}
 
 
 def tensor_ops() -> list[type[Operation]]:
