@@ -23,7 +23,10 @@ def located(builder: Builder, location: LocationAttr) -> Generator[list[Operatio
 
     def locate(op: Operation) -> None:
         inserted.append(op)
-        locate_all((op,), location)
+        if op.regions:
+            locate_all((op,), location)
+        elif op.location == UNKNOWN_LOC:
+            op.location = location
 
     builder.operation_insertion_handler.insert(0, locate)
     try:
