@@ -152,9 +152,9 @@ def _of_type(annotation: Any) -> Conversion:
 
 def _of_union(members: Sequence[Any]) -> Conversion:
     """One whose members stand for operands is checked and not converted: what a number becomes the operand says."""
-    if set(members) >= _NUMBERS and any(get_origin(member) is Sequence for member in members):
-        return _ANYTHING
     if set(members) >= _NUMBERS:
+        if any(get_origin(member) is Sequence for member in members):
+            return _ANYTHING
         classes = tuple(member for member in members if member is not NoneType)
         optional = " or None" if NoneType in members else ""
         names = [words for c in classes if c not in _NUMBERS and (words := _words(c))]

@@ -10,28 +10,15 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from xdsl_rlx.dialects.mir import cast, elementwise
 from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.transforms.driver import is_constant, is_differentiated
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.located import replace
-from xdsl_rlx.transforms.rules.lowering import VIEW
+from xdsl_rlx.transforms.rules.lowering import CHEAP, VIEW, scalar_cost
 from xdsl_rlx.transforms.rules.scan import Reverse
-
-CHEAP = (
-    elementwise.AddOp,
-    elementwise.SubOp,
-    elementwise.MulOp,
-    elementwise.NegOp,
-    elementwise.MaxOp,
-    elementwise.MinOp,
-    elementwise.WhereOp,
-    elementwise.CompareOp,
-    cast.CastOp,
-)
-"""Ops that are computed again rather than stored: an instruction or so for each element."""
+from xdsl_rlx.transforms.rules.table import SCALAR
 
 
 class MirConvertScansForAdPass(ModulePass):
@@ -77,7 +64,9 @@ def _to_stack(op: ScanOp) -> list[SSAValue]:
 
 
 def _is_cheap(op: Operation) -> bool:
-    return is_constant(op) or isinstance(op, CHEAP) or VIEW.get(type(op)) is not None
+    if is_constant(op) or VIEW.get(type(op)) is not None:
+        return True
+    return SCALAR.get(type(op)) is not None and scalar_cost(op) <= CHEAP
 
 
 def _values(block: Block) -> Iterable[SSAValue]:

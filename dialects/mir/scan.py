@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeAlias, cast
 
 from xdsl.builder import Builder
@@ -167,6 +168,13 @@ def isolate(block: Block, number: int) -> list[SSAValue]:
     return list(captured)
 
 
+def clear(block: Block) -> None:
+    """Erase the ops of a block that is given up."""
+    for op in reversed(list(block.ops)):
+        op.detach()
+        op.erase(safe_erase=False)
+
+
 class ScanBuilder(BuilderCore):
     """Loops that hand values on."""
 
@@ -193,7 +201,7 @@ class ScanBuilder(BuilderCore):
         block = Block(arg_types=[*(x.type for x in carries), *(unstacked(x) for x in over)])
         args = [self.value(arg) for arg in block.args]
         first, rest = args[: len(carries)], args[len(carries) :]
-        with _Inside(self.builder, block):
+        with _filling(self.builder, block):
             found = body(
                 tuple(first) if _is_several(init) else first[0],
                 None if xs is None else tuple(rest) if _is_several(xs) else rest[0],
@@ -218,17 +226,17 @@ class ScanBuilder(BuilderCore):
         )
 
 
-class _Inside:
-    """A context in which a builder inserts at the end of another block."""
-
-    def __init__(self, builder: Builder, block: Block):
-        self._builder, self._point = builder, InsertPoint.at_end(block)
-
-    def __enter__(self) -> None:
-        self._builder.insertion_point, self._point = self._point, self._builder.insertion_point
-
-    def __exit__(self, *_: object) -> None:
-        self._builder.insertion_point, self._point = self._point, self._builder.insertion_point
+@contextmanager
+def _filling(builder: Builder, block: Block) -> Generator[None]:
+    """Meanwhile `builder` inserts at the end of another block; after an error, nothing uses values from around it."""
+    before, builder.insertion_point = builder.insertion_point, InsertPoint.at_end(block)
+    with ExitStack() as undo:
+        undo.callback(clear, block)
+        try:
+            yield
+        finally:
+            builder.insertion_point = before
+        undo.pop_all()
 
 
 def _is_several(x: object) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache, wraps
 from inspect import isfunction
 from typing import ParamSpec, TypeAlias, TypeVar
@@ -210,13 +210,10 @@ class Graph(MirBuilder):
     @contextmanager
     def undone_on_error(self) -> Generator[None, None, None]:
         """A block of code whose ops and arguments are taken away again if it raises."""
-        last, arguments = self._last_op, len(self._block.args)
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._cut, self._last_op, len(self._block.args))
             yield
-        except BaseException:
-            if self._last_op is not last or len(self._block.args) > arguments:
-                self._cut(last, arguments)
-            raise
+            undo.pop_all()
 
     @property
     def _last_op(self) -> Operation | None:
@@ -225,6 +222,8 @@ class Graph(MirBuilder):
 
     def _cut(self, last: Operation | None, arguments: int) -> None:
         """Take away the ops behind `last` and the arguments behind the first of that number."""
+        if self._last_op is last and len(self._block.args) == arguments:
+            return
         self._unseal()
         while (op := self._block.last_op) is not None and op is not last:
             op.detach()

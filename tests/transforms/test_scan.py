@@ -187,3 +187,15 @@ def test_a_wrong_body_is_our_error_and_leaves_the_graph_as_it_was(name: str) -> 
         wrong(g, x)
     g.set_outputs([g.reduce_sum(x)])
     assert not any(isinstance(op, ScanOp) for op in g.module.walk())
+
+
+def test_an_error_in_a_body_leaves_no_use_of_what_is_around_it() -> None:
+    g, x = _graph()
+    w, h = g.input("w", (3,)), g.input("h", (3,))
+    with pytest.raises(rlx.GraphError, match="returns a pair"):
+        g.scan(lambda c, e: c * w + e, h, x)
+    assert w.ssa.first_use is None and x.ssa.first_use is None
+    last, _ = g.scan(lambda c, e: (c * w + e, None), h, x)
+    g.set_outputs([last])
+    x_, w_, h_ = (np.full(shape, 2.0, np.float32) for shape in ((4, 3), (3,), (3,)))
+    assert_close(run(g, x=x_, w=w_, h=h_)[0], np.full(3, 62.0))

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.control import YieldOp
-from xdsl_rlx.dialects.mir.scan import ScanOp, isolate, ops_of_body, unstacked
+from xdsl_rlx.dialects.mir.scan import ScanOp, clear, isolate, ops_of_body, unstacked
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.engines.batch import Batch
 from xdsl_rlx.transforms.engines.forward import push_forward
@@ -55,9 +55,7 @@ class Draft:
 
     def drop(self) -> None:
         """Give up: nothing outside is used any more."""
-        for op in reversed(list(self.block.ops)):
-            op.detach()
-            op.erase(safe_erase=False)
+        clear(self.block)
 
     def finish(self, b: MirBuilder, after: Sequence[SSAValue], ys: Sequence[SSAValue]) -> ScanOp:
         """The scan, where `b` inserts, which yields these carries and results."""
