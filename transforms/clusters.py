@@ -14,13 +14,16 @@ from xdsl.traits import IsTerminator
 
 from xdsl_rlx.transforms.driver import is_constant
 from xdsl_rlx.transforms.iteration_space import Demand, Reduces, Space, agree, demand_of, rows_of
-from xdsl_rlx.transforms.rules.lowering import CHEAP, PRODUCT, REDUCTION, VIEW, scalar_cost
+from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW, scalar_cost
 
 MOST_OPS = 1000
 """Ops in one group: beyond this the loop body no longer pays for what it saves."""
 
 MOST_BUFFERS = 96
 """Values read and written by one group."""
+
+CHEAP = 9
+"""What computing a value again may cost, in additions, instead of storing and loading it."""
 
 MOST_AGAIN = 16
 """Ops that a cluster may compute again for others, beside as many as it has itself."""

@@ -16,7 +16,7 @@ from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.transforms.driver import is_constant, is_differentiated
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.located import replace
-from xdsl_rlx.transforms.rules.lowering import CHEAP, VIEW, scalar_cost
+from xdsl_rlx.transforms.rules.lowering import DEAR, VIEW, scalar_cost
 from xdsl_rlx.transforms.rules.scan import Reverse
 from xdsl_rlx.transforms.rules.table import SCALAR
 
@@ -64,9 +64,10 @@ def _to_stack(op: ScanOp) -> list[SSAValue]:
 
 
 def _is_cheap(op: Operation) -> bool:
+    """Whether to compute again rather than stack: no transcendental function, for which a step would have to wait."""
     if is_constant(op) or VIEW.get(type(op)) is not None:
         return True
-    return SCALAR.get(type(op)) is not None and scalar_cost(op) <= CHEAP
+    return SCALAR.get(type(op)) is not None and scalar_cost(op) < DEAR
 
 
 def _values(block: Block) -> Iterable[SSAValue]:

@@ -118,10 +118,6 @@ _COSTS: dict[str, int] = {
 }
 
 
-CHEAP = 9
-"""What computing a value again may cost, in additions, instead of storing and loading it."""
-
-
 def scalar_cost(op: Operation) -> int:
     """About how many additions one element of an elementwise op costs, by the scalar ops that its row emits."""
     return _scalar_cost(type(op), tuple(op.operand_types), tuple(op.result_types), tuple(op.properties.items()))
