@@ -1,5 +1,5 @@
-"""Shared by all tests: a compile cache of this run's own, double precision in JAX, the size of the fuzz run, and rare
-garbage collections."""
+"""Shared by all tests: a compile cache of this run's own, double precision in JAX, other compilers in a hurry, the size
+of the fuzz run, and rare garbage collections."""
 
 import gc
 import os
@@ -13,10 +13,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_ENABLE_X64", "1")
+if "EVERY_SAMPLE" not in os.environ:
+    # what XLA and Numba compile here runs once; `backend="numba"` takes text from Numba before it is optimised
+    os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+    os.environ.setdefault("NUMBA_OPT", "0")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--fuzz-cases", type=int, default=150, help="programs per generator in tests/fuzz")
+    parser.addoption("--fuzz-cases", type=int, default=120, help="programs per generator in tests/fuzz")
 
 
 def pytest_collection_finish() -> None:

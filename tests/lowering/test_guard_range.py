@@ -64,21 +64,21 @@ def expected(name: str, x: np.ndarray) -> list[np.ndarray]:
         return PROGRAMS[name][1](x.astype(np.float64))
 
 
-@pytest.mark.parametrize("kind", ["small", "one is large", "at the bound", "special"])
 @pytest.mark.parametrize("suffix", DTYPES)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_results_are_right_whatever_the_arguments(run: Run, name: str, suffix: str, kind: str):
+def test_results_are_right_whatever_the_arguments(run: Run, name: str, suffix: str):
     """Sums may be reordered, so that only elementwise results are equal to the bit."""
-    x = arguments(suffix, kind)
     module = lower(name, suffix)
-    compiled, plain = run.llvm(module)(x=x), run.text(module, jit=False)(x=x)
+    compiled, plain = run.llvm(module), run.text(module, jit=False)
     exact = TOLERANCE[suffix]
-    for ours, theirs, right in zip(compiled, plain, expected(name, x), strict=True):
-        scale = x.size if name in ("total", "columns") else 1
-        for result in (ours, theirs):
-            np.testing.assert_allclose(result, right, rtol=exact, atol=exact * scale)
-        if name == "elementwise":
-            np.testing.assert_array_equal(run.bits(ours), run.bits(theirs))
+    for kind in ("small", "one is large", "at the bound", "special"):
+        x = arguments(suffix, kind)
+        for ours, theirs, right in zip(compiled(x=x), plain(x=x), expected(name, x), strict=True):
+            scale = x.size if name in ("total", "columns") else 1
+            for result in (ours, theirs):
+                np.testing.assert_allclose(result, right, rtol=exact, atol=exact * scale, err_msg=kind)
+            if name == "elementwise":
+                np.testing.assert_array_equal(run.bits(ours), run.bits(theirs), err_msg=kind)
 
 
 def test_numba_agrees_with_llvm(run: Run):

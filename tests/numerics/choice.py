@@ -24,6 +24,7 @@ from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
 from xdsl_rlx.lowering.numba.compile import Effort
 from xdsl_rlx.transforms.engines.reverse import has_derivative
+from xdsl_rlx.transforms.rules import VJP
 from xdsl_rlx.transforms.signature import Graph, graph_of
 
 
@@ -74,6 +75,24 @@ def thinned(samples: Sequence[Sample], most: int) -> list[Sample]:
     return chosen
 
 
+def circumstances(samples: Sequence[Sample]) -> list[Sample]:
+    """
+    Of each op a sample of every mode and of every circumstance, but not of each circumstance in every mode.
+
+    What circumstances there are, the ids say word by word: where `pool-max-odd` and `pool-min` are taken, not also
+    `pool-min-odd`. With EVERY_SAMPLE set in the environment, all.
+    """
+    modes = {sample.id for sample in thinned(samples, 1)}
+    met: set[tuple[type, str]] = set()
+    chosen: list[Sample] = []
+    for sample in samples:
+        words = {(sample.op, word) for word in sample.id.split("-")}
+        if EVERY or sample.id in modes or not words <= met:
+            chosen.append(sample)
+            met |= words
+    return chosen
+
+
 def by_op(samples: Sequence[Sample]) -> dict[type[Operation], list[Sample]]:
     """Samples by the op that they are of."""
     found: dict[type[Operation], list[Sample]] = {}
@@ -98,10 +117,11 @@ def effort_of_values(sample: Sample, dtype: str) -> Effort:
     return Effort.FULL if one else Effort.QUICK
 
 
-def effort_of_derivatives(sample: Sample) -> Effort:
-    """How its gradient program is compiled: that of the first sample of an op, and with EVERY_SAMPLE all, likewise."""
+def effort_of_derivatives(sample: Sample, dtype: str) -> Effort:
+    """How its gradient program is compiled: the first of an op in its widest type, with EVERY_SAMPLE all, at O3."""
     first = next(s for s in SAMPLES if s.op is sample.op and s.differentiable)
-    return Effort.FULL if EVERY or sample is first else Effort.QUICK
+    one = sample is first and (dtype == "f64" or "f64" not in sample.dtypes)
+    return Effort.FULL if EVERY or one else Effort.QUICK
 
 
 def _floats(sample: Sample) -> list[int]:
@@ -121,13 +141,16 @@ def _together(build: Build) -> Build:
 
 
 def _of_other_results(samples: Sequence[Sample]) -> Iterator[Sample]:
-    """Of ops with several floating-point results: of each mode a sample of all together, of one mode of each alone."""
+    """
+    Of ops with several floating-point results: of each mode a sample of all together; where a rule gets some of the
+    cotangents only, of one mode of each alone.
+    """
     several = [s for s in samples if _has_several(s.op) and len(_floats(s)) > 1]
     alone: set[object] = set()
     for sample in thinned(several, 1):
         numbers = _floats(sample)
         yield replace(sample, id=f"{sample.id}-together", build=_together(sample.build))
-        if (sample.op, len(numbers)) not in alone:
+        if VJP.get(sample.op) is not None and (sample.op, len(numbers)) not in alone:
             alone.add((sample.op, len(numbers)))
             for number in numbers[1:]:
                 yield replace(sample, id=f"{sample.id}-result-{number}", first=number)

@@ -20,26 +20,28 @@ from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 
 Array = np.ndarray[Any, Any]
 
-_BOTH = {"f32", "f64"}
+_PAIRS = (("f32", "f64"), ("f16", "bf16"))
 
 
 def cases(samples: Iterable[Sample]) -> list[Any]:
     """
     Samples with the element types to compile them in, as parameters of a test.
 
-    Of f32 and f64, where a sample is for both, it is one by turns, and both if it is the only one of its op: every op
-    meets both. With EVERY_SAMPLE set in the environment, as `make fuzz` does, it is always both.
+    Of f32 and f64, and of f16 and bf16, where a sample is for both, it is one by turns, and both if it is the only one
+    of its op: every op meets both. With EVERY_SAMPLE set in the environment, as `make fuzz` does, it is always both.
     """
     samples = list(samples)
     found: list[Any] = []
-    of_both = Counter(sample.op for sample in samples if set(sample.dtypes) >= _BOTH)
-    turns: Counter[type] = Counter()
+    of_both = Counter((sample.op, pair) for sample in samples for pair in _PAIRS if set(sample.dtypes) >= set(pair))
+    turns: Counter[object] = Counter()
     for sample in samples:
-        dtypes = sample.dtypes
-        if set(dtypes) >= _BOTH and of_both[sample.op] > 1 and not EVERY:
-            dtypes = tuple(d for d in dtypes if d != ("f32", "f64")[turns[sample.op] % 2])
-            turns[sample.op] += 1
-        found += [pytest.param(sample, d, id=f"{sample.id}-{d}") for d in dtypes]
+        left_out: set[str] = set()
+        for pair in _PAIRS:
+            key = sample.op, pair
+            if set(sample.dtypes) >= set(pair) and of_both[key] > 1 and not EVERY:
+                left_out.add(pair[turns[key] % 2])
+                turns[key] += 1
+        found += [pytest.param(sample, d, id=f"{sample.id}-{d}") for d in sample.dtypes if d not in left_out]
     return found
 
 

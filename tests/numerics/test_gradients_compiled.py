@@ -38,6 +38,6 @@ def test_compiled_gradients_are_the_oracles(sample: Sample, dtype: str):
     module, arrays = gradient(sample, dtype), sample.arrays(dtype)
     expected = oracle.evaluate(module, *arrays, 1.0)
     for run in runs(sample, dtype):
-        results = run(module, *arrays, effort=effort_of_derivatives(sample))
+        results = run(module, *arrays, effort=effort_of_derivatives(sample, dtype))
         for result, reference in zip(results, expected, strict=True):
             oracle.assert_close(result, reference, 8 * sample.tol)

@@ -1,14 +1,14 @@
-"""Compiled programs against the oracle: every sample, every element type, one thread and two."""
+"""Compiled programs against the oracle: every mode and circumstance of an op, all element types, one thread and two."""
 
 import oracle
 import pytest
-from numerics.choice import effort_of_values
+from numerics.choice import circumstances, effort_of_values
 from numerics.compiled import cases, runs
 from numerics.families import SAMPLES
 from numerics.sample import Sample
 
 
-@pytest.mark.parametrize(("sample", "dtype"), cases(SAMPLES))
+@pytest.mark.parametrize(("sample", "dtype"), cases(circumstances(SAMPLES)))
 def test_compiled_results_are_the_oracles(sample: Sample, dtype: str):
     module, arrays = sample.module(dtype), sample.arrays(dtype)
     expected = oracle.evaluate(module, *arrays)

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numerics.choice import EFFORT
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.splat import Picture
+from xdsl_rlx.lowering.numba.compilation import compile_module
 
 Array = np.ndarray[Any, Any]
 
@@ -45,7 +47,7 @@ def picture_of(
         given = g.constant(weights)
         found = g.gaussian_splat_render_backward(*cloud, meta, given, **asdict(shape), loss_grad_clip=clip)
         g.set_outputs(list(found))
-    found = rlx.compile(g)(**arrays)
+    found = compile_module(g.module, effort=EFFORT)(**arrays)
     return [np.asarray(x) for x in (found if isinstance(found, tuple | list) else [found])]
 
 
@@ -186,7 +188,7 @@ def test_what_is_prepared_by_hand_has_the_same_gradient():
             y, extra = g.gaussian_splat_render(*cloud, meta, **asdict(shape)), 0.0
         loss = g.reduce_sum(y * y) + extra
         g.set_outputs([loss])
-        return list(rlx.compile(rlx.grad_with_loss(g, wrt=list(EACH)))(**arrays))[1:]
+        return list(compile_module(rlx.grad_with_loss(g, wrt=list(EACH)).module, effort=EFFORT)(**arrays))[1:]
 
     fused, taken_apart = gradients(False, False), gradients(True, False)
     for a, b in zip(fused, taken_apart, strict=True):

@@ -17,6 +17,8 @@ from xdsl_rlx.lowering.numba.results import KEPT_BYTES, Results, touch
 
 SIZE = KEPT_BYTES // 4
 X = np.arange(SIZE, dtype=np.float32)
+LARGE = 160 * SIZE
+"""More bytes than an allocator keeps of what was freed (32 MB in glibc): pages that nobody has touched."""
 Add = Callable[..., tuple[NDArray[Any], ...]]
 
 
@@ -122,14 +124,14 @@ def present(array: NDArray[Any]) -> bool:
 def test_the_first_call_finds_its_pages(build, make, monkeypatch: pytest.MonkeyPatch):
     touched = list[NDArray[np.uint8]]()
     monkeypatch.setattr(runtime, "touch", lambda arrays: touched.extend(arrays))
-    graph = build(make.add(32 * SIZE))
+    graph = build(make.add(LARGE))
     plan, (buffers,) = graph._binding.plan, graph._binding._results._kept
     assert [one is other for one, other in zip(touched, (plan.arena, buffers[0]), strict=True)] == [True, True]
     assert not present(buffers[0])
     touch(touched)
     assert present(buffers[0]) and not present(buffers[1])
     touched.clear()
-    (y,) = graph(np.zeros(32 * SIZE, np.float32), np.zeros(32 * SIZE, np.float32))
+    (y,) = graph(np.zeros(LARGE, np.float32), np.zeros(LARGE, np.float32))
     assert place(buffers[0]) <= place(y) < place(buffers[0]) + buffers[0].nbytes
 
 
