@@ -120,8 +120,13 @@ def effort_of_values(sample: Sample, dtype: str) -> Effort:
 def effort_of_derivatives(sample: Sample, dtype: str) -> Effort:
     """How its gradient program is compiled: the first of an op in its widest type, with EVERY_SAMPLE all, at O3."""
     first = next(s for s in SAMPLES if s.op is sample.op and s.differentiable)
-    one = sample is first and (dtype == "f64" or "f64" not in sample.dtypes)
+    one = sample.id == first.id and (dtype == "f64" or "f64" not in sample.dtypes)
     return Effort.FULL if EVERY or one else Effort.QUICK
+
+
+def first_of_each(samples: Sequence[Sample]) -> list[Sample]:
+    """The first sample of each op; with EVERY_SAMPLE, all."""
+    return list(samples) if EVERY else [own[0] for own in by_op(samples).values()]
 
 
 def _floats(sample: Sample) -> list[int]:

@@ -14,7 +14,7 @@ import oracle
 import pytest
 from levels import EVERY
 from numerics import jaxpr
-from numerics.choice import DIFFERENTIABLE, by_op, thinned
+from numerics.choice import DIFFERENTIABLE, by_op, first_of_each, thinned
 from numerics.derivatives import (
     close,
     directions,
@@ -40,7 +40,7 @@ PRECISION = 1e-9
 
 SMOOTH = thinned([s for s in DIFFERENTIABLE if "f64" in s.dtypes and s.smooth and s.first == 0], 1)
 FIRST = {samples[0].id for samples in by_op(SMOOTH).values()}
-ELEMENTWISE = [s for s in SMOOTH if s.op.has_trait(Elementwise)]
+ELEMENTWISE = first_of_each([s for s in SMOOTH if s.op.has_trait(Elementwise)])
 
 
 def loss(sample: Sample) -> tuple[ModuleOp, list[Array], Array, list[Array]]:

@@ -95,7 +95,10 @@ def test_a_batch_is_a_loop(sample: Sample):
 @pytest.mark.parametrize("sample", FIRST)
 def test_a_compiled_batch_is_a_loop(sample: Sample):
     everything, module = list(range(len(sample.operands))), sample.module(dtype_of(sample))
-    for operands in [everything, everything[-1:]][: len(everything)]:
+    chosen = (
+        [everything, everything[-1:]] if EVERY else [everything if crc32(sample.id.encode()) % 2 else everything[-1:]]
+    )
+    for operands in chosen:
         examples = examples_of(sample, operands)
         results = run(vmapped(module, operands), *stacked(examples, operands), effort=EFFORT)
         same(results, loop(module, examples), 4 * sample.tol)
