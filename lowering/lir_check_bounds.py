@@ -47,7 +47,7 @@ class LirCheckBoundsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)
-        launches = [x for p in op.ops if isinstance(p, ProgramOp) for x in p.body.block.ops if isinstance(x, LaunchOp)]
+        launches = [x for p in op.ops if isinstance(p, ProgramOp) for x in p.walk() if isinstance(x, LaunchOp)]
         for kernel in op.ops:
             if isinstance(kernel, KernelOp):
                 _Checks(kernel, [x for x in launches if x.kernel.string_value() == kernel.sym_name.data]).insert()

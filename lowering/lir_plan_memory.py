@@ -8,11 +8,12 @@ from math import inf
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.lir import LaunchOp, OutputOp, ProgramOp, SlotOp, ViewOp
+from xdsl_rlx.dialects.lir import OutputOp, ProgramOp, SlotOp, ViewOp
+from xdsl_rlx.dialects.lir.liveness import lives_of
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.transforms.driver import verify_dominance
@@ -23,7 +24,8 @@ class LirPlanMemoryPass(ModulePass):
     """
     Give every `lir.slot` its place.
 
-    A slot is live from the first launch that writes it to the last one that uses it, through any view. Largest first,
+    A slot is live from the first launch that writes it to the last one that uses it, through any view; one that is
+    declared outside of a loop in which it is used, for the whole loop. Largest first,
     each slot takes the tightest gap between the slots that are live with it (best fit): in the buffer of an output that
     is not written before the slot is dead, where it becomes a view of it, or else in the arena. An output declared
     after such a slot moves in front of it. Slots that nothing uses are erased.
@@ -48,8 +50,8 @@ class _Slot:
     element: Attribute
     size: int
     declared: int
-    first: int = -1
-    last: int = -1
+    first: int
+    last: int
     at: int = 0
 
 
@@ -120,8 +122,10 @@ def _move_into(slot: _Slot, room: _Room) -> None:
     view.location = slot.op.location
     view.result.name_hint = slot.op.result.name_hint
     if slot.declared < room.declared:
+        program = output.parent_block()
+        assert program is not None
         output.detach()
-        block.insert_op_before(output, slot.op)
+        program.insert_op_before(output, _ancestor(slot.op, program))
         room.declared = slot.declared
     block.insert_op_before(view, slot.op)
     slot.op.result.replace_all_uses_with(view.result)
@@ -129,35 +133,38 @@ def _move_into(slot: _Slot, room: _Room) -> None:
     slot.op.erase()
 
 
+def _ancestor(op: Operation, block: Block) -> Operation:
+    """The op of a block in which an op is, or that it is."""
+    while op.parent_block() is not block:
+        parent = op.parent_op()
+        assert parent is not None
+        op = parent
+    return op
+
+
 def _live_ranges(program: ProgramOp) -> tuple[list[_Slot], list[_Room]]:
     """The slots that launches use, and the outputs in the order of their first use, as room until then."""
-    roots: dict[SSAValue, SSAValue] = {}
-    slots: dict[SSAValue, _Slot] = {}
-    outputs: dict[SSAValue, _Room] = {}
-    written: list[_Room] = []
-    for time, op in enumerate(program.body.block.ops):
-        if isinstance(op, SlotOp):
-            type_ = memref_of(op.result)
-            slots[op.result] = _Slot(op, type_.element_type, byte_size(type_), time)
-            roots[op.result] = op.result
-        elif isinstance(op, OutputOp):
-            outputs[op.result] = _Room(op, byte_size(memref_of(op.result)), inf, time)
-            roots[op.result] = op.result
-        elif isinstance(op, ViewOp) and op.source in roots:
-            roots[op.result] = roots[op.source]
-        elif isinstance(op, LaunchOp):
-            for value in op.operands:
-                root = roots.get(value, value)
-                if (slot := slots.get(root)) is not None:
-                    slot.first = time if slot.first < 0 else slot.first
-                    slot.last = time
-                elif (room := outputs.get(root)) is not None and room.until == inf:
-                    room.until = time
-                    written.append(room)
-    used = [slot for slot in slots.values() if slot.first >= 0]
-    unused = {value for value, slot in slots.items() if slot.first < 0}
-    for op in reversed(list(program.body.block.ops)) if unused else ():
-        if isinstance(op, SlotOp | ViewOp) and roots.get(op.result) in unused:
-            op.detach()
-            op.erase()
-    return used, written
+    slots: list[_Slot] = []
+    outputs: list[_Room] = []
+    unused: list[SSAValue] = []
+    for life in lives_of(program):
+        op, type_ = life.op, memref_of(life.op.result)
+        if isinstance(op, OutputOp):
+            if life.first >= 0:
+                outputs.append(_Room(op, byte_size(type_), life.first, life.declared))
+        elif life.first < 0:
+            unused.append(op.result)
+        else:
+            slots.append(_Slot(op, type_.element_type, byte_size(type_), life.declared, life.first, life.last))
+    for value in unused:
+        _erase(value)
+    return sorted(slots, key=lambda slot: slot.declared), outputs
+
+
+def _erase(value: SSAValue) -> None:
+    """Remove a buffer that no launch uses, and all that is an alias of it."""
+    for use in list(value.uses):
+        _erase(use.operation.results[0])
+    assert isinstance(value.owner, Operation)
+    value.owner.detach()
+    value.owner.erase()

@@ -43,5 +43,5 @@ def remaining_passes(module: ModuleOp, threads: int) -> list[ModulePass]:
 
 
 def _is_planned(program: lir.ProgramOp) -> bool:
-    slots = (op for op in program.body.block.ops if isinstance(op, lir.SlotOp))
+    slots = (op for op in program.walk() if isinstance(op, lir.SlotOp))
     return program.arena_bytes is not None and all(slot.at is not None for slot in slots)

@@ -7,6 +7,7 @@ known here any more (see `mir`).
 from xdsl.ir import Dialect
 
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
+from xdsl_rlx.dialects.lir.control import LoopOp, StepOp
 from xdsl_rlx.dialects.lir.kernel import CheckOp, KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.lapack import GetrfOp, GetrsOp
 from xdsl_rlx.dialects.lir.program import (
@@ -32,6 +33,8 @@ Lir = Dialect(
         OutputOp,
         ViewOp,
         LaunchOp,
+        LoopOp,
+        StepOp,
         KernelOp,
         ReturnOp,
         CheckOp,
@@ -62,11 +65,13 @@ __all__ = [
     "KernelOp",
     "LaunchOp",
     "Lir",
+    "LoopOp",
     "NdtrOp",
     "OutputOp",
     "ParamOp",
     "ProgramOp",
     "ReturnOp",
     "SlotOp",
+    "StepOp",
     "ViewOp",
 ]

@@ -1,4 +1,5 @@
-"""Programs: the I/O manifest, slots of the arena, views, and the ordered launches. Kernels are in `kernel.py`."""
+"""Programs: the I/O manifest, slots of the arena, views, and the ordered launches.
+Kernels are in `kernel.py`, loops in `control.py`."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -54,7 +55,8 @@ I64 = IntegerAttr.constr(i64)
 
 # launches and views are many, of few different numbers
 @lru_cache(maxsize=1024)
-def _i64(value: int) -> IntegerAttr:
+def i64_attr(value: int) -> IntegerAttr:
+    """The i64 attribute of a number."""
     return IntegerAttr(value, i64)
 
 
@@ -122,7 +124,9 @@ class ProgramOp(IRDLOperation):
         printer.print_region(self.body, print_empty_block=False)
 
     def verify_(self) -> None:
-        allowed = (InputOp, ParamOp, ConstantOp, SlotOp, OutputOp, ViewOp, LaunchOp)
+        from xdsl_rlx.dialects.lir.control import LoopOp
+
+        allowed = (InputOp, ParamOp, ConstantOp, SlotOp, OutputOp, ViewOp, LaunchOp, LoopOp)
         names: set[str] = set()
         numbers: list[int] = []
         for op in self.body.block.ops:
@@ -235,7 +239,7 @@ class OutputOp(IRDLOperation):
     assembly_format = "$number attr-dict `:` type($result)"
 
     def __init__(self, number: int, type_: AnyMemRef):
-        super().__init__(properties={"number": _i64(number)}, result_types=[type_])
+        super().__init__(properties={"number": i64_attr(number)}, result_types=[type_])
 
     def verify_(self) -> None:
         _verify_contiguous(self.result)
@@ -264,7 +268,7 @@ class ViewOp(IRDLOperation):
     assembly_format = "$source `at` $offset attr-dict `:` type($source) `to` type($result)"
 
     def __init__(self, source: SSAValue, offset: int, type_: AnyMemRef):
-        Operation.__init__(self, operands=[source], properties={"offset": _i64(offset)}, result_types=[type_])
+        Operation.__init__(self, operands=[source], properties={"offset": i64_attr(offset)}, result_types=[type_])
 
     def verify_(self) -> None:
         source, result, offset = memref_of(self.source), memref_of(self.result), self.offset.value.data
@@ -316,8 +320,8 @@ class LaunchOp(IRDLOperation):
             operands=[*reads, *writes],
             properties={
                 "kernel": SymbolRefAttr(kernel) if isinstance(kernel, str) else kernel,
-                "extent": _i64(extent),
-                "chunk": _i64(chunk),
+                "extent": i64_attr(extent),
+                "chunk": i64_attr(chunk),
                 AttrSizedOperandSegments.attribute_name: _segments(len(reads), len(writes)),
             },
         )

@@ -1,16 +1,19 @@
 """What a program may do with its buffers: places in the arena, what launches pass, which bytes meet.
-What kernels do inside of their buffers is in `bounds.py`."""
+Where they lie is in `places.py`, how long they live in `liveness.py`, what kernels do inside of them in `bounds.py`."""
 
 from bisect import bisect, insort
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from heapq import heappop, heappush
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.lir.control import LoopOp, StepOp, program_ops
 from xdsl_rlx.dialects.lir.kernel import KernelOp
-from xdsl_rlx.dialects.lir.memory import LARGEST_BUFFER, byte_size, element_bytes, is_contiguous, span_elements
+from xdsl_rlx.dialects.lir.liveness import Life, lives_of
+from xdsl_rlx.dialects.lir.memory import LARGEST_BUFFER, byte_size
+from xdsl_rlx.dialects.lir.places import Place, place_of
 from xdsl_rlx.dialects.lir.program import (
     ConstantOp,
     InputOp,
@@ -18,60 +21,99 @@ from xdsl_rlx.dialects.lir.program import (
     ParamOp,
     ProgramOp,
     SlotOp,
-    ViewOp,
     memref_of,
 )
+
+_Interval = tuple[int, int, str]
+"""The bytes of the arena that a slot takes, from and to, and its type."""
 
 LARGEST_ALIGNMENT = 1 << 21
 """Bytes of a huge page; more is asked for by mistake."""
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where a buffer lies: bytes `[start, stop)` of what `root` declares; `dense` when it takes all, and not none."""
-
-    root: SSAValue
-    start: int
-    stop: int
-    dense: bool
-
-    def meets(self, other: "_Place") -> bool:
-        """Whether bytes of both are surely the same."""
-        return (
-            self.root is other.root
-            and self.dense
-            and other.dense
-            and self.start < other.stop
-            and other.start < self.stop
-        )
-
-
 def verify_schedule(program: ProgramOp) -> None:
     """VerifyException for what a program declares or launches and cannot have; kernels are looked up in its module."""
-    ops = list(program.body.block.ops)
+    ops = list(program_ops(program))
     inputs = {op.buffer_name.data for op in ops if isinstance(op, InputOp)}
     for name in program.optional or ():
         if name.data not in inputs:
             raise VerifyException(f"'{name.data}' is optional, but no input is named so")
     _verify_arena(program, [op for op in ops if isinstance(op, SlotOp)])
-    places: dict[SSAValue, _Place] = {}
-    launches: list[LaunchOp] = []
-    for op in ops:
-        if isinstance(op, LaunchOp):
-            launches.append(op)
-        elif isinstance(op, ViewOp):
-            places[op.result] = _view_place(op, places)
-        else:
-            (result,) = op.results
-            size = byte_size(memref_of(result))
-            places[result] = _Place(result, 0, size, size > 0)
     kernels = _kernels(program)
-    written = {name: kernel.written for name, kernel in kernels.items()} if launches else {}
-    for launch in launches:
-        if kernels or isinstance(program.parent_op(), ModuleOp):
-            _verify_call(launch, kernels, written)
-        _verify_buffers(launch, places)
-    _verify_live_slots(launches, places)
+    launches = any(isinstance(op, LaunchOp) for op in ops)
+    _Schedule(
+        kernels if kernels or isinstance(program.parent_op(), ModuleOp) else None,
+        {name: kernel.written for name, kernel in kernels.items()} if launches else {},
+    ).verify(program.body.block)
+    _verify_live_slots(lives_of(program))
+
+
+class _Schedule:
+    """A walk through a program in order: what is defined where it is, and what has been written."""
+
+    def __init__(self, kernels: dict[str, KernelOp] | None, written: dict[str, frozenset[int]]) -> None:
+        self.kernels = kernels
+        """None where launches cannot be looked up."""
+        self.kernel_writes = written
+        self.places: dict[SSAValue, Place] = {}
+        self.written: set[SSAValue] = set()
+        self.loops: list[LoopOp] = []
+
+    def verify(self, block: Block) -> None:
+        defined: list[SSAValue] = []
+        for op in block.ops:
+            if isinstance(op, LaunchOp):
+                self.launch(op)
+            elif isinstance(op, LoopOp):
+                self.loops.append(op)
+                self.verify(op.body.block)
+                self.loops.pop()
+            else:
+                if isinstance(op, StepOp):
+                    self.step(op)
+                place = self.places[op.results[0]] = place_of(op, lambda value, op=op: self.source(op, value))
+                if isinstance(place.root.owner, InputOp | ParamOp | ConstantOp):
+                    self.written.add(place.root)
+                defined.append(op.results[0])
+        for value in defined if self.loops else ():
+            del self.places[value]
+
+    def source(self, op: Operation, value: SSAValue) -> Place:
+        if (place := self.places.get(value)) is None:
+            what = "an element" if isinstance(op, StepOp) else "a view"
+            raise VerifyException(f"{what} of {memref_of(value)} comes before what it is {what} of")
+        return place
+
+    def step(self, op: StepOp) -> None:
+        """An element of what is kept from one iteration of the loop to the next, and only inside of the loop."""
+        if op.loop not in self.loops:
+            raise VerifyException("an element is taken outside of the loop whose iterations it follows")
+        owner = self.source(op, op.source).root.owner
+        if isinstance(owner, SlotOp) and _is_inside(owner, op.loop):
+            slot = memref_of(owner.result)
+            raise VerifyException(f"the slot {slot} lives within one iteration of the loop that an element follows")
+
+    def launch(self, op: LaunchOp) -> None:
+        if self.kernels is not None:
+            _verify_call(op, self.kernels, self.kernel_writes)
+        _verify_buffers(op, self.places)
+        if all(loop.count for loop in self.loops):
+            if self.loops:
+                self.verify_written(op)
+            self.written.update(self.places[value].root for value in op.writes)
+
+    def verify_written(self, op: LaunchOp) -> None:
+        """What an iteration reads, it has written before, or the program has before the loop."""
+        for number, value in enumerate(op.reads):
+            if self.places[value].root not in self.written:
+                raise VerifyException(
+                    f"buffer {number} of @{op.kernel.string_value()} is read in a loop before anything has written it"
+                )
+
+
+def _is_inside(op: Operation, loop: LoopOp) -> bool:
+    parent = op.parent_op()
+    return parent is loop or (parent is not None and _is_inside(parent, loop))
 
 
 def _kernels(program: ProgramOp) -> dict[str, KernelOp]:
@@ -99,16 +141,6 @@ def _verify_arena(program: ProgramOp, slots: Sequence[SlotOp]) -> None:
             raise VerifyException(f"the slot {type_} at {start} is not aligned to {alignment} bytes")
 
 
-def _view_place(op: ViewOp, places: dict[SSAValue, _Place]) -> _Place:
-    type_ = memref_of(op.result)
-    source = places.get(op.source)
-    if source is None:
-        raise VerifyException(f"a view of {memref_of(op.source)} comes before what it is a view of")
-    size = element_bytes(type_.element_type)
-    start, span = source.start + op.offset.value.data * size, span_elements(type_) * size
-    return _Place(source.root, start, start + span, span > 0 and is_contiguous(type_))
-
-
 def _verify_call(launch: LaunchOp, kernels: dict[str, KernelOp], written: dict[str, frozenset[int]]) -> None:
     name = launch.kernel.string_value()
     kernel = kernels.get(name)
@@ -126,7 +158,7 @@ def _verify_call(launch: LaunchOp, kernels: dict[str, KernelOp], written: dict[s
             raise VerifyException(f"@{name} writes to its buffer {number}, which the launch only reads")
 
 
-def _verify_buffers(launch: LaunchOp, places: dict[SSAValue, _Place]) -> None:
+def _verify_buffers(launch: LaunchOp, places: dict[SSAValue, Place]) -> None:
     passed = list(launch.operands)
     for value in passed:
         if value not in places:
@@ -142,40 +174,23 @@ def _verify_buffers(launch: LaunchOp, places: dict[SSAValue, _Place]) -> None:
                 )
 
 
-def _verify_live_slots(launches: Sequence[LaunchOp], places: dict[SSAValue, _Place]) -> None:
-    """A slot is live from the first launch that uses it to the last; slots that are live together do not overlap."""
-    first: dict[SSAValue, int] = {}
-    last: dict[SSAValue, int] = {}
-    for time, launch in enumerate(launches):
-        for slot in _slots(launch, places):
-            first.setdefault(slot, time)
-            last[slot] = time
-    live: list[tuple[int, int, str]] = []
-    for time, launch in enumerate(launches):
-        used = dict.fromkeys(_slots(launch, places))
-        for slot in used:
-            if first[slot] == time:
-                _enter(live, _interval(slot))
-        for slot in used:
-            if last[slot] == time:
-                live.remove(_interval(slot))
+def _verify_live_slots(lives: Sequence[Life]) -> None:
+    """Slots that are in use at the same time do not overlap."""
+    live: list[_Interval] = []
+    ends: list[tuple[int, _Interval]] = []
+    for life in sorted((life for life in lives if life.first >= 0), key=lambda life: life.first):
+        op = life.op
+        if not isinstance(op, SlotOp) or op.at is None or not byte_size(memref_of(op.result)):
+            continue
+        while ends and ends[0][0] < life.first:
+            live.remove(heappop(ends)[1])
+        start, type_ = op.at.value.data, memref_of(op.result)
+        interval = start, start + byte_size(type_), str(type_)
+        _enter(live, interval)
+        heappush(ends, (life.last, interval))
 
 
-def _slots(launch: LaunchOp, places: dict[SSAValue, _Place]) -> Iterator[SSAValue]:
-    """The slots with a place, and bytes, that a launch uses."""
-    for value in launch.operands:
-        root = places[value].root
-        if isinstance(root.owner, SlotOp) and root.owner.at is not None and byte_size(memref_of(root)):
-            yield root
-
-
-def _interval(slot: SSAValue) -> tuple[int, int, str]:
-    assert isinstance(slot.owner, SlotOp) and slot.owner.at is not None
-    start, type_ = slot.owner.at.value.data, memref_of(slot)
-    return start, start + byte_size(type_), str(type_)
-
-
-def _enter(live: list[tuple[int, int, str]], new: tuple[int, int, str]) -> None:
+def _enter(live: list[_Interval], new: _Interval) -> None:
     """Add an interval to disjoint ones in order, of which only its neighbours can overlap it."""
     at = bisect(live, new)
     for start, stop, type_ in live[max(at - 1, 0) : at + 1]:

@@ -57,3 +57,81 @@ builtin.module {
     lir.return
   }
 }
+
+// -----
+
+// %c is carried: it lives for the whole loop. %t, of each iteration, shares with %u, and with what lives around the loop
+// but not in it: %before and %after. %in is read in every iteration, %kept only at the end.
+// CHECK-LABEL: lir.program @loop attributes {arena_bytes = 1024 : i64, alignment = 64 : i64} {
+// CHECK: %c = lir.slot at 0 : memref<2x64xf32>
+// CHECK-NEXT: %in = lir.slot at 512 : memref<64xf32>
+// CHECK: %before = lir.slot at 0 : memref<64xf32>
+// CHECK: lir.loop %i = 0 to 1000 {
+// CHECK-NEXT: %t = lir.slot at 768 : memref<64xf32>
+// CHECK-NEXT: %u = lir.slot at 768 : memref<64xf32>
+// CHECK: %after = lir.slot at 512 : memref<64xf32>
+// WIDE-LABEL: lir.program @loop attributes {arena_bytes = 1280 : i64, alignment = 512 : i64} {
+// WIDE: %t = lir.slot at 1024 : memref<64xf32>
+builtin.module {
+  lir.program @loop {
+    %x = lir.input "x" : memref<64xf32>
+    %c = lir.slot : memref<2x64xf32>
+    %in = lir.slot : memref<64xf32>
+    %y = lir.output 0 : memref<f32>
+    %before = lir.slot : memref<64xf32>
+    %first = lir.view %c at 0 : memref<2x64xf32> to memref<64xf32>
+    lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%before : memref<64xf32>)
+    lir.launch @k over 1 by 1 reads(%before : memref<64xf32>) writes(%in : memref<64xf32>)
+    lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%first : memref<64xf32>)
+    lir.loop %i = 0 to 1000 {
+      %t = lir.slot : memref<64xf32>
+      %u = lir.slot : memref<64xf32>
+      %unused = lir.slot : memref<2x64xf32>
+      %element = lir.view %unused at 64 : memref<2x64xf32> to memref<64xf32>
+      %old = lir.step %c at %i modulo 2 : memref<2x64xf32> to memref<64xf32>
+      %new = lir.step %c at %i shift 1 modulo 2 : memref<2x64xf32> to memref<64xf32>
+      lir.launch @k over 1 by 1 reads(%in : memref<64xf32>) writes(%t : memref<64xf32>)
+      lir.launch @k over 1 by 1 reads(%t : memref<64xf32>) writes(%new : memref<64xf32>)
+      lir.launch @k over 1 by 1 reads(%old : memref<64xf32>) writes(%u : memref<64xf32>)
+      lir.launch @k over 1 by 1 reads(%u : memref<64xf32>) writes(%new : memref<64xf32>)
+    }
+    %after = lir.slot : memref<64xf32>
+    lir.launch @k over 1 by 1 reads(%first : memref<64xf32>) writes(%after : memref<64xf32>)
+    lir.launch @last over 1 by 1 reads(%after : memref<64xf32>) writes(%y : memref<f32>)
+  }
+  lir.kernel @k(%i: memref<64xf32>, %o: memref<64xf32>, %lo: index, %hi: index) {
+    lir.return
+  }
+  lir.kernel @last(%i: memref<64xf32>, %o: memref<f32>, %lo: index, %hi: index) {
+    lir.return
+  }
+}
+
+// -----
+
+// What is dead before an output is written, in a loop too, lies in it: the output moves in front of the loop.
+// CHECK-LABEL: lir.program @output attributes {arena_bytes = 0 : i64, alignment = 64 : i64} {
+// CHECK-NEXT: %x = lir.input "x" : memref<64xf32>
+// CHECK-NEXT: %z = lir.output 1 : memref<64xf32>
+// CHECK-NEXT: %y = lir.output 0 : memref<64xf32>
+// CHECK-NEXT: lir.loop %i = 0 to 3 {
+// CHECK-NEXT: lir.loop %j = 0 to 3 {
+// CHECK-NEXT: %t = lir.view %y at 0 : memref<64xf32> to memref<64xf32>
+builtin.module {
+  lir.program @output {
+    %x = lir.input "x" : memref<64xf32>
+    %z = lir.output 1 : memref<64xf32>
+    lir.loop %i = 0 to 3 {
+      lir.loop %j = 0 to 3 {
+        %t = lir.slot : memref<64xf32>
+        lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%t : memref<64xf32>)
+        lir.launch @k over 1 by 1 reads(%t : memref<64xf32>) writes(%z : memref<64xf32>)
+      }
+    }
+    %y = lir.output 0 : memref<64xf32>
+    lir.launch @k over 1 by 1 reads(%z : memref<64xf32>) writes(%y : memref<64xf32>)
+  }
+  lir.kernel @k(%i: memref<64xf32>, %o: memref<64xf32>, %lo: index, %hi: index) {
+    lir.return
+  }
+}

@@ -1,0 +1,200 @@
+"""Control flow of a program: the counted loop, and the part of a buffer that belongs to one of its iterations.
+What a loop may hold is verified here, what it does with its buffers in `schedule.py`."""
+
+from collections.abc import Iterator, Mapping
+from typing import Self
+
+from xdsl.dialects.builtin import IndexType, UnitAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import NoTerminator, Pure, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_contiguous, strided_memref, strides_of, verify_buffer_type
+from xdsl_rlx.dialects.lir.program import (
+    I64,
+    AnyMemRefConstr,
+    LaunchOp,
+    ProgramOp,
+    SlotOp,
+    ViewOp,
+    i64_attr,
+    memref_of,
+)
+
+
+@irdl_op_definition
+class LoopOp(IRDLOperation):
+    """
+    Run the body `extent` times: `index` counts from 0 up, or down to 0 with `reverse`.
+
+    The body sees the values of the program around it. A slot that it declares lives within an iteration; all others
+    live for the whole loop. Iterations follow each other, and so do a loop and what stands before and behind it.
+    """
+
+    name = "lir.loop"
+
+    extent = prop_def(I64)
+    reverse = opt_prop_def(UnitAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    def __init__(self, extent: int, body: Region | None = None, *, reverse: bool = False):
+        super().__init__(
+            properties={"extent": i64_attr(extent), "reverse": UnitAttr() if reverse else None},
+            regions=[body if body is not None else Region(Block(arg_types=[IndexType()]))],
+        )
+
+    @property
+    def index(self) -> BlockArgument:
+        """The number of the iteration."""
+        return self.body.block.args[0]
+
+    @property
+    def count(self) -> int:
+        """How often the body runs."""
+        return self.extent.value.data
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        index = parser.parse_argument(expect_type=False)
+        parser.parse_characters("=")
+        start = parser.pos
+        if parser.parse_integer(allow_negative=False, allow_boolean=False) != 0:
+            parser.raise_error("a lir.loop counts from 0", start, parser.pos)
+        parser.parse_keyword("to")
+        extent = parser.parse_integer(allow_boolean=False)
+        reverse = parser.parse_optional_keyword("reverse") is not None
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region((index.resolve(IndexType()),))
+        op = cls(extent, body, reverse=reverse)
+        given: Mapping[str, Attribute] = {} if attributes is None else attributes.data
+        op.attributes |= given
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.index)
+        printer.print_string(f" = 0 to {self.count}{' reverse' if self.reverse is not None else ''}")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+    def verify_(self) -> None:
+        if not isinstance(self.parent_op(), ProgramOp | LoopOp):
+            raise VerifyException("expected inside of a lir.program")
+        if self.count < 0:
+            raise VerifyException(f"expected at least 0 iterations, got {self.count}")
+        if tuple(self.body.block.arg_types) != (IndexType(),):
+            found = ", ".join(map(str, self.body.block.arg_types))
+            raise VerifyException(f"expected a body of one index, got ({found})")
+        for op in self.body.block.ops:
+            if not isinstance(op, SlotOp | ViewOp | StepOp | LaunchOp | LoopOp):
+                raise VerifyException(f"lir.loop cannot hold {op.name}")
+
+
+@irdl_op_definition
+class StepOp(IRDLOperation):
+    """
+    `source[(index + shift) mod modulo]`, an alias of that element of the leading axis; `index` is that of a loop.
+
+    Without `modulo` there is no wrapping around, and no iteration may leave the source. `shift 1 modulo 2` of a buffer
+    of two is what the next iteration reads as `modulo 2`: a carry in two places by turns.
+    """
+
+    name = "lir.step"
+
+    source = operand_def(AnyMemRefConstr)
+    index = operand_def(IndexType())
+    shift = opt_prop_def(I64)
+    modulo = opt_prop_def(I64)
+    result = result_def(AnyMemRefConstr)
+
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$source `at` $index (`shift` $shift^)? (`modulo` $modulo^)? attr-dict `:` type($source) `to` type($result)"
+    )
+
+    def __init__(self, source: SSAValue, index: SSAValue, *, shift: int = 0, modulo: int | None = None):
+        super().__init__(
+            operands=[source, index],
+            properties={
+                "shift": i64_attr(shift) if shift else None,
+                "modulo": None if modulo is None else i64_attr(modulo),
+            },
+            result_types=[step_type(memref_of(source))],
+        )
+
+    @property
+    def moved(self) -> int:
+        """What is added to the index."""
+        return 0 if self.shift is None else self.shift.value.data
+
+    @property
+    def period(self) -> int | None:
+        """After how many iterations it is at the same element again, if it wraps around."""
+        return None if self.modulo is None else self.modulo.value.data
+
+    @property
+    def loop(self) -> LoopOp:
+        """The loop whose iterations it follows."""
+        owner = self.index.owner
+        loop = owner.parent_op() if isinstance(owner, Block) else None
+        assert isinstance(loop, LoopOp)
+        return loop
+
+    def verify_(self) -> None:
+        source, result = memref_of(self.source), memref_of(self.result)
+        verify_buffer_type(source)
+        if not source.get_shape():
+            raise VerifyException(f"expected a source with a leading axis, got {source}")
+        if not _same_layout(result, step_type(source)):
+            raise VerifyException(f"an element of {source} is {step_type(source)}, got {result}")
+        owner = self.index.owner
+        if not isinstance(owner, Block) or not isinstance(owner.parent_op(), LoopOp):
+            raise VerifyException("expected the index of a lir.loop")
+        self._verify_elements(source.get_shape()[0])
+
+    def _verify_elements(self, extent: int) -> None:
+        count, period = self.loop.count, self.period
+        if period is None:
+            if self.moved < 0 or (count and count + self.moved > extent):
+                last = count + self.moved - 1
+                raise VerifyException(f"elements {self.moved} to {last} leave the {extent} of the source")
+        elif not 0 <= self.moved < period or (count and period > extent):
+            raise VerifyException(f"expected 0 <= shift < modulo <= {extent}, got {self.moved} and {period}")
+
+
+def step_type(source: AnyMemRef) -> AnyMemRef:
+    """The type of an element of the leading axis."""
+    return strided_memref(source.element_type, tuple(source.get_shape()[1:]), strides_of(source)[1:])
+
+
+def _same_layout(found: AnyMemRef, expected: AnyMemRef) -> bool:
+    verify_buffer_type(found)
+    same = found.element_type == expected.element_type and found.get_shape() == expected.get_shape()
+    return same and (strides_of(found) == strides_of(expected) or (is_contiguous(found) and is_contiguous(expected)))
+
+
+def program_ops(program: ProgramOp) -> Iterator[Operation]:
+    """All ops of a program in order, those of a loop behind it."""
+    return _all_ops(program.body.block)
+
+
+def _all_ops(block: Block) -> Iterator[Operation]:
+    for op in block.ops:
+        yield op
+        if isinstance(op, LoopOp):
+            yield from _all_ops(op.body.block)

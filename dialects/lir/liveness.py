@@ -1,0 +1,79 @@
+"""How long the buffers of a program are in use, loops taken as a whole where their iterations share a buffer."""
+
+from dataclasses import dataclass, field
+
+from xdsl.ir import Block, SSAValue
+
+from xdsl_rlx.dialects.lir.control import LoopOp, StepOp
+from xdsl_rlx.dialects.lir.program import LaunchOp, OutputOp, ProgramOp, SlotOp, ViewOp
+
+
+@dataclass
+class Life:
+    """
+    The numbers, in the order of the program, of the op that declares a slot or output and of its first and last use.
+
+    A use in a loop around which the buffer is declared is one of the whole loop: from its first op to its end.
+    """
+
+    op: SlotOp | OutputOp
+    declared: int
+    depth: int
+    """In how many loops it is declared."""
+    first: int = -1
+    """-1: no launch uses it."""
+    last: int = -1
+
+
+def lives_of(program: ProgramOp) -> list[Life]:
+    """Of the slots and outputs, those that are used in the order of their first launches, then the others."""
+    walk = _Walk()
+    walk.block(program.body.block)
+    unused = [life for name, life in walk.lives.items() if life.first < 0 and name is life.op.result]
+    return [*walk.used, *unused]
+
+
+@dataclass
+class _OpenLoop:
+    """A loop in which the walk is."""
+
+    begin: int
+    lasting: list[Life] = field(default_factory=list[Life])
+    """What is in use until it ends."""
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.time = 0
+        self.loops: list[_OpenLoop] = []
+        self.lives: dict[SSAValue, Life] = {}
+        """Of a buffer under each of its names."""
+        self.used: list[Life] = []
+
+    def block(self, block: Block) -> None:
+        for op in block.ops:
+            if isinstance(op, SlotOp | OutputOp):
+                self.lives[op.result] = Life(op, self.time, len(self.loops))
+            elif isinstance(op, ViewOp | StepOp):
+                if (life := self.lives.get(op.source)) is not None:
+                    self.lives[op.result] = life
+            elif isinstance(op, LaunchOp):
+                for value in op.operands:
+                    if (life := self.lives.get(value)) is not None:
+                        self.use(life)
+            elif isinstance(op, LoopOp):
+                self.loops.append(_OpenLoop(self.time))
+                self.time += 1
+                self.block(op.body.block)
+                for life in self.loops.pop().lasting:
+                    life.last = self.time
+            self.time += 1
+
+    def use(self, life: Life) -> None:
+        loop = self.loops[life.depth] if life.depth < len(self.loops) else None
+        if life.first < 0:
+            life.first = self.time if loop is None else loop.begin
+            self.used.append(life)
+        life.last = self.time
+        if loop is not None and (not loop.lasting or loop.lasting[-1] is not life):
+            loop.lasting.append(life)
