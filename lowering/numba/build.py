@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
@@ -13,19 +13,23 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
-from xdsl_rlx.dialects.lir.memory import element_bytes, span_elements
+from xdsl_rlx.dialects.lir.control import program_ops
+from xdsl_rlx.dialects.lir.places import Place, place_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.mir.custom import CustomBase
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
-from xdsl_rlx.lowering.numba.program import BASE_ARENA, BASE_CONSTANTS, FIRST_BUFFER, Launch, Program, TensorSpec
+from xdsl_rlx.lowering.numba.program import (
+    BASE_ARENA,
+    BASE_CONSTANTS,
+    FIRST_BUFFER,
+    Launch,
+    Loop,
+    Move,
+    Program,
+    TensorSpec,
+)
 
 CONSTANT_ALIGNMENT = 64
-
-Place = tuple[int, int]
-"""Base number and byte offset."""
-
-_Part = tuple[int, int]
-"""Where the bytes of a base that a launch touches start, and where they end."""
 
 
 def build_program(module: ModuleOp) -> Program:
@@ -44,8 +48,11 @@ class _Builder:
 
     def __init__(self, program: lir.ProgramOp):
         self.program = program
-        self.ops = list(program.body.block.ops)
+        self.ops = list(program_ops(program))
         self.places: dict[SSAValue, Place] = {}
+        """Those of slots in the arena, with the arena's start as theirs."""
+        self.bases: dict[SSAValue, int] = {}
+        """The base number of what is no alias."""
         self.constants = bytearray()
 
     def build(self, module: ModuleOp) -> Program:
@@ -59,9 +66,10 @@ class _Builder:
         late = [op for op in inputs if op.buffer_name.data in optional]
         # the order of Program.arguments
         for base, op in enumerate((*required, *params, *late, *outputs), FIRST_BUFFER):
-            self.places[op.result] = base, 0
+            self.bases[op.result] = base
         for op in self.ops:
-            self._place(op)
+            if not isinstance(op, lir.LaunchOp | lir.LoopOp):
+                self._place(op)
         assert program.arena_bytes is not None and program.alignment is not None
         return Program(
             name=program.sym_name.data,
@@ -72,31 +80,36 @@ class _Builder:
             arena_bytes=program.arena_bytes.value.data,
             alignment=program.alignment.value.data,
             constants=bytes(self.constants),
-            launches=tuple(self._launches()),
+            schedule=tuple(self._schedule(program.body.block, [])),
             needs_blas=any(isinstance(op, lir.LIBRARY_OPS) for op in module.walk()),
         )
 
     def _place(self, op: Operation) -> None:
+        start, (result,) = 0, op.results
         if isinstance(op, lir.SlotOp):
             if op.at is None:
                 raise PassFailedException("a lir.slot has no place: run lir-plan-memory")
-            self.places[op.result] = BASE_ARENA, op.at.value.data
+            self.bases[result], start = BASE_ARENA, op.at.value.data
         elif isinstance(op, lir.ConstantOp):
             self.constants += b"\0" * (-len(self.constants) % CONSTANT_ALIGNMENT)
-            self.places[op.result] = BASE_CONSTANTS, len(self.constants)
+            self.bases[result], start = BASE_CONSTANTS, len(self.constants)
             self.constants += constant_bytes(op.value)
-        elif isinstance(op, lir.ViewOp):
-            base, offset = self.places[op.source]
-            self.places[op.result] = (
-                base,
-                offset + op.offset.value.data * element_bytes(memref_of(op.result).element_type),
-            )
+        self.places[result] = place_of(op, self.places.__getitem__, start)
 
-    def _launches(self) -> Iterator[Launch]:
-        """Launches in order; one that touches nothing that its forerunners since the last wait write need not wait."""
-        reads: defaultdict[int, list[_Part]] = defaultdict(list)
-        writes: defaultdict[int, list[_Part]] = defaultdict(list)
-        for op in self.ops:
+    def _schedule(self, block: Block, loops: list[lir.LoopOp]) -> Iterator[Launch | Loop]:
+        """
+        Launches in order; one that touches nothing that its forerunners since the last wait write need not wait.
+
+        The first launch of a body waits, and so does the first one behind a loop.
+        """
+        reads: defaultdict[int, list[Place]] = defaultdict(list)
+        writes: defaultdict[int, list[Place]] = defaultdict(list)
+        for op in block.ops:
+            if isinstance(op, lir.LoopOp):
+                reads.clear()
+                writes.clear()
+                body = tuple(self._schedule(op.body.block, [*loops, op]))
+                yield Loop(op.count, op.reverse is not None, body)
             if not isinstance(op, lir.LaunchOp):
                 continue
             own_reads = [self._interval(value) for value in op.reads]
@@ -110,22 +123,31 @@ class _Builder:
             for own, known in ((own_reads, reads), (own_writes, writes)):
                 for base, part in own:
                     known[base].append(part)
-            yield Launch(
-                op.kernel.root_reference.data,
-                op.extent.value.data,
-                op.chunk.value.data,
-                tuple(self.places[value] for value in (*op.reads, *op.writes)),
-                independent,
-            )
+            yield self._launch(op, [*own_reads, *own_writes], independent, loops)
 
-    def _interval(self, value: SSAValue) -> tuple[int, _Part]:
-        base, start = self.places[value]
-        type_ = memref_of(value)
-        return base, (start, start + span_elements(type_) * element_bytes(type_.element_type))
+    def _launch(
+        self, op: lir.LaunchOp, args: Sequence[tuple[int, Place]], independent: bool, loops: Sequence[lir.LoopOp]
+    ) -> Launch:
+        return Launch(
+            op.kernel.root_reference.data,
+            op.extent.value.data,
+            op.chunk.value.data,
+            tuple((base, place.start) for base, place in args),
+            independent,
+            tuple(
+                Move(number, loops.index(move.loop), move.stride, move.shift, move.period or 0)
+                for number, (_, place) in enumerate(args)
+                for move in place.moves
+            ),
+        )
+
+    def _interval(self, value: SSAValue) -> tuple[int, Place]:
+        place = self.places[value]
+        return self.bases[place.root], place
 
 
-def _overlap(own: list[tuple[int, _Part]], known: Mapping[int, list[_Part]]) -> bool:
-    return any(start < y[1] and y[0] < end for base, (start, end) in own for y in known.get(base, ()))
+def _overlap(own: list[tuple[int, Place]], known: Mapping[int, list[Place]]) -> bool:
+    return any(part.may_meet(other) for base, part in own for other in known.get(base, ()))
 
 
 def _spec(name: str, value: SSAValue) -> TensorSpec:

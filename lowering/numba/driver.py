@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from xdsl_rlx.lowering.errors import ConfigurationError, RlxError
 from xdsl_rlx.lowering.numba import blas, compile, driver_code, layout
 from xdsl_rlx.lowering.numba import cache as disk_cache
-from xdsl_rlx.lowering.numba.program import BASE_ARENA, BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Launch, Program
+from xdsl_rlx.lowering.numba.phases import WORD, make_tables
+from xdsl_rlx.lowering.numba.program import BASE_ARENA, BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Program
 from xdsl_rlx.lowering.numba.words import llvm_text
 from xdsl_rlx.lowering.numba.workers import cores
 
@@ -27,7 +28,6 @@ Words = NDArray[np.int64]
 """A table of 64-bit words; what it points to is kept alive by whoever keeps it."""
 
 T = TypeVar("T")
-WORD = 8
 CACHE_LINE = 64
 MUTEX_BYTES = 128
 """More than any C library's mutex or condition variable takes."""
@@ -317,7 +317,12 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> Plan:
         plan.set_base(BASE_BLAS, address(functions))
         plan.set(layout.PLAN_GET_BLAS_THREADS, library.get_threads)
         plan.set(layout.PLAN_SET_BLAS_THREADS, library.set_threads)
-    _set_phases(plan, kernels)
+    tables = make_tables(program.schedule, kernels)
+    plan.keep.append(tables.memory)
+    plan.set(layout.PLAN_PHASES, tables.rows)
+    plan.set(layout.PLAN_PHASE_COUNT, tables.count)
+    plan.set(layout.PLAN_PHASE_RUNS, tables.runs)
+    plan.set(layout.PLAN_PARALLEL, tables.parallel)
     plan.set(layout.PLAN_POOL, pool().address)
     plan.set(layout.PLAN_THREADS, threads)
     plan.set(layout.PLAN_NS, 1 << 40)
@@ -327,54 +332,3 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> Plan:
     plan.set(layout.PLAN_ARGUMENT_COUNT, arguments)
     plan.set(layout.PLAN_OUTPUT_COUNT, len(program.outputs))
     return plan
-
-
-@dataclass
-class Phase:
-    """Launches between two barriers: one thread runs them in order, or all threads share out their chunks."""
-
-    launches: list[Launch]
-    serial: bool
-
-    @property
-    def chunks(self) -> int:
-        return sum(launch.chunks for launch in self.launches)
-
-
-def phases(launches: Sequence[Launch]) -> list[Phase]:
-    """Split a schedule where the threads must wait for each other."""
-    split = list[Phase]()
-    for launch in launches:
-        if not launch.chunks:
-            continue
-        last = split[-1] if split else None
-        if last and launch.independent and (not last.serial or len(last.launches) == 1):
-            last.launches.append(launch)
-            last.serial = False
-        elif last and last.serial and launch.chunks == 1:
-            last.launches.append(launch)
-        else:
-            split.append(Phase([launch], launch.chunks == 1))
-    return split
-
-
-def _set_phases(plan: Plan, kernels: dict[str, int]) -> None:
-    split = phases(plan.program.launches)
-    all_launches = [launch for phase in split for launch in phase.launches]
-    arguments = words([word for launch in all_launches for pair in launch.args for word in pair])
-    launches = words([0] * (len(all_launches) * layout.LAUNCH_SIZE // WORD))
-    rows = list[int]()
-    launch_rows = list[int]()
-    next_argument = address(arguments)
-    for phase in split:
-        granule = phase.chunks if phase.serial else -(-phase.chunks // layout.MAX_TICKETS)
-        first = address(launches) + len(launch_rows) * WORD
-        rows += [first, phase.chunks, -(-phase.chunks // granule), granule]
-        for launch in phase.launches:
-            launch_rows += [kernels[launch.kernel], next_argument, launch.extent, launch.chunk, launch.chunks]
-            next_argument += 2 * WORD * len(launch.args)
-    launches[:] = launch_rows
-    plan.keep += [arguments, launches]
-    plan.point(layout.PLAN_PHASES, words(rows))
-    plan.set(layout.PLAN_PHASE_COUNT, len(split))
-    plan.set(layout.PLAN_PARALLEL, any(tickets > 1 for tickets in rows[2::4]))

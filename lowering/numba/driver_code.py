@@ -112,8 +112,38 @@ def run_parallel(pool: int, phase: int, bases: int, limit: int, may_wake: int) -
             invoke(peek(pool + POOL_YIELD))
 
 
+def turn(row: int) -> int:
+    """
+    Begin a loop or end one of its iterations; gives the row behind which the next phase stands.
+
+    Only between phases, while no thread looks at arguments, and with the run lock. What a loop has added to an offset
+    is kept beside it, so that a run that was left in the middle of a loop leaves nothing to be undone.
+    """
+    loop = peek(row + TURN_LOOP)
+    patch = peek(loop + LOOP_PATCHES)
+    end = peek(loop + LOOP_PATCHES_END)
+    begins = peek(row + TURN_KIND) == TURN_BEGIN
+    left = peek(loop + LOOP_COUNT) if begins else peek(loop + LOOP_LEFT) - 1
+    poke(loop + LOOP_LEFT, left)
+    if left == 0:
+        return row
+    while patch < end:
+        position = peek(patch + PATCH_POSITION)
+        if begins:
+            new = peek(patch + PATCH_START)
+        elif position == peek(patch + PATCH_EDGE):
+            new = peek(patch + PATCH_AFTER)
+        else:
+            new = position + peek(patch + PATCH_STEP)
+        poke(patch + PATCH_POSITION, new)
+        offset = peek(patch + PATCH_WORD)
+        poke(offset, peek(offset) + new - position)
+        patch += PATCH_SIZE
+    return row if begins else peek(loop + LOOP_FIRST)
+
+
 def walk(plan: int, bases: int) -> None:
-    """Run every phase in order; the caller holds the run lock."""
+    """Run every phase in order, as often as its loops say; the caller holds the run lock."""
     pool = peek(plan + PLAN_POOL)
     phase = peek(plan + PLAN_PHASES)
     count = peek(plan + PLAN_PHASE_COUNT)
@@ -122,9 +152,12 @@ def walk(plan: int, bases: int) -> None:
     alone = limit == 0 or peek(pool + POOL_WORKERS) == 0
     usual = peek(plan + PLAN_NS)
     may_wake = usual > WAKE_RUN_NS
-    wake_again = usual > WAKE_PHASE_NS * count
+    wake_again = usual > WAKE_PHASE_NS * peek(plan + PLAN_PHASE_RUNS)
     while phase < end:
-        if alone or peek(phase + PHASE_TICKETS) == 1:
+        if peek(phase + PHASE_TICKETS) == 0:
+            # where a check has failed, no loop goes on
+            phase = turn(phase) if peek(bases + BLOCK_STATUS - BLOCK_BASES) == 0 else end
+        elif alone or peek(phase + PHASE_TICKETS) == 1:
             run_chunks(phase, bases, 0, peek(phase + PHASE_CHUNKS))
         else:
             run_parallel(pool, phase, bases, limit, may_wake)

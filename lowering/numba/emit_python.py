@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     i1,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.constants import splat_value
@@ -25,13 +25,16 @@ from xdsl_rlx.dialects.lir import (
     InputOp,
     KernelOp,
     LaunchOp,
+    LoopOp,
     OutputOp,
     ParamOp,
     ProgramOp,
     SlotOp,
+    StepOp,
     ViewOp,
 )
-from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes
+from xdsl_rlx.dialects.lir.control import program_ops
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba import mathlib
 from xdsl_rlx.lowering.numba.helpers import helpers_of, imports_of, words_of
@@ -175,19 +178,19 @@ class _Program:
         self.outside = Body(self.name)
         self.inside = Body(f"{self.name}_launches")
         self.low = self.outside.unique("lo")
-        self.roots: dict[SSAValue, tuple[str, int]] = {}
-        """Buffer or view -> the name of the address it lies at, and the bytes from there."""
+        self.roots: dict[SSAValue, tuple[str, int, str]] = {}
+        """Buffer or view -> the name of the address it lies at, the bytes from there, and what loops add to them."""
         self.memory: list[str] = []
         """What the launches are given, in order."""
         self.buffers = sum(isinstance(op, InputOp | ParamOp | ConstantOp | OutputOp) for op in program.body.block.ops)
-        self.buffers += any(isinstance(op, SlotOp) for op in program.body.block.ops)
+        self.buffers += any(isinstance(op, SlotOp) for op in program_ops(program))
         self.outputs: dict[int, str] = {}
         self.types: list[str] = []
 
     def text(self) -> str:
         block = self.program.body.block
         arena = self.program.arena_bytes
-        slots = [op for op in block.ops if isinstance(op, SlotOp)]
+        slots = [op for op in program_ops(self.program) if isinstance(op, SlotOp)]
         if slots and (arena is None or any(op.at is None for op in slots)):
             raise PassFailedException(f"the slots of @{self.name} have no place: run lir-plan-memory before -t numba")
         names = [op.buffer_name.data for op in block.ops if isinstance(op, InputOp | ParamOp)]
@@ -196,11 +199,7 @@ class _Program:
             self.outside.emit(f"arena = np.empty({arena.value.data + _ALIGNMENT}, np.uint8)")
             self.outside.emit(f"arena = arena[-arena.ctypes.data % {_ALIGNMENT} :]")
             self.memory.append("arena")
-        for op in block.ops:
-            if isinstance(op, LaunchOp):
-                self.launch(op)
-            else:
-                self.buffer(op)
+        self.block(block)
         self.outside.emit(f"{self.run}({', '.join([f'{self.name}_launches', *self.memory])})")
         results = "".join(f"{self.outputs[n]}, " for n in range(len(self.outputs)))
         return "\n".join(
@@ -218,20 +217,44 @@ class _Program:
             ]
         )
 
+    def block(self, block: Block) -> None:
+        for op in block.ops:
+            if isinstance(op, LaunchOp):
+                self.launch(op)
+            elif isinstance(op, LoopOp):
+                self.loop(op)
+            else:
+                self.buffer(op)
+
+    def loop(self, op: LoopOp) -> None:
+        body, before = self.inside, len(self.inside.lines)
+        count = op.count
+        bounds = f"{count - 1}, -1, -1" if op.reverse is not None else str(count)
+        # a name that no buffer has, which are all named outside
+        body.emit(f"for {self.outside.name(op.index, 'i')} in range({bounds}):")
+        with body.indented():
+            self.block(op.body.block)
+        if len(body.lines) == before + 1:
+            # nothing is launched
+            body.lines.pop()
+
     def buffer(self, op: Operation) -> None:
         value = op.results[0]
         type = memref_of(value)
         if isinstance(op, ViewOp):
-            root, start = self.roots[op.source]
-            self.roots[value] = (root, start + op.offset.value.data * element_bytes(type.element_type))
+            root, start, moved = self.roots[op.source]
+            self.roots[value] = (root, start + op.offset.value.data * element_bytes(type.element_type), moved)
+            return
+        if isinstance(op, StepOp):
+            self.step(op)
             return
         if isinstance(op, SlotOp):
             assert op.at is not None
-            self.roots[value] = ("arena", op.at.value.data)
+            self.roots[value] = ("arena", op.at.value.data, "")
             return
         body, shape, dtype = self.outside, tuple(type.get_shape()), buffer_type(type.element_type)
         name = body.name(value, _default_name(op))
-        self.roots[value] = (name, 0)
+        self.roots[value] = (name, 0, "")
         self.memory.append(name)
         if isinstance(op, InputOp | ParamOp):
             self.argument(name, op.buffer_name.data, type)
@@ -243,6 +266,17 @@ class _Program:
             body.emit(f"{name} = np.empty({shape}, {dtype})")
             own = outside_type(type.element_type)
             self.outputs[op.number.value.data] = name if own == dtype else f"{name}.view({own})"
+
+    def step(self, op: StepOp) -> None:
+        type = memref_of(op.source)
+        stride = strides_of(type)[0] * element_bytes(type.element_type)
+        root, start, moved = self.roots[op.source]
+        index = self.outside.names[op.index]
+        if op.period is None:
+            start += op.moved * stride
+        else:
+            index = f"({index} + {op.moved}) % {op.period}" if op.moved else f"{index} % {op.period}"
+        self.roots[op.result] = (root, start, f"{moved} + {index} * {stride}")
 
     def argument(self, name: str, key: str, type: AnyMemRef) -> None:
         shape, dtype = tuple(type.get_shape()), buffer_type(type.element_type)
@@ -256,8 +290,8 @@ class _Program:
         self.outside.emit(f"{name} = _argument({given}){bits}")
 
     def address(self, value: SSAValue) -> str:
-        name, start = self.roots[value]
-        return f"{name} + {start}" if start else name
+        name, start, moved = self.roots[value]
+        return f"{name} + {start}{moved}" if start else f"{name}{moved}"
 
     def launch(self, op: LaunchOp) -> None:
         body = self.inside

@@ -80,7 +80,9 @@ PLAN_COPIES = 136
 """Offset of the list of copies in a call's block."""
 PLAN_REPORT = 144
 """The Python callable that raises what a failed check says: it takes the two words of a block's status."""
-PLAN_SIZE = 152
+PLAN_PHASE_RUNS = 152
+"""Phases that a run goes through: more than there are where they stand in loops."""
+PLAN_SIZE = 160
 
 # A call's block: the number of copies, what failed, the base pointers, then (destination, source, bytes) per copy.
 BLOCK_COPY_COUNT = 0
@@ -92,7 +94,7 @@ BLOCK_BASES = 24
 BLOCK_FIRST_BUFFER = 48
 COPY_SIZE = 24
 
-# A phase: launches that need no barrier between them, and are cut into tickets.
+# A phase: launches that need no barrier between them, and are cut into tickets; or, without tickets, a turn of a loop.
 PHASE_LAUNCH = 0
 PHASE_CHUNKS = 8
 PHASE_TICKETS = 16
@@ -100,6 +102,34 @@ PHASE_GRANULE = 24
 """Chunks per ticket."""
 PHASE_SIZE = 32
 MAX_TICKETS = 0xFFFF
+
+# A turn: the loop begins, or an iteration has ended.
+TURN_LOOP = 0
+TURN_KIND = 8
+TURN_BEGIN = 0
+TURN_END = 1
+
+LOOP_COUNT = 0
+LOOP_LEFT = 8
+"""Iterations that have not ended."""
+LOOP_PATCHES = 16
+LOOP_PATCHES_END = 24
+LOOP_FIRST = 32
+"""The turn at which it begins, behind which the body stands."""
+LOOP_SIZE = 40
+
+# A patch: how an argument's offset follows the iterations of one loop. The position is part of the offset at all times.
+PATCH_WORD = 0
+"""Address of the offset."""
+PATCH_POSITION = 8
+"""The bytes that this loop has added to it."""
+PATCH_START = 16
+"""The bytes of the first iteration."""
+PATCH_STEP = 24
+PATCH_EDGE = 32
+"""The position behind which comes `PATCH_AFTER`, and not one step more; -1 for none."""
+PATCH_AFTER = 40
+PATCH_SIZE = 48
 
 LAUNCH_KERNEL = 0
 LAUNCH_ARGUMENTS = 8

@@ -4,6 +4,7 @@ The machine code itself is not here: it travels beside the program."""
 import json
 import math
 import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -49,6 +50,19 @@ class TensorSpec:
 
 
 @dataclass(frozen=True)
+class Move:
+    """In iteration `i` of a loop an argument lies `stride * ((i + shift) mod modulo)` bytes behind its offset."""
+
+    argument: int
+    depth: int
+    """Which of the loops around the launch, counted from the outermost."""
+    stride: int
+    shift: int
+    modulo: int
+    """0: nothing wraps around."""
+
+
+@dataclass(frozen=True)
 class Launch:
     """One run of a kernel over `[0, extent)` in steps of `chunk`."""
 
@@ -59,6 +73,7 @@ class Launch:
     """(base, byte offset) per memref argument."""
     independent: bool = False
     """It may run at the same time as the launches before it, back to and with the last one that is not independent."""
+    moves: tuple[Move, ...] = ()
 
     @property
     def chunks(self) -> int:
@@ -66,8 +81,17 @@ class Launch:
 
 
 @dataclass(frozen=True)
+class Loop:
+    """A part of the schedule that runs `count` times, forwards or from the last iteration to the first."""
+
+    count: int
+    reverse: bool
+    body: tuple["Launch | Loop", ...]
+
+
+@dataclass(frozen=True)
 class Program:
-    """A schedule of launches over an arena, constants and user buffers."""
+    """A schedule of launches and loops over an arena, constants and user buffers."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
@@ -78,7 +102,7 @@ class Program:
     arena_bytes: int
     alignment: int
     constants: bytes
-    launches: tuple[Launch, ...]
+    schedule: tuple[Launch | Loop, ...]
     needs_blas: bool = True
     """Whether a kernel reads the table of BLAS and LAPACK functions."""
 
@@ -89,9 +113,22 @@ class Program:
         return (*required, *self.params, *(spec for spec in self.inputs if spec.name in self.optional))
 
     @property
+    def launches(self) -> tuple[Launch, ...]:
+        """The launches in order, those of a loop once."""
+        return tuple(_launches(self.schedule))
+
+    @property
     def kernels(self) -> tuple[str, ...]:
         """The kernels launched, each once, in order of first use."""
         return tuple(dict.fromkeys(launch.kernel for launch in self.launches))
+
+
+def _launches(schedule: Sequence[Launch | Loop]) -> Iterator[Launch]:
+    for item in schedule:
+        if isinstance(item, Loop):
+            yield from _launches(item.body)
+        else:
+            yield item
 
 
 def pack(program: Program, code: bytes) -> bytes:
@@ -121,14 +158,18 @@ def _program(fields: dict[str, Any], constants: bytes) -> Program:
     for group in ("inputs", "params", "outputs"):
         fields[group] = tuple(TensorSpec(s["name"], tuple(s["shape"]), s["dtype"]) for s in fields[group])
     fields["optional"] = tuple(fields["optional"])
-    fields["launches"] = tuple(
-        Launch(
-            launch["kernel"],
-            launch["extent"],
-            launch["chunk"],
-            tuple((base, offset) for base, offset in launch["args"]),
-            launch["independent"],
-        )
-        for launch in fields["launches"]
-    )
+    fields["schedule"] = tuple(map(_item, fields["schedule"]))
     return Program(constants=constants, **fields)
+
+
+def _item(fields: dict[str, Any]) -> Launch | Loop:
+    if "body" in fields:
+        return Loop(fields["count"], fields["reverse"], tuple(map(_item, fields["body"])))
+    return Launch(
+        fields["kernel"],
+        fields["extent"],
+        fields["chunk"],
+        tuple((base, offset) for base, offset in fields["args"]),
+        fields["independent"],
+        tuple(Move(**move) for move in fields["moves"]),
+    )

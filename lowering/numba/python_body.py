@@ -6,7 +6,8 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref, scf
@@ -107,6 +108,13 @@ class Body:
 
     def emit(self, text: str) -> None:
         self.lines.append("    " * self._depth + text)
+
+    @contextmanager
+    def indented(self) -> Generator[None, None, None]:
+        """What is emitted meanwhile stands one level further in."""
+        self._depth += 1
+        yield
+        self._depth -= 1
 
     def gap(self) -> None:
         """A blank line, unless a suite begins here."""

@@ -22,6 +22,7 @@ LOWERED = "tests/numerics/test_lowered.py"
 DECOMPOSE = "tests/numerics/test_decompose.py"
 RUNTIME = "tests/lowering/numba/test_runtime.py"
 DRIVER = "tests/lowering/numba/test_driver.py"
+LOOPS = "tests/lowering/test_loops.py"
 CACHE = "tests/lowering/numba/test_cache.py"
 FUZZ = ("tests/fuzz/test_programs.py", "tests/fuzz/test_products.py")
 PLANNER = ("tests/test_filecheck.py", "tests/fuzz/test_programs.py")
@@ -326,12 +327,47 @@ RUNNING = (
     ),
     _fault(
         "a view's offset in elements where bytes are meant",
-        "lowering/numba/build.py",
-        "offset + op.offset.value.data * element_bytes(memref_of(op.result).element_type),",
-        "offset + op.offset.value.data,",
+        "dialects/lir/places.py",
+        "begin = source.start + op.offset.value.data * size",
+        "begin = source.start + op.offset.value.data",
         LOWERED,
         "-k",
         "narrow or concat or transpose",
+    ),
+    _fault(
+        "two launches of an iteration that may meet run side by side",
+        "dialects/lir/places.py",
+        "return ahead * one.stride, (ahead - one.period) * one.stride",
+        "return (ahead * one.stride,)",
+        "tests/lowering/numba/test_build.py",
+    ),
+    _fault(
+        "a slot around a loop lives from its first use in it",
+        "dialects/lir/liveness.py",
+        "life.first = self.time if loop is None else loop.begin",
+        "life.first = self.time",
+        *PLANNER,
+    ),
+    _fault(
+        "a slot around a loop lives to its last use in it",
+        "dialects/lir/liveness.py",
+        "                    life.last = self.time\n",
+        "                    pass\n",
+        *PLANNER,
+    ),
+    _fault(
+        "a moving argument stays one iteration too long before it wraps around",
+        "lowering/numba/phases.py",
+        "top = stride * (wraps - 1) if wraps else -1",
+        "top = stride * wraps if wraps else -1",
+        LOOPS,
+    ),
+    _fault(
+        "an argument goes on from where the last run left it",
+        "lowering/numba/driver_code.py",
+        "        if begins:\n            new = peek(patch + PATCH_START)\n        elif",
+        "        if",
+        LOOPS,
     ),
     _fault(
         "the last chunk runs past the end",

@@ -4,7 +4,7 @@ import pytest
 
 from xdsl_rlx.api import parse
 from xdsl_rlx.lowering.numba.build import build_program
-from xdsl_rlx.lowering.numba.program import BASE_ARENA, FIRST_BUFFER, Program
+from xdsl_rlx.lowering.numba.program import BASE_ARENA, FIRST_BUFFER, Launch, Loop, Move, Program
 
 TEXT = """
 lir.program @p attributes {arena_bytes = 1024 : i64, alignment = 64 : i64} {
@@ -66,3 +66,82 @@ lir.kernel @k(%i: memref<32xf32>, %o: memref<32xf32>, %lo: index, %hi: index) {
 def test_a_view_lies_its_offset_in_bytes_behind_the_start_of_its_buffer():
     (launch,) = build_program(parse(VIEW)).launches
     assert launch.args == ((FIRST_BUFFER, 0), (BASE_ARENA, 256 + 4 * 16))
+
+
+LOOP = """
+lir.program @p attributes {arena_bytes = 2048 : i64, alignment = 64 : i64} {
+  %x = lir.input "x" : memref<9x64xf32>
+  %c = lir.slot at 0 : memref<3x64xf32>
+  %t = lir.slot at 768 : memref<64xf32>
+  %u = lir.slot at 1024 : memref<64xf32>
+  %y = lir.output 0 : memref<9x64xf32>
+  %c0 = lir.view %c at 0 : memref<3x64xf32> to memref<64xf32>
+  %c1 = lir.view %c at 64 : memref<3x64xf32> to memref<2x64xf32>
+  %x0 = lir.view %x at 0 : memref<9x64xf32> to memref<64xf32>
+  lir.launch @k over 1 by 1 reads(%x0 : memref<64xf32>) writes(%c0 : memref<64xf32>)
+  lir.launch @k over 1 by 1 reads(%x0 : memref<64xf32>) writes(%t : memref<64xf32>)
+  lir.loop %i = 0 to 9 {
+    %a = lir.step %x at %i : memref<9x64xf32> to memref<64xf32>
+    %p = lir.step %c at %i modulo 3 : memref<3x64xf32> to memref<64xf32>
+    %q = lir.step %c at %i shift 1 modulo 3 : memref<3x64xf32> to memref<64xf32>
+    %r = lir.step %c at %i shift 1 modulo 2 : memref<3x64xf32> to memref<64xf32>
+    %w = lir.step %c at %i modulo 2 : memref<3x64xf32> to memref<64xf32>
+    %v = lir.step %c1 at %i shift 1 modulo 2 : memref<2x64xf32> to memref<64xf32>
+    %o = lir.step %y at %i : memref<9x64xf32> to memref<64xf32>
+    lir.loop %j = 0 to 3 {
+      %b = lir.step %c at %j : memref<3x64xf32> to memref<64xf32>
+      LAUNCHES
+    }
+  }
+  lir.launch @k over 1 by 1 reads(%x0 : memref<64xf32>) writes(%u : memref<64xf32>)
+}
+lir.kernel @k(%i: memref<64xf32>, %o: memref<64xf32>, %lo: index, %hi: index) {
+  lir.return
+}
+"""
+
+
+def inner_launches(*pairs: str) -> tuple[Program, list[Launch]]:
+    launch = "lir.launch @k over 1 by 1 reads(%{} : memref<64xf32>) writes(%{} : memref<64xf32>)"
+    program = build_program(parse(LOOP.replace("LAUNCHES", "\n  ".join(launch.format(*pair) for pair in pairs))))
+    outer = program.schedule[2]
+    assert isinstance(outer, Loop)
+    (inner,) = outer.body
+    assert isinstance(inner, Loop)
+    return program, [item for item in inner.body if isinstance(item, Launch)]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "waits"),
+    [
+        (("pt", "pu"), [True, False]),
+        (("aq", "pu"), [True, False]),
+        (("aq", "qu"), [True, True]),
+        (("ap", "aq"), [True, False]),
+        (("ap", "ar"), [True, True]),
+        (("aq", "bu"), [True, True]),
+        (("av", "aw"), [True, True]),
+        (("aw", "av"), [True, True]),
+        (("ap", "ao"), [True, False]),
+        (("ao", "ao"), [True, True]),
+    ],
+    ids=[
+        *("same-read", "other-element", "same-element", "two-elements", "other-period", "other-loop"),
+        *("every-other", "every-other-first", "output", "again"),
+    ],
+)
+def test_a_launch_of_an_iteration_waits_for_those_that_may_touch_the_same_element(
+    pairs: tuple[str, ...], waits: list[bool]
+):
+    program, launches = inner_launches(*pairs)
+    assert [not launch.independent for launch in launches] == waits
+    # those around a loop: the first behind it waits
+    assert [not launch.independent for launch in program.launches if launch not in launches] == [True, False, True]
+
+
+def test_an_element_moves_its_stride_in_bytes_with_the_loop_it_follows():
+    _, (launch,) = inner_launches("aq")
+    assert launch.args == ((FIRST_BUFFER, 0), (BASE_ARENA, 0))
+    assert launch.moves == (Move(0, 0, 256, 0, 0), Move(1, 0, 256, 1, 3))
+    _, (launch,) = inner_launches("bt")
+    assert launch.moves == (Move(0, 1, 256, 0, 0),)

@@ -15,7 +15,8 @@ import xdsl_rlx
 from xdsl_rlx.lowering.errors import ConfigurationError
 from xdsl_rlx.lowering.numba import blas, driver_code
 from xdsl_rlx.lowering.numba.compile import compile_llvm, load_object, processor
-from xdsl_rlx.lowering.numba.driver import address, driver, make_plan, phases, pool, thread_count
+from xdsl_rlx.lowering.numba.driver import address, driver, make_plan, pool, thread_count
+from xdsl_rlx.lowering.numba.phases import phases
 from xdsl_rlx.lowering.numba.program import FIRST_BUFFER, Launch
 
 
