@@ -1,7 +1,7 @@
 """Planned lir texts with a few numbers or operands exchanged, and a process that runs what of them still verifies.
 
-What is claimed about that is in test_lir_texts.py. As a script: `lir_texts.py FIRST STOP` runs the seeds from FIRST up
-to STOP and prints a line for each before and after it.
+What is claimed about that is in test_lir_texts.py. As a script, with `tests` on the path: `lir_texts.py FIRST STOP` runs
+the seeds from FIRST up to STOP and prints a line for each before and after it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from loop_texts import double_buffered, nested, stacked
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 import xdsl_rlx as rlx
@@ -75,13 +76,15 @@ def texts() -> tuple[str, ...]:
             found.append(str(rlx.lower(graph, threads=2)))
     finally:
         group_launches.PARALLEL_FROM = limit
+    loops = (nested(3, 4), stacked(5, reverse=True), double_buffered(6))
+    found += [str(rlx.lower(rlx.parse(text), threads=2)) for text in loops]
     return tuple(found)
 
 
 def changed(seed: int) -> str:
     """The text of a seed: one to three numbers or operands are others, or two lines have changed places."""
     rng = np.random.default_rng(seed)
-    lines = texts()[seed % len(MADE)].splitlines()
+    lines = texts()[seed % len(texts())].splitlines()
     for _ in range(int(rng.integers(1, 4))):
         kind = int(rng.integers(6))
         wanted = {0: "arith.constant", 1: "arith.constant", 2: "lir.", 3: "memref."}.get(kind, "")

@@ -22,7 +22,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def test_what_verifies_runs_inside_of_its_buffers(first_lir_text: int, stop: int) -> None:
     script = Path(__file__).with_name("lir_texts.py")
-    environment = os.environ | {"XDSL_RLX_CHECK": "1"}
+    path = os.pathsep.join([str(script.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"XDSL_RLX_CHECK": "1", "PYTHONPATH": path}
     ran = 0
     first = first_lir_text
     while first < stop:

@@ -135,3 +135,28 @@ builtin.module {
     lir.return
   }
 }
+
+// -----
+
+// %last is kept from one iteration to the next, and %t, though dead before %last is written in one, must not lie in it.
+// CHECK-LABEL: lir.program @kept attributes {arena_bytes = 512 : i64, alignment = 64 : i64} {
+// CHECK: %last = lir.slot at 0 : memref<64xf32>
+// CHECK: lir.loop %i = 0 to 3 {
+// CHECK-NEXT: %t = lir.slot at 256 : memref<64xf32>
+builtin.module {
+  lir.program @kept {
+    %x = lir.input "x" : memref<64xf32>
+    %y = lir.output 0 : memref<64xf32>
+    %last = lir.slot : memref<64xf32>
+    lir.loop %i = 0 to 3 {
+      %t = lir.slot : memref<64xf32>
+      lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%t : memref<64xf32>)
+      lir.launch @k over 1 by 1 reads(%t : memref<64xf32>) writes(%y : memref<64xf32>)
+      lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%last : memref<64xf32>)
+    }
+    lir.launch @k over 1 by 1 reads(%last : memref<64xf32>) writes(%y : memref<64xf32>)
+  }
+  lir.kernel @k(%i: memref<64xf32>, %o: memref<64xf32>, %lo: index, %hi: index) {
+    lir.return
+  }
+}
