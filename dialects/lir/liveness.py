@@ -52,15 +52,16 @@ class _Walk:
 
     def block(self, block: Block) -> None:
         for op in block.ops:
-            if isinstance(op, SlotOp | OutputOp):
-                self.lives[op.result] = Life(op, self.time, len(self.loops))
-            elif isinstance(op, ViewOp | StepOp):
-                if (life := self.lives.get(op.source)) is not None:
-                    self.lives[op.result] = life
-            elif isinstance(op, LaunchOp):
+            # asked in the order of how many there are
+            if isinstance(op, LaunchOp):
                 for value in op.operands:
                     if (life := self.lives.get(value)) is not None:
                         self.use(life)
+            elif isinstance(op, ViewOp | StepOp):
+                if (life := self.lives.get(op.source)) is not None:
+                    self.lives[op.result] = life
+            elif isinstance(op, SlotOp | OutputOp):
+                self.lives[op.result] = Life(op, self.time, len(self.loops))
             elif isinstance(op, LoopOp):
                 self.loops.append(_OpenLoop(self.time))
                 self.time += 1

@@ -1,7 +1,7 @@
 """Planned lir texts with a few numbers or operands exchanged, and a process that runs what of them still verifies.
 
-What is claimed about that is in test_lir_texts.py. As a script, with `tests` on the path: `lir_texts.py FIRST STOP` runs
-the seeds from FIRST up to STOP and prints a line for each before and after it.
+What is claimed about that is in test_lir_texts.py. As a script, with `tests` on the path: `lir_texts.py FIRST STOP`
+runs the seeds from FIRST up to STOP and prints a line for each before and after it.
 """
 
 from __future__ import annotations

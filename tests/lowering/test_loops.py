@@ -1,7 +1,7 @@
 """Programs with loops, from text to machine code, against NumPy."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import loop_texts as loops
 import numpy as np
@@ -11,9 +11,11 @@ from xdsl.utils.exceptions import VerifyException
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.lowering.errors import OutOfBoundsError
+from xdsl_rlx.lowering.numba import layout
 from xdsl_rlx.lowering.numba.build import build_program
 from xdsl_rlx.lowering.numba.compilation import Backend, compile_module, lower_to_lir
 from xdsl_rlx.lowering.numba.compile import Effort
+from xdsl_rlx.lowering.numba.driver import WORD, pool
 from xdsl_rlx.lowering.numba.phases import make_tables
 from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 
@@ -61,6 +63,31 @@ def test_pieces_of_any_size_give_the_same_bits(chunk: int):
     graph = compiled(loops.double_buffered(30, chunk), 2)
     assert graph._binding.plan.parallel == (chunk < loops.WIDTH)
     assert all(np.array_equal(graph(xs)[0], expected) for _ in range(50))
+
+
+@pytest.fixture
+def wakeful() -> Iterator[None]:
+    """Workers that never sleep: they take part in the shortest phases."""
+    spin = layout.POOL_SPIN_NS // WORD
+    before = int(pool().table[spin])
+    pool().table[spin] = 1 << 60
+    yield
+    pool().table[spin] = before
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_workers_that_share_the_phases_of_a_body_see_the_arguments_of_its_iteration(threads: int, wakeful: None):
+    xs = rows(300)
+    expected = loops.carries(np.zeros(loops.WIDTH, np.float32), xs)[-1]
+    graph = compiled(loops.double_buffered(300, chunk=4), threads)
+    shared = 0
+    for _ in range(20_000):
+        assert np.array_equal(graph(xs)[0], expected)
+        # tickets of the last phase that workers had
+        shared += int(pool().table[layout.POOL_DONE // WORD]) > 0
+        if shared == 50:
+            break
+    assert shared == 50
 
 
 @pytest.mark.parametrize("jit", [False, True])
@@ -150,6 +177,13 @@ def test_a_check_that_fails_ends_the_loop_and_the_next_call_starts_anew():
     with pytest.raises(OutOfBoundsError, match="x is at most 5, got 6"):
         graph(bad)
     assert np.array_equal(graph(good)[0], good)
+
+
+def test_launches_of_a_body_bound_what_their_kernels_touch(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDSL_RLX_CHECK", "1")
+    text, xs = loops.nested(3, 4), rows(3, 4)
+    assert not [op for op in lower_to_lir(rlx.parse(text)).walk() if isinstance(op, lir.CheckOp)]
+    assert np.array_equal(compiled(text)(xs)[0], loops.sums(xs))
 
 
 def test_an_element_taken_behind_its_loop_is_refused():
