@@ -147,6 +147,28 @@ def nested(outer: int, inner: int, chunk: int = 16) -> str:
     )
 
 
+def repeated(count: int) -> str:
+    """`y = mix(mix(.. (x + w) .. + w) + w)`, which takes as much memory however often it is done."""
+    s = Steps()
+    return program(
+        f'%x = lir.input "x" : {ROW}',
+        f'%w = lir.param "w" : {ROW}',
+        f"%c = lir.slot : memref<2x{WIDTH}xf32>",
+        f"%y = lir.output 0 : {ROW}",
+        s.row("first", "c", 2, "0"),
+        s.launch("copy", "x", "first"),
+        f"lir.loop %i = 0 to {count} {{",
+        s.row("in", "c", 2, "%i modulo 2"),
+        s.row("out", "c", 2, "%i shift 1 modulo 2"),
+        f"%t = lir.slot : {ROW}",
+        s.launch("add", "in w", "t"),
+        s.launch("mix", "t", "out"),
+        "}",
+        s.row("end", "c", 2, str(count % 2 * WIDTH)),
+        s.launch("copy", "end", "y"),
+    )
+
+
 def mix(a: np.ndarray) -> np.ndarray:
     return a * np.float32(0.5) + a[..., ::-1] * np.float32(0.25)
 

@@ -155,7 +155,7 @@ def walk(plan: int, bases: int) -> None:
     wake_again = usual > WAKE_PHASE_NS * peek(plan + PLAN_PHASE_RUNS)
     while phase < end:
         if peek(phase + PHASE_TICKETS) == 0:
-            # where a check has failed, no loop goes on
+            # where a check has failed, or this is an interrupt, no loop goes on
             phase = turn(phase) if peek(bases + BLOCK_STATUS - BLOCK_BASES) == 0 else end
         elif alone or peek(phase + PHASE_TICKETS) == 1:
             run_chunks(phase, bases, 0, peek(phase + PHASE_CHUNKS))
@@ -450,8 +450,8 @@ def rlx_call(self: int, args: int, positional: int, names: int) -> int:
     """
     `METH_FASTCALL | METH_KEYWORDS` function of a compiled graph; `self` is the array that holds the plan.
 
-    It serves calls whose arguments can all be used as they are. Any other call goes to the plan's Python callable,
-    which converts or says what is wrong.
+    It serves calls whose arguments can all be used as they are, of programs that end soon. Any other call goes to the
+    plan's Python callable, which converts or says what is wrong, and lets signals interrupt a run.
     """
     plan = peek(self + ARRAY_DATA)
     pool = peek(plan + PLAN_POOL)
@@ -459,7 +459,8 @@ def rlx_call(self: int, args: int, positional: int, names: int) -> int:
     invoke(peek(pool + POOL_MEMCPY), block, peek(plan + PLAN_TEMPLATE), peek(plan + PLAN_COPIES))
     status = 0
     result = 0
-    if peek(plan + PLAN_PARALLEL) == 0 or peek(pool + POOL_WORKERS) >= peek(plan + PLAN_THREADS) - 1:
+    brief = peek(plan + PLAN_NS) < peek(plan + PLAN_LONG_NS)
+    if brief and (peek(plan + PLAN_PARALLEL) == 0 or peek(pool + POOL_WORKERS) >= peek(plan + PLAN_THREADS) - 1):
         out = bind(plan, block, args, positional, names)
         if out != -1:
             result = invoke(peek(pool + POOL_NEW_TUPLE), peek(plan + PLAN_OUTPUT_COUNT))

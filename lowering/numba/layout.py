@@ -82,12 +82,18 @@ PLAN_REPORT = 144
 """The Python callable that raises what a failed check says: it takes the two words of a block's status."""
 PLAN_PHASE_RUNS = 152
 """Phases that a run goes through: more than there are where they stand in loops."""
-PLAN_SIZE = 160
+PLAN_LONG_NS = 160
+"""From which `PLAN_NS` on a run may be interrupted, which the slow call sees to; only programs with loops have one."""
+PLAN_SIZE = 168
 
 # A call's block: the number of copies, what failed, the base pointers, then (destination, source, bytes) per copy.
 BLOCK_COPY_COUNT = 0
 BLOCK_STATUS = 8
-"""Address of the message of the first `lir.check` that failed, a C string in the program's code; else 0."""
+"""
+0, or why no iteration of a loop begins any more: the address of the message of the first `lir.check` that failed, a C
+string in the program's code, or `INTERRUPTED`.
+"""
+INTERRUPTED = -1
 BLOCK_STATUS_VALUE = 16
 """The value that was checked."""
 BLOCK_BASES = 24

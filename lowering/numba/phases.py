@@ -71,6 +71,8 @@ class Tables:
     """Phases that a run goes through."""
     parallel: bool
     """Whether a phase has more than one ticket."""
+    loops: bool
+    """Whether phases are run more than once."""
 
 
 def make_tables(schedule: Sequence[Launch | Loop], kernels: Mapping[str, int]) -> Tables:
@@ -87,7 +89,9 @@ def make_tables(schedule: Sequence[Launch | Loop], kernels: Mapping[str, int]) -
         place += WORD * len(section)
     words = [word if isinstance(word, int) else starts[word.section] + word.offset for one in sections for word in one]
     memory[:] = words
-    return Tables(memory, starts[_ROWS], len(writer.rows) * WORD // layout.PHASE_SIZE, _runs(split), writer.parallel)
+    count = len(writer.rows) * WORD // layout.PHASE_SIZE
+    loops = any(isinstance(item, PhaseLoop) for item in split)
+    return Tables(memory, starts[_ROWS], count, _runs(split), writer.parallel, loops)
 
 
 def _runs(split: Sequence[Phase | PhaseLoop]) -> int:

@@ -32,6 +32,7 @@ from xdsl_rlx.lowering.numba.driver import (
     thread_count,
     words,
 )
+from xdsl_rlx.lowering.numba.interrupts import run_interruptibly
 from xdsl_rlx.lowering.numba.program import FIRST_BUFFER, Program, TensorSpec, pack, unpack
 from xdsl_rlx.lowering.numba.results import Results, touch
 
@@ -272,10 +273,22 @@ class Binding:
             block[first + index] = address(value)
         for index, target in enumerate(targets, len(self._specs)):
             block[first + index] = address(target)
-        driver().run(self.plan.address, address(block))
+        self._run_block(block)
         message, value = (int(block[word // WORD]) for word in (layout.BLOCK_STATUS, layout.BLOCK_STATUS_VALUE))
         if message:
             report_check(message, value)
+
+    def _run_block(self, block: Words) -> None:
+        def run() -> None:
+            driver().run(self.plan.address, address(block))
+
+        def stop() -> None:
+            block[layout.BLOCK_STATUS // WORD] = layout.INTERRUPTED
+
+        if self.plan.get(layout.PLAN_NS) < self.plan.get(layout.PLAN_LONG_NS):
+            run()
+        else:
+            run_interruptibly(run, stop)
 
 
 def report_check(message: int, value: int) -> None:

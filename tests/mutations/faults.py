@@ -363,6 +363,13 @@ RUNNING = (
         LOOPS,
     ),
     _fault(
+        "a signal handler's exception is kept until the loop is through",
+        "lowering/numba/interrupts.py",
+        "        stop()\n",
+        "",
+        "tests/lowering/test_interrupts.py",
+    ),
+    _fault(
         "an argument goes on from where the last run left it",
         "lowering/numba/driver_code.py",
         "        if begins:\n            new = peek(patch + PATCH_START)\n        elif",

@@ -1,11 +1,7 @@
 // RUN: xdsl-opt %s -p lir-plan-memory -t numba | filecheck %s
 // RUN: xdsl-opt %s -p lir-plan-memory -t 'numba{threads=2}' | filecheck %s --check-prefix THREADS
-// RUN: xdsl-opt %s -p lir-plan-memory -t llvm | filecheck %s --check-prefix LLVM
 
 // Loops of a program are loops over its launches; what moves with the iteration is added to an address.
-
-// LLVM: ; Printed by xdsl-rlx: the kernels of @carry.
-// LLVM: define void @k(ptr
 
 // A name that a buffer has is not taken, and neither is a loop printed in which nothing is launched.
 // CHECK: def carry_launches(memory):

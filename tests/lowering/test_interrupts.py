@@ -1,0 +1,158 @@
+"""Signals that come in while a program loops: Python handles them during the run, and an exception ends it."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import loop_texts as loops
+import numpy as np
+import pytest
+
+import xdsl_rlx as rlx
+from xdsl_rlx.lowering.numba import layout
+from xdsl_rlx.lowering.numba.compilation import compile_module
+from xdsl_rlx.lowering.numba.compile import Effort
+from xdsl_rlx.lowering.numba.driver import LONG_NS
+from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+
+LONG = 1_000_000_000
+"""Iterations that take minutes, thousands of times as long as until the first alarm."""
+W = np.linspace(-1, 1, loops.WIDTH, dtype=np.float32)
+X = np.ones(loops.WIDTH, np.float32)
+
+
+def compiled(count: int, threads: int = 2) -> CompiledGraph:
+    graph = compile_module(rlx.parse(loops.repeated(count)), threads, Effort.QUICK)
+    graph.set_param("w", W)
+    return graph
+
+
+def is_right(graph: CompiledGraph, count: int) -> bool:
+    return np.array_equal(graph(X)[0], loops.carries(X, np.tile(W, (count, 1)))[-1])
+
+
+def runs() -> list[threading.Thread]:
+    """The runs on threads of their own that have not ended."""
+    return [thread for thread in threading.enumerate() if thread.name == "xdsl-rlx run"]
+
+
+@pytest.fixture
+def alarm() -> Iterator[Callable[..., None]]:
+    """Has SIGALRM come every so many seconds, for a handler that is called during runs only."""
+    before = signal.getsignal(signal.SIGALRM)
+
+    def every(handler: Callable[[int, FrameType | None], object], seconds: float = 0.02) -> None:
+        signal.signal(signal.SIGALRM, lambda number, frame: handler(number, frame) if runs() else None)
+        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+
+    yield every
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def once(action: Callable[[], object]) -> Callable[..., None]:
+    """A handler that stops the clock and does something."""
+
+    def handler(*_: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        action()
+
+    return handler
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_ends_a_loop_and_leaves_params_as_they_were(threads: int, alarm: Callable[..., None]):
+    graph, few = compiled(LONG, threads), compiled(3, threads)
+    alarm(once(interrupt))
+    with pytest.raises(KeyboardInterrupt):
+        graph(X)
+    assert np.array_equal(graph._binding._params["w"].view(np.float32), W)
+    assert is_right(few, 3)
+
+
+def test_a_graph_that_was_interrupted_can_be_interrupted_again(alarm: Callable[..., None]):
+    graph = compiled(LONG)
+    for _ in range(2):
+        alarm(once(interrupt))
+        with pytest.raises(KeyboardInterrupt):
+            graph(X)
+
+
+def test_the_exception_is_the_handlers_own(alarm: Callable[..., None]):
+    def handler() -> None:
+        raise TimeoutError("enough")
+
+    alarm(once(handler))
+    with pytest.raises(TimeoutError, match="enough"):
+        compiled(LONG)(X)
+
+
+def test_a_handler_that_returns_lets_the_loop_go_on(alarm: Callable[..., None]):
+    graph = compiled(500_000)
+    seen = list[int]()
+    alarm(lambda *_: seen.append(1), 0.001)
+    (found,) = graph(X)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert seen and np.array_equal(found, graph(X)[0])
+
+
+def test_a_handler_that_runs_a_graph_waits_for_the_end_of_the_run(alarm: Callable[..., None]):
+    graph, few, right = compiled(500_000), compiled(3), list[bool]()
+    expected = graph(X)[0]
+    alarm(once(lambda: right.append(is_right(few, 3))), 0.001)
+    assert np.array_equal(graph(X)[0], expected)
+    assert right == [True]
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_handler_that_forks_waits_for_the_end_of_the_run(alarm: Callable[..., None]):
+    graph, codes = compiled(500_000), list[int]()
+
+    def fork() -> None:
+        child = os.fork()
+        if child == 0:
+            os._exit(7)
+        codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+    expected = graph(X)[0]
+    alarm(once(fork), 0.001)
+    assert np.array_equal(graph(X)[0], expected)
+    assert codes == [7]
+
+
+def test_short_runs_and_those_of_other_threads_start_no_thread():
+    few, found = compiled(3), list[bool]()
+    for _ in range(3):
+        assert is_right(few, 3)
+    assert few._binding.plan.get(layout.PLAN_NS) < LONG_NS
+    thread = threading.Thread(target=lambda: found.append(is_right(compiled(30), 30)))
+    thread.start()
+    thread.join()
+    assert found == [True]
+
+
+def test_an_interrupt_at_any_moment_ends_the_run_and_no_other():
+    """Around the start of a thread and its end, where a handler may come between any two steps."""
+    graph, few = compiled(20_000), compiled(3)
+    rng, interrupted = np.random.default_rng(0), 0
+    usual = signal.getsignal(signal.SIGALRM)
+    try:
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        for _ in range(200):
+            graph._binding.plan.set(layout.PLAN_NS, 1 << 40)
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(2e-5, 2e-3))
+                graph(X)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                interrupted += 1
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.signal(signal.SIGALRM, usual)
+    assert interrupted > 20 and is_right(few, 3) and is_right(graph, 20_000)
