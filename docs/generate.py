@@ -29,6 +29,7 @@ from xdsl_rlx import dialects, lowering, transforms
 from xdsl_rlx.builder import Graph
 from xdsl_rlx.dialects.mir import Mir, control
 from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.nests import NEST
 from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, VJP, VMAP
@@ -147,6 +148,8 @@ def _lowering(op: type[Operation]) -> str:
     ways = [table.name for table in (LOOPS, NEST, VIEW, PLACE) if table.get(op) is not None]
     if op.has_trait(ConstantLike):
         return "constant"
+    if op is ScanOp:
+        return "loop"
     return ", ".join(ways) or ("definition" if DECOMPOSE.get(op) is not None else "**missing**")
 
 

@@ -1,5 +1,6 @@
 """`convert-mir-to-lir`: tensors to buffers, fusion groups to kernels and launches. Slots get their place in
-`lir_plan_memory.py`; the loop nests are built in `row_kernel.py`, `column_kernel.py` and `nests/`."""
+`lir_plan_memory.py`; the loop nests are built in `row_kernel.py`, `column_kernel.py` and `nests/`, loops of launches in
+`scan_loop.py`."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException
@@ -29,6 +30,7 @@ from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, row_major_strides, strided_memref
 from xdsl_rlx.dialects.mir.complex import ImagOp, RealOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
+from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.mir.shape import ExpandOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, check_size, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer, Launch
@@ -38,6 +40,7 @@ from xdsl_rlx.lowering.nests import NEST, Work
 from xdsl_rlx.lowering.nests.table import Buffers, NestRule
 from xdsl_rlx.lowering.products import is_ready
 from xdsl_rlx.lowering.recipe import Passed, Recipe, Recorder, Site, Step, structure_of_region
+from xdsl_rlx.lowering.scan_loop import lower_scan
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.mir_fuse import dense_of, is_splat
 from xdsl_rlx.transforms.rules import DECOMPOSE
@@ -59,8 +62,8 @@ class ConvertMirToLirPass(ModulePass):
     """
     Turn the one function of a module into a `lir.program` and its kernels.
 
-    Every `mir.fusion`, or single op outside of one, becomes a kernel; views cost nothing. `threads` is the number of
-    threads that the program is cut up for.
+    Every `mir.fusion`, or single op outside of one, becomes a kernel, every `mir.scan` a `lir.loop` over what its body
+    launches; views cost nothing. `threads` is the number of threads that the program is cut up for.
     """
 
     name = "convert-mir-to-lir"
@@ -140,14 +143,29 @@ class _Lowering:
             self._declare(lir.OutputOp(number, _memref(value)), value)
             for number, value in enumerate(terminator.arguments)
         ]
-        for value, output in zip(terminator.arguments, outputs, strict=True):
-            self._give_home(value, output)
-        for op in self.func.body.block.ops:
-            if op is not terminator:
-                self._lower(op)
-        for value, output in zip(terminator.arguments, outputs, strict=True):
-            if self.buffers[value].root is not output.root:
-                self._copy(self.buffers[value], output, value)
+        ops = [op for op in self.func.body.block.ops if op is not terminator]
+        self.block_of(ops, list(zip(terminator.arguments, outputs, strict=True)))
+
+    def block_of(self, ops: Sequence[Operation], results: Sequence[tuple[SSAValue, Buffer]]) -> None:
+        """Lower ops, and have their results in these buffers at the end."""
+        for value, home in results:
+            self._give_home(value, home)
+        for op in ops:
+            self._lower(op)
+        for value, home in results:
+            if self.buffers[value].root is not home.root:
+                self.copy(self.buffers[value], home, value)
+
+    def inside(self, block: Block, lower: Callable[[], None]) -> None:
+        """Lower into another block, whose values are not seen afterwards."""
+        outer, views = self.block, dict(self.views)
+        self.block = block
+        lower()
+        self.block, self.views = outer, views
+
+    def seen_as(self, buffer: Buffer) -> SSAValue:
+        """The buffer, which has no gaps, as a value of its own."""
+        return self._view(buffer.root, buffer.layout.offset, _row_major(buffer.element, buffer.layout.shape))
 
     def _declare(self, op: lir.InputOp | lir.ParamOp | lir.OutputOp | lir.SlotOp, like: SSAValue) -> Buffer:
         self.block.add_op(op)
@@ -172,21 +190,23 @@ class _Lowering:
     def _lower(self, op: Operation) -> None:
         if isinstance(op, FusionOp):
             self._lower_fusion(op)
+        elif isinstance(op, ScanOp):
+            self.block.add_op(lower_scan(op, self))
         elif op.has_trait(ConstantLike):
             self._lower_constant(op)
         elif VIEW.get(type(op)) is not None:
             self._lower_view(op)
         elif PLACE.get(type(op)) is not None:
             (result,) = op.results
-            home = self._home(result)
+            home = self.home(result)
             for part, layout in PLACE.lookup(op)(op, home.layout):
-                self._copy(self.buffers[part], Buffer(home.root, layout, element_of(part)), part)
+                self.copy(self.buffers[part], Buffer(home.root, layout, element_of(part)), part)
             self.buffers[result] = home
         elif (nest := NEST.get(type(op))) is not None:
             self._lower_whole(op, nest)
         elif LOOPS.get(type(op)) is not None:
             reads = {operand: self.buffers[operand] for operand in op.operands}
-            writes: dict[SSAValue, Buffer] = {result: self._home(result) for result in op.results}
+            writes: dict[SSAValue, Buffer] = {result: self.home(result) for result in op.results}
             self._lower_group([op], reads, writes)
             self.buffers |= writes
         else:
@@ -203,7 +223,7 @@ class _Lowering:
             if value in writes or value in reads:
                 twice.append((value, result))
                 continue
-            writes[value] = self.buffers[result] = self._home(result)
+            writes[value] = self.buffers[result] = self.home(result)
         if writes:
             self._lower_group([o for o in op.body.block.ops if o is not end], reads, writes)
         for value, result in twice:
@@ -226,7 +246,7 @@ class _Lowering:
     def write(self, value: SSAValue) -> Buffer:
         """The buffer of a result."""
         if value not in self.buffers:
-            self.buffers[value] = self._home(value)
+            self.buffers[value] = self.home(value)
         return self.buffers[value]
 
     def room(self, shape: Sequence[int], element: Attribute, like: SSAValue | None = None) -> Buffer:
@@ -237,7 +257,7 @@ class _Lowering:
         """A buffer that holds these numbers."""
         shape, element = value.get_shape(), value.get_element_type()
         constant = lir.ConstantOp(value, _row_major(element, shape))
-        self.block.add_op(constant)
+        self.program.body.block.add_op(constant)
         return _contiguous(constant.result, shape, element)
 
     def pieces(self, extent: int, work: int) -> int:
@@ -258,7 +278,8 @@ class _Lowering:
         else:
             constant = lir.ConstantOp(value, _row_major(element, shape))
             layout = Layout(0, shape, row_major_strides(shape))
-        self.block.add_op(constant)
+        # no loop holds constants; those around this op are not there yet, so that it stands in front of them
+        self.program.body.block.add_op(constant)
         constant.result.name_hint = result.name_hint
         self.buffers[result] = Buffer(constant.result, layout, element)
 
@@ -273,7 +294,7 @@ class _Lowering:
             assert layout is not None
         self.buffers[result] = Buffer(source.root, layout, element_of(result))
 
-    def _home(self, value: SSAValue) -> Buffer:
+    def home(self, value: SSAValue) -> Buffer:
         """Where a value is computed into: its output, or a new slot."""
         return self.homes.get(value) or self._declare(lir.SlotOp(_memref(value)), value)
 
@@ -285,10 +306,10 @@ class _Lowering:
 
     def _contiguous_copy(self, buffer: Buffer, value: SSAValue) -> Buffer:
         copy = self._slot(buffer.layout.shape, buffer.element, value.name_hint)
-        self._copy(buffer, copy, value)
+        self.copy(buffer, copy, value)
         return copy
 
-    def _copy(self, source: Buffer, target: Buffer, value: SSAValue) -> None:
+    def copy(self, source: Buffer, target: Buffer, value: SSAValue) -> None:
         shape = target.layout.shape
         if 0 in shape:
             return
@@ -305,7 +326,7 @@ class _Lowering:
             view, element = VIEW.lookup(op), element_of(op.result)
             read, written = view(op, source.layout), view(op, target.layout)
             assert read is not None and written is not None
-            self._copy(Buffer(source.root, read, element), Buffer(target.root, written, element), op.result)
+            self.copy(Buffer(source.root, read, element), Buffer(target.root, written, element), op.result)
             op.erase()
 
     def _lower_group(
@@ -363,7 +384,7 @@ class _Lowering:
                 if not is_ready(buffer.layout, batch):
                     full = (*batch, *buffer.layout.shape[-2:])
                     spread = self._slot(full, buffer.element, operand.name_hint)
-                    self._copy(buffer, spread, operand)
+                    self.copy(buffer, spread, operand)
                     buffer = spread
                 ready[operand] = buffer
         return ready
@@ -371,7 +392,9 @@ class _Lowering:
     def _pass(self, site: Site, argument: Passed) -> SSAValue:
         """The buffer as the kernel's argument: the buffer itself, or a view of it."""
         root, start = site.places[argument.place]
-        offset, type_ = start + argument.by, argument.type
+        return self._view(root, start + argument.by, argument.type)
+
+    def _view(self, root: SSAValue, offset: int, type_: AnyMemRef) -> SSAValue:
         if offset == 0 and root.type == type_:
             return root
         key = (root, offset, type_)

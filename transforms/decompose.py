@@ -5,10 +5,25 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.mir.core import OwnNest
+from xdsl_rlx.dialects.mir.scan import ScanOp
+from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
 from xdsl_rlx.transforms.engines.define import decompose, rewrite_by
 from xdsl_rlx.transforms.mir_lower_complex import lower_complex
 from xdsl_rlx.transforms.rules.lowering import LOOPS, NORMALIZE, PLACE, VIEW
 from xdsl_rlx.transforms.simplify import canonicalize, share_common
+
+
+def becomes_loop(op: Operation) -> bool:
+    """
+    Whether a scan is run as a loop; others are replaced by their bodies, one after the other.
+
+    A body that runs once is no loop, and kernels compute with complex numbers only as pairs of real ones, which bodies
+    are not taken apart into.
+    """
+    if not isinstance(op, ScanOp) or op.times < 2:
+        return False
+    inside = [value for inner in op.walk() for value in (*inner.operands, *inner.results)]
+    return not any(element_of(value) in COMPLEXES for value in inside)
 
 
 def decompose_composites(ctx: Context, module: ModuleOp) -> None:
@@ -16,7 +31,7 @@ def decompose_composites(ctx: Context, module: ModuleOp) -> None:
 
     def composite(op: Operation) -> bool:
         kind = type(op)
-        if op.has_trait(OwnNest):
+        if op.has_trait(OwnNest) or becomes_loop(op):
             return False
         return LOOPS.get(kind) is None and VIEW.get(kind) is None and PLACE.get(kind) is None
 

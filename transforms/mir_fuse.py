@@ -14,6 +14,7 @@ from xdsl.traits import IsTerminator
 
 from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
+from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.clusters import Cluster, Clusters
 from xdsl_rlx.transforms.decompose import decompose_composites
@@ -41,9 +42,9 @@ class MirFusePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)
         decompose_composites(ctx, op)
-        for func in list(op.walk()):
-            if isinstance(func, FuncOp) and func.body.blocks:
-                for block in func.body.blocks:
+        for inner in list(op.walk(reverse=True)):
+            if isinstance(inner, FuncOp | ScanOp):
+                for block in inner.body.blocks:
                     fuse_block(block)
         share_common(op)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from xdsl.builder import Builder
@@ -45,9 +45,20 @@ def decompose(root: Operation, wanted: Callable[[Operation], bool]) -> bool:
     """Replace every op inside of `root` that is `wanted` and has a definition. Whether anything changed."""
     found: list[Operation] = []
     for round_ in range(DEEPEST):
-        found = [op for op in root.walk() if DECOMPOSE.get(type(op)) is not None and wanted(op)]
+        found = list(_outermost(root, lambda op: DECOMPOSE.get(type(op)) is not None and wanted(op)))
         if not found:
             return round_ > 0
         for op in found:
             rewrite_by(op, define)
     raise PassFailedException(f"the definition of {found[0].name} leads back to itself")
+
+
+def _outermost(root: Operation, wanted: Callable[[Operation], bool]) -> Iterator[Operation]:
+    """The ops inside of `root` that are `wanted`, without those inside of others: with these they go."""
+    for region in root.regions:
+        for block in region.blocks:
+            for op in block.ops:
+                if wanted(op):
+                    yield op
+                else:
+                    yield from _outermost(op, wanted)
