@@ -10,6 +10,12 @@ def _get_convert_hir_to_mir() -> type[ModulePass]:
     return ConvertHirToMirPass
 
 
+def _get_mir_fission_scans() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_fission_scans import MirFissionScansPass
+
+    return MirFissionScansPass
+
+
 def _get_mir_convert_scans_for_ad() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_convert_scans_for_ad import MirConvertScansForAdPass
 
@@ -103,6 +109,7 @@ def _get_mir_vmap() -> type[ModulePass]:
 UNIVERSE = Universe(
     all_passes={
         "convert-hir-to-mir": _get_convert_hir_to_mir,
+        "mir-fission-scans": _get_mir_fission_scans,
         "mir-convert-scans-for-ad": _get_mir_convert_scans_for_ad,
         "mir-emit-vjp": _get_mir_emit_vjp,
         "mir-fuse": _get_mir_fuse,

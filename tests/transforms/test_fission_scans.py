@@ -1,0 +1,119 @@
+"""`mir-fission-scans`: what leaves a loop computes what it did inside, and what must stay does."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+from xdsl.context import Context
+
+import xdsl_rlx as rlx
+from xdsl_rlx.builder import as_graph_module
+from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
+from xdsl_rlx.dialects.mir.scan import ScanOp
+from xdsl_rlx.transforms.mir_fission_scans import MirFissionScansPass
+
+T = 5
+SHAPES = {"x": (T, 2, 3), "h": (2, 3), "w": (3, 3), "u": (3, 3)}
+Made = list[Any]
+Body = Callable[[rlx.Graph, Any, Any, Any, Any], Made]
+
+
+def early(g: rlx.Graph, x: Any, h: Any, w: Any, u: Any) -> Made:
+    """A product of an element, through views, and one of captured values alone."""
+    last, _ = g.scan(lambda c, e: (g.tanh(c + g.transpose(e, (1, 0)).T @ (w @ u)), None), h, x)
+    return [last]
+
+
+def chained(g: rlx.Graph, x: Any, h: Any, w: Any, u: Any) -> Made:
+    """A product of a product, and the first of them used for itself too."""
+
+    def body(c: Any, e: Any) -> Any:
+        first = e @ w
+        return g.tanh(c + g.sin(first) @ u), first
+
+    last, ys = g.scan(body, h, x)
+    return [last, ys]
+
+
+def summed(g: rlx.Graph, x: Any, h: Any, w: Any, u: Any) -> Made:
+    """Sums of products of what the loop makes: by themselves, of what is stacked anyway, and either way round."""
+
+    def body(c: Any, e: Any) -> Any:
+        state, one, two = c
+        after = g.tanh(state @ w + e)
+        return (after, one + after.T @ e, state.T @ after + two), after
+
+    (last, one, two), ys = g.scan(body, (h, w, u), x)
+    return [last, one, two, ys]
+
+
+def stacked(g: rlx.Graph, x: Any, h: Any, w: Any, u: Any) -> Made:
+    """A stacked product that nothing else in the loop uses."""
+
+    def body(c: Any, e: Any) -> Any:
+        after = g.tanh(c @ w + e)
+        return after, g.transpose(after, (1, 0)).T @ u.T
+
+    last, ys = g.scan(body, h, x, reverse=True)
+    return [last, ys]
+
+
+def kept(g: rlx.Graph, x: Any, h: Any, w: Any, u: Any) -> Made:
+    """A sum that is read at each time, a product that a carry needs, and a term that is the same each time."""
+
+    def body(c: Any, e: Any) -> Any:
+        state, read, same = c
+        product = state @ w
+        return (g.tanh(product), read + e.T @ product, same + w @ u), g.reduce_sum(read)
+
+    (last, read, same), ys = g.scan(body, (h, w, u), x)
+    return [last, read, same, ys]
+
+
+def unused(g: rlx.Graph, x: Any, h: Any, w: Any, u: Any) -> Made:
+    """A carry and results that nothing uses."""
+    (last, _), _ = g.scan(lambda c, e: ((c[0] * 0.5 + e, c[1] @ w), (c[1], e @ u)), (h, h), x)
+    return [last]
+
+
+def batched(g: rlx.Graph, x: Any, h: Any, w: Any, u: Any) -> Made:
+    """A sum of contractions with batch dimensions."""
+
+    def body(c: Any, e: Any) -> Any:
+        state, total = c
+        after = g.tanh(state + e)
+        return (after, total + g.dot_general(after, e, (), (), (0,), (0,))), None
+
+    (last, total), _ = g.scan(body, (h, g.full((2, 3, 3), 0.0, "f64")), x)
+    return [last, total]
+
+
+INSIDE: dict[Body, tuple[int, int, int]] = {
+    early: (0, 1, 0),
+    chained: (0, 1, 1),
+    summed: (1, 1, 2),
+    stacked: (1, 1, 1),
+    kept: (2, 3, 1),
+    unused: (0, 1, 0),
+    batched: (0, 1, 1),
+}
+"""Products that stay in the loop, carries and stacked results that are left."""
+
+
+@pytest.mark.parametrize("make", INSIDE, ids=lambda make: make.__name__)
+def test_what_leaves_a_loop_computes_the_same(make: Body) -> None:
+    g = rlx.Graph("scan")
+    g.set_outputs(make(g, *(g.input(name, shape, "f64") for name, shape in SHAPES.items())))
+    rng = np.random.default_rng(4)
+    arrays = [rng.standard_normal(shape) for shape in SHAPES.values()]
+    module = as_graph_module(g).module.clone()
+    expected = oracle.evaluate(module, *arrays)
+    MirFissionScansPass().apply(Context(), module)
+    module.verify()
+    for found, wanted in zip(oracle.evaluate(module, *arrays), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+    (scan,) = [op for op in module.walk() if isinstance(op, ScanOp)]
+    products = sum(isinstance(op, MatmulOp | DotGeneralOp) for op in scan.walk())
+    assert (products, len(scan.carries), len(scan.ys)) == INSIDE[make]

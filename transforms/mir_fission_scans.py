@@ -1,0 +1,252 @@
+"""The pass `mir-fission-scans`: products that need no carry leave the loop, for one product over all times."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.elementwise import AddOp
+from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
+from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body
+from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.transforms.driver import is_constant, is_differentiated
+from xdsl_rlx.transforms.engines.batch import Batch
+from xdsl_rlx.transforms.engines.reverse import has_derivative
+from xdsl_rlx.transforms.located import located, replace
+from xdsl_rlx.transforms.rules.lowering import VIEW
+from xdsl_rlx.transforms.rules.scan import Draft
+
+
+class MirFissionScansPass(ModulePass):
+    """
+    Take out of a `mir.scan` what hangs on no carry: in front of it what it reads, behind it what it sums or stacks.
+
+    ```mlir
+    scan {h = tanh(h @ w + x[t] @ u)}        ->  xu = x @ u;  scan {h = tanh(h @ w + xu[t])}
+    scan {sum = sum + a[t]^T g; ..}          ->  scan {..} stacked g;  sum = sum + a^T g, over t too
+    ```
+
+    Products move, and what is the same each time. Results and carries that nothing uses go.
+    """
+
+    name = "mir-fission-scans"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        fission_scans(op)
+
+
+def fission_scans(module: ModuleOp) -> bool:
+    """Split every scan of a module, inner ones first. Whether anything changed."""
+    changed = False
+    for scan in reversed([inner for inner in module.walk() if isinstance(inner, ScanOp)]):
+        if scan.times > 1 and not is_differentiated(scan):
+            changed |= _Fission(scan).run()
+    return changed
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A carry that only adds up the results of a product: `carry = carry + product`."""
+
+    carry: int
+    product: Operation
+
+
+class _Fission:
+    """One scan on its way to a smaller one, with what stands in front of it and behind."""
+
+    def __init__(self, op: ScanOp):
+        self.op = op
+        n, m = len(op.init), len(op.init) + len(op.xs)
+        args = op.body.block.args
+        self.carries, self.elements, self.captured = args[:n], args[n:m], args[m:]
+        self.ops = ops_of_body(op)
+        self.same = self._reached(self.captured, ())
+        """Values that are the same each time."""
+        self.free = self._reached(self.captured, self.elements)
+        """Values that hang on no carry."""
+        self.sums = [found for k in range(n) if (found := self._sum(k)) is not None]
+        self.ys = [k for k in range(n, len(op.last.values)) if self._is_late(op.last.values[k].owner)]
+        """Numbers of yielded values that are products behind the loop."""
+
+    def _reached(self, captured: Iterable[SSAValue], elements: Iterable[SSAValue]) -> set[SSAValue]:
+        found = {*captured, *elements}
+        for op in self.ops:
+            if not op.regions and all(x in found for x in op.operands):
+                found.update(op.results)
+        return found
+
+    def _sum(self, number: int) -> _Sum | None:
+        value = self.op.last.values[number]
+        add, carry = value.owner, self.carries[number]
+        if not isinstance(add, AddOp) or carry not in add.operands or _uses(carry) != 1 or _uses(value) != 1:
+            return None
+        (term,) = [x for x in add.operands if x is not carry]
+        product = term.owner
+        if term.type != carry.type or not isinstance(product, Operation) or not self._is_late(product):
+            return None
+        varies = [self._base(x) not in self.same for x in product.operands]
+        return _Sum(number, product) if all(varies) and has_derivative(term) else None
+
+    def _is_late(self, op: object) -> bool:
+        """Whether an op may be computed for all times behind the loop: a product of what can be stacked."""
+        return isinstance(op, Operation) and _is_product(op) and op.results[0] not in self.free
+
+    def _base(self, value: SSAValue) -> SSAValue:
+        """What a value is a view of, within the body."""
+        owner = value.owner
+        while isinstance(owner, Operation) and VIEW.get(type(owner)) is not None and len(owner.operands) == 1:
+            value = owner.operands[0]
+            owner = value.owner
+        return value
+
+    def _needed(self) -> tuple[set[int], set[int], set[SSAValue]]:
+        """The carries and the yielded results that stay, and the values of the body that they are computed from."""
+        n = len(self.op.init)
+        summed = {found.carry for found in self.sums}
+        carries = {k for k in range(n) if self.op.carries[k].first_use is not None} - summed
+        ys = {k for k in range(n, len(self.op.last.values)) if self.op.ys[k - n].first_use is not None} - {*self.ys}
+        while True:
+            needed = self._slice([*(self.op.last.values[k] for k in (*carries, *ys)), *self._stacked()])
+            more = carries | {k for k, arg in enumerate(self.carries) if arg in needed}
+            if more == carries:
+                return carries, ys, needed
+            carries = more
+
+    def _slice(self, values: Iterable[SSAValue], known: Container[SSAValue] = ()) -> set[SSAValue]:
+        """Values, and those of the body that they are computed from, up to what is known."""
+        found: set[SSAValue] = set()
+        waiting = list(values)
+        while waiting:
+            value = waiting.pop()
+            if value not in known and value not in found:
+                found.add(value)
+                if isinstance(value.owner, Operation):
+                    waiting += value.owner.operands
+        return found
+
+    def _late(self) -> list[Operation]:
+        """The products behind the loop that something is computed from."""
+        n = len(self.op.init)
+        late = [found.product for found in self.sums if self.op.carries[found.carry].first_use is not None]
+        for k in self.ys:
+            owner = self.op.last.values[k].owner
+            if self.op.ys[k - n].first_use is not None and isinstance(owner, Operation):
+                late.append(owner)
+        return list(dict.fromkeys(late))
+
+    def _stacked(self) -> list[SSAValue]:
+        """What the products behind the loop need of each time, and do not find outside."""
+        bases = dict.fromkeys(self._base(x) for product in self._late() for x in product.operands)
+        return [x for x in bases if x not in self.same and x not in self.elements]
+
+    def _settle(self) -> None:
+        """Give up what the loop itself needs: a carry that others read, a product that goes on."""
+        while True:
+            carries, _, needed = self._needed()
+            sums = [s for s in self.sums if s.carry not in carries and s.product.results[0] not in needed]
+            ys = [k for k in self.ys if self.op.last.values[k] not in needed]
+            if len(sums) == len(self.sums) and len(ys) == len(self.ys):
+                return
+            self.sums, self.ys = sums, ys
+
+    def run(self) -> bool:
+        """Replace the scan, if there is something to take out. Whether there is."""
+        self._settle()
+        op, n = self.op, len(self.op.init)
+        carries, kept, needed = self._needed()
+        early = [x for x in self.ops if x.results[0] in needed and x.results[0] in self.free and _moves(x, self.same)]
+        unused = len(carries) < n or len(kept) < len(op.ys)
+        if not early and not unused and not self.sums and not self.ys:
+            return False
+        b = MirBuilder(Builder(InsertPoint.before(op)))
+        with located(b.builder, op.location):
+            replace(op, self._rebuild(b, sorted(carries), sorted(kept), needed, early))
+        return True
+
+    def _batch(self, b: MirBuilder) -> Batch:
+        """Values for all times: those of `xs` have a leading axis, those that are captured none."""
+        batch = Batch(self.op.times, b)
+        batch.values |= dict(zip(self.elements, self.op.xs, strict=True))
+        batch.batched |= {*self.elements}
+        batch.values |= dict(zip(self.captured, self.op.captured, strict=True))
+        return batch
+
+    def _copy(self, batch: Batch, value: SSAValue) -> SSAValue:
+        """The value for all times, with what it is computed from."""
+        wanted = self._slice([value], batch.values)
+        batch.copy([op for op in self.ops if op.results[0] in wanted])
+        return batch.values[value]
+
+    def _rebuild(
+        self, b: MirBuilder, carries: list[int], kept: list[int], needed: set[SSAValue], early: list[Operation]
+    ) -> list[Value]:
+        op, n, last = self.op, len(self.op.init), self.op.last.values
+        draft = Draft(op.times, op.reverse is not None)
+        env: dict[SSAValue, SSAValue] = dict(zip(self.captured, op.captured, strict=True))
+        env |= {self.carries[k]: draft.carry(op.init[k]) for k in carries}
+        before = self._batch(b)
+        for inner in early:
+            value = inner.results[0]
+            outside = self._copy(before, value)
+            env[value] = draft.element(outside) if value in before.batched else outside
+        inside = self._slice([*(last[k] for k in (*carries, *kept)), *self._stacked()], env)
+        env |= {arg: draft.element(x) for arg, x in zip(self.elements, op.xs, strict=True) if arg in inside}
+        for inner in self.ops:
+            if any(result in inside for result in inner.results):
+                draft.b.builder.insert(inner.clone(env))
+        there = {last[k]: number for number, k in enumerate(kept)}
+        stacked = [x for x in self._stacked() if x not in there]
+        scan = draft.finish(b, [env[last[k]] for k in carries], [env[x] for x in (*(last[k] for k in kept), *stacked)])
+        results: dict[int, Value] = {k: b.value(x) for k, x in zip(carries, scan.carries, strict=True)}
+        results |= {k: b.value(y) for k, y in zip(kept, scan.ys, strict=False)}
+        behind = self._batch(b)
+        known = {value: scan.ys[number] for value, number in there.items() if value not in behind.values}
+        known |= dict(zip(stacked, scan.ys[len(kept) :], strict=True))
+        behind.values |= known
+        behind.batched |= {*known}
+        for k in self.ys:
+            if op.ys[k - n].first_use is not None:
+                self._copy(behind, last[k])
+                results[k] = b.value(behind.with_axis(last[k]))
+        for one in self.sums:
+            if op.carries[one.carry].first_use is not None:
+                lhs, rhs = (self._copy(behind, x) for x in one.product.operands)
+                results[one.carry] = b.add(op.init[one.carry], _over_all_times(b, one.product, lhs, rhs))
+        # nothing uses the others: they go with the op
+        return [results.get(k, b.value(x)) for k, x in enumerate(op.results)]
+
+
+def _uses(value: SSAValue) -> int:
+    return value.uses.get_length()
+
+
+def _is_product(op: Operation) -> bool:
+    if isinstance(op, MatmulOp):
+        return all(len(shape_of(x)) == 2 for x in op.operands)
+    return isinstance(op, DotGeneralOp)
+
+
+def _moves(op: Operation, same: set[SSAValue]) -> bool:
+    """Whether an op that hangs on no carry is worth a place in memory: a product, or what is the same each time."""
+    if op.results[0] in same:
+        return not is_constant(op) and VIEW.get(type(op)) is None
+    return _is_product(op)
+
+
+def _over_all_times(b: MirBuilder, product: Operation, lhs: SSAValue, rhs: SSAValue) -> Value:
+    """The sum of a product over a leading axis of both operands."""
+    if isinstance(product, DotGeneralOp):
+        sums, batch = (product.lhs_contracting, product.rhs_contracting), (product.lhs_batch, product.rhs_batch)
+        pairs = [[d + 1 for d in side.get_values()] for side in (*sums, *batch)]
+    else:
+        pairs = [[2], [1], [], []]
+    return b.dot_general(lhs, rhs, [0, *pairs[0]], [0, *pairs[1]], pairs[2], pairs[3])
