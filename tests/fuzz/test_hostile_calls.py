@@ -13,6 +13,9 @@ CALLS = list(calls())
 STEP = 1 if "EVERY_SAMPLE" in os.environ else 13
 """Of all combinations every so many; a number that shares no factor with how many hostile arguments there are."""
 
+CALLED = {("scan", 0)}
+"""Arguments that are functions, by method and place: what they raise is the caller's."""
+
 OF_THE_IR = {"emit", "op", "operand", "operands", "undone_on_error", "value"}
 
 
@@ -30,6 +33,8 @@ def test_a_hostile_argument_is_an_error_of_ours(part: int):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             error = outcome(call, replacing(place, HOSTILE[name]))
+        if callable(HOSTILE[name]) and (call.method, place) in CALLED and isinstance(error, TypeError):
+            continue
         if error is not None and not (isinstance(error, rlx.RlxError) and str(error)):
             wrong.append(f"{call.method}({place}={name}): {type(error).__name__}: {error}")
     assert not wrong, "\n".join(wrong)
