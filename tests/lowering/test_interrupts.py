@@ -15,10 +15,11 @@ from xdsl_rlx.lowering.numba import layout
 from xdsl_rlx.lowering.numba.compilation import compile_module
 from xdsl_rlx.lowering.numba.compile import Effort
 from xdsl_rlx.lowering.numba.driver import LONG_NS
+from xdsl_rlx.lowering.numba.interrupts import run_interruptibly
 from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 
-LONG = 1_000_000_000
-"""Iterations that take minutes, thousands of times as long as until the first alarm."""
+LONG = 100_000_000
+"""Iterations that take half a minute, a thousand times as long as until the first alarm."""
 W = np.linspace(-1, 1, loops.WIDTH, dtype=np.float32)
 X = np.ones(loops.WIDTH, np.float32)
 
@@ -64,6 +65,14 @@ def once(action: Callable[[], object]) -> Callable[..., None]:
 
 def interrupt() -> None:
     raise KeyboardInterrupt
+
+
+def test_what_a_handler_raises_stops_the_run(alarm: Callable[..., None]):
+    stopped, seen = threading.Event(), list[bool]()
+    alarm(once(interrupt))
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptibly(lambda: seen.append(stopped.wait(20)), stopped.set)
+    assert seen == [True]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
