@@ -28,6 +28,11 @@ class Buffer:
         return 0 in shape or all(n == 1 or s == e for n, s, e in zip(shape, strides, expected, strict=True))
 
 
+def contiguous(root: SSAValue, shape: Sequence[int], element: Attribute) -> Buffer:
+    """All elements of a `lir` buffer, in row-major order."""
+    return Buffer(root, Layout(0, tuple(shape), row_major_strides(shape)), element)
+
+
 @dataclass(frozen=True)
 class Argument:
     """A buffer as a kernel sees it: the dimensions that the kernel indexes."""

@@ -33,7 +33,7 @@ from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.mir.shape import ExpandOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, check_size, element_of, shape_of
-from xdsl_rlx.lowering.buffers import Buffer, Launch
+from xdsl_rlx.lowering.buffers import Buffer, Launch, contiguous
 from xdsl_rlx.lowering.group import Group
 from xdsl_rlx.lowering.group_launches import PIECES_PER_THREAD, group_launches, pieces_of
 from xdsl_rlx.lowering.nests import NEST, Work
@@ -170,7 +170,7 @@ class _Lowering:
     def _declare(self, op: lir.InputOp | lir.ParamOp | lir.OutputOp | lir.SlotOp, like: SSAValue) -> Buffer:
         self.block.add_op(op)
         op.result.name_hint = like.name_hint
-        return _contiguous(op.result, shape_of(like), element_of(like))
+        return contiguous(op.result, shape_of(like), element_of(like))
 
     def _give_home(self, value: SSAValue, output: Buffer) -> None:
         """Let a result be computed right into its output buffer, also through reshapes of it."""
@@ -179,8 +179,8 @@ class _Lowering:
             source = owner.operands[0]
             if prod(shape_of(source)) != prod(shape_of(value)):
                 return
-            layout = _contiguous(output.root, shape_of(source), output.element).layout
-            if VIEW.lookup(owner)(owner, layout) != _contiguous(output.root, shape_of(value), output.element).layout:
+            layout = contiguous(output.root, shape_of(source), output.element).layout
+            if VIEW.lookup(owner)(owner, layout) != contiguous(output.root, shape_of(value), output.element).layout:
                 return
             value, output = source, Buffer(output.root, layout, output.element)
             owner = value.owner
@@ -258,7 +258,7 @@ class _Lowering:
         shape, element = value.get_shape(), value.get_element_type()
         constant = lir.ConstantOp(value, _row_major(element, shape))
         self.program.body.block.add_op(constant)
-        return _contiguous(constant.result, shape, element)
+        return contiguous(constant.result, shape, element)
 
     def pieces(self, extent: int, work: int) -> int:
         """Into how many pieces a launch is cut."""
@@ -302,7 +302,7 @@ class _Lowering:
         op = lir.SlotOp(_row_major(element, shape))
         self.block.add_op(op)
         op.result.name_hint = name
-        return _contiguous(op.result, shape, element)
+        return contiguous(op.result, shape, element)
 
     def _contiguous_copy(self, buffer: Buffer, value: SSAValue) -> Buffer:
         copy = self._slot(buffer.layout.shape, buffer.element, value.name_hint)
@@ -412,10 +412,6 @@ def _memref(value: SSAValue) -> AnyMemRef:
 
 def _row_major(element: Attribute, shape: Sequence[int]) -> AnyMemRef:
     return strided_memref(element, tuple(shape), row_major_strides(shape))
-
-
-def _contiguous(root: SSAValue, shape: Sequence[int], element: Attribute) -> Buffer:
-    return Buffer(root, Layout(0, tuple(shape), row_major_strides(shape)), element)
 
 
 def _stem(ops: Sequence[Operation]) -> str:

@@ -9,11 +9,10 @@ from typing import Protocol
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_rlx.dialects import lir
-from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.buffers import Buffer
+from xdsl_rlx.lowering.buffers import Buffer, contiguous
 from xdsl_rlx.transforms.rules.lowering import Layout
 
 
@@ -75,7 +74,7 @@ def lower_scan(op: ScanOp, into: Lowering) -> lir.LoopOp:
         found.result.name_hint = source.name_hint
         loop.body.block.add_op(found)
         element = memref_of(found.result)
-        return _contiguous(found.result, tuple(element.get_shape()), element.element_type)
+        return contiguous(found.result, element.get_shape(), element.element_type)
 
     def body() -> None:
         old = [step(into.seen_as(places), reads, 2) for places in carries]
@@ -88,10 +87,6 @@ def lower_scan(op: ScanOp, into: Lowering) -> lir.LoopOp:
 
     into.inside(loop.body.block, body)
     return loop
-
-
-def _contiguous(root: SSAValue, shape: tuple[int, ...], element: Attribute) -> Buffer:
-    return Buffer(root, Layout(0, shape, row_major_strides(shape)), element)
 
 
 def _element(buffer: Buffer, number: int) -> Buffer:

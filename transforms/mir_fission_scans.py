@@ -87,7 +87,7 @@ class _Fission:
     def _sum(self, number: int) -> _Sum | None:
         value = self.op.last.values[number]
         add, carry = value.owner, self.carries[number]
-        if not isinstance(add, AddOp) or carry not in add.operands or _uses(carry) != 1 or _uses(value) != 1:
+        if not isinstance(add, AddOp) or carry not in add.operands or not (carry.has_one_use() and value.has_one_use()):
             return None
         (term,) = [x for x in add.operands if x is not carry]
         product = term.owner
@@ -169,7 +169,7 @@ class _Fission:
             return False
         b = MirBuilder(Builder(InsertPoint.before(op)))
         with located(b.builder, op.location):
-            replace(op, self._rebuild(b, sorted(carries), sorted(kept), needed, early))
+            replace(op, self._rebuild(b, sorted(carries), sorted(kept), early))
         return True
 
     def _batch(self, b: MirBuilder) -> Batch:
@@ -186,9 +186,7 @@ class _Fission:
         batch.copy([op for op in self.ops if op.results[0] in wanted])
         return batch.values[value]
 
-    def _rebuild(
-        self, b: MirBuilder, carries: list[int], kept: list[int], needed: set[SSAValue], early: list[Operation]
-    ) -> list[Value]:
+    def _rebuild(self, b: MirBuilder, carries: list[int], kept: list[int], early: list[Operation]) -> list[Value]:
         op, n, last = self.op, len(self.op.init), self.op.last.values
         draft = Draft(op.times, op.reverse is not None)
         env: dict[SSAValue, SSAValue] = dict(zip(self.captured, op.captured, strict=True))
@@ -223,10 +221,6 @@ class _Fission:
                 results[one.carry] = b.add(op.init[one.carry], _over_all_times(b, one.product, lhs, rhs))
         # nothing uses the others: they go with the op
         return [results.get(k, b.value(x)) for k, x in enumerate(op.results)]
-
-
-def _uses(value: SSAValue) -> int:
-    return value.uses.get_length()
 
 
 def _is_product(op: Operation) -> bool:

@@ -10,7 +10,7 @@ def run_interruptibly(run: Callable[[], None], stop: Callable[[], None]) -> None
 
     What a signal handler raises meanwhile, such as Ctrl-C's `KeyboardInterrupt`, is raised here after `stop()`, which
     makes `run` end soon, and its end. Handlers that return do not disturb it; one that needs what the run holds waits
-    for its end. The thread is a new one each time: 50 microseconds, for runs of milliseconds and more.
+    for its end. The thread is a new one each time, so this is for runs of milliseconds and more.
     """
     if threading.current_thread() is not threading.main_thread():
         run()
@@ -32,11 +32,11 @@ def run_interruptibly(run: Callable[[], None], stop: Callable[[], None]) -> None
         threading.Thread(target=run_and_tell, name="xdsl-rlx run").start()
         while not done:
             ended.acquire()
-    except BaseException:
-        stop()
-        # who has this lock keeps the thread from beginning
-        if not begun.acquire(blocking=False):
-            # should this be interrupted too, the thread keeps alive what it writes to until it has ended
-            while not done:
-                ended.acquire()
-        raise
+    finally:
+        if not done:
+            stop()
+            # who has this lock keeps the thread from beginning
+            if not begun.acquire(blocking=False):
+                # should this be interrupted too, the thread keeps alive what it writes to until it has ended
+                while not done:
+                    ended.acquire()

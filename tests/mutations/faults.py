@@ -365,7 +365,7 @@ RUNNING = (
     _fault(
         "a signal handler's exception is kept until the loop is through",
         "lowering/numba/interrupts.py",
-        "        stop()\n",
+        "            stop()\n",
         "",
         "tests/lowering/test_interrupts.py",
     ),
