@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
 from xdsl.dialects.builtin import MemRefType, f32, i32, i64
@@ -28,12 +29,19 @@ MOST_BLOCKS = 4
 """Parts of an elimination, each with vector loops of extents of its own: what they save, LLVM takes to compile."""
 
 
-def _blocks(n: int) -> range:
-    """The starts of the parts, whose number of steps is a power of two from 8 on."""
+def _blocks(n: int, below: bool) -> list[tuple[int, int]]:
+    """
+    Where the parts begin and end; their number of steps is a power of two from 8 on.
+
+    An odd part that is nearly whole is the first if loops run from its begin to `n` (`below`), and the last if they
+    run from 0 to its end: the extents of the other loops are whole vectors then, without remainders to compile and run.
+    """
     steps = 8
     while steps * MOST_BLOCKS < n:
         steps *= 2
-    return range(0, n, steps)
+    odd = n % steps
+    first = odd if below and 2 * odd > steps else 0
+    return list(pairwise(sorted({0, *range(first, n, steps), n})))
 
 
 def _for(nest: Nest, low: SSAValue, high: SSAValue, body: Callable[[Nest, SSAValue], None], name: str) -> None:
@@ -78,9 +86,8 @@ def lu_nest(op: LuOp, work: Work) -> None:
             nest.builder.insert(GetrfOp(packed, pivots, a_indices=[m], pivots_indices=[m]))
             return
         line = nest.kernel.scratch(_vector(n, element), "line")
-        blocks = _blocks(n)
-        for low in blocks:
-            start, stop = nest.kernel.index(low), nest.kernel.index(min(low + blocks.step, n))
+        for low, high in _blocks(n, below=True):
+            start, stop = nest.kernel.index(low), nest.kernel.index(high)
             _for(
                 nest, start, stop, lambda inside, k, s=start: _eliminate(inside, packed, pivots, line, m, k, s, n), "k"
             )
@@ -295,13 +302,13 @@ class _Solve:
 
     def forwards(self, nest: Nest) -> None:
         """`x := U^-1 L^-1 x`: what is known of a row is taken out of the rows that wait for it."""
-        self._each(nest, False, lambda inside, k, span: self._take_out(inside, k, span, below=True))
+        self._each(nest, True, False, lambda inside, k, span: self._take_out(inside, k, span, below=True))
 
         def divide(inside: Nest, k: SSAValue, span: tuple[int, int]) -> None:
             self._divide(inside, k)
             self._take_out(inside, k, span, below=False)
 
-        self._each(nest, True, divide)
+        self._each(nest, False, True, divide)
 
     def backwards(self, nest: Nest) -> None:
         """`x := L^-T U^-T x`: a row is what is left when all that it waits for has been taken out of it."""
@@ -310,14 +317,15 @@ class _Solve:
             self._gather(inside, k, span, below=False)
             self._divide(inside, k)
 
-        self._each(nest, False, divide)
-        self._each(nest, True, lambda inside, k, span: self._gather(inside, k, span, below=True))
+        self._each(nest, False, False, divide)
+        self._each(nest, True, True, lambda inside, k, span: self._gather(inside, k, span, below=True))
 
-    def _each(self, nest: Nest, descending: bool, step: Callable[[Nest, SSAValue, tuple[int, int]], None]) -> None:
+    def _each(
+        self, nest: Nest, below: bool, descending: bool, step: Callable[[Nest, SSAValue, tuple[int, int]], None]
+    ) -> None:
         """`step` for every row, in order; it gets the block of constant bounds that the row is in."""
-        starts = _blocks(self.n)
-        for low in reversed(starts) if descending else starts:
-            high = min(low + starts.step, self.n)
+        blocks = _blocks(self.n, below)
+        for low, high in reversed(blocks) if descending else blocks:
             first, last = nest.kernel.index(low), nest.kernel.index(high)
 
             def one(inside: Nest, at: SSAValue, low: int = low, high: int = high) -> None:
