@@ -33,6 +33,10 @@ TOTAL = 2048
 BESIDE = 256
 """Operations beside which no loop is written out: LLVM would make vectors of all of them in the loop around."""
 
+ACCESSES = 100
+"""Loads and stores that the loops in a block may be written out to: where LLVM makes vectors of the loop around, the
+elements of each are far apart."""
+
 FUNCTION = 40
 """Operations that a function of mathlib counts for: it is inlined."""
 
@@ -79,10 +83,21 @@ def _size(block: Block, found: list[_Choice]) -> int | None:
         size = _size_of(op, found)
         beside += 0 if op.regions else size or 0
         total = None if total is None or size is None else total + size
-    if beside > BESIDE and len(found) > before:
+    if len(found) > before and (beside > BESIDE or (total is not None and _accesses(block) > ACCESSES)):
         del found[before:]
         return None
     return total
+
+
+def _accesses(block: Block) -> int:
+    """Loads and stores of a block whose loops are written out."""
+    inside = (
+        _accesses(block) * ((trip_count(op) or 0) if isinstance(op, scf.ForOp) else 1)
+        for op in block.ops
+        for region in op.regions
+        for block in region.blocks
+    )
+    return sum(inside) + sum(isinstance(op, memref.LoadOp | memref.StoreOp) for op in block.ops)
 
 
 def _size_of(op: Operation, found: list[_Choice]) -> int | None:
