@@ -17,6 +17,12 @@ def _get_lir_check_bounds() -> type[ModulePass]:
     return LirCheckBoundsPass
 
 
+def _get_lir_outline_loops() -> type[ModulePass]:
+    from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
+
+    return LirOutlineLoopsPass
+
+
 def _get_lir_plan_memory() -> type[ModulePass]:
     from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
 
@@ -45,6 +51,7 @@ UNIVERSE = Universe(
     all_passes={
         "convert-mir-to-lir": _get_convert_mir_to_lir,
         "lir-check-bounds": _get_lir_check_bounds,
+        "lir-outline-loops": _get_lir_outline_loops,
         "lir-plan-memory": _get_lir_plan_memory,
     },
     all_targets={"numba": _get_numba, "asm": _get_asm},

@@ -193,6 +193,13 @@ class Kernel:
 
     def finish(self) -> KernelOp:
         """The finished kernel."""
+        self.close()
+        guard_range(self.op)
+        mark_unrolled(self.op)
+        return self.op
+
+    def close(self) -> None:
+        """Put the constants and scratch buffers at the top, and the return at the end."""
         first = self.block.first_op
         top = list(self._top.ops)
         for op in top:
@@ -202,6 +209,3 @@ class Kernel:
         else:
             self.block.insert_ops_before(top, first)
         self.block.add_op(ReturnOp())
-        guard_range(self.op)
-        mark_unrolled(self.op)
-        return self.op

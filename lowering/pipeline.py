@@ -10,6 +10,7 @@ from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
 from xdsl_rlx.lowering.errors import ConfigurationError
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.mir_fuse import MirFusePass
@@ -39,7 +40,7 @@ def remaining_passes(module: ModuleOp, threads: int) -> list[ModulePass]:
         passes.append(ConvertHirToMirPass())
     if not any(isinstance(op, FusionOp) for op in ops):
         passes.append(MirFusePass())
-    return [*passes, ConvertMirToLirPass(threads), LirPlanMemoryPass()]
+    return [*passes, ConvertMirToLirPass(threads), LirOutlineLoopsPass(), LirPlanMemoryPass()]
 
 
 def _is_planned(program: lir.ProgramOp) -> bool:

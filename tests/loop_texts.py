@@ -147,9 +147,9 @@ def nested(outer: int, inner: int, chunk: int = 16) -> str:
     )
 
 
-def repeated(count: int) -> str:
+def repeated(count: int, chunk: int = 16) -> str:
     """`y = mix(mix(.. (x + w) .. + w) + w)`, which takes as much memory however often it is done."""
-    s = Steps()
+    s = Steps(chunk)
     return program(
         f'%x = lir.input "x" : {ROW}',
         f'%w = lir.param "w" : {ROW}',

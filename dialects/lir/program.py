@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolNameConstraint,
     SymbolRefAttr,
+    UnitAttr,
     i32,
     i64,
 )
@@ -286,7 +287,7 @@ class ViewOp(IRDLOperation):
 @irdl_op_definition
 class LaunchOp(IRDLOperation):
     """
-    Run `kernel` for the iterations [0, extent), in independent pieces of `chunk`.
+    Run `kernel` for the iterations [0, extent), in independent pieces of `chunk`, or one after the other `in_order`.
 
     The kernel's buffers are `reads` then `writes`. A buffer that is written is not read before it has been written,
     unless it was complete before this launch.
@@ -297,13 +298,14 @@ class LaunchOp(IRDLOperation):
     kernel = prop_def(SymbolRefAttr)
     extent = prop_def(I64)
     chunk = prop_def(I64)
+    in_order = opt_prop_def(UnitAttr)
     reads = var_operand_def(AnyMemRefConstr)
     writes = var_operand_def(AnyMemRefConstr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = (
-        "$kernel `over` $extent `by` $chunk (`reads` `(` $reads^ `:` type($reads) `)`)? "
+        "$kernel `over` $extent `by` $chunk (`in_order` $in_order^)? (`reads` `(` $reads^ `:` type($reads) `)`)? "
         "`writes` `(` $writes `:` type($writes) `)` attr-dict"
     )
 
@@ -314,11 +316,15 @@ class LaunchOp(IRDLOperation):
         chunk: int,
         reads: Sequence[SSAValue],
         writes: Sequence[SSAValue],
+        *,
+        in_order: bool = False,
     ):
+        order: dict[str, Attribute] = {"in_order": UnitAttr()} if in_order else {}
         Operation.__init__(
             self,
             operands=[*reads, *writes],
-            properties={
+            properties=order
+            | {
                 "kernel": SymbolRefAttr(kernel) if isinstance(kernel, str) else kernel,
                 "extent": i64_attr(extent),
                 "chunk": i64_attr(chunk),
@@ -328,7 +334,7 @@ class LaunchOp(IRDLOperation):
 
     @property
     def chunk_count(self) -> int:
-        """Independent pieces of this launch."""
+        """Pieces of this launch."""
         return -(-self.extent.value.data // self.chunk.value.data)
 
     def verify_(self) -> None:

@@ -139,6 +139,7 @@ class _Builder:
                 for number, (_, place) in enumerate(args)
                 for move in place.moves
             ),
+            op.in_order is not None,
         )
 
     def _interval(self, value: SSAValue) -> tuple[int, Place]:

@@ -328,7 +328,7 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> Plan:
     plan.set(layout.PLAN_POOL, pool().address)
     plan.set(layout.PLAN_THREADS, threads)
     plan.set(layout.PLAN_NS, 1 << 40)
-    plan.set(layout.PLAN_LONG_NS, LONG_NS if tables.loops else 1 << 62)
+    plan.set(layout.PLAN_LONG_NS, LONG_NS if tables.long else 1 << 62)
     plan.set(layout.PLAN_TEMPLATE, address(plan.template))
     plan.set(layout.PLAN_COPIES, copies)
     plan.set(layout.PLAN_BLOCK_SIZE, copies + layout.COPY_SIZE * len(program.outputs))

@@ -56,7 +56,7 @@ def run_chunks(phase: int, bases: int, first: int, last: int) -> None:
             chunk = peek(launch + LAUNCH_CHUNK)
             stop = min(start + left, count)
             left -= stop - start
-            while start < stop:
+            while start < stop and peek(bases + BLOCK_STATUS - BLOCK_BASES) == 0:
                 low = start * chunk
                 invoke(kernel, bases, arguments, low, min(low + chunk, extent))
                 start += 1

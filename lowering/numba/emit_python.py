@@ -300,7 +300,7 @@ class _Program:
         extent, chunk = op.extent.value.data, op.chunk.value.data
         if extent <= chunk:
             body.emit(f"{kernel}({', '.join([*places, '0', str(extent)])})")
-        elif self.threads > 1:
+        elif self.threads > 1 and op.in_order is None:
             body.emit(f"parallel({kernel}, ({', '.join(places)},), {extent}, {chunk})")
         else:
             bounds = f"{self.low}, lesser({self.low} + {chunk}, {extent})"

@@ -26,6 +26,10 @@ class Phase:
     def chunks(self) -> int:
         return sum(launch.chunks for launch in self.launches)
 
+    @property
+    def is_one_chunk(self) -> bool:
+        return self.chunks == 1
+
 
 @dataclass
 class PhaseLoop:
@@ -47,14 +51,14 @@ def phases(schedule: Sequence[Launch | Loop]) -> list[Phase | PhaseLoop]:
             continue
         last = split[-1] if split else None
         if not isinstance(last, Phase):
-            split.append(Phase([item], item.chunks == 1))
-        elif item.independent and (not last.serial or len(last.launches) == 1):
+            split.append(Phase([item], item.is_serial))
+        elif item.independent and not item.in_order and (not last.serial or last.is_one_chunk):
             last.launches.append(item)
             last.serial = False
-        elif last.serial and item.chunks == 1:
+        elif last.serial and item.is_serial:
             last.launches.append(item)
         else:
-            split.append(Phase([item], item.chunks == 1))
+            split.append(Phase([item], item.is_serial))
     return split
 
 
@@ -71,8 +75,8 @@ class Tables:
     """Phases that a run goes through."""
     parallel: bool
     """Whether a phase has more than one ticket."""
-    loops: bool
-    """Whether phases are run more than once."""
+    long: bool
+    """Whether phases are run more than once, or one thread runs many chunks: there are places to stop at."""
 
 
 def make_tables(schedule: Sequence[Launch | Loop], kernels: Mapping[str, int]) -> Tables:
@@ -90,8 +94,8 @@ def make_tables(schedule: Sequence[Launch | Loop], kernels: Mapping[str, int]) -
     words = [word if isinstance(word, int) else starts[word.section] + word.offset for one in sections for word in one]
     memory[:] = words
     count = len(writer.rows) * WORD // layout.PHASE_SIZE
-    loops = any(isinstance(item, PhaseLoop) for item in split)
-    return Tables(memory, starts[_ROWS], count, _runs(split), writer.parallel, loops)
+    long = any(isinstance(item, PhaseLoop) or (item.serial and len(item.launches) < item.chunks) for item in split)
+    return Tables(memory, starts[_ROWS], count, _runs(split), writer.parallel, long)
 
 
 def _runs(split: Sequence[Phase | PhaseLoop]) -> int:

@@ -74,10 +74,17 @@ class Launch:
     independent: bool = False
     """It may run at the same time as the launches before it, back to and with the last one that is not independent."""
     moves: tuple[Move, ...] = ()
+    in_order: bool = False
+    """Its pieces follow each other."""
 
     @property
     def chunks(self) -> int:
         return -(-self.extent // self.chunk)
+
+    @property
+    def is_serial(self) -> bool:
+        """Whether one thread runs all of it."""
+        return self.in_order or self.chunks == 1
 
 
 @dataclass(frozen=True)
@@ -172,4 +179,5 @@ def _item(fields: dict[str, Any]) -> Launch | Loop:
         tuple((base, offset) for base, offset in fields["args"]),
         fields["independent"],
         tuple(Move(**move) for move in fields["moves"]),
+        fields["in_order"],
     )

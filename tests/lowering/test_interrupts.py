@@ -9,8 +9,11 @@ from types import FrameType
 import loop_texts as loops
 import numpy as np
 import pytest
+from xdsl.context import Context
 
 import xdsl_rlx as rlx
+from xdsl_rlx.dialects.lir import LoopOp
+from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.numba import layout
 from xdsl_rlx.lowering.numba.compilation import compile_module
 from xdsl_rlx.lowering.numba.compile import Effort
@@ -24,8 +27,12 @@ W = np.linspace(-1, 1, loops.WIDTH, dtype=np.float32)
 X = np.ones(loops.WIDTH, np.float32)
 
 
-def compiled(count: int, threads: int = 2) -> CompiledGraph:
-    graph = compile_module(rlx.parse(loops.repeated(count)), threads, Effort.QUICK)
+def compiled(count: int, threads: int = 2, outlined: bool = False) -> CompiledGraph:
+    module = rlx.parse(loops.repeated(count, loops.WIDTH if outlined else 16))
+    if outlined:
+        LirOutlineLoopsPass().apply(Context(), module)
+        assert not any(isinstance(op, LoopOp) for op in module.walk())
+    graph = compile_module(module, threads, Effort.QUICK)
     graph.set_param("w", W)
     return graph
 
@@ -75,9 +82,11 @@ def test_what_a_handler_raises_stops_the_run(alarm: Callable[..., None]):
     assert seen == [True]
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_an_interrupt_ends_a_loop_and_leaves_params_as_they_were(threads: int, alarm: Callable[..., None]):
-    graph, few = compiled(LONG, threads), compiled(3, threads)
+@pytest.mark.parametrize(("threads", "outlined"), [(1, False), (2, False), (2, True)])
+def test_an_interrupt_ends_a_loop_and_leaves_params_as_they_were(
+    threads: int, outlined: bool, alarm: Callable[..., None]
+):
+    graph, few = compiled(LONG, threads, outlined), compiled(3, threads, outlined)
     alarm(once(interrupt))
     with pytest.raises(KeyboardInterrupt):
         graph(X)

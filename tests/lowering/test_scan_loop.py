@@ -7,19 +7,41 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import PassPipeline
 
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.lir import LaunchOp, LoopOp
+from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
+from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
 from xdsl_rlx.lowering.numba.compilation import compile_module
 from xdsl_rlx.lowering.numba.compile import Effort
+from xdsl_rlx.transforms.mir_fuse import MirFusePass
 
 Array = np.ndarray[Any, Any]
 both_ways = pytest.mark.parametrize("reverse", [False, True])
 
 
+def structured(graph: Any, threads: int) -> ModuleOp:
+    """What a graph is lowered to without `lir-outline-loops`: loops of launches stay."""
+    passes = (MirFusePass(), ConvertMirToLirPass(threads), LirPlanMemoryPass())
+    module = as_graph_module(graph).module.clone()
+    PassPipeline(passes).apply(Context(), module)
+    module.verify()
+    return module
+
+
 def compiled(graph: Any, threads: int = 1, **arrays: Array) -> tuple[Array, ...]:
-    return compile_module(as_graph_module(graph).module, threads, Effort.QUICK)(**arrays)
+    """The results, which are the same whether loops are outlined or not."""
+    found = compile_module(as_graph_module(graph).module, threads, Effort.QUICK)(**arrays)
+    for one, other in zip(
+        found, compile_module(structured(graph, threads), threads, Effort.QUICK)(**arrays), strict=True
+    ):
+        tolerance = 64 * float(np.finfo(one.dtype).eps) if one.dtype.kind == "f" else 0
+        np.testing.assert_allclose(one.astype("f8"), other.astype("f8"), rtol=tolerance, atol=tolerance)
+    return found
 
 
 def assert_close(found: Any, expected: Any) -> None:
@@ -64,7 +86,7 @@ def test_values_and_gradients_are_those_of_jax(length: int, reverse: bool) -> No
 def test_what_is_launched_does_not_depend_on_the_length() -> None:
     counts = set[tuple[int, int]]()
     for length in (8, 4096):
-        module = rlx.lower(rlx.grad_with_loss(recurrence(length, False), ["x", "w", "h"])).module
+        module = structured(rlx.grad_with_loss(recurrence(length, False), ["x", "w", "h"]), 1)
         ops = list(module.walk())
         counts.add((sum(isinstance(op, LaunchOp) for op in ops), sum(isinstance(op, LoopOp) for op in ops)))
     assert len(counts) == 1 and counts.pop()[1] == 2

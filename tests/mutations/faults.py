@@ -23,6 +23,7 @@ DECOMPOSE = "tests/numerics/test_decompose.py"
 RUNTIME = "tests/lowering/numba/test_runtime.py"
 DRIVER = "tests/lowering/numba/test_driver.py"
 LOOPS = "tests/lowering/test_loops.py"
+OUTLINED = ("tests/lowering/test_lir_outline_loops.py", "tests/lowering/test_scan_loop.py")
 CACHE = "tests/lowering/numba/test_cache.py"
 FUZZ = ("tests/fuzz/test_programs.py", "tests/fuzz/test_products.py")
 PLANNER = ("tests/test_filecheck.py", "tests/fuzz/test_programs.py")
@@ -248,6 +249,36 @@ LOWERING = (
     ),
 )
 
+OUTLINE = (
+    _fault(
+        "halves change places after the last iteration too",
+        "lowering/lir_outline_loops.py",
+        "if self.loop.count % 2 == 0:",
+        "if self.loop.count:",
+        *OUTLINED,
+    ),
+    _fault(
+        "an outlined loop in reverse runs forwards",
+        "lowering/lir_outline_loops.py",
+        "if self.loop.reverse is not None:\n            index =",
+        "if self.loop.count < 0:\n            index =",
+        *OUTLINED,
+    ),
+    _fault(
+        "a kernel's buffers may be the same memory",
+        "lowering/lir_outline_loops.py",
+        "return len({*roots}) == len(roots) and not {*roots} & {*others}",
+        "return True",
+        *OUTLINED,
+    ),
+    _fault(
+        "pieces in order run side by side",
+        "lowering/numba/program.py",
+        "return self.in_order or self.chunks == 1",
+        "return self.chunks == 1",
+        *OUTLINED,
+    ),
+)
 FUSION = (
     _fault(
         "clusters merge across one that has to run in between",
@@ -458,4 +489,4 @@ KEYS = (
     ),
 )
 
-FAULTS: tuple[Fault, ...] = (*RULES, *LOWERING, *FUSION, *PLAN, *RUNNING, *KEYS)
+FAULTS: tuple[Fault, ...] = (*RULES, *LOWERING, *OUTLINE, *FUSION, *PLAN, *RUNNING, *KEYS)

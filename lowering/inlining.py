@@ -1,0 +1,187 @@
+"""Kernels written once more inside of another: their loops over parts of its buffers, small products as loops too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.ir import Block, Operation, SSAValue
+
+from xdsl_rlx.dialects.lir import GemmOp, KernelOp
+from xdsl_rlx.dialects.lir.bounds import constant_index, reaches
+from xdsl_rlx.dialects.lir.kernel import UNROLL
+from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.lowering.nest import INDEX, Nest
+from xdsl_rlx.transforms.scalar import Scalar
+
+PRODUCT = 1 << 12
+"""Multiplications up to which a matrix product is written as loops: what a call of BLAS takes before it begins."""
+
+
+def can_be_inlined(kernel: KernelOp) -> bool:
+    """Whether a kernel touches its buffers by loads and stores only, or by products that are small."""
+    buffers = {*kernel.body.block.args[:-2]}
+    for op in kernel.walk():
+        if isinstance(op, memref.LoadOp | memref.StoreOp):
+            continue
+        if isinstance(op, GemmOp):
+            if multiplications(op) <= PRODUCT:
+                continue
+            return False
+        if reaches(op) or any(x in buffers for x in op.operands):
+            return False
+    return True
+
+
+def multiplications(op: GemmOp) -> int:
+    """Of a matrix product over whole buffers."""
+    rows, depth = memref_of(op.a).get_shape()[-2:]
+    return rows * depth * memref_of(op.b).get_shape()[-1]
+
+
+@dataclass(frozen=True)
+class Window:
+    """A buffer of an inlined kernel: elements of a line from `offset` on, with strides of their own."""
+
+    line: SSAValue
+    offset: SSAValue | None
+    strides: tuple[int, ...]
+
+
+class Inlining:
+    """A kernel that is written once more, over parts of lines, at the end of a nest."""
+
+    def __init__(self, nest: Nest, windows: Sequence[Window], extent: int):
+        self.nest = nest
+        self.windows = windows
+        self.extent = extent
+        self.buffers: dict[SSAValue, Window] = {}
+
+    def run(self, kernel: KernelOp) -> None:
+        """Copy the ops of a kernel."""
+        *args, low, high = kernel.body.block.args
+        self.buffers = dict(zip(args, self.windows, strict=True))
+        env: dict[SSAValue, SSAValue] = {low: self.nest.kernel.index(0), high: self.nest.kernel.index(self.extent)}
+        self._ops(list(kernel.body.block.ops)[:-1], self.nest, env)
+
+    def _ops(self, ops: Sequence[Operation], nest: Nest, env: dict[SSAValue, SSAValue]) -> None:
+        for op in ops:
+            number = constant_index(op.result) if isinstance(op, arith.ConstantOp) else None
+            if number is not None and op.results[0].type == INDEX:
+                env[op.results[0]] = nest.kernel.index(number)
+            elif isinstance(op, memref.AllocaOp):
+                env[op.memref] = nest.kernel.scratch(memref_of(op.memref), op.memref.name_hint)
+            elif isinstance(op, GemmOp):
+                self._product(op, nest, env)
+            elif isinstance(op, memref.LoadOp) and op.memref in self.buffers:
+                line, index = self._element(nest, op.memref, [env[x] for x in op.indices])
+                load = nest.builder.insert(memref.LoadOp.get(line, [index]))
+                load.res.name_hint = op.res.name_hint
+                env[op.res] = load.res
+            elif isinstance(op, memref.StoreOp) and op.memref in self.buffers:
+                line, index = self._element(nest, op.memref, [env[x] for x in op.indices])
+                nest.builder.insert(memref.StoreOp.get(env.get(op.value, op.value), line, [index]))
+            elif (
+                isinstance(op, scf.ForOp)
+                and not op.iter_args
+                and _runs_once(*(env.get(x, x) for x in (op.lb, op.ub, op.step)))
+            ):
+                env[op.body.block.args[0]] = env[op.lb]
+                self._ops(list(op.body.block.ops)[:-1], nest, env)
+            else:
+                self._other(op, nest, env)
+
+    def _other(self, op: Operation, nest: Nest, env: dict[SSAValue, SSAValue]) -> None:
+        """Any op but those that are about buffers; what it holds is copied in the same way."""
+        copy = op.clone_without_regions(env)
+        copy.attributes.pop(UNROLL, None)
+        for region, found in zip(op.regions, copy.regions, strict=True):
+            for block in region.blocks:
+                inner = Block(arg_types=block.arg_types)
+                for old, new in zip(block.args, inner.args, strict=True):
+                    new.name_hint = old.name_hint
+                    env[old] = new
+                found.add_block(inner)
+                self._ops(list(block.ops), Nest(inner, nest.kernel), env)
+        nest.builder.insert(copy)
+        for old, new in zip(op.results, copy.results, strict=True):
+            new.name_hint = old.name_hint
+            env[old] = new
+
+    def _element(self, nest: Nest, buffer: SSAValue, indices: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue]:
+        """Where an element of a kernel's buffer lies: a line, and the number in it."""
+        window, s = self.buffers[buffer], nest.scalars
+        total: Scalar | None = None
+        for index, stride in zip(indices, window.strides, strict=True):
+            if stride and constant_index(index) != 0:
+                term = s.of(index) if stride == 1 else s.of(index) * s.of(nest.kernel.index(stride))
+                total = term if total is None else total + term
+        if window.offset is not None:
+            offset = s.of(window.offset)
+            total = offset if total is None else offset + total
+        return window.line, nest.kernel.index(0) if total is None else total.value
+
+    def _product(self, op: GemmOp, nest: Nest, env: dict[SSAValue, SSAValue]) -> None:
+        """A small matrix product: rows of `b` added up if these are dense in memory, else sums along them."""
+        rows, cols = ((env[low], env[high]) for low, high in ((op.row_lo, op.row_hi), (op.col_lo, op.col_hi)))
+        depth = memref_of(op.a).get_shape()[-1]
+        inner = nest.kernel.index(0), nest.kernel.index(depth)
+        if op.inner_lo is not None and op.inner_hi is not None:
+            inner = env[op.inner_lo], env[op.inner_hi]
+        ahead = [[env[x] for x in indices] for indices in (op.a_indices, op.b_indices, op.c_indices)]
+
+        def load(at: Nest, which: int, row: SSAValue, column: SSAValue) -> Scalar:
+            line, index = self._element(at, (op.a, op.b, op.c)[which], [*ahead[which], row, column])
+            return at.load(line, [index])
+
+        def store(at: Nest, value: Scalar, row: SSAValue, column: SSAValue) -> None:
+            line, index = self._element(at, op.c, [*ahead[2], row, column])
+            at.store(value, line, [index])
+
+        def start(at: Nest, i: SSAValue, j: SSAValue) -> Scalar:
+            return (
+                load(at, 2, i, j) if op.accumulate is not None else at.scalars.const(0.0, memref_of(op.c).element_type)
+            )
+
+        def by_rows(at: Nest, i: SSAValue) -> None:
+            if op.accumulate is None:
+                at.each(cols, "j", lambda deep, j: store(deep, start(deep, i, j), i, j))
+
+            def add(inside: Nest, k: SSAValue) -> None:
+                factor = load(inside, 0, i, k)
+                inside.each(
+                    cols,
+                    "j",
+                    lambda deep, j: store(
+                        deep,
+                        deep.scalars.fma(deep.scalars.of(factor.value), load(deep, 1, k, j), load(deep, 2, i, j)),
+                        i,
+                        j,
+                    ),
+                )
+
+            at.each(inner, "k", add)
+
+        def by_sums(at: Nest, i: SSAValue) -> None:
+            def one(inside: Nest, j: SSAValue) -> None:
+                def add(deep: Nest, k: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+                    term = load(deep, 0, i, k) * load(deep, 1, k, j)
+                    return (deep.scalars.accumulate_add(deep.scalars.of(carried[0]), term).value,)
+
+                (total,) = inside.loop(inner, (start(inside, i, j).value,), add, "k")
+                store(inside, inside.scalars.of(total), i, j)
+
+            at.each(cols, "j", one)
+
+        dense = self.buffers[op.b].strides[-1] == 1
+        write = by_rows if dense else by_sums
+        if _runs_once(*rows, nest.kernel.index(1)):
+            write(nest, rows[0])
+        else:
+            nest.each(rows, "i", write)
+
+
+def _runs_once(lower: SSAValue, upper: SSAValue, by: SSAValue) -> bool:
+    low, high, step = (constant_index(value) for value in (lower, upper, by))
+    return low is not None and high is not None and bool(step) and low < high <= low + step

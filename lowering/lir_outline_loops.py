@@ -1,0 +1,332 @@
+"""`lir-outline-loops`: a loop over small launches becomes one kernel that has the loop inside of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from xdsl_rlx.dialects.lir import (
+    GemmOp,
+    KernelOp,
+    LaunchOp,
+    LoopOp,
+    ProgramOp,
+    SlotOp,
+    StepOp,
+    ViewOp,
+)
+from xdsl_rlx.dialects.lir.bounds import trip_count
+from xdsl_rlx.dialects.lir.memory import is_contiguous, strided_memref, strides_of
+from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.lowering.inlining import Inlining, Window, can_be_inlined, multiplications
+from xdsl_rlx.lowering.nest import Kernel, Nest
+from xdsl_rlx.lowering.unroll import mark_unrolled
+from xdsl_rlx.transforms.driver import verify_dominance
+from xdsl_rlx.transforms.scalar import Scalar
+
+TEXT = 2000
+"""Operations that a kernel may be put together from: more take long to compile."""
+
+WORK = 1 << 16
+"""Operations of an iteration from which on it does not matter that its launches are several."""
+
+TURN = 1 << 24
+"""Operations, about, after which a kernel returns, so that a run can be interrupted between."""
+
+SWAPPED = 1 << 10
+"""Elements up to which a carry is moved from one place to the other, rather than looked for in one or the other."""
+
+
+class LirOutlineLoopsPass(ModulePass):
+    """
+    Make one kernel of each `lir.loop` whose iterations launch little, inner loops first.
+
+    ```mlir
+    lir.loop %t = 0 to 1000 {
+      %x = lir.step %xs at %t : memref<1000x8xf32> to memref<8xf32>
+      lir.launch @f over 8 by 8 reads(%x : ..) writes(%y : ..)
+      lir.launch @g over 8 by 8 reads(%y : ..) writes(%z : ..)
+    }
+    // becomes
+    lir.launch @loop_f_g over 1000 by 1000 reads(%xs : memref<8000xf32>) writes(%y, %z : ..)
+    ```
+
+    The kernel's iterations are those of the loop. It gets each buffer once, whole, as a line of elements: an element
+    of an iteration is found by arithmetic on the iteration's number. What a body declares is declared in front.
+    """
+
+    name = "lir-outline-loops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_dominance(op)
+        kernels = {kernel.sym_name.data: kernel for kernel in op.ops if isinstance(kernel, KernelOp)}
+        changed = False
+        for program in [x for x in op.ops if isinstance(x, ProgramOp)]:
+            for loop in reversed([x for x in program.walk() if isinstance(x, LoopOp)]):
+                outline = _Outline(loop, kernels)
+                if outline.fits():
+                    kernel = outline.replace()
+                    kernels[kernel.sym_name.data] = kernel
+                    op.body.block.add_op(kernel)
+                    changed = True
+        if changed:
+            _erase_unused(op, kernels)
+
+
+def _erase_unused(module: ModuleOp, kernels: dict[str, KernelOp]) -> None:
+    used = {x.kernel.string_value() for x in module.walk() if isinstance(x, LaunchOp)}
+    for name, kernel in kernels.items():
+        if name not in used:
+            kernel.detach()
+            kernel.erase()
+
+
+@dataclass(frozen=True)
+class _Move:
+    """`stride * ((index + shift) mod period)` elements in an iteration; without a period, nothing wraps around."""
+
+    stride: int
+    shift: int
+    period: int | None
+
+    def of(self, nest: Nest, index: Scalar) -> Scalar:
+        """The elements, where the index is known."""
+        s, kernel = nest.scalars, nest.kernel
+        step = index + s.of(kernel.index(self.shift)) if self.shift else index
+        if self.period is not None:
+            step = s.rem(step, s.of(kernel.index(self.period)))
+        return step * s.of(kernel.index(self.stride))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Elements of a buffer from outside the loop: `start`, and what iterations add."""
+
+    base: SSAValue
+    start: int = 0
+    moves: tuple[_Move, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Line:
+    """`size` elements of a buffer from `start` on, which the kernel gets as one of its buffers."""
+
+    base: SSAValue
+    start: int
+    size: int
+
+    def view(self, before: Operation) -> SSAValue:
+        """The elements as a buffer with one axis, in front of an op."""
+        type_ = strided_memref(memref_of(self.base).element_type, (self.size,), (1,))
+        if memref_of(self.base) == type_ and not self.start:
+            return self.base
+        view = ViewOp(self.base, self.start, type_)
+        view.result.name_hint = self.base.name_hint
+        block = before.parent_block()
+        assert block is not None
+        block.insert_op_before(view, before)
+        return view.result
+
+
+class _Outline:
+    """One loop, and what is known of it."""
+
+    def __init__(self, loop: LoopOp, kernels: dict[str, KernelOp]):
+        self.loop = loop
+        self.kernels = kernels
+        self.ops = list(loop.body.block.ops)
+        self.launches = [op for op in self.ops if isinstance(op, LaunchOp) and op.extent.value.data]
+        self.places: dict[SSAValue, _Place] = {}
+        self.swapped: dict[SSAValue, int] = {}
+
+    def fits(self) -> bool:
+        """Whether the loop can be a kernel, and is better as one."""
+        if not self.launches or not self.loop.count:
+            return False
+        if not all(isinstance(op, LaunchOp | ViewOp | StepOp | SlotOp) for op in self.ops):
+            return False
+        if any(launch.chunk_count > 1 for launch in self.launches):
+            return False
+        bodies = [self._kernel(launch) for launch in self.launches]
+        if sum(1 for body in bodies for _ in body.walk()) > TEXT or self._work() > WORK:
+            return False
+        if not all(map(can_be_inlined, bodies)) or not self._find_places():
+            return False
+        self.swapped = self._find_swapped()
+        return True
+
+    def _kernel(self, launch: LaunchOp) -> KernelOp:
+        return self.kernels[launch.kernel.string_value()]
+
+    def _work(self) -> int:
+        """Operations of an iteration."""
+        return sum(_work(self._kernel(x).body.block, x.extent.value.data) for x in self.launches)
+
+    def _find_places(self) -> bool:
+        """Where every buffer of a launch lies; whether buffers that may overlap are one."""
+        for launch in self.launches:
+            for value in launch.operands:
+                if (place := self._place(value)) is None or not is_contiguous(memref_of(place.base)):
+                    return False
+                self.places[value] = place
+        written = {self.places[value].base for launch in self.launches for value in launch.writes}
+        roots = [_root(base) for base in written]
+        others = [_root(base) for base in {place.base for place in self.places.values()} - written]
+        return len({*roots}) == len(roots) and not {*roots} & {*others}
+
+    def _place(self, value: SSAValue) -> _Place | None:
+        op = value.owner
+        if isinstance(op, ViewOp):
+            source = self._place(op.source)
+            if source is None or memref_of(op.source).element_type != memref_of(value).element_type:
+                return None
+            return _Place(source.base, source.start + op.offset.value.data, source.moves)
+        if isinstance(op, StepOp) and op.loop is self.loop:
+            if (source := self._place(op.source)) is None:
+                return None
+            stride = strides_of(memref_of(op.source))[0]
+            return _Place(source.base, source.start, (*source.moves, _Move(stride, op.moved, op.period)))
+        return _Place(value)
+
+    def replace(self) -> KernelOp:
+        """Put the launch of a kernel in the place of the loop."""
+        loop, block = self.loop, self.loop.parent_block()
+        assert block is not None
+        for op in self.ops:
+            if isinstance(op, SlotOp):
+                op.detach()
+                block.insert_op_before(op, loop)
+        written = dict.fromkeys(self.places[x].base for launch in self.launches for x in launch.writes)
+        lines = dict.fromkeys(line for place in self.places.values() for line in self._lines(place.base))
+        reads, writes = ([x for x in lines if (x.base in written) == wanted] for wanted in (False, True))
+        views = [line.view(loop) for line in (*reads, *writes)]
+        into = Kernel([memref_of(view) for view in views], [view.name_hint for view in views])
+        args = dict(zip((*reads, *writes), into.block.args, strict=False))
+        into.entry.each(into.bounds, "n", lambda inside, n: self._iteration(inside, n, args))
+        into.close()
+        mark_unrolled(into.op)
+        into.op.sym_name = StringAttr(self._name())
+        chunk = min(loop.count, max(1, TURN // max(self._work(), 1)))
+        launch = LaunchOp(
+            into.op.sym_name.data,
+            loop.count,
+            chunk,
+            views[: len(reads)],
+            views[len(reads) :],
+            in_order=chunk < loop.count,
+        )
+        launch.location = loop.location
+        block.insert_op_before(launch, loop)
+        loop.detach()
+        loop.erase()
+        return into.op
+
+    def _find_swapped(self) -> dict[SSAValue, int]:
+        """The buffers of two small halves that iterations read and write by turns, and their halves' elements."""
+        found: dict[SSAValue, int] = {}
+        for base in dict.fromkeys(place.base for place in self.places.values()):
+            moves = [[m for m in p.moves if m.period is not None] for p in self.places.values() if p.base is base]
+            half, odd = divmod(prod(memref_of(base).get_shape()), 2)
+            if (
+                not odd
+                and half <= SWAPPED
+                and all(len(m) == 1 and (m[0].period, m[0].stride) == (2, half) for m in moves)
+            ):
+                found[base] = half
+        return found
+
+    def _lines(self, base: SSAValue) -> list[_Line]:
+        if (half := self.swapped.get(base)) is not None:
+            return [_Line(base, 0, half), _Line(base, half, half)]
+        return [_Line(base, 0, prod(memref_of(base).get_shape()))]
+
+    def _line(self, place: _Place) -> _Line:
+        """Where an element is in the first iteration, and in all of them if halves are swapped in between."""
+        lines = self._lines(place.base)
+        if len(lines) == 1:
+            return lines[0]
+        first = self.loop.count - 1 if self.loop.reverse is not None else 0
+        (move,) = [move for move in place.moves if move.period is not None]
+        return lines[(first + move.shift) % 2]
+
+    def _name(self) -> str:
+        stems = dict.fromkeys(x.kernel.string_value().partition("_")[2] for x in self.launches)
+        words = list(dict.fromkeys(word for stem in stems for word in stem.split("_") if word != "etc"))
+        stem = "_".join(words if len(words) <= 4 else [*words[:2], "etc", words[-1]])
+        number = len(self.kernels)
+        while f"k{number}_loop_{stem}" in self.kernels:
+            number += 1
+        return f"k{number}_loop_{stem}"
+
+    def _iteration(self, nest: Nest, n: SSAValue, args: Mapping[_Line, SSAValue]) -> None:
+        """The kernels of an iteration, one behind the other; then the halves of carries change places."""
+        index = nest.scalars.of(n)
+        if self.loop.reverse is not None:
+            index = nest.scalars.of(nest.kernel.index(self.loop.count - 1)) - index
+        offsets: dict[_Move, Scalar] = {}
+        for launch in self.launches:
+            windows: list[Window] = []
+            for value in launch.operands:
+                place = self.places[value]
+                offset = nest.scalars.of(nest.kernel.index(place.start)) if place.start else None
+                for move in place.moves:
+                    if place.base in self.swapped and move.period is not None:
+                        continue
+                    if move not in offsets:
+                        offsets[move] = move.of(nest, index)
+                    offset = offsets[move] if offset is None else offset + offsets[move]
+                start = None if offset is None else offset.value
+                windows.append(Window(args[self._line(place)], start, strides_of(memref_of(value))))
+            Inlining(nest, windows, launch.extent.value.data).run(self._kernel(launch))
+        self._swap(nest, n, args)
+
+    def _swap(self, nest: Nest, n: SSAValue, args: Mapping[_Line, SSAValue]) -> None:
+        """What the next iteration reads is where this one has read; after the last, all is where the loop has it."""
+        pairs = [(half, [args[line] for line in self._lines(base)]) for base, half in self.swapped.items()]
+        if not pairs:
+            return
+
+        def swap(inside: Nest) -> None:
+            for half, (a, b) in pairs:
+
+                def one(deep: Nest, j: SSAValue, a: SSAValue = a, b: SSAValue = b) -> None:
+                    first = deep.builder.insert(memref.LoadOp.get(a, [j])).res
+                    second = deep.builder.insert(memref.LoadOp.get(b, [j])).res
+                    deep.builder.insert(memref.StoreOp.get(second, a, [j]))
+                    deep.builder.insert(memref.StoreOp.get(first, b, [j]))
+
+                inside.each((nest.kernel.index(0), nest.kernel.index(half)), "j", one)
+
+        if self.loop.count % 2 == 0:
+            swap(nest)
+            return
+        s = nest.scalars
+        last = s.of(nest.kernel.index(self.loop.count - 1))
+        nest.guard((s.of(n) < last).value, swap)
+
+
+def _root(value: SSAValue) -> SSAValue:
+    """What a buffer is an alias of."""
+    while isinstance(op := value.owner, ViewOp | StepOp):
+        value = op.source
+    return value
+
+
+def _work(block: Block, extent: int) -> int:
+    """Operations of a block; loops whose bounds are those of the launch have its extent."""
+    total = 0
+    for op in block.ops:
+        trips = 1
+        if isinstance(op, scf.ForOp):
+            known = trip_count(op)
+            trips = extent if known is None else known
+        inside = sum(_work(inner, extent) for region in op.regions for inner in region.blocks)
+        total += trips * inside + (multiplications(op) if isinstance(op, GemmOp) else 1)
+    return total

@@ -1,0 +1,208 @@
+// RUN: xdsl-opt %s --split-input-file -p lir-outline-loops | filecheck %s
+
+// A loop over small launches becomes one kernel that has the loop inside of it.
+
+// What is gone along and stacked is found by arithmetic; the halves of a carry, buffers of their own, change places.
+// CHECK-LABEL: lir.program @forward {
+// CHECK-NEXT: %xs = lir.input "xs" : memref<7x4xf32>
+// CHECK-NEXT: %ys = lir.output 0 : memref<7x4xf32>
+// CHECK-NEXT: %c = lir.slot : memref<2x4xf32>
+// CHECK-NEXT: %first = lir.view %c at 0 : memref<2x4xf32> to memref<4xf32>
+// CHECK-NEXT: %x0 = lir.view %xs at 0 : memref<7x4xf32> to memref<4xf32>
+// CHECK-NEXT: lir.launch @k0_add over 4 by 4 reads(%x0, %x0 : memref<4xf32>, memref<4xf32>) writes(%first : memref<4xf32>)
+// CHECK-NEXT: %s = lir.slot : memref<4xf32>
+// CHECK-NEXT: %xs_1 = lir.view %xs at 0 : memref<7x4xf32> to memref<28xf32>
+// CHECK-NEXT: %c_1 = lir.view %c at 0 : memref<2x4xf32> to memref<4xf32>
+// CHECK-NEXT: %c_2 = lir.view %c at 4 : memref<2x4xf32> to memref<4xf32>
+// CHECK-NEXT: %ys_1 = lir.view %ys at 0 : memref<7x4xf32> to memref<28xf32>
+// CHECK-NEXT: lir.launch @k1_loop_add over 7 by 7 reads(%xs_1 : memref<28xf32>) writes(%c_1, %c_2, %s, %ys_1 : memref<4xf32>, memref<4xf32>, memref<4xf32>, memref<28xf32>)
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.kernel @k0_add(%a: memref<4xf32>, %b: memref<4xf32>, %o: memref<4xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: %c1 = arith.constant 1 : index
+// CHECK-NEXT: scf.for %i = %lo to %hi step %c1 {
+// CHECK-NEXT: %x = memref.load %a[%i] : memref<4xf32>
+// CHECK-NEXT: %y = memref.load %b[%i] : memref<4xf32>
+// CHECK-NEXT: %z = arith.addf %x, %y : f32
+// CHECK-NEXT: memref.store %z, %o[%i] : memref<4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.kernel @k1_loop_add(%xs: memref<28xf32>, %c: memref<4xf32>, %c_1: memref<4xf32>, %s: memref<4xf32>, %ys: memref<28xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: %c4 = arith.constant 4 : index
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: %c1 = arith.constant 1 : index
+// CHECK-NEXT: %c6 = arith.constant 6 : index
+// CHECK-NEXT: scf.for %n = %lo to %hi step %c1 {
+// CHECK-NEXT: %0 = arith.muli %n, %c4 : index
+// CHECK-NEXT: scf.for %i = %c0 to %c4 step %c1 {
+// CHECK-NEXT: %x = memref.load %c[%i] : memref<4xf32>
+// CHECK-NEXT: %1 = arith.addi %0, %i : index
+// CHECK-NEXT: %y = memref.load %xs[%1] : memref<28xf32>
+// CHECK-NEXT: %z = arith.addf %x, %y : f32
+// CHECK-NEXT: memref.store %z, %s[%i] : memref<4xf32>
+// CHECK-NEXT: } {lir.unroll = 4 : i64}
+// CHECK-NEXT: scf.for %i_1 = %c0 to %c4 step %c1 {
+// CHECK-NEXT: %x_1 = memref.load %s[%i_1] : memref<4xf32>
+// CHECK-NEXT: %y_1 = memref.load %c[%i_1] : memref<4xf32>
+// CHECK-NEXT: %z_1 = arith.addf %x_1, %y_1 : f32
+// CHECK-NEXT: memref.store %z_1, %c_1[%i_1] : memref<4xf32>
+// CHECK-NEXT: } {lir.unroll = 4 : i64}
+// CHECK-NEXT: scf.for %i_2 = %c0 to %c4 step %c1 {
+// CHECK-NEXT: %x_2 = memref.load %s[%i_2] : memref<4xf32>
+// CHECK-NEXT: %y_2 = memref.load %s[%i_2] : memref<4xf32>
+// CHECK-NEXT: %z_2 = arith.addf %x_2, %y_2 : f32
+// CHECK-NEXT: %2 = arith.addi %0, %i_2 : index
+// CHECK-NEXT: memref.store %z_2, %ys[%2] : memref<28xf32>
+// CHECK-NEXT: } {lir.unroll = 4 : i64}
+// CHECK-NEXT: %3 = arith.cmpi slt, %n, %c6 : index
+// CHECK-NEXT: scf.if %3 {
+// CHECK-NEXT: scf.for %j = %c0 to %c4 step %c1 {
+// CHECK-NEXT: %4 = memref.load %c[%j] : memref<4xf32>
+// CHECK-NEXT: %5 = memref.load %c_1[%j] : memref<4xf32>
+// CHECK-NEXT: memref.store %5, %c[%j] : memref<4xf32>
+// CHECK-NEXT: memref.store %4, %c_1[%j] : memref<4xf32>
+// CHECK-NEXT: } {lir.unroll = 4 : i64}
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+builtin.module {
+  lir.program @forward {
+    %xs = lir.input "xs" : memref<7x4xf32>
+    %ys = lir.output 0 : memref<7x4xf32>
+    %c = lir.slot : memref<2x4xf32>
+    %first = lir.view %c at 0 : memref<2x4xf32> to memref<4xf32>
+    %x0 = lir.view %xs at 0 : memref<7x4xf32> to memref<4xf32>
+    lir.launch @k0_add over 4 by 4 reads(%x0, %x0 : memref<4xf32>, memref<4xf32>) writes(%first : memref<4xf32>)
+    lir.loop %t = 0 to 7 {
+      %old = lir.step %c at %t modulo 2 : memref<2x4xf32> to memref<4xf32>
+      %new = lir.step %c at %t shift 1 modulo 2 : memref<2x4xf32> to memref<4xf32>
+      %x = lir.step %xs at %t : memref<7x4xf32> to memref<4xf32>
+      %y = lir.step %ys at %t : memref<7x4xf32> to memref<4xf32>
+      %s = lir.slot : memref<4xf32>
+      lir.launch @k0_add over 4 by 4 reads(%old, %x : memref<4xf32>, memref<4xf32>) writes(%s : memref<4xf32>)
+      lir.launch @k0_add over 4 by 4 reads(%s, %old : memref<4xf32>, memref<4xf32>) writes(%new : memref<4xf32>)
+      lir.launch @k0_add over 4 by 4 reads(%s, %s : memref<4xf32>, memref<4xf32>) writes(%y : memref<4xf32>)
+    }
+  }
+  lir.kernel @k0_add(%a: memref<4xf32>, %b: memref<4xf32>, %o: memref<4xf32>, %lo: index, %hi: index) {
+    %c1 = arith.constant 1 : index
+    scf.for %i = %lo to %hi step %c1 {
+      %x = memref.load %a[%i] : memref<4xf32>
+      %y = memref.load %b[%i] : memref<4xf32>
+      %z = arith.addf %x, %y : f32
+      memref.store %z, %o[%i] : memref<4xf32>
+    }
+    lir.return
+  }
+}
+
+// -----
+
+// In reverse the number of the iteration is mirrored. A long loop is cut into pieces, one behind the other. A small product is loops.
+// CHECK-LABEL: lir.program @backward {
+// CHECK-NEXT: %xs = lir.input "xs" : memref<10000000x2xf32>
+// CHECK-NEXT: %w = lir.param "w" : memref<2x2xf32>
+// CHECK-NEXT: %ys = lir.output 0 : memref<10000000x2xf32>
+// CHECK-NEXT: %xs_1 = lir.view %xs at 0 : memref<10000000x2xf32> to memref<20000000xf32>
+// CHECK-NEXT: %w_1 = lir.view %w at 0 : memref<2x2xf32> to memref<4xf32>
+// CHECK-NEXT: %ys_1 = lir.view %ys at 0 : memref<10000000x2xf32> to memref<20000000xf32>
+// CHECK-NEXT: lir.launch @k1_loop_matmul over 10000000 by 2396745 in_order reads(%xs_1, %w_1 : memref<20000000xf32>, memref<4xf32>) writes(%ys_1 : memref<20000000xf32>)
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.kernel @k1_loop_matmul(%xs: memref<20000000xf32>, %w: memref<4xf32>, %ys: memref<20000000xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: %c9999999 = arith.constant 9999999 : index
+// CHECK-NEXT: %c2 = arith.constant 2 : index
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: %c1 = arith.constant 1 : index
+// CHECK-NEXT: scf.for %n = %lo to %hi step %c1 {
+// CHECK-NEXT: %0 = arith.subi %c9999999, %n : index
+// CHECK-NEXT: %1 = arith.muli %0, %c2 : index
+// CHECK-NEXT: scf.for %j = %c0 to %c2 step %c1 {
+// CHECK-NEXT: %2 = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT: %3 = arith.addi %1, %j : index
+// CHECK-NEXT: memref.store %2, %ys[%3] : memref<20000000xf32>
+// CHECK-NEXT: } {lir.unroll = 2 : i64}
+// CHECK-NEXT: scf.for %k = %c0 to %c2 step %c1 {
+// CHECK-NEXT: %4 = arith.addi %1, %k : index
+// CHECK-NEXT: %xs_1 = memref.load %xs[%4] : memref<20000000xf32>
+// CHECK-NEXT: scf.for %j_1 = %c0 to %c2 step %c1 {
+// CHECK-NEXT: %5 = arith.muli %k, %c2 : index
+// CHECK-NEXT: %6 = arith.addi %5, %j_1 : index
+// CHECK-NEXT: %w_1 = memref.load %w[%6] : memref<4xf32>
+// CHECK-NEXT: %7 = arith.addi %1, %j_1 : index
+// CHECK-NEXT: %ys_1 = memref.load %ys[%7] : memref<20000000xf32>
+// CHECK-NEXT: %8 = math.fma %xs_1, %w_1, %ys_1 : f32
+// CHECK-NEXT: %9 = arith.addi %1, %j_1 : index
+// CHECK-NEXT: memref.store %8, %ys[%9] : memref<20000000xf32>
+// CHECK-NEXT: } {lir.unroll = 2 : i64}
+// CHECK-NEXT: } {lir.unroll = 2 : i64}
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+builtin.module {
+  lir.program @backward {
+    %xs = lir.input "xs" : memref<10000000x2xf32>
+    %w = lir.param "w" : memref<2x2xf32>
+    %ys = lir.output 0 : memref<10000000x2xf32>
+    lir.loop %t = 0 to 10000000 reverse {
+      %x = lir.step %xs at %t : memref<10000000x2xf32> to memref<2xf32>
+      %y = lir.step %ys at %t : memref<10000000x2xf32> to memref<2xf32>
+      %row = lir.view %x at 0 : memref<2xf32> to memref<1x2xf32>
+      %out = lir.view %y at 0 : memref<2xf32> to memref<1x2xf32>
+      lir.launch @k0_matmul over 1 by 1 reads(%row, %w : memref<1x2xf32>, memref<2x2xf32>) writes(%out : memref<1x2xf32>)
+    }
+  }
+  lir.kernel @k0_matmul(%a: memref<1x2xf32>, %b: memref<2x2xf32>, %o: memref<1x2xf32>, %lo: index, %hi: index) {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %c0 to %c2 : memref<1x2xf32>, memref<2x2xf32>, memref<1x2xf32>
+    lir.return
+  }
+}
+
+// -----
+
+// A launch of several pieces has enough to do: the loop stays.
+// CHECK-LABEL: lir.program @large {
+// CHECK-NEXT: %xs = lir.input "xs" : memref<7x4xf32>
+// CHECK-NEXT: %ys = lir.output 0 : memref<7x4xf32>
+// CHECK-NEXT: lir.loop %t = 0 to 7 {
+// CHECK-NEXT: %x = lir.step %xs at %t : memref<7x4xf32> to memref<4xf32>
+// CHECK-NEXT: %y = lir.step %ys at %t : memref<7x4xf32> to memref<4xf32>
+// CHECK-NEXT: lir.launch @k0_add over 4 by 2 reads(%x, %x : memref<4xf32>, memref<4xf32>) writes(%y : memref<4xf32>)
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.kernel @k0_add(%a: memref<4xf32>, %b: memref<4xf32>, %o: memref<4xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: %c1 = arith.constant 1 : index
+// CHECK-NEXT: scf.for %i = %lo to %hi step %c1 {
+// CHECK-NEXT: %x = memref.load %a[%i] : memref<4xf32>
+// CHECK-NEXT: %y = memref.load %b[%i] : memref<4xf32>
+// CHECK-NEXT: %z = arith.addf %x, %y : f32
+// CHECK-NEXT: memref.store %z, %o[%i] : memref<4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+builtin.module {
+  lir.program @large {
+    %xs = lir.input "xs" : memref<7x4xf32>
+    %ys = lir.output 0 : memref<7x4xf32>
+    lir.loop %t = 0 to 7 {
+      %x = lir.step %xs at %t : memref<7x4xf32> to memref<4xf32>
+      %y = lir.step %ys at %t : memref<7x4xf32> to memref<4xf32>
+      lir.launch @k0_add over 4 by 2 reads(%x, %x : memref<4xf32>, memref<4xf32>) writes(%y : memref<4xf32>)
+    }
+  }
+  lir.kernel @k0_add(%a: memref<4xf32>, %b: memref<4xf32>, %o: memref<4xf32>, %lo: index, %hi: index) {
+    %c1 = arith.constant 1 : index
+    scf.for %i = %lo to %hi step %c1 {
+      %x = memref.load %a[%i] : memref<4xf32>
+      %y = memref.load %b[%i] : memref<4xf32>
+      %z = arith.addf %x, %y : f32
+      memref.store %z, %o[%i] : memref<4xf32>
+    }
+    lir.return
+  }
+}

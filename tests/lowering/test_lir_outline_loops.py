@@ -1,0 +1,114 @@
+"""Loops that became kernels, against NumPy and against the same loops of launches. What scans make of it is in
+`test_scan_loop.py`."""
+
+import loop_texts as loops
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, SlotOp
+from xdsl_rlx.lowering.lir_outline_loops import SWAPPED, LirOutlineLoopsPass
+from xdsl_rlx.lowering.numba.compilation import compile_module
+from xdsl_rlx.lowering.numba.compile import Effort
+from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+
+COUNTS = [1, 2, 7, 1000]
+
+
+def rows(*shape: int) -> np.ndarray:
+    return np.random.default_rng(len(shape)).standard_normal((*shape, loops.WIDTH)).astype(np.float32)
+
+
+def outlined(text: str) -> ModuleOp:
+    module = rlx.parse(text)
+    LirOutlineLoopsPass().apply(Context(), module)
+    module.verify()
+    return module
+
+
+def compiled(text: str) -> CompiledGraph:
+    module = outlined(text)
+    assert not any(isinstance(op, LoopOp) for op in module.walk())
+    return compile_module(module, 2, Effort.QUICK)
+
+
+def loops_of(text: str) -> int:
+    return sum(isinstance(op, LoopOp) for op in outlined(text).walk())
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("count", COUNTS)
+def test_a_carry_in_two_places_by_turns(count: int, reverse: bool):
+    graph, xs = compiled(loops.double_buffered(count, loops.WIDTH, reverse)), rows(count)
+    expected = loops.carries(np.zeros(loops.WIDTH, np.float32), xs[::-1] if reverse else xs)[-1]
+    assert all(np.array_equal(graph(xs)[0], expected) for _ in range(3))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("count", COUNTS)
+def test_all_carries_stacked(count: int, reverse: bool):
+    graph, c0, w = compiled(loops.stacked(count, loops.WIDTH, reverse)), *rows(2)
+    expected = loops.carries(c0, np.tile(w, (count, 1)))
+    assert np.array_equal(graph(c0, w)[0], expected[::-1] if reverse else expected)
+
+
+@pytest.mark.parametrize(("outer", "inner"), [(4, 5), (1, 1), (50, 7)])
+def test_a_loop_in_a_loop_whose_carry_has_three_places(outer: int, inner: int):
+    graph, xs = compiled(loops.nested(outer, inner, loops.WIDTH)), rows(outer, inner)
+    assert np.array_equal(graph(xs)[0], loops.sums(xs))
+
+
+def test_a_long_loop_is_pieces_one_behind_the_other():
+    count = 200_000
+    module = outlined(loops.repeated(count, loops.WIDTH))
+    (launch,) = (op for op in module.walk() if isinstance(op, LaunchOp) and op.in_order is not None)
+    assert launch.chunk_count > 1
+    w, x = rows(2)
+    graph = compile_module(module, 2, Effort.QUICK)
+    graph.set_param("w", w)
+    structured = compile_module(rlx.parse(loops.repeated(count, loops.WIDTH)), 2, Effort.QUICK)
+    structured.set_param("w", w)
+    assert not graph._binding.plan.parallel
+    assert np.array_equal(graph(x)[0], structured(x)[0])
+
+
+def test_loops_that_stay():
+    pieces = loops.double_buffered(5, loops.WIDTH // 2)
+    empty = loops.double_buffered(0, loops.WIDTH)
+    unknown = loops.double_buffered(5, loops.WIDTH).replace("arith.addf %x, %y", "arith.addf %y, %y")
+    assert (loops_of(pieces), loops_of(empty), loops_of(unknown)) == (1, 1, 0)
+
+
+def test_buffers_that_may_be_the_same_memory_are_not_two_of_a_kernel():
+    """An inner loop that reads one element of what an outer one goes along, and writes another."""
+    row = loops.ROW
+    text = loops.program(
+        f"%c = lir.slot : memref<3x{loops.WIDTH}xf32>",
+        f"%y = lir.output 0 : {row}",
+        f"%c0 = lir.view %c at 0 : memref<3x{loops.WIDTH}xf32> to {row}",
+        f"lir.launch @zero over {loops.WIDTH} by {loops.WIDTH} writes(%c0 : {row})",
+        "lir.loop %i = 0 to 2 {",
+        f"%in = lir.step %c at %i : memref<3x{loops.WIDTH}xf32> to {row}",
+        f"%out = lir.step %c at %i shift 1 : memref<3x{loops.WIDTH}xf32> to {row}",
+        "lir.loop %j = 0 to 3 {",
+        f"lir.launch @mix over {loops.WIDTH} by {loops.WIDTH} reads(%in : {row}) writes(%out : {row})",
+        "}",
+        "}",
+        f"%c2 = lir.view %c at {2 * loops.WIDTH} : memref<3x{loops.WIDTH}xf32> to {row}",
+        f"lir.launch @copy over {loops.WIDTH} by {loops.WIDTH} reads(%c2 : {row}) writes(%y : {row})",
+    )
+    assert loops_of(text) == 2
+
+
+def test_a_large_carry_keeps_its_two_places():
+    large = loops.double_buffered(7, loops.WIDTH).replace(f"x{loops.WIDTH}xf32", f"x{SWAPPED + 8}xf32")
+    large = large.replace(f"<{loops.WIDTH}xf32", f"<{SWAPPED + 8}xf32").replace("at 64 :", f"at {SWAPPED + 8} :")
+    (kernel,) = (op for op in outlined(large).ops if isinstance(op, KernelOp) and "loop" in op.sym_name.data)
+    lengths = [type_.get_shape()[0] for type_ in kernel.buffer_types]
+    assert 2 * (SWAPPED + 8) in lengths
+    small = outlined(loops.double_buffered(7, loops.WIDTH))
+    (kernel,) = (op for op in small.ops if isinstance(op, KernelOp) and "loop" in op.sym_name.data)
+    assert [type_.get_shape()[0] for type_ in kernel.buffer_types].count(loops.WIDTH) == 3
+    assert sum(isinstance(op, SlotOp) for op in small.walk()) == 2
