@@ -63,6 +63,8 @@ def lower_scan(op: ScanOp, into: Lowering) -> lir.LoopOp:
         into.buffers[result] = _element(places, end)
         carries.append(places)
     scanned = [into.seen_as(into.read(x)) for x in op.xs]
+    # a transposed matrix is copied once: each product of few rows would have to do as much
+    same = [into.read(value, 0 not in into.buffers[value].layout.strides) for value in op.captured]
     stacked: list[SSAValue] = []
     for y in op.ys:
         home = into.home(y)
@@ -79,7 +81,6 @@ def lower_scan(op: ScanOp, into: Lowering) -> lir.LoopOp:
     def body() -> None:
         old = [step(into.seen_as(places), reads, 2) for places in carries]
         elements = [step(x) for x in scanned]
-        same = [into.buffers[value] for value in op.captured]
         for arg, buffer in zip(op.body.block.args, (*old, *elements, *same), strict=True):
             into.buffers[arg] = buffer
         new = [*(step(into.seen_as(places), writes, 2) for places in carries), *(step(y) for y in stacked)]

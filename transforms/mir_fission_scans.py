@@ -16,6 +16,7 @@ from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.elementwise import AddOp
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
 from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body
+from xdsl_rlx.dialects.mir.shape import TransposeOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.driver import is_constant, is_differentiated
 from xdsl_rlx.transforms.engines.batch import Batch
@@ -232,7 +233,7 @@ def _is_product(op: Operation) -> bool:
 def _moves(op: Operation, same: set[SSAValue]) -> bool:
     """Whether an op that hangs on no carry is worth a place in memory: a product, or what is the same each time."""
     if op.results[0] in same:
-        return not is_constant(op) and VIEW.get(type(op)) is None
+        return not is_constant(op) and (VIEW.get(type(op)) is None or isinstance(op, TransposeOp))
     return _is_product(op)
 
 

@@ -14,6 +14,8 @@ from xdsl.passes import PassPipeline
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.lir import LaunchOp, LoopOp
+from xdsl_rlx.dialects.lir.memory import is_contiguous
+from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
 from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
 from xdsl_rlx.lowering.numba.compilation import compile_module
@@ -231,3 +233,18 @@ def test_a_carry_is_rounded_to_its_type_each_time(dtype: str) -> None:
     tolerance = {"f32": 1e-6, "f16": 2e-3, "bf16": 2e-2}[dtype]
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+
+
+def test_a_transposed_matrix_is_copied_once_in_front_of_the_loop() -> None:
+    g = rlx.Graph("transposed")
+    w, c = g.param("w", (40, 40), "f64"), g.param("c", (3, 40), "f64")
+    last, _ = g.scan(lambda c, _: (g.tanh(c @ g.transpose(w, (1, 0))), None), c, length=5)
+    g.set_outputs([last])
+    (loop,) = (op for op in structured(g, 1).walk() if isinstance(op, LoopOp))
+    passed = [memref_of(x) for op in loop.walk() if isinstance(op, LaunchOp) for x in op.operands]
+    assert passed and all(map(is_contiguous, passed))
+    arrays = [np.random.default_rng(0).standard_normal(shape) * 0.2 for shape in ((40, 40), (3, 40))]
+    expected = arrays[1]
+    for _ in range(5):
+        expected = np.tanh(expected @ arrays[0].T)
+    assert_close(compiled(g, w=arrays[0], c=arrays[1])[0], expected)
