@@ -42,6 +42,8 @@ class MirFusePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)
+        # what is left of a product of one term is no product
+        fission_scans(op)
         decompose_composites(ctx, op)
         if fission_scans(op):
             decompose_composites(ctx, op)

@@ -12,7 +12,9 @@ import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
+from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.mir_fission_scans import MirFissionScansPass
+from xdsl_rlx.transforms.mir_fuse import MirFusePass
 
 T = 5
 SHAPES = {"x": (T, 2, 3), "h": (2, 3), "w": (3, 3), "u": (3, 3)}
@@ -117,3 +119,15 @@ def test_what_leaves_a_loop_computes_the_same(make: Body) -> None:
     (scan,) = [op for op in module.walk() if isinstance(op, ScanOp)]
     products = sum(isinstance(op, MatmulOp | DotGeneralOp) for op in scan.walk())
     assert (products, len(scan.carries), len(scan.ys)) == INSIDE[make]
+
+
+def test_the_gradient_of_a_weight_leaves_a_loop_over_single_rows() -> None:
+    """The product of a step has one term, and becomes a multiplication if it stays."""
+    g = rlx.Graph("rows")
+    w, h, x = g.param("w", (3, 3), "f64"), g.input("h", (3,), "f64"), g.input("x", (T, 3), "f64")
+    last, _ = g.scan(lambda c, e: (g.tanh(g.reshape(g.reshape(c, (1, 3)) @ w, (3,)) + e), None), h, x)
+    g.set_outputs([g.reduce_sum(last * last)])
+    fused = rlx.run_passes(rlx.grad_with_loss(g, ["w"]), [MirFusePass()])
+    scans = [op for op in fused.module.walk() if isinstance(op, ScanOp)]
+    assert len(scans) == 2
+    assert all(shape_of(carry) != (3, 3) for scan in scans for carry in scan.carries)
