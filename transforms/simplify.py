@@ -99,8 +99,14 @@ def share_common(module: ModuleOp) -> None:
         for region in op.regions:
             _share_in(region, {}, gone)
     for op in gone:
+        if op.parent is None:
+            # gone with the op around it
+            continue
+        owners = dict.fromkeys(x.owner for x in op.operands if isinstance(x.owner, Operation))
         op.detach()
         op.erase()
+        # what only ops that go have read goes as well
+        gone += [owner for owner in owners if _is_dead(owner)]
 
 
 def _share_in(region: Region, known: dict[Hashable, list[Operation]], gone: list[Operation]) -> None:

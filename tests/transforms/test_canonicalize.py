@@ -1,5 +1,8 @@
 """Canonicalization keeps the value of every sample, bit for bit where no sum is reordered."""
 
+from collections import Counter
+from typing import Any
+
 import numpy as np
 import pytest
 from numerics.choice import by_op
@@ -9,9 +12,11 @@ from oracle import evaluate, widen
 from xdsl.ir import Operation
 from xdsl.transforms.canonicalize import CanonicalizePass
 
+import xdsl_rlx as rlx
 from xdsl_rlx.api import context
 from xdsl_rlx.dialects.mir import Mir
 from xdsl_rlx.transforms.canonicalize.mir import patterns_of
+from xdsl_rlx.transforms.simplify import share_common
 
 SAMPLES_OF = by_op(SAMPLES)
 
@@ -38,3 +43,23 @@ def _keeps_the_value(sample: Sample, dtype: str) -> None:
 
 def test_patterns_belong_to_ops_of_the_dialect():
     assert any(patterns_of(op) for op in Mir.operations)
+
+
+def test_what_only_dead_ops_read_goes_with_them():
+    """In a region too: a chain of ops that ends in nothing is gone whole, and so is one that a shared op leaves."""
+    g = rlx.Graph("dead")
+    x = g.input("x", (3,))
+
+    def body(c: Any, e: Any) -> Any:
+        g.sin(g.cos(g.exp(e)))
+        return g.tanh(g.sqrt(e)) * c + g.tanh(g.sqrt(e)), None
+
+    last, _ = g.scan(body, x, g.reshape(x, (3, 1)))
+    g.sin(g.exp(x))
+    g.set_outputs([last])
+    module = g.module.clone()
+    share_common(module)
+    module.verify()
+    found = Counter(op.name for op in module.walk())
+    assert not any(found[f"mir.{name}"] for name in ("sin", "cos", "exp"))
+    assert found["mir.tanh"] == found["mir.sqrt"] == 1
