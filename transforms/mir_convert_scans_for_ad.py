@@ -1,7 +1,9 @@
 """The pass `mir-convert-scans-for-ad`: what the gradient of a scan needs of each time becomes a stacked result.
-The gradient itself is a row of VJP in `rules/scan.py`."""
+The gradients themselves are rows of VJP in `rules/scan.py` and `rules/recurrence.py`."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -10,20 +12,27 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.control import YieldOp
+from xdsl_rlx.dialects.mir.recurrence import RecurrenceOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.transforms.driver import is_constant, is_differentiated
+from xdsl_rlx.transforms.engines.define import define, rewrite_by
 from xdsl_rlx.transforms.engines.reverse import has_derivative
-from xdsl_rlx.transforms.located import replace
+from xdsl_rlx.transforms.located import located, replace
 from xdsl_rlx.transforms.rules.lowering import DEAR, VIEW, scalar_cost
+from xdsl_rlx.transforms.rules.recurrence import by_products, with_states
 from xdsl_rlx.transforms.rules.scan import Reverse
 from xdsl_rlx.transforms.rules.table import SCALAR
 
 
+@dataclass(frozen=True)
 class MirConvertScansForAdPass(ModulePass):
     """
     Have every `mir.scan` stack what its gradient needs of each time and cannot compute again at little cost.
+
+    Recurrences with a name (`mir.selective_scan`, `mir.gated_delta_net`) give the states before each time as one more
+    result.
 
     ```
     %h = mir.scan 8 carries(%h0) over(%x) captured(%w) -> (T) () {tanh(h @ w + x)}
@@ -34,11 +43,37 @@ class MirConvertScansForAdPass(ModulePass):
 
     name = "mir-convert-scans-for-ad"
 
+    recurrences: Literal["closed", "unroll"] = "closed"
+    """`closed`: recurrences with a name stay, and have reverse recurrences of their own; `unroll`: they are written
+    out time by time in simpler ops, for sequences that are short."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for recurrence in [inner for inner in op.walk() if isinstance(inner, RecurrenceOp)]:
+            if is_differentiated(recurrence):
+                continue
+            if self.recurrences == "unroll":
+                _unroll(recurrence)
+            elif recurrence.states is None:
+                rewrite_by(recurrence, _giving_states)
         # inner scans first: what they stack is a value of the body around them
         for scan in reversed([inner for inner in op.walk() if isinstance(inner, ScanOp)]):
             if not is_differentiated(scan) and (values := _to_stack(scan)):
                 _stack(scan, values)
+
+
+def _giving_states(op: RecurrenceOp, b: MirBuilder) -> list[Value]:
+    twin = with_states(op, b)
+    return [b.value(twin.result), b.value(twin.final)]
+
+
+def _unroll(op: RecurrenceOp) -> None:
+    """Replace a recurrence by its definition, and the scan in that by its body for each time."""
+    b = MirBuilder(Builder(InsertPoint.before(op)))
+    with located(b.builder, op.location) as made:
+        replace(op, define(op, b, by_products))
+    for scan in made:
+        if isinstance(scan, ScanOp):
+            rewrite_by(scan, define)
 
 
 def _to_stack(op: ScanOp) -> list[SSAValue]:

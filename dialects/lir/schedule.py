@@ -103,9 +103,9 @@ class _Schedule:
             self.written.update(self.places[value].root for value in op.writes)
 
     def verify_written(self, op: LaunchOp) -> None:
-        """What an iteration reads, it has written before, or the program has before the loop."""
+        """What an iteration reads, it has written before, or the program has before the loop, if it has elements."""
         for number, value in enumerate(op.reads):
-            if self.places[value].root not in self.written:
+            if self.places[value].root not in self.written and 0 not in memref_of(value).get_shape():
                 raise VerifyException(
                     f"buffer {number} of @{op.kernel.string_value()} is read in a loop before anything has written it"
                 )

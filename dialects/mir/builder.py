@@ -28,6 +28,7 @@ from xdsl_rlx.dialects.mir.quant import QuantBuilder
 from xdsl_rlx.dialects.mir.quant_int import QuantIntBuilder
 from xdsl_rlx.dialects.mir.quantize import QuantizeBuilder
 from xdsl_rlx.dialects.mir.random import RandomBuilder
+from xdsl_rlx.dialects.mir.recurrence import RecurrenceBuilder
 from xdsl_rlx.dialects.mir.rope import RopeBuilder
 from xdsl_rlx.dialects.mir.scan import ScanBuilder
 from xdsl_rlx.dialects.mir.solve import SolveBuilder
@@ -73,6 +74,7 @@ class MirBuilder(
     QuantIntBuilder,
     QuantizeBuilder,
     RandomBuilder,
+    RecurrenceBuilder,
     RopeBuilder,
     ScanBuilder,
     SolveBuilder,

@@ -42,12 +42,13 @@ def _mode(attribute: Attribute) -> object:
 
 @cache
 def mode_of(sample: Sample) -> str:
-    """The properties of the op that are not extents, which operands it has and are differentiated, what is complex."""
+    """The properties of the op that are not extents, which operands and results it has, what is differentiated."""
     found: list[object] = [sample.differentiable]
     for op in _graph(sample).block.ops:
         if type(op) is sample.op:
             segments = [op.properties.get(name) for name in ("operandSegmentSizes", "resultSegmentSizes")]
             found.append([_present(x) for x in segments if isa(x, DenseArrayBase[IntegerType])])
+            found.append(len(op.results))
             found.append([element_of(x) in COMPLEXES for x in op.operands if isinstance(x.type, TensorType)])
             found += [(name, _mode(attribute)) for name, attribute in sorted(op.properties.items())]
     return repr(found)

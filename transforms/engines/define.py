@@ -12,16 +12,16 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.transforms.located import located, replace
-from xdsl_rlx.transforms.rules.table import DECOMPOSE
+from xdsl_rlx.transforms.rules.table import DECOMPOSE, DecomposeRule
 from xdsl_rlx.transforms.rules.wide import rounded, wide
 
 DEEPEST = 32
 """Rounds after which definitions that lead back to themselves are reported."""
 
 
-def define(op: Operation, b: MirBuilder) -> list[Value]:
-    """The results of `op` by its row of DECOMPOSE, where `b` inserts."""
-    rule = DECOMPOSE.lookup(op)
+def define(op: Operation, b: MirBuilder, rule: DecomposeRule[Any] | None = None) -> list[Value]:
+    """The results of `op` by its row of DECOMPOSE, or by another rule of that kind, where `b` inserts."""
+    rule = rule or DECOMPOSE.lookup(op)
     with located(b.builder, op.location), wide(op, b) as seen:
         return [rounded(b, value, result) for value, result in zip(rule(seen, b), op.results, strict=True)]
 
