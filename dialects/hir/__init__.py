@@ -4,9 +4,9 @@ from types import ModuleType
 
 from xdsl.ir import Dialect
 
-from xdsl_rlx.dialects.hir import linear
+from xdsl_rlx.dialects.hir import linear, recurrent
 from xdsl_rlx.dialects.mir import ops_of
 
-FAMILIES: tuple[ModuleType, ...] = (linear,)
+FAMILIES: tuple[ModuleType, ...] = (linear, recurrent)
 
 Hir = Dialect("hir", [op for family in FAMILIES for op in ops_of(family)])

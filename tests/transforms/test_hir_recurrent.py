@@ -1,0 +1,223 @@
+"""Recurrent layers: values against loops in NumPy written from PyTorch's equations, gradients against JAX."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from oracle import evaluate
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.lir import LaunchOp, LoopOp
+
+jax.config.update("jax_enable_x64", True)
+
+Array = np.ndarray[Any, Any]
+B, F, H, P, N = 3, 5, 4, 3, 2
+GATES = {"rnn": 1, "lstm": 4, "gru": 3}
+
+
+def sigmoid(np_: Any, x: Any) -> Any:
+    return 1 / (1 + np_.exp(-x))
+
+
+def rnn(np_: Any, x: Any, h: Any, p: dict[str, Any]) -> tuple[Any, Any]:
+    h = np_.tanh(x @ p["w_ih"] + p["b_ih"] + h[0] @ p["w_hh"] + p["b_hh"])
+    return h, (h,)
+
+
+def lstm(np_: Any, x: Any, h: Any, p: dict[str, Any]) -> tuple[Any, Any]:
+    i, f, g, o = np_.split(x @ p["w_ih"] + p["b_ih"] + h[0] @ p["w_hh"] + p["b_hh"], 4, axis=-1)
+    c = sigmoid(np_, f) * h[1] + sigmoid(np_, i) * np_.tanh(g)
+    y = sigmoid(np_, o) * np_.tanh(c)
+    return y, (y, c)
+
+
+def gru(np_: Any, x: Any, h: Any, p: dict[str, Any]) -> tuple[Any, Any]:
+    i_r, i_z, i_n = np_.split(x @ p["w_ih"] + p["b_ih"], 3, axis=-1)
+    h_r, h_z, h_n = np_.split(h[0] @ p["w_hh"] + p["b_hh"], 3, axis=-1)
+    r, z = sigmoid(np_, i_r + h_r), sigmoid(np_, i_z + h_z)
+    y = (1 - z) * np_.tanh(i_n + r * h_n) + z * h[0]
+    return y, (y,)
+
+
+STEPS = {"rnn": rnn, "lstm": lstm, "gru": gru}
+
+
+def run_layer(np_: Any, name: str, x: Any, p: dict[str, Any]) -> list[Any]:
+    """Outputs and final states, one time after the other; a bias or state that is left out is zeros."""
+    width = GATES[name] * H
+    p = {"b_ih": np.zeros(width), "b_hh": np.zeros(width), **p}
+    h = tuple(p.get(state, np.zeros((x.shape[0], H))) for state in (("h0", "c0") if name == "lstm" else ("h0",)))
+    ys = []
+    for t in range(x.shape[1]):
+        y, h = STEPS[name](np_, x[:, t], h, p)
+        ys.append(y)
+    return [np_.stack(ys, 1) if ys else np.zeros((x.shape[0], 0, H)), *h]
+
+
+def run_mamba2(np_: Any, x: Any, p: dict[str, Any]) -> list[Any]:
+    h = p.get("h0", np.zeros((x.shape[0], H, P, N)))
+    ys = []
+    for t in range(x.shape[1]):
+        decay = np_.exp(p["dt"][:, t] * p["a"])[:, :, None, None]
+        h = decay * h + np_.einsum("bh,bhp,bn->bhpn", p["dt"][:, t], x[:, t], p["b"][:, t])
+        y = np_.einsum("bn,bhpn->bhp", p["c"][:, t], h)
+        ys.append(y + p["d"][:, None] * x[:, t] if "d" in p else y)
+    return [np_.stack(ys, 1) if ys else np.zeros(x.shape), h]
+
+
+def reference(np_: Any, name: str, x: Any, p: dict[str, Any]) -> list[Any]:
+    return run_mamba2(np_, x, p) if name == "mamba2" else run_layer(np_, name, x, p)
+
+
+def operands(name: str, times: int, optional: bool) -> dict[str, Array]:
+    """The arrays of a layer, x first."""
+    rng = np.random.default_rng(times)
+    if name == "mamba2":
+        shapes = {"x": (B, times, H, P), "dt": (B, times, H), "a": (H,), "b": (B, times, N), "c": (B, times, N)}
+        more = {"d": (H,), "h0": (B, H, P, N)}
+    else:
+        width = GATES[name] * H
+        shapes = {"x": (B, times, F), "w_ih": (F, width), "w_hh": (H, width)}
+        more = {"b_ih": (width,), "b_hh": (width,), "h0": (B, H), **({"c0": (B, H)} if name == "lstm" else {})}
+    found = {key: rng.standard_normal(shape) for key, shape in {**shapes, **(more if optional else {})}.items()}
+    if name == "mamba2":
+        found["dt"], found["a"] = np.abs(found["dt"]), -np.abs(found["a"])
+    return found
+
+
+def layer(name: str, arrays: dict[str, Array], dtype: str = "f64") -> rlx.GraphModule:
+    """The block, and a loss of all its results in front; the state of a mamba2 of half floats is f32."""
+    state = "f32" if name == "mamba2" and dtype != "f64" else dtype
+
+    def build(m: Any) -> Any:
+        types = {key: state if key == "h0" else dtype for key in arrays}
+        given = {key: m.param(key, array.shape, types[key]) for key, array in arrays.items()}
+        results = getattr(m, name)(**given)
+        assert [y.dtype for y in results[1:]] == [state] * (len(results) - 1)
+        loss = m.reduce_sum(m.sin(results[0]))
+        for last in results[1:]:
+            loss = loss + m.cast(m.reduce_sum(last * last), dtype)
+        return [loss, *results]
+
+    return rlx.GraphModule.define(name, build)
+
+
+def loss_in_jax(name: str, keys: list[str]) -> Callable[..., Any]:
+    def loss(*xs: Any) -> Any:
+        given = dict(zip(keys, xs, strict=True))
+        x = given.pop("x")
+        outputs, *last = reference(jnp, name, x, given)
+        return jnp.sum(jnp.sin(outputs)) + sum(jnp.sum(h * h) for h in last)
+
+    return loss
+
+
+LAYERS = pytest.mark.parametrize("name", ["rnn", "lstm", "gru", "mamba2"])
+
+
+@LAYERS
+@pytest.mark.parametrize("optional", [False, True])
+@pytest.mark.parametrize("times", [0, 1, 2, 7])
+def test_values_and_gradients(name: str, optional: bool, times: int) -> None:
+    arrays = operands(name, times, optional)
+    module = layer(name, arrays)
+    _, *found = evaluate(rlx.lower_hir(module).module, *arrays.values())
+    given = dict(arrays)
+    for ours, theirs in zip(found, reference(np, name, given.pop("x"), given), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+    keys = list(arrays)
+    value, expected = jax.value_and_grad(loss_in_jax(name, keys), tuple(range(len(keys))))(*arrays.values())
+    gradient = rlx.grad_with_loss(module, keys, zero_missing_wrt=True)
+    outputs = evaluate(gradient.module, *arrays.values(), 1.0)
+    for ours, theirs in zip((outputs[0], *outputs[-len(keys) :]), (value, *expected), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-11)
+
+
+@LAYERS
+def test_compiled_gradients_on_two_threads(name: str) -> None:
+    arrays = operands(name, 33, True)
+    keys = list(arrays)
+    value, expected = jax.value_and_grad(loss_in_jax(name, keys), tuple(range(len(keys))))(*arrays.values())
+    found = rlx.compile(rlx.grad_with_loss(layer(name, arrays), keys), threads=2)(**arrays)
+    for ours, theirs in zip((found[0], *found[-len(keys) :]), (value, *expected), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-10)
+
+
+@LAYERS
+def test_both_policies_mean_the_same(name: str) -> None:
+    arrays = operands(name, 5, True)
+    direct, fusable = (rlx.lower_hir(layer(name, arrays), policy) for policy in ("direct", "fusable"))
+    for one, other in zip(*(evaluate(g.module, *arrays.values()) for g in (direct, fusable)), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@LAYERS
+def test_what_is_launched_does_not_depend_on_the_length(name: str) -> None:
+    counts = set[tuple[int, int]]()
+    for times in (64, 4096):
+        arrays = operands(name, times, True)
+        ops = list(rlx.lower(rlx.grad_with_loss(layer(name, arrays), list(arrays))).module.walk())
+        counts.add((sum(isinstance(op, LaunchOp) for op in ops), sum(isinstance(op, LoopOp) for op in ops)))
+    assert len(counts) == 1 and counts.pop()[1] == 2
+
+
+@LAYERS
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_half_floats(name: str, dtype: str) -> None:
+    arrays = {key: 0.3 * array for key, array in operands(name, 6, True).items()}
+    module = rlx.lower_hir(layer(name, arrays, dtype))
+    _, *found = evaluate(module.module, *arrays.values())
+    given = dict(arrays)
+    for ours, theirs in zip(found, reference(np, name, given.pop("x"), given), strict=True):
+        np.testing.assert_allclose(ours.astype(np.float64), theirs, atol={"f16": 4e-3, "bf16": 3e-2}[dtype])
+
+
+def test_mamba2_is_a_selective_scan_whose_channels_share_their_decay() -> None:
+    arrays = operands("mamba2", 6, False)
+    _, outputs, last = evaluate(rlx.lower_hir(layer("mamba2", arrays)).module, *arrays.values())
+    g = rlx.Graph("selective")
+    x, b, c = (g.input(key, arrays[key].shape, "f64") for key in ("x", "b", "c"))
+    dt, a = g.input("dt", arrays["dt"].shape, "f64"), g.input("a", (H,), "f64")
+    delta = g.expand(g.reshape(dt, (B, 6, H, 1)), (B, 6, H, P)).reshape(B, 6, H * P)
+    decay = g.expand(g.reshape(a, (H, 1)), (H, P * N)).reshape(H * P, N)
+    g.set_outputs(list(g.selective_scan(x.reshape(B, 6, H * P), delta, decay, b, c)))
+    y, state = evaluate(g.module, *(arrays[key] for key in ("x", "b", "c", "dt", "a")))
+    np.testing.assert_allclose(outputs.reshape(y.shape), y, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(last.reshape(state.shape), state, rtol=1e-12, atol=1e-13)
+
+
+def test_a_layer_goes_on_from_the_state_it_ended_with() -> None:
+    arrays = operands("lstm", 7, True)
+
+    def build(m: Any) -> Any:
+        p = {key: m.param(key, array.shape, "f64") for key, array in arrays.items()}
+        x, h, c = p.pop("x"), p.pop("h0"), p.pop("c0")
+        first, h, c = m.lstm(x[:, :3], **p, h0=h, c0=c)
+        second, h, c = m.lstm(x[:, 3:], **p, h0=h, c0=c)
+        return [m.concat([first, second], 1), h, c]
+
+    parts = evaluate(rlx.lower_hir(rlx.GraphModule.define("parts", build)).module, *arrays.values())
+    _, *whole = evaluate(rlx.lower_hir(layer("lstm", arrays)).module, *arrays.values())
+    for ours, theirs in zip(parts, whole, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "message"),
+    [
+        ("lstm", {"w_ih": (F, 3 * H)}, "expected w_ih of shape 5x16, got 5x12"),
+        ("gru", {"w_hh": (H, 4 * H)}, "expected w_hh of shape 4x12, got 4x16"),
+        ("rnn", {"b_hh": (H + 1,)}, "expected b_hh of shape 4, got 5"),
+        ("lstm", {"c0": (H, B)}, "expected c0 of shape 3x4, got 4x3"),
+        ("mamba2", {"a": (H, N)}, "expected a of shape 4, got 4x2"),
+        ("mamba2", {"h0": (B, H, N, P)}, "expected h0 of type tensor<3x4x3x2xf64>, got"),
+    ],
+)
+def test_operands_that_do_not_fit_are_named(name: str, wrong: dict[str, tuple[int, ...]], message: str) -> None:
+    arrays = operands(name, 2, True) | {key: np.zeros(shape) for key, shape in wrong.items()}
+    with pytest.raises(rlx.GraphError, match=message):
+        layer(name, arrays)
