@@ -1,0 +1,173 @@
+"""Trains a character LSTM on Python's own language reference, which ships with Python, and samples text from it.
+
+One layer of `hir.lstm` between a table of characters and a linear layer, mean cross-entropy, gradient by the passes,
+Adam with clipped gradients as a second compiled graph. Sequences of a batch go on from step to step: the final state of
+one is the initial state of the next. `--epochs n` trains longer or shorter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+import xdsl_rlx as rlx
+
+HIDDEN, TABLE = 128, 32
+BATCH, TIMES = 32, 64
+CHARACTERS = 160_000
+EPOCHS = 10
+RATE, BETA1, BETA2, EPSILON = 4e-3, 0.9, 0.999, 1e-8
+CLIP = 1.0
+TEMPERATURE = 0.5
+
+Arrays = dict[str, np.ndarray]
+
+
+def load_text() -> str:
+    """The first topics of `help()`, in alphabetical order, without what is not ASCII."""
+    from pydoc_data.topics import topics
+
+    text = "\n".join(topics[name] for name in sorted(topics))
+    return text.encode("ascii", "ignore").decode()[:CHARACTERS]
+
+
+def shapes(alphabet: int) -> dict[str, tuple[int, ...]]:
+    """The weights by name."""
+    return {
+        "table": (alphabet, TABLE),
+        "w_ih": (TABLE, 4 * HIDDEN),
+        "w_hh": (HIDDEN, 4 * HIDDEN),
+        "b_ih": (4 * HIDDEN,),
+        "w_out": (HIDDEN, alphabet),
+        "b_out": (alphabet,),
+    }
+
+
+def model(alphabet: int, batch: int, times: int) -> Any:
+    """The network in `hir`: characters [batch, times] and a state to logits [batch, times, alphabet] and a state."""
+
+    def layers(m: Any) -> Any:
+        ids = m.input("ids", (batch, times), dtype="i32")
+        h0, c0 = m.input("h0", (batch, HIDDEN)), m.input("c0", (batch, HIDDEN))
+        w = {name: m.param(name, shape) for name, shape in shapes(alphabet).items()}
+        x = m.gather(w["table"], ids)
+        outputs, h, c = m.lstm(x, w["w_ih"], w["w_hh"], w["b_ih"], h0=h0, c0=c0)
+        return m.linear(outputs, w["w_out"], w["b_out"]), h, c
+
+    return rlx.GraphModule.define("char_lstm", layers)
+
+
+def loss_graph(alphabet: int) -> Any:
+    """The mean cross-entropy of the next characters, and the state behind the last."""
+    g = rlx.Graph("char_lstm_loss")
+    logits, h, c = g.inline(rlx.lower_hir(model(alphabet, BATCH, TIMES)))
+    following = g.input("following", (BATCH, TIMES), dtype="i32")
+    g.set_outputs([g.reduce_mean(g.softmax_cross_entropy_with_logits(logits, following)), h, c])
+    return g
+
+
+def adam_graph(alphabet: int) -> Any:
+    """
+    One Adam step for all weights: outputs the new weights, then first moments, then second moments.
+
+    Kingma and Ba (2015), algorithm 1, of gradients that are together no longer than CLIP; `step` counts from 1.
+    """
+    g = rlx.Graph("adam")
+    step = g.input("step", ())
+    gradients = {name: g.input(f"d_{name}", shape) for name, shape in shapes(alphabet).items()}
+    square = g.full((), 0.0)
+    for gradient in gradients.values():
+        square = square + g.reduce_sum(gradient * gradient)
+    shorter = g.min(CLIP * g.safe_rsqrt(square), 1.0)
+    correction1 = 1.0 - g.exp(step * float(np.log(BETA1)))
+    correction2 = 1.0 - g.exp(step * float(np.log(BETA2)))
+    weights, firsts, seconds = [], [], []
+    for name, shape in shapes(alphabet).items():
+        gradient, weight = shorter * gradients[name], g.input(name, shape)
+        first = BETA1 * g.input(f"m_{name}", shape) + (1.0 - BETA1) * gradient
+        second = BETA2 * g.input(f"v_{name}", shape) + (1.0 - BETA2) * gradient * gradient
+        weights.append(weight - RATE * (first / correction1) / (g.sqrt(second / correction2) + EPSILON))
+        firsts.append(first)
+        seconds.append(second)
+    g.set_outputs([*weights, *firsts, *seconds])
+    return g
+
+
+def initial_weights(alphabet: int) -> Arrays:
+    """Normally distributed, scaled by the number of inputs, from a fixed seed; biases zero, of forget gates one."""
+    rng = np.random.default_rng(0)
+    weights = {
+        name: (rng.standard_normal(shape) / np.sqrt(shape[0] if name != "table" else 1)).astype(np.float32)
+        for name, shape in shapes(alphabet).items()
+    }
+    for name in ("b_ih", "b_out"):
+        weights[name][:] = 0
+    weights["b_ih"][HIDDEN : 2 * HIDDEN] = 1
+    return weights
+
+
+def train(text: str, alphabet: list[str], epochs: int) -> tuple[Arrays, list[float]]:
+    """The weights after so many passes over the text, and the mean loss of each, in nats per character."""
+    names = list(shapes(len(alphabet)))
+    step = rlx.compile(rlx.grad_with_loss(loss_graph(len(alphabet)), wrt=names))
+    adam = rlx.compile(adam_graph(len(alphabet)))
+    number = {character: i for i, character in enumerate(alphabet)}
+    ids = np.array([number[character] for character in text], np.int32)
+    steps = (len(ids) - 1) // (BATCH * TIMES)
+    rows = ids[: BATCH * TIMES * steps].reshape(BATCH, steps * TIMES)
+    following = ids[1 : BATCH * TIMES * steps + 1].reshape(BATCH, steps * TIMES)
+
+    weights = initial_weights(len(alphabet))
+    firsts, seconds = ({name: np.zeros_like(weights[name]) for name in names} for _ in range(2))
+    state = [values[name] for values in (weights, firsts, seconds) for name in names]
+    moments = {f"{kind}_{name}": values[name] for kind, values in (("m", firsts), ("v", seconds)) for name in names}
+    history, count = list[float](), 0
+    for epoch in range(epochs):
+        start, total = time.perf_counter(), 0.0
+        h = c = np.zeros((BATCH, HIDDEN), np.float32)
+        for at in range(0, steps * TIMES, TIMES):
+            part = slice(at, at + TIMES)
+            batch = {"ids": rows[:, part], "following": following[:, part], "h0": h, "c0": c}
+            loss, h, c, *gradients = step(**batch, **weights)
+            count += 1
+            named = {f"d_{name}": gradient for name, gradient in zip(names, gradients, strict=True)}
+            adam(step=np.float32(count), **named, **weights, **moments, out=state)
+            total += float(loss)
+        history.append(total / steps)
+        print(f"epoch {epoch + 1:2}: loss {history[-1]:.3f} nats per character, {time.perf_counter() - start:.1f} s")
+    return weights, history
+
+
+def sample(weights: Arrays, alphabet: list[str], beginning: str, length: int) -> str:
+    """Text that begins like this, its characters drawn one by one, from a fixed seed."""
+    predict, rng = rlx.compile(model(len(alphabet), 1, 1)), np.random.default_rng(2)
+    h = c = np.zeros((1, HIDDEN), np.float32)
+    logits, drawn = np.zeros(len(alphabet)), beginning
+    for at in range(length):
+        if at >= len(beginning):
+            chances = np.exp((logits - logits.max()) / TEMPERATURE)
+            drawn += alphabet[rng.choice(len(alphabet), p=chances / chances.sum())]
+        found, h, c = predict(ids=np.array([[alphabet.index(drawn[at])]], np.int32), h0=h, c0=c, **weights)
+        logits = found[0, 0].astype(np.float64)
+    return drawn
+
+
+def main() -> int:
+    """Train, report, print a sample; status 1 when the loss is not what it must be."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--epochs", type=int, default=EPOCHS, help="passes over the text")
+    epochs = parser.parse_args().epochs
+    text = load_text()
+    alphabet = sorted(set(text))
+    print(f"{len(text)} characters of {len(alphabet)} kinds; an LSTM of {HIDDEN} on {BATCH} sequences of {TIMES}")
+    weights, history = train(text, alphabet, epochs)
+    print(sample(weights, alphabet, "The ", 600))
+    return 0 if epochs < EPOCHS or history[-1] < 1.4 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
