@@ -236,7 +236,7 @@ class _Outline:
             half, odd = divmod(prod(memref_of(base).get_shape()), 2)
             if (
                 not odd
-                and half <= SWAPPED
+                and 0 < half <= SWAPPED
                 and all(len(m) == 1 and (m[0].period, m[0].stride) == (2, half) for m in moves)
             ):
                 found[base] = half

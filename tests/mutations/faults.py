@@ -35,6 +35,39 @@ def _fault(name: str, path: str, old: str, new: str, *tests: str) -> Fault:
 
 RULES = (
     _fault(
+        "what a delta net's key took away has no cotangent",
+        "transforms/rules/recurrence.py",
+        "lam * d - kept * dv",
+        "lam * d",
+        VJP,
+        "-k",
+        "gated_delta_net",
+    ),
+    _fault(
+        "the cotangent of a recurrence's final state is lost",
+        "transforms/rules/recurrence.py",
+        "b.zeros_like(op.final) if dfinal is None else dfinal",
+        "b.zeros_like(op.final)",
+        "tests/weaknesses/test_recurrence.py",
+    ),
+    _fault(
+        "the cotangent of the states of each time is lost",
+        "transforms/rules/recurrence.py",
+        "return (more[0] + left if more else left, da",
+        "return (left, da",
+        "tests/numerics/test_second_order.py",
+        VJP,
+        "-k",
+        "selective_scan",
+    ),
+    _fault(
+        "a GRU's gate leaves out what the state adds",
+        "transforms/rules/hir.py",
+        "b.sigmoid(p_r + u_r)",
+        "b.sigmoid(p_r)",
+        "tests/transforms/test_hir_recurrent.py",
+    ),
+    _fault(
         "softmax's derivative with a wrong sign",
         "transforms/rules/norm.py",
         "return [weighted - y * b.reduce_sum(weighted",

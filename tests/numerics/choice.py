@@ -141,7 +141,8 @@ def _together(build: Build) -> Build:
     def vector(m: MirBuilder, *xs: Value) -> Value:
         built = build(m, *xs)
         assert isinstance(built, tuple)
-        return m.concat([m.reshape(y, (-1,)) for y in built if has_derivative(y.ssa)], 0)
+        floats = [y for y in built if has_derivative(y.ssa)]
+        return m.concat([m.cast(m.reshape(y, (-1,)), floats[0].dtype) for y in floats], 0)
 
     return vector
 

@@ -3,12 +3,17 @@
 from collections import Counter
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.recurrence import RecurrenceOp, SelectiveScanOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
+from xdsl_rlx.transforms.engines.define import decompose
+
+jax.config.update("jax_enable_x64", True)
 
 Array = np.ndarray[Any, Any]
 UNROLL = "mir-convert-scans-for-ad{recurrences=unroll}"
@@ -107,6 +112,55 @@ def test_without_preparation_the_rule_computes_the_states_itself(make: Any) -> N
     arrays = arrays_for(prepared)
     for ours, theirs in zip(rlx.compile(plain)(**arrays), rlx.compile(prepared)(**arrays), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-13, atol=1e-14)
+
+
+@BOTH
+def test_a_gradient_over_a_thousand_times_is_that_of_the_scan(make: Any) -> None:
+    """Compiled, on two threads, against the derivative of the definition."""
+    graph, wrt = make(1000, "f64")
+    closed = rlx.grad_with_loss(graph, wrt)
+    plain = graph.module.clone()
+    decompose(plain, lambda op: isinstance(op, RecurrenceOp))
+    arrays = arrays_for(closed)
+    found = rlx.compile(closed, threads=2)(**arrays)
+    for ours, theirs in zip(found, rlx.compile(rlx.grad_with_loss(plain, wrt))(**arrays), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-11)
+
+
+def test_a_recurrence_inside_of_a_scan_has_the_gradient_of_jax() -> None:
+    """Layers that share their weights: what is scanned over is the state that each begins with."""
+    rng = np.random.default_rng(5)
+    arrays = {
+        "x": rng.standard_normal((2, 4, 3)),
+        "a": -rng.uniform(0.1, 1.0, (3, 2)),
+        "b": rng.standard_normal((2, 4, 2)),
+        "starts": rng.standard_normal((3, 2, 3, 2)),
+    }
+    g = rlx.Graph("layers")
+    x, a, b, starts = (g.param(name, array.shape, "f64") for name, array in arrays.items())
+
+    def layer(y: Any, start: Any) -> Any:
+        after, state = g.selective_scan(y, g.sigmoid(y), a, b, b, start)
+        return g.tanh(after), state
+
+    last, states = g.scan(layer, x, starts)
+    g.set_outputs([g.reduce_sum(last * last) + g.reduce_sum(g.sin(states))])
+
+    def loss(x: Any, a: Any, b: Any, starts: Any) -> Any:
+        total = 0.0
+        for h in starts:
+            ys = []
+            for t in range(4):
+                delta = jax.nn.sigmoid(x[:, t])
+                h = jnp.exp(delta[:, :, None] * a) * h + (delta * x[:, t])[:, :, None] * b[:, t, None]
+                ys.append(jnp.sum(h * b[:, t, None], -1))
+            x, total = jnp.tanh(jnp.stack(ys, 1)), total + jnp.sum(jnp.sin(h))
+        return jnp.sum(x * x) + total
+
+    value, expected = jax.value_and_grad(loss, (0, 1, 2, 3))(*arrays.values())
+    found = rlx.compile(rlx.grad_with_loss(g, list(arrays)))(**arrays)
+    for ours, theirs in zip(found, (value, *expected), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-11)
 
 
 def test_a_batch_is_folded_into_the_batch_unless_each_example_has_its_own_a() -> None:

@@ -138,6 +138,26 @@ def test_every_sequence_of_a_batch_begins_anew(op: str) -> None:
 
 
 @both
+@pytest.mark.parametrize("lost", [B, S, H], ids=["sequences", "times", "channels"])
+@pytest.mark.parametrize("with_state", [False, True])
+def test_gradients_of_nothing_are_compiled(op: str, lost: int, with_state: bool) -> None:
+    """Without sequences, times, channels: carries and elements that no launch writes or reads."""
+    g = rlx.Graph("nothing")
+    shapes = {name: tuple(0 if n == lost else n for n in array.shape) for name, array in ARRAYS[op].items()}
+    names = [name for name in shapes if with_state or name != "state"]
+    y, state = getattr(g, op)(*(g.param(name, shapes[name], "f64") for name in names))
+    g.set_outputs([g.reduce_sum(y) + g.reduce_sum(state * state) if with_state else g.reduce_sum(y)])
+    start = ARRAYS[op]["state"] if lost == S and with_state else np.zeros(shapes["state"])
+    arrays = {name: start if name == "state" else np.zeros(shapes[name]) for name in names}
+    gradient = rlx.grad_with_loss(g, names, zero_missing_wrt=True)
+    rlx.lower(gradient).module.verify()
+    loss, *gradients = rlx.compile(gradient)(**arrays)
+    np.testing.assert_allclose(loss, np.sum(start * start), rtol=1e-12)
+    for name, gradient in zip(names, gradients, strict=True):
+        np.testing.assert_allclose(gradient, 2 * start if name == "state" else np.zeros(shapes[name]), rtol=1e-14)
+
+
+@both
 def test_the_state_of_half_floats_is_not_rounded_from_time_to_time(op: str) -> None:
     """2,000 times that each change the state by less than half floats can show."""
     times = 2000

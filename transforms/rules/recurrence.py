@@ -144,11 +144,11 @@ def _delta_scan(op: GatedDeltaNetOp, b: MirBuilder, products: bool = False) -> l
         kept = b.exp(g) * s
         d = (v - _read(b, k, kept, products)) * beta
         after = kept + k * d
-        y = _read(b, q, after, products) * _scale(n)
+        y = _read(b, q, after, products)
         return after, (y, s) if op.states is not None else (y,)
 
     final, ys = b.scan(body, _start(op, b), tuple(_delta_elements(op, b)))
-    return _results(op, b, final, ys)
+    return _results(op, b, final, (ys[0] * _scale(n), *ys[1:]))
 
 
 def _scale(n: int) -> float:
