@@ -12,6 +12,7 @@ from xdsl_rlx.dialects.constants import Number
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, loss, norm, reduce, shape
 from xdsl_rlx.dialects.mir.attention import AttentionBuilder
+from xdsl_rlx.dialects.mir.branch import BranchBuilder
 from xdsl_rlx.dialects.mir.channel_norm import ChannelNormBuilder
 from xdsl_rlx.dialects.mir.complex import ComplexBuilder
 from xdsl_rlx.dialects.mir.conv import ConvBuilder
@@ -59,6 +60,7 @@ def activation_kind(kind: Activation | str) -> Activation:
 
 class MirBuilder(
     AttentionBuilder,
+    BranchBuilder,
     ChannelNormBuilder,
     ComplexBuilder,
     ConvBuilder,

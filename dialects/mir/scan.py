@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     AttrSizedResultSegments,
-    IRDLOperation,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
@@ -21,12 +18,24 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.bodies import (
+    BodyOp,
+    captured_types,
+    cleared_on_error,
+    end_of,
+    filling,
+    is_several,
+    isolate,
+    ops_of,
+    several,
+    verify_arguments,
+    verify_end,
+)
 from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, i64_attr
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand
@@ -37,7 +46,7 @@ Step: TypeAlias = Callable[..., Any]
 
 
 @irdl_op_definition
-class ScanOp(IRDLOperation):
+class ScanOp(BodyOp):
     """
     `carry, y[t] = body(carry, x[t], captured)` for t = 0 .. length - 1, or down from there with `reverse`.
 
@@ -92,9 +101,7 @@ class ScanOp(IRDLOperation):
     @property
     def last(self) -> YieldOp:
         """What the body yields."""
-        op = self.body.block.last_op
-        assert isinstance(op, YieldOp)
-        return op
+        return end_of(self.body.block)
 
     def verify_(self) -> None:
         if self.times < 0:
@@ -102,23 +109,16 @@ class ScanOp(IRDLOperation):
         for number, x in enumerate(self.xs):
             if not shape_of(x) or shape_of(x)[0] != self.times:
                 raise VerifyException(f"xs {number} of type {x.type} has no leading axis of the length {self.times}")
-        args = self.body.block.args
         expected = [
             *((f"carry {n}", x.type) for n, x in enumerate(self.init)),
             *((f"the element of xs {n}", unstacked(x)) for n, x in enumerate(self.xs)),
-            *((f"captured {n}", x.type) for n, x in enumerate(self.captured)),
+            *captured_types(self.captured),
         ]
-        if len(args) != len(expected):
-            raise VerifyException(f"the body has {len(args)} arguments for {len(expected)} operands")
-        for arg, (what, type_) in zip(args, expected, strict=True):
-            if arg.type != type_:
-                raise VerifyException(f"{what} is {type_}, the body takes {arg.type}")
+        verify_arguments(self.body.block, "the body", expected)
         self._verify_yield()
 
     def _verify_yield(self) -> None:
-        last = self.body.block.last_op
-        if not isinstance(last, YieldOp):
-            raise VerifyException("expected a mir.yield at the end of the body")
+        last = verify_end(self.body.block, "the body")
         if len(last.values) != len(self.init) + len(self.ys):
             raise VerifyException(
                 f"the body yields {len(last.values)} values for {len(self.init)} carries and {len(self.ys)} results"
@@ -144,37 +144,6 @@ def unstacked(value: SSAValue) -> AnyTensor:
     return TensorType(element_of(value), shape_of(value)[1:])
 
 
-def isolate(block: Block, number: int) -> list[SSAValue]:
-    """
-    The values from outside that a block uses, each of which gets an argument behind the first `number`.
-
-    Ops that nothing uses stay: what they are for is not known here.
-    """
-    inside: set[SSAValue] = set(block.args)
-    for op in block.walk():
-        inside.update(op.results)
-        for region in op.regions:
-            for inner in region.blocks:
-                inside.update(inner.args)
-    captured: dict[SSAValue, SSAValue] = {}
-    for op in block.walk():
-        for index, operand in enumerate(op.operands):
-            if operand in inside:
-                continue
-            if operand not in captured:
-                captured[operand] = block.insert_arg(operand.type, number + len(captured))
-                captured[operand].name_hint = operand.name_hint
-            op.operands[index] = captured[operand]
-    return list(captured)
-
-
-def clear(block: Block) -> None:
-    """Erase the ops of a block that is given up."""
-    for op in reversed(list(block.ops)):
-        op.detach()
-        op.erase(safe_erase=False)
-
-
 class ScanBuilder(BuilderCore):
     """Loops that hand values on."""
 
@@ -195,56 +164,35 @@ class ScanBuilder(BuilderCore):
         """
         if not callable(body):  # pyright: ignore[reportUnnecessaryComparison]
             raise GraphError(f"scan: the body is a function of a carry and an element, got {shown(body)}")
-        carries = [self.operand(x) for x in _several(init)]
-        over = [] if xs is None else [self.operand(x) for x in _several(xs)]
+        carries = [self.operand(x) for x in several(init)]
+        over = [] if xs is None else [self.operand(x) for x in several(xs)]
         times = _length(over, length)
         block = Block(arg_types=[*(x.type for x in carries), *(unstacked(x) for x in over)])
         args = [self.value(arg) for arg in block.args]
         first, rest = args[: len(carries)], args[len(carries) :]
-        with _filling(self.builder, block):
+        with cleared_on_error(block), filling(self.builder, block):
             found = body(
-                tuple(first) if _is_several(init) else first[0],
-                None if xs is None else tuple(rest) if _is_several(xs) else rest[0],
+                tuple(first) if is_several(init) else first[0],
+                None if xs is None else tuple(rest) if is_several(xs) else rest[0],
             )
             if not isinstance(found, tuple) or len(pair := cast("tuple[Any, ...]", found)) != 2:
                 raise GraphError("scan: the body returns a pair: the carry for the next time, and y or None")
             carry, y = pair
-            after = [self.operand(value, like) for value, like in zip(_several(carry), first, strict=False)]
-            if len(_several(carry)) != len(first):
-                raise GraphError(f"scan: init has {len(first)} carries, the body returns {len(_several(carry))}")
+            after = [self.operand(value, like) for value, like in zip(several(carry), first, strict=False)]
+            if len(several(carry)) != len(first):
+                raise GraphError(f"scan: init has {len(first)} carries, the body returns {len(several(carry))}")
             for number, (start, value) in enumerate(zip(carries, after, strict=True)):
                 if value.type != start.type:
                     raise GraphError(f"scan: carry {number} is {start.type}, the body returns {value.type}")
-            out = [] if y is None else [self.operand(value) for value in _several(y)]
+            out = [] if y is None else [self.operand(value) for value in several(y)]
             self.builder.insert(YieldOp(*after, *out))
         captured = isolate(block, len(args))
         op = self.emit(ScanOp, carries, over, captured, times, block, reverse)
         left, ys = [self.value(x) for x in op.carries], [self.value(y) for y in op.ys]
         return (
-            tuple(left) if _is_several(init) else left[0],
-            None if y is None else tuple(ys) if _is_several(y) else ys[0],
+            tuple(left) if is_several(init) else left[0],
+            None if y is None else tuple(ys) if is_several(y) else ys[0],
         )
-
-
-@contextmanager
-def _filling(builder: Builder, block: Block) -> Generator[None]:
-    """Meanwhile `builder` inserts at the end of another block; after an error, nothing uses values from around it."""
-    before, builder.insertion_point = builder.insertion_point, InsertPoint.at_end(block)
-    with ExitStack() as undo:
-        undo.callback(clear, block)
-        try:
-            yield
-        finally:
-            builder.insertion_point = before
-        undo.pop_all()
-
-
-def _is_several(x: object) -> bool:
-    return isinstance(x, Sequence) and not isinstance(x, str)
-
-
-def _several(x: Any) -> Sequence[Any]:
-    return x if _is_several(x) else (x,)
 
 
 def _length(over: Sequence[SSAValue], length: int | None) -> int:
@@ -266,4 +214,4 @@ def _length(over: Sequence[SSAValue], length: int | None) -> int:
 
 def ops_of_body(op: ScanOp) -> list[Operation]:
     """The ops of the body, without its yield."""
-    return list(op.body.block.ops)[:-1]
+    return ops_of(op.body.block)

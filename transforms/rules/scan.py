@@ -11,9 +11,10 @@ from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import region_dce
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.mir.bodies import clear, isolate
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.control import YieldOp
-from xdsl_rlx.dialects.mir.scan import ScanOp, clear, isolate, ops_of_body, unstacked
+from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body, unstacked
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.engines.batch import Batch
 from xdsl_rlx.transforms.engines.forward import push_forward

@@ -1,0 +1,402 @@
+"""Control flow that depends on values: `mir.if`, `mir.switch`, `mir.while`; and `mir.remat`, which is computed twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from xdsl.dialects.builtin import TensorType, i32
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_region_def,
+    var_result_def,
+)
+from xdsl.traits import IsolatedFromAbove, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.bodies import (
+    BodyOp,
+    Function,
+    captured_types,
+    cleared_on_error,
+    end_of,
+    filling,
+    is_several,
+    isolate_all,
+    several,
+    verify_arguments,
+    verify_end,
+    verify_results,
+)
+from xdsl_rlx.dialects.mir.control import YieldOp
+from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, i64_attr
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import COMPLEXES, INTS, element_of, i1, shape_of
+
+TRUTH = TensorType(i1, [])
+COUNT = TensorType(i32, [])
+MOST_ITERATIONS = (1 << 31) - 1
+"""What the trip count of a loop can hold."""
+
+
+@irdl_op_definition
+class IfOp(BodyOp):
+    """
+    `then(captured)` where `predicate` is true, else `otherwise(captured)`: the other branch is not run.
+
+    Both branches take `captured`, and yield the results.
+    """
+
+    name = "mir.if"
+
+    predicate = operand_def(AnyTensorConstr)
+    captured = var_operand_def(AnyTensorConstr)
+    results_ = var_result_def(AnyTensorConstr)
+    then = region_def("single_block")
+    otherwise = region_def("single_block")
+
+    traits = traits_def(Pure(), IsolatedFromAbove())
+    assembly_format = (
+        "$predicate `:` type($predicate) (`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict "
+        "`->` `(` type($results_) `)` $then `else` $otherwise"
+    )
+
+    def __init__(self, predicate: SSAValue, captured: Sequence[SSAValue], then: Block, otherwise: Block):
+        """Blocks that end with a `mir.yield`; the types of the results follow from that."""
+        super().__init__(
+            operands=[predicate, captured],
+            result_types=[_yielded(then)],
+            regions=[Region(then), Region(otherwise)],
+        )
+
+    @property
+    def branches(self) -> tuple[Block, Block]:
+        """What is run where the predicate is true, and else."""
+        return self.then.block, self.otherwise.block
+
+    def verify_(self) -> None:
+        if self.predicate.type != TRUTH:
+            raise VerifyException(f"expected a predicate of type {TRUTH}, got {self.predicate.type}")
+        for what, block in zip(("the first branch", "the other branch"), self.branches, strict=True):
+            verify_arguments(block, what, captured_types(self.captured))
+            verify_results(block, what, self.results_)
+
+
+@irdl_op_definition
+class SwitchOp(BodyOp):
+    """
+    `branches[index](captured)`, where an index below 0 or past the last branch stands for the nearest one.
+
+    No other branch is run. All take `captured`, and yield the results.
+    """
+
+    name = "mir.switch"
+
+    index = operand_def(AnyTensorConstr)
+    captured = var_operand_def(AnyTensorConstr)
+    results_ = var_result_def(AnyTensorConstr)
+    regions_ = var_region_def("single_block")
+
+    traits = traits_def(Pure(), IsolatedFromAbove())
+    assembly_format = (
+        "$index `:` type($index) (`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict "
+        "`->` `(` type($results_) `)` $regions_"
+    )
+
+    def __init__(self, index: SSAValue, captured: Sequence[SSAValue], branches: Sequence[Block]):
+        """Blocks, one at least, that end with a `mir.yield`; the types of the results follow from that."""
+        super().__init__(
+            operands=[index, captured],
+            result_types=[_yielded(branches[0])],
+            regions=[[Region(block) for block in branches]],
+        )
+
+    @property
+    def branches(self) -> tuple[Block, ...]:
+        """What is run for each index."""
+        return tuple(region.block for region in self.regions_)
+
+    def verify_(self) -> None:
+        if shape_of(self.index) or element_of(self.index) not in INTS:
+            raise VerifyException(f"expected an index that is an integer of rank 0, got {self.index.type}")
+        if not self.regions_:
+            raise VerifyException("expected at least one branch")
+        for number, block in enumerate(self.branches):
+            verify_arguments(block, f"branch {number}", captured_types(self.captured))
+            verify_results(block, f"branch {number}", self.results_)
+
+
+@irdl_op_definition
+class WhileOp(BodyOp):
+    """
+    `carry = body(carry, captured)` as long as `condition(carry, captured)`, asked before each time, is true.
+
+    `condition` yields one truth value, `body` the carries for the next time, of the types of `init`. The results are
+    the carries after the last time, and how often the body was run. With `max_iterations` it is run that often at most:
+    a loop that would go on stops there. Only such a loop has a gradient in reverse mode.
+    """
+
+    name = "mir.while"
+
+    init = var_operand_def(AnyTensorConstr)
+    captured = var_operand_def(AnyTensorConstr)
+    max_iterations = opt_prop_def(I64)
+    carries = var_result_def(AnyTensorConstr)
+    trips = result_def(COUNT)
+    condition = region_def("single_block")
+    body = region_def("single_block")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure(), IsolatedFromAbove())
+    assembly_format = (
+        "(`carries` `(` $init^ `:` type($init) `)`)? (`captured` `(` $captured^ `:` type($captured) `)`)? "
+        "(`max_iterations` $max_iterations^)? attr-dict `->` `(` type($carries) `)` $condition `do` $body"
+    )
+
+    def __init__(
+        self,
+        init: Sequence[SSAValue],
+        captured: Sequence[SSAValue],
+        max_iterations: int | None,
+        condition: Block,
+        body: Block,
+    ):
+        """Blocks that end with a `mir.yield`."""
+        super().__init__(
+            operands=[init, captured],
+            properties={"max_iterations": None if max_iterations is None else i64_attr(max_iterations)},
+            result_types=[[x.type for x in init], COUNT],
+            regions=[Region(condition), Region(body)],
+        )
+
+    @property
+    def most(self) -> int | None:
+        """How often the body is run at most; None if that is not said."""
+        return None if self.max_iterations is None else self.max_iterations.value.data
+
+    @property
+    def last(self) -> YieldOp:
+        """What the body yields."""
+        return end_of(self.body.block)
+
+    @property
+    def asked(self) -> SSAValue:
+        """What the condition yields."""
+        return end_of(self.condition.block).values[0]
+
+    def verify_(self) -> None:
+        if self.most is not None and not 0 <= self.most <= MOST_ITERATIONS:
+            raise VerifyException(f"expected max_iterations from 0 to {MOST_ITERATIONS}, got {self.most}")
+        expected = [*((f"carry {n}", x.type) for n, x in enumerate(self.init)), *captured_types(self.captured)]
+        verify_arguments(self.condition.block, "the condition", expected)
+        verify_arguments(self.body.block, "the body", expected)
+        asked = [value.type for value in verify_end(self.condition.block, "the condition").values]
+        if asked != [TRUTH]:
+            found = ", ".join(map(str, asked)) or "nothing"
+            raise VerifyException(f"expected a condition that yields one {TRUTH}, got {found}")
+        values = verify_end(self.body.block, "the body").values
+        if len(values) != len(self.init) or len(self.carries) != len(self.init):
+            raise VerifyException(
+                f"the body yields {len(values)} values for {len(self.init)} carries and {len(self.carries)} results"
+            )
+        for number, (carry, value, result) in enumerate(zip(self.init, values, self.carries, strict=True)):
+            if value.type != carry.type:
+                raise VerifyException(f"carry {number} is {carry.type}, the body yields {value.type}")
+            if result.type != carry.type:
+                raise VerifyException(f"carry {number} is {carry.type}, its result {result.type}")
+
+
+@irdl_op_definition
+class RematOp(BodyOp):
+    """
+    `body(captured)`, which the backward pass computes again from `captured`: nothing that is inside is kept until then.
+    """
+
+    name = "mir.remat"
+
+    captured = var_operand_def(AnyTensorConstr)
+    results_ = var_result_def(AnyTensorConstr)
+    body = region_def("single_block")
+
+    traits = traits_def(Pure(), IsolatedFromAbove())
+    assembly_format = (
+        "(`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict `->` `(` type($results_) `)` $body"
+    )
+
+    def __init__(self, captured: Sequence[SSAValue], body: Block):
+        """A block that ends with a `mir.yield`; the types of the results follow from that."""
+        super().__init__(operands=[captured], result_types=[_yielded(body)], regions=[Region(body)])
+
+    def verify_(self) -> None:
+        verify_arguments(self.body.block, "the body", captured_types(self.captured))
+        verify_results(self.body.block, "the body", self.results_)
+
+
+def _yielded(block: Block) -> list[Attribute]:
+    """The types of what a block yields, as far as it does."""
+    last = block.last_op
+    return [value.type for value in last.operands] if last is not None else []
+
+
+class BranchBuilder(BuilderCore):
+    """
+    Branches and loops that depend on values.
+
+    Functions that build a body return a value or a tuple of values, and may use values from around it.
+    """
+
+    def cond(self, pred: Operand, then: Function, otherwise: Function, *operands: Operand) -> Any:
+        """
+        `mir.if`: `then(*operands)` where `pred` is true, else `otherwise(*operands)`, as `jax.lax.cond`.
+
+        `pred` has one element, and a number is true if it is not 0. GraphError for branches that return different
+        numbers of values or other types; a Python number takes the element type of what the other branch returns.
+        """
+        predicate = self._truth("cond", pred)
+        functions = {"the first branch": then, "the other branch": otherwise}
+        blocks, captured, one = self._filled("cond", functions, operands)
+        return self._taken(self.emit(IfOp, predicate, captured, *blocks), one)
+
+    def switch(self, index: Operand, branches: Sequence[Function], *operands: Operand) -> Any:
+        """
+        `mir.switch`: `branches[index](*operands)`, as `jax.lax.switch`.
+
+        `index` is an integer of one element; below 0 it stands for the first branch, past the last for that one.
+        GraphError for branches that return different numbers of values or other types.
+        """
+        if not is_several(branches) or not branches:
+            raise GraphError(f"switch: expected a sequence of at least one function, got {shown(branches)}")
+        chosen = self.value(self.operand(index, self.scalar(0, i32) if isinstance(index, int) else None))
+        if prod(chosen.shape) != 1 or element_of(chosen.ssa) not in INTS:
+            raise GraphError(f"switch: expected an index that is one integer, got {chosen.type}")
+        functions = {f"branch {number}": function for number, function in enumerate(branches)}
+        blocks, captured, one = self._filled("switch", functions, operands)
+        at = self._this.reshape(chosen, ()).ssa
+        return self._taken(self.emit(SwitchOp, at, captured, blocks), one)
+
+    def remat(self, fn: Function, *operands: Operand) -> Any:
+        """`mir.remat`: `fn(*operands)`, computed again in the backward pass instead of kept, as `jax.checkpoint`."""
+        blocks, captured, one = self._filled("remat", {"the body": fn}, operands)
+        return self._taken(self.emit(RematOp, captured, *blocks), one)
+
+    def while_loop(
+        self,
+        cond: Function,
+        body: Function,
+        init: Operand | Sequence[Operand],
+        max_iterations: int | None = None,
+        return_trips: bool = False,
+    ) -> Any:
+        """
+        `mir.while`: `carry = body(carry)` as long as `cond(carry)`, from `init` on, as `jax.lax.while_loop`.
+
+        `init` and what `body` returns are a value or a tuple of values, which is passed as one argument. With
+        `max_iterations` the loop is left after that many times at the latest, and has a gradient in reverse mode.
+        `return_trips` gives `(carry, trips)`, where `trips` says as an i32 how often the body was run. GraphError for
+        a carry that changes its type.
+        """
+        for what, function in (("condition", cond), ("body", body)):
+            if not callable(function):  # pyright: ignore[reportUnnecessaryComparison]
+                raise GraphError(f"while_loop: the {what} is a function of the carries, got {shown(function)}")
+        if max_iterations is not None and not 0 <= max_iterations <= MOST_ITERATIONS:
+            raise GraphError(f"while_loop: expected max_iterations from 0 to {MOST_ITERATIONS}, got {max_iterations}")
+        carries = [self.operand(x) for x in several(init)]
+        first, second = (Block(arg_types=[x.type for x in carries]) for _ in range(2))
+
+        def passed(block: Block) -> Any:
+            args = tuple(self.value(arg) for arg in block.args)
+            return args if is_several(init) else args[0]
+
+        with cleared_on_error(first, second):
+            with filling(self.builder, first):
+                self.builder.insert(YieldOp(self._truth("while_loop: the condition", cond(passed(first)))))
+            with filling(self.builder, second):
+                self.builder.insert(YieldOp(*self._next(body(passed(second)), second)))
+        captured = isolate_all([first, second], len(carries))
+        op = self.emit(WhileOp, carries, captured, max_iterations, first, second)
+        left = tuple(self.value(x) for x in op.carries)
+        found = left if is_several(init) else left[0]
+        return (found, self.value(op.trips)) if return_trips else found
+
+    def _next(self, found: Any, block: Block) -> list[SSAValue]:
+        """The carries that the body of a loop returns."""
+        values = several(found)
+        if len(values) != len(block.args):
+            raise GraphError(f"while_loop: init has {len(block.args)} carries, the body returns {len(values)}")
+        after = [self.operand(value, like) for value, like in zip(values, block.args, strict=True)]
+        for number, (arg, value) in enumerate(zip(block.args, after, strict=True)):
+            if value.type != arg.type:
+                raise GraphError(f"while_loop: carry {number} is {arg.type}, the body returns {value.type}")
+        return after
+
+    def _truth(self, what: str, x: Operand) -> SSAValue:
+        """One truth value, of rank 0; a number is true if it is not 0."""
+        value = self.value(self.operand(x))
+        if prod(value.shape) != 1 or element_of(value.ssa) in COMPLEXES:
+            raise GraphError(f"{what}: expected one truth value or real number, got {value.type}")
+        if element_of(value.ssa) != i1:
+            value = self._this.ne(value, 0)
+        return self._this.reshape(value, ()).ssa
+
+    def _filled(
+        self, name: str, functions: dict[str, Function], operands: Sequence[Operand]
+    ) -> tuple[list[Block], list[SSAValue], bool]:
+        """A block for each function, what they use from outside, and whether they return one value, not a tuple."""
+        given = [self.value(self.operand(x)) for x in operands]
+        blocks = [Block() for _ in functions]
+        with cleared_on_error(*blocks):
+            returned: dict[str, Any] = {}
+            for (what, function), block in zip(functions.items(), blocks, strict=True):
+                if not callable(function):  # pyright: ignore[reportUnnecessaryComparison]
+                    raise GraphError(f"{name}: {what} is a function of {len(given)} values, got {shown(function)}")
+                with filling(self.builder, block):
+                    returned[what] = function(*given)
+            one = not is_several(next(iter(returned.values())))
+            for what, found in returned.items():
+                if is_several(found) == one or len(several(found)) != len(several(returned[next(iter(returned))])):
+                    raise GraphError(f"{name}: {_counts(returned)}")
+            for block, values in zip(blocks, self._yields(name, blocks, returned), strict=True):
+                block.add_op(YieldOp(*values))
+        return blocks, isolate_all(blocks, 0), one
+
+    def _yields(self, name: str, blocks: Sequence[Block], returned: dict[str, Any]) -> list[list[SSAValue]]:
+        """What each body yields: of the same types in all."""
+        columns = list(zip(*map(several, returned.values()), strict=True))
+        likes = [next((x for x in column if isinstance(x, Value | SSAValue)), None) for column in columns]
+        rows: list[list[SSAValue]] = []
+        for (what, found), block in zip(returned.items(), blocks, strict=True):
+            with filling(self.builder, block):
+                try:
+                    rows.append([self.operand(x, like) for x, like in zip(several(found), likes, strict=True)])
+                except GraphError as error:
+                    raise GraphError(f"{name}: {what}: {error}") from None
+            for number, (value, first) in enumerate(zip(rows[-1], rows[0], strict=True)):
+                if value.type != first.type:
+                    other = next(iter(returned))
+                    raise GraphError(
+                        f"{name}: result {number} of {other} is of type {first.type}, that of {what} of {value.type}"
+                    )
+        return rows
+
+    def _taken(self, op: Operation, one: bool) -> Any:
+        values = tuple(self.value(x) for x in op.results)
+        return values[0] if one else values
+
+
+def _counts(returned: dict[str, Any]) -> str:
+    """How many values each of several functions returns, in words."""
+    return ", ".join(
+        f"{what} returns {f'a tuple of {len(several(found))}' if is_several(found) else 'one value'}"
+        for what, found in returned.items()
+    )
