@@ -4,17 +4,18 @@ What an op means is in the file of its family, `numerics/families/<family>.py`. 
 and rounded once per op to the result's type, as accurate kernels do.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.constants import NUMPY_NAMES
 from xdsl_rlx.dialects.mir import control
+from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, SwitchOp, WhileOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 
@@ -55,11 +56,8 @@ def evaluate_block(block: Block, inputs: Sequence[Array]) -> list[Array]:
         operands = [env[v] for v in op.operands]
         if isinstance(op, func.ReturnOp | control.YieldOp):
             return operands
-        if isinstance(op, control.FusionOp):
-            env.update(zip(op.results, evaluate_block(op.body.block, operands), strict=True))
-            continue
-        if isinstance(op, ScanOp):
-            env.update(zip(op.results, evaluate_scan(op, operands), strict=True))
+        if (by_bodies := BY_BODIES.get(type(op))) is not None:
+            env.update(zip(op.results, by_bodies(op, operands), strict=True))
             continue
         with np.errstate(all="ignore"):
             found: Any = ORACLE[type(op)](op, *operands)
@@ -82,6 +80,42 @@ def evaluate_scan(op: ScanOp, operands: Sequence[Array]) -> list[Array]:
         for stack, y in zip(stacks, found[n:], strict=True):
             stack[t] = y
     return [*carries, *stacks]
+
+
+def evaluate_if(op: IfOp, operands: list[Array]) -> list[Array]:
+    """What the branch that is taken yields; the other one is not run."""
+    return evaluate_block(op.branches[0 if operands[0] else 1], operands[1:])
+
+
+def evaluate_switch(op: SwitchOp, operands: list[Array]) -> list[Array]:
+    """What the branch of the number yields, or the first or last."""
+    number = min(max(int(operands[0]), 0), len(op.branches) - 1)
+    return evaluate_block(op.branches[number], operands[1:])
+
+
+def evaluate_while(op: WhileOp, operands: list[Array]) -> list[Array]:
+    """The carries after the last time, and how often the body was run."""
+    n, trips = len(op.init), 0
+    carries, captured = operands[:n], operands[n:]
+    while (op.most is None or trips < op.most) and evaluate_block(op.condition.block, [*carries, *captured])[0]:
+        carries, trips = evaluate_block(op.body.block, [*carries, *captured]), trips + 1
+    return [*carries, np.asarray(trips, np.int32)]
+
+
+def evaluate_body(op: control.FusionOp | RematOp, operands: list[Array]) -> list[Array]:
+    """What the body yields."""
+    return evaluate_block(op.body.block, operands)
+
+
+BY_BODIES: dict[type[Operation], Callable[[Any, list[Array]], list[Array]]] = {
+    control.FusionOp: evaluate_body,
+    ScanOp: evaluate_scan,
+    IfOp: evaluate_if,
+    SwitchOp: evaluate_switch,
+    WhileOp: evaluate_while,
+    RematOp: evaluate_body,
+}
+"""What ops compute by the blocks in them."""
 
 
 def evaluate(code: ModuleOp | func.FuncOp, *inputs: Any) -> list[Array]:

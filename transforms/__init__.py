@@ -52,6 +52,12 @@ def _get_mir_hvp() -> type[ModulePass]:
     return MirHvpPass
 
 
+def _get_mir_inline_if() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_inline_if import MirInlineIfPass
+
+    return MirInlineIfPass
+
+
 def _get_mir_jacfwd() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
 
@@ -100,6 +106,12 @@ def _get_mir_unfuse_for_ad() -> type[ModulePass]:
     return MirUnfuseForAdPass
 
 
+def _get_mir_unroll_while() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_unroll_while import MirUnrollWhilePass
+
+    return MirUnrollWhilePass
+
+
 def _get_mir_vmap() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_vmap import MirVmapPass
 
@@ -116,6 +128,7 @@ UNIVERSE = Universe(
         "mir-fuse-gaussian-splat": _get_mir_fuse_gaussian_splat,
         "mir-grad": _get_mir_grad,
         "mir-hvp": _get_mir_hvp,
+        "mir-inline-if": _get_mir_inline_if,
         "mir-jacfwd": _get_mir_jacfwd,
         "mir-jvp": _get_mir_jvp,
         "mir-legalize-multi-axis-reduce": _get_mir_legalize_multi_axis_reduce,
@@ -124,6 +137,7 @@ UNIVERSE = Universe(
         "mir-prepare-for-ad": _get_mir_prepare_for_ad,
         "mir-select-outputs": _get_mir_select_outputs,
         "mir-unfuse-for-ad": _get_mir_unfuse_for_ad,
+        "mir-unroll-while": _get_mir_unroll_while,
         "mir-vmap": _get_mir_vmap,
     }
 )

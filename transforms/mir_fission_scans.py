@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
@@ -22,6 +22,7 @@ from xdsl_rlx.transforms.driver import is_constant, is_differentiated
 from xdsl_rlx.transforms.engines.batch import Batch
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.located import located, replace
+from xdsl_rlx.transforms.rules.bodies import backward_slice, needed_carries
 from xdsl_rlx.transforms.rules.lowering import VIEW
 from xdsl_rlx.transforms.rules.scan import Draft
 
@@ -115,24 +116,9 @@ class _Fission:
         summed = {found.carry for found in self.sums}
         carries = {k for k in range(n) if self.op.carries[k].first_use is not None} - summed
         ys = {k for k in range(n, len(self.op.last.values)) if self.op.ys[k - n].first_use is not None} - {*self.ys}
-        while True:
-            needed = self._slice([*(self.op.last.values[k] for k in (*carries, *ys)), *self._stacked()])
-            more = carries | {k for k, arg in enumerate(self.carries) if arg in needed}
-            if more == carries:
-                return carries, ys, needed
-            carries = more
-
-    def _slice(self, values: Iterable[SSAValue], known: Container[SSAValue] = ()) -> set[SSAValue]:
-        """Values, and those of the body that they are computed from, up to what is known."""
-        found: set[SSAValue] = set()
-        waiting = list(values)
-        while waiting:
-            value = waiting.pop()
-            if value not in known and value not in found:
-                found.add(value)
-                if isinstance(value.owner, Operation):
-                    waiting += value.owner.operands
-        return found
+        others = [*(self.op.last.values[k] for k in ys), *self._stacked()]
+        carries, needed = needed_carries(self.carries, self.op.last.values, carries, others)
+        return carries, ys, needed
 
     def _late(self) -> list[Operation]:
         """The products behind the loop that something is computed from."""
@@ -183,7 +169,7 @@ class _Fission:
 
     def _copy(self, batch: Batch, value: SSAValue) -> SSAValue:
         """The value for all times, with what it is computed from."""
-        wanted = self._slice([value], batch.values)
+        wanted = backward_slice([value], batch.values)
         batch.copy([op for op in self.ops if op.results[0] in wanted])
         return batch.values[value]
 
@@ -197,7 +183,7 @@ class _Fission:
             value = inner.results[0]
             outside = self._copy(before, value)
             env[value] = draft.element(outside) if value in before.batched else outside
-        inside = self._slice([*(last[k] for k in (*carries, *kept)), *self._stacked()], env)
+        inside = backward_slice([*(last[k] for k in (*carries, *kept)), *self._stacked()], env)
         env |= {arg: draft.element(x) for arg, x in zip(self.elements, op.xs, strict=True) if arg in inside}
         for inner in self.ops:
             if any(result in inside for result in inner.results):

@@ -8,6 +8,7 @@ from xdsl_rlx.transforms.mir_fuse_gaussian_splat import MirFuseGaussianSplatPass
 from xdsl_rlx.transforms.mir_legalize_multi_axis_reduce import MirLegalizeMultiAxisReducePass
 from xdsl_rlx.transforms.mir_lower_dot_general import MirLowerDotGeneralPass
 from xdsl_rlx.transforms.mir_unfuse_for_ad import MirUnfuseForAdPass
+from xdsl_rlx.transforms.mir_unroll_while import MirUnrollWhilePass
 
 PREPARE_FOR_AD: tuple[ModulePass, ...] = (
     MirEmitVjpPass(),
@@ -15,6 +16,7 @@ PREPARE_FOR_AD: tuple[ModulePass, ...] = (
     MirUnfuseForAdPass(),
     MirLowerDotGeneralPass(),
     MirLegalizeMultiAxisReducePass(),
+    MirUnrollWhilePass(differentiable=True),
     MirConvertScansForAdPass(),
 )
 """What stands between a function and its derivatives. Unfusing may bring up what legalisation splits, and would take

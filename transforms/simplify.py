@@ -21,6 +21,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryEffect, NoMemoryE
 from xdsl.transforms.canonicalize import CanonicalizationRewritePattern
 from xdsl.transforms.dead_code_elimination import region_dce, would_be_trivially_dead
 
+from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.core import Elementwise, MirOp
 from xdsl_rlx.transforms.canonicalize.mir import patterns_of
 
@@ -62,7 +63,7 @@ class _Canonicalize(RewritePattern):
         self.others = GreedyRewritePatternApplier([CanonicalizationRewritePattern()], ctx=ctx, folding_enabled=True)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        if not isinstance(op, MirOp):
+        if not isinstance(op, MirOp | BodyOp):
             self.others.match_and_rewrite(op, rewriter)
         elif _is_dead(op):
             rewriter.erase(op)

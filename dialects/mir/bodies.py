@@ -27,7 +27,7 @@ class BodyOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from xdsl_rlx.transforms.canonicalize.bodies import patterns_of
+        from xdsl_rlx.transforms.canonicalize.mir import patterns_of
 
         return patterns_of(cls)
 

@@ -363,9 +363,8 @@ class BranchBuilder(BuilderCore):
                 with filling(self.builder, block):
                     returned[what] = function(*given)
             one = not is_several(next(iter(returned.values())))
-            for what, found in returned.items():
-                if is_several(found) == one or len(several(found)) != len(several(returned[next(iter(returned))])):
-                    raise GraphError(f"{name}: {_counts(returned)}")
+            if len({(is_several(found), len(several(found))) for found in returned.values()}) > 1:
+                raise GraphError(f"{name}: {_counts(returned)}")
             for block, values in zip(blocks, self._yields(name, blocks, returned), strict=True):
                 block.add_op(YieldOp(*values))
         return blocks, isolate_all(blocks, 0), one
@@ -373,7 +372,7 @@ class BranchBuilder(BuilderCore):
     def _yields(self, name: str, blocks: Sequence[Block], returned: dict[str, Any]) -> list[list[SSAValue]]:
         """What each body yields: of the same types in all."""
         columns = list(zip(*map(several, returned.values()), strict=True))
-        likes = [next((x for x in column if isinstance(x, Value | SSAValue)), None) for column in columns]
+        likes = [next((x for x in column if isinstance(x, Value)), None) for column in columns]
         rows: list[list[SSAValue]] = []
         for (what, found), block in zip(returned.items(), blocks, strict=True):
             with filling(self.builder, block):

@@ -3,7 +3,7 @@
 Ops reach their patterns by `MirOp.get_canonicalization_patterns`. Constants are not folded through arithmetic.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import copysign, frexp
 from typing import TypeAlias, TypeVar
 
@@ -20,16 +20,19 @@ from xdsl_rlx.transforms.located import located
 
 OpT = TypeVar("OpT", bound=Operation)
 
-Rewrite: TypeAlias = Callable[[OpT, MirBuilder], Value | SSAValue | None]
-"""`(op, b) -> value` that takes the place of the op's result, or None where nothing is to be done."""
+Replacement: TypeAlias = Value | SSAValue | Sequence[Value | SSAValue | None] | None
+"""What takes the place of an op's result, or of each of several (None: nothing reads it); None: the op stays."""
+
+Rewrite: TypeAlias = Callable[[OpT, MirBuilder], Replacement]
+"""`(op, b) -> values` that take the place of the op's results, or None where nothing is to be done."""
 
 _PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {}
 
 
-class _ReplaceResult(RewritePattern):
-    """Replaces an op by the value that a function gives for it, located where the op was."""
+class _ReplaceResults(RewritePattern):
+    """Replaces an op by the values that a function gives for it, located where the op was."""
 
-    def __init__(self, rewrite: Callable[..., Value | SSAValue | None]):
+    def __init__(self, rewrite: Callable[..., Replacement]):
         self.rewrite = rewrite
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
@@ -37,9 +40,10 @@ class _ReplaceResult(RewritePattern):
             return
 
         with located(rewriter, op.location):
-            value = self.rewrite(op, MirBuilder(rewriter))
-        if value is not None:
-            rewriter.replace(op, [], [value.ssa if isinstance(value, Value) else value])
+            found = self.rewrite(op, MirBuilder(rewriter))
+        if found is not None:
+            values = found if isinstance(found, Sequence) else (found,)
+            rewriter.replace(op, [], [value.ssa if isinstance(value, Value) else value for value in values])
         else:
             assert not rewriter.has_done_action, f"{self.rewrite.__name__} built ops and replaced nothing"
 
@@ -54,7 +58,7 @@ def canonical(*ops: type[OpT]) -> Callable[[Rewrite[OpT]], Rewrite[OpT]]:
 
     def register(rewrite: Rewrite[OpT]) -> Rewrite[OpT]:
         for op in ops:
-            _PATTERNS[op] = (*patterns_of(op), _ReplaceResult(rewrite))
+            _PATTERNS[op] = (*patterns_of(op), _ReplaceResults(rewrite))
         return rewrite
 
     return register

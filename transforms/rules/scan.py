@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Block, Region, SSAValue
-from xdsl.rewriter import InsertPoint
-from xdsl.transforms.dead_code_elimination import region_dce
+from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.mir.bodies import clear, isolate
+from xdsl_rlx.dialects.mir.bodies import isolate
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body, unstacked
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.engines.batch import Batch
-from xdsl_rlx.transforms.engines.forward import push_forward
-from xdsl_rlx.transforms.engines.reverse import add_seeds, has_derivative, pull_back, varying
+from xdsl_rlx.transforms.engines.reverse import add_seeds, has_derivative, pull_back
+from xdsl_rlx.transforms.rules.bodies import Body, or_zeros, pushed_forward, results_of, varying_carries
 from xdsl_rlx.transforms.rules.rows import decompose, lift, move_axis
 from xdsl_rlx.transforms.rules.table import FLOW, JVP, VJP, VMAP, Cotangent, Together
 
 
-class Draft:
+class Draft(Body):
     """
     A scan in the making. What its ops use from outside is captured when it is finished.
 
@@ -31,9 +27,8 @@ class Draft:
     """
 
     def __init__(self, length: int, reverse: bool):
+        super().__init__()
         self._length, self._reverse = length, reverse
-        self.block = Block()
-        self.b = MirBuilder(Builder(InsertPoint.at_end(self.block)))
         self.init: list[SSAValue] = []
         self.over: list[SSAValue] = []
 
@@ -49,38 +44,13 @@ class Draft:
 
     def copy(self, op: ScanOp, carries: Sequence[SSAValue], xs: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:
         """Copy the body of a scan; where each of its values is found here."""
-        env: dict[SSAValue, SSAValue] = dict(zip(op.body.block.args, (*carries, *xs, *op.captured), strict=True))
-        for inner in ops_of_body(op):
-            self.b.builder.insert(inner.clone(env))
-        return env
-
-    def drop(self) -> None:
-        """Give up: nothing outside is used any more."""
-        clear(self.block)
+        return self.inline(op.body.block, [*carries, *xs, *op.captured])
 
     def finish(self, b: MirBuilder, after: Sequence[SSAValue], ys: Sequence[SSAValue]) -> ScanOp:
         """The scan, where `b` inserts, which yields these carries and results."""
-        self.b.builder.insert(YieldOp(*after, *ys))
-        region = Region(self.block)
-        region_dce(region)
-        region.detach_block(self.block)
+        self.end([*after, *ys])
         captured = isolate(self.block, len(self.init) + len(self.over))
         return b.emit(ScanOp, self.init, self.over, captured, self._length, self.block, self._reverse)
-
-
-def varying_carries(op: ScanOp, carries: Iterable[int], others: Iterable[int]) -> tuple[set[int], set[SSAValue]]:
-    """
-    The carries that vary at some time, and what varies in the body then: the least fixpoint.
-
-    `carries` are the numbers of those that vary at first, `others` the numbers of operands that do.
-    """
-    args, ops, found = op.body.block.args, ops_of_body(op), {n for n in carries if has_derivative(op.init[n])}
-    while True:
-        varied = varying(ops, [args[n] for n in (*sorted(found), *others)])
-        more = {n for n in range(len(op.init)) if op.last.values[n] in varied} | found
-        if more == found:
-            return found, varied
-        found = more
 
 
 @FLOW.rule(ScanOp)
@@ -99,10 +69,7 @@ def scan_decompose(op: ScanOp, b: MirBuilder) -> Sequence[Value]:
     columns: list[list[SSAValue]] = [[] for _ in op.ys]
     for t in _times(op):
         elements = [b.reshape(b.narrow(x, 0, t, 1), shape_of(x)[1:]).ssa for x in op.xs]
-        env: dict[SSAValue, SSAValue] = dict(zip(block.args, (*carries, *elements, *op.captured), strict=True))
-        for inner in ops_of_body(op):
-            b.builder.insert(inner.clone(env))
-        found = [env[y] for y in op.last.values]
+        found = results_of(block, [*carries, *elements, *op.captured], b)
         carries = found[: len(op.init)]
         for column, y in zip(columns, found[len(op.init) :], strict=True):
             column.append(y)
@@ -139,26 +106,15 @@ def scan_jvp(op: ScanOp, b: MirBuilder, *tangents: Value | None) -> Together:
     for i in given:
         if i >= n and (tangent := tangents[i]) is not None:
             pushed[values[i]] = draft.element(tangent.ssa) if i < m else tangent.ssa
-    env = draft.copy(op, carries, xs)
-    ops = list(draft.block.ops)
-    # what is yielded is replaced with the op that computes it
-    end = draft.b.emit(YieldOp, *(env[y] for y in op.last.values))
-    push_forward(ops, pushed)
-    yielded = list(end.values)
-    end.detach()
-    end.erase()
-    after = [_or_zeros(draft.b, pushed.get(yielded[i]), yielded[i]) for i in moving]
-    with_tangent = [k for k in range(n, len(yielded)) if yielded[k] in pushed]
-    ys = [*yielded[n:], *(pushed[yielded[k]] for k in with_tangent)]
+    yielded, leaving = pushed_forward(draft, op.body.block, values, pushed)
+    after = [or_zeros(draft.b, leaving[i], yielded[i]) for i in moving]
+    with_tangent = {k: t for k, t in enumerate(leaving) if k >= n and t is not None}
+    ys = [*yielded[n:], *with_tangent.values()]
     scan = draft.finish(b, [*yielded[:n], *after], ys)
     values = [*scan.carries[:n], *scan.ys[: len(op.ys)]]
     found: dict[int, SSAValue] = dict(zip(moving, scan.carries[n:], strict=True))
     found.update(zip(with_tangent, scan.ys[len(op.ys) :], strict=True))
     return Together([*map(b.value, values)], [b.value(found[k]) if k in found else None for k in range(len(values))])
-
-
-def _or_zeros(b: MirBuilder, value: SSAValue | None, like: SSAValue) -> SSAValue:
-    return b.zeros_like(like).ssa if value is None else value
 
 
 class Reverse:
@@ -173,7 +129,7 @@ class Reverse:
         self.op, self._b, n = op, b, len(op.init)
         self.draft = draft = Draft(op.times, op.reverse is None)
         self._floats = [i for i, x in enumerate(op.init) if has_derivative(x)]
-        arrived = [draft.carry(_or_zeros(b, cotangents[i], op.init[i])) for i in self._floats]
+        arrived = [draft.carry(or_zeros(b, cotangents[i], op.init[i])) for i in self._floats]
         # for the values that carries have at each time, which are known only if the other scan stacks them
         self.stand_ins = Block(arg_types=[x.type for x in op.init])
         xs = [draft.element(x) for x in op.xs]
@@ -188,7 +144,7 @@ class Reverse:
         merged = add_seeds(draft.b, [draft.b.value(y) for y, _ in seeds], [g for _, g in seeds])
         grads = pull_back(draft.b, self.forward, merged, wrt)
         k, m = len(self._floats), len(self._floats) + len(xs)
-        self._after = [_or_zeros(draft.b, g, x) for g, x in zip(grads[:k], wrt, strict=False)]
+        self._after = [or_zeros(draft.b, g, x) for g, x in zip(grads[:k], wrt, strict=False)]
         self._after += [
             total if g is None else draft.b.add(total, g).ssa for total, g in zip(sums, grads[m:], strict=True)
         ]

@@ -1,0 +1,353 @@
+"""`mir.if`, `mir.switch`, `mir.while` and `mir.remat` against `jax.lax`: values, both modes, second order and batches."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import oracle
+import pytest
+
+import xdsl_rlx as rlx
+from xdsl_rlx.builder import as_graph_module
+
+jax.config.update("jax_enable_x64", True)
+
+Array = np.ndarray[Any, Any]
+NAMES = ["x", "w"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A loss of x [3] and w [3], and of a number k that is not differentiated, here and in JAX."""
+
+    name: str
+    build: Callable[[rlx.Graph, Any, Any, Any], Any]
+    in_jax: Callable[[Any, Any, Any], Any]
+    ks: tuple[int, ...]
+    """Values of k that take every way."""
+    reverse: bool = True
+    """Whether it has a gradient in reverse mode."""
+    batch_of: dict[str, int] = field(default_factory=dict[str, int])
+
+
+def both(g: rlx.Graph, x: Any, w: Any, k: Any) -> Any:
+    """Values from outside, operands, and a number as a result."""
+    y, z = g.cond(k, lambda a: (g.sin(a) * w, 2.0), lambda a: (a * a, g.reduce_sum(w * a)), x)
+    return g.reduce_sum(y * x) * z
+
+
+def both_in_jax(x: Any, w: Any, k: Any) -> Any:
+    y, z = jax.lax.cond(k, lambda a: (jnp.sin(a) * w, 2.0), lambda a: (a * a, jnp.sum(w * a)), x)
+    return jnp.sum(y * x) * z
+
+
+def by_values(g: rlx.Graph, x: Any, w: Any, k: Any) -> Any:
+    """A predicate that depends on what is differentiated; one branch hands a value on."""
+    y = g.cond(g.reduce_sum(x * w) > 0.1 * g.cast(k, "f64"), lambda: x, lambda: g.exp(w) * x)
+    return g.reduce_sum(y * y)
+
+
+def by_values_in_jax(x: Any, w: Any, k: Any) -> Any:
+    y = jax.lax.cond(jnp.sum(x * w) > 0.1 * k, lambda: x, lambda: jnp.exp(w) * x)
+    return jnp.sum(y * y)
+
+
+def many(g: rlx.Graph, x: Any, w: Any, k: Any) -> Any:
+    """Five branches, one of which uses nothing that is differentiated."""
+    branches = [
+        lambda a: g.sin(a) * w,
+        lambda a: a,
+        lambda a: a * a * w,
+        lambda a: g.full((3,), 0.5, "f64"),
+        lambda a: g.cond(k > 3, lambda: a * w, lambda: a),
+    ]
+    return g.reduce_sum(g.switch(k, branches, x) * x)
+
+
+def many_in_jax(x: Any, w: Any, k: Any) -> Any:
+    branches = [
+        lambda a: jnp.sin(a) * w,
+        lambda a: a,
+        lambda a: a * a * w,
+        lambda a: jnp.full((3,), 0.5),
+        lambda a: jax.lax.cond(k > 3, lambda: a * w, lambda: a),
+    ]
+    return jnp.sum(jax.lax.switch(k, branches, x) * x)
+
+
+def nan_elsewhere(g: rlx.Graph, x: Any, w: Any, k: Any) -> Any:
+    """The other branch divides by 0, and its derivative is infinite."""
+    zero = g.reduce_sum(x - x)
+    return g.reduce_sum(g.cond(k, lambda: x * w, lambda: x / zero + g.sqrt(zero)))
+
+
+def nan_elsewhere_in_jax(x: Any, w: Any, k: Any) -> Any:
+    zero = jnp.sum(x - x)
+    return jnp.sum(jax.lax.cond(k, lambda: x * w, lambda: x / zero + jnp.sqrt(zero)))
+
+
+def again(g: rlx.Graph, x: Any, w: Any, k: Any) -> Any:
+    """A body in a body, one of them with a branch."""
+
+    def inner(a: Any) -> Any:
+        return g.cond(k, lambda: g.sin(a) * w, lambda: g.tanh(a)), g.reduce_sum(a)
+
+    y, z = g.remat(lambda a: inner(g.remat(lambda b: g.exp(b) * w, a)), x)
+    return g.reduce_sum(y) * z
+
+
+def again_in_jax(x: Any, w: Any, k: Any) -> Any:
+    def inner(a: Any) -> Any:
+        return jax.lax.cond(k, lambda: jnp.sin(a) * w, lambda: jnp.tanh(a)), jnp.sum(a)
+
+    y, z = jax.checkpoint(lambda a: inner(jax.checkpoint(lambda b: jnp.exp(b) * w)(a)))(x)
+    return jnp.sum(y) * z
+
+
+def counted(g: rlx.Graph, x: Any, w: Any, k: Any) -> Any:
+    """A loop with a bound that is not reached, over floats and a count."""
+
+    def body(c: Any) -> Any:
+        return g.sin(c[0]) * w + c[0], c[1] + 1
+
+    (y, _), trips = g.while_loop(
+        lambda c: c[1] < k, body, (x, g.full((), 0, "i32")), max_iterations=9, return_trips=True
+    )
+    return g.reduce_sum(y * y) * g.cast(trips, "f64")
+
+
+def counted_in_jax(x: Any, w: Any, k: Any) -> Any:
+    """A scan of branches, as JAX has no gradient of a loop in reverse mode."""
+
+    def body(c: Any, _: Any) -> Any:
+        y, i = c
+        return jax.lax.cond(i < k, lambda: (jnp.sin(y) * w + y, i + 1), lambda: (y, i)), None
+
+    (y, i), _ = jax.lax.scan(body, (x, jnp.int32(0)), None, length=9)
+    return jnp.sum(y * y) * i
+
+
+def until_large(g: rlx.Graph, x: Any, w: Any, k: Any) -> Any:
+    """A condition on what is differentiated, the bound reached for some."""
+    y = g.while_loop(lambda c: g.reduce_sum(c * c) < g.cast(k, "f64"), lambda c: c * 1.5 + w * w, x, max_iterations=4)
+    return g.reduce_sum(y * x)
+
+
+def until_large_in_jax(x: Any, w: Any, k: Any) -> Any:
+    def body(y: Any, _: Any) -> Any:
+        return jax.lax.cond(jnp.sum(y * y) < k, lambda: y * 1.5 + w * w, lambda: y), None
+
+    y, _ = jax.lax.scan(body, x, None, length=4)
+    return jnp.sum(y * x)
+
+
+def endless(g: rlx.Graph, x: Any, w: Any, k: Any) -> Any:
+    """No bound."""
+    y, _ = g.while_loop(
+        lambda c: c[1] < g.cast(k, "f64"), lambda c: (g.sin(c[0]) * w + x, c[1] + 1.0), (x, g.full((), 0, "f64"))
+    )
+    return g.reduce_sum(y * y)
+
+
+def endless_in_jax(x: Any, w: Any, k: Any) -> Any:
+    y, _ = jax.lax.while_loop(lambda c: c[1] < k, lambda c: (jnp.sin(c[0]) * w + x, c[1] + 1.0), (x, 0.0))
+    return jnp.sum(y * y)
+
+
+def halved(g: rlx.Graph, x: Any, w: Any, k: Any) -> Any:
+    """How often depends on values; a carry that never varies, and one that does from the second time on."""
+
+    def body(c: Any) -> Any:
+        a, b, n = c
+        return a * 0.5, b + a * w, n
+
+    a, b, n = g.while_loop(lambda c: g.reduce_sum(c[0] * c[0]) > 1e-2, body, (x * g.cast(k, "f64"), w, w * 2.0))
+    return g.reduce_sum(a + b * n)
+
+
+def halved_in_jax(x: Any, w: Any, k: Any) -> Any:
+    def body(c: Any) -> Any:
+        a, b, n = c
+        return a * 0.5, b + a * w, n
+
+    a, b, n = jax.lax.while_loop(lambda c: jnp.sum(c[0] * c[0]) > 1e-2, body, (x * k, w, w * 2.0))
+    return jnp.sum(a + b * n)
+
+
+def in_a_scan(g: rlx.Graph, x: Any, w: Any, k: Any) -> Any:
+    """Branches, loops and what is computed again, each time."""
+
+    def body(c: Any, e: Any) -> Any:
+        a, t = c
+        b = g.cond(t < k, lambda: g.sin(a) * e, lambda: a + w)
+        d = g.while_loop(lambda v: g.reduce_sum(v * v) < 2.0, lambda v: v * 1.5 + e, b, max_iterations=3)
+        return (g.remat(lambda v: g.tanh(v) * w + e, d), t + 1), g.reduce_sum(d)
+
+    (a, _), ys = g.scan(body, (x, g.full((), 0, "i32")), x * w)
+    return g.reduce_sum(a * a) + g.reduce_sum(ys)
+
+
+def in_a_scan_in_jax(x: Any, w: Any, k: Any) -> Any:
+    def body(c: Any, e: Any) -> Any:
+        a, t = c
+        b = jax.lax.cond(t < k, lambda: jnp.sin(a) * e, lambda: a + w)
+
+        def step(v: Any, _: Any) -> Any:
+            return jax.lax.cond(jnp.sum(v * v) < 2.0, lambda: v * 1.5 + e, lambda: v), None
+
+        d, _ = jax.lax.scan(step, b, None, length=3)
+        return (jax.checkpoint(lambda v: jnp.tanh(v) * w + e)(d), t + 1), jnp.sum(d)
+
+    (a, _), ys = jax.lax.scan(body, (x, jnp.int32(0)), x * w)
+    return jnp.sum(a * a) + jnp.sum(ys)
+
+
+def scan_in_a_branch(g: rlx.Graph, x: Any, w: Any, k: Any) -> Any:
+    """A scan whose gradient needs each time, in a branch, and one in a body that is computed again."""
+
+    def times(v: Any) -> Any:
+        last, ys = g.scan(lambda c, e: (g.sin(c) * e + w, c), v, x)
+        return g.reduce_sum(last * last) + g.reduce_sum(ys)
+
+    return g.cond(k, lambda: times(x), lambda: g.reduce_sum(w * x)) + g.remat(times, w)
+
+
+def scan_in_a_branch_in_jax(x: Any, w: Any, k: Any) -> Any:
+    def times(v: Any) -> Any:
+        last, ys = jax.lax.scan(lambda c, e: (jnp.sin(c) * e + w, c), v, x)
+        return jnp.sum(last * last) + jnp.sum(ys)
+
+    return jax.lax.cond(k, lambda: times(x), lambda: jnp.sum(w * x)) + jax.checkpoint(times)(w)
+
+
+CASES = [
+    Case("both", both, both_in_jax, (0, 1)),
+    Case("by values", by_values, by_values_in_jax, (-30, 30)),
+    Case("many", many, many_in_jax, (-1, 0, 1, 2, 3, 4, 9)),
+    Case("NaN elsewhere", nan_elsewhere, nan_elsewhere_in_jax, (1,)),
+    Case("again", again, again_in_jax, (0, 1)),
+    Case("counted", counted, counted_in_jax, (0, 1, 4)),
+    Case("until large", until_large, until_large_in_jax, (1, 9, 1000)),
+    Case("endless", endless, endless_in_jax, (0, 1, 5), reverse=False),
+    Case("halved", halved, halved_in_jax, (0, 1, 9), reverse=False),
+    Case("in a scan", in_a_scan, in_a_scan_in_jax, (0, 2, 5)),
+    Case("scan in a branch", scan_in_a_branch, scan_in_a_branch_in_jax, (0, 1)),
+]
+cases = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+with_reverse = pytest.mark.parametrize("case", [c for c in CASES if c.reverse], ids=lambda case: case.name)
+
+
+def graph(case: Case) -> rlx.Graph:
+    g = rlx.Graph("loss")
+    x, w = g.param("x", (3,), "f64"), g.param("w", (3,), "f64")
+    g.set_outputs(case.build(g, x, w, g.input("k", (), "i32")))
+    return g
+
+
+def values(*leading: int) -> list[Array]:
+    rng = np.random.default_rng(5)
+    return [rng.standard_normal((*leading, 3)) for _ in NAMES]
+
+
+def run(made: Any, **arrays: Any) -> list[Array]:
+    """The results of a graph by the interpreter."""
+    named = as_graph_module(made)
+    return oracle.evaluate(named.module, *(arrays.get(a.name, 1.0) for a in named.signature.arguments))
+
+
+def assert_close(found: Any, expected: Any, rtol: float = 1e-11) -> None:
+    np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=rtol, atol=1e-11)
+
+
+@cases
+def test_values_and_tangents_are_those_of_jax(case: Case) -> None:
+    forward = rlx.jvp(graph(case), NAMES)
+    (x, w), (u, v) = values(), [0.5 * a[::-1] for a in values()]
+    for k in case.ks:
+        expected = jax.jvp(lambda x, w, k=k: case.in_jax(x, w, jnp.int32(k)), (x, w), (u, v))
+        assert_close(run(graph(case), x=x, w=w, k=k)[0], expected[0])
+        for found, wanted in zip(run(forward, x=x, w=w, k=k, tangent_x=u, tangent_w=v), expected, strict=True):
+            assert_close(found, wanted)
+
+
+@with_reverse
+def test_gradients_and_products_with_the_hessian_are_those_of_jax(case: Case) -> None:
+    gradient, products = rlx.grad_with_loss(graph(case), NAMES), rlx.hvp(graph(case), NAMES)
+    (x, w), (u, v) = values(), [0.5 * a[::-1] for a in values()]
+    for k in case.ks:
+
+        def loss(x: Any, w: Any, k: int = k) -> Any:
+            return case.in_jax(x, w, jnp.int32(k))
+
+        value, expected = jax.value_and_grad(loss, (0, 1))(x, w)
+        for found, wanted in zip(run(gradient, x=x, w=w, k=k), [value, *expected], strict=True):
+            assert_close(found, wanted)
+        _, wanted = jax.jvp(jax.grad(loss, (0, 1)), (x, w), (u, v))
+        found = run(products, x=x, w=w, k=k, tangent_x=u, tangent_w=v)
+        assert_close(found[-2], wanted[0])
+        assert_close(found[-1], wanted[1])
+
+
+@with_reverse
+def test_gradients_are_those_of_central_differences(case: Case) -> None:
+    made, gradient = graph(case), rlx.grad(graph(case), NAMES)
+    (x, w), (u, v) = values(), [0.5 * a[::-1] for a in values()]
+    h = 1e-5
+    for k in case.ks:
+        dx, dw = run(gradient, x=x, w=w, k=k)
+        (above,) = run(made, x=x + h * u, w=w + h * v, k=k)
+        (below,) = run(made, x=x - h * u, w=w - h * v, k=k)
+        assert_close(np.vdot(dx, u) + np.vdot(dw, v), (above - below) / (2 * h), 1e-7)
+
+
+@with_reverse
+def test_the_gradient_of_a_gradient_is_the_product_with_the_hessian(case: Case) -> None:
+    x, w = values()
+    u = np.array([0.3, -1.2, 0.7])
+    g = rlx.Graph("contracted")
+    (gx,) = g.inline(rlx.grad(graph(case), ["x"]))
+    g.set_outputs([g.reduce_sum(gx * u)])
+    second = rlx.grad(g, NAMES, zero_missing_wrt=True)
+    for k in case.ks:
+
+        def contracted(x: Any, w: Any, k: int = k) -> Any:
+            return jnp.sum(jax.grad(case.in_jax)(x, w, jnp.int32(k)) * u)
+
+        for found, wanted in zip(run(second, x=x, w=w, k=k), jax.grad(contracted, (0, 1))(x, w), strict=True):
+            assert_close(found, wanted)
+
+
+@cases
+@pytest.mark.parametrize("batched", [["x"], ["k"], ["x", "w", "k"]], ids="+".join)
+def test_batches_are_loops_over_examples(case: Case, batched: list[str]) -> None:
+    """The predicate the same for all, or not, by its own operand or by what is differentiated."""
+    size = len(case.ks)
+    together = {"x": values(size)[0], "w": values(size)[1], "k": np.array(case.ks, np.int32)}
+    arrays = {name: a if name in batched else a[-1] for name, a in together.items()}
+    axes = [0 if name in batched else None for name in together]
+    batch = rlx.vmap(graph(case), batched, size)
+    expected = jax.vmap(case.in_jax, axes)(*arrays.values())
+    assert_close(run(batch, **arrays)[0], expected)
+    forward = rlx.vmap(rlx.jvp(graph(case), ["x"]), batched, size)
+    u = np.array([0.3, -1.2, 0.7])
+    _, tangents = jax.vmap(lambda x, w, k: jax.jvp(lambda x: case.in_jax(x, w, k), (x,), (u,)), axes)(*arrays.values())
+    assert_close(run(forward, **arrays, tangent_x=u)[-1], tangents)
+    if not case.reverse:
+        return
+    gradients = rlx.vmap(rlx.grad(graph(case), NAMES), batched, size)
+    wanted = jax.vmap(jax.grad(case.in_jax, (0, 1)), axes)(*arrays.values())
+    for found, one in zip(run(gradients, **arrays), wanted, strict=True):
+        assert_close(found, one)
+    losses = rlx.Graph("sum")
+    (each,) = losses.inline(batch)
+    losses.set_outputs(losses.reduce_sum(each))
+    if case.build is nan_elsewhere:
+        # a choice between both branches, taken before the gradient, has 0 times infinity in it, in JAX too
+        return
+    of_batch = rlx.grad(losses, NAMES)
+    wanted = jax.grad(lambda *a: jnp.sum(jax.vmap(case.in_jax, axes)(*a)), (0, 1))(*arrays.values())
+    for found, one in zip(run(of_batch, **arrays), wanted, strict=True):
+        assert_close(found, one)

@@ -1,0 +1,41 @@
+"""The pass `mir-inline-if`: branches side by side, and a choice between their results.
+What a branch becomes is a row of DECOMPOSE in `rules/branch.py`."""
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from xdsl_rlx.dialects.mir.branch import IfOp, SwitchOp, WhileOp
+from xdsl_rlx.transforms.driver import is_differentiated
+from xdsl_rlx.transforms.engines.define import decompose
+
+
+class MirInlineIfPass(ModulePass):
+    """
+    Compute both branches of every `mir.if`, and choose; a `mir.switch` first becomes branches in branches.
+
+    ```
+    %y = mir.if %p captured(%x) -> (T) {mir.sin %x} else {mir.cos %x}
+    // becomes
+    %0 = mir.sin %x
+    %1 = mir.cos %x
+    %y = mir.where %p, %0, %1
+    ```
+
+    Worth it where branches are small: what is chosen between fuses with what is around it. A branch with a loop that
+    has no bound stays: where it is not taken, that might not end. A gradient taken afterwards is that of the choice,
+    in which 0 times an infinite derivative of the other branch is NaN.
+    """
+
+    name = "mir-inline-if"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        decompose(op, _is_wanted)
+
+
+def _is_wanted(op: Operation) -> bool:
+    if not isinstance(op, IfOp | SwitchOp) or is_differentiated(op):
+        return False
+    endless = any(isinstance(inner, WhileOp) and inner.most is None for inner in op.walk())
+    return isinstance(op, SwitchOp) or not endless

@@ -1,0 +1,45 @@
+"""The pass `mir-unroll-while`: loops with a bound as scans, which have a gradient in reverse mode.
+What a loop becomes is a row of DECOMPOSE in `rules/branch.py`."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from xdsl_rlx.dialects.mir.branch import WhileOp
+from xdsl_rlx.transforms.driver import is_differentiated
+from xdsl_rlx.transforms.engines.define import decompose
+from xdsl_rlx.transforms.engines.reverse import has_derivative
+from xdsl_rlx.transforms.rules.table import FLOW
+
+
+@dataclass(frozen=True)
+class MirUnrollWhilePass(ModulePass):
+    """
+    Replace every `mir.while` that says `max_iterations` by a scan over as many times, with the body in a branch.
+
+    ```
+    %y, %n = mir.while carries(%x) max_iterations 8 -> (T) {asked} do {body}
+    // becomes
+    %0 = asked(%x)
+    %y, %1, %n = mir.scan 8 carries(%x, %0, 0) -> (T, i1, i32) {mir.if %0 {body, asked, n + 1} else {..}}
+    ```
+
+    Times after the last one cost a branch. Loops without a bound stay.
+    """
+
+    name = "mir-unroll-while"
+
+    differentiable: bool = False
+    """Only loops through which a gradient may flow."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        decompose(op, self._is_wanted)
+
+    def _is_wanted(self, op: Operation) -> bool:
+        if not isinstance(op, WhileOp) or op.most is None or is_differentiated(op):
+            return False
+        numbers = [n for n, x in enumerate(op.operands) if has_derivative(x)]
+        return not self.differentiable or bool(FLOW.of(op, numbers))
