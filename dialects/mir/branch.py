@@ -1,4 +1,4 @@
-"""Control flow that depends on values: `mir.if`, `mir.switch`, `mir.while`; and `mir.remat`, which is computed twice."""
+"""Control flow that depends on values (`mir.if`, `mir.switch`, `mir.while`), and `mir.remat`: what is computed twice."""
 
 from __future__ import annotations
 

@@ -17,9 +17,18 @@ Array = np.ndarray[Any, Any]
 
 def evaluate(function: Callable[..., Any], *arguments: Any) -> list[Array]:
     """The arrays that a function of JAX returns, a flat list, for arguments that are arrays or lists of them."""
+    return trace(function, *arguments)(*arguments)
+
+
+def trace(function: Callable[..., Any], *arguments: Any) -> Callable[..., list[Array]]:
+    """The same for any arguments of the types of these: the function is traced once."""
     traced = jax.make_jaxpr(function)(*arguments)
-    with np.errstate(all="ignore"):
-        return run(traced.jaxpr, traced.consts, [np.asarray(x) for x in jax.tree.leaves(arguments)])
+
+    def evaluated(*arguments: Any) -> list[Array]:
+        with np.errstate(all="ignore"):
+            return run(traced.jaxpr, traced.consts, [np.asarray(x) for x in jax.tree.leaves(arguments)])
+
+    return evaluated
 
 
 def run(jaxpr: Jaxpr, consts: Sequence[Any], arguments: Sequence[Any]) -> list[Array]:
@@ -73,8 +82,13 @@ def _scan(params: dict[str, Any], *operands: Any) -> list[Array]:
 def _while(params: dict[str, Any], *operands: Any) -> list[Array]:
     split = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     conditions, bodies, carry = operands[: split[0]], operands[split[0] : split[1]], list(operands[split[1] :])
-    while _closed(params["cond_jaxpr"], *conditions, *carry)[0]:
-        carry = _closed(params["body_jaxpr"], *bodies, *carry)
+    while (going := np.asarray(_closed(params["cond_jaxpr"], *conditions, *carry)[0])).any():
+        # of a batch, those that are done keep what they have
+        after = _closed(params["body_jaxpr"], *bodies, *carry)
+        carry = [
+            np.where(going.reshape(going.shape + (1,) * (x.ndim - going.ndim)), x, c)
+            for x, c in zip(after, carry, strict=True)
+        ]
     return carry
 
 
@@ -91,6 +105,8 @@ CALLS: dict[str, Callable[..., list[Array]]] = {
     "scan": _scan,
     "while": _while,
     "cond": _cond,
+    "checkpoint": lambda params, *xs: run(params["jaxpr"], (), xs),
+    "closed_call": lambda params, *xs: _closed(params["call_jaxpr"], *xs),
 }
 """Primitives that run other jaxprs."""
 

@@ -129,6 +129,8 @@ def tidy_scan(op: ScanOp, b: MirBuilder) -> Values | None:
     draft = Draft(op.times, op.reverse is not None)
     inside = {k: draft.carry(op.init[k]) for k in sorted(carries)}
     inside |= {k: draft.element(op.xs[k - n]) for k in used}
+    for k, arg in inside.items():
+        arg.name_hint = args[k].name_hint
     # what stands for a carry that goes is read by nothing that stays
     values = [inside.get(k, x) for k, x in enumerate([*op.init, *op.xs])]
     found = results_of(op.body.block, [*values, *(_entered(draft.b, x) for x in op.captured)], draft.b)
@@ -161,6 +163,8 @@ def tidy_while(op: WhileOp, b: MirBuilder) -> Values | None:
     for source, wanted in ((op.condition.block, [0]), (op.body.block, carries)):
         body = Body(types)
         inside: dict[int, SSAValue] = dict(zip(carries, body.block.args, strict=True))
+        for k, arg in inside.items():
+            arg.name_hint = source.args[k].name_hint
         # what stands for a carry that goes is read by nothing that stays
         values = [inside.get(k, x) for k, x in enumerate(op.init)]
         found = results_of(source, [*values, *(_entered(body.b, x) for x in op.captured)], body.b)
