@@ -187,7 +187,8 @@ def _of_sequence(member: Any) -> Conversion:
         return tuple(inner.convert(one) for one in found)
 
     words = {int: "integers", float: "numbers", str: "names"}
-    return Conversion(convert, words.get(member, "a sequence of values"))
+    others = "functions" if get_origin(member) is Callable else "values"
+    return Conversion(convert, words.get(member, f"a sequence of {others}"))
 
 
 def _elements(x: Iterable[Any]) -> list[Any]:

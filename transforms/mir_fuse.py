@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -107,6 +107,7 @@ def _is_scalar(op: Operation) -> bool:
     """Whether an op computes one element from elements."""
     return (
         len(op.results) == 1
+        and isinstance(op.results[0].type, TensorType)
         and all(n == 1 for n in shape_of(op.results[0]))
         and PRODUCT.get(type(op)) is None
         and REDUCTION.get(type(op)) is None

@@ -16,6 +16,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.control import YieldOp
 
 Function: TypeAlias = Callable[..., Any]
@@ -108,6 +109,19 @@ def isolate_all(blocks: Sequence[Block], number: int) -> list[SSAValue]:
     for block, op, index in foreign:
         op.operands[index] = block.args[places[op.operands[index]]]
     return list(captured)
+
+
+def captured_by(name: str, blocks: Sequence[Block], number: int) -> list[SSAValue]:
+    """`isolate_all` for a method of that name; GraphError if a body uses what another one has built."""
+    owners = {op: block for block in blocks for op in block.ops}
+    for block in blocks:
+        for op in block.walk():
+            for x in op.operands:
+                if isinstance(x.owner, Operation) and owners.get(x.owner, block) is not block:
+                    raise GraphError(
+                        f"{name}: a body uses a value that another one has built; build it outside of both"
+                    )
+    return isolate_all(blocks, number)
 
 
 def clear(block: Block) -> None:

@@ -1,4 +1,4 @@
-"""Control flow that depends on values (`mir.if`, `mir.switch`, `mir.while`), and `mir.remat`: what is computed twice."""
+"""Control flow that depends on values (`mir.if`, `mir.switch`, `mir.while`), and `mir.remat`: computed twice."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.bodies import (
     BodyOp,
     Function,
+    captured_by,
     captured_types,
     cleared_on_error,
     end_of,
     filling,
     is_several,
-    isolate_all,
     several,
     verify_arguments,
     verify_end,
@@ -275,8 +275,8 @@ class BranchBuilder(BuilderCore):
         `index` is an integer of one element; below 0 it stands for the first branch, past the last for that one.
         GraphError for branches that return different numbers of values or other types.
         """
-        if not is_several(branches) or not branches:
-            raise GraphError(f"switch: expected a sequence of at least one function, got {shown(branches)}")
+        if not branches:
+            raise GraphError("switch: expected at least one branch")
         chosen = self.value(self.operand(index, self.scalar(0, i32) if isinstance(index, int) else None))
         if prod(chosen.shape) != 1 or element_of(chosen.ssa) not in INTS:
             raise GraphError(f"switch: expected an index that is one integer, got {chosen.type}")
@@ -323,7 +323,7 @@ class BranchBuilder(BuilderCore):
                 self.builder.insert(YieldOp(self._truth("while_loop: the condition", cond(passed(first)))))
             with filling(self.builder, second):
                 self.builder.insert(YieldOp(*self._next(body(passed(second)), second)))
-        captured = isolate_all([first, second], len(carries))
+            captured = captured_by("while_loop", [first, second], len(carries))
         op = self.emit(WhileOp, carries, captured, max_iterations, first, second)
         left = tuple(self.value(x) for x in op.carries)
         found = left if is_several(init) else left[0]
@@ -367,7 +367,7 @@ class BranchBuilder(BuilderCore):
                 raise GraphError(f"{name}: {_counts(returned)}")
             for block, values in zip(blocks, self._yields(name, blocks, returned), strict=True):
                 block.add_op(YieldOp(*values))
-        return blocks, isolate_all(blocks, 0), one
+            return blocks, captured_by(name, blocks, 0), one
 
     def _yields(self, name: str, blocks: Sequence[Block], returned: dict[str, Any]) -> list[list[SSAValue]]:
         """What each body yields: of the same types in all."""

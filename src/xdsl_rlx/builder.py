@@ -199,14 +199,21 @@ class Graph(MirBuilder):
         return self.builder.insert(op)
 
     def operand(self, x: Operand, like: Operand | None = None) -> SSAValue:
-        """The IR value of an operand; GraphError for a value of another graph."""
+        """The IR value of an operand; GraphError for a value of another graph, or of a body that is complete."""
         if isinstance(x, Value) and x.b is not self:
             other = getattr(x.b, "name", None)
             raise GraphError(
                 f"a value of {'another graph' if other in (None, self.name) else f'graph {other!r}'} is used in graph "
                 f"'{self.name}'; inline that graph, or pass the value as an input"
             )
+        if isinstance(x, Value) and (holder := self._complete(x.ssa)) is not None:
+            raise GraphError(f"a value of the body of {holder.name} is used outside of it; return it from the body")
         return super().operand(x, like)
+
+    def _complete(self, x: SSAValue) -> Operation | None:
+        """The op in whose body a value is; None for a value of the function, and as long as the body is built."""
+        block = x.owner if isinstance(x.owner, Block) else x.owner.parent
+        return None if block is None or block is self._block else block.parent_op()
 
     @contextmanager
     def undone_on_error(self) -> Generator[None, None, None]:

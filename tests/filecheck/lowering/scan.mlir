@@ -74,13 +74,13 @@ func.func @backward(%c0: tensor<4xf32>, %xs: tensor<7x4xf32>, %w: tensor<4xf32>)
 // CHECK-NEXT: %x = lir.output 0 : memref<2xf32>
 // CHECK-NEXT: %y = lir.output 1 : memref<2xf32>
 // CHECK-NEXT: %ones = lir.output 2 : memref<3xf32>
-// CHECK-NEXT: %one = lir.constant dense<1.000000e+00> : tensor<f32> : memref<f32>
 // CHECK-NEXT: %x_1 = lir.slot : memref<2x2xf32>
 // CHECK-NEXT: %x_2 = lir.view %x_1 at 0 : memref<2x2xf32> to memref<2xf32>
 // CHECK-NEXT: lir.launch @k0_copy over 2 by 2 reads(%a : memref<2xf32>) writes(%x_2 : memref<2xf32>)
 // CHECK-NEXT: %y_1 = lir.slot : memref<2x2xf32>
 // CHECK-NEXT: %y_2 = lir.view %y_1 at 0 : memref<2x2xf32> to memref<2xf32>
 // CHECK-NEXT: lir.launch @k0_copy over 2 by 2 reads(%b : memref<2xf32>) writes(%y_2 : memref<2xf32>)
+// CHECK-NEXT: %one = lir.constant dense<1.000000e+00> : tensor<f32> : memref<f32>
 // CHECK-NEXT: lir.loop %0 = 0 to 3 {
 // CHECK-NEXT: %x_3 = lir.step %x_1 at %0 modulo 2 : memref<2x2xf32> to memref<2xf32>
 // CHECK-NEXT: %y_3 = lir.step %y_1 at %0 modulo 2 : memref<2x2xf32> to memref<2xf32>
