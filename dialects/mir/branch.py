@@ -96,7 +96,7 @@ class IfOp(BodyOp):
 @irdl_op_definition
 class SwitchOp(BodyOp):
     """
-    `branches[index](captured)`, where an index below 0 or past the last branch stands for the nearest one.
+    The branch of number `index`, of `captured`, where an index below 0 or past the last branch stands for the nearest one.
 
     No other branch is run. All take `captured`, and yield the results.
     """
@@ -270,7 +270,7 @@ class BranchBuilder(BuilderCore):
 
     def switch(self, index: Operand, branches: Sequence[Function], *operands: Operand) -> Any:
         """
-        `mir.switch`: `branches[index](*operands)`, as `jax.lax.switch`.
+        `mir.switch`: the branch of number `index`, called with `operands`, as `jax.lax.switch`.
 
         `index` is an integer of one element; below 0 it stands for the first branch, past the last for that one.
         GraphError for branches that return different numbers of values or other types.

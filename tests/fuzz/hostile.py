@@ -144,6 +144,15 @@ MORE: list[Sample] = [
         Operand((2,)),
         Operand((3, 2)),
     ),
+    _also("cond", lambda m, x: m.cond(True, lambda a: a * 2.0, lambda a: a, x)),
+    _also("switch", lambda m, x: m.switch(1, [lambda a: a * 2.0, lambda a: a], x)),
+    _also("remat", lambda m, x: m.remat(lambda a: a * 2.0, x)),
+    _also(
+        "while_loop",
+        lambda m, x: m.while_loop(
+            lambda c: m.reduce_sum(c) < 9.0, lambda c: c + 1.0, x, max_iterations=3, return_trips=True
+        ),
+    ),
     _also("rms_norm", lambda m, x: m.rms_norm(x, gamma=None, beta=None, axis=-1, eps=1e-5)),
     _also("reduce_sum", lambda m, x: m.reduce_sum(x, axes=[0], keep_dim=True, dtype="f64")),
     _also("cumsum", lambda m, x: m.cumsum(x, axis=0, exclusive=True, reverse=True, dtype="f64")),
