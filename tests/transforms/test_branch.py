@@ -13,6 +13,8 @@ from numerics import jaxpr
 
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
+from xdsl_rlx.lowering.numba.compilation import compile_module
+from xdsl_rlx.lowering.numba.compile import Effort
 
 jax.config.update("jax_enable_x64", True)
 
@@ -357,3 +359,14 @@ def test_batches_are_those_of_jax(case: Case, batched: list[str]) -> None:
     (each,) = losses.inline(rlx.vmap(graph(case), batched, size))
     losses.set_outputs(losses.reduce_sum(each))
     compare(rlx.grad(losses, NAMES), jax.grad(lambda *a: jnp.sum(jax.vmap(case.in_jax, axes)(*a)), (0, 1)))
+
+
+@with_reverse
+@pytest.mark.parametrize("passes", ["", "mir-unroll-while,mir-inline-if"], ids=["as it is", "inlined"])
+def test_gradients_are_compiled(case: Case, passes: str) -> None:
+    gradient = as_graph_module(rlx.grad_with_loss(graph(case), NAMES))
+    made = rlx.run_passes(gradient, passes) if passes else gradient
+    compiled = compile_module(made.module, 1, Effort.QUICK)
+    x, w = values()
+    for k in map(np.int32, case.ks):
+        assert_close_all(compiled(x=x, w=w, k=k), run(gradient, x=x, w=w, k=k))
