@@ -70,7 +70,7 @@ class _Fission:
         n, m = len(op.init), len(op.init) + len(op.xs)
         args = op.body.block.args
         self.carries, self.elements, self.captured = args[:n], args[n:m], args[m:]
-        self.ops = ops_of_body(op)
+        self.ops = [inner for inner in ops_of_body(op) if inner.results]
         self.same = self._reached(self.captured, ())
         """Values that are the same each time."""
         self.free = self._reached(self.captured, self.elements)
@@ -170,7 +170,7 @@ class _Fission:
     def _copy(self, batch: Batch, value: SSAValue) -> SSAValue:
         """The value for all times, with what it is computed from."""
         wanted = backward_slice([value], batch.values)
-        batch.copy([op for op in self.ops if op.results[0] in wanted])
+        batch.copy([op for op in self.ops if not wanted.isdisjoint(op.results)])
         return batch.values[value]
 
     def _rebuild(self, b: MirBuilder, carries: list[int], kept: list[int], early: list[Operation]) -> list[Value]:

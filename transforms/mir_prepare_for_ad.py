@@ -1,17 +1,23 @@
-"""The pass `mir-prepare-for-ad`: the pipeline of that name in `pipelines.py`, to a fixpoint."""
+"""The pass `mir-prepare-for-ad`: the pipelines of that name in `pipelines.py`, to a fixpoint."""
+
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from xdsl_rlx.transforms.driver import run_to_fixpoint
-from xdsl_rlx.transforms.pipelines import PREPARE_FOR_AD
+from xdsl_rlx.transforms.pipelines import PREPARE_FOR_AD, PREPARE_FOR_REVERSE
 
 
+@dataclass(frozen=True)
 class MirPrepareForAdPass(ModulePass):
     """Run the passes that make a function differentiable, in nested regions too, until none has anything left to do."""
 
     name = "mir-prepare-for-ad"
 
+    reverse: bool = True
+    """For reverse mode too: loops become such as it can go back over."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        run_to_fixpoint(ctx, op, PREPARE_FOR_AD)
+        run_to_fixpoint(ctx, op, PREPARE_FOR_REVERSE if self.reverse else PREPARE_FOR_AD)

@@ -16,8 +16,13 @@ PREPARE_FOR_AD: tuple[ModulePass, ...] = (
     MirUnfuseForAdPass(),
     MirLowerDotGeneralPass(),
     MirLegalizeMultiAxisReducePass(),
-    MirUnrollWhilePass(differentiable=True),
-    MirConvertScansForAdPass(),
 )
 """What stands between a function and its derivatives. Unfusing may bring up what legalisation splits, and would take
 apart what fusing keeps."""
+
+PREPARE_FOR_REVERSE: tuple[ModulePass, ...] = (
+    *PREPARE_FOR_AD,
+    MirUnrollWhilePass(differentiable=True),
+    MirConvertScansForAdPass(),
+)
+"""The same for reverse mode, which goes back over loops."""

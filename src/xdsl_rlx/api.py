@@ -168,7 +168,7 @@ def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule:
     Each of these has the new input `tangent_<name>`, in that order, after the other arguments. A tangent that does
     not depend on them is zeros.
     """
-    return run_passes(_above_lir(graph, "jvp"), [*_prepared(), MirJvpPass(_names(tangent_for))])
+    return run_passes(_above_lir(graph, "jvp"), [*_prepared(reverse=False), MirJvpPass(_names(tangent_for))])
 
 
 @checked
@@ -251,7 +251,7 @@ def jacfwd_graph(graph: AnyGraph, wrt: str) -> GraphModule:
 
     Each has the shape of the output followed by that of `wrt`. `jacfwd` is this, compiled.
     """
-    return run_passes(_above_lir(graph, "jacfwd"), [*_prepared(), MirJacfwdPass(wrt)])
+    return run_passes(_above_lir(graph, "jacfwd"), [*_prepared(reverse=False), MirJacfwdPass(wrt)])
 
 
 @checked
@@ -271,8 +271,8 @@ def select_outputs(graph: AnyGraph, outputs: int | Sequence[int]) -> GraphModule
     return run_passes(source, passes)
 
 
-def _prepared() -> list[ModulePass]:
-    return [_lowering("fusable"), MirPrepareForAdPass()]
+def _prepared(reverse: bool = True) -> list[ModulePass]:
+    return [_lowering("fusable"), MirPrepareForAdPass(reverse)]
 
 
 @checked
