@@ -206,6 +206,70 @@ RULES = (
     ),
 )
 
+BRANCHES = (
+    _fault(
+        "a batch takes the branch that was not chosen",
+        "transforms/rules/branch.py",
+        "b.where(align(b, predicate, on_true.rank - 1), on_true, on_false)",
+        "b.where(align(b, predicate, on_true.rank - 1), on_false, on_true)",
+        "tests/transforms/test_branch.py",
+        "-k",
+        "batches and both",
+    ),
+    _fault(
+        "a loop that is done in a batch goes on counting",
+        "transforms/rules/branch.py",
+        "body.b.add(trips, body.b.cast(active, i32))",
+        "body.b.add(trips, 1)",
+        "tests/transforms/test_branch.py",
+        "-k",
+        "batches and counted",
+    ),
+    _fault(
+        "a binary search that goes too far down",
+        "transforms/rules/branch.py",
+        "b.lt(index, middle)",
+        "b.le(index, middle)",
+        "tests/dialects/test_branch.py",
+    ),
+    _fault(
+        "the cotangent of a value that goes in twice is given twice",
+        "transforms/rules/branch.py",
+        "total = totals.pop(x, None)",
+        "total = totals.get(x)",
+        "tests/transforms/test_branch.py",
+        "-k",
+        "twice",
+    ),
+    _fault(
+        "a loop with a bound, unrolled, goes past it",
+        "transforms/rules/branch.py",
+        "draft = Draft(op.most, False)",
+        "draft = Draft(op.most + 1, False)",
+        "tests/transforms/test_branch.py",
+        "-k",
+        "jax and until",
+    ),
+    _fault(
+        "a carry goes that only a condition reads",
+        "transforms/canonicalize/bodies.py",
+        " or asking[k] in asked}",
+        "}",
+        "tests/test_filecheck.py",
+        "-k",
+        "bodies_canonicalize",
+    ),
+    _fault(
+        "a branch that is known is the other one",
+        "transforms/canonicalize/bodies.py",
+        "op.branches[0 if known else 1]",
+        "op.branches[1 if known else 0]",
+        "tests/test_filecheck.py",
+        "-k",
+        "bodies_canonicalize",
+    ),
+)
+
 LOWERING = (
     _fault(
         "loops of a row taken apart by the extent of another",
@@ -522,4 +586,4 @@ KEYS = (
     ),
 )
 
-FAULTS: tuple[Fault, ...] = (*RULES, *LOWERING, *OUTLINE, *FUSION, *PLAN, *RUNNING, *KEYS)
+FAULTS: tuple[Fault, ...] = (*RULES, *BRANCHES, *LOWERING, *OUTLINE, *FUSION, *PLAN, *RUNNING, *KEYS)

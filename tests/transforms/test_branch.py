@@ -361,6 +361,55 @@ def test_batches_are_those_of_jax(case: Case, batched: list[str]) -> None:
     compare(rlx.grad(losses, NAMES), jax.grad(lambda *a: jnp.sum(jax.vmap(case.in_jax, axes)(*a)), (0, 1)))
 
 
+CAPTURED_TWICE = """
+func.func @f(%x: tensor<f64> {mir.name = "x", mir.kind = "param"}) -> tensor<f64> {
+  %p = mir.gt %x, %x : (tensor<f64>, tensor<f64>) -> tensor<i1>
+  %0 = mir.if %p : tensor<i1> captured(%x, %x : tensor<f64>, tensor<f64>) -> (tensor<f64>) {
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    mir.yield %a : tensor<f64>
+  } else {
+  ^bb1(%a: tensor<f64>, %b: tensor<f64>):
+    %1 = mir.mul %a, %b : (tensor<f64>, tensor<f64>) -> tensor<f64>
+    mir.yield %1 : tensor<f64>
+  }
+  %2 = mir.remat captured(%0, %x, %0 : tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<f64>) {
+  ^bb2(%a: tensor<f64>, %b: tensor<f64>, %c: tensor<f64>):
+    %3 = mir.sin %b : tensor<f64>
+    %4 = mir.mul %a, %c : (tensor<f64>, tensor<f64>) -> tensor<f64>
+    %5 = mir.mul %3, %4 : (tensor<f64>, tensor<f64>) -> tensor<f64>
+    mir.yield %5 : tensor<f64>
+  }
+  %6, %u, %n = mir.while carries(%2, %2 : tensor<f64>, tensor<f64>) captured(%x, %x : tensor<f64>, tensor<f64>)
+      max_iterations 2 -> (tensor<f64>, tensor<f64>) {
+  ^bb3(%a: tensor<f64>, %b: tensor<f64>, %c: tensor<f64>, %d: tensor<f64>):
+    %q = mir.constant dense<true> : tensor<i1>
+    mir.yield %q : tensor<i1>
+  } do {
+  ^bb4(%a: tensor<f64>, %b: tensor<f64>, %c: tensor<f64>, %d: tensor<f64>):
+    %7 = mir.mul %a, %c : (tensor<f64>, tensor<f64>) -> tensor<f64>
+    %8 = mir.mul %b, %d : (tensor<f64>, tensor<f64>) -> tensor<f64>
+    mir.yield %8, %7 : tensor<f64>, tensor<f64>
+  }
+  func.return %6 : tensor<f64>
+}"""
+
+
+def test_a_value_that_goes_in_twice_has_one_derivative() -> None:
+    """Of x^6 sin x."""
+    module = rlx.parse(
+        "\n".join(CAPTURED_TWICE.splitlines()).replace(
+            "-> (tensor<f64>, tensor<f64>) {", "-> (tensor<f64>, tensor<f64>) {"
+        )
+    )
+    x = 1.3
+    first = 6 * x**5 * np.sin(x) + x**6 * np.cos(x)
+    second = 30 * x**4 * np.sin(x) + 12 * x**5 * np.cos(x) - x**6 * np.sin(x)
+    assert_close_all(run(rlx.grad_with_loss(module, ["x"]), x=x), [x**6 * np.sin(x), first])
+    assert_close_all(run(rlx.jvp(module, ["x"]), x=x, tangent_x=2.0), [x**6 * np.sin(x), 2 * first])
+    assert_close(run(rlx.nth_order_grad(module, "x"), x=x)[0], second)
+    assert_close(run(rlx.vmap(module, ["x"], 1), x=[x])[0], [x**6 * np.sin(x)])
+
+
 @with_reverse
 @pytest.mark.parametrize("passes", ["", "mir-unroll-while,mir-inline-if"], ids=["as it is", "inlined"])
 def test_gradients_are_compiled(case: Case, passes: str) -> None:
