@@ -127,3 +127,27 @@ def test_bodies_that_differ_in_a_constant_are_not_the_same():
     two, three = rlx.compile(rlx.run_passes(fusions(*bodies), "cse"))(x)
     np.testing.assert_array_equal(two, 2 * x)
     np.testing.assert_array_equal(three, 3 * x)
+
+
+def test_branches_of_one_size_that_differ_are_not_the_same():
+    """W-64: also where it is one of several bodies that differs, or their order."""
+    g = rlx.Graph("f")
+    x, p = g.input("x", (3,), "f64"), g.input("p", (), "i1")
+    g.set_outputs(
+        [
+            g.cond(p, lambda: g.sin(x), lambda: g.exp(x)),
+            g.cond(p, lambda: g.sin(x), lambda: g.cos(x)),
+            g.cond(p, lambda: g.exp(x), lambda: g.sin(x)),
+            g.cond(p, lambda: g.sin(x), lambda: g.exp(x)),
+        ]
+    )
+    shared = rlx.run_passes(g, "cse")
+    assert count(shared.module, "mir.if") == 3
+    values = np.array([0.5, -1.0, 2.0])
+    for taken in (True, False):
+        for module in (g, shared):
+            found = rlx.compile(module)(x=values, p=taken)
+            sin, exp, cos = np.sin(values), np.exp(values), np.cos(values)
+            expected = [sin, sin, exp, sin] if taken else [exp, cos, sin, exp]
+            for ours, theirs in zip(found, expected, strict=True):
+                np.testing.assert_allclose(ours, theirs, rtol=1e-15)
