@@ -48,6 +48,8 @@ def _texts() -> tuple[tuple[str, str], ...]:
         found.append(
             (str(made.graph), f"mir-prepare-for-ad,mir-grad{{wrt={wrt} zero-missing-wrt=true}},canonicalize,cse")
         )
+    for passes in ("mir-prepare-for-ad,mir-grad{wrt=x}", "mir-jvp{wrt=x}", "mir-vmap{inputs=x,k size=2}", "mir-fuse"):
+        found.append((str(_bodies()), f"canonicalize,{passes},canonicalize,cse"))
     gradient = rlx.grad_with_loss(rlx.lower_hir(block), wrt=["w"])
     found.append((str(gradient), LOWER))
     found.append((str(rlx.run_passes(gradient, "mir-fuse")), "convert-mir-to-lir,lir-plan-memory"))
@@ -55,6 +57,16 @@ def _texts() -> tuple[tuple[str, str], ...]:
     found.append((str(lir), "canonicalize,cse,lir-plan-memory"))
     found.append((str(rlx.run_passes(lir, "lir-plan-memory")), "canonicalize"))
     return tuple(found)
+
+
+def _bodies() -> rlx.Graph:
+    """An op with a body of every kind."""
+    g = rlx.Graph("bodies")
+    x, k = g.param("x", (3,)), g.input("k", (), "i32")
+    y = g.cond(k, lambda: g.sin(x), lambda: g.switch(k, [lambda: x, lambda: x * x, lambda: g.exp(x)]))
+    z, ys = g.scan(lambda c, e: (g.remat(lambda: g.tanh(c) * e), c), y[0], y)
+    g.set_outputs(g.while_loop(lambda c: c < 9.0, lambda c: c * 2.0 + g.reduce_sum(ys), z, max_iterations=3))
+    return g
 
 
 def _pick(rng: np.random.Generator, words: "list[str] | tuple[str, ...]") -> str:
