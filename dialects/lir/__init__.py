@@ -7,7 +7,7 @@ known here any more (see `mir`).
 from xdsl.ir import Dialect
 
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
-from xdsl_rlx.dialects.lir.control import LoopOp, StepOp
+from xdsl_rlx.dialects.lir.control import IfOp, LoopOp, StepOp, WhileOp
 from xdsl_rlx.dialects.lir.kernel import CheckOp, KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.lapack import GetrfOp, GetrsOp
 from xdsl_rlx.dialects.lir.program import (
@@ -35,6 +35,8 @@ Lir = Dialect(
         LaunchOp,
         LoopOp,
         StepOp,
+        IfOp,
+        WhileOp,
         KernelOp,
         ReturnOp,
         CheckOp,
@@ -61,6 +63,7 @@ __all__ = [
     "GemmOp",
     "GetrfOp",
     "GetrsOp",
+    "IfOp",
     "InputOp",
     "KernelOp",
     "LaunchOp",
@@ -74,4 +77,5 @@ __all__ = [
     "SlotOp",
     "StepOp",
     "ViewOp",
+    "WhileOp",
 ]

@@ -1,10 +1,10 @@
-"""Control flow of a program: the counted loop, and the part of a buffer that belongs to one of its iterations.
-What a loop may hold is verified here, what it does with its buffers in `schedule.py`."""
+"""Control flow of a program: the counted loop and the part of a buffer that belongs to one of its iterations, branches,
+loops that end when they find out. What they hold is verified here, what they do with their buffers in `schedule.py`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Self
 
-from xdsl.dialects.builtin import IndexType, UnitAttr
+from xdsl.dialects.builtin import IndexType, UnitAttr, i1
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -32,6 +32,9 @@ from xdsl_rlx.dialects.lir.program import (
     i64_attr,
     memref_of,
 )
+
+PREDICATE = strided_memref(i1, (), ())
+"""What branches and loops ask: a buffer of one truth value, which is a byte that is 0 or 1."""
 
 
 @irdl_op_definition
@@ -93,16 +96,12 @@ class LoopOp(IRDLOperation):
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     def verify_(self) -> None:
-        if not isinstance(self.parent_op(), ProgramOp | LoopOp):
-            raise VerifyException("expected inside of a lir.program")
         if self.count < 0:
             raise VerifyException(f"expected at least 0 iterations, got {self.count}")
         if tuple(self.body.block.arg_types) != (IndexType(),):
             found = ", ".join(map(str, self.body.block.arg_types))
             raise VerifyException(f"expected a body of one index, got ({found})")
-        for op in self.body.block.ops:
-            if not isinstance(op, SlotOp | ViewOp | StepOp | LaunchOp | LoopOp):
-                raise VerifyException(f"lir.loop cannot hold {op.name}")
+        _verify_parts(self)
 
 
 @irdl_op_definition
@@ -177,6 +176,128 @@ class StepOp(IRDLOperation):
             raise VerifyException(f"expected 0 <= shift < modulo <= {extent}, got {self.moved} and {period}")
 
 
+@irdl_op_definition
+class IfOp(IRDLOperation):
+    """
+    Run `then` where the element of `predicate` is true when the program comes here, else `otherwise`.
+
+    Both see the values of the program around them. A slot that one declares lives there; slots of one and the other
+    may be the same memory. What stands behind may read what both have written, or what was written before.
+    """
+
+    name = "lir.if"
+
+    predicate = operand_def(AnyMemRefConstr)
+    then = region_def("single_block")
+    otherwise = region_def("single_block")
+
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    def __init__(self, predicate: SSAValue, then: Region | None = None, otherwise: Region | None = None):
+        super().__init__(
+            operands=[predicate],
+            regions=[region if region is not None else Region(Block()) for region in (then, otherwise)],
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        predicate = parser.resolve_operand(parser.parse_unresolved_operand(), PREDICATE)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        then = _parse_part(parser)
+        op = cls(predicate, then, _parse_part(parser) if parser.parse_optional_keyword("else") else None)
+        given: Mapping[str, Attribute] = {} if attributes is None else attributes.data
+        op.attributes |= given
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.predicate)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.then, print_empty_block=False)
+        if self.otherwise.block.first_op is not None:
+            printer.print_string(" else ")
+            printer.print_region(self.otherwise, print_empty_block=False)
+
+    def verify_(self) -> None:
+        _verify_predicate(self.predicate)
+        _verify_parts(self)
+
+
+@irdl_op_definition
+class WhileOp(IRDLOperation):
+    """
+    Run `test`; where the element of `predicate` is true after that, run `body`, and begin again.
+
+    Both see the values of the program around them. A slot that one declares lives until the end of that one; all
+    others live for the whole loop, also what the next iteration reads, which has one place.
+    """
+
+    name = "lir.while"
+
+    predicate = operand_def(AnyMemRefConstr)
+    test = region_def("single_block")
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    def __init__(self, predicate: SSAValue, test: Region | None = None, body: Region | None = None):
+        super().__init__(
+            operands=[predicate],
+            regions=[region if region is not None else Region(Block()) for region in (test, body)],
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        predicate = parser.resolve_operand(parser.parse_unresolved_operand(), PREDICATE)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        parser.parse_keyword("after")
+        test = _parse_part(parser)
+        parser.parse_keyword("do")
+        op = cls(predicate, test, _parse_part(parser))
+        given: Mapping[str, Attribute] = {} if attributes is None else attributes.data
+        op.attributes |= given
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.predicate)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" after ")
+        printer.print_region(self.test, print_empty_block=False)
+        printer.print_string(" do ")
+        printer.print_region(self.body, print_empty_block=False)
+
+    def verify_(self) -> None:
+        _verify_predicate(self.predicate)
+        _verify_parts(self)
+
+
+def _parse_part(parser: Parser) -> Region:
+    region = parser.parse_region()
+    if not region.blocks:
+        region.add_block(Block())
+    return region
+
+
+def _verify_predicate(value: SSAValue) -> None:
+    if value.type != PREDICATE:
+        raise VerifyException(f"expected a predicate of type {PREDICATE}, got {value.type}")
+
+
+def _verify_parts(op: LoopOp | IfOp | WhileOp) -> None:
+    """Where control flow may stand, and what it may hold."""
+    if not isinstance(op.parent_op(), ProgramOp | LoopOp | IfOp | WhileOp):
+        raise VerifyException("expected inside of a lir.program")
+    for region in op.regions:
+        if region.block.args and not isinstance(op, LoopOp):
+            found = ", ".join(map(str, region.block.arg_types))
+            raise VerifyException(f"expected regions without arguments, got ({found})")
+        for inner in region.block.ops:
+            if not isinstance(inner, SlotOp | ViewOp | StepOp | LaunchOp | LoopOp | IfOp | WhileOp):
+                raise VerifyException(f"{op.name} cannot hold {inner.name}")
+
+
 def step_type(source: AnyMemRef) -> AnyMemRef:
     """The type of an element of the leading axis."""
     return strided_memref(source.element_type, tuple(source.get_shape()[1:]), strides_of(source)[1:])
@@ -189,12 +310,12 @@ def _same_layout(found: AnyMemRef, expected: AnyMemRef) -> bool:
 
 
 def program_ops(program: ProgramOp) -> Iterator[Operation]:
-    """All ops of a program in order, those of a loop behind it."""
+    """All ops of a program in order, those of a loop or branch behind it."""
     return _all_ops(program.body.block)
 
 
 def _all_ops(block: Block) -> Iterator[Operation]:
     for op in block.ops:
         yield op
-        if isinstance(op, LoopOp):
-            yield from _all_ops(op.body.block)
+        for region in op.regions:
+            yield from _all_ops(region.block)

@@ -1,10 +1,14 @@
-"""How long the buffers of a program are in use, loops taken as a whole where their iterations share a buffer."""
+"""How long the buffers of a program are in use, loops taken as a whole where their iterations share a buffer.
+
+Branches need no care: what runs is a part of the program in its order, so that what is not in use at the same time
+there is not so when a branch is left out. Slots of the two branches of a `lir.if` are therefore never in use together.
+"""
 
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, SSAValue
 
-from xdsl_rlx.dialects.lir.control import LoopOp, StepOp
+from xdsl_rlx.dialects.lir.control import IfOp, LoopOp, StepOp, WhileOp
 from xdsl_rlx.dialects.lir.program import LaunchOp, OutputOp, ProgramOp, SlotOp, ViewOp
 
 
@@ -55,20 +59,31 @@ class _Walk:
             # asked in the order of how many there are
             if isinstance(op, LaunchOp):
                 for value in op.operands:
-                    if (life := self.lives.get(value)) is not None:
-                        self.use(life)
+                    self.read(value)
             elif isinstance(op, ViewOp | StepOp):
                 if (life := self.lives.get(op.source)) is not None:
                     self.lives[op.result] = life
             elif isinstance(op, SlotOp | OutputOp):
                 self.lives[op.result] = Life(op, self.time, len(self.loops))
-            elif isinstance(op, LoopOp):
+            elif isinstance(op, IfOp):
+                self.read(op.predicate)
+                for region in op.regions:
+                    self.time += 1
+                    self.block(region.block)
+            elif isinstance(op, LoopOp | WhileOp):
                 self.loops.append(_OpenLoop(self.time))
-                self.time += 1
-                self.block(op.body.block)
+                for region in op.regions:
+                    self.time += 1
+                    self.block(region.block)
+                if isinstance(op, WhileOp):
+                    self.read(op.predicate)
                 for life in self.loops.pop().lasting:
                     life.last = self.time
             self.time += 1
+
+    def read(self, value: SSAValue) -> None:
+        if (life := self.lives.get(value)) is not None:
+            self.use(life)
 
     def use(self, life: Life) -> None:
         loop = self.loops[life.depth] if life.depth < len(self.loops) else None

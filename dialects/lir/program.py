@@ -1,5 +1,5 @@
 """Programs: the I/O manifest, slots of the arena, views, and the ordered launches.
-Kernels are in `kernel.py`, loops in `control.py`."""
+Kernels are in `kernel.py`, loops and branches in `control.py`."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -125,9 +125,9 @@ class ProgramOp(IRDLOperation):
         printer.print_region(self.body, print_empty_block=False)
 
     def verify_(self) -> None:
-        from xdsl_rlx.dialects.lir.control import LoopOp
+        from xdsl_rlx.dialects.lir.control import IfOp, LoopOp, WhileOp
 
-        allowed = (InputOp, ParamOp, ConstantOp, SlotOp, OutputOp, ViewOp, LaunchOp, LoopOp)
+        allowed = (InputOp, ParamOp, ConstantOp, SlotOp, OutputOp, ViewOp, LaunchOp, LoopOp, IfOp, WhileOp)
         names: set[str] = set()
         numbers: list[int] = []
         for op in self.body.block.ops:

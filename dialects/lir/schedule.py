@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.lir.control import LoopOp, StepOp, program_ops
+from xdsl_rlx.dialects.lir.control import IfOp, LoopOp, StepOp, WhileOp, program_ops
 from xdsl_rlx.dialects.lir.kernel import KernelOp
 from xdsl_rlx.dialects.lir.liveness import Life, lives_of
 from xdsl_rlx.dialects.lir.memory import LARGEST_BUFFER, byte_size
@@ -18,6 +18,7 @@ from xdsl_rlx.dialects.lir.program import (
     ConstantOp,
     InputOp,
     LaunchOp,
+    OutputOp,
     ParamOp,
     ProgramOp,
     SlotOp,
@@ -41,15 +42,26 @@ def verify_schedule(program: ProgramOp) -> None:
     _verify_arena(program, [op for op in ops if isinstance(op, SlotOp)])
     kernels = _kernels(program)
     launches = any(isinstance(op, LaunchOp) for op in ops)
-    _Schedule(
+    schedule = _Schedule(
         kernels if kernels or isinstance(program.parent_op(), ModuleOp) else None,
         {name: kernel.written for name, kernel in kernels.items()} if launches else {},
-    ).verify(program.body.block)
+    )
+    schedule.verify(program.body.block)
+    for op in ops:
+        if isinstance(op, OutputOp) and op.result in schedule.perhaps:
+            raise VerifyException(f"output {op.number.value.data} {_UNWRITTEN}")
     _verify_live_slots(lives_of(program))
 
 
+_UNWRITTEN = "is written in a branch or loop only that may not be run"
+
+
 class _Schedule:
-    """A walk through a program in order: what is defined where it is, and what has been written."""
+    """
+    A walk through a program in order: what is defined where it is, and what has been written.
+
+    Behind a branch that is what both of its parts write, and behind a `lir.while` what its test does.
+    """
 
     def __init__(self, kernels: dict[str, KernelOp] | None, written: dict[str, frozenset[int]]) -> None:
         self.kernels = kernels
@@ -57,7 +69,11 @@ class _Schedule:
         self.kernel_writes = written
         self.places: dict[SSAValue, Place] = {}
         self.written: set[SSAValue] = set()
+        """What has been written whatever was run."""
+        self.perhaps: set[SSAValue] = set()
+        """What has been written in some runs, and not in others."""
         self.loops: list[LoopOp] = []
+        self.depth = 0
 
     def verify(self, block: Block) -> None:
         defined: list[SSAValue] = []
@@ -66,8 +82,16 @@ class _Schedule:
                 self.launch(op)
             elif isinstance(op, LoopOp):
                 self.loops.append(op)
-                self.verify(op.body.block)
+                self.part(op.body.block)
                 self.loops.pop()
+            elif isinstance(op, IfOp):
+                self.branch(op)
+            elif isinstance(op, WhileOp):
+                self.part(op.test.block)
+                self.predicate(op)
+                tested = set(self.written)
+                self.part(op.body.block)
+                self.leave(tested)
             else:
                 if isinstance(op, StepOp):
                     self.step(op)
@@ -75,8 +99,36 @@ class _Schedule:
                 if isinstance(place.root.owner, InputOp | ParamOp | ConstantOp):
                     self.written.add(place.root)
                 defined.append(op.results[0])
-        for value in defined if self.loops else ():
+        for value in defined if self.depth else ():
             del self.places[value]
+
+    def part(self, block: Block) -> None:
+        """What stands in a loop or branch, whose values are not seen behind it."""
+        self.depth += 1
+        self.verify(block)
+        self.depth -= 1
+
+    def branch(self, op: IfOp) -> None:
+        self.predicate(op)
+        before = set(self.written)
+        self.part(op.then.block)
+        then, self.written = self.written, before
+        self.part(op.otherwise.block)
+        both = then & self.written
+        self.written |= then
+        self.leave(both)
+
+    def leave(self, written: set[SSAValue]) -> None:
+        """Go on behind what may not be run, of which `written` is there anyway."""
+        self.perhaps |= self.written - written
+        self.perhaps -= written
+        self.written = written
+
+    def predicate(self, op: IfOp | WhileOp) -> None:
+        if (place := self.places.get(op.predicate)) is None:
+            raise VerifyException(f"the predicate of {op.name} comes before it is defined")
+        if all(loop.count for loop in self.loops) and place.root not in self.written:
+            raise VerifyException(f"the predicate of {op.name} is read before anything has written it")
 
     def source(self, op: Operation, value: SSAValue) -> Place:
         if (place := self.places.get(value)) is None:
@@ -98,17 +150,24 @@ class _Schedule:
             _verify_call(op, self.kernels, self.kernel_writes)
         _verify_buffers(op, self.places)
         if all(loop.count for loop in self.loops):
-            if self.loops:
-                self.verify_written(op)
-            self.written.update(self.places[value].root for value in op.writes)
+            self.verify_written(op)
+            roots = [self.places[value].root for value in op.writes]
+            self.written.update(roots)
+            self.perhaps.difference_update(roots)
 
     def verify_written(self, op: LaunchOp) -> None:
-        """What an iteration reads, it has written before, or the program has before the loop, if it has elements."""
-        for number, value in enumerate(op.reads):
-            if self.places[value].root not in self.written and 0 not in memref_of(value).get_shape():
-                raise VerifyException(
-                    f"buffer {number} of @{op.kernel.string_value()} is read in a loop before anything has written it"
-                )
+        """What an iteration or branch reads, it has written before, or the program has before it, in every run."""
+        for number, value in enumerate(op.reads if self.depth or self.perhaps else ()):
+            place = self.places[value]
+            root = place.root
+            if place.start == place.stop:
+                continue
+            buffer = f"buffer {number} of @{op.kernel.string_value()}"
+            if root in self.perhaps:
+                raise VerifyException(f"{buffer}, which is read, {_UNWRITTEN}")
+            if self.depth and root not in self.written:
+                where = "loop" if self.loops else "branch"
+                raise VerifyException(f"{buffer} is read in a {where} before anything has written it")
 
 
 def _is_inside(op: Operation, loop: LoopOp) -> bool:

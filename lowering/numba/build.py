@@ -22,11 +22,15 @@ from xdsl_rlx.lowering.numba.program import (
     BASE_ARENA,
     BASE_CONSTANTS,
     FIRST_BUFFER,
+    Branch,
+    Item,
     Launch,
     Loop,
     Move,
+    Predicate,
     Program,
     TensorSpec,
+    While,
 )
 
 CONSTANT_ALIGNMENT = 64
@@ -68,7 +72,7 @@ class _Builder:
         for base, op in enumerate((*required, *params, *late, *outputs), FIRST_BUFFER):
             self.bases[op.result] = base
         for op in self.ops:
-            if not isinstance(op, lir.LaunchOp | lir.LoopOp):
+            if op.results:
                 self._place(op)
         assert program.arena_bytes is not None and program.alignment is not None
         return Program(
@@ -96,20 +100,19 @@ class _Builder:
             self.constants += constant_bytes(op.value)
         self.places[result] = place_of(op, self.places.__getitem__, start)
 
-    def _schedule(self, block: Block, loops: list[lir.LoopOp]) -> Iterator[Launch | Loop]:
+    def _schedule(self, block: Block, loops: list[lir.LoopOp]) -> Iterator[Item]:
         """
         Launches in order; one that touches nothing that its forerunners since the last wait write need not wait.
 
-        The first launch of a body waits, and so does the first one behind a loop.
+        The first launch of a body or branch waits, and so does the first one behind a loop or branch.
         """
         reads: defaultdict[int, list[Place]] = defaultdict(list)
         writes: defaultdict[int, list[Place]] = defaultdict(list)
         for op in block.ops:
-            if isinstance(op, lir.LoopOp):
+            if isinstance(op, lir.LoopOp | lir.IfOp | lir.WhileOp):
                 reads.clear()
                 writes.clear()
-                body = tuple(self._schedule(op.body.block, [*loops, op]))
-                yield Loop(op.count, op.reverse is not None, body)
+                yield self._control(op, loops)
             if not isinstance(op, lir.LaunchOp):
                 continue
             own_reads = [self._interval(value) for value in op.reads]
@@ -125,6 +128,15 @@ class _Builder:
                     known[base].append(part)
             yield self._launch(op, [*own_reads, *own_writes], independent, loops)
 
+    def _control(self, op: lir.LoopOp | lir.IfOp | lir.WhileOp, loops: list[lir.LoopOp]) -> Item:
+        inside = [*loops, op] if isinstance(op, lir.LoopOp) else loops
+        first, *rest = (tuple(self._schedule(region.block, inside)) for region in op.regions)
+        if isinstance(op, lir.LoopOp):
+            return Loop(op.count, op.reverse is not None, first)
+        base, place = self._interval(op.predicate)
+        predicate = Predicate(base, place.start, tuple(_moves(0, place, loops)))
+        return Branch(predicate, first, *rest) if isinstance(op, lir.IfOp) else While(predicate, first, *rest)
+
     def _launch(
         self, op: lir.LaunchOp, args: Sequence[tuple[int, Place]], independent: bool, loops: Sequence[lir.LoopOp]
     ) -> Launch:
@@ -134,17 +146,18 @@ class _Builder:
             op.chunk.value.data,
             tuple((base, place.start) for base, place in args),
             independent,
-            tuple(
-                Move(number, loops.index(move.loop), move.stride, move.shift, move.period or 0)
-                for number, (_, place) in enumerate(args)
-                for move in place.moves
-            ),
+            tuple(move for number, (_, place) in enumerate(args) for move in _moves(number, place, loops)),
             op.in_order is not None,
         )
 
     def _interval(self, value: SSAValue) -> tuple[int, Place]:
         place = self.places[value]
         return self.bases[place.root], place
+
+
+def _moves(argument: int, place: Place, loops: Sequence[lir.LoopOp]) -> Iterator[Move]:
+    for move in place.moves:
+        yield Move(argument, loops.index(move.loop), move.stride, move.shift, move.period or 0)
 
 
 def _overlap(own: list[tuple[int, Place]], known: Mapping[int, list[Place]]) -> bool:

@@ -15,6 +15,7 @@ from xdsl_rlx.lowering.numba.primitives import (
     load_float_state,
     pause,
     peek,
+    peek8,
     peek32,
     poke,
     save_float_state,
@@ -112,13 +113,19 @@ def run_parallel(pool: int, phase: int, bases: int, limit: int, may_wake: int) -
             invoke(peek(pool + POOL_YIELD))
 
 
-def turn(row: int) -> int:
+def turn(row: int, bases: int) -> int:
     """
-    Begin a loop or end one of its iterations; gives the row behind which the next phase stands.
+    Begin a loop, end one of its iterations, or jump; gives the row behind which the next phase stands.
 
     Only between phases, while no thread looks at arguments, and with the run lock. What a loop has added to an offset
     is kept beside it, so that a run that was left in the middle of a loop leaves nothing to be undone.
     """
+    if peek(row + TURN_KIND) >= TURN_JUMP:
+        if peek(row + TURN_KIND) == TURN_JUMP_UNLESS:
+            predicate = peek(row + TURN_PREDICATE)
+            if peek8(peek(bases + 8 * peek(predicate)) + peek(predicate + 8)) != 0:
+                return row
+        return peek(row + TURN_TARGET) - PHASE_SIZE
     loop = peek(row + TURN_LOOP)
     patch = peek(loop + LOOP_PATCHES)
     end = peek(loop + LOOP_PATCHES_END)
@@ -142,8 +149,8 @@ def turn(row: int) -> int:
     return row if begins else peek(loop + LOOP_FIRST)
 
 
-def walk(plan: int, bases: int) -> None:
-    """Run every phase in order, as often as its loops say; the caller holds the run lock."""
+def walk(plan: int, bases: int) -> int:
+    """Run every phase in order, as often as its loops say; gives how many. The caller holds the run lock."""
     pool = peek(plan + PLAN_POOL)
     phase = peek(plan + PLAN_PHASES)
     count = peek(plan + PLAN_PHASE_COUNT)
@@ -153,16 +160,20 @@ def walk(plan: int, bases: int) -> None:
     usual = peek(plan + PLAN_NS)
     may_wake = usual > WAKE_RUN_NS
     wake_again = usual > WAKE_PHASE_NS * peek(plan + PLAN_PHASE_RUNS)
+    runs = 0
     while phase < end:
         if peek(phase + PHASE_TICKETS) == 0:
             # where a check has failed, or this is an interrupt, no loop goes on
-            phase = turn(phase) if peek(bases + BLOCK_STATUS - BLOCK_BASES) == 0 else end
+            phase = turn(phase, bases) if peek(bases + BLOCK_STATUS - BLOCK_BASES) == 0 else end
         elif alone or peek(phase + PHASE_TICKETS) == 1:
             run_chunks(phase, bases, 0, peek(phase + PHASE_CHUNKS))
+            runs += 1
         else:
             run_parallel(pool, phase, bases, limit, may_wake)
             may_wake = wake_again
+            runs += 1
         phase += PHASE_SIZE
+    return runs
 
 
 def execute(plan: int, block: int) -> None:
@@ -184,7 +195,7 @@ def execute(plan: int, block: int) -> None:
         threads = invoke_int(peek(plan + PLAN_GET_BLAS_THREADS))
         if threads != 1:
             invoke(set_threads, 1)
-    walk(plan, block + BLOCK_BASES)
+    phases = walk(plan, block + BLOCK_BASES)
     if threads != 1:
         invoke(set_threads, threads)
     copy = block + peek(plan + PLAN_COPIES)
@@ -194,6 +205,7 @@ def execute(plan: int, block: int) -> None:
         copy += COPY_SIZE
     if timed:
         poke(plan + PLAN_NS, nanoseconds(pool, pool + POOL_TIME) - start)
+        poke(plan + PLAN_PHASE_RUNS, phases)
     if modes & FLOAT_MODES != STRICT:
         poke(pool + POOL_TIME, modes)
         load_float_state(pool + POOL_TIME)

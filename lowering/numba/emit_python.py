@@ -22,6 +22,7 @@ from xdsl_rlx.dialects.lir import (
     LIBRARY_OPS,
     CheckOp,
     ConstantOp,
+    IfOp,
     InputOp,
     KernelOp,
     LaunchOp,
@@ -32,6 +33,7 @@ from xdsl_rlx.dialects.lir import (
     SlotOp,
     StepOp,
     ViewOp,
+    WhileOp,
 )
 from xdsl_rlx.dialects.lir.control import program_ops
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strides_of
@@ -223,20 +225,43 @@ class _Program:
                 self.launch(op)
             elif isinstance(op, LoopOp):
                 self.loop(op)
+            elif isinstance(op, IfOp):
+                self.branch(op)
+            elif isinstance(op, WhileOp):
+                self.repeat(op)
             else:
                 self.buffer(op)
 
-    def loop(self, op: LoopOp) -> None:
+    def suite(self, head: str, block: Block) -> bool:
+        """A statement that holds the launches of a block; it is left out, and this False, where there are none."""
         body, before = self.inside, len(self.inside.lines)
+        body.emit(head)
+        with body.indented():
+            self.block(block)
+        if len(body.lines) == before + 1:
+            body.lines.pop()
+            return False
+        return True
+
+    def loop(self, op: LoopOp) -> None:
         count = op.count
         bounds = f"{count - 1}, -1, -1" if op.reverse is not None else str(count)
         # a name that no buffer has, which are all named outside
-        body.emit(f"for {self.outside.name(op.index, 'i')} in range({bounds}):")
+        self.suite(f"for {self.outside.name(op.index, 'i')} in range({bounds}):", op.body.block)
+
+    def branch(self, op: IfOp) -> None:
+        test = f"is_set({self.address(op.predicate)})"
+        both = self.suite(f"if {test}:", op.then.block)
+        self.suite("else:" if both else f"if not {test}:", op.otherwise.block)
+
+    def repeat(self, op: WhileOp) -> None:
+        body = self.inside
+        body.emit("while True:")
         with body.indented():
+            self.block(op.test.block)
+            body.emit(f"if not is_set({self.address(op.predicate)}):")
+            body.emit("    break")
             self.block(op.body.block)
-        if len(body.lines) == before + 1:
-            # nothing is launched
-            body.lines.pop()
 
     def buffer(self, op: Operation) -> None:
         value = op.results[0]

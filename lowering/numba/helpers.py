@@ -44,6 +44,7 @@ _BLOCKS = (
         m.LOOP_HINT,
         *_HINT_CALLS,
         m.CHECK,
+        m.IS_SET,
     ),
     *(m.FORTRAN, *_LIBRARY.values(), m.PARALLEL, m.ONE_BLAS_THREAD, m.RUN, m.TURNS, m.RUN_IN_TURN, m.RUN_WITH_BLAS),
     *PRIMITIVES.values(),

@@ -81,9 +81,12 @@ PLAN_COPIES = 136
 PLAN_REPORT = 144
 """The Python callable that raises what a failed check says: it takes the two words of a block's status."""
 PLAN_PHASE_RUNS = 152
-"""Phases that a run goes through: more than there are where they stand in loops."""
+"""Phases that the last run that was timed went through: more than there are where they stand in loops."""
 PLAN_LONG_NS = 160
-"""From which `PLAN_NS` on a run may be interrupted, which the slow call sees to; only programs with loops have one."""
+"""
+From which `PLAN_NS` on a run may be interrupted, which the slow call sees to: 0 where nothing says how long a run
+takes, and more than any without loops.
+"""
 PLAN_SIZE = 168
 
 # A call's block: the number of copies, what failed, the base pointers, then (destination, source, bytes) per copy.
@@ -100,7 +103,7 @@ BLOCK_BASES = 24
 BLOCK_FIRST_BUFFER = 48
 COPY_SIZE = 24
 
-# A phase: launches that need no barrier between them, and are cut into tickets; or, without tickets, a turn of a loop.
+# A phase: launches that need no barrier between them, and are cut into tickets; or, without tickets, a turn.
 PHASE_LAUNCH = 0
 PHASE_CHUNKS = 8
 PHASE_TICKETS = 16
@@ -109,11 +112,17 @@ PHASE_GRANULE = 24
 PHASE_SIZE = 32
 MAX_TICKETS = 0xFFFF
 
-# A turn: the loop begins, or an iteration has ended.
+# A turn: the loop begins, or an iteration has ended; or a jump, which may ask a predicate.
 TURN_LOOP = 0
+TURN_PREDICATE = 0
+"""Address of base number and offset, as those of an argument."""
 TURN_KIND = 8
 TURN_BEGIN = 0
 TURN_END = 1
+TURN_JUMP = 2
+TURN_JUMP_UNLESS = 3
+TURN_TARGET = 24
+"""The row that a jump leads to."""
 
 LOOP_COUNT = 0
 LOOP_LEFT = 8

@@ -325,6 +325,18 @@ def fortran(module, name, kinds):
     return typed(meaning, lambda *_: signature(types.none, *(ours[kind] for kind in given)), lower)
 '''
 
+IS_SET = '''
+def _lower_is_set(builder, type, address):
+    byte = builder.load(builder.inttoptr(address, ir.IntType(8).as_pointer()))
+    return builder.icmp_unsigned("!=", byte, byte.type(0))
+
+
+@lowered(_lower_is_set, types.boolean)
+def is_set(address):
+    """Whether the byte at an address is not 0."""
+    return ctypes.c_uint8.from_address(address).value != 0
+'''
+
 PARALLEL = '''
 def _invoke(code, addresses, low, high):
     raise RuntimeError("only compiled code calls machine code")

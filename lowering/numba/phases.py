@@ -1,18 +1,17 @@
-"""The schedule of a program as the driver runs it: threaded code whose instructions are phases and turns of loops.
+"""The schedule of a program as the driver runs it: threaded code whose instructions are phases, turns of loops, jumps.
 What the driver does with these tables is in `driver_code.py`, the offsets of their fields in `layout.py`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xdsl_rlx.lowering.numba import layout
-from xdsl_rlx.lowering.numba.program import Launch, Loop, Move
+from xdsl_rlx.lowering.numba.program import Branch, Item, Launch, Loop, Move, Predicate, While
 
 WORD = 8
-MOST_PHASES = 1 << 40
-"""What the phases of a run are counted to, so that their number times some nanoseconds fits into a word."""
 
 
 @dataclass
@@ -36,16 +35,36 @@ class PhaseLoop:
     """A loop over phases."""
 
     loop: Loop
-    body: "list[Phase | PhaseLoop]"
+    body: "list[Step]"
 
 
-def phases(schedule: Sequence[Launch | Loop]) -> list[Phase | PhaseLoop]:
+@dataclass
+class PhaseBranch:
+    """A branch of phases."""
+
+    predicate: Predicate
+    then: "list[Step]"
+    otherwise: "list[Step]"
+
+
+@dataclass
+class PhaseWhile:
+    """A loop over phases that ends when it finds out."""
+
+    predicate: Predicate
+    test: "list[Step]"
+    body: "list[Step]"
+
+
+Step: TypeAlias = Phase | PhaseLoop | PhaseBranch | PhaseWhile
+
+
+def phases(schedule: Sequence[Item]) -> list[Step]:
     """Split a schedule where the threads must wait for each other; what does nothing is left out."""
-    split = list[Phase | PhaseLoop]()
+    split = list[Step]()
     for item in schedule:
-        if isinstance(item, Loop):
-            if item.count and (body := phases(item.body)):
-                split.append(PhaseLoop(item, body))
+        if not isinstance(item, Launch):
+            split += _control(item)
             continue
         if not item.chunks:
             continue
@@ -62,6 +81,15 @@ def phases(schedule: Sequence[Launch | Loop]) -> list[Phase | PhaseLoop]:
     return split
 
 
+def _control(item: Loop | Branch | While) -> list[Step]:
+    if isinstance(item, Loop):
+        return [PhaseLoop(item, body)] if item.count and (body := phases(item.body)) else []
+    if isinstance(item, While):
+        return [PhaseWhile(item.predicate, phases(item.test), phases(item.body))]
+    then, otherwise = phases(item.then), phases(item.otherwise)
+    return [PhaseBranch(item.predicate, then, otherwise)] if then or otherwise else []
+
+
 @dataclass
 class Tables:
     """The instructions of a program, and what they refer to, as words in one block of memory."""
@@ -71,15 +99,15 @@ class Tables:
     """Address of the first instruction."""
     count: int
     """Instructions."""
-    runs: int
-    """Phases that a run goes through."""
     parallel: bool
     """Whether a phase has more than one ticket."""
     long: bool
     """Whether phases are run more than once, or one thread runs many chunks: there are places to stop at."""
+    endless: bool
+    """Whether nothing says how often."""
 
 
-def make_tables(schedule: Sequence[Launch | Loop], kernels: Mapping[str, int]) -> Tables:
+def make_tables(schedule: Sequence[Item], kernels: Mapping[str, int]) -> Tables:
     """The tables of a schedule whose kernels lie at the addresses given."""
     split = phases(schedule)
     writer = _Writer(kernels)
@@ -94,13 +122,7 @@ def make_tables(schedule: Sequence[Launch | Loop], kernels: Mapping[str, int]) -
     words = [word if isinstance(word, int) else starts[word.section] + word.offset for one in sections for word in one]
     memory[:] = words
     count = len(writer.rows) * WORD // layout.PHASE_SIZE
-    long = any(isinstance(item, PhaseLoop) or (item.serial and len(item.launches) < item.chunks) for item in split)
-    return Tables(memory, starts[_ROWS], count, _runs(split), writer.parallel, long)
-
-
-def _runs(split: Sequence[Phase | PhaseLoop]) -> int:
-    runs = (item.loop.count * _runs(item.body) if isinstance(item, PhaseLoop) else 1 for item in split)
-    return min(sum(runs), MOST_PHASES)
+    return Tables(memory, starts[_ROWS], count, writer.parallel, writer.long, writer.endless)
 
 
 _ROWS, _LAUNCHES, _ARGUMENTS, _LOOPS, _PATCHES = range(5)
@@ -135,19 +157,25 @@ class _Writer:
         self.arguments = list[_Word]()
         self.loops = list[_Word]()
         self.patches = list[_Word]()
-        self.parallel = False
+        self.parallel = self.long = self.endless = False
 
-    def items(self, split: Sequence[Phase | PhaseLoop], loops: Sequence[_OpenLoop]) -> None:
+    def items(self, split: Sequence[Step], loops: Sequence[_OpenLoop]) -> None:
         for item in split:
-            if isinstance(item, PhaseLoop):
-                self.loop(item, loops)
-            else:
-                self.phase(item, loops)
+            match item:
+                case Phase():
+                    self.phase(item, loops)
+                case PhaseLoop():
+                    self.loop(item, loops)
+                case PhaseBranch():
+                    self.branch(item, loops)
+                case PhaseWhile():
+                    self.repeat(item, loops)
 
     def phase(self, phase: Phase, loops: Sequence[_OpenLoop]) -> None:
         granule = phase.chunks if phase.serial else -(-phase.chunks // layout.MAX_TICKETS)
         tickets = -(-phase.chunks // granule)
         self.parallel |= tickets > 1
+        self.long |= phase.serial and len(phase.launches) < phase.chunks
         self.rows += [_At(_LAUNCHES, WORD * len(self.launches)), phase.chunks, tickets, granule]
         for launch in phase.launches:
             first = WORD * len(self.arguments)
@@ -160,6 +188,7 @@ class _Writer:
 
     def loop(self, item: PhaseLoop, loops: Sequence[_OpenLoop]) -> None:
         """The instruction at which a loop begins, its body, and the one at which an iteration ends."""
+        self.long = True
         here = _OpenLoop(item.loop)
         at = _At(_LOOPS, WORD * len(self.loops))
         fields = len(self.loops)
@@ -177,6 +206,46 @@ class _Writer:
             begin,
         ]
         self.patches += patches
+
+    def branch(self, item: PhaseBranch, loops: Sequence[_OpenLoop]) -> None:
+        """A jump over the first part, which ends with one over the second."""
+        to_otherwise = self.jump_unless(item.predicate, loops)
+        self.items(item.then, loops)
+        if not item.otherwise:
+            self.rows[to_otherwise] = self.here()
+            return
+        to_end = self.jump()
+        self.rows[to_otherwise] = self.here()
+        self.items(item.otherwise, loops)
+        self.rows[to_end] = self.here()
+
+    def repeat(self, item: PhaseWhile, loops: Sequence[_OpenLoop]) -> None:
+        """A jump out between test and body, and one back behind them."""
+        self.long = self.endless = True
+        begin = self.here()
+        self.items(item.test, loops)
+        to_end = self.jump_unless(item.predicate, loops)
+        self.items(item.body, loops)
+        self.rows[self.jump()] = begin
+        self.rows[to_end] = self.here()
+
+    def here(self) -> _At:
+        """Where the next instruction stands."""
+        return _At(_ROWS, WORD * len(self.rows))
+
+    def jump(self) -> int:
+        """A jump; gives the number of the word that says where to."""
+        self.rows += [0, layout.TURN_JUMP, 0, 0]
+        return len(self.rows) - 1
+
+    def jump_unless(self, predicate: Predicate, loops: Sequence[_OpenLoop]) -> int:
+        """A jump where a predicate is 0; gives the same."""
+        at = _At(_ARGUMENTS, WORD * len(self.arguments))
+        self.arguments += [predicate.base, predicate.offset]
+        for move in predicate.moves:
+            loops[move.depth].moved.append((_At(_ARGUMENTS, at.offset + WORD), move))
+        self.rows += [at, layout.TURN_JUMP_UNLESS, 0, 0]
+        return len(self.rows) - 1
 
 
 def _patch(place: _At, move: Move, loop: Loop) -> Iterator[_Word]:

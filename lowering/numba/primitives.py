@@ -9,6 +9,11 @@ def peek(address: int) -> int:
     return ctypes.c_int64.from_address(address).value
 
 
+def peek8(address: int) -> int:
+    """The byte at an address."""
+    return ctypes.c_uint8.from_address(address).value
+
+
 def peek32(address: int) -> int:
     """The signed 32-bit integer at an address."""
     return ctypes.c_int32.from_address(address).value

@@ -6,7 +6,7 @@ import math
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from xdsl_rlx.lowering.errors import RlxError
 
@@ -93,12 +93,43 @@ class Loop:
 
     count: int
     reverse: bool
-    body: tuple["Launch | Loop", ...]
+    body: tuple["Item", ...]
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A byte that says whether: `offset` behind a base, and moved as an argument, of which it is number 0."""
+
+    base: int
+    offset: int
+    moves: tuple[Move, ...] = ()
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One of two parts of the schedule: the first where the predicate is not 0."""
+
+    predicate: Predicate
+    then: tuple["Item", ...]
+    otherwise: tuple["Item", ...]
+
+
+@dataclass(frozen=True)
+class While:
+    """A part of the schedule that runs, with another one behind it, as long as the predicate is not 0 between them."""
+
+    predicate: Predicate
+    test: tuple["Item", ...]
+    body: tuple["Item", ...]
+
+
+Item: TypeAlias = Launch | Loop | Branch | While
+"""What a schedule is made of."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A schedule of launches and loops over an arena, constants and user buffers."""
+    """A schedule of launches, loops and branches over an arena, constants and user buffers."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
@@ -109,7 +140,7 @@ class Program:
     arena_bytes: int
     alignment: int
     constants: bytes
-    schedule: tuple[Launch | Loop, ...]
+    schedule: tuple[Item, ...]
     needs_blas: bool = True
     """Whether a kernel reads the table of BLAS and LAPACK functions."""
 
@@ -121,7 +152,7 @@ class Program:
 
     @property
     def launches(self) -> tuple[Launch, ...]:
-        """The launches in order, those of a loop once."""
+        """The launches in order, those of a loop once, those of a branch one after the other."""
         return tuple(_launches(self.schedule))
 
     @property
@@ -130,12 +161,25 @@ class Program:
         return tuple(dict.fromkeys(launch.kernel for launch in self.launches))
 
 
-def _launches(schedule: Sequence[Launch | Loop]) -> Iterator[Launch]:
+def parts_of(item: Item) -> tuple[tuple[Item, ...], ...]:
+    """The parts of the schedule that an item holds."""
+    match item:
+        case Loop():
+            return (item.body,)
+        case Branch():
+            return (item.then, item.otherwise)
+        case While():
+            return (item.test, item.body)
+        case _:
+            return ()
+
+
+def _launches(schedule: Sequence[Item]) -> Iterator[Launch]:
     for item in schedule:
-        if isinstance(item, Loop):
-            yield from _launches(item.body)
-        else:
+        if isinstance(item, Launch):
             yield item
+        for part in parts_of(item):
+            yield from _launches(part)
 
 
 def pack(program: Program, code: bytes) -> bytes:
@@ -165,19 +209,35 @@ def _program(fields: dict[str, Any], constants: bytes) -> Program:
     for group in ("inputs", "params", "outputs"):
         fields[group] = tuple(TensorSpec(s["name"], tuple(s["shape"]), s["dtype"]) for s in fields[group])
     fields["optional"] = tuple(fields["optional"])
-    fields["schedule"] = tuple(map(_item, fields["schedule"]))
+    fields["schedule"] = _items(fields["schedule"])
     return Program(constants=constants, **fields)
 
 
-def _item(fields: dict[str, Any]) -> Launch | Loop:
-    if "body" in fields:
-        return Loop(fields["count"], fields["reverse"], tuple(map(_item, fields["body"])))
+def _items(fields: Sequence[dict[str, Any]]) -> tuple[Item, ...]:
+    return tuple(map(_item, fields))
+
+
+def _item(fields: dict[str, Any]) -> Item:
+    if "count" in fields:
+        return Loop(fields["count"], fields["reverse"], _items(fields["body"]))
+    if "then" in fields:
+        return Branch(_predicate(fields["predicate"]), _items(fields["then"]), _items(fields["otherwise"]))
+    if "test" in fields:
+        return While(_predicate(fields["predicate"]), _items(fields["test"]), _items(fields["body"]))
     return Launch(
         fields["kernel"],
         fields["extent"],
         fields["chunk"],
         tuple((base, offset) for base, offset in fields["args"]),
         fields["independent"],
-        tuple(Move(**move) for move in fields["moves"]),
+        _moves(fields["moves"]),
         fields["in_order"],
     )
+
+
+def _predicate(fields: dict[str, Any]) -> Predicate:
+    return Predicate(fields["base"], fields["offset"], _moves(fields["moves"]))
+
+
+def _moves(fields: Sequence[dict[str, Any]]) -> tuple[Move, ...]:
+    return tuple(Move(**move) for move in fields)

@@ -255,6 +255,8 @@ class _Function:
         match name, operands:
             case "peek", []:
                 return self._value(f"load i64, ptr {pointer}")
+            case "peek8", []:
+                return self._value(f"zext i8 {self._value(f'load i8, ptr {pointer}')} to i64")
             case "peek32", []:
                 return self._value(f"sext i32 {self._value(f'load i32, ptr {pointer}')} to i64")
             case "poke", [value]:

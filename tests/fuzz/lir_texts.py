@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from branch_texts import chosen_by_turns, counted_in_turn
 from loop_texts import double_buffered, nested, stacked
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
@@ -76,7 +77,7 @@ def texts() -> tuple[str, ...]:
             found.append(str(rlx.lower(graph, threads=2)))
     finally:
         group_launches.PARALLEL_FROM = limit
-    loops = (nested(3, 4), stacked(5, reverse=True), double_buffered(6))
+    loops = (nested(3, 4), stacked(5, reverse=True), double_buffered(6), chosen_by_turns(4), counted_in_turn(2, 2))
     found += [str(rlx.lower(rlx.parse(text), threads=2)) for text in loops]
     return tuple(found)
 

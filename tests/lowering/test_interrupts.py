@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+import branch_texts as branches
 import loop_texts as loops
 import numpy as np
 import pytest
@@ -92,6 +93,32 @@ def test_an_interrupt_ends_a_loop_and_leaves_params_as_they_were(
         graph(X)
     assert np.array_equal(graph._binding._params["w"].view(np.float32), W)
     assert is_right(few, 3)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_ends_a_loop_of_which_nothing_said_that_it_is_long(threads: int, alarm: Callable[..., None]):
+    graph = compile_module(rlx.parse(branches.counted_down()), threads, Effort.QUICK)
+    graph.set_param("w", W)
+    few = np.array(3)
+    for _ in range(20):
+        assert np.array_equal(graph(few, X)[0], loops.carries(X, np.tile(W, (3, 1)))[-1])
+    for _ in range(2):
+        alarm(once(interrupt))
+        with pytest.raises(KeyboardInterrupt):
+            graph(np.array(LONG), X)
+        assert np.array_equal(graph._binding._params["w"].view(np.float32), W)
+        assert np.array_equal(graph(few, X)[0], loops.carries(X, np.tile(W, (3, 1)))[-1])
+
+
+def test_a_run_left_anywhere_in_loops_and_branches_leaves_nothing_to_be_undone(alarm: Callable[..., None]):
+    graph = compile_module(rlx.parse(branches.counted_in_turn(5, 3)), 2, Effort.QUICK)
+    ns, xs = np.array([3, 0, 4, 1, 2]), np.random.default_rng(3).standard_normal((5, 3, loops.WIDTH)).astype(np.float32)
+    expected, rng = branches.in_turn(ns, xs), np.random.default_rng(4)
+    for _ in range(10):
+        alarm(once(interrupt), rng.uniform(0.001, 0.01))
+        with pytest.raises(KeyboardInterrupt):
+            graph(np.array([3, 0, LONG, 1, 2]), xs)
+        assert np.array_equal(graph(ns, xs)[0], expected)
 
 
 def test_a_graph_that_was_interrupted_can_be_interrupted_again(alarm: Callable[..., None]):

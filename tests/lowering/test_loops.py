@@ -113,7 +113,6 @@ def test_neither_arena_nor_tables_grow_with_the_iterations(text: Callable[[int],
     few, many = (make_tables(program.schedule, dict.fromkeys(program.kernels, 0)) for program in programs)
     assert programs[0].arena_bytes == programs[1].arena_bytes == rows * 4 * loops.WIDTH
     assert (len(few.memory), few.count) == (len(many.memory), many.count)
-    assert many.runs > 1000 * few.runs
 
 
 def test_a_compiled_loop_comes_back_from_the_cache():

@@ -24,6 +24,7 @@ RUNTIME = "tests/lowering/numba/test_runtime.py"
 DRIVER = "tests/lowering/numba/test_driver.py"
 LOOPS = "tests/lowering/test_loops.py"
 OUTLINED = ("tests/lowering/test_lir_outline_loops.py", "tests/lowering/test_scan_loop.py")
+BRANCHES = "tests/lowering/test_branches.py"
 CACHE = "tests/lowering/numba/test_cache.py"
 FUZZ = ("tests/fuzz/test_programs.py", "tests/fuzz/test_products.py")
 PLANNER = ("tests/test_filecheck.py", "tests/fuzz/test_programs.py")
@@ -489,6 +490,34 @@ RUNNING = (
         "top = stride * (wraps - 1) if wraps else -1",
         "top = stride * wraps if wraps else -1",
         LOOPS,
+    ),
+    _fault(
+        "a predicate is asked with the bytes behind it",
+        "lowering/numba/driver_code.py",
+        "if peek8(peek(bases",
+        "if peek(peek(bases",
+        BRANCHES,
+    ),
+    _fault(
+        "a predicate stays where the first iteration has it",
+        "lowering/numba/build.py",
+        "place.start, tuple(_moves(0, place, loops))",
+        "place.start, ()",
+        BRANCHES,
+    ),
+    _fault(
+        "what one branch writes counts as written behind both",
+        "dialects/lir/schedule.py",
+        "both = then & self.written",
+        "both = then | self.written",
+        "tests/test_filecheck.py",
+    ),
+    _fault(
+        "a loop of unknown length is waited for where runs were short",
+        "lowering/numba/driver.py",
+        "0 if tables.endless else LONG_NS if",
+        "LONG_NS if",
+        "tests/lowering/test_interrupts.py",
     ),
     _fault(
         "a signal handler's exception is kept until the loop is through",

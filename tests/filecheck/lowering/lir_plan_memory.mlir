@@ -160,3 +160,74 @@ builtin.module {
     lir.return
   }
 }
+
+// -----
+
+// Slots of two branches may lie at the same place, and one that is needed behind them at neither's.
+// CHECK-LABEL: lir.program @branch attributes {arena_bytes = 512 : i64, alignment = 64 : i64} {
+// CHECK: %kept = lir.slot at 0 : memref<64xf32>
+// CHECK: lir.if %p {
+// CHECK-NEXT: %t = lir.slot at 256 : memref<64xf32>
+// CHECK: } else {
+// CHECK-NEXT: %u = lir.slot at 256 : memref<64xf32>
+builtin.module {
+  lir.program @branch {
+    %p = lir.input "p" : memref<i1>
+    %x = lir.input "x" : memref<64xf32>
+    %y = lir.output 0 : memref<64xf32>
+    %kept = lir.slot : memref<64xf32>
+    lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%y : memref<64xf32>)
+    lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%kept : memref<64xf32>)
+    lir.if %p {
+      %t = lir.slot : memref<64xf32>
+      lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%t : memref<64xf32>)
+      lir.launch @k over 1 by 1 reads(%t : memref<64xf32>) writes(%y : memref<64xf32>)
+    } else {
+      %u = lir.slot : memref<64xf32>
+      lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%u : memref<64xf32>)
+      lir.launch @k over 1 by 1 reads(%u : memref<64xf32>) writes(%y : memref<64xf32>)
+    }
+    lir.launch @k over 1 by 1 reads(%kept : memref<64xf32>) writes(%y : memref<64xf32>)
+  }
+  lir.kernel @k(%i: memref<64xf32>, %o: memref<64xf32>, %lo: index, %hi: index) {
+    lir.return
+  }
+}
+
+// -----
+
+// What the next iteration of a while reads is in use to the end of the body, and the predicate too; %t of the test and
+// %u of the body are never needed together.
+// CHECK-LABEL: lir.program @repeat attributes {arena_bytes = 513 : i64, alignment = 64 : i64} {
+// CHECK: %c = lir.slot at 0 : memref<64xf32>
+// CHECK: %going = lir.slot at 512 : memref<i1>
+// CHECK: lir.while %going after {
+// CHECK-NEXT: %t = lir.slot at 256 : memref<64xf32>
+// CHECK: } do {
+// CHECK-NEXT: %u = lir.slot at 256 : memref<64xf32>
+builtin.module {
+  lir.program @repeat {
+    %x = lir.input "x" : memref<64xf32>
+    %y = lir.output 0 : memref<64xf32>
+    lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%y : memref<64xf32>)
+    %c = lir.slot : memref<64xf32>
+    %going = lir.slot : memref<i1>
+    lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%c : memref<64xf32>)
+    lir.while %going after {
+      %t = lir.slot : memref<64xf32>
+      lir.launch @k over 1 by 1 reads(%c : memref<64xf32>) writes(%t : memref<64xf32>)
+      lir.launch @less over 1 by 1 reads(%t : memref<64xf32>) writes(%going : memref<i1>)
+    } do {
+      %u = lir.slot : memref<64xf32>
+      lir.launch @k over 1 by 1 reads(%c : memref<64xf32>) writes(%u : memref<64xf32>)
+      lir.launch @k over 1 by 1 reads(%u : memref<64xf32>) writes(%c : memref<64xf32>)
+    }
+    lir.launch @k over 1 by 1 reads(%c : memref<64xf32>) writes(%y : memref<64xf32>)
+  }
+  lir.kernel @k(%i: memref<64xf32>, %o: memref<64xf32>, %lo: index, %hi: index) {
+    lir.return
+  }
+  lir.kernel @less(%i: memref<64xf32>, %o: memref<i1>, %lo: index, %hi: index) {
+    lir.return
+  }
+}

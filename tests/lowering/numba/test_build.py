@@ -4,7 +4,17 @@ import pytest
 
 from xdsl_rlx.api import parse
 from xdsl_rlx.lowering.numba.build import build_program
-from xdsl_rlx.lowering.numba.program import BASE_ARENA, FIRST_BUFFER, Launch, Loop, Move, Program
+from xdsl_rlx.lowering.numba.program import (
+    BASE_ARENA,
+    FIRST_BUFFER,
+    Branch,
+    Launch,
+    Loop,
+    Move,
+    Predicate,
+    Program,
+    While,
+)
 
 TEXT = """
 lir.program @p attributes {arena_bytes = 1024 : i64, alignment = 64 : i64} {
@@ -145,3 +155,48 @@ def test_an_element_moves_its_stride_in_bytes_with_the_loop_it_follows():
     assert launch.moves == (Move(0, 0, 256, 0, 0), Move(1, 0, 256, 1, 3))
     _, (launch,) = inner_launches("bt")
     assert launch.moves == (Move(0, 1, 256, 0, 0),)
+
+
+BRANCHES = """
+lir.program @p attributes {arena_bytes = 2048 : i64, alignment = 64 : i64} {
+  %ps = lir.input "ps" : memref<9xi1>
+  %x = lir.input "x" : memref<64xf32>
+  %y = lir.output 0 : memref<64xf32>
+  %z = lir.output 1 : memref<64xf32>
+  %last = lir.view %ps at 8 : memref<9xi1> to memref<i1>
+  lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%y : memref<64xf32>)
+  lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%z : memref<64xf32>)
+  lir.loop %i = 0 to 8 {
+    %p = lir.step %ps at %i shift 1 : memref<9xi1> to memref<i1>
+    lir.if %p {
+      lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%y : memref<64xf32>)
+      lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%z : memref<64xf32>)
+    } else {
+      lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%z : memref<64xf32>)
+    }
+    lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%y : memref<64xf32>)
+  }
+  lir.while %last after {
+    lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%y : memref<64xf32>)
+  } do {
+    lir.launch @k over 1 by 1 reads(%x : memref<64xf32>) writes(%z : memref<64xf32>)
+  }
+}
+lir.kernel @k(%i: memref<64xf32>, %o: memref<64xf32>, %lo: index, %hi: index) {
+  lir.return
+}
+"""
+
+
+def test_a_predicate_moves_as_an_argument_does():
+    *_, loop, repeat = build_program(parse(BRANCHES)).schedule
+    assert isinstance(loop, Loop) and isinstance(repeat, While)
+    (branch, _) = loop.body
+    assert isinstance(branch, Branch)
+    assert branch.predicate == Predicate(FIRST_BUFFER, 1, (Move(0, 0, 1, 0, 0),))
+    assert repeat.predicate == Predicate(FIRST_BUFFER, 8)
+
+
+def test_launches_wait_where_a_branch_or_test_begins_and_behind_it():
+    waits = [not launch.independent for launch in build_program(parse(BRANCHES)).launches]
+    assert waits == [True, False, True, False, True, True, True, True]

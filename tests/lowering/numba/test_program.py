@@ -1,9 +1,22 @@
 """The bytes form of a program."""
 
+from dataclasses import replace
+
 import pytest
 
 from xdsl_rlx.lowering.errors import RlxError
-from xdsl_rlx.lowering.numba.program import Launch, Program, TensorSpec, pack, unpack
+from xdsl_rlx.lowering.numba.program import (
+    Branch,
+    Launch,
+    Loop,
+    Move,
+    Predicate,
+    Program,
+    TensorSpec,
+    While,
+    pack,
+    unpack,
+)
 
 PROGRAM = Program(
     "step",
@@ -21,6 +34,15 @@ PROGRAM = Program(
 
 def test_pack_and_unpack_are_inverse():
     assert unpack(pack(PROGRAM, b"\0code\xff")) == (PROGRAM, b"\0code\xff")
+
+
+def test_loops_and_branches_are_packed_with_what_they_hold():
+    launch, predicate = PROGRAM.schedule[0], Predicate(3, 7, (Move(0, 1, 8, 1, 2),))
+    loop = Loop(3, True, (launch, Branch(predicate, (launch,), ())))
+    schedule = (Branch(Predicate(1, 5), (), (launch,)), While(predicate, (launch,), (loop, launch)))
+    program = replace(PROGRAM, schedule=schedule)
+    assert unpack(pack(program, b"")) == (program, b"")
+    assert program.launches == (launch,) * 5
 
 
 def test_kernels_are_listed_once_in_order():
