@@ -1,6 +1,6 @@
 """`convert-mir-to-lir`: tensors to buffers, fusion groups to kernels and launches. Slots get their place in
-`lir_plan_memory.py`; the loop nests are built in `row_kernel.py`, `column_kernel.py` and `nests/`, loops of launches in
-`scan_loop.py`."""
+`lir_plan_memory.py`; the loop nests are built in `row_kernel.py`, `column_kernel.py` and `nests/`, loops and branches
+of launches in `scan_loop.py` and `branch_lower.py`."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, row_major_strides, strided_memref
+from xdsl_rlx.dialects.mir.branch import IfOp, WhileOp
 from xdsl_rlx.dialects.mir.complex import ImagOp, RealOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.mir.shape import ExpandOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, check_size, element_of, shape_of
+from xdsl_rlx.lowering.branch_lower import inline_remats, lower_if, lower_while
 from xdsl_rlx.lowering.buffers import Buffer, Launch, contiguous
 from xdsl_rlx.lowering.group import Group
 from xdsl_rlx.lowering.group_launches import PIECES_PER_THREAD, group_launches, pieces_of
@@ -63,7 +65,8 @@ class ConvertMirToLirPass(ModulePass):
     Turn the one function of a module into a `lir.program` and its kernels.
 
     Every `mir.fusion`, or single op outside of one, becomes a kernel, every `mir.scan` a `lir.loop` over what its body
-    launches; views cost nothing. `threads` is the number of threads that the program is cut up for.
+    launches, every `mir.if` a `lir.if`, every `mir.while` a `lir.while`; a `mir.remat` is its body. Views cost nothing.
+    `threads` is the number of threads that the program is cut up for.
     """
 
     name = "convert-mir-to-lir"
@@ -80,6 +83,7 @@ class ConvertMirToLirPass(ModulePass):
         (func,) = funcs
         if len(func.body.blocks) != 1:
             raise PassFailedException(f"expected @{func.sym_name.data} to have one block, got {len(func.body.blocks)}")
+        inline_remats(func)
         lowering = _Lowering(func, self.threads)
         lowering.run()
         func.detach()
@@ -192,6 +196,10 @@ class _Lowering:
             self._lower_fusion(op)
         elif isinstance(op, ScanOp):
             self.block.add_op(lower_scan(op, self))
+        elif isinstance(op, IfOp):
+            self.block.add_op(lower_if(op, self))
+        elif isinstance(op, WhileOp):
+            self.block.add_op(lower_while(op, self))
         elif op.has_trait(ConstantLike):
             self._lower_constant(op)
         elif VIEW.get(type(op)) is not None:

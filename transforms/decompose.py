@@ -4,6 +4,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, WhileOp
 from xdsl_rlx.dialects.mir.core import OwnNest
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
@@ -13,13 +14,15 @@ from xdsl_rlx.transforms.rules.lowering import LOOPS, NORMALIZE, PLACE, VIEW
 from xdsl_rlx.transforms.simplify import canonicalize, share_common
 
 
-def becomes_loop(op: Operation) -> bool:
+def keeps_bodies(op: Operation) -> bool:
     """
-    Whether a scan is run as a loop; others are replaced by their bodies, one after the other.
+    Whether an op is run as what it is: a loop, a branch. Other scans are replaced by their bodies, one after the other.
 
     A body that runs once is no loop, and kernels compute with complex numbers only as pairs of real ones, which bodies
     are not taken apart into.
     """
+    if isinstance(op, IfOp | WhileOp | RematOp):
+        return True
     if not isinstance(op, ScanOp) or op.times < 2:
         return False
     inside = [value for inner in op.walk() for value in (*inner.operands, *inner.results)]
@@ -31,7 +34,7 @@ def decompose_composites(ctx: Context, module: ModuleOp) -> None:
 
     def composite(op: Operation) -> bool:
         kind = type(op)
-        if op.has_trait(OwnNest) or becomes_loop(op):
+        if op.has_trait(OwnNest) or keeps_bodies(op):
             return False
         return LOOPS.get(kind) is None and VIEW.get(kind) is None and PLACE.get(kind) is None
 

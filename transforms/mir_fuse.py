@@ -13,8 +13,8 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 
 from xdsl_rlx.dialects.constants import splat_value
+from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
-from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.clusters import Cluster, Clusters
 from xdsl_rlx.transforms.decompose import decompose_composites
@@ -48,8 +48,8 @@ class MirFusePass(ModulePass):
         if fission_scans(op):
             decompose_composites(ctx, op)
         for inner in list(op.walk(reverse=True)):
-            if isinstance(inner, FuncOp | ScanOp):
-                for block in inner.body.blocks:
+            if isinstance(inner, FuncOp | BodyOp):
+                for block in (block for region in inner.regions for block in region.blocks):
                     fuse_block(block)
         share_common(op)
 

@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator
 
+from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.complex import ComplexOp, ImagOp, RealOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
@@ -47,11 +48,12 @@ class MirLowerComplexPass(ModulePass):
 
 
 def lower_complex(module: ModuleOp) -> None:
-    """Compute on parts in every function of a module."""
-    for func in module.ops:
-        if isinstance(func, FuncOp):
-            for block in func.body.blocks:
-                _Block(block).lower()
+    """Compute on parts in every function of a module, and in what is run in it: bodies take and yield whole tensors."""
+    for op in list(module.walk()):
+        if isinstance(op, FuncOp | BodyOp):
+            for region in op.regions:
+                for block in region.blocks:
+                    _Block(block).lower()
 
 
 def _is_complex(value: SSAValue) -> bool:

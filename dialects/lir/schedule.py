@@ -151,7 +151,8 @@ class _Schedule:
         _verify_buffers(op, self.places)
         if all(loop.count for loop in self.loops):
             self.verify_written(op)
-            roots = [self.places[value].root for value in op.writes]
+            places = [self.places[value] for value in op.writes]
+            roots = [place.root for place in places if place.start < place.stop]
             self.written.update(roots)
             self.perhaps.difference_update(roots)
 
@@ -159,13 +160,13 @@ class _Schedule:
         """What an iteration or branch reads, it has written before, or the program has before it, in every run."""
         for number, value in enumerate(op.reads if self.depth or self.perhaps else ()):
             place = self.places[value]
-            root = place.root
-            if place.start == place.stop:
+            if place.root in self.written or place.start == place.stop:
+                # of what has no element nothing need be written
                 continue
             buffer = f"buffer {number} of @{op.kernel.string_value()}"
-            if root in self.perhaps:
+            if place.root in self.perhaps:
                 raise VerifyException(f"{buffer}, which is read, {_UNWRITTEN}")
-            if self.depth and root not in self.written:
+            if self.depth:
                 where = "loop" if self.loops else "branch"
                 raise VerifyException(f"{buffer} is read in a {where} before anything has written it")
 
