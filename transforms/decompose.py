@@ -7,7 +7,6 @@ from xdsl.ir import Operation
 from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, WhileOp
 from xdsl_rlx.dialects.mir.core import OwnNest
 from xdsl_rlx.dialects.mir.scan import ScanOp
-from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
 from xdsl_rlx.transforms.engines.define import decompose, rewrite_by
 from xdsl_rlx.transforms.mir_lower_complex import lower_complex
 from xdsl_rlx.transforms.rules.lowering import LOOPS, NORMALIZE, PLACE, VIEW
@@ -15,18 +14,8 @@ from xdsl_rlx.transforms.simplify import canonicalize, share_common
 
 
 def keeps_bodies(op: Operation) -> bool:
-    """
-    Whether an op is run as what it is: a loop, a branch. Other scans are replaced by their bodies, one after the other.
-
-    A body that runs once is no loop, and kernels compute with complex numbers only as pairs of real ones, which bodies
-    are not taken apart into.
-    """
-    if isinstance(op, IfOp | WhileOp | RematOp):
-        return True
-    if not isinstance(op, ScanOp) or op.times < 2:
-        return False
-    inside = [value for inner in op.walk() for value in (*inner.operands, *inner.results)]
-    return not any(element_of(value) in COMPLEXES for value in inside)
+    """Whether an op is run as what it is, a loop or a branch. A scan whose body runs once is replaced by that."""
+    return isinstance(op, IfOp | WhileOp | RematOp) or (isinstance(op, ScanOp) and op.times > 1)
 
 
 def decompose_composites(ctx: Context, module: ModuleOp) -> None:

@@ -248,3 +248,33 @@ def test_a_transposed_matrix_is_copied_once_in_front_of_the_loop() -> None:
     for _ in range(5):
         expected = np.tanh(expected @ arrays[0].T)
     assert_close(compiled(g, w=arrays[0], c=arrays[1])[0], expected)
+
+
+def test_complex_numbers_are_carried_scanned_and_stacked() -> None:
+    x = np.random.default_rng(3).standard_normal((6, 2, 4))
+
+    def in_jax(x: Any) -> Any:
+        z, turn = x + 0.5j * x, jnp.exp(0.3j)
+
+        def body(c: Any, e: Any) -> Any:
+            after = jnp.fft.fft(c[0]) * 0.2 + e * turn
+            return (after, c[0]), (after * c[1], after.real)
+
+        (a, b), (ys, parts) = jax.lax.scan(body, (z[0], z[1]), z)
+        return ((a * b).real + a.imag + (ys.imag + parts).sum(0)).sum()
+
+    g = rlx.Graph("spiral")
+    given = g.param("x", x.shape, "f64")
+    z, turn = g.complex(given, given * 0.5), g.constant(np.exp(0.3j), "c128")
+
+    def body(c: Any, e: Any) -> Any:
+        after = g.fft(c[0]) * 0.2 + e * turn
+        return (after, c[0]), (after * c[1], g.real(after))
+
+    (a, b), (ys, parts) = g.scan(body, (z[0], z[1]), z)
+    stacked = g.reduce_sum(g.imag(ys) + parts, axes=[0])
+    g.set_outputs([g.reduce_sum(g.real(a * b) + g.imag(a) + stacked)])
+    gradient = rlx.grad_with_loss(g, ["x"])
+    assert sum(isinstance(op, LoopOp) for op in structured(gradient, 1).walk()) == 2
+    for ours, theirs in zip(compiled(gradient, x=x), jax.value_and_grad(in_jax)(x), strict=True):
+        assert_close(ours, theirs)
