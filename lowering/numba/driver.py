@@ -33,7 +33,7 @@ MUTEX_BYTES = 128
 """More than any C library's mutex or condition variable takes."""
 SPIN_NS = 50_000
 LONG_NS = 5_000_000
-"""From how long a run of a program with loops on it may be interrupted; where their lengths are not known, any."""
+"""From how long a run of a program with loops on it may be interrupted."""
 MAX_THREADS = 1024
 
 _making = threading.RLock()
@@ -327,7 +327,7 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> Plan:
     plan.set(layout.PLAN_POOL, pool().address)
     plan.set(layout.PLAN_THREADS, threads)
     plan.set(layout.PLAN_NS, 1 << 40)
-    plan.set(layout.PLAN_LONG_NS, 0 if tables.endless else LONG_NS if tables.long else 1 << 62)
+    plan.set(layout.PLAN_LONG_NS, LONG_NS if tables.long else 1 << 62)
     plan.set(layout.PLAN_TEMPLATE, address(plan.template))
     plan.set(layout.PLAN_COPIES, copies)
     plan.set(layout.PLAN_BLOCK_SIZE, copies + layout.COPY_SIZE * len(program.outputs))

@@ -160,10 +160,19 @@ def walk(plan: int, bases: int) -> int:
     usual = peek(plan + PLAN_NS)
     may_wake = usual > WAKE_RUN_NS
     wake_again = usual > WAKE_PHASE_NS * peek(plan + PLAN_PHASE_RUNS)
+    brief = peek(bases + BLOCK_BRIEF - BLOCK_BASES)
+    deadline = 0
     runs = 0
     while phase < end:
         if peek(phase + PHASE_TICKETS) == 0:
-            # where a check has failed, or this is an interrupt, no loop goes on
+            if brief != 0 and peek(phase + TURN_KIND) == TURN_JUMP_BACK:
+                now = nanoseconds(pool, pool + POOL_TIME)
+                if deadline == 0:
+                    deadline = now + peek(plan + PLAN_LONG_NS)
+                elif now > deadline and peek(bases + BLOCK_STATUS - BLOCK_BASES) == 0:
+                    poke(bases + BLOCK_STATUS - BLOCK_BASES, TOO_LONG)
+                    poke(plan + PLAN_NS, peek(plan + PLAN_LONG_NS))
+            # where a check has failed, this takes too long, or is an interrupt, no loop goes on
             phase = turn(phase, bases) if peek(bases + BLOCK_STATUS - BLOCK_BASES) == 0 else end
         elif alone or peek(phase + PHASE_TICKETS) == 1:
             run_chunks(phase, bases, 0, peek(phase + PHASE_CHUNKS))
@@ -462,8 +471,9 @@ def rlx_call(self: int, args: int, positional: int, names: int) -> int:
     """
     `METH_FASTCALL | METH_KEYWORDS` function of a compiled graph; `self` is the array that holds the plan.
 
-    It serves calls whose arguments can all be used as they are, of programs that end soon. Any other call goes to the
-    plan's Python callable, which converts or says what is wrong, and lets signals interrupt a run.
+    It serves calls whose arguments can all be used as they are, of programs that end soon. Any other call, and a run
+    that does not end soon, goes to the plan's Python callable, which converts or says what is wrong, and lets signals
+    interrupt a run.
     """
     plan = peek(self + ARRAY_DATA)
     pool = peek(plan + PLAN_POOL)
@@ -481,8 +491,12 @@ def rlx_call(self: int, args: int, positional: int, names: int) -> int:
                 status = bind_outputs(plan, block, result, out)
     failed = False
     if status == 1:
+        poke(block + BLOCK_BRIEF, 1)
         run_from_python(plan, block)
         failed = peek(block + BLOCK_STATUS) != 0
+    if failed and peek(block + BLOCK_STATUS) == TOO_LONG:
+        status = 0
+        failed = False
     if result != 0 and (failed or status != 1):
         invoke(peek(pool + POOL_DECREF), result)
         result = 0

@@ -83,24 +83,26 @@ PLAN_REPORT = 144
 PLAN_PHASE_RUNS = 152
 """Phases that the last run that was timed went through: more than there are where they stand in loops."""
 PLAN_LONG_NS = 160
-"""
-From which `PLAN_NS` on a run may be interrupted, which the slow call sees to: 0 where nothing says how long a run
-takes, and more than any without loops.
-"""
+"""From which `PLAN_NS` on a run may be interrupted, which the slow call sees to; only programs with loops have one."""
 PLAN_SIZE = 168
 
-# A call's block: the number of copies, what failed, the base pointers, then (destination, source, bytes) per copy.
+# A call's block: the number of copies, what failed, whether it may take long, the base pointers, then (destination,
+# source, bytes) per copy.
 BLOCK_COPY_COUNT = 0
 BLOCK_STATUS = 8
 """
 0, or why no iteration of a loop begins any more: the address of the message of the first `lir.check` that failed, a C
-string in the program's code, or `INTERRUPTED`.
+string in the program's code, `INTERRUPTED` or `TOO_LONG`.
 """
 INTERRUPTED = -1
+TOO_LONG = -2
+"""Nobody knew how long it takes: it is to begin anew where it may be interrupted."""
 BLOCK_STATUS_VALUE = 16
 """The value that was checked."""
-BLOCK_BASES = 24
-BLOCK_FIRST_BUFFER = 48
+BLOCK_BRIEF = 24
+"""Whether the run is `TOO_LONG` when `PLAN_LONG_NS` have passed."""
+BLOCK_BASES = 32
+BLOCK_FIRST_BUFFER = 56
 COPY_SIZE = 24
 
 # A phase: launches that need no barrier between them, and are cut into tickets; or, without tickets, a turn.
@@ -121,6 +123,7 @@ TURN_BEGIN = 0
 TURN_END = 1
 TURN_JUMP = 2
 TURN_JUMP_UNLESS = 3
+TURN_JUMP_BACK = 4
 TURN_TARGET = 24
 """The row that a jump leads to."""
 

@@ -103,8 +103,6 @@ class Tables:
     """Whether a phase has more than one ticket."""
     long: bool
     """Whether phases are run more than once, or one thread runs many chunks: there are places to stop at."""
-    endless: bool
-    """Whether nothing says how often."""
 
 
 def make_tables(schedule: Sequence[Item], kernels: Mapping[str, int]) -> Tables:
@@ -122,7 +120,7 @@ def make_tables(schedule: Sequence[Item], kernels: Mapping[str, int]) -> Tables:
     words = [word if isinstance(word, int) else starts[word.section] + word.offset for one in sections for word in one]
     memory[:] = words
     count = len(writer.rows) * WORD // layout.PHASE_SIZE
-    return Tables(memory, starts[_ROWS], count, writer.parallel, writer.long, writer.endless)
+    return Tables(memory, starts[_ROWS], count, writer.parallel, writer.long)
 
 
 _ROWS, _LAUNCHES, _ARGUMENTS, _LOOPS, _PATCHES = range(5)
@@ -157,7 +155,7 @@ class _Writer:
         self.arguments = list[_Word]()
         self.loops = list[_Word]()
         self.patches = list[_Word]()
-        self.parallel = self.long = self.endless = False
+        self.parallel = self.long = False
 
     def items(self, split: Sequence[Step], loops: Sequence[_OpenLoop]) -> None:
         for item in split:
@@ -221,21 +219,21 @@ class _Writer:
 
     def repeat(self, item: PhaseWhile, loops: Sequence[_OpenLoop]) -> None:
         """A jump out between test and body, and one back behind them."""
-        self.long = self.endless = True
+        self.long = True
         begin = self.here()
         self.items(item.test, loops)
         to_end = self.jump_unless(item.predicate, loops)
         self.items(item.body, loops)
-        self.rows[self.jump()] = begin
+        self.rows[self.jump(layout.TURN_JUMP_BACK)] = begin
         self.rows[to_end] = self.here()
 
     def here(self) -> _At:
         """Where the next instruction stands."""
         return _At(_ROWS, WORD * len(self.rows))
 
-    def jump(self) -> int:
+    def jump(self, kind: int = layout.TURN_JUMP) -> int:
         """A jump; gives the number of the word that says where to."""
-        self.rows += [0, layout.TURN_JUMP, 0, 0]
+        self.rows += [0, kind, 0, 0]
         return len(self.rows) - 1
 
     def jump_unless(self, predicate: Predicate, loops: Sequence[_OpenLoop]) -> int:

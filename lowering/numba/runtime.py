@@ -187,8 +187,8 @@ class Binding:
             self.plan.set_base(FIRST_BUFFER + index, address(memory))
             return
         # another thread may be running with the value being replaced: a run of nothing copies under the run lock
-        no_status = (0, 0)
-        block = words([1, *no_status, address(self._params[name]), address(source), source.nbytes])
+        no_status, not_brief = (0, 0), 0
+        block = words([1, *no_status, not_brief, address(self._params[name]), address(source), source.nbytes])
         driver().run(address(_copy_plan()), address(block))
 
     def _what(self, kind: str, name: object) -> str:
@@ -286,9 +286,12 @@ class Binding:
             block[layout.BLOCK_STATUS // WORD] = layout.INTERRUPTED
 
         if self.plan.get(layout.PLAN_NS) < self.plan.get(layout.PLAN_LONG_NS):
+            block[layout.BLOCK_BRIEF // WORD] = True
             run()
-        else:
-            run_interruptibly(run, stop)
+            if block[layout.BLOCK_STATUS // WORD] != layout.TOO_LONG:
+                return
+            block[layout.BLOCK_BRIEF // WORD] = block[layout.BLOCK_STATUS // WORD] = 0
+        run_interruptibly(run, stop)
 
 
 def report_check(message: int, value: int) -> None:

@@ -15,7 +15,7 @@ from xdsl.context import Context
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LoopOp
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
-from xdsl_rlx.lowering.numba import layout
+from xdsl_rlx.lowering.numba import layout, runtime
 from xdsl_rlx.lowering.numba.compilation import compile_module
 from xdsl_rlx.lowering.numba.compile import Effort
 from xdsl_rlx.lowering.numba.driver import LONG_NS
@@ -108,6 +108,27 @@ def test_an_interrupt_ends_a_loop_of_which_nothing_said_that_it_is_long(threads:
             graph(np.array(LONG), X)
         assert np.array_equal(graph._binding._params["w"].view(np.float32), W)
         assert np.array_equal(graph(few, X)[0], loops.carries(X, np.tile(W, (3, 1)))[-1])
+
+
+@pytest.mark.parametrize("slow_call", [False, True])
+def test_a_loop_that_turns_out_to_be_long_begins_anew_on_a_thread(slow_call: bool, monkeypatch: pytest.MonkeyPatch):
+    graph = compile_module(rlx.parse(branches.counted_down()), 1, Effort.QUICK)
+    graph.set_param("w", W)
+    call, started = graph._binding.call if slow_call else graph, list[int]()
+    # at the first call nothing is known
+    call(np.array(3), X)
+    monkeypatch.setattr(runtime, "run_interruptibly", lambda run, stop: (started.append(1), run()))
+    found = [call(np.array(n), X)[0] for n in (3, 500_000, 500_000)]
+    assert len(started) == 2 and np.array_equal(found[1], found[2])
+    assert np.array_equal(found[0], loops.carries(X, np.tile(W, (3, 1)))[-1])
+    # until a run is timed again, nothing says that they have become short
+    for _ in range(16):
+        graph(np.array(3), X)
+    started.clear()
+    # where the result lies in an argument, that is as it was when the run begins anew
+    argument = X.copy()
+    graph(np.array(500_000), argument, out=(argument,))
+    assert started == [1] and np.array_equal(argument, found[1])
 
 
 def test_a_run_left_anywhere_in_loops_and_branches_leaves_nothing_to_be_undone(alarm: Callable[..., None]):
