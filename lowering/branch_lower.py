@@ -37,7 +37,7 @@ def lower_while(op: WhileOp, into: Lowering) -> lir.WhileOp:
     A carry has one place. The body computes the carries of the next time elsewhere, and copies them when it has read
     all of them; one that does not change stays where it is.
     """
-    predicate = into.room((), i1)
+    predicate = into.room((), i1, op.asked)
     loop = lir.WhileOp(into.seen_as(predicate))
     loop.location = op.location
     places: list[Buffer] = []

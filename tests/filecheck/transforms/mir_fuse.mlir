@@ -140,6 +140,67 @@ func.func @kept(%x: tensor<8x128xf32> {mir.name = "x", mir.kind = "input"}, %w: 
 
 // -----
 
+// The ops of a body are grouped among themselves.
+// CHECK-LABEL: func.func @bodies(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT: %a = mir.fusion(%x) : (tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT: ^bb0(%x_1: tensor<4xf32>):
+// CHECK-NEXT: %a_1 = mir.exp %x_1 : tensor<4xf32>
+// CHECK-NEXT: mir.yield %a_1 : tensor<4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: %y = mir.remat captured(%a : tensor<4xf32>) -> (tensor<4xf32>) {
+// CHECK-NEXT: ^bb0(%v: tensor<4xf32>):
+// CHECK-NEXT: %t = mir.fusion(%v) : (tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT: ^bb0(%v_1: tensor<4xf32>):
+// CHECK-NEXT: %s = mir.sin %v_1 : tensor<4xf32>
+// CHECK-NEXT: %t_1 = mir.cos %s : tensor<4xf32>
+// CHECK-NEXT: mir.yield %t_1 : tensor<4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: mir.yield %t : tensor<4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: %z = mir.if %p : tensor<i1> captured(%y : tensor<4xf32>) -> (tensor<4xf32>) {
+// CHECK-NEXT: ^bb0(%v: tensor<4xf32>):
+// CHECK-NEXT: %t = mir.fusion(%v) : (tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT: ^bb0(%v_1: tensor<4xf32>):
+// CHECK-NEXT: %s = mir.sin %v_1 : tensor<4xf32>
+// CHECK-NEXT: %t_1 = mir.cos %s : tensor<4xf32>
+// CHECK-NEXT: mir.yield %t_1 : tensor<4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: mir.yield %t : tensor<4xf32>
+// CHECK-NEXT: } else {
+// CHECK-NEXT: ^bb0(%v_1: tensor<4xf32>):
+// CHECK-NEXT: mir.yield %v_1 : tensor<4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: %r = mir.fusion(%z) : (tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT: ^bb0(%z_1: tensor<4xf32>):
+// CHECK-NEXT: %r_1 = mir.tanh %z_1 : tensor<4xf32>
+// CHECK-NEXT: mir.yield %r_1 : tensor<4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %r : tensor<4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+func.func @bodies(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = mir.exp %x : tensor<4xf32>
+  %y = mir.remat captured(%a : tensor<4xf32>) -> (tensor<4xf32>) {
+  ^bb0(%v: tensor<4xf32>):
+    %s = mir.sin %v : tensor<4xf32>
+    %t = mir.cos %s : tensor<4xf32>
+    mir.yield %t : tensor<4xf32>
+  }
+  %z = mir.if %p : tensor<i1> captured(%y : tensor<4xf32>) -> (tensor<4xf32>) {
+  ^bb0(%v: tensor<4xf32>):
+    %s = mir.sin %v : tensor<4xf32>
+    %t = mir.cos %s : tensor<4xf32>
+    mir.yield %t : tensor<4xf32>
+  } else {
+  ^bb0(%v: tensor<4xf32>):
+    mir.yield %v : tensor<4xf32>
+  }
+  %r = mir.tanh %z : tensor<4xf32>
+  func.return %r : tensor<4xf32>
+}
+
+// -----
+
 // Values are defined before they are used.
 // CHECK: mir.exp: operand 0 %z (a result of mir.neg) is used before it is defined
 func.func @order(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3xf32> {

@@ -59,3 +59,40 @@ func.func @fft(%z: tensor<4xcomplex<f32>>) -> tensor<4xf32> {
   %re = mir.real %y : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
   return %re : tensor<4xf32>
 }
+
+// -----
+
+// Bodies take and yield whole tensors, and compute on parts.
+// CHECK-LABEL: func.func @body(%p: tensor<i1>, %z: tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>> {
+// CHECK-NEXT: %z_re = mir.real %z : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+// CHECK-NEXT: %z_im = mir.imag %z : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+// CHECK-NEXT: %y_re = mir.add %z_re, %z_re : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %y_im = mir.add %z_im, %z_im : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %y = mir.complex %y_re, %y_im : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xcomplex<f32>>
+// CHECK-NEXT: %r = mir.if %p : tensor<i1> captured(%y : tensor<3xcomplex<f32>>) -> (tensor<3xcomplex<f32>>) {
+// CHECK-NEXT: ^bb0(%v: tensor<3xcomplex<f32>>):
+// CHECK-NEXT: %v_re = mir.real %v : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+// CHECK-NEXT: %v_im = mir.imag %v : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+// CHECK-NEXT: %s_re = mir.add %v_re, %v_re : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %s_im = mir.add %v_im, %v_im : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %s = mir.complex %s_re, %s_im : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xcomplex<f32>>
+// CHECK-NEXT: mir.yield %s : tensor<3xcomplex<f32>>
+// CHECK-NEXT: } else {
+// CHECK-NEXT: ^bb0(%v_1: tensor<3xcomplex<f32>>):
+// CHECK-NEXT: mir.yield %v_1 : tensor<3xcomplex<f32>>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %r : tensor<3xcomplex<f32>>
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+func.func @body(%p: tensor<i1>, %z: tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>> {
+  %y = mir.add %z, %z : (tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>>
+  %r = mir.if %p : tensor<i1> captured(%y : tensor<3xcomplex<f32>>) -> (tensor<3xcomplex<f32>>) {
+  ^bb0(%v: tensor<3xcomplex<f32>>):
+    %s = mir.add %v, %v : (tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>>
+    mir.yield %s : tensor<3xcomplex<f32>>
+  } else {
+  ^bb0(%v: tensor<3xcomplex<f32>>):
+    mir.yield %v : tensor<3xcomplex<f32>>
+  }
+  return %r : tensor<3xcomplex<f32>>
+}
