@@ -27,7 +27,7 @@ from xdsl.traits import ConstantLike
 
 from xdsl_rlx import dialects, lowering, transforms
 from xdsl_rlx.builder import Graph
-from xdsl_rlx.dialects.mir import Mir, control
+from xdsl_rlx.dialects.mir import Mir, branch, control
 from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
@@ -144,12 +144,21 @@ def _rule(table: RuleTable[Any], op: type[Operation]) -> str:
     return "definition" if DECOMPOSE.get(op) is not None else "**missing**"
 
 
+_STRUCTURE: dict[type[Operation], str] = {
+    ScanOp: "loop",
+    branch.WhileOp: "loop",
+    branch.IfOp: "branch",
+    branch.RematOp: "in place",
+}
+"""How ops with bodies are run."""
+
+
 def _lowering(op: type[Operation]) -> str:
     ways = [table.name for table in (LOOPS, NEST, VIEW, PLACE) if table.get(op) is not None]
     if op.has_trait(ConstantLike):
         return "constant"
-    if op is ScanOp:
-        return "loop"
+    if op in _STRUCTURE:
+        return _STRUCTURE[op]
     return ", ".join(ways) or ("definition" if DECOMPOSE.get(op) is not None else "**missing**")
 
 
@@ -168,8 +177,8 @@ def coverage_text() -> str:
         NOTE,
         "Every tensor op of `mir` and how each transformation treats it: by a *row* of its own, by its *definition* in "
         "simpler ops, or not, for the reason given. *Lowering* is by `loops` that fuse, a `nest` of its own, a `view`, "
-        "windows to `place` operands in, or the definition. Tests ask for each of these, for an oracle, samples and a "
-        "line of text.",
+        "windows to `place` operands in, or the definition; what has a body is a `loop`, a `branch`, or launched `in "
+        "place`. Tests ask for each of these, for an oracle, samples and a line of text.",
         "*Error* is the most that compiled results of any sample may be off from the same in f64 (f32 results, and f64 "
         "ones beside an oracle of the same precision): in units in the last place of the largest number in the result, "
         "or of 1 where that is smaller. The large ones of layer and group norm are of numbers whose mean is a thousand "

@@ -14,7 +14,7 @@ from xdsl_rlx.dialects.mir.bodies import end_of, ops_of
 from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, WhileOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer
-from xdsl_rlx.lowering.scan_loop import Lowering
+from xdsl_rlx.lowering.scan_loop import Lowering, captured_by_loop
 from xdsl_rlx.transforms.located import replace
 
 
@@ -45,7 +45,7 @@ def lower_while(op: WhileOp, into: Lowering) -> lir.WhileOp:
         place = _home(result, into)
         into.copy(into.read(init, False), place, init)
         places.append(place)
-    captured = [into.buffers[value] for value in op.captured]
+    captured = captured_by_loop(op.captured, into)
     _fill(loop.test.block, op.condition.block, [*places, *captured], [predicate], into)
 
     def body() -> None:

@@ -63,8 +63,7 @@ def lower_scan(op: ScanOp, into: Lowering) -> lir.LoopOp:
         into.buffers[result] = _element(places, end)
         carries.append(places)
     scanned = [into.seen_as(into.read(x)) for x in op.xs]
-    # a transposed matrix is copied once: each product of few rows would have to do as much
-    same = [into.read(value, 0 not in into.buffers[value].layout.strides) for value in op.captured]
+    same = captured_by_loop(op.captured, into)
     stacked: list[SSAValue] = []
     for y in op.ys:
         home = into.home(y)
@@ -88,6 +87,15 @@ def lower_scan(op: ScanOp, into: Lowering) -> lir.LoopOp:
 
     into.inside(loop.body.block, body)
     return loop
+
+
+def captured_by_loop(values: Sequence[SSAValue], into: Lowering) -> list[Buffer]:
+    """
+    What iterations read of values from outside.
+
+    A transposed matrix is copied once: each product of few rows would have to do as much.
+    """
+    return [into.read(value, 0 not in into.buffers[value].layout.strides) for value in values]
 
 
 def _element(buffer: Buffer, number: int) -> Buffer:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import i32
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.bodies import end_of
@@ -15,8 +15,9 @@ from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.transforms.rules.lowering import NORMALIZE
 
 
-def counted(op: WhileOp, b: MirBuilder) -> Sequence[Value] | None:
+def counted(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
     """One more carry, which a loop without a limit whose count nobody asks for can do without."""
+    assert isinstance(op, WhileOp)
     if op.most is None and op.trips.first_use is None:
         return None
     n = len(op.init)
