@@ -24,7 +24,7 @@ RUNTIME = "tests/lowering/numba/test_runtime.py"
 DRIVER = "tests/lowering/numba/test_driver.py"
 LOOPS = "tests/lowering/test_loops.py"
 OUTLINED = ("tests/lowering/test_lir_outline_loops.py", "tests/lowering/test_scan_loop.py")
-BRANCHES = "tests/lowering/test_branches.py"
+BRANCH_RUNS = "tests/lowering/test_branches.py"
 BRANCH_LOWER = "tests/lowering/test_branch_lower.py"
 CACHE = "tests/lowering/numba/test_cache.py"
 FUZZ = ("tests/fuzz/test_programs.py", "tests/fuzz/test_products.py")
@@ -511,14 +511,14 @@ RUNNING = (
         "lowering/numba/driver_code.py",
         "if peek8(peek(bases",
         "if peek(peek(bases",
-        BRANCHES,
+        BRANCH_RUNS,
     ),
     _fault(
         "a predicate stays where the first iteration has it",
         "lowering/numba/build.py",
         "place.start, tuple(_moves(0, place, loops))",
         "place.start, ()",
-        BRANCHES,
+        BRANCH_RUNS,
     ),
     _fault(
         "what one branch writes counts as written behind both",
