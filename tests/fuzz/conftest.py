@@ -1,4 +1,4 @@
-"""`seed` runs over as many numbers as `--fuzz-cases` says, `rare_seed` over every fifth of them."""
+"""`seed` runs over as many numbers as `--fuzz-cases` says, `third_seed` over every third, `rare_seed` every fifth."""
 
 import pytest
 
@@ -7,7 +7,7 @@ KEPT = {"test_programs": (237, 2688)}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    for name, step in (("seed", 1), ("rare_seed", 5)):
+    for name, step in (("seed", 1), ("third_seed", 3), ("rare_seed", 5)):
         if name in metafunc.fixturenames:
             seeds = range(0, metafunc.config.getoption("--fuzz-cases"), step)
             kept = KEPT.get(metafunc.module.__name__.rsplit(".", 1)[-1], ()) if step == 1 else ()

@@ -13,6 +13,7 @@ from numerics import jaxpr
 
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
+from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.lowering.numba.compilation import compile_module
 from xdsl_rlx.lowering.numba.compile import Effort
 
@@ -159,6 +160,18 @@ def endless_in_jax(x: Any, w: Any, k: Any) -> Any:
     return jnp.sum(y * y)
 
 
+def counted_up(g: rlx.Graph, x: Any, w: Any, k: Any) -> Any:
+    """`fori_loop` to a bound that is a value."""
+    y, _ = g.while_loop(
+        lambda c: c[1] < k, lambda c: (c[0] * w + g.cast(c[1], "f64"), c[1] + 1), (x, g.full((), 0, "i32"))
+    )
+    return g.reduce_sum(y)
+
+
+def counted_up_in_jax(x: Any, w: Any, k: Any) -> Any:
+    return jnp.sum(jax.lax.fori_loop(0, k, lambda i, y: y * w + i, x))
+
+
 def halved(g: rlx.Graph, x: Any, w: Any, k: Any) -> Any:
     """How often depends on values; a carry that never varies, and one that does from the second time on."""
 
@@ -234,6 +247,7 @@ CASES = [
     Case("counted", counted, counted_in_jax, (0, 1, 4)),
     Case("until large", until_large, until_large_in_jax, (1, 9, 1000)),
     Case("endless", endless, endless_in_jax, (0, 1, 5), reverse=False),
+    Case("counted up", counted_up, counted_up_in_jax, (0, 1, 5), reverse=False),
     Case("halved", halved, halved_in_jax, (0, 1, 9), reverse=False),
     Case("in a scan", in_a_scan, in_a_scan_in_jax, (0, 2, 5)),
     Case("scan in a branch", scan_in_a_branch, scan_in_a_branch_in_jax, (0, 1)),
@@ -359,6 +373,23 @@ def test_batches_are_those_of_jax(case: Case, batched: list[str]) -> None:
     (each,) = losses.inline(rlx.vmap(graph(case), batched, size))
     losses.set_outputs(losses.reduce_sum(each))
     compare(rlx.grad(losses, NAMES), jax.grad(lambda *a: jnp.sum(jax.vmap(case.in_jax, axes)(*a)), (0, 1)))
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_nothing_inside_of_a_remat_is_kept_until_the_backward_pass(again: bool) -> None:
+    """In a scan, where what is kept is stacked: the carry, and else each result whose derivative needs it."""
+    g = rlx.Graph("g")
+    x, w = g.param("x", (5, 3), "f64"), g.param("w", (3,), "f64")
+
+    def body(c: Any, e: Any) -> Any:
+        def step(c: Any) -> Any:
+            return g.tanh(g.exp(g.sin(c) * e) * w)
+
+        return (g.remat(step, c) if again else step(c)), None
+
+    g.set_outputs(g.reduce_sum(g.scan(body, w, x)[0]))
+    scans = [op for op in rlx.prepare_for_ad(g).module.walk() if isinstance(op, ScanOp)]
+    assert [len(op.ys) for op in scans] == ([1] if again else [4])
 
 
 CAPTURED_TWICE = """
