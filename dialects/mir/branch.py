@@ -96,7 +96,7 @@ class IfOp(BodyOp):
 @irdl_op_definition
 class SwitchOp(BodyOp):
     """
-    The branch of number `index`, of `captured`, where an index below 0 or past the last branch stands for the nearest one.
+    The branch of number `index`; an index below 0 or past the last branch stands for the nearest one.
 
     No other branch is run. All take `captured`, and yield the results.
     """
