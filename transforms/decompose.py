@@ -33,5 +33,7 @@ def decompose_composites(ctx: Context, module: ModuleOp) -> None:
     for op in list(module.walk()):
         if (rule := NORMALIZE.get(type(op))) is not None:
             rewrite_by(op, rule)
+    # before results that nothing reads go: of equal scans, one may stack what another one is read for
+    share_common(module)
     canonicalize(ctx, module)
     share_common(module)
