@@ -450,3 +450,18 @@ def test_gradients_are_compiled(case: Case, passes: str) -> None:
     x, w = values()
     for k in map(np.int32, case.ks):
         assert_close_all(compiled(x=x, w=w, k=k), run(gradient, x=x, w=w, k=k))
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if not c.reverse], ids=lambda case: case.name)
+def test_tangents_of_loops_are_compiled(case: Case) -> None:
+    """Without a bound, of one example and of a batch in which each is done at a time of its own."""
+    forward = as_graph_module(rlx.jvp(graph(case), ["x"]))
+    batch = as_graph_module(rlx.vmap(forward, ["k"], len(case.ks)))
+    (x, w), (u, _) = values(), along()
+    compiled = compile_module(forward.module, 1, Effort.QUICK)
+    for k in map(np.int32, case.ks):
+        found = compiled(x=x, w=w, k=k, tangent_x=u)
+        assert_close_all(found, run(forward, x=x, w=w, k=k, tangent_x=u))
+    ks = np.array(case.ks, np.int32)
+    found = compile_module(batch.module, 1, Effort.QUICK)(x=x, w=w, k=ks, tangent_x=u)
+    assert_close_all(found, run(batch, x=x, w=w, k=ks, tangent_x=u))
