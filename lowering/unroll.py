@@ -6,13 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.ir import Block, Operation
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
+from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.bounds import trip_count
 from xdsl_rlx.dialects.lir.kernel import AT_ONCE, ROLLED, UNROLL
 from xdsl_rlx.lowering.numba.rows import FUNCTIONS
+
+INDEX = IndexType()
 
 SHORT = 16
 """Iterations from which on vectors are made of a loop before it is written out. LLVM makes vectors of fewer only where
@@ -33,9 +35,9 @@ TOTAL = 2048
 BESIDE = 256
 """Operations beside which no loop is written out: LLVM would make vectors of all of them in the loop around."""
 
-ACCESSES = 100
-"""Loads and stores that the loops in a block may be written out to: where LLVM makes vectors of the loop around, the
-elements of each are far apart."""
+FAR_APART = 50
+"""Loads and stores that the loops in another may be written out to, of elements that are far apart for its iterations:
+where LLVM makes vectors of that loop, it gathers them one by one."""
 
 FUNCTION = 40
 """Operations that a function of mathlib counts for: it is inlined."""
@@ -83,21 +85,31 @@ def _size(block: Block, found: list[_Choice]) -> int | None:
         size = _size_of(op, found)
         beside += 0 if op.regions else size or 0
         total = None if total is None or size is None else total + size
-    if len(found) > before and (beside > BESIDE or (total is not None and _accesses(block) > ACCESSES)):
+    if len(found) > before and (beside > BESIDE or (total is not None and _far_apart(block) > FAR_APART)):
         del found[before:]
         return None
     return total
 
 
-def _accesses(block: Block) -> int:
-    """Loads and stores of a block whose loops are written out."""
-    inside = (
-        _accesses(block) * ((trip_count(op) or 0) if isinstance(op, scf.ForOp) else 1)
-        for op in block.ops
-        for region in op.regions
-        for block in region.blocks
-    )
-    return sum(inside) + sum(isinstance(op, memref.LoadOp | memref.StoreOp) for op in block.ops)
+def _far_apart(block: Block) -> int:
+    """Loads and stores of which a loop that is not short, with its loops written out, moves the row or plane."""
+    loop = block.parent_op()
+    if not isinstance(loop, scf.ForOp) or (trip_count(loop) or SHORT) < SHORT:
+        return 0
+    return _moving(block, {loop.body.block.args[0]})
+
+
+def _moving(block: Block, moved: set[SSAValue]) -> int:
+    total = 0
+    for op in block.ops:
+        if isinstance(op, memref.LoadOp | memref.StoreOp):
+            total += any(index in moved for index in op.indices[:-1])
+            continue
+        if any(x in moved for x in op.operands):
+            moved.update(result for result in op.results if result.type == INDEX)
+        times = (trip_count(op) or 0) if isinstance(op, scf.ForOp) else 1
+        total += times * sum(_moving(inner, moved) for region in op.regions for inner in region.blocks)
+    return total
 
 
 def _size_of(op: Operation, found: list[_Choice]) -> int | None:
