@@ -184,7 +184,8 @@ class _Lowering:
             if prod(shape_of(source)) != prod(shape_of(value)):
                 return
             layout = contiguous(output.root, shape_of(source), output.element).layout
-            if VIEW.lookup(owner)(owner, layout) != contiguous(output.root, shape_of(value), output.element).layout:
+            seen = VIEW.lookup(owner)(owner, layout)
+            if seen is None or not Buffer(output.root, seen, output.element).is_contiguous:
                 return
             value, output = source, Buffer(output.root, layout, output.element)
             owner = value.owner
