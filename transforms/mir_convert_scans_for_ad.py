@@ -16,6 +16,7 @@ from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.mir.recurrence import RecurrenceOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
+from xdsl_rlx.transforms.checkpoints import in_segments, is_recomputed
 from xdsl_rlx.transforms.driver import is_constant, is_differentiated
 from xdsl_rlx.transforms.engines.define import define, rewrite_by
 from xdsl_rlx.transforms.engines.reverse import has_derivative
@@ -39,6 +40,9 @@ class MirConvertScansForAdPass(ModulePass):
     // becomes
     %h, %before, %after = mir.scan 8 carries(%h0) over(%x) captured(%w) -> (T) (8xT, 8xT) {tanh(h @ w + x), h, ..}
     ```
+
+    A scan with `checkpoints` becomes nested ones first (`checkpoints.py`); the outer ones stack the carries with which
+    each of the inner ones begins, which the gradient then runs again.
     """
 
     name = "mir-convert-scans-for-ad"
@@ -57,8 +61,10 @@ class MirConvertScansForAdPass(ModulePass):
                 rewrite_by(recurrence, _giving_states)
         # inner scans first: what they stack is a value of the body around them
         for scan in reversed([inner for inner in op.walk() if isinstance(inner, ScanOp)]):
-            if not is_differentiated(scan) and (values := _to_stack(scan)):
-                _stack(scan, values)
+            if not is_differentiated(scan) and _to_stack(scan):
+                for one in in_segments(scan):
+                    if values := _to_stack(one):
+                        _stack(one, values)
 
 
 def _giving_states(op: RecurrenceOp, b: MirBuilder) -> list[Value]:
@@ -100,7 +106,7 @@ def _to_stack(op: ScanOp) -> list[SSAValue]:
 
 def _is_cheap(op: Operation) -> bool:
     """Whether to compute again rather than stack: no transcendental function, for which a step would have to wait."""
-    if is_constant(op) or VIEW.get(type(op)) is not None:
+    if is_constant(op) or is_recomputed(op) or VIEW.get(type(op)) is not None:
         return True
     return SCALAR.get(type(op)) is not None and scalar_cost(op) < DEAR
 
@@ -120,7 +126,8 @@ def _stack(op: ScanOp, values: Iterable[SSAValue]) -> None:
     end.detach()
     end.erase()
     block.add_op(YieldOp(*yielded))
-    more = ScanOp(op.init, op.xs, op.captured, op.times, block, op.reverse is not None)
+    how = (op.reverse is not None, op.kept, op.recomputed is not None)
+    more = ScanOp(op.init, op.xs, op.captured, op.times, block, *how)
     more.location = op.location
     parent = op.parent_block()
     assert parent is not None

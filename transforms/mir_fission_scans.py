@@ -18,6 +18,7 @@ from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
 from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body
 from xdsl_rlx.dialects.mir.shape import TransposeOp
 from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.transforms.checkpoints import runs_segments
 from xdsl_rlx.transforms.driver import is_constant, is_differentiated
 from xdsl_rlx.transforms.engines.batch import Batch
 from xdsl_rlx.transforms.engines.reverse import has_derivative
@@ -36,7 +37,8 @@ class MirFissionScansPass(ModulePass):
     scan {sum = sum + a[t]^T g; ..}          ->  scan {..} stacked g;  sum = sum + a^T g, over t too
     ```
 
-    Products move, and what is the same each time. Results and carries that nothing uses go.
+    Products move, and what is the same each time. Results and carries that nothing uses go. Where the loop runs
+    segments that are computed again to save memory, products stay: for all times they would take more.
     """
 
     name = "mir-fission-scans"
@@ -71,6 +73,8 @@ class _Fission:
         args = op.body.block.args
         self.carries, self.elements, self.captured = args[:n], args[n:m], args[m:]
         self.ops = [inner for inner in ops_of_body(op) if inner.results]
+        self.products = not runs_segments(op)
+        """Whether products leave."""
         self.same = self._reached(self.captured, ())
         """Values that are the same each time."""
         self.free = self._reached(self.captured, self.elements)
@@ -100,7 +104,7 @@ class _Fission:
 
     def _is_late(self, op: object) -> bool:
         """Whether an op may be computed for all times behind the loop: a product of what can be stacked."""
-        return isinstance(op, Operation) and _is_product(op) and op.results[0] not in self.free
+        return self.products and isinstance(op, Operation) and _is_product(op) and op.results[0] not in self.free
 
     def _base(self, value: SSAValue) -> SSAValue:
         """What a value is a view of, within the body."""
@@ -135,6 +139,12 @@ class _Fission:
         bases = dict.fromkeys(self._base(x) for product in self._late() for x in product.operands)
         return [x for x in bases if x not in self.same and x not in self.elements]
 
+    def _moves(self, op: Operation) -> bool:
+        """Whether an op that hangs on no carry is worth a place in memory: a product, or what is the same each time."""
+        if op.results[0] in self.same:
+            return not is_constant(op) and (VIEW.get(type(op)) is None or isinstance(op, TransposeOp))
+        return self.products and _is_product(op)
+
     def _settle(self) -> None:
         """Give up what the loop itself needs: a carry that others read, a product that goes on."""
         while True:
@@ -150,7 +160,7 @@ class _Fission:
         self._settle()
         op, n = self.op, len(self.op.init)
         carries, kept, needed = self._needed()
-        early = [x for x in self.ops if x.results[0] in needed and x.results[0] in self.free and _moves(x, self.same)]
+        early = [x for x in self.ops if x.results[0] in needed and x.results[0] in self.free and self._moves(x)]
         unused = len(carries) < n or len(kept) < len(op.ys)
         if not early and not unused and not self.sums and not self.ys:
             return False
@@ -175,7 +185,7 @@ class _Fission:
 
     def _rebuild(self, b: MirBuilder, carries: list[int], kept: list[int], early: list[Operation]) -> list[Value]:
         op, n, last = self.op, len(self.op.init), self.op.last.values
-        draft = Draft(op.times, op.reverse is not None)
+        draft = Draft.along(op)
         env: dict[SSAValue, SSAValue] = dict(zip(self.captured, op.captured, strict=True))
         env |= {self.carries[k]: draft.carry(op.init[k]) for k in carries}
         before = self._batch(b)
@@ -214,13 +224,6 @@ def _is_product(op: Operation) -> bool:
     if isinstance(op, MatmulOp):
         return all(len(shape_of(x)) == 2 for x in op.operands)
     return isinstance(op, DotGeneralOp)
-
-
-def _moves(op: Operation, same: set[SSAValue]) -> bool:
-    """Whether an op that hangs on no carry is worth a place in memory: a product, or what is the same each time."""
-    if op.results[0] in same:
-        return not is_constant(op) and (VIEW.get(type(op)) is None or isinstance(op, TransposeOp))
-    return _is_product(op)
 
 
 def _over_all_times(b: MirBuilder, product: Operation, lhs: SSAValue, rhs: SSAValue) -> Value:

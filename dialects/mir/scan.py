@@ -53,6 +53,10 @@ class ScanOp(BodyOp):
     `body` takes the carries, an element of the leading axis of each of `xs`, and `captured`, which are the same each
     time. It yields the carries for the next time, of the types of `init`, and then the elements of the stacked results.
     The results are the carries after the last time, and the stacked results, in the order of t.
+
+    With `checkpoints`, of which there are 1 to `length`, a gradient keeps the carries of so many times and computes the
+    others again from those. With `recomputed`, the gradient of a scan around this one keeps nothing of it and runs it
+    again. Neither says anything about values.
     """
 
     name = "mir.scan"
@@ -62,6 +66,8 @@ class ScanOp(BodyOp):
     captured = var_operand_def(AnyTensorConstr)
     length = prop_def(I64)
     reverse = opt_prop_def(UnitAttr)
+    checkpoints = opt_prop_def(I64)
+    recomputed = opt_prop_def(UnitAttr)
     carries = var_result_def(AnyTensorConstr)
     ys = var_result_def(AnyTensorConstr)
     body = region_def("single_block")
@@ -69,7 +75,8 @@ class ScanOp(BodyOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True), AttrSizedResultSegments(as_property=True))
     traits = traits_def(Pure(), IsolatedFromAbove())
     assembly_format = (
-        "$length (`reverse` $reverse^)? (`carries` `(` $init^ `:` type($init) `)`)? "
+        "$length (`reverse` $reverse^)? (`checkpoints` $checkpoints^)? (`recomputed` $recomputed^)? "
+        "(`carries` `(` $init^ `:` type($init) `)`)? "
         "(`over` `(` $xs^ `:` type($xs) `)`)? (`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict "
         "`->` `(` type($carries) `)` (`stacked` `(` type($ys)^ `)`)? $body"
     )
@@ -82,13 +89,20 @@ class ScanOp(BodyOp):
         length: int,
         body: Block,
         reverse: bool = False,
+        checkpoints: int | None = None,
+        recomputed: bool = False,
     ):
         """`body` is a block that ends with its `mir.yield`; the types of the results follow from that."""
         last = body.last_op
         yielded = list(last.operands) if last is not None else []
         super().__init__(
             operands=[init, xs, captured],
-            properties={"length": i64_attr(length), "reverse": UnitAttr() if reverse else None},
+            properties={
+                "length": i64_attr(length),
+                "reverse": UnitAttr() if reverse else None,
+                "checkpoints": None if checkpoints is None else i64_attr(checkpoints),
+                "recomputed": UnitAttr() if recomputed else None,
+            },
             result_types=[[x.type for x in init], [stacked(y, length) for y in yielded[len(init) :]]],
             regions=[Region(body)],
         )
@@ -99,6 +113,11 @@ class ScanOp(BodyOp):
         return self.length.value.data
 
     @property
+    def kept(self) -> int | None:
+        """Of how many times a gradient keeps the carries; None: of all that it needs."""
+        return None if self.checkpoints is None else self.checkpoints.value.data
+
+    @property
     def last(self) -> YieldOp:
         """What the body yields."""
         return end_of(self.body.block)
@@ -106,6 +125,8 @@ class ScanOp(BodyOp):
     def verify_(self) -> None:
         if self.times < 0:
             raise VerifyException(f"expected a length of at least 0, got {self.times}")
+        if self.kept is not None and not 1 <= self.kept <= self.times:
+            raise VerifyException(f"expected checkpoints of 1 to {self.times}, the length, got {self.kept}")
         for number, x in enumerate(self.xs):
             if not shape_of(x) or shape_of(x)[0] != self.times:
                 raise VerifyException(f"xs {number} of type {x.type} has no leading axis of the length {self.times}")
@@ -154,19 +175,22 @@ class ScanBuilder(BuilderCore):
         xs: Operand | Sequence[Operand] | None = None,
         length: int | None = None,
         reverse: bool = False,
+        checkpoints: int | None = None,
     ) -> tuple[Any, Any]:
         """
         `mir.scan`: `(carry, ys)`, where `carry, ys[t] = body(carry, xs[t])` for each t, as `jax.lax.scan`.
 
         `init`, `xs` and what the body returns are values or tuples of values; `xs` may be None, with `length`, and so
-        may be y. The body may use values from around it. With `reverse`, t runs down from the last. GraphError for a
-        carry that changes its type, and for axes of different lengths.
+        may be y. The body may use values from around it. With `reverse`, t runs down from the last. With
+        `checkpoints=k`, a gradient keeps the carries of k times and computes the others again: with k the square root
+        of the length, its memory grows as that root. GraphError for a carry that changes its type, and for axes of
+        different lengths.
         """
         if not callable(body):  # pyright: ignore[reportUnnecessaryComparison]
             raise GraphError(f"scan: the body is a function of a carry and an element, got {shown(body)}")
         carries = [self.operand(x) for x in several(init)]
         over = [] if xs is None else [self.operand(x) for x in several(xs)]
-        times = _length(over, length)
+        times = _length(over, length, checkpoints)
         block = Block(arg_types=[*(x.type for x in carries), *(unstacked(x) for x in over)])
         args = [self.value(arg) for arg in block.args]
         first, rest = args[: len(carries)], args[len(carries) :]
@@ -187,7 +211,7 @@ class ScanBuilder(BuilderCore):
             out = [] if y is None else [self.operand(value) for value in several(y)]
             self.builder.insert(YieldOp(*after, *out))
         captured = isolate(block, len(args))
-        op = self.emit(ScanOp, carries, over, captured, times, block, reverse)
+        op = self.emit(ScanOp, carries, over, captured, times, block, reverse, checkpoints)
         left, ys = [self.value(x) for x in op.carries], [self.value(y) for y in op.ys]
         return (
             tuple(left) if is_several(init) else left[0],
@@ -195,8 +219,8 @@ class ScanBuilder(BuilderCore):
         )
 
 
-def _length(over: Sequence[SSAValue], length: int | None) -> int:
-    """How often a body is run; GraphError where that is not one number."""
+def _length(over: Sequence[SSAValue], length: int | None, checkpoints: int | None) -> int:
+    """How often a body is run; GraphError where that is not one number, or less than there are checkpoints."""
     for number, x in enumerate(over):
         if not shape_of(x):
             raise GraphError(f"scan: xs {number} of type {x.type} has no leading axis")
@@ -209,6 +233,8 @@ def _length(over: Sequence[SSAValue], length: int | None) -> int:
     (times,) = found
     if times < 0:
         raise GraphError(f"scan: expected a length of at least 0, got {times}")
+    if checkpoints is not None and not 1 <= checkpoints <= times:
+        raise GraphError(f"scan: checkpoints are 1 to {times}, the length, got {checkpoints}")
     return times
 
 

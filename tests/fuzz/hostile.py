@@ -140,7 +140,7 @@ MORE: list[Sample] = [
     ),
     _also(
         "scan",
-        lambda m, h, x: m.scan(lambda c, e: (c + e, c), h, xs=x, length=3, reverse=True)[0],
+        lambda m, h, x: m.scan(lambda c, e: (c + e, c), h, xs=x, length=3, reverse=True, checkpoints=2)[0],
         Operand((2,)),
         Operand((3, 2)),
     ),

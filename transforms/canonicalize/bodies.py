@@ -126,7 +126,7 @@ def tidy_scan(op: ScanOp, b: MirBuilder) -> Values | None:
     changed = len(carries) < n or len(ys) < len(op.ys) or len(used) < len(op.xs)
     if not changed and _is_captured_well([op.body.block], op.captured, m):
         return None
-    draft = Draft(op.times, op.reverse is not None)
+    draft = Draft.along(op)
     inside = {k: draft.carry(op.init[k]) for k in sorted(carries)}
     inside |= {k: draft.element(op.xs[k - n]) for k in used}
     for k, arg in inside.items():

@@ -26,11 +26,21 @@ class Draft(Body):
     Ops are inserted by `b`, at the end of its block.
     """
 
-    def __init__(self, length: int, reverse: bool):
+    def __init__(self, length: int, reverse: bool, checkpoints: int | None = None, recomputed: bool = False):
         super().__init__()
-        self._length, self._reverse = length, reverse
+        self._length, self._how = length, (reverse, checkpoints, recomputed)
         self.init: list[SSAValue] = []
         self.over: list[SSAValue] = []
+
+    @classmethod
+    def along(cls, op: ScanOp) -> Draft:
+        """One that runs as another does, and keeps as much for its gradient."""
+        return cls(op.times, op.reverse is not None, op.kept, op.recomputed is not None)
+
+    @classmethod
+    def back(cls, op: ScanOp) -> Draft:
+        """One that runs back over another, and is computed again where that is."""
+        return cls(op.times, op.reverse is None, recomputed=op.recomputed is not None)
 
     def carry(self, init: SSAValue) -> SSAValue:
         """One more carry, as the body has it."""
@@ -50,7 +60,7 @@ class Draft(Body):
         """The scan, where `b` inserts, which yields these carries and results."""
         self.end([*after, *ys])
         captured = isolate(self.block, len(self.init) + len(self.over))
-        return b.emit(ScanOp, self.init, self.over, captured, self._length, self.block, self._reverse)
+        return b.emit(ScanOp, self.init, self.over, captured, self._length, self.block, *self._how)
 
 
 @FLOW.rule(ScanOp)
@@ -96,7 +106,7 @@ def scan_jvp(op: ScanOp, b: MirBuilder, *tangents: Value | None) -> Together:
     n, m = len(op.init), len(op.init) + len(op.xs)
     given = [i for i, t in enumerate(tangents) if t is not None]
     moving = sorted(varying_carries(op, [i for i in given if i < n], [i for i in given if i >= n])[0])
-    draft = Draft(op.times, op.reverse is not None)
+    draft = Draft.along(op)
     carries, xs = [draft.carry(x) for x in op.init], [draft.element(x) for x in op.xs]
     values = [*carries, *xs, *op.captured]
     pushed: dict[SSAValue, SSAValue] = {}
@@ -127,7 +137,7 @@ class Reverse:
 
     def __init__(self, op: ScanOp, b: MirBuilder, cotangents: Sequence[SSAValue | None]):
         self.op, self._b, n = op, b, len(op.init)
-        self.draft = draft = Draft(op.times, op.reverse is None)
+        self.draft = draft = Draft.back(op)
         self._floats = [i for i, x in enumerate(op.init) if has_derivative(x)]
         arrived = [draft.carry(or_zeros(b, cotangents[i], op.init[i])) for i in self._floats]
         # for the values that carries have at each time, which are known only if the other scan stacks them
@@ -203,7 +213,7 @@ def scan_vmap(op: ScanOp, b: MirBuilder, batched: Sequence[bool], size: int, *op
     args = op.body.block.args
     carries = {i for i in range(n) if batched[i]}
     while True:
-        draft = Draft(op.times, op.reverse is not None)
+        draft = Draft.along(op)
         batch = Batch(size, draft.b)
         for i, arg in enumerate(args):
             if i < n:

@@ -90,3 +90,65 @@ func.func @recurrence(%x: tensor<1x2x3xf32>, %a: tensor<3x4xf32>, %b: tensor<1x2
   %y, %last = mir.selective_scan %x, %x, %a, %b, %b : (tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<3x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4xf32>) -> (tensor<1x2x3xf32>, tensor<1x3x4xf32>)
   func.return %y : tensor<1x2x3xf32>
 }
+
+// With checkpoints, the carries with which segments begin; the gradient runs a segment again. What is left over of the
+// length runs behind the segments, and is kept.
+// CHECK-LABEL: func.func @segments(%h: tensor<3xf32>, %x: tensor<10x3xf32>) -> (tensor<3xf32>, tensor<10x3xf32>) {
+// CHECK-NEXT: %0 = mir.narrow %x axis 0 start 0 len 9 : (tensor<10x3xf32>) -> tensor<9x3xf32>
+// CHECK-NEXT: %1 = mir.reshape %0 : tensor<9x3xf32> to tensor<3x3x3xf32>
+// CHECK-NEXT: %2, %3, %4 = mir.scan 3 carries(%h : tensor<3xf32>) over(%1 : tensor<3x3x3xf32>) -> (tensor<3xf32>) stacked(tensor<3x3x3xf32>, tensor<3x3xf32>) {
+// CHECK-NEXT: ^bb0(%5: tensor<3xf32>, %6: tensor<3x3xf32>):
+// CHECK-NEXT: %7, %8, %9, %10 = mir.scan 3 recomputed carries(%5 : tensor<3xf32>) over(%6 : tensor<3x3xf32>) -> (tensor<3xf32>) stacked(tensor<3x3xf32>, tensor<3x3xf32>, tensor<3x3xf32>) {
+// CHECK-NEXT: ^bb0(%c: tensor<3xf32>, %e: tensor<3xf32>):
+// CHECK-NEXT: %11 = mir.mul %c, %e : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %12 = mir.tanh %11 : tensor<3xf32>
+// CHECK-NEXT: mir.yield %12, %11, %c, %12 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: mir.yield %7, %8, %5 : tensor<3xf32>, tensor<3x3xf32>, tensor<3xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: %5 = mir.reshape %3 : tensor<3x3x3xf32> to tensor<9x3xf32>
+// CHECK-NEXT: %6 = mir.narrow %x axis 0 start 9 len 1 : (tensor<10x3xf32>) -> tensor<1x3xf32>
+// CHECK-NEXT: %last, %7, %8, %9 = mir.scan 1 carries(%2 : tensor<3xf32>) over(%6 : tensor<1x3xf32>) -> (tensor<3xf32>) stacked(tensor<1x3xf32>, tensor<1x3xf32>, tensor<1x3xf32>) {
+// CHECK-NEXT: ^bb0(%c: tensor<3xf32>, %e: tensor<3xf32>):
+// CHECK-NEXT: %10 = mir.mul %c, %e : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %11 = mir.tanh %10 : tensor<3xf32>
+// CHECK-NEXT: mir.yield %11, %10, %c, %11 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: %all = mir.concat %5, %7 axis 0 : (tensor<9x3xf32>, tensor<1x3xf32>) -> tensor<10x3xf32>
+// CHECK-NEXT: func.return %last, %all : tensor<3xf32>, tensor<10x3xf32>
+// CHECK-NEXT: }
+func.func @segments(%h: tensor<3xf32>, %x: tensor<10x3xf32>) -> (tensor<3xf32>, tensor<10x3xf32>) {
+  %last, %all = mir.scan 10 checkpoints 4 carries(%h : tensor<3xf32>) over(%x : tensor<10x3xf32>) -> (tensor<3xf32>) stacked(tensor<10x3xf32>) {
+  ^bb0(%c: tensor<3xf32>, %e: tensor<3xf32>):
+    %0 = mir.mul %c, %e : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    %1 = mir.tanh %0 : tensor<3xf32>
+    mir.yield %1, %0 : tensor<3xf32>, tensor<3xf32>
+  }
+  func.return %last, %all : tensor<3xf32>, tensor<10x3xf32>
+}
+
+// Fewer checkpoints than the square root of the length: segments of segments.
+// CHECK-LABEL: func.func @levels(%h: tensor<3xf32>) -> tensor<3xf32> {
+// CHECK-NEXT: %last, %0 = mir.scan 3 reverse carries(%h : tensor<3xf32>) -> (tensor<3xf32>) stacked(tensor<3x3xf32>) {
+// CHECK-NEXT: ^bb0(%1: tensor<3xf32>):
+// CHECK-NEXT: %2, %3 = mir.scan 3 reverse recomputed carries(%1 : tensor<3xf32>) -> (tensor<3xf32>) stacked(tensor<3x3xf32>) {
+// CHECK-NEXT: ^bb0(%4: tensor<3xf32>):
+// CHECK-NEXT: %5, %6 = mir.scan 3 reverse recomputed carries(%4 : tensor<3xf32>) -> (tensor<3xf32>) stacked(tensor<3x3xf32>) {
+// CHECK-NEXT: ^bb0(%c: tensor<3xf32>):
+// CHECK-NEXT: %7 = mir.tanh %c : tensor<3xf32>
+// CHECK-NEXT: mir.yield %7, %7 : tensor<3xf32>, tensor<3xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: mir.yield %5, %4 : tensor<3xf32>, tensor<3xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: mir.yield %2, %1 : tensor<3xf32>, tensor<3xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %last : tensor<3xf32>
+// CHECK-NEXT: }
+func.func @levels(%h: tensor<3xf32>) -> tensor<3xf32> {
+  %last = mir.scan 27 reverse checkpoints 3 carries(%h : tensor<3xf32>) -> (tensor<3xf32>) {
+  ^bb0(%c: tensor<3xf32>):
+    %0 = mir.tanh %c : tensor<3xf32>
+    mir.yield %0 : tensor<3xf32>
+  }
+  func.return %last : tensor<3xf32>
+}

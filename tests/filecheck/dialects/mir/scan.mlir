@@ -45,5 +45,24 @@ func.func @bare(%n: tensor<i32>) -> tensor<i32> {
   func.return %last : tensor<i32>
 }
 
+// What a gradient keeps of it.
+// CHECK-LABEL: func.func @kept(%n: tensor<i32>) -> tensor<i32> {
+// CHECK-NEXT: %last = mir.scan 5 reverse checkpoints 2 recomputed carries(%n : tensor<i32>) -> (tensor<i32>) {
+// CHECK-NEXT: ^bb0(%c: tensor<i32>):
+// CHECK-NEXT: %0 = mir.add %c, %c : (tensor<i32>, tensor<i32>) -> tensor<i32>
+// CHECK-NEXT: mir.yield %0 : tensor<i32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %last : tensor<i32>
+// CHECK-NEXT: }
+func.func @kept(%n: tensor<i32>) -> tensor<i32> {
+  %last = mir.scan 5 reverse checkpoints 2 recomputed carries(%n : tensor<i32>) -> (tensor<i32>) {
+  ^bb0(%c: tensor<i32>):
+    %0 = mir.add %c, %c : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    mir.yield %0 : tensor<i32>
+  }
+  func.return %last : tensor<i32>
+}
+
 // GENERIC: "mir.scan"(%{{.*}}) <{length = 8 : i64, operandSegmentSizes = array<i32: 1, 1, 1>, resultSegmentSizes = array<i32: 1, 1>}>
 // GENERIC: "mir.scan"(%{{.*}}) <{length = 5 : i64, reverse, operandSegmentSizes = array<i32: 1, 0, 0>, resultSegmentSizes = array<i32: 1, 0>}>
+// GENERIC: "mir.scan"(%{{.*}}) <{length = 5 : i64, reverse, checkpoints = 2 : i64, recomputed, operandSegmentSizes = array<i32: 1, 0, 0>, resultSegmentSizes = array<i32: 1, 0>}>

@@ -60,3 +60,21 @@
 ^bb0(%c: tensor<3xf32>):
   mir.yield %c : tensor<3xf32>
 }
+
+// -----
+
+// CHECK: expected checkpoints of 1 to 8, the length, got 9
+%0 = "test.op"() : () -> tensor<3xf32>
+%1 = mir.scan 8 checkpoints 9 carries(%0 : tensor<3xf32>) -> (tensor<3xf32>) {
+^bb0(%c: tensor<3xf32>):
+  mir.yield %c : tensor<3xf32>
+}
+
+// -----
+
+// CHECK: expected checkpoints of 1 to 0, the length, got 1
+%0 = "test.op"() : () -> tensor<3xf32>
+%1 = mir.scan 0 checkpoints 1 carries(%0 : tensor<3xf32>) -> (tensor<3xf32>) {
+^bb0(%c: tensor<3xf32>):
+  mir.yield %c : tensor<3xf32>
+}
