@@ -61,7 +61,7 @@ def graph_of(case: Case, dtype: str, extents: dict[str, int], name: str) -> rlx.
     arguments = Arguments(graph, dtype)
     graph.set_outputs([case.build(arguments, extents)])
     if name == "jacfwd":
-        return rlx.run_passes(graph, [MirPrepareForAdPass(), MirJacfwdPass(arguments.wrt[0])])
+        return rlx.run_passes(graph, [MirPrepareForAdPass(), MirJacfwdPass((arguments.wrt[0],))])
     return rlx.grad_with_loss(graph, wrt=arguments.wrt) if case.differentiable else graph
 
 

@@ -64,6 +64,12 @@ def _get_mir_jacfwd() -> type[ModulePass]:
     return MirJacfwdPass
 
 
+def _get_mir_jacrev() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_jacrev import MirJacrevPass
+
+    return MirJacrevPass
+
+
 def _get_mir_jvp() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_jvp import MirJvpPass
 
@@ -130,6 +136,7 @@ UNIVERSE = Universe(
         "mir-hvp": _get_mir_hvp,
         "mir-inline-if": _get_mir_inline_if,
         "mir-jacfwd": _get_mir_jacfwd,
+        "mir-jacrev": _get_mir_jacrev,
         "mir-jvp": _get_mir_jvp,
         "mir-legalize-multi-axis-reduce": _get_mir_legalize_multi_axis_reduce,
         "mir-lower-complex": _get_mir_lower_complex,

@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from xdsl_rlx.api import (
+        Jacobians,
         asm_source,
         compile,
         grad,
         grad_with_loss,
+        hessian,
         hvp,
         jacfwd,
-        jacfwd_graph,
+        jacrev,
         jvp,
         llvm_source,
         lower,
@@ -39,6 +41,7 @@ __all__ = [
     "Graph",
     "GraphError",
     "GraphModule",
+    "Jacobians",
     "OutOfBoundsError",
     "RlxError",
     "Shaped",
@@ -48,9 +51,10 @@ __all__ = [
     "custom_op",
     "grad",
     "grad_with_loss",
+    "hessian",
     "hvp",
     "jacfwd",
-    "jacfwd_graph",
+    "jacrev",
     "jvp",
     "llvm_source",
     "lower",
@@ -66,13 +70,15 @@ __all__ = [
 
 _HOMES = {
     "xdsl_rlx.api": (
+        "Jacobians",
         "asm_source",
         "compile",
         "grad",
         "grad_with_loss",
+        "hessian",
         "hvp",
         "jacfwd",
-        "jacfwd_graph",
+        "jacrev",
         "jvp",
         "llvm_source",
         "lower",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import index
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -32,6 +32,7 @@ from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 from xdsl_rlx.transforms.mir_grad import MirGradPass
 from xdsl_rlx.transforms.mir_hvp import MirHvpPass
 from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
+from xdsl_rlx.transforms.mir_jacrev import MirJacrevPass
 from xdsl_rlx.transforms.mir_jvp import MirJvpPass
 from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.transforms.mir_select_outputs import MirSelectOutputsPass
@@ -225,15 +226,37 @@ def vmap(graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int |
     return run_passes(_above_lir(graph, "vmap"), [_lowering("direct"), MirEmitVjpPass(), batch])
 
 
-@checked
-def jacfwd(graph: AnyGraph | CompiledGraph, wrt: str) -> Callable[..., tuple[np.ndarray[Any, Any], ...]]:
+class Jacobians(GraphModule):
     """
-    The Jacobians by `wrt` of all outputs, as a function of the arguments of `graph`.
+    A graph that gives Jacobians, for other transformations to take, and a function of its arguments.
 
-    Each has the shape of the output followed by that of `wrt`: element `[i.., j..]` is the derivative of element
-    `[i..]` of the output by element `[j..]` of `wrt`. One compiled program computes all columns at once; it keeps a
-    tangent of every value that depends on `wrt` for each element of `wrt`. What was compiled from `rlx.jvp` for `wrt`
-    is run once per column instead.
+    The first call compiles it; `compiled` is what the calls run.
+    """
+
+    @cached_property
+    def compiled(self) -> CompiledGraph:
+        """The graph as `compile` makes it."""
+        return compile(self)
+
+    def __call__(self, /, *args: object, **kwargs: object) -> tuple[np.ndarray[Any, Any], ...]:
+        return self.compiled(*args, **kwargs)
+
+
+@overload
+def jacfwd(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians: ...
+@overload
+def jacfwd(graph: CompiledGraph, wrt: str) -> Callable[..., tuple[np.ndarray[Any, Any], ...]]: ...
+@checked
+def jacfwd(
+    graph: AnyGraph | CompiledGraph, wrt: Sequence[str] | str
+) -> Callable[..., tuple[np.ndarray[Any, Any], ...]]:
+    """
+    The Jacobians of all outputs by the arguments named, as a graph of the arguments of `graph` that can be called.
+
+    Each has the shape of the output followed by that of the argument: element `[i.., j..]` is the derivative of element
+    `[i..]` of the output by element `[j..]` of the argument. Those of the first output come first, in the order of
+    `wrt`. One program computes all columns at once; it keeps a tangent of every value that depends on `wrt` for each
+    element of `wrt`. What was compiled from `rlx.jvp` for one argument is run once per column instead.
     """
     from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 
@@ -241,17 +264,35 @@ def jacfwd(graph: AnyGraph | CompiledGraph, wrt: str) -> Callable[..., tuple[np.
         from xdsl_rlx.jacobian import by_columns
 
         return by_columns(graph, wrt)
-    return compile(jacfwd_graph(graph, wrt))
+    return _jacobians(graph, "jacfwd", [*_prepared(reverse=False), MirJacfwdPass(_names(wrt))])
 
 
 @checked
-def jacfwd_graph(graph: AnyGraph, wrt: str) -> GraphModule:
+def jacrev(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians:
     """
-    The Jacobians by `wrt` of all outputs as a graph of the same arguments, for other transformations to take.
+    What `jacfwd` gives, by reverse mode: all rows at once, with a cotangent of every value for each element of the
+    outputs. Less work where the outputs have fewer elements than the arguments.
+    """
+    return _jacobians(graph, "jacrev", [*_prepared(), MirJacrevPass(_names(wrt))])
 
-    Each has the shape of the output followed by that of `wrt`. `jacfwd` is this, compiled.
+
+@checked
+def hessian(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians:
     """
-    return run_passes(_above_lir(graph, "jacfwd"), [*_prepared(reverse=False), MirJacfwdPass(wrt)])
+    The second derivatives of all outputs by the arguments named: `jacfwd` of `jacrev`.
+
+    Each has the shape of the output, then that of one argument, then that of another. Those of the first output come
+    first; of these, those by the first argument, and then by each.
+    """
+    # what rows repeat is shared before it is differentiated again
+    shared = [CanonicalizePass(), CommonSubexpressionElimination(), DeadCodeElimination()]
+    names = _names(wrt)
+    return _jacobians(graph, "hessian", [*_prepared(), MirJacrevPass(names), *shared, MirJacfwdPass(names)])
+
+
+def _jacobians(graph: AnyGraph, what: str, passes: Sequence[ModulePass]) -> Jacobians:
+    found = run_passes(_above_lir(graph, what), passes)
+    return Jacobians(found.pending or found.module, found.stage)
 
 
 @checked

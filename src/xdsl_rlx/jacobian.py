@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -15,8 +15,12 @@ from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 Array = np.ndarray[Any, Any]
 
 
-def by_columns(compiled: CompiledGraph, wrt: str) -> Callable[..., tuple[Array, ...]]:
+def by_columns(compiled: CompiledGraph, wrt: Sequence[str] | str) -> Callable[..., tuple[Array, ...]]:
     """The Jacobians by `wrt` as a function of the arguments of `compiled` without its tangent; GraphError if none."""
+    if not isinstance(wrt, str):
+        if len(wrt) != 1:
+            raise GraphError(f"jacfwd of a compiled jvp is by one argument, got {len(wrt)}; give it the graph instead")
+        wrt = wrt[0]
     name = f"tangent_{wrt}"
     arguments, outputs = compiled.program.arguments, compiled.outputs
     spec = next((spec for spec in arguments if spec.name == name), None)

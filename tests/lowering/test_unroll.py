@@ -116,7 +116,7 @@ def jacobian() -> rlx.GraphModule:
     g = rlx.Graph("layer")
     x, w = g.param("x", (16,)), g.input("w", (16, 16))
     g.set_outputs([g.tanh(g.reshape(g.reshape(x, (1, 16)) @ w, (16,)))])
-    return rlx.run_passes(g, [MirPrepareForAdPass(), MirJacfwdPass("x")])
+    return rlx.run_passes(g, [MirPrepareForAdPass(), MirJacfwdPass(("x",))])
 
 
 def splats() -> rlx.GraphModule:
