@@ -5,8 +5,14 @@ Not here: what is computed (workloads.py) and how it is timed (worker.py, run.py
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
+
+Body = Callable[[Any, Any], tuple[Any, Any]]
+"""`(carry, x) -> (carry, y)`, as of `jax.lax.scan`."""
+
+Loss = Callable[[Any, dict[str, Any]], Any]
+"""A scalar from these operations and values by name."""
 
 
 class Ops(Protocol):
@@ -44,6 +50,13 @@ class Ops(Protocol):
 
     def log(self, x: Any) -> Any: ...
     def power_spectrum(self, x: Any, window: Any, hop: int) -> Any: ...
+
+    def scan(
+        self, body: Body, init: Any, xs: Any = None, length: int | None = None, checkpoints: int | None = None
+    ) -> Any: ...
+    def lstm(self, x: Any, wx: Any, wh: Any, b: Any, zeros: Any) -> Any: ...
+    def rnn(self, x: Any, wx: Any, wh: Any, b: Any, zeros: Any) -> Any: ...
+    def value_and_grad(self, loss: Loss, wrt: dict[str, Any], others: dict[str, Any]) -> tuple[Any, list[Any]]: ...
 
 
 class JaxOps:
@@ -115,6 +128,38 @@ class JaxOps:
 
     def solve(self, matrices: Any, vectors: Any) -> Any:
         return self.np.linalg.solve(matrices, vectors[..., None])[..., 0]
+
+    def scan(
+        self, body: Body, init: Any, xs: Any = None, length: int | None = None, checkpoints: int | None = None
+    ) -> Any:
+        scan, tree = self.jax.lax.scan, self.jax.tree
+        if checkpoints is None:
+            return scan(body, init, xs, length)
+        parts = tree.map(lambda x: x.reshape(checkpoints, -1, *x.shape[1:]), xs)
+        segment = self.jax.checkpoint(lambda carry, part: scan(body, carry, part))
+        last, ys = scan(segment, init, parts)
+        return last, tree.map(lambda y: y.reshape(-1, *y.shape[2:]), ys)
+
+    def lstm(self, x: Any, wx: Any, wh: Any, b: Any, zeros: Any) -> Any:
+        def body(carry: Any, projected: Any) -> Any:
+            h, c = carry
+            i, f, g, o = self.np.split(projected + h @ wh, 4, axis=-1)
+            c = self.sigmoid(f) * c + self.sigmoid(i) * self.tanh(g)
+            h = self.sigmoid(o) * self.tanh(c)
+            return (h, c), h
+
+        return self.jax.lax.scan(body, (zeros, zeros), x @ wx + b)[1]
+
+    def rnn(self, x: Any, wx: Any, wh: Any, b: Any, zeros: Any) -> Any:
+        def body(h: Any, projected: Any) -> Any:
+            h = self.tanh(projected + h @ wh)
+            return h, h
+
+        return self.jax.lax.scan(body, zeros, x @ wx + b)[1]
+
+    def value_and_grad(self, loss: Loss, wrt: dict[str, Any], others: dict[str, Any]) -> tuple[Any, list[Any]]:
+        value, gradients = self.jax.value_and_grad(lambda by: loss(self, {**by, **others}))(wrt)
+        return value, [gradients[name] for name in wrt]
 
 
 class TorchOps:
@@ -190,6 +235,49 @@ class TorchOps:
     def solve(self, matrices: Any, vectors: Any) -> Any:
         return self.torch.linalg.solve(matrices, vectors)
 
+    def scan(
+        self, body: Body, init: Any, xs: Any = None, length: int | None = None, checkpoints: int | None = None
+    ) -> Any:
+        """A loop in Python; `unbind`, because the gradient of an index is as large as what is indexed."""
+        several = isinstance(xs, tuple)
+        sources = xs if several else () if xs is None else (xs,)
+        times = len(sources[0]) if sources else length
+        assert times is not None
+
+        def run(carry: Any, first: int, last: int) -> tuple[Any, list[Any]]:
+            columns = [x[first:last].unbind(0) for x in sources]
+            ys = list[Any]()
+            for t in range(last - first):
+                row = tuple(column[t] for column in columns)
+                carry, y = body(carry, row if several else row[0] if row else None)
+                ys.append(y)
+            return carry, ys
+
+        carry, ys = init, list[Any]()
+        each = times // (checkpoints or 1)
+        for first in range(0, times, each):
+            if checkpoints is None:
+                carry, part = run(carry, first, first + each)
+            else:
+                keep = self.torch.utils.checkpoint.checkpoint
+                carry, part = keep(run, carry, first, first + each, use_reentrant=False)
+            ys += part
+        return carry, None if ys[0] is None else self.torch.stack(ys)
+
+    def lstm(self, x: Any, wx: Any, wh: Any, b: Any, zeros: Any) -> Any:
+        weights = [wx.T, wh.T, b, self.torch.zeros_like(b)]
+        state = (zeros[None], zeros[None])
+        return self.torch.lstm(x, state, weights, True, 1, 0.0, True, False, False)[0]
+
+    def rnn(self, x: Any, wx: Any, wh: Any, b: Any, zeros: Any) -> Any:
+        weights = [wx.T, wh.T, b, self.torch.zeros_like(b)]
+        return self.torch.rnn_tanh(x, zeros[None], weights, True, 1, 0.0, True, False, False)[0]
+
+    def value_and_grad(self, loss: Loss, wrt: dict[str, Any], others: dict[str, Any]) -> tuple[Any, list[Any]]:
+        by = {name: value.detach().requires_grad_() for name, value in wrt.items()}
+        value = loss(self, {**by, **others})
+        return value.detach(), list(self.torch.autograd.grad(value, list(by.values())))
+
 
 class RlxOps:
     """The `mir` builder of this project."""
@@ -256,3 +344,39 @@ class RlxOps:
 
     def solve(self, matrices: Any, vectors: Any) -> Any:
         return self.graph.batched_dense_solve(matrices, vectors)
+
+    def scan(
+        self, body: Body, init: Any, xs: Any = None, length: int | None = None, checkpoints: int | None = None
+    ) -> Any:
+        return self.graph.scan(body, init, xs, length, checkpoints=checkpoints)
+
+    def lstm(self, x: Any, wx: Any, wh: Any, b: Any, zeros: Any) -> Any:
+        n = wh.shape[0]
+
+        def body(carry: Any, e: Any) -> Any:
+            h, c = carry
+            gates = e @ wx + h @ wh + b
+            i, f, g, o = (gates[:, k * n : (k + 1) * n] for k in range(4))
+            c = self.sigmoid(f) * c + self.sigmoid(i) * self.tanh(g)
+            h = self.sigmoid(o) * self.tanh(c)
+            return (h, c), h
+
+        return self.graph.scan(body, (zeros, zeros), x)[1]
+
+    def rnn(self, x: Any, wx: Any, wh: Any, b: Any, zeros: Any) -> Any:
+        def body(h: Any, e: Any) -> Any:
+            h = self.tanh(e @ wx + h @ wh + b)
+            return h, h
+
+        return self.graph.scan(body, zeros, x)[1]
+
+    def value_and_grad(self, loss: Loss, wrt: dict[str, Any], others: dict[str, Any]) -> tuple[Any, list[Any]]:
+        import xdsl_rlx as rlx
+
+        graph = rlx.Graph("inner")
+        given = {**wrt, **others}
+        values = {name: graph.input(name, value.shape, value.dtype) for name, value in given.items()}
+        graph.set_outputs([loss(RlxOps(graph), values)])
+        one = self.graph.full((), 1.0)
+        value, *gradients = self.graph.inline(rlx.grad_with_loss(graph, list(wrt)), **given, d_output=one)
+        return value, gradients

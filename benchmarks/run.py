@@ -102,7 +102,7 @@ def run_workload(key: str, kinds: list[str], threads: list[int], rounds: int, se
         cache = Path(folder)
         contestants = list[Contestant]()
         try:
-            for kind in kinds:
+            for kind in [one for one in kinds if one in (*OURS, *WORKLOADS[key].peers)]:
                 for count in [max(threads)] if kind in OURS else threads:
                     contestants.append(Contestant.launch(kind, count, key, cache))
             check_agreement(contestants)
@@ -189,9 +189,9 @@ def table(results: dict[str, dict[str, Any]]) -> str:
 
 
 LEGEND = """\
-Times: milliseconds per step (loss and all gradients), least / median of a round's steps, the middle over the rounds,
-each @ the thread count at which that framework was best. ours/best: our time over the best peer's by either measure;
-numba/ours: our time with the backend "numba" over that with "llvm".
+Times: milliseconds per step (loss and all gradients, or what the row says), least / median of a round's steps, the
+middle over the rounds, each @ the thread count at which that framework was best. ours/best: our time over the best
+peer's by either measure; numba/ours: our time with the backend "numba" over that with "llvm".
 Cold: seconds to build, compile and take a first step with empty caches, imports apart; warm: in a second process.
 MB: the process's peak resident memory, imports included. Arena: MB of our temporary buffers beside XLA's temp size.
 First: milliseconds of the first step after compiling."""

@@ -16,13 +16,14 @@ from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
-from workloads import WORKLOADS, Workload
+from workload import Step, Workload
+from workloads import WORKLOADS
 
 Arrays = list[np.ndarray]
 
 
 class Runner(Protocol):
-    """A prepared framework: `step` computes loss and all gradients and returns when they are there."""
+    """A prepared framework: `step` computes what the workload says and returns when it is there."""
 
     def step(self) -> Any: ...
     def arrays(self, outputs: Any) -> Arrays: ...
@@ -43,19 +44,37 @@ class Jax:
 
     def prepare(self) -> None:
         rest = {name: value for name, value in self.values.items() if name not in self.work.wrt}
-
-        def loss(parameters: dict[str, Any], others: dict[str, Any]) -> Any:
-            return self.work.loss(self.ops, {**parameters, **others})
-
         self.arguments = ({name: self.values[name] for name in self.work.wrt}, rest)
-        self.run = self.jax.jit(self.jax.value_and_grad(loss))
+        self.run = self.jax.jit(self.computed)
+
+    def computed(self, parameters: dict[str, Any], others: dict[str, Any]) -> list[Any]:
+        jax, work = self.jax, self.work
+
+        def loss(by: dict[str, Any]) -> Any:
+            return work.loss(self.ops, {**by, **others})
+
+        def gradient(by: dict[str, Any]) -> list[Any]:
+            value, gradients = jax.value_and_grad(loss)(by)
+            return [value, *(gradients[name] for name in work.wrt)]
+
+        match work.step:
+            case Step.GRADIENT:
+                return gradient(parameters)
+            case Step.VALUE:
+                return loss(parameters)
+            case Step.HVP:
+                along = {name: others[f"tangent_{name}"] for name in work.wrt}
+                values, tangents = jax.jvp(gradient, (parameters,), (along,))
+                return [*values, *tangents[1:]]
+            case Step.JACFWD:
+                jacobians = jax.jacfwd(loss)(parameters)
+                return [jacobians[name] for name in work.wrt]
 
     def step(self) -> Any:
         return self.jax.block_until_ready(self.run(*self.arguments))
 
     def arrays(self, outputs: Any) -> Arrays:
-        loss, gradients = outputs
-        return [np.asarray(loss), *(np.asarray(gradients[name]) for name in self.work.wrt)]
+        return [np.asarray(output) for output in outputs]
 
     def facts(self) -> dict[str, float]:
         memory = self.run.lower(*self.arguments).compile().memory_analysis()
@@ -75,18 +94,39 @@ class Torch:
         self.values = {name: torch.from_numpy(array) for name, array in work.data().items()}
         if "labels" in self.values:
             self.values["labels"] = self.values["labels"].long()
-        self.wrt = [self.values[name].requires_grad_() for name in work.wrt]
+        differentiated = work.step != Step.VALUE
+        self.wrt = [self.values[name].requires_grad_(differentiated) for name in work.wrt]
 
     def prepare(self) -> None:
         self.loss: Callable[[], Any] = lambda: self.work.loss(self.ops, self.values)
 
     def step(self) -> Any:
-        loss = self.loss()
-        return loss, self.torch.autograd.grad(loss, self.wrt)
+        torch, work = self.torch, self.work
+        match work.step:
+            case Step.GRADIENT:
+                loss = self.loss()
+                return loss, *torch.autograd.grad(loss, self.wrt)
+            case Step.VALUE:
+                return self.loss()
+            case Step.HVP:
+                loss = self.loss()
+                gradients = torch.autograd.grad(loss, self.wrt, create_graph=True)
+                along = [self.values[f"tangent_{name}"] for name in work.wrt]
+                return loss, *gradients, *torch.autograd.grad(gradients, self.wrt, along)
+            case Step.JACFWD:
+                return self.jacobians(*self.wrt)
+
+    def jacobians(self, *by: Any) -> Any:
+        """By functions of the parameters, as `torch.func` differentiates."""
+        names = self.work.wrt
+
+        def results(*given: Any) -> Any:
+            return self.work.loss(self.ops, {**self.values, **dict(zip(names, given, strict=True))})
+
+        return self.torch.func.jacfwd(results, tuple(range(len(names))))(*by)
 
     def arrays(self, outputs: Any) -> Arrays:
-        loss, gradients = outputs
-        return [loss.detach().numpy(), *(gradient.numpy() for gradient in gradients)]
+        return [output.detach().numpy() for output in outputs]
 
     def facts(self) -> dict[str, float]:
         return {}
@@ -99,6 +139,8 @@ class TorchCompile(Torch):
         super().prepare()
         compiled = self.torch.compile(lambda values: self.work.loss(self.ops, values), dynamic=False, fullgraph=True)
         self.loss = lambda: compiled(self.values)
+        if self.work.step == Step.JACFWD:
+            self.jacobians = self.torch.compile(self.jacobians, dynamic=False)
 
 
 class Rlx:
@@ -126,13 +168,30 @@ class Rlx:
         graph = self.rlx.Graph("step")
         values: dict[str, Any] = {}
         for name, array in self.values.items():
+            if name.startswith("tangent_"):
+                continue  # an input that `hvp` adds
             declare = graph.param if name in self.work.wrt else graph.input
             values[name] = declare(name, array.shape, dtype=array.dtype)
-        graph.set_outputs([self.work.loss(RlxOps(graph), values)])
-        self.compiled = self.rlx.compile(self.rlx.grad_with_loss(graph, wrt=list(self.work.wrt)), backend=self.backend)
+        results = self.work.loss(RlxOps(graph), values)
+        graph.set_outputs(results)
+        self.compiled = self.rlx.compile(self.derived(graph), backend=self.backend)
         for name in self.work.wrt:
             self.compiled.set_param(name, self.values[name])
         self.inputs = {name: array for name, array in self.values.items() if name not in self.work.wrt}
+
+    def derived(self, graph: Any) -> Any:
+        """What a step runs."""
+        wrt = list(self.work.wrt)
+        match self.work.step:
+            case Step.GRADIENT:
+                return self.rlx.grad_with_loss(graph, wrt)
+            case Step.VALUE:
+                return graph
+            case Step.HVP:
+                n = len(wrt) + 1
+                return self.rlx.select_outputs(self.rlx.hvp(graph, wrt), [*range(n), *range(n + 1, 2 * n)])
+            case Step.JACFWD:
+                return self.rlx.jacfwd(graph, wrt)
 
     def step(self) -> Any:
         return self.compiled(**self.inputs)
@@ -159,12 +218,19 @@ def _peak_mb() -> float:
 
 
 def _measure(step: Callable[[], Any], seconds: float) -> dict[str, float]:
-    """The least and the middle time of single steps, after a few that put this process back to work."""
+    """
+    The least and the middle time of single steps, after a few that put this process back to work.
+
+    Five steps at least, but of those that take longer than all of this should, one.
+    """
     clock, times = time.perf_counter, list[float]()
+    begin = clock()
     for _ in range(3):
         step()
-    end = clock() + seconds
-    while len(times) < 5 or clock() < end:
+        if clock() - begin > seconds:
+            break
+    begin = clock()
+    while not times or clock() < begin + seconds or (len(times) < 5 and clock() < begin + 5 * seconds):
         start = clock()
         step()
         times.append(clock() - start)

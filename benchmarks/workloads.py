@@ -1,31 +1,17 @@
 """The workloads: their data, what is differentiated, and the loss in the words of ops.py.
 
-Not here: any framework. Arrays are NumPy, f32 and (labels) i32.
+Those with loops are in recurrent_workloads.py. Not here: any framework. Arrays are NumPy, f32 and (labels) i32.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from ops import Ops
-
-Data = dict[str, np.ndarray]
-
-
-@dataclass(frozen=True)
-class Workload:
-    """A loss to evaluate with all gradients of `wrt`."""
-
-    title: str
-    data: Callable[[], Data]
-    """Inputs and parameters by name, the same at every call."""
-    wrt: tuple[str, ...]
-    """Names that are differentiated, and persistent parameters where a framework has such."""
-    loss: Callable[[Ops, dict[str, Any]], Any]
-    """The scalar loss from the framework's operations and its values by name."""
+from recurrent_workloads import RECURRENT
+from workload import Data, Workload
 
 
 def _mlp(batch: int, sizes: Sequence[int]) -> Workload:
@@ -276,4 +262,5 @@ WORKLOADS: dict[str, Workload] = {
         _mel,
     ),
     "solve": Workload("64 solves of 32x32 systems", _solve_data, ("a", "b"), _solve),
+    **RECURRENT,
 }
