@@ -1,5 +1,5 @@
 // RUN: xdsl-opt %s -p mir-convert-scans-for-ad | filecheck %s
-// RUN: xdsl-opt %s -p 'mir-convert-scans-for-ad{recurrences=unroll},canonicalize,cse' | filecheck %s --check-prefix=UNROLL
+// RUN: xdsl-opt %s -p 'mir-convert-scans-for-ad{recurrences=unroll},canonicalize,cse' | filecheck %s --check-prefixes=UNROLL
 
 // The matrix product of the gradient needs the carry, the derivative of tanh its result; the sum is of no use.
 // CHECK-LABEL: func.func @saved(%h: tensor<3xf32>, %x: tensor<8x3xf32>, %w: tensor<3x3xf32>) -> tensor<3xf32> {
