@@ -25,6 +25,7 @@ from xdsl_rlx.transforms.rules.lowering import DEAR, VIEW, scalar_cost
 from xdsl_rlx.transforms.rules.recurrence import by_products, with_states
 from xdsl_rlx.transforms.rules.scan import Reverse
 from xdsl_rlx.transforms.rules.table import SCALAR
+from xdsl_rlx.transforms.rules.wide import rounded, wide
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,11 @@ class MirConvertScansForAdPass(ModulePass):
 
 
 def _giving_states(op: RecurrenceOp, b: MirBuilder) -> list[Value]:
-    twin = with_states(op, b)
-    return [b.value(twin.result), b.value(twin.final)]
+    """In f32 for half floats: the rule would compute the states again in f32."""
+    with wide(op, b) as seen:
+        assert isinstance(seen, RecurrenceOp)
+        twin = with_states(seen, b)
+    return [rounded(b, b.value(twin.result), op.result), b.value(twin.final)]
 
 
 def _unroll(op: RecurrenceOp) -> None:
