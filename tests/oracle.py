@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl_rlx.dialects.constants import NUMPY_NAMES
 from xdsl_rlx.dialects.mir import control
 from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, SwitchOp, WhileOp
+from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 
@@ -107,6 +108,11 @@ def evaluate_body(op: control.FusionOp | RematOp, operands: list[Array]) -> list
     return evaluate_block(op.body.block, operands)
 
 
+def evaluate_custom_fn(op: CustomFnOp, operands: list[Array]) -> list[Array]:
+    """What the function yields; its rules say nothing of that."""
+    return evaluate_block(op.forward.block, operands)
+
+
 BY_BODIES: dict[type[Operation], Callable[[Any, list[Array]], list[Array]]] = {
     control.FusionOp: evaluate_body,
     ScanOp: evaluate_scan,
@@ -114,6 +120,7 @@ BY_BODIES: dict[type[Operation], Callable[[Any, list[Array]], list[Array]]] = {
     SwitchOp: evaluate_switch,
     WhileOp: evaluate_while,
     RematOp: evaluate_body,
+    CustomFnOp: evaluate_custom_fn,
 }
 """What ops compute by the blocks in them."""
 

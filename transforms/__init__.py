@@ -52,6 +52,12 @@ def _get_mir_hvp() -> type[ModulePass]:
     return MirHvpPass
 
 
+def _get_mir_inline_custom_fn() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_inline_custom_fn import MirInlineCustomFnPass
+
+    return MirInlineCustomFnPass
+
+
 def _get_mir_inline_if() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_inline_if import MirInlineIfPass
 
@@ -134,6 +140,7 @@ UNIVERSE = Universe(
         "mir-fuse-gaussian-splat": _get_mir_fuse_gaussian_splat,
         "mir-grad": _get_mir_grad,
         "mir-hvp": _get_mir_hvp,
+        "mir-inline-custom-fn": _get_mir_inline_custom_fn,
         "mir-inline-if": _get_mir_inline_if,
         "mir-jacfwd": _get_mir_jacfwd,
         "mir-jacrev": _get_mir_jacrev,

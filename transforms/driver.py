@@ -16,6 +16,7 @@ from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.dialects.mir.control import VjpOp
+from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
 
 ROUNDS = 64
 """Rewrites nest far less deep than this; a pattern that still fires is one that undoes itself."""
@@ -49,6 +50,17 @@ def is_differentiated(op: Operation) -> bool:
     while parent is not None and not isinstance(parent, VjpOp):
         parent = parent.parent_op()
     return parent is not None
+
+
+def is_behind_a_rule(op: Operation) -> bool:
+    """Whether an op is in a function with a derivative rule of its own, where no gradient goes back over it."""
+    region = op.parent_region()
+    while region is not None:
+        holder = region.parent
+        if isinstance(holder, CustomFnOp) and holder.has_rules and (region is not holder.jvp or holder.vjp is not None):
+            return True
+        region = None if holder is None else holder.parent_region()
+    return False
 
 
 def rewrite(module: ModuleOp, *patterns: RewritePattern) -> bool:

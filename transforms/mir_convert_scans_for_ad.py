@@ -17,7 +17,7 @@ from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.mir.recurrence import RecurrenceOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.transforms.checkpoints import in_segments, is_recomputed
-from xdsl_rlx.transforms.driver import is_constant, is_differentiated
+from xdsl_rlx.transforms.driver import is_behind_a_rule, is_constant, is_differentiated
 from xdsl_rlx.transforms.engines.define import define, rewrite_by
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.located import located, replace
@@ -58,11 +58,11 @@ class MirConvertScansForAdPass(ModulePass):
                 continue
             if self.recurrences == "unroll":
                 _unroll(recurrence)
-            elif recurrence.states is None:
+            elif recurrence.states is None and not is_behind_a_rule(recurrence):
                 rewrite_by(recurrence, _giving_states)
         # inner scans first: what they stack is a value of the body around them
         for scan in reversed([inner for inner in op.walk() if isinstance(inner, ScanOp)]):
-            if not is_differentiated(scan) and _to_stack(scan):
+            if not is_differentiated(scan) and not is_behind_a_rule(scan) and _to_stack(scan):
                 for one in in_segments(scan):
                     if values := _to_stack(one):
                         _stack(one, values)

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects.mir.branch import WhileOp
-from xdsl_rlx.transforms.driver import is_differentiated
+from xdsl_rlx.transforms.driver import is_behind_a_rule, is_differentiated
 from xdsl_rlx.transforms.engines.define import decompose
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.rules.table import FLOW
@@ -41,5 +41,7 @@ class MirUnrollWhilePass(ModulePass):
     def _is_wanted(self, op: Operation) -> bool:
         if not isinstance(op, WhileOp) or op.most is None or is_differentiated(op):
             return False
+        if not self.differentiable:
+            return True
         numbers = [n for n, x in enumerate(op.operands) if has_derivative(x)]
-        return not self.differentiable or bool(FLOW.of(op, numbers))
+        return bool(FLOW.of(op, numbers)) and not is_behind_a_rule(op)

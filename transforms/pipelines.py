@@ -5,6 +5,7 @@ from xdsl.passes import ModulePass
 from xdsl_rlx.transforms.mir_convert_scans_for_ad import MirConvertScansForAdPass
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 from xdsl_rlx.transforms.mir_fuse_gaussian_splat import MirFuseGaussianSplatPass
+from xdsl_rlx.transforms.mir_inline_custom_fn import MirInlineCustomFnPass
 from xdsl_rlx.transforms.mir_legalize_multi_axis_reduce import MirLegalizeMultiAxisReducePass
 from xdsl_rlx.transforms.mir_lower_dot_general import MirLowerDotGeneralPass
 from xdsl_rlx.transforms.mir_unfuse_for_ad import MirUnfuseForAdPass
@@ -16,6 +17,7 @@ PREPARE_FOR_AD: tuple[ModulePass, ...] = (
     MirUnfuseForAdPass(),
     MirLowerDotGeneralPass(),
     MirLegalizeMultiAxisReducePass(),
+    MirInlineCustomFnPass(without_rules=True),
 )
 """What stands between a function and its derivatives. Unfusing may bring up what legalisation splits, and would take
 apart what fusing keeps."""

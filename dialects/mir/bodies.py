@@ -40,6 +40,12 @@ def end_of(block: Block) -> YieldOp:
     return op
 
 
+def yielded_types(block: Block) -> list[Attribute]:
+    """The types of what a block yields, as far as it does."""
+    last = block.last_op
+    return [value.type for value in last.operands] if last is not None else []
+
+
 def ops_of(block: Block) -> list[Operation]:
     """The ops of a body, without its yield."""
     return list(block.ops)[:-1]

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import TensorType, i32
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -38,6 +38,7 @@ from xdsl_rlx.dialects.mir.bodies import (
     verify_arguments,
     verify_end,
     verify_results,
+    yielded_types,
 )
 from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, i64_attr
@@ -76,7 +77,7 @@ class IfOp(BodyOp):
         """Blocks that end with a `mir.yield`; the types of the results follow from that."""
         super().__init__(
             operands=[predicate, captured],
-            result_types=[_yielded(then)],
+            result_types=[yielded_types(then)],
             regions=[Region(then), Region(otherwise)],
         )
 
@@ -118,7 +119,7 @@ class SwitchOp(BodyOp):
         """Blocks, one at least, that end with a `mir.yield`; the types of the results follow from that."""
         super().__init__(
             operands=[index, captured],
-            result_types=[_yielded(branches[0])],
+            result_types=[yielded_types(branches[0])],
             regions=[[Region(block) for block in branches]],
         )
 
@@ -236,17 +237,11 @@ class RematOp(BodyOp):
 
     def __init__(self, captured: Sequence[SSAValue], body: Block):
         """A block that ends with a `mir.yield`; the types of the results follow from that."""
-        super().__init__(operands=[captured], result_types=[_yielded(body)], regions=[Region(body)])
+        super().__init__(operands=[captured], result_types=[yielded_types(body)], regions=[Region(body)])
 
     def verify_(self) -> None:
         verify_arguments(self.body.block, "the body", captured_types(self.captured))
         verify_results(self.body.block, "the body", self.results_)
-
-
-def _yielded(block: Block) -> list[Attribute]:
-    """The types of what a block yields, as far as it does."""
-    last = block.last_op
-    return [value.type for value in last.operands] if last is not None else []
 
 
 class BranchBuilder(BuilderCore):

@@ -18,6 +18,7 @@ from xdsl_rlx.dialects.mir.complex import ComplexBuilder
 from xdsl_rlx.dialects.mir.conv import ConvBuilder
 from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.custom import CustomBuilder
+from xdsl_rlx.dialects.mir.custom_fn import CustomFnBuilder
 from xdsl_rlx.dialects.mir.fake_quantize import FakeQuantizeBuilder
 from xdsl_rlx.dialects.mir.fused import FusedBuilder
 from xdsl_rlx.dialects.mir.index import IndexBuilder
@@ -65,6 +66,7 @@ class MirBuilder(
     ComplexBuilder,
     ConvBuilder,
     CustomBuilder,
+    CustomFnBuilder,
     FakeQuantizeBuilder,
     FusedBuilder,
     IndexBuilder,

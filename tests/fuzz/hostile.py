@@ -153,6 +153,7 @@ MORE: list[Sample] = [
             lambda c: m.reduce_sum(c) < 9.0, lambda c: c + 1.0, x, max_iterations=3, return_trips=True
         ),
     ),
+    _also("custom_fn", lambda m, x: m.custom_fn(lambda a: a, x, vjp=lambda a, y, d: d, jvp=lambda a, t: t)),
     _also("rms_norm", lambda m, x: m.rms_norm(x, gamma=None, beta=None, axis=-1, eps=1e-5)),
     _also("reduce_sum", lambda m, x: m.reduce_sum(x, axes=[0], keep_dim=True, dtype="f64")),
     _also("cumsum", lambda m, x: m.cumsum(x, axis=0, exclusive=True, reverse=True, dtype="f64")),

@@ -13,7 +13,10 @@ CALLS = list(calls())
 STEP = 1 if "EVERY_SAMPLE" in os.environ else 13
 """Of all combinations every so many; a number that shares no factor with how many hostile arguments there are."""
 
-CALLED = {("scan", 0), ("cond", 1), ("cond", 2), ("remat", 0), ("while_loop", 0), ("while_loop", 1)}
+CALLED = {
+    *(("scan", 0), ("cond", 1), ("cond", 2), ("remat", 0), ("while_loop", 0), ("while_loop", 1)),
+    *(("custom_fn", 0), ("custom_fn", "vjp"), ("custom_fn", "jvp")),
+}
 """Arguments that are functions, by method and place: what they raise is the caller's."""
 
 OF_THE_IR = {"emit", "op", "operand", "operands", "undone_on_error", "value"}

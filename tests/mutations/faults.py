@@ -272,6 +272,43 @@ BRANCHES = (
     ),
 )
 
+RULES_OF_FUNCTIONS = (
+    _fault(
+        "a rule of a batch adds up no cotangents of what is the same for all",
+        "transforms/rules/custom_fn.py",
+        "g if batched[i] else body.b.reduce_sum(g, 0)",
+        "g if batched[i] else body.b.reduce_mean(g, 0)",
+        "tests/transforms/test_custom_fn.py",
+        "-k",
+        "batches and several",
+    ),
+    _fault(
+        "a result that is the same for all has one cotangent",
+        "transforms/rules/custom_fn.py",
+        "body, batch = of_batch(op.vjp.block, more, [True] * len(more))",
+        "body, batch = of_batch(op.vjp.block, more, [False] * len(more))",
+        "tests/transforms/test_custom_fn.py",
+        "-k",
+        "batch",
+    ),
+    _fault(
+        "loops behind a rule are unrolled",
+        "transforms/mir_unroll_while.py",
+        " and not is_behind_a_rule(op)",
+        "",
+        "tests/transforms/test_custom_fn.py",
+        "-k",
+        "behind",
+    ),
+    _fault(
+        "a value from around a rule has a gradient of zero",
+        "transforms/rules/custom_fn.py",
+        "*(partial(_refuse, op, x) if",
+        "*(partial(b.zeros_like, x) if",
+        "tests/dialects/test_custom_fn.py",
+    ),
+)
+
 LOWERING = (
     _fault(
         "loops of a row taken apart by the extent of another",
@@ -630,4 +667,14 @@ KEYS = (
     ),
 )
 
-FAULTS: tuple[Fault, ...] = (*RULES, *BRANCHES, *LOWERING, *OUTLINE, *FUSION, *PLAN, *RUNNING, *KEYS)
+FAULTS: tuple[Fault, ...] = (
+    *RULES,
+    *BRANCHES,
+    *RULES_OF_FUNCTIONS,
+    *LOWERING,
+    *OUTLINE,
+    *FUSION,
+    *PLAN,
+    *RUNNING,
+    *KEYS,
+)

@@ -1,0 +1,41 @@
+"""The pass `mir-inline-custom-fn`: functions with derivative rules of their own as the ops that compute them.
+What such a function becomes is a row of DECOMPOSE in `rules/custom_fn.py`."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
+from xdsl_rlx.transforms.driver import is_differentiated
+from xdsl_rlx.transforms.engines.define import decompose
+
+
+@dataclass(frozen=True)
+class MirInlineCustomFnPass(ModulePass):
+    """
+    Replace every `mir.custom_fn` by the ops of its function; its derivative rules go.
+
+    ```
+    %y = mir.custom_fn inputs(%x) -> (T) {mir.mul %x, %x}
+    // becomes
+    %y = mir.mul %x, %x
+    ```
+
+    A derivative taken afterwards is that of these ops.
+    """
+
+    name = "mir-inline-custom-fn"
+
+    without_rules: bool = False
+    """Only functions that have no rules: their derivatives stay what they are."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        decompose(op, self._is_wanted)
+
+    def _is_wanted(self, op: Operation) -> bool:
+        if not isinstance(op, CustomFnOp) or is_differentiated(op):
+            return False
+        return not (self.without_rules and op.has_rules)
