@@ -22,6 +22,12 @@ def _get_mir_convert_scans_for_ad() -> type[ModulePass]:
     return MirConvertScansForAdPass
 
 
+def _get_mir_decompose_fusion_regions() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_decompose_fusion_regions import MirDecomposeFusionRegionsPass
+
+    return MirDecomposeFusionRegionsPass
+
+
 def _get_mir_emit_vjp() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 
@@ -112,6 +118,12 @@ def _get_mir_select_outputs() -> type[ModulePass]:
     return MirSelectOutputsPass
 
 
+def _get_mir_unfuse_elementwise_regions() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_unfuse_elementwise_regions import MirUnfuseElementwiseRegionsPass
+
+    return MirUnfuseElementwiseRegionsPass
+
+
 def _get_mir_unfuse_for_ad() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_unfuse_for_ad import MirUnfuseForAdPass
 
@@ -135,6 +147,7 @@ UNIVERSE = Universe(
         "convert-hir-to-mir": _get_convert_hir_to_mir,
         "mir-fission-scans": _get_mir_fission_scans,
         "mir-convert-scans-for-ad": _get_mir_convert_scans_for_ad,
+        "mir-decompose-fusion-regions": _get_mir_decompose_fusion_regions,
         "mir-emit-vjp": _get_mir_emit_vjp,
         "mir-fuse": _get_mir_fuse,
         "mir-fuse-gaussian-splat": _get_mir_fuse_gaussian_splat,
@@ -150,6 +163,7 @@ UNIVERSE = Universe(
         "mir-lower-dot-general": _get_mir_lower_dot_general,
         "mir-prepare-for-ad": _get_mir_prepare_for_ad,
         "mir-select-outputs": _get_mir_select_outputs,
+        "mir-unfuse-elementwise-regions": _get_mir_unfuse_elementwise_regions,
         "mir-unfuse-for-ad": _get_mir_unfuse_for_ad,
         "mir-unroll-while": _get_mir_unroll_while,
         "mir-vmap": _get_mir_vmap,

@@ -3,16 +3,20 @@
 from xdsl.passes import ModulePass
 
 from xdsl_rlx.transforms.mir_convert_scans_for_ad import MirConvertScansForAdPass
+from xdsl_rlx.transforms.mir_decompose_fusion_regions import MirDecomposeFusionRegionsPass
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 from xdsl_rlx.transforms.mir_fuse_gaussian_splat import MirFuseGaussianSplatPass
 from xdsl_rlx.transforms.mir_inline_custom_fn import MirInlineCustomFnPass
 from xdsl_rlx.transforms.mir_legalize_multi_axis_reduce import MirLegalizeMultiAxisReducePass
 from xdsl_rlx.transforms.mir_lower_dot_general import MirLowerDotGeneralPass
+from xdsl_rlx.transforms.mir_unfuse_elementwise_regions import MirUnfuseElementwiseRegionsPass
 from xdsl_rlx.transforms.mir_unfuse_for_ad import MirUnfuseForAdPass
 from xdsl_rlx.transforms.mir_unroll_while import MirUnrollWhilePass
 
 PREPARE_FOR_AD: tuple[ModulePass, ...] = (
     MirEmitVjpPass(),
+    MirDecomposeFusionRegionsPass(),
+    MirUnfuseElementwiseRegionsPass(),
     MirFuseGaussianSplatPass(),
     MirUnfuseForAdPass(),
     MirLowerDotGeneralPass(),

@@ -31,6 +31,7 @@ from xdsl_rlx.dialects.mir.quant_int import QuantIntBuilder
 from xdsl_rlx.dialects.mir.quantize import QuantizeBuilder
 from xdsl_rlx.dialects.mir.random import RandomBuilder
 from xdsl_rlx.dialects.mir.recurrence import RecurrenceBuilder
+from xdsl_rlx.dialects.mir.region import RegionBuilder
 from xdsl_rlx.dialects.mir.rope import RopeBuilder
 from xdsl_rlx.dialects.mir.scan import ScanBuilder
 from xdsl_rlx.dialects.mir.solve import SolveBuilder
@@ -79,6 +80,7 @@ class MirBuilder(
     QuantizeBuilder,
     RandomBuilder,
     RecurrenceBuilder,
+    RegionBuilder,
     RopeBuilder,
     ScanBuilder,
     SolveBuilder,

@@ -23,9 +23,11 @@ from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList, i64_li
 def _holders() -> tuple[type[Operation], ...]:
     from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, SwitchOp, WhileOp
     from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
+    from xdsl_rlx.dialects.mir.region import BatchElementwiseRegionOp, ElementwiseRegionOp, TransformRegionOp
     from xdsl_rlx.dialects.mir.scan import ScanOp
 
-    return VjpOp, FusionOp, ScanOp, IfOp, SwitchOp, WhileOp, RematOp, CustomFnOp
+    regions = (ElementwiseRegionOp, TransformRegionOp, BatchElementwiseRegionOp)
+    return VjpOp, FusionOp, ScanOp, IfOp, SwitchOp, WhileOp, RematOp, CustomFnOp, *regions
 
 
 @irdl_op_definition

@@ -104,7 +104,7 @@ X = Operand((2, 4))
 
 _ONE_OPERAND = (
     *("angle", "atan", "cos", "erf", "gelu", "gelu_approx", "recip", "relu", "round", "rsqrt", "sigmoid", "silu"),
-    *("safe_rsqrt", "safe_sqrt", "sin", "tan"),
+    *("exp", "safe_rsqrt", "safe_sqrt", "sin", "tan"),
 )
 
 _INLINED = rlx.Graph("inlined")
@@ -154,6 +154,13 @@ MORE: list[Sample] = [
         ),
     ),
     _also("custom_fn", lambda m, x: m.custom_fn(lambda a: a, x, vjp=lambda a, y, d: d, jvp=lambda a, t: t)),
+    _also("elementwise_region", lambda m, x: m.elementwise_region(lambda a: a * 2.0, x)),
+    _also("batch_elementwise_region", lambda m, x: m.batch_elementwise_region(lambda a: a * 2.0, [x, x])),
+    _also(
+        "transform_region",
+        lambda m, x: (m.resize_nearest_2x(x), m.transform_region(lambda a: m.resize_nearest_2x(a), x)),
+        Operand((1, 2, 3, 2)),
+    ),
     _also("rms_norm", lambda m, x: m.rms_norm(x, gamma=None, beta=None, axis=-1, eps=1e-5)),
     _also("reduce_sum", lambda m, x: m.reduce_sum(x, axes=[0], keep_dim=True, dtype="f64")),
     _also("cumsum", lambda m, x: m.cumsum(x, axis=0, exclusive=True, reverse=True, dtype="f64")),

@@ -16,6 +16,7 @@ STEP = 1 if "EVERY_SAMPLE" in os.environ else 13
 CALLED = {
     *(("scan", 0), ("cond", 1), ("cond", 2), ("remat", 0), ("while_loop", 0), ("while_loop", 1)),
     *(("custom_fn", 0), ("custom_fn", "vjp"), ("custom_fn", "jvp")),
+    *(("elementwise_region", 0), ("batch_elementwise_region", 0), ("transform_region", 0)),
 }
 """Arguments that are functions, by method and place: what they raise is the caller's."""
 

@@ -307,6 +307,15 @@ RULES_OF_FUNCTIONS = (
         "*(partial(b.zeros_like, x) if",
         "tests/dialects/test_custom_fn.py",
     ),
+    _fault(
+        "the regions of a batch in the other order",
+        "transforms/rules/region.py",
+        "for x in op.inputs]",
+        "for x in reversed(op.inputs)]",
+        "tests/numerics/test_decompose.py",
+        "-k",
+        "batch_elementwise",
+    ),
 )
 
 LOWERING = (

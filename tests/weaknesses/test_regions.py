@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
@@ -151,3 +152,73 @@ def test_branches_of_one_size_that_differ_are_not_the_same():
             expected = [sin, sin, exp, sin] if taken else [exp, cos, sin, exp]
             for ours, theirs in zip(found, expected, strict=True):
                 np.testing.assert_allclose(ours, theirs, rtol=1e-15)
+
+
+@pytest.mark.parametrize("column", [(3, 1), (1, 6), (6,), (1, 1), (1,), ()], ids=str)
+def test_operands_of_an_elementwise_region_broadcast_as_shapes_do(column: tuple[int, ...]):
+    """W-29: an element count that divides that of the result says nothing: no operand is read modulo its count."""
+    g = rlx.Graph("g")
+    x, b = g.param("x", (3, 6), "f64"), g.param("b", column, "f64")
+    g.set_outputs(g.elementwise_region(lambda x, b: g.tanh(x) * b + b, x, b))
+    rng = np.random.default_rng(4)
+    a, c, d = (rng.standard_normal(shape) for shape in ((3, 6), column, (3, 6)))
+    np.testing.assert_allclose(rlx.compile(g)(x=a, b=c)[0], np.tanh(a) * c + c, rtol=1e-14)
+    dx, db = rlx.compile(rlx.grad(g, ["x", "b"]))(x=a, b=c, d_output=d)
+    theirs = jax.vjp(lambda x, b: jnp.tanh(x) * b + b, a, c)[1](d)
+    for ours, expected in zip((dx, db), theirs, strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_counts_that_divide_each_other_are_no_reason_to_broadcast():
+    """W-29: [2, 1] beside [3, 2] has counts that fit, and shapes that do not."""
+    g = rlx.Graph("g")
+    x, b = g.input("x", (3, 2)), g.input("b", (2, 1))
+    with pytest.raises(rlx.GraphError, match="3x2 and 2x1"):
+        g.elementwise_region(lambda x, b: x + b, x, b)
+
+
+def images(name: str, region: bool) -> rlx.Graph:
+    """Two images, each by itself: as a region of a batch, or as parts that are concatenated."""
+    g = rlx.Graph(name)
+    x = g.param("x", (2, 3, 8, 8), "f64")
+    parts = [g.narrow(x, 0, n, 1) for n in range(2)]
+    if region:
+        y = g.batch_elementwise_region(lambda a: g.relu(a) * a, parts)
+    else:
+        y = g.concat([g.relu(a) * a for a in parts], 0)
+    g.set_outputs(g.reduce_sum(y))
+    return g
+
+
+def test_preparation_takes_a_region_of_a_batch_apart():
+    """Section 6 of the op sheet, 20, and the numbers."""
+    graph = images("g", region=True)
+    assert count(graph.module, "mir.batch_elementwise_region") == 1
+    prepared = rlx.prepare_for_ad(graph).module
+    assert count(prepared, "mir.batch_elementwise_region") == 0
+    assert count(prepared, "mir.relu") == 2 and count(prepared, "mir.concat") == 1
+    x = np.random.default_rng(6).standard_normal((2, 3, 8, 8))
+    found, expected = (rlx.compile(rlx.grad_with_loss(images("g", one), ["x"]))(x=x) for one in (True, False))
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_allclose(found[1], 2 * np.maximum(x, 0), rtol=1e-15)
+
+
+def test_regions_in_regions_are_taken_apart():
+    """W-05: in a branch, and in the function and the rules of a function with rules."""
+    g = rlx.Graph("g")
+    x = g.param("x", (2, 2, 2, 2), "f64")
+
+    def body(a: Any) -> Any:
+        return g.transform_region(g.resize_nearest_2x, g.elementwise_region(g.sin, a))
+
+    def halved(a: Any) -> Any:
+        return g.reduce_sum(g.reshape(a, (2, 2, 2, 2, 2, 2)), (3, 5))
+
+    inner = g.custom_fn(body, x, jvp=lambda a, t: body(a) * g.resize_nearest_2x(t))
+    g.set_outputs(g.reduce_sum(g.cond(g.reduce_sum(x) > -100.0, lambda: halved(inner), lambda: body(x)[:, :, :2, :2])))
+    prepared = rlx.prepare_for_ad(g).module
+    assert not any(op.name.endswith("_region") for op in prepared.walk())
+    a = np.random.default_rng(7).standard_normal((2, 2, 2, 2))
+    (dx,) = rlx.compile(rlx.grad(g, ["x"]))(x=a)
+    np.testing.assert_allclose(dx, 4 * np.sin(a), rtol=1e-13)

@@ -1,0 +1,247 @@
+"""Regions of elementwise ops, and of resizes: what a fusion of such ops writes down, and a user may."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import IsolatedFromAbove, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.bodies import (
+    BodyOp,
+    Function,
+    captured_by,
+    captured_types,
+    cleared_on_error,
+    end_of,
+    filling,
+    is_several,
+    ops_of,
+    verify_arguments,
+    verify_end,
+    yielded_types,
+)
+from xdsl_rlx.dialects.mir.cast import CastOp
+from xdsl_rlx.dialects.mir.control import YieldOp
+from xdsl_rlx.dialects.mir.core import AnyTensorConstr
+from xdsl_rlx.dialects.mir.elementwise import BinaryOp, CompareOp, ConstantOp, UnaryOp, WhereOp
+from xdsl_rlx.dialects.mir.pool import ResizeNearest2xOp
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import check_size, dims, element_of, shape_of
+
+ELEMENTWISE = (UnaryOp, BinaryOp, CompareOp, WhereOp, CastOp)
+
+
+@irdl_op_definition
+class ElementwiseRegionOp(BodyOp):
+    """
+    `body(inputs)`, which is made of elementwise ops (unary, binary, compare, where, cast) and numbers of rank 0.
+
+    The ops broadcast as they do outside: shapes are aligned at the right, and an axis of 1 is repeated.
+    """
+
+    name = "mir.elementwise_region"
+
+    inputs = var_operand_def(AnyTensorConstr)
+    result = result_def(AnyTensorConstr)
+    body = region_def("single_block")
+
+    traits = traits_def(Pure(), IsolatedFromAbove())
+    assembly_format = "(`(` $inputs^ `:` type($inputs) `)`)? attr-dict `->` type($result) $body"
+
+    def __init__(self, inputs: Sequence[SSAValue], body: Block):
+        """A block that ends with a `mir.yield` of one value; the type of the result follows from that."""
+        super().__init__(operands=[inputs], result_types=yielded_types(body), regions=[Region(body)])
+
+    def verify_(self) -> None:
+        verify_arguments(self.body.block, "the body", [(f"input {n}", x.type) for n, x in enumerate(self.inputs)])
+        _verify_result(self.result, verify_elementwise(self.body.block))
+
+
+@irdl_op_definition
+class TransformRegionOp(BodyOp):
+    """`body(operand)`, which is a chain of `mir.resize_nearest_2x`: each takes what the one before gives."""
+
+    name = "mir.transform_region"
+
+    operand = operand_def(AnyTensorConstr)
+    result = result_def(AnyTensorConstr)
+    body = region_def("single_block")
+
+    traits = traits_def(Pure(), IsolatedFromAbove())
+    assembly_format = "$operand `:` type($operand) attr-dict `->` type($result) $body"
+
+    def __init__(self, operand: SSAValue, body: Block):
+        """A block that ends with a `mir.yield` of one value; the type of the result follows from that."""
+        super().__init__(operands=[operand], result_types=yielded_types(body), regions=[Region(body)])
+
+    def verify_(self) -> None:
+        verify_arguments(self.body.block, "the body", [("the operand", self.operand.type)])
+        _verify_result(self.result, verify_chain(self.body.block))
+
+
+@irdl_op_definition
+class BatchElementwiseRegionOp(BodyOp):
+    """
+    `body(input, captured)` of each of some inputs of one type, concatenated along axis 0.
+
+    `body` is made of elementwise ops and numbers, as that of `mir.elementwise_region`; `captured` is the same for all.
+    """
+
+    name = "mir.batch_elementwise_region"
+
+    inputs = var_operand_def(AnyTensorConstr)
+    captured = var_operand_def(AnyTensorConstr)
+    result = result_def(AnyTensorConstr)
+    body = region_def("single_block")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure(), IsolatedFromAbove())
+    assembly_format = (
+        "`(` $inputs `:` type($inputs) `)` (`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict "
+        "`->` type($result) $body"
+    )
+
+    def __init__(self, inputs: Sequence[SSAValue], captured: Sequence[SSAValue], body: Block):
+        """A block that ends with a `mir.yield` of one value; the type of the result follows from that."""
+        part = end_of(body).values[0]
+        super().__init__(
+            operands=[inputs, captured], result_types=[_concatenated(part, len(inputs))], regions=[Region(body)]
+        )
+
+    def verify_(self) -> None:
+        if not self.inputs:
+            raise VerifyException("expected at least one input")
+        for number, x in enumerate(self.inputs):
+            if x.type != self.inputs[0].type:
+                raise VerifyException(f"input 0 is {self.inputs[0].type}, input {number} {x.type}: expected one type")
+        given = [("input 0", self.inputs[0].type), *captured_types(self.captured)]
+        verify_arguments(self.body.block, "the body", given)
+        expected = _concatenated(verify_elementwise(self.body.block), len(self.inputs))
+        if self.result.type != expected:
+            raise VerifyException(f"expected a result of type {expected}, got {self.result.type}")
+        check_size(expected)
+
+
+def verify_elementwise(block: Block) -> SSAValue:
+    """The one value that a body of elementwise ops and numbers yields; VerifyException for another body."""
+    value = _one_value(block)
+    for op in ops_of(block):
+        if isinstance(op, ConstantOp) and shape_of(op.result):
+            raise VerifyException(
+                f"a body of elementwise ops holds numbers, got a constant of {dims(shape_of(op.result))}"
+            )
+        if not isinstance(op, (ConstantOp, *ELEMENTWISE)):
+            raise VerifyException(f"{op.name} in a body that holds unary, binary, compare, where and cast ops only")
+    return value
+
+
+def verify_chain(block: Block) -> SSAValue:
+    """The one value that a chain of resizes yields; VerifyException for another body."""
+    value, before = _one_value(block), block.args[0]
+    for op in ops_of(block):
+        if not isinstance(op, ResizeNearest2xOp):
+            raise VerifyException(f"{op.name} in a body that is a chain of {ResizeNearest2xOp.name}")
+        if op.x != before:
+            raise VerifyException(f"a {op.name} that does not take what is in front of it: expected a chain")
+        before = op.result
+    if value != before:
+        raise VerifyException("a body that does not yield the end of its chain")
+    return value
+
+
+def _one_value(block: Block) -> SSAValue:
+    values = verify_end(block, "the body").values
+    if len(values) != 1:
+        raise VerifyException(f"expected a body that yields one value, got {len(values)}")
+    return values[0]
+
+
+def _verify_result(result: SSAValue, value: SSAValue) -> None:
+    if value.type != result.type:
+        raise VerifyException(f"the result is {result.type}, the body yields {value.type}")
+
+
+def _concatenated(part: SSAValue, count: int) -> Attribute:
+    """The type of so many values like this one after the other along axis 0."""
+    shape = shape_of(part)
+    if not shape:
+        raise VerifyException(f"the body yields {part.type}: what is concatenated has an axis at least")
+    return TensorType(element_of(part), (shape[0] * count, *shape[1:]))
+
+
+class RegionBuilder(BuilderCore):
+    """Builder methods of this family."""
+
+    def elementwise_region(self, fn: Function, *operands: Operand) -> Value:
+        """
+        `mir.elementwise_region`: `fn(*operands)`, which builds elementwise ops and returns a value.
+
+        Values from around it are operands too. Anything but unary, binary, compare and where ops, casts and numbers is
+        an error.
+        """
+        inputs = [self.operand(x) for x in operands]
+        block = Block(arg_types=[x.type for x in inputs])
+        with cleared_on_error(block):
+            self._fill("elementwise_region", fn, block)
+            verify_elementwise(block)
+            inputs += captured_by("elementwise_region", [block], len(inputs))
+        return self.op(ElementwiseRegionOp, inputs, block)
+
+    def transform_region(self, fn: Function, x: Operand) -> Value:
+        """`mir.transform_region`: `fn(x)`, a chain of `resize_nearest_2x`."""
+        operand = self.operand(x)
+        block = Block(arg_types=[operand.type])
+        with cleared_on_error(block):
+            self._fill("transform_region", fn, block)
+            verify_chain(block)
+        return self.op(TransformRegionOp, operand, block)
+
+    def batch_elementwise_region(self, fn: Function, inputs: Sequence[Operand]) -> Value:
+        """
+        `mir.batch_elementwise_region`: `fn` of each of some values of one type, concatenated along axis 0.
+
+        `fn(input)` builds elementwise ops, as that of `elementwise_region` does, and may use values from around it.
+        """
+        values = self.operands(*inputs)
+        if not values:
+            raise GraphError("batch_elementwise_region: expected at least one input")
+        for number, value in enumerate(values):
+            if value.type != values[0].type:
+                raise GraphError(
+                    f"batch_elementwise_region: input 0 is {values[0].type}, input {number} {value.type}: expected one "
+                    "type"
+                )
+        block = Block(arg_types=[values[0].type])
+        with cleared_on_error(block):
+            self._fill("batch_elementwise_region", fn, block)
+            _concatenated(verify_elementwise(block), len(values))
+            captured = captured_by("batch_elementwise_region", [block], 1)
+        return self.op(BatchElementwiseRegionOp, values, captured, block)
+
+    def _fill(self, name: str, function: Function, block: Block) -> None:
+        """End a block with the one value that a function returns of its arguments."""
+        if not callable(function):  # pyright: ignore[reportUnnecessaryComparison]
+            raise GraphError(f"{name}: the body is a function of {len(block.args)} values, got {shown(function)}")
+        with filling(self.builder, block):
+            found = function(*map(self.value, block.args))
+            if is_several(found):
+                raise GraphError(f"{name}: the body returns a tuple of {len(found)}, expected one value")
+            like = block.args[0] if block.args else None
+            try:
+                self.builder.insert(YieldOp(self.operand(found, like)))
+            except GraphError as error:
+                raise GraphError(f"{name}: the body: {error}") from None

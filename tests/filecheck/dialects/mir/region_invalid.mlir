@@ -1,0 +1,171 @@
+// RUN: DIAGNOSTICS
+
+// CHECK: the body has 0 arguments for 1 operands
+%x = "test.op"() : () -> tensor<2x3xf32>
+%0 = mir.elementwise_region (%x : tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %1 = mir.constant dense<0.0> : tensor<2x3xf32>
+  mir.yield %1 : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK: input 0 is tensor<2x3xf32>, the body takes tensor<2x3xf64>
+%x = "test.op"() : () -> tensor<2x3xf32>
+%0 = mir.elementwise_region (%x : tensor<2x3xf32>) -> tensor<2x3xf32> {
+^bb0(%a: tensor<2x3xf64>):
+  mir.yield %a : tensor<2x3xf64>
+}
+
+// -----
+
+// CHECK: expected a body that yields one value, got 2
+%x = "test.op"() : () -> tensor<2x3xf32>
+%0 = mir.elementwise_region (%x : tensor<2x3xf32>) -> tensor<2x3xf32> {
+^bb0(%a: tensor<2x3xf32>):
+  mir.yield %a, %a : tensor<2x3xf32>, tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK: the result is tensor<2x3xf32>, the body yields tensor<2x3xi32>
+%x = "test.op"() : () -> tensor<2x3xf32>
+%0 = mir.elementwise_region (%x : tensor<2x3xf32>) -> tensor<2x3xf32> {
+^bb0(%a: tensor<2x3xf32>):
+  %1 = mir.cast %a : tensor<2x3xf32> to tensor<2x3xi32>
+  mir.yield %1 : tensor<2x3xi32>
+}
+
+// -----
+
+// CHECK: mir.transpose in a body that holds unary, binary, compare, where and cast ops only
+%x = "test.op"() : () -> tensor<2x3xf32>
+%0 = mir.elementwise_region (%x : tensor<2x3xf32>) -> tensor<3x2xf32> {
+^bb0(%a: tensor<2x3xf32>):
+  %1 = mir.transpose %a perm [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  mir.yield %1 : tensor<3x2xf32>
+}
+
+// -----
+
+// CHECK: a body of elementwise ops holds numbers, got a constant of 2x3
+%x = "test.op"() : () -> tensor<2x3xf32>
+%0 = mir.elementwise_region (%x : tensor<2x3xf32>) -> tensor<2x3xf32> {
+^bb0(%a: tensor<2x3xf32>):
+  %1 = mir.constant dense<0.0> : tensor<2x3xf32>
+  mir.yield %1 : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK: shapes 2x1 and 3x1 do not broadcast
+%x, %y = "test.op"() : () -> (tensor<2x1xf32>, tensor<3x1xf32>)
+%0 = mir.elementwise_region (%x, %y : tensor<2x1xf32>, tensor<3x1xf32>) -> tensor<6x1xf32> {
+^bb0(%a: tensor<2x1xf32>, %b: tensor<3x1xf32>):
+  %1 = mir.add %a, %b : (tensor<2x1xf32>, tensor<3x1xf32>) -> tensor<6x1xf32>
+  mir.yield %1 : tensor<6x1xf32>
+}
+
+// -----
+
+// CHECK: mir.neg in a body that is a chain of mir.resize_nearest_2x
+%x = "test.op"() : () -> tensor<1x1x2x2xf32>
+%0 = mir.transform_region %x : tensor<1x1x2x2xf32> -> tensor<1x1x2x2xf32> {
+^bb0(%a: tensor<1x1x2x2xf32>):
+  %1 = mir.neg %a : tensor<1x1x2x2xf32>
+  mir.yield %1 : tensor<1x1x2x2xf32>
+}
+
+// -----
+
+// CHECK: a mir.resize_nearest_2x that does not take what is in front of it: expected a chain
+%x = "test.op"() : () -> tensor<1x1x2x2xf32>
+%0 = mir.transform_region %x : tensor<1x1x2x2xf32> -> tensor<1x1x4x4xf32> {
+^bb0(%a: tensor<1x1x2x2xf32>):
+  %1 = mir.resize_nearest_2x %a : (tensor<1x1x2x2xf32>) -> tensor<1x1x4x4xf32>
+  %2 = mir.resize_nearest_2x %a : (tensor<1x1x2x2xf32>) -> tensor<1x1x4x4xf32>
+  mir.yield %2 : tensor<1x1x4x4xf32>
+}
+
+// -----
+
+// CHECK: a body that does not yield the end of its chain
+%x = "test.op"() : () -> tensor<1x1x2x2xf32>
+%0 = mir.transform_region %x : tensor<1x1x2x2xf32> -> tensor<1x1x2x2xf32> {
+^bb0(%a: tensor<1x1x2x2xf32>):
+  %1 = mir.resize_nearest_2x %a : (tensor<1x1x2x2xf32>) -> tensor<1x1x4x4xf32>
+  mir.yield %a : tensor<1x1x2x2xf32>
+}
+
+// -----
+
+// CHECK: the operand is tensor<1x1x2x2xf32>, the body takes tensor<f32>
+%x = "test.op"() : () -> tensor<1x1x2x2xf32>
+%0 = mir.transform_region %x : tensor<1x1x2x2xf32> -> tensor<1x1x2x2xf32> {
+^bb0(%a: tensor<f32>):
+  mir.yield %a : tensor<f32>
+}
+
+// -----
+
+// CHECK: the result is tensor<1x1x2x2xf32>, the body yields tensor<1x1x4x4xf32>
+%x = "test.op"() : () -> tensor<1x1x2x2xf32>
+%0 = mir.transform_region %x : tensor<1x1x2x2xf32> -> tensor<1x1x2x2xf32> {
+^bb0(%a: tensor<1x1x2x2xf32>):
+  %1 = mir.resize_nearest_2x %a : (tensor<1x1x2x2xf32>) -> tensor<1x1x4x4xf32>
+  mir.yield %1 : tensor<1x1x4x4xf32>
+}
+
+// -----
+
+// CHECK: input 0 is tensor<2x3xf32>, input 1 tensor<3xf32>: expected one type
+%x, %y = "test.op"() : () -> (tensor<2x3xf32>, tensor<3xf32>)
+%0 = mir.batch_elementwise_region (%x, %y : tensor<2x3xf32>, tensor<3xf32>) -> tensor<4x3xf32> {
+^bb0(%a: tensor<2x3xf32>):
+  mir.yield %a : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK: captured 0 is tensor<3xf32>, the body takes tensor<f32>
+%x, %y = "test.op"() : () -> (tensor<2x3xf32>, tensor<3xf32>)
+%0 = mir.batch_elementwise_region (%x : tensor<2x3xf32>) captured(%y : tensor<3xf32>) -> tensor<2x3xf32> {
+^bb0(%a: tensor<2x3xf32>, %b: tensor<f32>):
+  mir.yield %a : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK: expected a result of type tensor<4x3xf32>, got tensor<2x3xf32>
+%x = "test.op"() : () -> tensor<2x3xf32>
+%0 = mir.batch_elementwise_region (%x, %x : tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32> {
+^bb0(%a: tensor<2x3xf32>):
+  mir.yield %a : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK: the body yields tensor<f32>: what is concatenated has an axis at least
+%x = "test.op"() : () -> tensor<f32>
+%0 = mir.batch_elementwise_region (%x : tensor<f32>) -> tensor<f32> {
+^bb0(%a: tensor<f32>):
+  mir.yield %a : tensor<f32>
+}
+
+// -----
+
+// CHECK: mir.softmax in a body that holds unary, binary, compare, where and cast ops only
+%x = "test.op"() : () -> tensor<2x3xf32>
+%0 = mir.batch_elementwise_region (%x : tensor<2x3xf32>) -> tensor<2x3xf32> {
+^bb0(%a: tensor<2x3xf32>):
+  %1 = mir.softmax %a axis 1 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  mir.yield %1 : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK: expected at least one input
+%x = "test.op"() : () -> tensor<f32>
+%0 = "mir.batch_elementwise_region"(%x) <{operandSegmentSizes = array<i32: 0, 1>}> ({
+^bb0(%a: tensor<f32>):
+  mir.yield %a : tensor<f32>
+}) : (tensor<f32>) -> tensor<f32>

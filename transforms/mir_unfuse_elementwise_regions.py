@@ -1,0 +1,33 @@
+"""The pass `mir-unfuse-elementwise-regions`: regions of elementwise ops as these ops.
+What they become is a row of DECOMPOSE in `rules/region.py`."""
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from xdsl_rlx.dialects.mir.region import ElementwiseRegionOp
+from xdsl_rlx.transforms.driver import is_differentiated
+from xdsl_rlx.transforms.engines.define import decompose
+
+
+class MirUnfuseElementwiseRegionsPass(ModulePass):
+    """
+    Replace every `mir.elementwise_region` by its ops, which broadcast as they did in it.
+
+    ```
+    %y = mir.elementwise_region (%x, %b) -> T {mir.tanh (mir.add %x, %b)}
+    // becomes
+    %0 = mir.add %x, %b
+    %y = mir.tanh %0
+    ```
+    """
+
+    name = "mir-unfuse-elementwise-regions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        decompose(op, _is_wanted)
+
+
+def _is_wanted(op: Operation) -> bool:
+    return isinstance(op, ElementwiseRegionOp) and not is_differentiated(op)
