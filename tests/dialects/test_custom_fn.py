@@ -163,6 +163,12 @@ def test_what_a_rule_does_not_see_is_not_differentiated(rule: str, differentiate
 def test_what_is_around_a_rule_may_be_used_where_it_is_not_differentiated(rule: str) -> None:
     (dx,) = oracle.evaluate(rlx.grad(captured(rule), ["x"]).module, [1, 2, 3], [4, 5, 6], 1)
     np.testing.assert_array_equal(dx, [4, 5, 6])
+    batch = rlx.vmap(rlx.grad(captured(rule), ["x"]), ["w"], 2)
+    (dx,) = oracle.evaluate(batch.module, [1, 2, 3], [[4, 5, 6], [7, 8, 9]], 1)
+    np.testing.assert_array_equal(dx, [[4, 5, 6], [7, 8, 9]])
+    of_batch = rlx.grad(rlx.vmap(captured(rule), ["w"], 2), ["x"])
+    (dx,) = oracle.evaluate(of_batch.module, [1, 2, 3], [[4, 5, 6], [7, 8, 9]], [1, 10])
+    np.testing.assert_array_equal(dx, [74, 85, 96])
 
 
 def test_a_stopped_gradient_is_used_from_around() -> None:
