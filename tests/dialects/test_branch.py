@@ -260,7 +260,7 @@ def test_forward_mode_leaves_a_loop_with_a_bound_as_it_is() -> None:
     g = rlx.Graph("g")
     x = g.param("x", (3,), "f64")
     g.set_outputs(g.while_loop(lambda c: g.reduce_sum(c) < 10.0, lambda c: c * c, x, max_iterations=3))
-    for made in (rlx.jvp(g, ["x"]), rlx.jacfwd_graph(g, "x")):
+    for made in (rlx.jvp(g, ["x"]), rlx.jacfwd(g, "x")):
         assert [op.most for op in made.module.walk() if isinstance(op, WhileOp)] == [3]
     (jacobian,) = oracle.evaluate(made.module, [1.0, 2.0, 0.5])
     np.testing.assert_allclose(jacobian, np.diag([2.0, 2.0 * 2.0, 2.0 * 0.5]) @ np.diag([2, 8, 0.5]), rtol=1e-12)
