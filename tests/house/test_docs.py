@@ -39,6 +39,20 @@ def test_the_program_of_the_readme_runs() -> None:
     names = run_blocks("README.md")
     assert names["loss"] == 0.0
     np.testing.assert_array_equal(names["dw"], np.full((3, 2), 4.0, np.float32))
+    length, begin = np.full(100, 0.5), np.linspace(0, 2, 100)
+    above, below = (in_numpy(length + sign * 1e-6, begin) for sign in (1, -1))
+    assert abs(names["mean"] - in_numpy(length, begin)) < 1e-5
+    assert abs(names["d_length"].sum() - (above - below) / 2e-6) < 1e-3
+
+
+def in_numpy(length: np.ndarray, begin: np.ndarray) -> float:
+    """The mean square angle of the README's pendulums."""
+    angle, speed, squares = begin, np.zeros(100), list[np.ndarray]()
+    for _ in range(1000):
+        speed = speed - 0.01 * 9.81 / length * np.sin(angle)
+        angle = angle + 0.01 * speed
+        squares.append(angle**2)
+    return float(np.mean(squares))
 
 
 def test_the_links_of_the_pages_lead_somewhere() -> None:
