@@ -166,7 +166,8 @@ PLAIN: dict[str, Callable[..., Any]] = {
     "pow": np.power,
     "real": np.real,
     "rem": np.fmod,
-    "select_n": lambda which, *cases: np.choose(which.astype(np.intp), cases),
+    # XLA compares with the numbers of cases, so that one beyond the last is the last
+    "select_n": lambda which, *cases: np.choose(which.astype(np.intp), cases, mode="clip"),
     "sign": _sign,
     "sinh": np.sinh,
     "square": np.square,
