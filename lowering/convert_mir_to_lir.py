@@ -10,7 +10,6 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
-    UNKNOWN_LOC,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     LocationAttr,
@@ -28,6 +27,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, row_major_strides, strided_memref
+from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.branch import IfOp, WhileOp
 from xdsl_rlx.dialects.mir.complex import ImagOp, RealOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
@@ -38,6 +38,7 @@ from xdsl_rlx.lowering.branch_lower import inline_remats, lower_if, lower_while
 from xdsl_rlx.lowering.buffers import Buffer, Launch, contiguous
 from xdsl_rlx.lowering.group import Group
 from xdsl_rlx.lowering.group_launches import PIECES_PER_THREAD, group_launches, pieces_of
+from xdsl_rlx.lowering.nest import stem_of
 from xdsl_rlx.lowering.nests import NEST, Work
 from xdsl_rlx.lowering.nests.table import Buffers, NestRule
 from xdsl_rlx.lowering.products import is_ready
@@ -51,12 +52,11 @@ from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, VIEW, Layo
 
 def _without_loops(op: Operation) -> str:
     """Why an op cannot be lowered, and what to do about it."""
-    where = "" if op.location == UNKNOWN_LOC else f" at {op.location}"
     if op.name.startswith("hir."):
-        return f"{op.name}{where} has no loops: run convert-hir-to-mir before convert-mir-to-lir"
+        return f"{named(op)} has no loops: run convert-hir-to-mir before convert-mir-to-lir"
     if DECOMPOSE.get(type(op)) is not None:
-        return f"{op.name}{where} has no loops: run mir-fuse (which decomposes it) before convert-mir-to-lir"
-    return f"{op.name}{where} has no loops: only ops of mir have, and custom ones (rlx.custom_op)"
+        return f"{named(op)} has no loops: run mir-fuse (which decomposes it) before convert-mir-to-lir"
+    return f"{named(op)} has no loops: only ops of mir have, and custom ones (rlx.custom_op)"
 
 
 @dataclass(frozen=True)
@@ -425,5 +425,4 @@ def _row_major(element: Attribute, shape: Sequence[int]) -> AnyMemRef:
 
 def _stem(ops: Sequence[Operation]) -> str:
     """A few words on what a kernel does, for its name."""
-    words = list(dict.fromkeys(op.name.split(".", 1)[1] for op in ops if not op.has_trait(ConstantLike)))
-    return "_".join(words if len(words) <= 4 else [*words[:2], "etc", words[-1]])
+    return stem_of(op.name.split(".", 1)[1] for op in ops if not op.has_trait(ConstantLike))

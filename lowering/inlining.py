@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, scf
@@ -49,23 +49,21 @@ class Window:
     strides: tuple[int, ...]
 
 
-class Inlining:
-    """A kernel that is written once more, over parts of lines, at the end of a nest."""
+def inline(kernel: KernelOp, nest: Nest, windows: Sequence[Window], extent: int) -> None:
+    """Write a kernel once more at the end of a nest, over these windows, for all iterations up to `extent`."""
+    *buffers, low, high = kernel.body.block.args
+    env: dict[SSAValue, SSAValue] = {low: nest.kernel.index(0), high: nest.kernel.index(extent)}
+    copy = _Copy(dict(zip(buffers, windows, strict=True)))
+    copy.ops(list(kernel.body.block.ops)[:-1], nest, env)
 
-    def __init__(self, nest: Nest, windows: Sequence[Window], extent: int):
-        self.nest = nest
-        self.windows = windows
-        self.extent = extent
-        self.buffers: dict[SSAValue, Window] = {}
 
-    def run(self, kernel: KernelOp) -> None:
-        """Copy the ops of a kernel."""
-        *args, low, high = kernel.body.block.args
-        self.buffers = dict(zip(args, self.windows, strict=True))
-        env: dict[SSAValue, SSAValue] = {low: self.nest.kernel.index(0), high: self.nest.kernel.index(self.extent)}
-        self._ops(list(kernel.body.block.ops)[:-1], self.nest, env)
+@dataclass(frozen=True)
+class _Copy:
+    """Copies ops of a kernel; `env` has what there is for its values here."""
 
-    def _ops(self, ops: Sequence[Operation], nest: Nest, env: dict[SSAValue, SSAValue]) -> None:
+    buffers: Mapping[SSAValue, Window]
+
+    def ops(self, ops: Sequence[Operation], nest: Nest, env: dict[SSAValue, SSAValue]) -> None:
         for op in ops:
             number = constant_index(op.result) if isinstance(op, arith.ConstantOp) else None
             if number is not None and op.results[0].type == INDEX:
@@ -88,7 +86,7 @@ class Inlining:
                 and _runs_once(*(env.get(x, x) for x in (op.lb, op.ub, op.step)))
             ):
                 env[op.body.block.args[0]] = env[op.lb]
-                self._ops(list(op.body.block.ops)[:-1], nest, env)
+                self.ops(list(op.body.block.ops)[:-1], nest, env)
             else:
                 self._other(op, nest, env)
 
@@ -103,7 +101,7 @@ class Inlining:
                     new.name_hint = old.name_hint
                     env[old] = new
                 found.add_block(inner)
-                self._ops(list(block.ops), Nest(inner, nest.kernel), env)
+                self.ops(list(block.ops), Nest(inner, nest.kernel), env)
         nest.builder.insert(copy)
         for old, new in zip(op.results, copy.results, strict=True):
             new.name_hint = old.name_hint

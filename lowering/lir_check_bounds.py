@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -16,6 +16,7 @@ from xdsl_rlx.dialects.lir import CheckOp, GetrsOp, KernelOp, LaunchOp, ProgramO
 from xdsl_rlx.dialects.lir.bounds import Reach, reaches
 from xdsl_rlx.dialects.lir.memory import LARGEST_BUFFER
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.locations import where
 from xdsl_rlx.lowering.index_ranges import IndexRanges
 from xdsl_rlx.lowering.linear import Linear
 from xdsl_rlx.transforms.driver import verify_dominance
@@ -126,8 +127,7 @@ class _Checks:
         self.ranges.facts += [x, room]
 
     def _insert(self, b: Builder, op: Operation, value: SSAValue, limit: SSAValue, what: str) -> None:
-        where = "" if op.location == UNKNOWN_LOC else f" at {op.location}"
-        check = b.insert(CheckOp(value, limit, f"kernel @{self.kernel.sym_name.data}{where}: {what}"))
+        check = b.insert(CheckOp(value, limit, f"kernel @{self.kernel.sym_name.data}{where(op)}: {what}"))
         check.location = op.location
 
     def _check_step(self, op: scf.ForOp) -> None:

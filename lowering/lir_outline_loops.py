@@ -23,10 +23,11 @@ from xdsl_rlx.dialects.lir import (
     ViewOp,
 )
 from xdsl_rlx.dialects.lir.bounds import trip_count
-from xdsl_rlx.dialects.lir.memory import is_contiguous, strided_memref, strides_of
+from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, is_contiguous, strided_memref, strides_of
+from xdsl_rlx.dialects.lir.places import Move, Place, place_of
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.lowering.inlining import Inlining, Window, can_be_inlined, multiplications
-from xdsl_rlx.lowering.nest import Kernel, Nest
+from xdsl_rlx.lowering.inlining import Window, can_be_inlined, inline, multiplications
+from xdsl_rlx.lowering.nest import Kernel, Nest, stem_of
 from xdsl_rlx.lowering.unroll import mark_unrolled
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.scalar import Scalar
@@ -89,46 +90,20 @@ def _erase_unused(module: ModuleOp, kernels: dict[str, KernelOp]) -> None:
 
 
 @dataclass(frozen=True)
-class _Move:
-    """`stride * ((index + shift) mod period)` elements in an iteration; without a period, nothing wraps around."""
-
-    stride: int
-    shift: int
-    period: int | None
-
-    def of(self, nest: Nest, index: Scalar) -> Scalar:
-        """The elements, where the index is known."""
-        s, kernel = nest.scalars, nest.kernel
-        step = index + s.of(kernel.index(self.shift)) if self.shift else index
-        if self.period is not None:
-            step = s.rem(step, s.of(kernel.index(self.period)))
-        return step * s.of(kernel.index(self.stride))
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Elements of a buffer from outside the loop: `start`, and what iterations add."""
-
-    base: SSAValue
-    start: int = 0
-    moves: tuple[_Move, ...] = ()
-
-
-@dataclass(frozen=True)
 class _Line:
     """`size` elements of a buffer from `start` on, which the kernel gets as one of its buffers."""
 
-    base: SSAValue
+    buffer: SSAValue
     start: int
     size: int
 
     def view(self, before: Operation) -> SSAValue:
         """The elements as a buffer with one axis, in front of an op."""
-        type_ = strided_memref(memref_of(self.base).element_type, (self.size,), (1,))
-        if memref_of(self.base) == type_ and not self.start:
-            return self.base
-        view = ViewOp(self.base, self.start, type_)
-        view.result.name_hint = self.base.name_hint
+        type_ = strided_memref(memref_of(self.buffer).element_type, (self.size,), (1,))
+        if memref_of(self.buffer) == type_ and not self.start:
+            return self.buffer
+        view = ViewOp(self.buffer, self.start, type_)
+        view.result.name_hint = self.buffer.name_hint
         block = before.parent_block()
         assert block is not None
         block.insert_op_before(view, before)
@@ -143,7 +118,7 @@ class _Outline:
         self.kernels = kernels
         self.ops = list(loop.body.block.ops)
         self.launches = [op for op in self.ops if isinstance(op, LaunchOp) and op.extent.value.data]
-        self.places: dict[SSAValue, _Place] = {}
+        self.places: dict[SSAValue, Place] = {}
         self.swapped: dict[SSAValue, int] = {}
 
     def fits(self) -> bool:
@@ -170,30 +145,25 @@ class _Outline:
         return sum(_work(self._kernel(x).body.block, x.extent.value.data) for x in self.launches)
 
     def _find_places(self) -> bool:
-        """Where every buffer of a launch lies; whether buffers that may overlap are one."""
+        """Where every buffer lies; whether lines can be made of these, and those that may overlap are one."""
         for launch in self.launches:
             for value in launch.operands:
-                if (place := self._place(value)) is None or not is_contiguous(memref_of(place.base)):
+                place = self.places[value] = self._place(value)
+                type_, whole = memref_of(value), memref_of(place.root)
+                if whole.element_type != type_.element_type or not is_contiguous(whole):
                     return False
-                self.places[value] = place
-        written = {self.places[value].base for launch in self.launches for value in launch.writes}
-        roots = [_root(base) for base in written]
-        others = [_root(base) for base in {place.base for place in self.places.values()} - written]
+        written = {self.places[value].root for launch in self.launches for value in launch.writes}
+        roots = [_declared(base) for base in written]
+        others = [_declared(base) for base in {place.root for place in self.places.values()} - written]
         return len({*roots}) == len(roots) and not {*roots} & {*others}
 
-    def _place(self, value: SSAValue) -> _Place | None:
+    def _place(self, value: SSAValue) -> Place:
+        """The bytes of a buffer, of what is there before the loop."""
         op = value.owner
-        if isinstance(op, ViewOp):
-            source = self._place(op.source)
-            if source is None or memref_of(op.source).element_type != memref_of(value).element_type:
-                return None
-            return _Place(source.base, source.start + op.offset.value.data, source.moves)
-        if isinstance(op, StepOp) and op.loop is self.loop:
-            if (source := self._place(op.source)) is None:
-                return None
-            stride = strides_of(memref_of(op.source))[0]
-            return _Place(source.base, source.start, (*source.moves, _Move(stride, op.moved, op.period)))
-        return _Place(value)
+        if isinstance(op, ViewOp) or (isinstance(op, StepOp) and op.loop is self.loop):
+            return place_of(op, self._place)
+        size = byte_size(memref_of(value))
+        return Place(value, 0, size, size > 0)
 
     def replace(self) -> KernelOp:
         """Put the launch of a kernel in the place of the loop."""
@@ -203,9 +173,9 @@ class _Outline:
             if isinstance(op, SlotOp):
                 op.detach()
                 block.insert_op_before(op, loop)
-        written = dict.fromkeys(self.places[x].base for launch in self.launches for x in launch.writes)
-        lines = dict.fromkeys(line for place in self.places.values() for line in self._lines(place.base))
-        reads, writes = ([x for x in lines if (x.base in written) == wanted] for wanted in (False, True))
+        written = dict.fromkeys(self.places[x].root for launch in self.launches for x in launch.writes)
+        lines = dict.fromkeys(line for place in self.places.values() for line in self._lines(place.root))
+        reads, writes = ([x for x in lines if (x.buffer in written) == wanted] for wanted in (False, True))
         views = [line.view(loop) for line in (*reads, *writes)]
         into = Kernel([memref_of(view) for view in views], [view.name_hint for view in views])
         args = dict(zip((*reads, *writes), into.block.args, strict=False))
@@ -231,15 +201,17 @@ class _Outline:
     def _find_swapped(self) -> dict[SSAValue, int]:
         """The buffers of two small halves that iterations read and write by turns, and their halves' elements."""
         found: dict[SSAValue, int] = {}
-        for base in dict.fromkeys(place.base for place in self.places.values()):
-            moves = [[m for m in p.moves if m.period is not None] for p in self.places.values() if p.base is base]
-            half, odd = divmod(prod(memref_of(base).get_shape()), 2)
+        for root in dict.fromkeys(place.root for place in self.places.values()):
+            type_ = memref_of(root)
+            half, odd = divmod(prod(type_.get_shape()), 2)
+            turning = [[m for m in p.moves if m.period is not None] for p in self.places.values() if p.root is root]
+            by_turns = 2, half * element_bytes(type_.element_type)
             if (
                 not odd
                 and 0 < half <= SWAPPED
-                and all(len(m) == 1 and (m[0].period, m[0].stride) == (2, half) for m in moves)
+                and all(len(moves) == 1 and (moves[0].period, moves[0].stride) == by_turns for moves in turning)
             ):
-                found[base] = half
+                found[root] = half
         return found
 
     def _lines(self, base: SSAValue) -> list[_Line]:
@@ -247,9 +219,9 @@ class _Outline:
             return [_Line(base, 0, half), _Line(base, half, half)]
         return [_Line(base, 0, prod(memref_of(base).get_shape()))]
 
-    def _line(self, place: _Place) -> _Line:
+    def _line(self, place: Place) -> _Line:
         """Where an element is in the first iteration, and in all of them if halves are swapped in between."""
-        lines = self._lines(place.base)
+        lines = self._lines(place.root)
         if len(lines) == 1:
             return lines[0]
         first = self.loop.count - 1 if self.loop.reverse is not None else 0
@@ -257,9 +229,8 @@ class _Outline:
         return lines[(first + move.shift) % 2]
 
     def _name(self) -> str:
-        stems = dict.fromkeys(x.kernel.string_value().partition("_")[2] for x in self.launches)
-        words = list(dict.fromkeys(word for stem in stems for word in stem.split("_") if word != "etc"))
-        stem = "_".join(words if len(words) <= 4 else [*words[:2], "etc", words[-1]])
+        names = [x.kernel.string_value().partition("_")[2] for x in self.launches]
+        stem = stem_of(word for name in names for word in name.split("_") if word != "etc")
         number = len(self.kernels)
         while f"k{number}_loop_{stem}" in self.kernels:
             number += 1
@@ -270,21 +241,21 @@ class _Outline:
         index = nest.scalars.of(n)
         if self.loop.reverse is not None:
             index = nest.scalars.of(nest.kernel.index(self.loop.count - 1)) - index
-        offsets: dict[_Move, Scalar] = {}
+        moved: dict[tuple[Move, int], Scalar] = {}
         for launch in self.launches:
             windows: list[Window] = []
             for value in launch.operands:
-                place = self.places[value]
-                offset = nest.scalars.of(nest.kernel.index(place.start)) if place.start else None
+                place, size = self.places[value], element_bytes(memref_of(value).element_type)
+                offset = nest.scalars.of(nest.kernel.index(place.start // size)) if place.start else None
                 for move in place.moves:
-                    if place.base in self.swapped and move.period is not None:
+                    if place.root in self.swapped and move.period is not None:
                         continue
-                    if move not in offsets:
-                        offsets[move] = move.of(nest, index)
-                    offset = offsets[move] if offset is None else offset + offsets[move]
+                    if (move, size) not in moved:
+                        moved[move, size] = _elements(nest, index, move, size)
+                    offset = moved[move, size] if offset is None else offset + moved[move, size]
                 start = None if offset is None else offset.value
                 windows.append(Window(args[self._line(place)], start, strides_of(memref_of(value))))
-            Inlining(nest, windows, launch.extent.value.data).run(self._kernel(launch))
+            inline(self._kernel(launch), nest, windows, launch.extent.value.data)
         self._swap(nest, n, args)
 
     def _swap(self, nest: Nest, n: SSAValue, args: Mapping[_Line, SSAValue]) -> None:
@@ -312,7 +283,16 @@ class _Outline:
         nest.guard((s.of(n) < last).value, swap)
 
 
-def _root(value: SSAValue) -> SSAValue:
+def _elements(nest: Nest, index: Scalar, move: Move, size: int) -> Scalar:
+    """How many elements of so many bytes a place is moved by in the iteration of that index."""
+    s, kernel = nest.scalars, nest.kernel
+    step = index + s.of(kernel.index(move.shift)) if move.shift else index
+    if move.period is not None:
+        step = s.rem(step, s.of(kernel.index(move.period)))
+    return step * s.of(kernel.index(move.stride // size))
+
+
+def _declared(value: SSAValue) -> SSAValue:
     """What a buffer is an alias of."""
     while isinstance(op := value.owner, ViewOp | StepOp):
         value = op.source

@@ -3,7 +3,7 @@ Which loops are built is not known here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
@@ -21,6 +21,12 @@ from xdsl_rlx.transforms.rules.lowering import compute_type
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 INDEX = IndexType()
+
+
+def stem_of(words: Iterable[str]) -> str:
+    """Words on what a kernel does, as its name has them: each once, and not many."""
+    found = list(dict.fromkeys(words))
+    return "_".join(found if len(found) <= 4 else [*found[:2], "etc", found[-1]])
 
 
 class Nest:

@@ -15,6 +15,7 @@ from xdsl.traits import ConstantLike
 from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.control import VjpOp
 from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
 
@@ -103,8 +104,7 @@ def expect_gone(module: ModuleOp, ops: tuple[type[Operation], ...], by: str) -> 
     """PassFailedException naming the first op of the given classes that pass `by` left behind."""
     for op in module.walk():
         if isinstance(op, ops):
-            where = "" if op.location == UNKNOWN_LOC else f" at {op.location}"
-            raise PassFailedException(f"{by} left {op.name}{where}")
+            raise PassFailedException(f"{by} left {named(op)}")
 
 
 def is_constant(op: Operation) -> bool:
@@ -156,7 +156,6 @@ def _definitions(block: Block) -> list[SSAValue]:
 
 def _undefined(op: Operation, number: int) -> str:
     operand = op.operands[number]
-    where = "" if op.location == UNKNOWN_LOC else f" at {op.location}"
     name = f" %{operand.name_hint}" if operand.name_hint else ""
     origin = f"a result of {operand.owner.name}" if isinstance(operand.owner, Operation) else "an argument of a block"
-    return f"{op.name}{where}: operand {number}{name} ({origin}) is used before it is defined"
+    return f"{named(op)}: operand {number}{name} ({origin}) is used before it is defined"

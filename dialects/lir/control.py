@@ -1,6 +1,7 @@
 """Control flow of a program: the counted loop and the part of a buffer that belongs to one of its iterations, branches,
 loops that end when they find out. What they hold is verified here, what they do with their buffers in `schedule.py`."""
 
+import abc
 from collections.abc import Iterator, Mapping
 from typing import Self
 
@@ -176,8 +177,25 @@ class StepOp(IRDLOperation):
             raise VerifyException(f"expected 0 <= shift < modulo <= {extent}, got {self.moved} and {period}")
 
 
+class _Asking(IRDLOperation, abc.ABC):
+    """Two parts of a program, and a byte that is asked which of them is run."""
+
+    predicate = operand_def(AnyMemRefConstr)
+
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    def __init__(self, predicate: SSAValue, first: Region | None = None, second: Region | None = None):
+        parts = [region if region is not None else Region(Block()) for region in (first, second)]
+        super().__init__(operands=[predicate], regions=parts)
+
+    def verify_(self) -> None:
+        if self.predicate.type != PREDICATE:
+            raise VerifyException(f"expected a predicate of type {PREDICATE}, got {self.predicate.type}")
+        _verify_parts(self)
+
+
 @irdl_op_definition
-class IfOp(IRDLOperation):
+class IfOp(_Asking):
     """
     Run `then` where the element of `predicate` is true when the program comes here, else `otherwise`.
 
@@ -187,17 +205,8 @@ class IfOp(IRDLOperation):
 
     name = "lir.if"
 
-    predicate = operand_def(AnyMemRefConstr)
     then = region_def("single_block")
     otherwise = region_def("single_block")
-
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
-
-    def __init__(self, predicate: SSAValue, then: Region | None = None, otherwise: Region | None = None):
-        super().__init__(
-            operands=[predicate],
-            regions=[region if region is not None else Region(Block()) for region in (then, otherwise)],
-        )
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -219,13 +228,9 @@ class IfOp(IRDLOperation):
             printer.print_string(" else ")
             printer.print_region(self.otherwise, print_empty_block=False)
 
-    def verify_(self) -> None:
-        _verify_predicate(self.predicate)
-        _verify_parts(self)
-
 
 @irdl_op_definition
-class WhileOp(IRDLOperation):
+class WhileOp(_Asking):
     """
     Run `test`; where the element of `predicate` is true after that, run `body`, and begin again.
 
@@ -235,17 +240,8 @@ class WhileOp(IRDLOperation):
 
     name = "lir.while"
 
-    predicate = operand_def(AnyMemRefConstr)
     test = region_def("single_block")
     body = region_def("single_block")
-
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
-
-    def __init__(self, predicate: SSAValue, test: Region | None = None, body: Region | None = None):
-        super().__init__(
-            operands=[predicate],
-            regions=[region if region is not None else Region(Block()) for region in (test, body)],
-        )
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -268,10 +264,6 @@ class WhileOp(IRDLOperation):
         printer.print_string(" do ")
         printer.print_region(self.body, print_empty_block=False)
 
-    def verify_(self) -> None:
-        _verify_predicate(self.predicate)
-        _verify_parts(self)
-
 
 def _parse_part(parser: Parser) -> Region:
     region = parser.parse_region()
@@ -280,12 +272,7 @@ def _parse_part(parser: Parser) -> Region:
     return region
 
 
-def _verify_predicate(value: SSAValue) -> None:
-    if value.type != PREDICATE:
-        raise VerifyException(f"expected a predicate of type {PREDICATE}, got {value.type}")
-
-
-def _verify_parts(op: LoopOp | IfOp | WhileOp) -> None:
+def _verify_parts(op: LoopOp | _Asking) -> None:
     """Where control flow may stand, and what it may hold."""
     if not isinstance(op.parent_op(), ProgramOp | LoopOp | IfOp | WhileOp):
         raise VerifyException("expected inside of a lir.program")

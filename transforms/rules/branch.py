@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, i32, i64
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.bodies import end_of, isolate_all, ops_of
 from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, SwitchOp, WhileOp
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
@@ -213,11 +214,6 @@ def remat_vmap(op: RematOp, b: MirBuilder, batched: Sequence[bool], size: int, *
 # Loops.
 
 
-def _named(op: Operation) -> str:
-    """An op and where it stands, as an error message shows it."""
-    return op.name if op.location == UNKNOWN_LOC else f"{op.name} at {op.location}"
-
-
 @FLOW.rule(WhileOp)
 def while_flow(op: WhileOp, active: Sequence[int]) -> Sequence[SSAValue]:
     """A carry that depends on another at some time depends on it from then on."""
@@ -235,11 +231,11 @@ def while_vjp(op: WhileOp, b: MirBuilder, *cotangents: Value | None) -> Sequence
     """That of its definition by a scan, which the preparation puts in its place."""
     if op.most is None:
         raise PassFailedException(
-            f"{_named(op)}: a loop without a bound has no gradient in reverse mode: give it max_iterations, or "
+            f"{named(op)}: a loop without a bound has no gradient in reverse mode: give it max_iterations, or "
             "use forward mode (rlx.jvp, mir-jvp)"
         )
     raise PassFailedException(
-        f"{_named(op)}: its gradient is that of its definition: run mir-unroll-while first, and then "
+        f"{named(op)}: its gradient is that of its definition: run mir-unroll-while first, and then "
         "mir-convert-scans-for-ad (mir-prepare-for-ad does)"
     )
 
@@ -248,7 +244,7 @@ def while_vjp(op: WhileOp, b: MirBuilder, *cotangents: Value | None) -> Sequence
 def while_decompose(op: WhileOp, b: MirBuilder) -> Sequence[Value]:
     """A scan over all times at which the loop may go on, with the body in a branch: later times do nothing."""
     if op.most is None:
-        raise PassFailedException(f"{_named(op)}: a loop without a bound is no scan: give it max_iterations")
+        raise PassFailedException(f"{named(op)}: a loop without a bound is no scan: give it max_iterations")
     n = len(op.init)
     draft = Draft(op.most, False)
     start = [*op.init, _asked(op, op.init, b), b.scalar(0, i32).ssa]

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.dialects.builtin import UNKNOWN_LOC
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.locations import where
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.custom import CustomBase, CustomOp
 from xdsl_rlx.transforms.rules.table import DECOMPOSE, INERT, JVP, NARROW, VJP, VMAP, Cotangent
@@ -18,8 +18,7 @@ from xdsl_rlx.transforms.rules.table import DECOMPOSE, INERT, JVP, NARROW, VJP, 
 
 def _name(op: Operation) -> str:
     assert isinstance(op, CustomBase)
-    where = "" if op.location == UNKNOWN_LOC else f" at {op.location}"
-    return f'{op.name} "{op.callee.data}"{where}'
+    return f'{op.name} "{op.callee.data}"{where(op)}'
 
 
 @DECOMPOSE.rule(CustomOp)

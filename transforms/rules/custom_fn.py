@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, TensorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.bodies import end_of, ops_of
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
@@ -37,16 +38,11 @@ def custom_fn_decompose(op: CustomFnOp, b: MirBuilder) -> Sequence[Value]:
     return [b.value(x) for x in results_of(op.forward.block, op.operands, b)]
 
 
-def _named(op: Operation) -> str:
-    """An op and where it stands, as an error message shows it."""
-    return op.name if op.location == UNKNOWN_LOC else f"{op.name} at {op.location}"
-
-
 def _refuse(op: CustomFnOp, value: SSAValue) -> Value:
     """No rule says what depends on a captured value."""
     name = f"%{value.name_hint}, " if value.name_hint else ""
     raise PassFailedException(
-        f"{_named(op)}: its derivative rules say nothing of a value that its functions use from around them "
+        f"{named(op)}: its derivative rules say nothing of a value that its functions use from around them "
         f"({name}{value.type}): pass it as an operand, or take its stop_gradient in front of it"
     )
 
@@ -107,7 +103,7 @@ def custom_fn_jvp(op: CustomFnOp, b: MirBuilder, *tangents: Value | None) -> Seq
             _refuse(op, x)
     if op.jvp is None:
         raise PassFailedException(
-            f"{_named(op)} has a vjp and no jvp: forward mode (rlx.jvp, rlx.hvp, rlx.jacfwd) needs a jvp; give "
+            f"{named(op)} has a vjp and no jvp: forward mode (rlx.jvp, rlx.hvp, rlx.jacfwd) needs a jvp; give "
             "custom_fn one, or use reverse mode"
         )
     given = [

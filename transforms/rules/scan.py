@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.dialects.builtin import UNKNOWN_LOC
 from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.bodies import isolate
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body, unstacked
@@ -181,9 +181,8 @@ class Reverse:
         scan = self.draft.finish(self._b, self._after, ys)
         for number, stand_in in enumerate(self.stand_ins.args):
             if stand_in.first_use is not None:
-                where = "" if op.location == UNKNOWN_LOC else f" at {op.location}"
                 need = f"its gradient needs carry {number} at each time"
-                raise PassFailedException(f"{op.name}{where}: {need}: run mir-convert-scans-for-ad first")
+                raise PassFailedException(f"{named(op)}: {need}: run mir-convert-scans-for-ad first")
         found: list[Value | None] = [None] * len(op.operands)
         k = len(self._floats)
         for i, result in zip(self._floats, scan.carries[:k], strict=True):

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
@@ -96,15 +96,14 @@ class RuleTable(Generic[RowT]):
         return rule
 
     def _complaint(self, op: Operation) -> str:
-        where = "" if op.location == UNKNOWN_LOC else f" at {op.location}"
         if (reason := self._reasons.get(type(op))) is not None:
-            return f"{op.name}{where} has no {self.name} rule: {reason}"
+            return f"{named(op)} has no {self.name} rule: {reason}"
         if op.name.startswith("hir."):
-            return f"no {self.name} rule for {op.name}{where}: run convert-hir-to-mir first"
+            return f"no {self.name} rule for {named(op)}: run convert-hir-to-mir first"
         if not op.name.startswith("mir."):
-            return f"no {self.name} rule for {op.name}{where}: ops of mir have some, and custom ones (rlx.custom_op)"
+            return f"no {self.name} rule for {named(op)}: ops of mir have some, and custom ones (rlx.custom_op)"
         family = type(op).__module__.rsplit(".", 1)[-1]
-        return f"no {self.name} rule for {op.name}{where}: add one to transforms/rules/{family}.py"
+        return f"no {self.name} rule for {named(op)}: add one to transforms/rules/{family}.py"
 
 
 class VjpTable(RuleTable[VjpRule[Any]]):
