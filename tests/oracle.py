@@ -13,6 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.constants import NUMPY_NAMES
 from xdsl_rlx.dialects.mir import control
 from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, SwitchOp, WhileOp
@@ -134,6 +135,14 @@ def evaluate(code: ModuleOp | func.FuncOp, *inputs: Any) -> list[Array]:
     for array, arg in zip(arrays, args, strict=True):
         assert array.shape == shape_of(arg), f"an input of shape {array.shape} for {arg.type}"
     return evaluate_block(function.body.block, arrays)
+
+
+def run(graph: Any, **arrays: Any) -> list[Array]:
+    """The results of a graph on arrays by name; an argument that is not given, such as `d_output`, is ones."""
+    program = as_graph_module(graph)
+    program.module.verify()
+    arguments = program.signature.arguments
+    return evaluate(program.module, *(arrays.get(a.name, np.ones(shape_of(a.value))) for a in arguments))
 
 
 def assert_close(result: Array, expected: Array, tol: float, exact: bool = False) -> None:

@@ -7,11 +7,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracle
 from numerics import jaxpr
+from oracle import run
 
 import xdsl_rlx as rlx
-from xdsl_rlx.builder import as_graph_module
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -20,12 +19,6 @@ from bodies import TIMES, program
 jax.config.update("jax_enable_x64", True)
 
 NAMES = ["x", "w", "m"]
-
-
-def run(made: Any, **arrays: Any) -> list[Any]:
-    named = as_graph_module(made)
-    named.module.verify()
-    return oracle.evaluate(named.module, *(arrays.get(a.name, 1.0) for a in named.signature.arguments))
 
 
 def compare(found: list[Any], expected: list[Any]) -> None:

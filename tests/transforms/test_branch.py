@@ -7,9 +7,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracle
 import pytest
 from numerics import jaxpr
+from oracle import run
 
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
@@ -266,12 +266,6 @@ def graph(case: Case) -> rlx.Graph:
 def values(*leading: int) -> list[Array]:
     rng = np.random.default_rng(5)
     return [rng.standard_normal((*leading, 3)) for _ in NAMES]
-
-
-def run(made: Any, **arrays: Any) -> list[Array]:
-    """The results of a graph by the interpreter."""
-    named = as_graph_module(made)
-    return oracle.evaluate(named.module, *(arrays.get(a.name, 1.0) for a in named.signature.arguments))
 
 
 def assert_close_all(found: Sequence[Any], expected: Sequence[Any]) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracle
 import pytest
+from oracle import run
 
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
@@ -58,13 +58,6 @@ def values(length: int, *leading: int) -> list[Array]:
     rng = np.random.default_rng(length)
     shapes = [(length, *shape) if number < 2 else shape for number, shape in enumerate(SHAPES)]
     return [rng.standard_normal((*leading, *shape)) for shape in shapes]
-
-
-def run(graph: Any, **arrays: Array) -> list[Array]:
-    """The results of a graph by the interpreter."""
-    named = as_graph_module(graph)
-    arguments = named.signature.arguments
-    return oracle.evaluate(named.module, *(arrays.get(a.name, np.ones(shape_of(a.value))) for a in arguments))
 
 
 def assert_close(found: Any, expected: Any) -> None:
@@ -122,33 +115,6 @@ def test_the_gradient_of_a_gradient_takes_checkpoints(reverse: bool) -> None:
     second = rlx.grad(g, NAMES, zero_missing_wrt=True)
     for found, expected in zip(run(second, **dict(zip(NAMES, arrays, strict=True))), wanted, strict=True):
         assert_close(found, expected)
-
-
-@pytest.mark.parametrize("checkpoints", [1, 2, 4])
-def test_a_scan_in_a_scan_takes_checkpoints(checkpoints: int) -> None:
-    g = rlx.Graph("nested")
-    x, h = g.param("x", (6, 5), "f64"), g.param("h", (), "f64")
-
-    def outer(c: Any, row: Any) -> Any:
-        inner, _ = g.scan(lambda d, e: (g.sin(d) * e + c, None), c, row, checkpoints=checkpoints)
-        return inner, inner * c
-
-    last, ys = g.scan(outer, h, x, checkpoints=3)
-    g.set_outputs([last + g.reduce_sum(ys)])
-
-    def loss(x: Any, h: Any) -> Any:
-        def body(c: Any, row: Any) -> Any:
-            inner, _ = jax.lax.scan(lambda d, e: (jnp.sin(d) * e + c, None), c, row)
-            return inner, inner * c
-
-        last, ys = jax.lax.scan(body, h, x)
-        return last + jnp.sum(ys)
-
-    arrays = np.random.default_rng(3).standard_normal((6, 5)), np.array(0.3)
-    value, expected = jax.value_and_grad(loss, (0, 1))(*arrays)
-    found = run(rlx.grad_with_loss(g, ["x", "h"]), x=arrays[0], h=arrays[1])
-    for one, wanted in zip(found, [value, *expected], strict=True):
-        assert_close(one, wanted)
 
 
 def bare(length: int, checkpoints: int | None) -> rlx.Graph:

@@ -6,12 +6,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracle
 import pytest
+from oracle import run
 
 import xdsl_rlx as rlx
-from xdsl_rlx.builder import as_graph_module
-from xdsl_rlx.dialects.shapes import shape_of
 
 Array = np.ndarray[Any, Any]
 X, W = np.random.default_rng(1).standard_normal((2, 3)), np.random.default_rng(2).standard_normal((3, 4))
@@ -47,13 +45,6 @@ def recurrence_in_jax(x: Any, w: Any) -> Any:
 TRANSFORMATIONS = {rlx.jacfwd: jax.jacfwd, rlx.jacrev: jax.jacrev, rlx.hessian: jax.hessian}
 PROGRAMS = {"layer": (layer, layer_in_jax), "recurrence": (recurrence, recurrence_in_jax)}
 of_all = pytest.mark.parametrize("ours", TRANSFORMATIONS, ids=lambda one: one.__name__)
-
-
-def run(graph: Any, **arrays: Array) -> list[Array]:
-    """The results of a graph by the interpreter."""
-    named = as_graph_module(graph)
-    arguments = named.signature.arguments
-    return oracle.evaluate(named.module, *(arrays.get(a.name, np.ones(shape_of(a.value))) for a in arguments))
 
 
 def assert_close(found: Any, expected: Any) -> None:

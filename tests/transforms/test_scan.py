@@ -6,11 +6,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracle
 import pytest
+from oracle import run
 
 import xdsl_rlx as rlx
-from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.mir.scan import ScanOp
 
 Array = np.ndarray[Any, Any]
@@ -46,12 +45,6 @@ def recurrence_in_jax(reverse: bool) -> Callable[..., Any]:
 def values(length: int, *leading: int) -> list[Array]:
     rng = np.random.default_rng(length)
     return [rng.standard_normal((*leading, *shape)) for shape in ((length, 3), (3, 3), (3,))]
-
-
-def run(graph: Any, **arrays: Array) -> list[Array]:
-    """The results of a graph by the interpreter."""
-    named = as_graph_module(graph)
-    return oracle.evaluate(named.module, *(arrays.get(a.name, 1.0) for a in named.signature.arguments))
 
 
 def assert_close(found: Any, expected: Any) -> None:
@@ -107,15 +100,17 @@ def test_a_batch_of_gradients_is_compiled(reverse: bool) -> None:
         assert_close(found, wanted)
 
 
-def test_a_scan_in_a_scan_has_the_gradient_of_jax() -> None:
+@pytest.mark.parametrize(("inside", "outside"), [(None, None), (1, 3), (2, 3), (4, 3)])
+def test_a_scan_in_a_scan_has_the_gradient_of_jax(inside: int | None, outside: int | None) -> None:
+    """Whether they keep all times or have checkpoints."""
     g = rlx.Graph("nested")
-    x, h = g.param("x", (4, 3), "f64"), g.param("h", (), "f64")
+    x, h = g.param("x", (6, 5), "f64"), g.param("h", (), "f64")
 
     def outer(c: Any, row: Any) -> Any:
-        inner, _ = g.scan(lambda d, e: (g.sin(d) * e + c, None), c, row)
+        inner, _ = g.scan(lambda d, e: (g.sin(d) * e + c, None), c, row, checkpoints=inside)
         return inner, inner * c
 
-    last, ys = g.scan(outer, h, x)
+    last, ys = g.scan(outer, h, x, checkpoints=outside)
     g.set_outputs([last + g.reduce_sum(ys)])
 
     def loss(x: Any, h: Any) -> Any:
@@ -126,7 +121,7 @@ def test_a_scan_in_a_scan_has_the_gradient_of_jax() -> None:
         last, ys = jax.lax.scan(body, h, x)
         return last + jnp.sum(ys)
 
-    arrays = np.random.default_rng(3).standard_normal((4, 3)), np.array(0.3)
+    arrays = np.random.default_rng(3).standard_normal((6, 5)), np.array(0.3)
     value, expected = jax.value_and_grad(loss, (0, 1))(*arrays)
     found = run(rlx.grad_with_loss(g, ["x", "h"]), x=arrays[0], h=arrays[1])
     for one, wanted in zip(found, [value, *expected], strict=True):
