@@ -13,6 +13,7 @@ import time
 from typing import Any
 
 import numpy as np
+from adam import Adam, adam_graph
 
 import xdsl_rlx as rlx
 
@@ -20,7 +21,7 @@ HIDDEN, TABLE = 128, 32
 BATCH, TIMES = 32, 64
 CHARACTERS = 160_000
 EPOCHS = 7
-RATE, BETA1, BETA2, EPSILON = 4e-3, 0.9, 0.999, 1e-8
+RATE = 4e-3
 CLIP = 1.0
 TEMPERATURE = 0.5
 
@@ -70,33 +71,6 @@ def loss_graph(alphabet: int) -> Any:
     return g
 
 
-def adam_graph(alphabet: int) -> Any:
-    """
-    One Adam step for all weights: outputs the new weights, then first moments, then second moments.
-
-    Kingma and Ba (2015), algorithm 1, of gradients that are together no longer than CLIP; `step` counts from 1.
-    """
-    g = rlx.Graph("adam")
-    step = g.input("step", ())
-    gradients = {name: g.input(f"d_{name}", shape) for name, shape in shapes(alphabet).items()}
-    square = g.full((), 0.0)
-    for gradient in gradients.values():
-        square = square + g.reduce_sum(gradient * gradient)
-    shorter = g.min(CLIP * g.safe_rsqrt(square), 1.0)
-    correction1 = 1.0 - g.exp(step * float(np.log(BETA1)))
-    correction2 = 1.0 - g.exp(step * float(np.log(BETA2)))
-    weights, firsts, seconds = [], [], []
-    for name, shape in shapes(alphabet).items():
-        gradient, weight = shorter * gradients[name], g.input(name, shape)
-        first = BETA1 * g.input(f"m_{name}", shape) + (1.0 - BETA1) * gradient
-        second = BETA2 * g.input(f"v_{name}", shape) + (1.0 - BETA2) * gradient * gradient
-        weights.append(weight - RATE * (first / correction1) / (g.sqrt(second / correction2) + EPSILON))
-        firsts.append(first)
-        seconds.append(second)
-    g.set_outputs([*weights, *firsts, *seconds])
-    return g
-
-
 def initial_weights(alphabet: int) -> Arrays:
     """Normally distributed, scaled by the number of inputs, from a fixed seed; biases zero, of forget gates one."""
     rng = np.random.default_rng(0)
@@ -114,7 +88,7 @@ def train(text: str, alphabet: list[str], epochs: int) -> tuple[Arrays, list[flo
     """The weights after so many passes over the text, and the mean loss of each, in nats per character."""
     names = list(shapes(len(alphabet)))
     step = rlx.compile(rlx.grad_with_loss(loss_graph(len(alphabet)), wrt=names))
-    adam = rlx.compile(adam_graph(len(alphabet)))
+    adam = rlx.compile(adam_graph(shapes(len(alphabet)), RATE, clip=CLIP))
     number = {character: i for i, character in enumerate(alphabet)}
     ids = np.array([number[character] for character in text], np.int32)
     steps = (len(ids) - 1) // (BATCH * TIMES)
@@ -122,10 +96,7 @@ def train(text: str, alphabet: list[str], epochs: int) -> tuple[Arrays, list[flo
     following = ids[1 : BATCH * TIMES * steps + 1].reshape(BATCH, steps * TIMES)
 
     weights = initial_weights(len(alphabet))
-    firsts, seconds = ({name: np.zeros_like(weights[name]) for name in names} for _ in range(2))
-    state = [values[name] for values in (weights, firsts, seconds) for name in names]
-    moments = {f"{kind}_{name}": values[name] for kind, values in (("m", firsts), ("v", seconds)) for name in names}
-    history, count = list[float](), 0
+    optimizer, history = Adam(adam, weights), list[float]()
     for epoch in range(epochs):
         start, total = time.perf_counter(), 0.0
         h = c = np.zeros((BATCH, HIDDEN), np.float32)
@@ -133,9 +104,7 @@ def train(text: str, alphabet: list[str], epochs: int) -> tuple[Arrays, list[flo
             part = slice(at, at + TIMES)
             batch = {"ids": rows[:, part], "following": following[:, part], "h0": h, "c0": c}
             loss, h, c, *gradients = step(**batch, **weights)
-            count += 1
-            named = {f"d_{name}": gradient for name, gradient in zip(names, gradients, strict=True)}
-            adam(step=np.float32(count), **named, **weights, **moments, out=state)
+            optimizer.step(gradients)
             total += float(loss)
         history.append(total / steps)
         print(f"epoch {epoch + 1:2}: loss {history[-1]:.3f} nats per character, {time.perf_counter() - start:.1f} s")

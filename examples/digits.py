@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from adam import Adam, adam_graph
 
 import xdsl_rlx as rlx
 
 SIZES = (64, 128, 64, 10)
 BATCH = 64
 EPOCHS = 40
-RATE, BETA1, BETA2, EPSILON = 2e-3, 0.9, 0.999, 1e-8
+RATE = 2e-3
 LAYERS = range(1, len(SIZES))
 WEIGHTS = [f"{kind}{i}" for i in LAYERS for kind in "wb"]
 PIPELINE = (
@@ -68,33 +69,11 @@ def loss_graph(batch: int, dtype: str = "f32") -> Any:
     return g
 
 
-def adam_graph() -> Any:
-    """One Adam step for all weights: outputs the new weights, then first moments, then second moments.
-
-    Kingma and Ba (2015), algorithm 1; `step` counts from 1.
-    """
-    g = rlx.Graph("adam")
-    step = g.input("step", (), dtype="f32")
-    correction1 = 1.0 - g.exp(step * float(np.log(BETA1)))
-    correction2 = 1.0 - g.exp(step * float(np.log(BETA2)))
-    weights, firsts, seconds = [], [], []
-    for name in WEIGHTS:
-        gradient, weight = g.input(f"d_{name}", shape_of(name)), g.input(name, shape_of(name))
-        first = BETA1 * g.input(f"m_{name}", shape_of(name)) + (1.0 - BETA1) * gradient
-        second = BETA2 * g.input(f"v_{name}", shape_of(name)) + (1.0 - BETA2) * gradient * gradient
-        change = (first / correction1) / (g.sqrt(second / correction2) + EPSILON)
-        weights.append(weight - RATE * change)
-        firsts.append(first)
-        seconds.append(second)
-    g.set_outputs([*weights, *firsts, *seconds])
-    return g
-
-
 def compile_training() -> tuple[Any, Any, float]:
     """The gradient step and the Adam step, compiled, and the seconds from nothing to there."""
     start = time.perf_counter()
     step = rlx.compile(rlx.grad_with_loss(loss_graph(BATCH), wrt=WEIGHTS))
-    adam = rlx.compile(adam_graph())
+    adam = rlx.compile(adam_graph({name: shape_of(name) for name in WEIGHTS}, RATE))
     return step, adam, time.perf_counter() - start
 
 
@@ -125,11 +104,9 @@ def train(step: Any, adam: Any, data: Arrays, weights: Arrays) -> list[tuple[flo
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     rng = np.random.default_rng(1)
-    firsts, seconds = ({name: np.zeros_like(weights[name]) for name in WEIGHTS} for _ in range(2))
-    state = [values[name] for values in (weights, firsts, seconds) for name in WEIGHTS]
-    moments = {f"{kind}_{name}": values[name] for kind, values in (("m", firsts), ("v", seconds)) for name in WEIGHTS}
+    optimizer = Adam(adam, weights)
     history = list[tuple[float, float]]()
-    batches, count = len(data["x"]) // BATCH, 0
+    batches = len(data["x"]) // BATCH
     status = TextColumn("loss {task.fields[loss]:.4f}  accuracy {task.fields[accuracy]:.1%}")
     with Progress(TextColumn("training"), BarColumn(), MofNCompleteColumn(), status, TimeElapsedColumn()) as progress:
         task = progress.add_task("training", total=EPOCHS, loss=float("nan"), accuracy=0.0)
@@ -138,9 +115,7 @@ def train(step: Any, adam: Any, data: Arrays, weights: Arrays) -> list[tuple[flo
             for chosen in np.array_split(rng.permutation(len(data["x"]))[: batches * BATCH], batches):
                 labels = data["labels"][chosen]
                 loss, logits, *gradients = step(x=data["x"][chosen], labels=labels, **weights)
-                count += 1
-                named = {f"d_{name}": gradient for name, gradient in zip(WEIGHTS, gradients, strict=True)}
-                adam(step=np.float32(count), **named, **weights, **moments, out=state)
+                optimizer.step(gradients)
                 total += float(loss)
                 right += int((logits.argmax(1) == labels).sum())
             history.append((total / batches, right / (batches * BATCH)))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from adam import Adam, adam_graph
 
 import xdsl_rlx as rlx
 
@@ -20,7 +21,7 @@ PAST, FUTURE, SUBSTEPS = 22, 11, 2
 STATE, WIDTH = 4, 24
 SPLIT = 1950
 """The first year that is not trained on."""
-ROUNDS, RATE, BETA1, BETA2, EPSILON, DECAY = 1000, 4e-3, 0.9, 0.999, 1e-8, 0.1
+ROUNDS, RATE, DECAY = 1000, 4e-3, 0.1
 OUTPUT = Path(__file__).resolve().parent.parent / "build"
 
 SHAPES = {
@@ -83,7 +84,7 @@ def forecast(g: Any, past: Any, weights: dict[str, Any]) -> Any:
 
 def graphs(trained: int, judged: int) -> tuple[Any, Any, Any]:
     """The loss with its gradients, the forecast, and a step of Adam, compiled."""
-    losses, forecasts, adam = rlx.Graph("loss"), rlx.Graph("forecast"), rlx.Graph("adam")
+    losses, forecasts = rlx.Graph("loss"), rlx.Graph("forecast")
     weights = {name: losses.param(name, shape) for name, shape in SHAPES.items()}
     distance = forecast(losses, losses.input("past", (trained, PAST)), weights) - losses.input(
         "future", (trained, FUTURE)
@@ -91,17 +92,7 @@ def graphs(trained: int, judged: int) -> tuple[Any, Any, Any]:
     losses.set_outputs([losses.reduce_mean(distance * distance, axes=[0, 1])])
     weights = {name: forecasts.param(name, shape) for name, shape in SHAPES.items()}
     forecasts.set_outputs([forecast(forecasts, forecasts.input("past", (judged, PAST)), weights)])
-    step = adam.input("step", ())
-    correction1, correction2 = (1.0 - adam.exp(step * float(np.log(beta))) for beta in (BETA1, BETA2))
-    results: list[list[Any]] = [[], [], []]
-    for name, shape in SHAPES.items():
-        gradient, weight = adam.input(f"d_{name}", shape), adam.input(name, shape)
-        first = BETA1 * adam.input(f"m_{name}", shape) + (1.0 - BETA1) * gradient
-        second = BETA2 * adam.input(f"v_{name}", shape) + (1.0 - BETA2) * gradient * gradient
-        change = (first / correction1) / (adam.sqrt(second / correction2) + EPSILON)
-        for values, value in zip(results, (weight - RATE * (change + DECAY * weight), first, second), strict=True):
-            values.append(value)
-    adam.set_outputs([value for values in results for value in values])
+    adam = adam_graph(SHAPES, RATE, DECAY)
     return rlx.compile(rlx.grad_with_loss(losses, wrt=list(SHAPES))), rlx.compile(forecasts), rlx.compile(adam)
 
 
@@ -109,13 +100,11 @@ def train(loss: Any, adam: Any, data: Arrays, rounds: int) -> tuple[Arrays, list
     """The weights after so many steps on all windows, and the loss at each."""
     rng = np.random.default_rng(0)
     weights = {n: (rng.standard_normal(s) / np.sqrt(s[0])).astype(np.float32) for n, s in SHAPES.items()}
-    moments = {f"{kind}_{name}": np.zeros_like(value) for kind in "mv" for name, value in weights.items()}
-    state, history = [*weights.values(), *moments.values()], list[float]()
-    for count in range(1, rounds + 1):
+    optimizer, history = Adam(adam, weights), list[float]()
+    for _ in range(rounds):
         value, *gradients = loss(past=data["past"], future=data["future"], **weights)
         history.append(float(value))
-        named = {f"d_{name}": gradient for name, gradient in zip(SHAPES, gradients, strict=True)}
-        adam(step=np.float32(count), **named, **weights, **moments, out=state)
+        optimizer.step(gradients)
     return weights, history
 
 

@@ -1,22 +1,15 @@
 """The character LSTM in small: it learns, its gradient is that of its loss, and what it samples is of its alphabet."""
 
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "char_lstm.py"
-
 
 @pytest.fixture(scope="module")
-def example() -> Any:
+def example(load_example: Any) -> Any:
     """The example as a module, its model small."""
-    spec = importlib.util.spec_from_file_location("char_lstm_example", EXAMPLE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_example("char_lstm")
     module.HIDDEN, module.TABLE, module.BATCH, module.TIMES, module.RATE = 24, 8, 4, 12, 2e-2
     return module
 

@@ -1,22 +1,15 @@
 """The main job in small: the digits example learns, and its gradient is the derivative of its loss."""
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "digits.py"
-
 
 @pytest.fixture(scope="module")
-def digits() -> Any:
+def digits(load_example: Any) -> Any:
     """The example as a module."""
-    spec = importlib.util.spec_from_file_location("digits_example", EXAMPLE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_example("digits")
 
 
 def test_a_few_epochs_classify_unseen_digits(digits: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,24 +1,16 @@
 """Element values are found again from a noisy waveform, by the gradient of an implicit integrator."""
 
-import importlib.util
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "fit_circuit.py"
-
 
 @pytest.fixture(scope="module")
-def circuit() -> Any:
+def circuit(load_example: Any) -> Any:
     """The example as a module."""
-    spec = importlib.util.spec_from_file_location("fit_circuit_example", EXAMPLE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_example("fit_circuit")
 
 
 def trapezoidal(circuit: Any, logs: np.ndarray) -> np.ndarray:

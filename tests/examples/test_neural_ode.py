@@ -1,23 +1,15 @@
 """A neural differential equation learns the cycle of the sunspots, and forecasts years that it has not seen."""
 
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "neural_ode.py"
-
 
 @pytest.fixture(scope="module")
-def ode() -> Any:
+def ode(load_example: Any) -> Any:
     """The example as a module."""
-    spec = importlib.util.spec_from_file_location("neural_ode_example", EXAMPLE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_example("neural_ode")
 
 
 def in_numpy(ode: Any, past: np.ndarray, weights: dict[str, np.ndarray]) -> np.ndarray:
