@@ -17,6 +17,12 @@ def _get_lir_check_bounds() -> type[ModulePass]:
     return LirCheckBoundsPass
 
 
+def _get_lir_tile_products() -> type[ModulePass]:
+    from xdsl_rlx.lowering.lir_tile_products import LirTileProductsPass
+
+    return LirTileProductsPass
+
+
 def _get_lir_outline_loops() -> type[ModulePass]:
     from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
 
@@ -51,6 +57,7 @@ UNIVERSE = Universe(
     all_passes={
         "convert-mir-to-lir": _get_convert_mir_to_lir,
         "lir-check-bounds": _get_lir_check_bounds,
+        "lir-tile-products": _get_lir_tile_products,
         "lir-outline-loops": _get_lir_outline_loops,
         "lir-plan-memory": _get_lir_plan_memory,
     },

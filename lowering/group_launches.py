@@ -30,6 +30,9 @@ from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, compute_type
 PARALLEL_FROM = 20_000
 """Scalar operations of a kernel from which on it is cut into pieces."""
 
+MULTIPLICATIONS = 8
+"""Multiplications of a product, of which the factors stay in cache, in the time of one scalar operation."""
+
 PIECES_PER_THREAD = 4
 """Pieces of a kernel without reductions: more than threads, so that a thread that is held up does not hold up all."""
 
@@ -67,9 +70,11 @@ class _GroupLaunches:
     def _pieces(self, extent: int, most: int) -> int:
         """Into how many pieces a launch of this group is cut."""
         group = self.group
-        work = prod(group.space.extents) * (len(group.ops) + len(group.reads))
+        factors = {x for op in group.products for x in PRODUCT.lookup(op)(op)}
+        work = prod(group.space.extents) * (len(group.ops) + len(group.reads.keys() - factors))
         for op in group.products:
-            work += prod(group.space.extents) * 2 * group.factors[PRODUCT.lookup(op)(op)[0]].layout.shape[-1]
+            depth = group.factors[PRODUCT.lookup(op)(op)[0]].layout.shape[-1]
+            work += prod(group.space.extents) * depth // MULTIPLICATIONS
         return pieces_of(self.threads, extent, work, most)
 
     def _row_launches(self) -> list[Launch]:

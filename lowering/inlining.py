@@ -1,4 +1,4 @@
-"""Kernels written once more inside of another: their loops over parts of its buffers, small products as loops too."""
+"""Kernels written once more inside of another: their loops over parts of its buffers."""
 
 from __future__ import annotations
 
@@ -8,36 +8,19 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from xdsl_rlx.dialects.lir import GemmOp, KernelOp
+from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.bounds import constant_index, reaches
 from xdsl_rlx.dialects.lir.kernel import UNROLL
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.nest import INDEX, Nest
 from xdsl_rlx.transforms.scalar import Scalar
 
-PRODUCT = 1 << 12
-"""Multiplications up to which a matrix product is written as loops: what a call of BLAS takes before it begins."""
-
 
 def can_be_inlined(kernel: KernelOp) -> bool:
-    """Whether a kernel touches its buffers by loads and stores only, or by products that are small."""
+    """Whether a kernel touches its buffers by loads and stores only."""
     buffers = {*kernel.body.block.args[:-2]}
-    for op in kernel.walk():
-        if isinstance(op, memref.LoadOp | memref.StoreOp):
-            continue
-        if isinstance(op, GemmOp):
-            if multiplications(op) <= PRODUCT:
-                continue
-            return False
-        if reaches(op) or any(x in buffers for x in op.operands):
-            return False
-    return True
-
-
-def multiplications(op: GemmOp) -> int:
-    """Of a matrix product over whole buffers."""
-    rows, depth = memref_of(op.a).get_shape()[-2:]
-    return rows * depth * memref_of(op.b).get_shape()[-1]
+    others = (op for op in kernel.walk() if not isinstance(op, memref.LoadOp | memref.StoreOp))
+    return not any(reaches(op) or any(x in buffers for x in op.operands) for op in others)
 
 
 @dataclass(frozen=True)
@@ -70,8 +53,6 @@ class _Copy:
                 env[op.results[0]] = nest.kernel.index(number)
             elif isinstance(op, memref.AllocaOp):
                 env[op.memref] = nest.kernel.scratch(memref_of(op.memref), op.memref.name_hint)
-            elif isinstance(op, GemmOp):
-                self._product(op, nest, env)
             elif isinstance(op, memref.LoadOp) and op.memref in self.buffers:
                 line, index = self._element(nest, op.memref, [env[x] for x in op.indices])
                 load = nest.builder.insert(memref.LoadOp.get(line, [index]))
@@ -119,65 +100,6 @@ class _Copy:
             offset = s.of(window.offset)
             total = offset if total is None else offset + total
         return window.line, nest.kernel.index(0) if total is None else total.value
-
-    def _product(self, op: GemmOp, nest: Nest, env: dict[SSAValue, SSAValue]) -> None:
-        """A small matrix product: rows of `b` added up if these are dense in memory, else sums along them."""
-        rows, cols = ((env[low], env[high]) for low, high in ((op.row_lo, op.row_hi), (op.col_lo, op.col_hi)))
-        depth = memref_of(op.a).get_shape()[-1]
-        inner = nest.kernel.index(0), nest.kernel.index(depth)
-        if op.inner_lo is not None and op.inner_hi is not None:
-            inner = env[op.inner_lo], env[op.inner_hi]
-        ahead = [[env[x] for x in indices] for indices in (op.a_indices, op.b_indices, op.c_indices)]
-
-        def load(at: Nest, which: int, row: SSAValue, column: SSAValue) -> Scalar:
-            line, index = self._element(at, (op.a, op.b, op.c)[which], [*ahead[which], row, column])
-            return at.load(line, [index])
-
-        def store(at: Nest, value: Scalar, row: SSAValue, column: SSAValue) -> None:
-            line, index = self._element(at, op.c, [*ahead[2], row, column])
-            at.store(value, line, [index])
-
-        def start(at: Nest, i: SSAValue, j: SSAValue) -> Scalar:
-            return (
-                load(at, 2, i, j) if op.accumulate is not None else at.scalars.const(0.0, memref_of(op.c).element_type)
-            )
-
-        def by_rows(at: Nest, i: SSAValue) -> None:
-            if op.accumulate is None:
-                at.each(cols, "j", lambda deep, j: store(deep, start(deep, i, j), i, j))
-
-            def add(inside: Nest, k: SSAValue) -> None:
-                factor = load(inside, 0, i, k)
-                inside.each(
-                    cols,
-                    "j",
-                    lambda deep, j: store(
-                        deep,
-                        deep.scalars.fma(deep.scalars.of(factor.value), load(deep, 1, k, j), load(deep, 2, i, j)),
-                        i,
-                        j,
-                    ),
-                )
-
-            at.each(inner, "k", add)
-
-        def by_sums(at: Nest, i: SSAValue) -> None:
-            def one(inside: Nest, j: SSAValue) -> None:
-                def add(deep: Nest, k: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-                    term = load(deep, 0, i, k) * load(deep, 1, k, j)
-                    return (deep.scalars.accumulate_add(deep.scalars.of(carried[0]), term).value,)
-
-                (total,) = inside.loop(inner, (start(inside, i, j).value,), add, "k")
-                store(inside, inside.scalars.of(total), i, j)
-
-            at.each(cols, "j", one)
-
-        dense = self.buffers[op.b].strides[-1] == 1
-        write = by_rows if dense else by_sums
-        if _runs_once(*rows, nest.kernel.index(1)):
-            write(nest, rows[0])
-        else:
-            nest.each(rows, "i", write)
 
 
 def _runs_once(lower: SSAValue, upper: SSAValue, by: SSAValue) -> bool:

@@ -13,7 +13,6 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects.lir import (
-    GemmOp,
     KernelOp,
     LaunchOp,
     LoopOp,
@@ -23,25 +22,26 @@ from xdsl_rlx.dialects.lir import (
     ViewOp,
 )
 from xdsl_rlx.dialects.lir.bounds import trip_count
+from xdsl_rlx.dialects.lir.kernel import LANES
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, is_contiguous, strided_memref, strides_of
 from xdsl_rlx.dialects.lir.places import Move, Place, place_of
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.lowering.inlining import Window, can_be_inlined, inline, multiplications
+from xdsl_rlx.lowering.inlining import Window, can_be_inlined, inline
 from xdsl_rlx.lowering.nest import Kernel, Nest, stem_of
-from xdsl_rlx.lowering.unroll import mark_unrolled
+from xdsl_rlx.lowering.unroll import VECTOR, mark_unrolled
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.scalar import Scalar
 
 TEXT = 2000
 """Operations that a kernel may be put together from: more take long to compile."""
 
-WORK = 1 << 16
+WORK = 1 << 17
 """Operations of an iteration from which on it does not matter that its launches are several."""
 
 TURN = 1 << 24
 """Operations, about, after which a kernel returns, so that a run can be interrupted between."""
 
-SWAPPED = 1 << 10
+SWAPPED = 1 << 12
 """Elements up to which a carry is moved from one place to the other, rather than looked for in one or the other."""
 
 
@@ -300,13 +300,15 @@ def _declared(value: SSAValue) -> SSAValue:
 
 
 def _work(block: Block, extent: int) -> int:
-    """Operations of a block; loops whose bounds are those of the launch have its extent."""
+    """Operations of a block, of lanes those on vectors; loops whose bounds are those of the launch have its extent."""
     total = 0
     for op in block.ops:
         trips = 1
         if isinstance(op, scf.ForOp):
             known = trip_count(op)
             trips = extent if known is None else known
+            if LANES in op.attributes:
+                trips = -(-trips // VECTOR)
         inside = sum(_work(inner, extent) for region in op.regions for inner in region.blocks)
-        total += trips * inside + (multiplications(op) if isinstance(op, GemmOp) else 1)
+        total += trips * inside + 1
     return total

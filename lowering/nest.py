@@ -12,7 +12,7 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.lir import KernelOp, ReturnOp
-from xdsl_rlx.dialects.lir.kernel import ROLLED
+from xdsl_rlx.dialects.lir.kernel import LANES, ROLLED
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.guard_range import guard_range
@@ -92,6 +92,13 @@ class Nest:
 
         self.loop(bounds, (), step, name)
 
+    def lanes(self, bounds: tuple[SSAValue, SSAValue], name: str, body: Callable[[Nest, SSAValue], None]) -> None:
+        """`for name in [bounds)`, constants, over neighbours in memory, to be written out as vectors."""
+        self.each(bounds, name, body)
+        last = self.block.last_op
+        assert last is not None
+        last.attributes[LANES] = UnitAttr()
+
     def loops(
         self,
         extents: Sequence[int],
@@ -168,10 +175,24 @@ class Kernel:
     """A kernel under construction: `entry` is its body after the constants and scratch buffers at the top."""
 
     def __init__(self, buffers: Sequence[AnyMemRef], names: Sequence[str | None]):
-        self.op = KernelOp("kernel", buffers)
-        self.block = self.op.body.block
+        self._open(KernelOp("kernel", buffers))
         for arg, name in zip(self.block.args, [*names, "lo", "hi"], strict=True):
             arg.name_hint = name
+
+    @classmethod
+    def reopened(cls, op: KernelOp) -> Kernel:
+        """A finished kernel under construction again, until it is closed again."""
+        kernel = cls.__new__(cls)
+        kernel._open(op)
+        last = op.body.block.last_op
+        assert isinstance(last, ReturnOp)
+        last.detach()
+        last.erase()
+        return kernel
+
+    def _open(self, op: KernelOp) -> None:
+        self.op = op
+        self.block = op.body.block
         self._top = Block()
         self._indices: dict[int, SSAValue] = {}
         self.entry = Nest(self.block, self)

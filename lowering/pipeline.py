@@ -12,6 +12,8 @@ from xdsl_rlx.lowering.errors import ConfigurationError
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
+from xdsl_rlx.lowering.lir_tile_products import LirTileProductsPass
+from xdsl_rlx.lowering.tiles import COMMON, Registers
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.mir_fuse import MirFusePass
 
@@ -24,13 +26,13 @@ def checks_bounds() -> bool:
     return text == "1"
 
 
-def compile_passes(module: ModuleOp, threads: int) -> list[ModulePass]:
+def compile_passes(module: ModuleOp, threads: int, registers: Registers) -> list[ModulePass]:
     """As `remaining_passes`, and the checks that the environment asks for."""
-    return [*remaining_passes(module, threads), *([LirCheckBoundsPass()] if checks_bounds() else [])]
+    return [*remaining_passes(module, threads, registers), *([LirCheckBoundsPass()] if checks_bounds() else [])]
 
 
-def remaining_passes(module: ModuleOp, threads: int) -> list[ModulePass]:
-    """The passes from where the module is to a planned program for `threads` threads."""
+def remaining_passes(module: ModuleOp, threads: int, registers: Registers = COMMON) -> list[ModulePass]:
+    """The passes from where the module is to a planned program for `threads` threads of a processor."""
     programs = [op for op in module.ops if isinstance(op, lir.ProgramOp)]
     if programs:
         return [] if all(_is_planned(program) for program in programs) else [LirPlanMemoryPass()]
@@ -40,7 +42,8 @@ def remaining_passes(module: ModuleOp, threads: int) -> list[ModulePass]:
         passes.append(ConvertHirToMirPass())
     if not any(isinstance(op, FusionOp) for op in ops):
         passes.append(MirFusePass())
-    return [*passes, ConvertMirToLirPass(threads), LirOutlineLoopsPass(), LirPlanMemoryPass()]
+    tiles = LirTileProductsPass(registers.lanes, registers.count)
+    return [*passes, ConvertMirToLirPass(threads), tiles, LirOutlineLoopsPass(), LirPlanMemoryPass()]
 
 
 def _is_planned(program: lir.ProgramOp) -> bool:

@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.bounds import trip_count
-from xdsl_rlx.dialects.lir.kernel import AT_ONCE, ROLLED, UNROLL
+from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, ROLLED, UNROLL
 from xdsl_rlx.lowering.numba.rows import FUNCTIONS
 
 INDEX = IndexType()
@@ -20,7 +20,7 @@ SHORT = 16
 """Iterations from which on vectors are made of a loop before it is written out. LLVM makes vectors of fewer only where
 they are a whole number of vectors."""
 
-LANES = 8
+VECTOR = 8
 """Elements of a vector, about."""
 
 SIZE = 300
@@ -107,7 +107,8 @@ def _moving(block: Block, moved: set[SSAValue]) -> int:
             continue
         if any(x in moved for x in op.operands):
             moved.update(result for result in op.results if result.type == INDEX)
-        times = (trip_count(op) or 0) if isinstance(op, scf.ForOp) else 1
+        # LLVM makes vectors of lanes, not of the loop around them
+        times = (0 if LANES in op.attributes else trip_count(op) or 0) if isinstance(op, scf.ForOp) else 1
         total += times * sum(_moving(inner, moved) for region in op.regions for inner in region.blocks)
     return total
 
@@ -132,12 +133,16 @@ def _size_of_loop(loop: scf.ForOp, size: int | None, found: list[_Choice]) -> in
         if (rows := _rows(loop, trips)) is not None:
             found.append(rows)
         return None
+    if LANES in loop.attributes:
+        vectors = -(-trips // VECTOR) * sum(op.results[0].type != INDEX for op in loop.body.block.ops if op.results)
+        found.append(_Choice(loop, trips, vectors))
+        return vectors
     if precedes_vectors(loop):
         if trips * size > SIZE:
             return None
         found.append(_Choice(loop, trips, trips * size))
         return trips * size
-    if (vectors := -(-trips // LANES) * size) <= VECTORS:
+    if (vectors := -(-trips // VECTOR) * size) <= VECTORS:
         found.append(_Choice(loop, trips, vectors))
     return None
 
@@ -147,7 +152,7 @@ def precedes_vectors(loop: scf.ForOp) -> bool:
     Whether a loop that is written out is so before LLVM looks for vectors: it is short, or what it stores to is a
     buffer on the stack, which then is in registers.
     """
-    if ROLLED in loop.attributes or (trips := trip_count(loop)) is None:
+    if ROLLED in loop.attributes or LANES in loop.attributes or (trips := trip_count(loop)) is None:
         return False
     stores = (op for op in loop.body.block.ops if isinstance(op, memref.StoreOp))
     return trips < SHORT or any(isinstance(op.memref.owner, memref.AllocaOp) for op in stores)
@@ -162,7 +167,7 @@ def _rows(loop: scf.ForOp, trips: int) -> _Choice | None:
                 return None
             if (inside := _size(op.body.block, [])) is None:
                 return None
-            size += -(-length // LANES) * inside
+            size += -(-length // VECTOR) * inside
     counts = [n for n in range(2, AT_ONCE + 1) if n < trips and n * size <= ROWS]
     if not size or not counts:
         return None

@@ -37,6 +37,7 @@ _STRICT: dict[str, Attribute] = {"fastmath": _NO_FASTMATH}
 _REASSOC: dict[str, Attribute] = {
     "fastmath": FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.NO_SIGNED_ZEROS]),
 }
+_CONTRACT: dict[str, Attribute] = {"fastmath": FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])}
 _WRAP: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 _CMPF = {name: IntegerAttr(i, i64) for i, name in enumerate(arith.CMPF_COMPARISON_OPERATIONS)}
 _CMPI = {name: IntegerAttr(i, i64) for i, name in enumerate(arith.CMPI_COMPARISON_OPERATIONS)}
@@ -258,6 +259,13 @@ class ScalarBuilder:
         type = a.value.type
         operands = [a.value, self.like(b, a).value, self.like(c, a).value]
         return self._result(math.FmaOp.create(operands=operands, result_types=[type], properties=dict(_STRICT)))
+
+    def multiply_add(self, a: Scalar, b: Scalar, c: Scalar) -> Scalar:
+        """`a * b + c` of floats, rounded once where the processor has an instruction for it, else twice."""
+        operands = [a.value, b.value, c.value]
+        return self._result(
+            math.FmaOp.create(operands=operands, result_types=[a.value.type], properties=dict(_CONTRACT))
+        )
 
     def abs(self, a: Scalar) -> Scalar:
         if is_float(a.type):

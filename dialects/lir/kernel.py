@@ -47,6 +47,9 @@ LLVM writes short loops of known length out, and then looks for vectors in the l
 apart.
 """
 
+LANES = "lir.lanes"
+"""The attribute of an `scf.for` over neighbours in memory that is few vectors, and is to be written out as these."""
+
 UNROLL = "lir.unroll"
 """
 The attribute of an `scf.for` with constant bounds that is to be written out: how many iterations side by side.

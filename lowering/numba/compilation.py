@@ -13,8 +13,9 @@ from xdsl.passes import PassPipeline
 from xdsl.universe import Universe
 
 from xdsl_rlx.dialects.lir import ProgramOp
+from xdsl_rlx.lowering.numba import cpu
 from xdsl_rlx.lowering.numba.build import build_program, fingerprint
-from xdsl_rlx.lowering.numba.compile import Effort
+from xdsl_rlx.lowering.numba.compile import Effort, target
 from xdsl_rlx.lowering.numba.driver import begin_driver, thread_count
 from xdsl_rlx.lowering.numba.program import Program
 from xdsl_rlx.lowering.numba.runtime import CompiledGraph, compile_cached
@@ -84,7 +85,7 @@ def lower_to_lir(module: ModuleOp, threads: int = 1) -> ModuleOp:
     if any(isinstance(op, ProgramOp) for op in lowered.ops):
         lowered.verify()
         verify_dominance(lowered)
-    PassPipeline(tuple(compile_passes(lowered, threads))).apply(_context(), lowered)
+    PassPipeline(tuple(compile_passes(lowered, threads, cpu.registers(target())))).apply(_context(), lowered)
     return lowered
 
 

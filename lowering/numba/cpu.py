@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from xdsl_rlx.lowering.errors import ConfigurationError
+from xdsl_rlx.lowering.tiles import COMMON, Registers
 
 VARIABLE = "XDSL_RLX_CPU"
 NATIVE = "native"
@@ -75,6 +76,23 @@ def possible_levels(host: tuple[str, str]) -> list[str]:
             break
         possible.append(level)
     return possible
+
+
+def registers(target: tuple[str, str]) -> Registers:
+    """
+    The vector registers of a processor given by name and feature string.
+
+    Those of AVX-512 count half but on processors where LLVM makes vectors of their whole length.
+    """
+    name, _ = target
+    levels = list(_LEVELS)
+    below = levels[: levels.index(name) + 1] if name in _LEVELS else []
+    features = _present(target).union(*(_LEVELS[level] for level in below))
+    if "avx512vl" in features:
+        return Registers(16, 32 if name.startswith("znver") else 16)
+    if "avx2" in features or not features:
+        return COMMON
+    return Registers(4, 32 if "neon" in features else 16)
 
 
 @cache

@@ -74,6 +74,11 @@ def _known(inputs, *names):
         if name not in names:
             raise TypeError(f"unexpected argument {name!r}; expected {', '.join(names) or 'none'}")
 ''',
+    "multiply_add": """
+@intrinsic("fmuladd")
+def multiply_add(a, b, c):
+    return a * b + c
+""",
     "fma": '''
 @intrinsic("fma")
 def fma(a, b, c):

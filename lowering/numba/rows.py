@@ -230,6 +230,22 @@ def _call(python: str, llvm: str, arity: int = 1) -> Row:
     return Row(f"{python}({names})", f"call{{f}} {{t}} @llvm.{llvm}.{{s}}({operands})")
 
 
+def _rounds_once(op: Operation) -> bool:
+    """Whether an fma may not become a product and a sum, where the processor has no instruction for it."""
+    return "contract" not in llvm_flags(op)
+
+
+def _fma_python(op: Operation, operands: Sequence[str]) -> str:
+    return f"{'fma' if _rounds_once(op) else 'multiply_add'}({', '.join(operands)})"
+
+
+def _fma_llvm(op: Operation, operands: Sequence[str], line: LlvmLine) -> str:
+    type_ = op.operands[0].type
+    name = "fma" if _rounds_once(op) else "fmuladd"
+    typed = ", ".join(f"{llvm_type(type_)} {x}" for x in operands)
+    return f"call {llvm_type(type_)} @llvm.{name}.{function_suffix(type_)}({typed})"
+
+
 # Comparison
 
 
@@ -479,7 +495,7 @@ ROWS: dict[type[Operation], Row] = {
     arith.NegfOp: Row("-{0}", "fneg{f} {t} {0}"),
     arith.MaximumfOp: _call("maximum", "maximum", 2),
     arith.MinimumfOp: _call("minimum", "minimum", 2),
-    math.FmaOp: _call("fma", "fma", 3),
+    math.FmaOp: Row(_fma_python, _fma_llvm),
     math.AbsFOp: _call("fabs", "fabs"),
     math.SqrtOp: _call("sqrt", "sqrt"),
     math.RoundEvenOp: _call("round_even", "roundeven"),

@@ -23,6 +23,7 @@ DECOMPOSE = "tests/numerics/test_decompose.py"
 RUNTIME = "tests/lowering/numba/test_runtime.py"
 DRIVER = "tests/lowering/numba/test_driver.py"
 LOOPS = "tests/lowering/test_loops.py"
+TILED = "tests/lowering/test_lir_tile_products.py"
 OUTLINED = ("tests/lowering/test_lir_outline_loops.py", "tests/lowering/test_scan_loop.py")
 BRANCH_RUNS = "tests/lowering/test_branches.py"
 BRANCH_LOWER = "tests/lowering/test_branch_lower.py"
@@ -424,6 +425,29 @@ OUTLINE = (
         *OUTLINED,
     ),
 )
+TILES = (
+    _fault(
+        "sums into a buffer take the columns at the edge twice",
+        "lowering/tiles.py",
+        "if self.op.accumulate is None and count >=",
+        "if count >=",
+        TILED,
+    ),
+    _fault(
+        "rows behind the last whole tile of an uneven piece are left out",
+        "lowering/tiles.py",
+        "        if height > 1:\n            rest =",
+        "        if height > 99:\n            rest =",
+        TILED,
+    ),
+    _fault(
+        "a transposed factor is read as it lies",
+        "lowering/tiles.py",
+        "inside.load(op.b, [*op.b_indices, *at]), copy, at)",
+        "inside.load(op.b, [*op.b_indices, *at]), copy, at[:1] * 2)",
+        TILED,
+    ),
+)
 FUSION = (
     _fault(
         "clusters merge across one that has to run in between",
@@ -682,6 +706,7 @@ FAULTS: tuple[Fault, ...] = (
     *RULES_OF_FUNCTIONS,
     *LOWERING,
     *OUTLINE,
+    *TILES,
     *FUSION,
     *PLAN,
     *RUNNING,

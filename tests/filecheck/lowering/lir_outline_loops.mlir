@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s --split-input-file -p lir-outline-loops | filecheck %s
+// RUN: xdsl-opt %s --split-input-file -p lir-tile-products,lir-outline-loops | filecheck %s
 
 // A loop over small launches becomes one kernel that has the loop inside of it.
 
@@ -108,7 +108,7 @@ builtin.module {
 // CHECK-NEXT: %xs_1 = lir.view %xs at 0 : memref<10000000x2xf32> to memref<20000000xf32>
 // CHECK-NEXT: %w_1 = lir.view %w at 0 : memref<2x2xf32> to memref<4xf32>
 // CHECK-NEXT: %ys_1 = lir.view %ys at 0 : memref<10000000x2xf32> to memref<20000000xf32>
-// CHECK-NEXT: lir.launch @k1_loop_matmul over 10000000 by 2396745 in_order reads(%xs_1, %w_1 : memref<20000000xf32>, memref<4xf32>) writes(%ys_1 : memref<20000000xf32>)
+// CHECK-NEXT: lir.launch @k1_loop_matmul over 10000000 by 453438 in_order reads(%xs_1, %w_1 : memref<20000000xf32>, memref<4xf32>) writes(%ys_1 : memref<20000000xf32>)
 // CHECK-NEXT: }
 // CHECK-NEXT: lir.kernel @k1_loop_matmul(%xs: memref<20000000xf32>, %w: memref<4xf32>, %ys: memref<20000000xf32>, %lo: index, %hi: index) {
 // CHECK-NEXT: %c9999999 = arith.constant 9999999 : index
@@ -120,22 +120,18 @@ builtin.module {
 // CHECK-NEXT: %1 = arith.muli %0, %c2 : index
 // CHECK-NEXT: scf.for %j = %c0 to %c2 step %c1 {
 // CHECK-NEXT: %2 = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT: %3 = arith.addi %1, %j : index
-// CHECK-NEXT: memref.store %2, %ys[%3] : memref<20000000xf32>
+// CHECK-NEXT: %3 = scf.for %k = %c0 to %c2 step %c1 iter_args(%4 = %2) -> (f32) {
+// CHECK-NEXT: %5 = arith.addi %1, %k : index
+// CHECK-NEXT: %a = memref.load %xs[%5] : memref<20000000xf32>
+// CHECK-NEXT: %6 = arith.muli %k, %c2 : index
+// CHECK-NEXT: %7 = arith.addi %6, %j : index
+// CHECK-NEXT: %b = memref.load %w[%7] : memref<4xf32>
+// CHECK-NEXT: %8 = arith.mulf %a, %b : f32
+// CHECK-NEXT: %9 = arith.addf %4, %8 fastmath<reassoc,nsz> : f32
+// CHECK-NEXT: scf.yield %9 : f32
 // CHECK-NEXT: } {lir.unroll = 2 : i64}
-// CHECK-NEXT: scf.for %k = %c0 to %c2 step %c1 {
-// CHECK-NEXT: %4 = arith.addi %1, %k : index
-// CHECK-NEXT: %xs_1 = memref.load %xs[%4] : memref<20000000xf32>
-// CHECK-NEXT: scf.for %j_1 = %c0 to %c2 step %c1 {
-// CHECK-NEXT: %5 = arith.muli %k, %c2 : index
-// CHECK-NEXT: %6 = arith.addi %5, %j_1 : index
-// CHECK-NEXT: %w_1 = memref.load %w[%6] : memref<4xf32>
-// CHECK-NEXT: %7 = arith.addi %1, %j_1 : index
-// CHECK-NEXT: %ys_1 = memref.load %ys[%7] : memref<20000000xf32>
-// CHECK-NEXT: %8 = math.fma %xs_1, %w_1, %ys_1 : f32
-// CHECK-NEXT: %9 = arith.addi %1, %j_1 : index
-// CHECK-NEXT: memref.store %8, %ys[%9] : memref<20000000xf32>
-// CHECK-NEXT: } {lir.unroll = 2 : i64}
+// CHECK-NEXT: %10 = arith.addi %1, %j : index
+// CHECK-NEXT: memref.store %3, %ys[%10] : memref<20000000xf32>
 // CHECK-NEXT: } {lir.unroll = 2 : i64}
 // CHECK-NEXT: }
 // CHECK-NEXT: lir.return

@@ -1,0 +1,156 @@
+"""`lir-tile-products`: matrix products of few rows become loops, which beat the library there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import AnyFloat, ModuleOp
+from xdsl.ir import Block
+from xdsl.passes import ModulePass
+
+from xdsl_rlx.dialects.lir import GemmOp, KernelOp, LaunchOp, LoopOp
+from xdsl_rlx.dialects.lir.bounds import constant_index
+from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
+from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.lowering.nest import Kernel, Nest
+from xdsl_rlx.lowering.tiles import Registers, TiledProduct, best_tile, emit_sums, transposed
+from xdsl_rlx.lowering.unroll import mark_unrolled
+from xdsl_rlx.transforms.driver import verify_dominance
+
+ROWS = 64
+"""Rows up to which the right factor is better read as it lies than packed first, as libraries do."""
+
+FACTOR = 1 << 20
+"""Bytes of the right factor up to which it is in a core's own cache when the next rows read it."""
+
+PACKED = 1 << 20
+"""Multiplications from which on libraries pack their factors, and lose by it if rows are few."""
+
+NARROW = 4
+"""Columns below which there is too little of a vector."""
+
+COPIED = 1 << 12
+"""Elements of a transposed right factor up to which it is copied onto the stack, in a loop."""
+
+SHARING = 4
+"""Rows from which on that copy pays; fewer are sums along both factors as they lie."""
+
+
+@dataclass(frozen=True)
+class LirTileProductsPass(ModulePass):
+    """
+    Make loops of each `lir.gemm` whose rows are few, in tiles of which the sums stay in registers.
+
+    A library packs large factors first, which pays where many rows read the right one. In a loop products of any size
+    become loops, so that it can be one kernel (see `lir-outline-loops`). `lanes` and `registers` describe
+    the processor: numbers of 32 bits in a vector register, and how many there are.
+
+    ```mlir
+    lir.gemm %x[], %w[], %y[] rows %c0 to %c6 cols %c0 to %c16 : memref<6x64xf32>, memref<64x16xf32>, memref<6x16xf32>
+    // becomes
+    scf.for %k = %c0 to %c64 step %c1 {
+      scf.for %r = %c0 to %c6 step %c1 {
+        %x = memref.load %x[%r, %k] : memref<6x64xf32>
+        scf.for %j = %c0 to %c16 step %c1 {
+          // sums[r, j] += x * w[k, j]
+        } {lir.lanes}
+      }
+    }
+    ```
+    """
+
+    name = "lir-tile-products"
+
+    lanes: int = Registers.lanes
+    registers: int = Registers.count
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_dominance(op)
+        registers = Registers(self.lanes, self.registers)
+        launches: dict[str, list[LaunchOp]] = {}
+        for launch in op.walk():
+            if isinstance(launch, LaunchOp):
+                launches.setdefault(launch.kernel.string_value(), []).append(launch)
+        for kernel in [x for x in op.ops if isinstance(x, KernelOp)]:
+            own = launches.get(kernel.sym_name.data, [])
+            repeated = any(isinstance(x.parent_op(), LoopOp) for x in own)
+            pieces = {x.chunk.value.data: x.extent.value.data for x in own}
+            found = [_Product(x, kernel, pieces) for x in kernel.walk() if isinstance(x, GemmOp)]
+            if better := [x for x in found if x.is_better_as_loops(repeated)]:
+                again = Kernel.reopened(kernel)
+                for product in better:
+                    product.replace(again, registers)
+                again.close()
+                mark_unrolled(kernel)
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A product of a kernel, and the extents by chunk that this is launched with."""
+
+    op: GemmOp
+    kernel: KernelOp
+    pieces: Mapping[int, int]
+
+    def is_better_as_loops(self, repeated: bool) -> bool:
+        """Whether the library is slower: rows are few, and more than it packs for, or as small as loops repeat them."""
+        if self.op.inner_lo is not None or self._columns() is None:
+            return False
+        rows = self._most_rows()
+        b = memref_of(self.op.b)
+        depth, columns = b.get_shape()[-2:]
+        if not self._is_dense():
+            return repeated and rows <= ROWS and depth * columns <= COPIED
+        fits = rows <= ROWS and depth * columns * element_bytes(b.element_type) <= FACTOR
+        return fits and (repeated or (rows * depth * columns > PACKED and columns >= NARROW))
+
+    def _is_dense(self) -> bool:
+        return strides_of(memref_of(self.op.b))[-1] == 1
+
+    def replace(self, kernel: Kernel, registers: Registers) -> None:
+        """Put loops in the place of the op."""
+        op, block = self.op, Block()
+        nest = Nest(block, kernel)
+        columns, rows = self._columns(), self._most_rows()
+        assert columns is not None
+        if len(columns) < NARROW or not (self._is_dense() or rows >= SHARING):
+            emit_sums(op, nest)
+        else:
+            element = cast("AnyFloat", memref_of(op.c).element_type)
+            tile = best_tile(rows, len(columns), registers.lanes_of(element), registers.count)
+            right = (op.b, tuple(op.b_indices)) if self._is_dense() else (transposed(op, nest), ())
+            TiledProduct(op, nest, tile, self._rows(), columns, *right).emit()
+        around = op.parent_block()
+        assert around is not None
+        loops = list(block.ops)
+        for loop in loops:
+            loop.detach()
+        around.insert_ops_before(loops, op)
+        op.detach()
+        op.erase()
+
+    def _columns(self) -> range | None:
+        low, high = constant_index(self.op.col_lo), constant_index(self.op.col_hi)
+        return None if low is None or high is None else range(low, high)
+
+    def _rows(self) -> int | None:
+        """How many rows, if that is known."""
+        op = self.op
+        low, high = constant_index(op.row_lo), constant_index(op.row_hi)
+        if low is not None and high is not None:
+            return high - low
+        if (op.row_lo, op.row_hi) == self.kernel.body.block.args[-2:] and len(self.pieces) == 1:
+            ((chunk, extent),) = self.pieces.items()
+            return min(chunk, extent) if extent % chunk == 0 or extent < chunk else None
+        return None
+
+    def _most_rows(self) -> int:
+        if (known := self._rows()) is not None:
+            return known
+        rows = memref_of(self.op.c).get_shape()[-2]
+        if (self.op.row_lo, self.op.row_hi) == self.kernel.body.block.args[-2:] and self.pieces:
+            return min(rows, max(self.pieces))
+        return rows

@@ -1,0 +1,250 @@
+"""A matrix product as loops over tiles whose sums stay in registers, and how large these are.
+Which products become loops is decided in `lir_tile_products.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import AnyFloat, MemRefType, f64
+from xdsl.ir import SSAValue
+
+from xdsl_rlx.dialects.lir import GemmOp
+from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.transforms.scalar import Scalar
+
+Lane: TypeAlias = Callable[[Nest, SSAValue, SSAValue], None]
+"""What is done with one sum of a line: it gets the lane, and the column that this is."""
+
+MOST_ROWS = 8
+"""Rows of a tile at most: more would not use a vector that has been loaded much better."""
+
+MOST_VECTORS = 8
+"""Vectors in a row of a tile at most."""
+
+FAR = 2
+"""Multiplications in the time that a vector takes from the second level of the cache."""
+
+LATENCY = 4
+"""Multiplications that can be under way at once; with fewer sums, processors wait."""
+
+
+@dataclass(frozen=True)
+class Registers:
+    """The vector registers of a processor: `lanes` numbers of 32 bits in each of `count`."""
+
+    lanes: int = 8
+    count: int = 16
+
+    def lanes_of(self, element: AnyFloat) -> int:
+        """Numbers of a type in one register."""
+        return self.lanes // 2 if element == f64 else self.lanes
+
+
+COMMON = Registers()
+"""Those of AVX2, which most processors have at least."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Sums that are computed side by side."""
+
+    rows: int
+    columns: int
+    lanes: int
+
+
+def best_tile(rows: int, columns: int, lanes: int, registers: int) -> Tile:
+    """
+    The tile that a product of so many rows and columns takes the least time with.
+
+    One step along the inner dimension takes as long as its multiplications, as its lines of the right factor take to
+    come from the second level of the cache, or until the sums of the last step are there. Among equals it is a tile
+    without others at the edges, and of those the one that loads least. Its sums are in registers, and so are a number
+    of the left factor and, if several rows share it, a line of the right one.
+    """
+
+    def step(r: int, w: int) -> int:
+        return max(r * w, FAR * w, LATENCY) if r and w else 0
+
+    def cost(shape: tuple[int, int]) -> tuple[int, int, float]:
+        r, w = shape
+        whole, rest = divmod(columns, w * lanes)
+        widths = [(whole, w), (1, -(-rest // lanes))]
+        heights = [(rows // r, r), (1, rows % r)]
+        total = sum(n * m * step(height, width) for n, height in heights for m, width in widths)
+        return total, (rest > 0 and whole > 0) + (rows % r > 0), 1 / r + 1 / w
+
+    shapes = product(
+        range(1, max(1, min(rows, MOST_ROWS)) + 1), range(1, max(1, min(-(-columns // lanes), MOST_VECTORS)) + 1)
+    )
+    r, w = min((x for x in shapes if x[0] * x[1] + (x[1] if x[0] > 1 else 0) < registers), key=cost)
+    return Tile(r, w * lanes, lanes)
+
+
+@dataclass(frozen=True)
+class TiledProduct:
+    """A product of constant columns, of which the number of rows may be known."""
+
+    op: GemmOp
+    nest: Nest
+    tile: Tile
+    rows: int | None
+    columns: range
+    right: SSAValue
+    right_indices: tuple[SSAValue, ...] = ()
+
+    def emit(self) -> None:
+        """The loops over tiles, columns outermost: all rows read a panel of the right factor one after the other."""
+        start, count = self.nest.kernel.index(self.columns.start), len(self.columns)
+        whole, rest = divmod(count, self.tile.columns)
+        if whole:
+            wide = self.tile.columns
+            self._repeat(self.nest, whole, start, wide, lambda nest, j: self._panel(nest, j, wide), "j")
+        if rest:
+            if self.op.accumulate is None and count >= (whole_lanes := -(-rest // self.tile.lanes) * self.tile.lanes):
+                # some columns twice, with the same result, rather than parts of vectors
+                rest = whole_lanes
+            self._panel(self.nest, self.nest.kernel.index(self.columns.stop - rest), rest)
+
+    @staticmethod
+    def _repeat(
+        nest: Nest, count: int, start: SSAValue, step: int, body: Callable[[Nest, SSAValue], None], name: str
+    ) -> None:
+        """`body` at `start + n step` for each `n < count`."""
+
+        def one(inside: Nest, n: SSAValue) -> None:
+            s = inside.scalars
+            body(inside, (s.of(start) + s.of(n) * s.of(nest.kernel.index(step))).value)
+
+        if count == 1:
+            body(nest, start)
+        else:
+            nest.each((nest.kernel.index(0), nest.kernel.index(count)), name, one)
+
+    def _panel(self, nest: Nest, column: SSAValue, columns: int) -> None:
+        """All rows of so many columns."""
+        first, height = self.op.row_lo, self.tile.rows
+        if self.rows is not None:
+            whole, rest = divmod(self.rows, height)
+            if whole:
+                self._repeat(nest, whole, first, height, lambda at, i: self._block(at, i, height, column, columns), "i")
+            if rest:
+                s = nest.scalars
+                last = (s.of(first) + whole * height).value if whole else first
+                self._block(nest, last, rest, column, columns)
+            return
+        s = nest.scalars
+        count = s.of(self.op.row_hi) - s.of(first)
+        whole = s.div(count, height)
+
+        def block(inside: Nest, n: SSAValue) -> None:
+            t = inside.scalars
+            start = t.of(first) + t.of(n) * t.of(nest.kernel.index(height))
+            self._block(inside, start.value, height, column, columns)
+
+        nest.each((nest.kernel.index(0), whole.value), "i", block)
+        if height > 1:
+            rest = s.of(first) + whole * s.of(nest.kernel.index(height))
+            bounds = rest.value, self.op.row_hi
+            nest.each(bounds, "i", lambda inside, i: self._block(inside, i, 1, column, columns))
+
+    def _block(self, nest: Nest, row: SSAValue, rows: int, column: SSAValue, columns: int) -> None:
+        """One tile: its sums start from zero, or from what there is, and are stored at the end."""
+        op, kernel = self.op, nest.kernel
+        element = memref_of(op.c).element_type
+        sums = kernel.scratch(MemRefType(element, [rows, columns]), "sums")
+
+        def lines(at: Nest, line: Callable[[Nest, SSAValue, SSAValue], Lane]) -> None:
+            def one(inside: Nest, r: SSAValue) -> None:
+                i = row if rows == 1 else (inside.scalars.of(row) + inside.scalars.of(r)).value
+                lane = line(inside, r, i)
+
+                def each(deep: Nest, j: SSAValue) -> None:
+                    lane(deep, j, (deep.scalars.of(column) + deep.scalars.of(j)).value)
+
+                for low, high in pairwise(_cuts(columns, self.tile.lanes)):
+                    inside.lanes((kernel.index(low), kernel.index(high)), "j", each)
+
+            if rows == 1:
+                one(at, kernel.index(0))
+            else:
+                at.each((kernel.index(0), kernel.index(rows)), "r", one)
+
+        def begin(_: Nest, r: SSAValue, i: SSAValue) -> Lane:
+            if op.accumulate is None:
+                return lambda deep, j, _: deep.store(deep.scalars.const(0.0, element), sums, [r, j])
+            return lambda deep, j, place: deep.store(deep.load(op.c, [*op.c_indices, i, place]), sums, [r, j])
+
+        def add(at: Nest, k: SSAValue, r: SSAValue, i: SSAValue) -> Lane:
+            factor = at.load(op.a, [*op.a_indices, i, k]).value
+
+            def lane(deep: Nest, j: SSAValue, place: SSAValue) -> None:
+                s = deep.scalars
+                term = deep.load(self.right, [*self.right_indices, k, place])
+                deep.store(s.multiply_add(s.of(factor), term, deep.load(sums, [r, j])), sums, [r, j])
+
+            return lane
+
+        def end(_: Nest, r: SSAValue, i: SSAValue) -> Lane:
+            return lambda deep, j, place: deep.store(deep.load(sums, [r, j]), op.c, [*op.c_indices, i, place])
+
+        def step(inside: Nest, k: SSAValue) -> None:
+            lines(inside, lambda at, r, i: add(at, k, r, i))
+
+        depth = memref_of(op.a).get_shape()[-1]
+        lines(nest, begin)
+        nest.each((kernel.index(0), kernel.index(depth)), "k", step)
+        lines(nest, end)
+
+
+def _cuts(columns: int, lanes: int) -> list[int]:
+    """Where a line of a tile is cut into whole vectors and into powers of two, which are vectors too."""
+    cuts = [0]
+    if columns >= lanes:
+        cuts.append(columns // lanes * lanes)
+    while (rest := columns - cuts[-1]) > 0:
+        cuts.append(cuts[-1] + (1 << rest.bit_length() - 1))
+    return cuts
+
+
+def transposed(op: GemmOp, nest: Nest) -> SSAValue:
+    """A copy of the right factor on the stack, of which columns lie side by side."""
+    depth, columns = memref_of(op.b).get_shape()[-2:]
+    copy = nest.kernel.scratch(MemRefType(memref_of(op.b).element_type, [depth, columns]), "transposed")
+
+    def one(inside: Nest, at: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> tuple[()]:
+        inside.store(inside.load(op.b, [*op.b_indices, *at]), copy, at)
+        return ()
+
+    nest.loops([depth, columns], (), one, "k")
+    return copy
+
+
+def emit_sums(op: GemmOp, nest: Nest) -> None:
+    """Each element by itself, as a sum along the inner dimension: for a right factor that lies along it."""
+    kernel = nest.kernel
+    depth = memref_of(op.a).get_shape()[-1]
+
+    def element(inside: Nest, i: SSAValue, j: SSAValue) -> None:
+        def add(deep: Nest, k: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            term = deep.load(op.a, [*op.a_indices, i, k]) * deep.load(op.b, [*op.b_indices, k, j])
+            return (deep.scalars.accumulate_add(deep.scalars.of(carried[0]), term).value,)
+
+        at = [*op.c_indices, i, j]
+        start: Scalar = (
+            inside.load(op.c, at)
+            if op.accumulate is not None
+            else inside.scalars.const(0.0, memref_of(op.c).element_type)
+        )
+        (total,) = inside.loop((kernel.index(0), kernel.index(depth)), (start.value,), add, "k")
+        inside.store(inside.scalars.of(total), op.c, at)
+
+    nest.each(
+        (op.row_lo, op.row_hi),
+        "i",
+        lambda row, i: row.each((op.col_lo, op.col_hi), "j", lambda inside, j: element(inside, i, j)),
+    )

@@ -1,0 +1,205 @@
+"""Matrix products as loops over tiles, against NumPy in float64: sizes, edges of tiles, pieces, strides, sums into."""
+
+import random
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.lir import GemmOp
+from xdsl_rlx.dialects.lir.kernel import LANES, UNROLL
+from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.lir_tile_products import COPIED, ROWS, LirTileProductsPass
+from xdsl_rlx.lowering.numba import cpu
+from xdsl_rlx.lowering.numba.compilation import compile_module
+from xdsl_rlx.lowering.numba.compile import Effort
+from xdsl_rlx.lowering.tiles import COMMON, Registers, best_tile
+
+REGISTERS = (Registers(4, 16), COMMON, Registers(16, 32))
+SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 24, 31, 33, 48, 64)
+DEPTHS = (0, 1, 2, 7, 33, 40)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One product in a loop of two iterations, in pieces of `chunk` rows."""
+
+    rows: int
+    depth: int
+    columns: int
+    chunk: int
+    transposed: bool
+    accumulate: bool
+
+    @property
+    def factors(self) -> tuple[str, str]:
+        """The types of the factors, without their elements."""
+        b = f"{self.depth}x{self.columns}x{{0}}"
+        if self.transposed:
+            b += f", strided<[1, {max(self.depth, 1)}]>"
+        return f"memref<{self.rows}x{self.depth}x{{0}}>", f"memref<{b}>"
+
+    def expected(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """The product in float64; the second iteration adds it once more."""
+        product = a.astype(np.float64) @ (b.T if self.transposed else b).astype(np.float64)
+        return 2 * product if self.accumulate else product
+
+
+def text_of(cases: list[Case], element: str) -> str:
+    """A program of all cases, of which each has a kernel; sums into start from zeros."""
+    heads, bodies, kernels = [], [], []
+    for n, case in enumerate(cases):
+        a, b = (factor.format(element) for factor in case.factors)
+        c = f"memref<{case.rows}x{case.columns}x{element}>"
+        heads.append(f'%a{n} = lir.input "a{n}" : {a}')
+        dense = f"memref<{case.columns}x{case.depth}x{element}>" if case.transposed else b
+        heads.append(f'%w{n} = lir.input "b{n}" : {dense}')
+        heads.append(f"%b{n} = lir.view %w{n} at 0 : {dense} to {b}" if case.transposed else "")
+        heads.append(f"%c{n} = lir.output {n} : {c}")
+        heads.append(f"lir.launch @z{n} over {case.rows} by {max(case.rows, 1)} writes(%c{n} : {c})")
+        factor = f"%b{n}" if case.transposed else f"%w{n}"
+        bodies.append(
+            f"lir.launch @k{n} over {case.rows} by {case.chunk} reads(%a{n}, {factor} : {a}, {b}) writes(%c{n} : {c})"
+        )
+        kernels.append(f"""lir.kernel @k{n}(%a: {a}, %b: {b}, %c: {c}, %lo: index, %hi: index) {{
+  %c0 = arith.constant 0 : index
+  %cn = arith.constant {case.columns} : index
+  lir.gemm %a[], %b[], %c[] rows %lo to %hi cols %c0 to %cn {"accumulate " * case.accumulate}: {a}, {b}, {c}
+  lir.return
+}}
+lir.kernel @z{n}(%c: {c}, %lo: index, %hi: index) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %cn = arith.constant {case.columns} : index
+  %zero = arith.constant 0.0 : {element}
+  scf.for %i = %lo to %hi step %c1 {{
+    scf.for %j = %c0 to %cn step %c1 {{
+      memref.store %zero, %c[%i, %j] : {c}
+    }}
+  }}
+  lir.return
+}}""")
+    lines = "\n".join([*heads, "lir.loop %t = 0 to 2 {", *bodies, "}"])
+    return f"builtin.module {{\nlir.program @p {{\n{lines}\n}}\n" + "\n".join(kernels) + "\n}"
+
+
+def some_cases(seed: int, count: int) -> list[Case]:
+    rng = random.Random(seed)
+    found = []
+    for _ in range(count):
+        rows, columns = rng.choice(SIZES), rng.choice(SIZES)
+        chunk = rng.choice((max(rows, 1), max(rows // 2, 1), 5))
+        found.append(
+            Case(rows, rng.choice(DEPTHS), columns, chunk, rng.random() < 0.3, rng.random() < 0.3),
+        )
+    return found
+
+
+@pytest.mark.parametrize("element", ["f32", "f64"])
+@pytest.mark.parametrize("registers", REGISTERS, ids=["sse", "avx2", "avx512"])
+@pytest.mark.parametrize("effort", [Effort.QUICK, Effort.FULL])
+def test_products_of_any_size(element: str, registers: Registers, effort: Effort):
+    cases = some_cases(registers.lanes + int(element[1:]), 60 if effort is Effort.QUICK else 8)
+    module = rlx.parse(text_of(cases, element))
+    LirTileProductsPass(registers.lanes, registers.count).apply(Context(), module)
+    assert not any(isinstance(op, GemmOp) for op in module.walk())
+    LirCheckBoundsPass().apply(Context(), module)
+    module.verify()
+    rng, dtype = np.random.default_rng(0), np.dtype({"f32": np.float32, "f64": np.float64}[element])
+    values: dict[str, np.ndarray] = {}
+    for n, case in enumerate(cases):
+        right = (case.columns, case.depth) if case.transposed else (case.depth, case.columns)
+        values[f"a{n}"] = rng.standard_normal((case.rows, case.depth)).astype(dtype)
+        values[f"b{n}"] = rng.standard_normal(right).astype(dtype)
+    results = compile_module(module, 2, effort)(**values)
+    for n, (case, found) in enumerate(zip(cases, results, strict=True)):
+        expected = case.expected(values[f"a{n}"], values[f"b{n}"])
+        np.testing.assert_allclose(found, expected, rtol=0, atol=40 * np.finfo(dtype).eps * 8, err_msg=str(case))
+
+
+def test_rows_do_not_depend_on_their_tile():
+    graph = rlx.Graph("p")
+    graph.set_outputs(graph.input("x", (48, 256)) @ graph.input("w", (256, 128)))
+    rng = np.random.default_rng(1)
+    x, w = rng.standard_normal((48, 256), np.float32), rng.standard_normal((256, 128), np.float32)
+    (one,), (two,) = (rlx.compile(graph, threads=threads)(x, w) for threads in (1, 2))
+    assert np.array_equal(one, two)
+    assert np.array_equal(rlx.compile(graph, threads=1)(x[::-1], w)[0], one[::-1])
+
+
+def test_not_finite_where_numpy_is_not():
+    graph = rlx.Graph("p")
+    graph.set_outputs(graph.input("x", (16, 128)) @ graph.input("w", (128, 520)))
+    x, w = np.zeros((16, 128), np.float32), np.ones((128, 520), np.float32)
+    x[3, 5], x[4, 6], w[7, 519], w[9, 0] = np.nan, np.inf, np.inf, np.nan
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(rlx.compile(graph)(x, w)[0], x @ w)
+
+
+def gemms(case: Case, repeated: bool) -> int:
+    """How many calls of the library stay in a program of one case."""
+    text = text_of([case], "f32")
+    if not repeated:
+        text = text.replace("lir.loop %t = 0 to 2 {\n", "").replace("\n}\n}\nlir.kernel", "\n}\nlir.kernel", 1)
+    module = rlx.parse(text)
+    LirTileProductsPass().apply(Context(), module)
+    return sum(isinstance(op, GemmOp) for op in module.walk())
+
+
+@pytest.mark.parametrize(
+    ("case", "repeated", "expected"),
+    [
+        (Case(16, 128, 513, 16, False, False), False, 0),
+        # libraries do not pack factors of so few numbers
+        (Case(16, 128, 511, 16, False, False), False, 1),
+        (Case(16, 128, 511, 16, False, False), True, 0),
+        (Case(ROWS, 128, 256, ROWS, False, False), False, 0),
+        (Case(ROWS + 1, 128, 256, ROWS + 1, False, False), False, 1),
+        # of many rows, each piece has few
+        (Case(2 * ROWS, 128, 256, ROWS, False, False), False, 0),
+        # the right factor is larger than a cache
+        (Case(16, 512, 513, 16, False, False), False, 1),
+        (Case(16, COPIED // 16, 16, 16, True, False), True, 0),
+        (Case(16, COPIED // 16 + 1, 16, 16, True, False), True, 1),
+        (Case(16, 128, 513, 16, True, False), False, 1),
+    ],
+)
+def test_which_products_become_loops(case: Case, repeated: bool, expected: int):
+    assert gemms(case, repeated) == expected
+
+
+@pytest.mark.parametrize("registers", REGISTERS)
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_sums_of_a_tile_fit_into_registers_and_are_written_out(registers: Registers, element: str):
+    module = rlx.parse(text_of([Case(16, 40, 64, 16, False, False)], element))
+    LirTileProductsPass(registers.lanes, registers.count).apply(Context(), module)
+    lanes = registers.lanes // (2 if element == "f64" else 1)
+    for rows in SIZES:
+        for columns in SIZES:
+            tile = best_tile(rows, columns, lanes, registers.count)
+            assert tile.rows * tile.columns // lanes < registers.count
+    marked = [op for op in module.walk() if LANES in op.attributes]
+    assert marked and all(cast("IntegerAttr[Any]", op.attributes[UNROLL]).value.data > 1 for op in marked)
+    around = [op.parent_op() for op in marked]
+    assert all(op is not None and UNROLL in op.attributes for op in around)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (("x86-64-v2", ""), Registers(4, 16)),
+        (("x86-64-v3", ""), Registers(8, 16)),
+        (("x86-64-v4", ""), Registers(16, 16)),
+        (("znver4", "+64bit,+avx2,+avx512vl"), Registers(16, 32)),
+        (("skylake", "+64bit,+avx2"), Registers(8, 16)),
+        (("nehalem", "+64bit,+sse4.2"), Registers(4, 16)),
+        (("apple-m1", "+neon"), Registers(4, 32)),
+        (("unknown", ""), COMMON),
+    ],
+)
+def test_registers_of_processors(target: tuple[str, str], expected: Registers):
+    assert cpu.registers(target) == expected
