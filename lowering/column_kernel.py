@@ -7,16 +7,17 @@ from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.lowering.group import Group
+from xdsl_rlx.lowering.group import ROW, Group
 from xdsl_rlx.lowering.group_kernel import BLOCK, Accumulator, Frame, GroupKernel, Range, most_steps
 from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.lowering.products import Product
 from xdsl_rlx.transforms.iteration_space import Reduces
 
 
 class ColumnKernel(GroupKernel):
     """
     Elementwise groups and reductions over outer or middle loops: pieces of the columns (or of the loops in front of the
-    reduced ones), and inside them the reduced loops around the columns.
+    reduced ones), and inside them the reduced loops around the columns. Matrix products of a single row come first.
     """
 
     row_linear = False
@@ -27,15 +28,18 @@ class ColumnKernel(GroupKernel):
         chunk: int,
         accumulators: Sequence[Accumulator],
         cut: int | None,
+        products: Sequence[Product] = (),
     ):
-        """`cut` is the loop whose iterations a launch is given pieces of."""
+        """`cut` is the loop whose iterations a launch is given pieces of; `products` have one row, of these columns."""
         self.cut = cut
-        super().__init__(group, chunk, accumulators, ())
+        super().__init__(group, chunk, accumulators, products)
 
     def build(self) -> None:
-        """Emit the loops in front, then the sequential ones, then the columns."""
+        """Emit the products, the loops in front, then the sequential ones, then the columns."""
         group, entry = self.group, self.kernel.entry
-        top = Frame(entry, {})
+        top = Frame(entry, {ROW: self.kernel.index(0)} if self.products else {})
+        for product in self.products:
+            product.emit(entry, columns=self.kernel.bounds)
         for op in group.ops:
             for result in op.results:
                 if not group.loops_of[result] and op not in self.accumulators:
@@ -66,8 +70,10 @@ class ColumnKernel(GroupKernel):
             self.over(nest, self.ranges(group.inner), known, (), one)
 
         def element(nest: Nest, at: Mapping[int, SSAValue], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            frame = Frame(nest, at, top)
-            for value in self.store_at:
+            frame = Frame(nest, {**top.indices, **at}, top)
+            for product in self.products:
+                self.value(frame, product.op.results[0])
+            for value in self.stored:
                 self.write(frame, value)
             for op in columns:
                 self.accumulate_column(frame, op, None, self._column(op, at))

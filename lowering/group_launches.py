@@ -33,6 +33,12 @@ PARALLEL_FROM = 20_000
 MULTIPLICATIONS = 8
 """Multiplications of a product, of which the factors stay in cache, in the time of one scalar operation."""
 
+MULTIPLICATIONS_OF_A_ROW = 2
+"""The same of one row, for which the right factor is read from a farther cache."""
+
+LINE = 16
+"""Columns that pieces begin at multiples of: 64 bytes of f32."""
+
 PIECES_PER_THREAD = 4
 """Pieces of a kernel without reductions: more than threads, so that a thread that is held up does not hold up all."""
 
@@ -65,21 +71,30 @@ class _GroupLaunches:
         partly = any(group.loops_of[value] != covered for value in (*reduced, *written))
         if not rows and not partly and group.inner:
             return self._column_launches()
-        return self._row_launches()
+        products = Product.all_of(group, {op: self._product_home(op) for op in group.products})
+        if products and not partly and self._is_one_row(products):
+            return self._column_launches(products)
+        return self._row_launches(products)
+
+    def _is_one_row(self, products: Sequence[Product]) -> bool:
+        """Whether all is about the columns of products of one row, so that it can be cut into pieces there."""
+        group = self.group
+        flat = len(group.space.extents) == len(group.inner) == 1 and not any(product.batched for product in products)
+        return flat and Reduces.ROW not in group.structure.kinds.values()
 
     def _pieces(self, extent: int, most: int) -> int:
         """Into how many pieces a launch of this group is cut."""
         group = self.group
         factors = {x for op in group.products for x in PRODUCT.lookup(op)(op)}
         work = prod(group.space.extents) * (len(group.ops) + len(group.reads.keys() - factors))
+        shared = MULTIPLICATIONS if group.outer else MULTIPLICATIONS_OF_A_ROW
         for op in group.products:
             depth = group.factors[PRODUCT.lookup(op)(op)[0]].layout.shape[-1]
-            work += prod(group.space.extents) * depth // MULTIPLICATIONS
+            work += prod(group.space.extents) * depth // shared
         return pieces_of(self.threads, extent, work, most)
 
-    def _row_launches(self) -> list[Launch]:
+    def _row_launches(self, products: Sequence[Product]) -> list[Launch]:
         group = self.group
-        products = Product.all_of(group, {op: self._product_home(op) for op in group.products})
         batched = any(product.batched for product in products)
         extent = products[0].home.shape[0] if batched else group.count(group.outer)
         accumulating = [op for op, kind in group.structure.kinds.items() if kind is not Reduces.ROW]
@@ -90,7 +105,7 @@ class _GroupLaunches:
         accumulators = self._accumulators(accumulating, -(-extent // chunk), rows > BLOCK)
         return self._with_combines(RowKernel(group, chunk, accumulators, products), extent, accumulators)
 
-    def _column_launches(self) -> list[Launch]:
+    def _column_launches(self, products: Sequence[Product] = ()) -> list[Launch]:
         """Pieces of the loops in front of the reduced ones if there are enough of them, else pieces of the columns."""
         group = self.group
         kinds = group.structure.kinds
@@ -100,16 +115,16 @@ class _GroupLaunches:
             cut = front[0]
         extent = group.space.extents[cut]
         totals = [op for op, kind in kinds.items() if kind is Reduces.ALL]
-        pieces = self._pieces(extent, self.threads * (1 if kinds else PIECES_PER_THREAD))
+        pieces = self._pieces(extent, self.threads * (1 if kinds or products else PIECES_PER_THREAD))
         chunk = max(1, -(-extent // pieces))
-        if chunk > 16 and pieces > 1:
-            chunk = -(-chunk // 16) * 16
+        if chunk > LINE and pieces > 1:
+            chunk = -(-chunk // LINE) * LINE
         sizes = [chunk if loop == cut else n for loop, n in enumerate(group.space.extents)]
         accumulators = self._accumulators(totals, -(-extent // chunk), prod(sizes) > most_steps(sizes))
         columns = [op for op, kind in kinds.items() if kind is Reduces.COLUMN]
         rows = group.outer if group.structure.middle is None else group.middle
         accumulators += self._accumulators(columns, 1, group.count(rows) > BLOCK)
-        return self._with_combines(ColumnKernel(group, chunk, accumulators, cut), extent, accumulators)
+        return self._with_combines(ColumnKernel(group, chunk, accumulators, cut, products), extent, accumulators)
 
     def _with_combines(self, kernel: GroupKernel, extent: int, accumulators: Sequence[Accumulator]) -> list[Launch]:
         if extent == 0:

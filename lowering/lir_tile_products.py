@@ -8,7 +8,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
-from xdsl.ir import Block
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects.lir import GemmOp, KernelOp, LaunchOp, LoopOp
@@ -116,11 +116,11 @@ class _Product:
         nest = Nest(block, kernel)
         columns, rows = self._columns(), self._most_rows()
         assert columns is not None
-        if len(columns) < NARROW or not (self._is_dense() or rows >= SHARING):
+        if columns < NARROW or not (self._is_dense() or rows >= SHARING):
             emit_sums(op, nest)
         else:
             element = cast("AnyFloat", memref_of(op.c).element_type)
-            tile = best_tile(rows, len(columns), registers.lanes_of(element), registers.count)
+            tile = best_tile(rows, columns, registers.lanes_of(element), registers.count)
             right = (op.b, tuple(op.b_indices)) if self._is_dense() else (transposed(op, nest), ())
             TiledProduct(op, nest, tile, self._rows(), columns, *right).emit()
         around = op.parent_block()
@@ -132,17 +132,20 @@ class _Product:
         op.detach()
         op.erase()
 
-    def _columns(self) -> range | None:
-        low, high = constant_index(self.op.col_lo), constant_index(self.op.col_hi)
-        return None if low is None or high is None else range(low, high)
+    def _columns(self) -> int | None:
+        """How many columns, if that is known."""
+        return self._count(self.op.col_lo, self.op.col_hi)
 
     def _rows(self) -> int | None:
         """How many rows, if that is known."""
-        op = self.op
-        low, high = constant_index(op.row_lo), constant_index(op.row_hi)
-        if low is not None and high is not None:
-            return high - low
-        if (op.row_lo, op.row_hi) == self.kernel.body.block.args[-2:] and len(self.pieces) == 1:
+        return self._count(self.op.row_lo, self.op.row_hi)
+
+    def _count(self, low: SSAValue, high: SSAValue) -> int | None:
+        """The length of a range of constants, or of a piece if all pieces are of one length."""
+        first, last = constant_index(low), constant_index(high)
+        if first is not None and last is not None:
+            return last - first
+        if (low, high) == self.kernel.body.block.args[-2:] and len(self.pieces) == 1:
             ((chunk, extent),) = self.pieces.items()
             return min(chunk, extent) if extent % chunk == 0 or extent < chunk else None
         return None

@@ -1,4 +1,4 @@
-"""Matrix products inside row kernels: the buffers as `lir.gemm` wants them, for whole rows or batch by batch."""
+"""Matrix products inside kernels: the buffers as `lir.gemm` wants them, for rows, parts of one, or batch by batch."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ class Product:
     """
     `home[..., m, n] = lhs[..., m, k] @ rhs[..., k, n]` as part of a row kernel.
 
-    Not batched: all leading dimensions are rows of one product, and a launch computes the rows [lo, hi). Batched: a
-    launch computes whole matrices, the loops of the batch are its iterations and that over rows is a loop inside.
+    Not batched: all leading dimensions are rows of one product, and a launch computes the rows [lo, hi), or of a single
+    row the columns [lo, hi). Batched: a launch computes whole matrices, the loops of the batch are its iterations and
+    that over rows is a loop inside.
     """
 
     op: Operation
@@ -72,15 +73,21 @@ class Product:
             True,
         )
 
-    def emit(self, nest: Nest, batch: SSAValue | None, rows: tuple[SSAValue, SSAValue] | None) -> None:
-        """The library call: for the given rows, or for all rows of one matrix of the batch."""
+    def emit(
+        self,
+        nest: Nest,
+        batch: SSAValue | None = None,
+        rows: tuple[SSAValue, SSAValue] | None = None,
+        columns: tuple[SSAValue, SSAValue] | None = None,
+    ) -> None:
+        """The product: of the given rows and columns, or all of them, of one matrix of the batch."""
         kernel = nest.kernel
         a, b, c = (kernel.block.args[index] for index in self.arguments)
         m, n = self.home.shape[-2:]
         at = [] if batch is None else [batch]
-        bounds = rows if rows is not None else (kernel.index(0), kernel.index(m))
-        columns = (kernel.index(0), kernel.index(n))
-        nest.builder.insert(GemmOp(a, b, c, bounds, columns, a_indices=at, b_indices=at, c_indices=at))
+        rows = rows or (kernel.index(0), kernel.index(m))
+        columns = columns or (kernel.index(0), kernel.index(n))
+        nest.builder.insert(GemmOp(a, b, c, rows, columns, a_indices=at, b_indices=at, c_indices=at))
 
 
 def _flat_stride(group: Group, op: Operation) -> int | None:

@@ -53,7 +53,7 @@ class RowKernel(GroupKernel):
             ends = self._batch(top, start)
         else:
             for product in self.products:
-                product.emit(entry, None, kernel.bounds)
+                product.emit(entry, rows=kernel.bounds)
 
             def row(nest: Nest, r: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
                 return self._row(Frame(nest, {**self._unravel(nest, r, group.outer), ROW: r}, top), totals, carried)
@@ -76,7 +76,7 @@ class RowKernel(GroupKernel):
 
         def matrix(nest: Nest, r: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             for product in self.products:
-                product.emit(nest, r, None)
+                product.emit(nest, r)
             if not self._has_row_work():
                 return ()
             around = self._unravel(nest, r, loops.batch)

@@ -87,28 +87,29 @@ def best_tile(rows: int, columns: int, lanes: int, registers: int) -> Tile:
 
 @dataclass(frozen=True)
 class TiledProduct:
-    """A product of constant columns, of which the number of rows may be known."""
+    """A product of so many columns from `op.col_lo` on, of which the number of rows may be known."""
 
     op: GemmOp
     nest: Nest
     tile: Tile
     rows: int | None
-    columns: range
+    columns: int
     right: SSAValue
     right_indices: tuple[SSAValue, ...] = ()
 
     def emit(self) -> None:
         """The loops over tiles, columns outermost: all rows read a panel of the right factor one after the other."""
-        start, count = self.nest.kernel.index(self.columns.start), len(self.columns)
+        first, count = self.op.col_lo, self.columns
         whole, rest = divmod(count, self.tile.columns)
         if whole:
             wide = self.tile.columns
-            self._repeat(self.nest, whole, start, wide, lambda nest, j: self._panel(nest, j, wide), "j")
+            self._repeat(self.nest, whole, first, wide, lambda nest, j: self._panel(nest, j, wide), "j")
         if rest:
             if self.op.accumulate is None and count >= (whole_lanes := -(-rest // self.tile.lanes) * self.tile.lanes):
                 # some columns twice, with the same result, rather than parts of vectors
                 rest = whole_lanes
-            self._panel(self.nest, self.nest.kernel.index(self.columns.stop - rest), rest)
+            s = self.nest.scalars
+            self._panel(self.nest, (s.of(first) + (count - rest)).value if count > rest else first, rest)
 
     @staticmethod
     def _repeat(

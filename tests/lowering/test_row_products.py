@@ -1,0 +1,56 @@
+"""Products of a single row, cut into pieces of columns: with what is fused, against NumPy in float64, any threads."""
+
+import numpy as np
+import pytest
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.lir import LaunchOp
+from xdsl_rlx.lowering.numba.compilation import lower_to_lir
+
+
+def cut(graph: rlx.Graph, threads: int) -> list[int]:
+    """Into how many pieces the launches of products are cut."""
+    launches = [op for op in lower_to_lir(graph.module, threads).walk() if isinstance(op, LaunchOp)]
+    return [op.chunk_count for op in launches if "matmul" in op.kernel.string_value() and op.extent.value.data > 1]
+
+
+@pytest.mark.parametrize("columns", [256, 257, 300, 511])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_a_row_times_a_matrix_with_what_is_fused(columns: int, dtype: str):
+    graph = rlx.Graph("p")
+    x, w = graph.input("x", (1, 333), dtype=dtype), graph.input("w", (333, columns), dtype=dtype)
+    b = graph.input("b", (columns,), dtype=dtype)
+    y = graph.tanh(x @ w * 0.05 + b)
+    graph.set_outputs([y, graph.reduce_sum(y * y), y + 1.0])
+    rng = np.random.default_rng(columns)
+    values = [
+        rng.standard_normal(shape).astype(np.dtype(dtype.replace("f", "float")))
+        for shape in ((1, 333), (333, columns), (columns,))
+    ]
+    expected = np.tanh(values[0].astype(np.float64) @ values[1] * 0.05 + values[2])
+    eps = np.finfo(values[0].dtype).eps
+    assert cut(graph, 2) == [2]
+    found = {threads: rlx.compile(graph, threads=threads)(*values) for threads in (1, 2, 3)}
+    for y, total, more in found.values():
+        np.testing.assert_allclose(y, expected, rtol=0, atol=60 * eps)
+        np.testing.assert_allclose(total, (expected**2).sum(), rtol=60 * eps)
+        assert np.array_equal(more, y + 1)
+    # the sum is put together from pieces, the row is not
+    assert all(np.array_equal(found[1][0], found[threads][0]) for threads in found)
+
+
+def test_small_rows_are_one_piece():
+    graph = rlx.Graph("p")
+    graph.set_outputs(graph.input("x", (1, 32)) @ graph.input("w", (32, 64)))
+    assert cut(graph, 2) == [1]
+
+
+def test_the_maximum_of_a_row_keeps_it_whole():
+    graph = rlx.Graph("p")
+    graph.set_outputs(graph.softmax(graph.input("x", (1, 256)) @ graph.input("w", (256, 512))))
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((1, 256), np.float32), rng.standard_normal((256, 512), np.float32)
+    logits = x.astype(np.float64) @ w
+    expected = np.exp(logits - logits.max())
+    (found,) = rlx.compile(graph, threads=2)(x, w)
+    np.testing.assert_allclose(found, expected / expected.sum(), rtol=0, atol=2e-5)
