@@ -26,9 +26,12 @@ _LIBRARY = {
 }
 """Functions of BLAS and LAPACK, with the kinds of their arguments that `fortran` explains."""
 
-_HINT_CALLS = [
-    f'\n{hint.name} = loop_hint("{hint.property}"{"" if hint.value is None else f", {hint.value}"})\n' for hint in HINTS
-]
+
+def _quoted(value: object) -> str:
+    return repr(value).replace("'", '"')
+
+
+_HINT_CALLS = [f"\n{hint.name} = loop_hint({', '.join(map(_quoted, hint.properties))})\n" for hint in HINTS]
 
 _BLOCKS = (
     *(

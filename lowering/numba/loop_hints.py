@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
 
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
-from xdsl_rlx.dialects.lir.kernel import AT_ONCE, ROLLED, UNROLL
+from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, ROLLED, UNROLL
 from xdsl_rlx.lowering.numba.rows import FUNCTIONS, RANGED, is_small_only
 from xdsl_rlx.lowering.unroll import precedes_vectors
 
@@ -23,27 +23,43 @@ LONG_CHAIN = 3
 """Calls of mathlib functions in a loop from which on fewer iterations are worth two copies only."""
 
 
+Property: TypeAlias = "tuple[int | str | Property, ...]"
+"""The name of a property of LLVM's `llvm.loop` and what stands behind it: numbers, and properties again."""
+
+
 @dataclass(frozen=True)
 class LoopHint:
-    """A name for the printed module, and a property of LLVM's `llvm.loop` with its value, if it has one."""
+    """A name for the printed module, and what LLVM is told of a loop: the last property is all that LLVM text says."""
 
     name: str
-    property: str
-    value: int | None = None
+    properties: tuple[Property, ...]
 
     def metadata(self) -> str:
-        """The property as LLVM text."""
-        return f'!"{self.property}"' if self.value is None else f'!"{self.property}", i32 {self.value}'
+        """The last property as LLVM text, without its braces."""
+        return _listed(self.properties[-1])
 
 
-INTERLEAVE = {n: LoopHint(f"interleave_{n}", "llvm.loop.interleave.count", n) for n in (1, 2, 4)}
-KEEP_ROLLED = LoopHint("keep_rolled", "llvm.loop.unroll.disable")
-HINTS = (*INTERLEAVE.values(), KEEP_ROLLED)
+def _listed(values: Property) -> str:
+    texts = {int: "i32 {}", str: '!"{}"'}
+    return ", ".join(f"!{{{_listed(x)}}}" if isinstance(x, tuple) else texts[type(x)].format(x) for x in values)
+
+
+INTERLEAVE = {n: LoopHint(f"interleave_{n}", (("llvm.loop.interleave.count", n),)) for n in (1, 2, 4)}
+KEEP_ROLLED = LoopHint("keep_rolled", (("llvm.loop.unroll.disable",),))
+AS_VECTORS = LoopHint(
+    "as_vectors",
+    (
+        # the LLVM behind Numba would write the loop out before it looks for vectors
+        ("llvm.loop.unroll.disable",),
+        ("llvm.loop.vectorize.followup_all", ("llvm.loop.unroll.full",), ("llvm.loop.isvectorized", 1)),
+    ),
+)
+HINTS = (*INTERLEAVE.values(), KEEP_ROLLED, AS_VECTORS)
 """What the printed module tells the LLVM behind Numba, which otherwise decides for itself."""
 
 FULL = '!"llvm.loop.unroll.full"'
 
-FULL_VECTORS = f'!"llvm.loop.vectorize.followup_all", !{{{FULL}}}, !{{!"llvm.loop.isvectorized", i32 1}}'
+FULL_VECTORS = AS_VECTORS.metadata()
 """Write out what has become a loop over vectors, and do not make vectors of it again."""
 
 SIDE_BY_SIDE = {n: f'!"llvm.loop.unroll.count", i32 {n}' for n in range(2, AT_ONCE + 1)}
@@ -63,6 +79,8 @@ def hint_of(loop: scf.ForOp) -> LoopHint | None:
     """
     if ROLLED in loop.attributes:
         return KEEP_ROLLED
+    if LANES in loop.attributes:
+        return AS_VECTORS
     ops = loop.body.block.ops
     calls = sum(type(op) in FUNCTIONS for op in ops)
     low, high = constant_index(loop.lb), constant_index(loop.ub)

@@ -486,20 +486,24 @@ def run_with_blas(launches, *arrays):
 LOOP_HINT = '''
 class Hint(ir.MDValue):
     def descr(self, buf):
-        buf.append(f"distinct !{{ {self.get_reference()}, {self.operands[0].get_reference()} }}\\n")
+        references = [self.get_reference(), *(x.get_reference() for x in self.operands)]
+        buf.append(f"distinct !{{ {', '.join(references)} }}\\n")
 
 
-def loop_hint(name, *value):
-    """What LLVM is told of a loop that ends with a call of this function: a property of its `llvm.loop`."""
+def loop_hint(*properties):
+    """What LLVM is told of a loop that ends with a call of this function: properties of its `llvm.loop`."""
+
+    def node(x):
+        return [node(y) for y in x] if isinstance(x, tuple) else ir.IntType(32)(x) if isinstance(x, int) else x
 
     def build(context, builder, sig, args):
         jump, module = builder.branch, builder.module
-        property = module.add_metadata([name, *(ir.IntType(32)(x) for x in value)])
+        nodes = [module.add_metadata(node(x)) for x in properties]
 
         def branch(target):
             # the next jump is the one back to the head of the loop
             del builder.branch
-            jump(target).set_metadata("llvm.loop", Hint(module, [property], str(len(module.metadata))))
+            jump(target).set_metadata("llvm.loop", Hint(module, nodes, str(len(module.metadata))))
 
         builder.branch = branch
         return context.get_dummy_value()
