@@ -1,4 +1,4 @@
-"""`lir-tile-products`: matrix products of few rows become loops, which beat the library there."""
+"""`lir-tile-products`: matrix products become loops where these beat the library, which is where rows are few."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ ROWS = 64
 FACTOR = 1 << 20
 """Bytes of the right factor up to which it is in a core's own cache when the next rows read it."""
 
+WIDE = 512
+"""Numbers in all vector registers from which on tiles beat the library for any number of rows."""
+
+NEAR = 1 << 18
+"""Bytes of the right factor up to which they do: a panel of it stays in a core's first cache."""
+
 PACKED = 1 << 20
 """Multiplications from which on libraries pack their factors, and lose by it if rows are few."""
 
@@ -42,7 +48,7 @@ SHARING = 4
 @dataclass(frozen=True)
 class LirTileProductsPass(ModulePass):
     """
-    Make loops of each `lir.gemm` whose rows are few, in tiles of which the sums stay in registers.
+    Make loops of each `lir.gemm` that they are better for: tiles of few rows, of which the sums stay in registers.
 
     A library packs large factors first, which pays where many rows read the right one. In a loop products of any size
     become loops, so that it can be one kernel (see `lir-outline-loops`). `lanes` and `registers` describe
@@ -79,7 +85,7 @@ class LirTileProductsPass(ModulePass):
             repeated = any(isinstance(x.parent_op(), LoopOp) for x in own)
             pieces = {x.chunk.value.data: x.extent.value.data for x in own}
             found = [_Product(x, kernel, pieces) for x in kernel.walk() if isinstance(x, GemmOp)]
-            if better := [x for x in found if x.is_better_as_loops(repeated)]:
+            if better := [x for x in found if x.is_better_as_loops(repeated, registers)]:
                 again = Kernel.reopened(kernel)
                 for product in better:
                     product.replace(again, registers)
@@ -95,8 +101,8 @@ class _Product:
     kernel: KernelOp
     pieces: Mapping[int, int]
 
-    def is_better_as_loops(self, repeated: bool) -> bool:
-        """Whether the library is slower: rows are few, and more than it packs for, or as small as loops repeat them."""
+    def is_better_as_loops(self, repeated: bool, registers: Registers) -> bool:
+        """Whether the library is slower: few rows, of more than it packs for, or of any size if loops repeat them."""
         if self.op.inner_lo is not None or self._columns() is None:
             return False
         rows = self._most_rows()
@@ -104,7 +110,8 @@ class _Product:
         depth, columns = b.get_shape()[-2:]
         if not self._is_dense():
             return repeated and rows <= ROWS and depth * columns <= COPIED
-        fits = rows <= ROWS and depth * columns * element_bytes(b.element_type) <= FACTOR
+        size = depth * columns * element_bytes(b.element_type)
+        fits = (rows <= ROWS and size <= FACTOR) or (registers.lanes * registers.count >= WIDE and size <= NEAR)
         return fits and (repeated or (rows * depth * columns > PACKED and columns >= NARROW))
 
     def _is_dense(self) -> bool:

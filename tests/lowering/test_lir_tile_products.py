@@ -140,13 +140,13 @@ def test_not_finite_where_numpy_is_not():
         np.testing.assert_array_equal(rlx.compile(graph)(x, w)[0], x @ w)
 
 
-def gemms(case: Case, repeated: bool) -> int:
+def gemms(case: Case, repeated: bool, registers: Registers = COMMON) -> int:
     """How many calls of the library stay in a program of one case."""
     text = text_of([case], "f32")
     if not repeated:
         text = text.replace("lir.loop %t = 0 to 2 {\n", "").replace("\n}\n}\nlir.kernel", "\n}\nlir.kernel", 1)
     module = rlx.parse(text)
-    LirTileProductsPass().apply(Context(), module)
+    LirTileProductsPass(registers.lanes, registers.count).apply(Context(), module)
     return sum(isinstance(op, GemmOp) for op in module.walk())
 
 
@@ -170,6 +170,13 @@ def gemms(case: Case, repeated: bool) -> int:
 )
 def test_which_products_become_loops(case: Case, repeated: bool, expected: int):
     assert gemms(case, repeated) == expected
+
+
+def test_with_many_registers_rows_may_be_many():
+    many = Registers(16, 32)
+    assert gemms(Case(4096, 64, 512, 2048, False, False), False, many) == 0
+    assert gemms(Case(4096, 64, 1025, 2048, False, False), False, many) == 1
+    assert gemms(Case(4096, 64, 512, 2048, False, False), False) == 1
 
 
 @pytest.mark.parametrize("registers", REGISTERS)
