@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 
@@ -23,6 +23,9 @@ RECOMPUTE_AT_MOST = 6
 
 RECOMPUTE_IN_ALL = 24
 """The same with what the value is made of in passes before its own."""
+
+ENOUGH = 16
+"""Iterations from which on a loop is cut into pieces, rather than one inside of it: lines of memory stay whole."""
 
 MOST_SCRATCH = 1 << 16
 """Bytes that one value may take on the stack for a whole row."""
@@ -59,6 +62,8 @@ class Group:
             space = self._merge_loops(space, structure)
             structure = structure_of(space, members)
             assert structure is not None
+            if not structure.kinds and self._is_read_by_lines(space):
+                structure = replace(structure, split=_first_of_many(space.extents))
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "structure", structure)
 
@@ -94,6 +99,15 @@ class Group:
         object.__setattr__(self, "reads", self._merged_buffers(self.reads, space, maps, number, extents))
         object.__setattr__(self, "writes", self._merged_buffers(self.writes, space, maps, number, extents))
         return Space(tuple(extents), maps)
+
+    def _is_read_by_lines(self, space: Space) -> bool:
+        """Whether each result varies over all loops, and the last one goes from neighbour to neighbour in memory."""
+        last = len(space.extents) - 1
+        if 0 in space.extents or any(len(space.loops(value)) <= last for value in self.writes):
+            return False
+        buffers = {**self.reads, **self.writes}
+        inside = [(axes, buffers[value]) for value, axes in space.maps.items() if value in buffers and last in axes]
+        return all(buffer.layout.strides[axes.index(last)] <= 1 for axes, buffer in inside)
 
     @staticmethod
     def _merged_buffers(
@@ -264,3 +278,9 @@ class Group:
     def scratch_row_bytes(self) -> int:
         """Bytes of one value kept for a whole row."""
         return 8 * self.count(self.inner)
+
+
+def _first_of_many(extents: Sequence[int]) -> int:
+    """The first loop of iterations enough to be cut into pieces, or the last loop."""
+    many = [loop for loop, extent in enumerate(extents) if extent >= ENOUGH]
+    return many[0] if many else max(len(extents) - 1, 0)

@@ -8,10 +8,10 @@
 // CHECK-NEXT: %x = lir.input "x" : memref<64x32xf32>
 // CHECK-NEXT: %b = lir.input "b" : memref<32xf32>
 // CHECK-NEXT: %0 = lir.output 0 : memref<64x32xf32>
-// CHECK-NEXT: lir.launch @k0_add_tanh_mul over 32 by 32 reads(%x, %b : memref<64x32xf32>, memref<32xf32>) writes(%0 : memref<64x32xf32>)
+// CHECK-NEXT: lir.launch @k0_add_tanh_mul over 64 by 64 reads(%x, %b : memref<64x32xf32>, memref<32xf32>) writes(%0 : memref<64x32xf32>)
 // CHECK-LABEL: lir.kernel @k0_add_tanh_mul(%x: memref<64x32xf32>, %b: memref<32xf32>, %0: memref<64x32xf32>, %lo: index, %hi: index) {
-// CHECK: scf.for %i0 = %c0 to %c64 step %c1 {
-// CHECK-NEXT: scf.for %i1 = %lo to %hi step %c1 {
+// CHECK: scf.for %i0 = %lo to %hi step %c1 {
+// CHECK-NEXT: scf.for %i1 = %c0 to %c32 step %c1 {
 // CHECK: %2 = math.tanh %1 : f32
 // CHECK: memref.store %3, %0[%i0, %i1] : memref<64x32xf32>
 func.func @chain(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}, %b: tensor<32xf32> {mir.name = "b", mir.kind = "input"}) -> tensor<64x32xf32> {
