@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, row_major_strides, strided_memref
+from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.transforms.rules.lowering import Layout
 
 
@@ -26,6 +27,10 @@ class Buffer:
         shape, strides = self.layout.shape, self.layout.strides
         expected = row_major_strides(shape)
         return 0 in shape or all(n == 1 or s == e for n, s, e in zip(shape, strides, expected, strict=True))
+
+    def part(self, value: SSAValue, layout: Layout) -> Buffer:
+        """Where a value lies that is a part of this one."""
+        return Buffer(self.root, layout, element_of(value))
 
 
 def contiguous(root: SSAValue, shape: Sequence[int], element: Attribute) -> Buffer:

@@ -38,6 +38,7 @@ from xdsl_rlx.lowering.branch_lower import inline_remats, lower_if, lower_while
 from xdsl_rlx.lowering.buffers import Buffer, Launch, contiguous
 from xdsl_rlx.lowering.group import Group
 from xdsl_rlx.lowering.group_launches import PIECES_PER_THREAD, group_launches, pieces_of
+from xdsl_rlx.lowering.homes import NEAR, Homes, can_store_twice, fits, in_time, is_only_placed
 from xdsl_rlx.lowering.nest import stem_of
 from xdsl_rlx.lowering.nests import NEST, Work
 from xdsl_rlx.lowering.nests.table import Buffers, NestRule
@@ -125,7 +126,7 @@ class _Lowering:
         self.program = lir.ProgramOp(func.sym_name.data, optional=optional)
         self.block = self.program.body.block
         self.buffers: dict[SSAValue, Buffer] = {}
-        self.homes: dict[SSAValue, Buffer] = {}
+        self.homes = Homes()
         self.views: dict[tuple[SSAValue, int, Attribute], SSAValue] = {}
         self.kernels = _Kernels()
         self.recipes: dict[tuple[object, ...] | None, Recipe] = {}
@@ -152,20 +153,23 @@ class _Lowering:
 
     def block_of(self, ops: Sequence[Operation], results: Sequence[tuple[SSAValue, Buffer]]) -> None:
         """Lower ops, and have their results in these buffers at the end."""
+        ops = in_time(ops)
         for value, home in results:
-            self._give_home(value, home)
+            self.homes.want(value, home)
+        for number, op in reversed([*enumerate(ops)]):
+            if PLACE.get(type(op)) is not None:
+                self._give_places(op, ops[max(number - NEAR, 0) : number])
         for op in ops:
             self._lower(op)
         for value, home in results:
-            if self.buffers[value].root is not home.root:
-                self.copy(self.buffers[value], home, value)
+            self._bring(value, home)
 
     def inside(self, block: Block, lower: Callable[[], None]) -> None:
         """Lower into another block, whose values are not seen afterwards."""
-        outer, views = self.block, dict(self.views)
+        outer, views, filled = self.block, dict(self.views), set(self.homes.filled)
         self.block = block
         lower()
-        self.block, self.views = outer, views
+        self.block, self.views, self.homes.filled = outer, views, filled
 
     def seen_as(self, buffer: Buffer) -> SSAValue:
         """The buffer, which has no gaps, as a value of its own."""
@@ -176,21 +180,31 @@ class _Lowering:
         op.result.name_hint = like.name_hint
         return contiguous(op.result, shape_of(like), element_of(like))
 
-    def _give_home(self, value: SSAValue, output: Buffer) -> None:
-        """Let a result be computed right into its output buffer, also through reshapes of it."""
-        owner = value.owner
-        while isinstance(owner, Operation) and VIEW.get(type(owner)) is not None:
-            source = owner.operands[0]
-            if prod(shape_of(source)) != prod(shape_of(value)):
-                return
-            layout = contiguous(output.root, shape_of(source), output.element).layout
-            seen = VIEW.lookup(owner)(owner, layout)
-            if seen is None or not Buffer(output.root, seen, output.element).is_contiguous:
-                return
-            value, output = source, Buffer(output.root, layout, output.element)
-            owner = value.owner
-        if isinstance(owner, Operation) and not owner.has_trait(ConstantLike) and value not in self.homes:
-            self.homes[value] = output
+    def _give_places(self, op: Operation, before: Sequence[Operation]) -> None:
+        """
+        Let those parts of a result be computed right into it that the ops before it compute.
+
+        One that others read, too, has a place without gaps beside.
+        """
+        (result,) = op.results
+        places = PLACE.lookup(op)
+
+        def places_in(home: Buffer) -> list[tuple[SSAValue, Buffer]]:
+            found = [(part, home.part(part, layout)) for part, layout in places(op, home.layout)]
+            return [(part, place) for part, place in found if part.owner in before and fits(part, place)]
+
+        if not self.homes.of(result) and places_in(contiguous(result, shape_of(result), element_of(result))):
+            self.homes.want(result, self._declare(lir.SlotOp(_memref(result)), result))
+        for home in self.homes.of(result):
+            for part, place in places_in(home):
+                if not self.homes.of(part) and not place.is_contiguous and not is_only_placed(part):
+                    self.homes.want(part, self._declare(lir.SlotOp(_memref(part)), part))
+                self.homes.want(part, place)
+
+    def _bring(self, value: SSAValue, place: Buffer) -> None:
+        """Copy a value to where it is wanted, unless it is there."""
+        if not self.homes.has(place, self.buffers[value]):
+            self.copy(self.buffers[value], place, value)
 
     def _lower(self, op: Operation) -> None:
         if isinstance(op, FusionOp):
@@ -206,17 +220,14 @@ class _Lowering:
         elif VIEW.get(type(op)) is not None:
             self._lower_view(op)
         elif PLACE.get(type(op)) is not None:
-            (result,) = op.results
-            home = self.home(result)
-            for part, layout in PLACE.lookup(op)(op, home.layout):
-                self.copy(self.buffers[part], Buffer(home.root, layout, element_of(part)), part)
-            self.buffers[result] = home
+            self._lower_places(op)
         elif (nest := NEST.get(type(op))) is not None:
             self._lower_whole(op, nest)
         elif LOOPS.get(type(op)) is not None:
             reads = {operand: self.buffers[operand] for operand in op.operands}
             writes: dict[SSAValue, Buffer] = {result: self.home(result) for result in op.results}
-            self._lower_group([op], reads, writes)
+            also = [(result, place) for result in op.results for place in self.homes.of(result)[1:]]
+            self._lower_elements([op], reads, writes, also)
             self.buffers |= writes
         else:
             raise PassFailedException(_without_loops(op))
@@ -227,16 +238,48 @@ class _Lowering:
         end = op.body.block.last_op
         assert isinstance(end, YieldOp)
         writes: dict[SSAValue, Buffer] = {}
+        also: list[tuple[SSAValue, Buffer]] = []
         twice: list[tuple[SSAValue, SSAValue]] = []
         for value, result in zip(end.values, op.results, strict=True):
             if value in writes or value in reads:
                 twice.append((value, result))
+                also += [(value, place) for place in self.homes.of(result) if value in writes]
                 continue
             writes[value] = self.buffers[result] = self.home(result)
+            also += [(value, place) for place in self.homes.of(result)[1:]]
         if writes:
-            self._lower_group([o for o in op.body.block.ops if o is not end], reads, writes)
+            self._lower_elements([o for o in op.body.block.ops if o is not end], reads, writes, also)
         for value, result in twice:
             self.buffers[result] = writes.get(value) or reads[value]
+
+    def _lower_elements(
+        self,
+        ops: Sequence[Operation],
+        reads: Mapping[SSAValue, Buffer],
+        writes: Mapping[SSAValue, Buffer],
+        also: Sequence[tuple[SSAValue, Buffer]],
+    ) -> None:
+        """Lower a group, which stores some of its values in further places, too, where it has them at hand."""
+        copies: list[Operation] = []
+        places: dict[SSAValue, Buffer] = {}
+        for value, place in also:
+            if can_store_twice(value):
+                copies.append(ExpandOp(value, place.layout.shape))
+                places[copies[-1].results[0]] = place
+                self.homes.fill(place)
+        self._lower_group([*ops, *copies], reads, {**writes, **places}, _stem(ops))
+        for copy in copies:
+            copy.erase()
+
+    def _lower_places(self, op: Operation) -> None:
+        """Put the parts of a result side by side, those that are not computed there."""
+        (result,) = op.results
+        homes = self.homes.of(result) or [self.home(result)]
+        for home in homes:
+            for part, layout in PLACE.lookup(op)(op, home.layout):
+                self._bring(part, home.part(part, layout))
+            self.homes.fill(home)
+        self.buffers[result] = homes[0]
 
     def _lower_whole(self, op: Operation, rule: NestRule[Operation]) -> None:
         def launches(buffers: Buffers) -> Sequence[Launch]:
@@ -305,7 +348,12 @@ class _Lowering:
 
     def home(self, value: SSAValue) -> Buffer:
         """Where a value is computed into: its output, or a new slot."""
-        return self.homes.get(value) or self._declare(lir.SlotOp(_memref(value)), value)
+        wanted = self.homes.of(value)
+        return wanted[0] if wanted else self._declare(lir.SlotOp(_memref(value)), value)
+
+    def is_wanted(self, value: SSAValue) -> bool:
+        """Whether a value has to be at a certain place in the end."""
+        return bool(self.homes.of(value))
 
     def _slot(self, shape: Sequence[int], element: Attribute, name: str | None) -> Buffer:
         op = lir.SlotOp(_row_major(element, shape))
@@ -343,7 +391,7 @@ class _Lowering:
         ops: Sequence[Operation],
         reads: Mapping[SSAValue, Buffer],
         writes: Mapping[SSAValue, Buffer],
-        stem: str | None = None,
+        stem: str,
     ) -> None:
         factors = self._factors(ops, reads)
 
@@ -351,7 +399,7 @@ class _Lowering:
             return group_launches(Group(ops, reads, writes, factors), buffers)
 
         site = Site(ops, [reads, writes, factors])
-        self._lower_once(site, launches, stem or _stem(ops), ops[-1].location)
+        self._lower_once(site, launches, stem, ops[-1].location)
 
     def _lower_once(
         self, site: Site, launches: Callable[[Buffers], Sequence[Launch]], stem: str, location: LocationAttr

@@ -1,6 +1,7 @@
 // RUN: xdsl-opt %s --split-input-file -p mir-fuse,convert-mir-to-lir | filecheck %s
 
-// A branch computes the results right where they are, or copies what is there already; what stands behind sees one place.
+// A branch computes the results right where they are, one in two places if need be, or copies what is there already; what
+// stands behind sees one place.
 // CHECK-LABEL: lir.program @branch {
 // CHECK-NEXT: %p = lir.input "arg0" : memref<i1>
 // CHECK-NEXT: %x = lir.input "arg1" : memref<2x4xf32>
@@ -9,16 +10,15 @@
 // CHECK-NEXT: %z = lir.output 1 : memref<4xf32>
 // CHECK-NEXT: %u = lir.output 2 : memref<4xf32>
 // CHECK-NEXT: lir.if %p {
-// CHECK-NEXT: lir.launch @k0_exp over 4 by 4 reads(%v : memref<4xf32>) writes(%z : memref<4xf32>)
+// CHECK-NEXT: lir.launch @k0_exp over 4 by 4 reads(%v : memref<4xf32>) writes(%z, %u : memref<4xf32>, memref<4xf32>)
 // CHECK-NEXT: %x_1 = lir.view %x at 0 : memref<2x4xf32> to memref<4x2xf32, strided<[1, 4]>>
 // CHECK-NEXT: lir.launch @k1_copy over 2 by 2 reads(%x_1 : memref<4x2xf32, strided<[1, 4]>>) writes(%y : memref<4x2xf32>)
-// CHECK-NEXT: lir.launch @k2_copy over 4 by 4 reads(%z : memref<4xf32>) writes(%u : memref<4xf32>)
 // CHECK-NEXT: } else {
-// CHECK-NEXT: lir.launch @k3_sin_cos over 4 by 4 reads(%v : memref<4xf32>) writes(%u : memref<4xf32>)
+// CHECK-NEXT: lir.launch @k2_sin_cos over 4 by 4 reads(%v : memref<4xf32>) writes(%u : memref<4xf32>)
 // CHECK-NEXT: %x_2 = lir.view %x at 0 : memref<2x4xf32> to memref<8xf32>
 // CHECK-NEXT: %y_1 = lir.view %y at 0 : memref<4x2xf32> to memref<8xf32>
-// CHECK-NEXT: lir.launch @k4_copy over 8 by 8 reads(%x_2 : memref<8xf32>) writes(%y_1 : memref<8xf32>)
-// CHECK-NEXT: lir.launch @k2_copy over 4 by 4 reads(%v : memref<4xf32>) writes(%z : memref<4xf32>)
+// CHECK-NEXT: lir.launch @k3_copy over 8 by 8 reads(%x_2 : memref<8xf32>) writes(%y_1 : memref<8xf32>)
+// CHECK-NEXT: lir.launch @k4_copy over 4 by 4 reads(%v : memref<4xf32>) writes(%z : memref<4xf32>)
 // CHECK-NEXT: }
 // CHECK-NEXT: }
 func.func @branch(%p: tensor<i1>, %x: tensor<2x4xf32>, %v: tensor<4xf32>) -> (tensor<4x2xf32>, tensor<4xf32>, tensor<4xf32>) {

@@ -176,3 +176,37 @@ func.func @order(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tens
   %z = mir.neg %x : tensor<3xf32>
   func.return %y : tensor<3xf32>
 }
+
+// -----
+
+// Parts of a concat are computed where they lie in it, by lines; one that others read has a place without gaps, too. What
+// is there already is copied, and what has lines too short for vectors.
+// CHECK-LABEL: lir.program @parts {
+// CHECK-NEXT: %x = lir.input "arg0" : memref<4x16xf32>
+// CHECK-NEXT: %y = lir.input "arg1" : memref<4x2xf32>
+// CHECK-NEXT: %wide = lir.output 0 : memref<4x66xf32>
+// CHECK-NEXT: %turned = lir.output 1 : memref<16x4xf32>
+// CHECK-NEXT: %b = lir.slot : memref<4x16xf32>
+// CHECK-NEXT: %wide_1 = lir.view %wide at 0 : memref<4x66xf32> to memref<4x16xf32, strided<[66, 1]>>
+// CHECK-NEXT: %wide_2 = lir.view %wide at 50 : memref<4x66xf32> to memref<4x16xf32, strided<[66, 1]>>
+// CHECK-NEXT: %wide_3 = lir.view %wide at 32 : memref<4x66xf32> to memref<4x16xf32, strided<[66, 1]>>
+// CHECK-NEXT: lir.launch @k0_exp_sin over 16 by 16 reads(%x : memref<4x16xf32>) writes(%wide_1, %b, %wide_2, %wide_3 : memref<4x16xf32, strided<[66, 1]>>, memref<4x16xf32>, memref<4x16xf32, strided<[66, 1]>>, memref<4x16xf32, strided<[66, 1]>>)
+// CHECK-NEXT: %c = lir.slot : memref<4x2xf32>
+// CHECK-NEXT: %y_1 = lir.view %y at 0 : memref<4x2xf32> to memref<8xf32>
+// CHECK-NEXT: %c_1 = lir.view %c at 0 : memref<4x2xf32> to memref<8xf32>
+// CHECK-NEXT: lir.launch @k1_tanh over 8 by 8 reads(%y_1 : memref<8xf32>) writes(%c_1 : memref<8xf32>)
+// CHECK-NEXT: %wide_4 = lir.view %wide at 16 : memref<4x66xf32> to memref<4x16xf32, strided<[66, 1]>>
+// CHECK-NEXT: lir.launch @k2_copy over 16 by 16 reads(%x : memref<4x16xf32>) writes(%wide_4 : memref<4x16xf32, strided<[66, 1]>>)
+// CHECK-NEXT: %wide_5 = lir.view %wide at 48 : memref<4x66xf32> to memref<4x2xf32, strided<[66, 1]>>
+// CHECK-NEXT: lir.launch @k3_copy over 2 by 2 reads(%c : memref<4x2xf32>) writes(%wide_5 : memref<4x2xf32, strided<[66, 1]>>)
+// CHECK-NEXT: %b_1 = lir.view %b at 0 : memref<4x16xf32> to memref<16x4xf32, strided<[1, 16]>>
+// CHECK-NEXT: lir.launch @k4_copy over 4 by 4 reads(%b_1 : memref<16x4xf32, strided<[1, 16]>>) writes(%turned : memref<16x4xf32>)
+// CHECK-NEXT: }
+func.func @parts(%x: tensor<4x16xf32>, %y: tensor<4x2xf32>) -> (tensor<4x66xf32>, tensor<16x4xf32>) {
+  %a = mir.exp %x : tensor<4x16xf32>
+  %b = mir.sin %x : tensor<4x16xf32>
+  %c = mir.tanh %y : tensor<4x2xf32>
+  %wide = mir.concat %a, %x, %b, %c, %a axis 1 : (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x2xf32>, tensor<4x16xf32>) -> tensor<4x66xf32>
+  %turned = mir.transpose %b perm [1, 0] : (tensor<4x16xf32>) -> tensor<16x4xf32>
+  func.return %wide, %turned : tensor<4x66xf32>, tensor<16x4xf32>
+}

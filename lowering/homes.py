@@ -1,0 +1,134 @@
+"""Where values are wanted: in outputs, in carries, in stacks, as parts of a concat. A value may be wanted in several
+places, which the kernel that computes it fills in one pass where it can; the others get copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TypeAlias
+
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import ConstantLike
+
+from xdsl_rlx.dialects.lir.memory import row_major_strides
+from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.lowering.buffers import Buffer
+from xdsl_rlx.lowering.group_kernel import LANES
+from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, REDUCTION, VIEW, Layout
+
+Key: TypeAlias = tuple[SSAValue, Attribute, int, int]
+"""A place: its root, of what elements it is, at which of them it begins there, and how many they are."""
+
+NEAR = 16
+"""Ops before a concat that compute parts right into it: it takes its memory from the first of them on."""
+
+LONG_LINE = 32 * LANES
+"""Elements of a line from which on it does not matter that some are left over behind its vectors."""
+
+
+class Homes:
+    """The places in which each value is wanted: it is computed into the first of them."""
+
+    def __init__(self) -> None:
+        self._wanted: dict[SSAValue, list[Buffer]] = {}
+        self.filled: set[Key] = set()
+        """Places that have what is wanted there, of the block that is being lowered and those around it."""
+
+    def of(self, value: SSAValue) -> Sequence[Buffer]:
+        """Where a value is wanted, if anywhere."""
+        return self._wanted.get(value, ())
+
+    def want(self, value: SSAValue, place: Buffer) -> None:
+        """Ask for a value in a place, also through reshapes of it."""
+        owner = value.owner
+        while isinstance(owner, Operation) and VIEW.get(type(owner)) is not None:
+            source = owner.operands[0]
+            extents = shape_of(source)
+            if prod(extents) != prod(place.layout.shape) or place.element != element_of(source):
+                return
+            before = Buffer(place.root, Layout(place.layout.offset, extents, row_major_strides(extents)), place.element)
+            seen = VIEW.lookup(owner)(owner, before.layout)
+            if seen is None or not place.is_contiguous or not _is_same(place, before.part(value, seen)):
+                return
+            value, place = source, before
+            owner = value.owner
+        if isinstance(owner, Operation) and not owner.has_trait(ConstantLike):
+            self._wanted.setdefault(value, []).append(place)
+
+    def fill(self, place: Buffer) -> None:
+        """Note that what is wanted in a place is there, too."""
+        self.filled.add(_key(place))
+
+    def has(self, place: Buffer, buffer: Buffer) -> bool:
+        """Whether a place has got the value that lies in a buffer, or is that buffer."""
+        return _key(place) in self.filled or _is_same(place, buffer)
+
+
+def _key(place: Buffer) -> Key:
+    return place.root, place.element, place.layout.offset, prod(place.layout.shape)
+
+
+def _is_same(one: Buffer, other: Buffer) -> bool:
+    """Whether two buffers are the same elements in the same order, perhaps in different shapes."""
+    return _key(one) == _key(other) and (one.layout == other.layout or (one.is_contiguous and other.is_contiguous))
+
+
+def in_time(ops: Sequence[Operation]) -> list[Operation]:
+    """Ops in an order in which what reads nothing comes in front of its first user: it takes memory from then on."""
+    waiting = {op: None for op in ops if not op.operands}
+    order: list[Operation] = []
+    for op in ops:
+        if op in waiting:
+            continue
+        for operand in op.operands:
+            if isinstance(operand.owner, Operation) and operand.owner in waiting:
+                order.append(operand.owner)
+                del waiting[operand.owner]
+        order.append(op)
+    return [*order, *waiting]
+
+
+def can_store_twice(value: SSAValue) -> bool:
+    """Whether the kernel that computes a value has every element at hand when it stores it."""
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.has_trait(ConstantLike) or LOOPS.get(type(owner)) is None:
+        return False
+    return PRODUCT.get(type(owner)) is None and REDUCTION.get(type(owner)) is None
+
+
+def fits(value: SSAValue, place: Buffer) -> bool:
+    """
+    Whether a value may be computed right into a part of a concat.
+
+    Into one with gaps only element by element, and where its lines are whole vectors, or long: what is left over of a
+    line is computed one by one, at the price of a vector each.
+    """
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.has_trait(ConstantLike):
+        return False
+    if place.is_contiguous:
+        return True
+    line = _line(place)
+    if (line % LANES and line < LONG_LINE) or VIEW.get(type(owner)) is not None:
+        return False
+    if isinstance(owner, FusionOp):
+        end = owner.body.block.last_op
+        assert isinstance(end, YieldOp)
+        return can_store_twice(end.values[owner.results.index(value)])
+    return PLACE.get(type(owner)) is not None or can_store_twice(value)
+
+
+def is_only_placed(value: SSAValue) -> bool:
+    """Whether nothing but concats reads a value."""
+    return all(PLACE.get(type(use.operation)) is not None for use in value.uses)
+
+
+def _line(place: Buffer) -> int:
+    """How many elements of a place lie next to each other."""
+    line = 1
+    for extent, stride in zip(reversed(place.layout.shape), reversed(place.layout.strides), strict=True):
+        if extent != 1 and stride != line:
+            break
+        line *= extent
+    return line
