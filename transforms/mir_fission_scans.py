@@ -1,9 +1,10 @@
-"""The pass `mir-fission-scans`: products that need no carry leave the loop, for one product over all times."""
+"""The pass `mir-fission-scans`: products and sums that need no carry leave the loop, for one over all times."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -15,6 +16,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.elementwise import AddOp
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
+from xdsl_rlx.dialects.mir.reduce import ReduceSumOp
 from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body
 from xdsl_rlx.dialects.mir.shape import TransposeOp
 from xdsl_rlx.dialects.shapes import shape_of
@@ -27,6 +29,9 @@ from xdsl_rlx.transforms.rules.bodies import backward_slice, needed_carries
 from xdsl_rlx.transforms.rules.lowering import VIEW
 from xdsl_rlx.transforms.rules.scan import Draft
 
+WIDE = 1 << 10
+"""Elements of each time from which on they are summed behind the loop: fewer are added up in passing, inside of it."""
+
 
 class MirFissionScansPass(ModulePass):
     """
@@ -37,8 +42,9 @@ class MirFissionScansPass(ModulePass):
     scan {sum = sum + a[t]^T g; ..}          ->  scan {..} stacked g;  sum = sum + a^T g, over t too
     ```
 
-    Products move, and what is the same each time. Results and carries that nothing uses go. Where the loop runs
-    segments that are computed again to save memory, products stay: for all times they would take more.
+    Products move, what is the same each time, and sums of what is large and outside anyway. Results and carries that
+    nothing uses go. Where the loop runs segments that are computed again to save memory, products stay: for all times
+    they would take more.
     """
 
     name = "mir-fission-scans"
@@ -58,10 +64,14 @@ def fission_scans(module: ModuleOp) -> bool:
 
 @dataclass(frozen=True)
 class _Sum:
-    """A carry that only adds up the results of a product: `carry = carry + product`."""
+    """A carry that only adds up: `carry = carry + term`, of a product or of `reduce_sum` of what is stacked anyway."""
 
     carry: int
-    product: Operation
+    term: Operation
+
+    @property
+    def is_product(self) -> bool:
+        return _is_product(self.term)
 
 
 class _Fission:
@@ -95,12 +105,13 @@ class _Fission:
         add, carry = value.owner, self.carries[number]
         if not isinstance(add, AddOp) or carry not in add.operands or not (carry.has_one_use() and value.has_one_use()):
             return None
-        (term,) = [x for x in add.operands if x is not carry]
-        product = term.owner
-        if term.type != carry.type or not isinstance(product, Operation) or not self._is_late(product):
+        (added,) = [x for x in add.operands if x is not carry]
+        term = added.owner
+        if added.type != carry.type or not isinstance(term, Operation) or not has_derivative(added):
             return None
-        varies = [self._base(x) not in self.same for x in product.operands]
-        return _Sum(number, product) if all(varies) and has_derivative(term) else None
+        if not self._is_late(term) and not (self.products and isinstance(term, ReduceSumOp)):
+            return None
+        return _Sum(number, term) if all(self._base(x) not in self.same for x in term.operands) else None
 
     def _is_late(self, op: object) -> bool:
         """Whether an op may be computed for all times behind the loop: a product of what can be stacked."""
@@ -124,10 +135,13 @@ class _Fission:
         carries, needed = needed_carries(self.carries, self.op.last.values, carries, others)
         return carries, ys, needed
 
+    def _used_sums(self) -> list[_Sum]:
+        return [found for found in self.sums if self.op.carries[found.carry].first_use is not None]
+
     def _late(self) -> list[Operation]:
         """The products behind the loop that something is computed from."""
         n = len(self.op.init)
-        late = [found.product for found in self.sums if self.op.carries[found.carry].first_use is not None]
+        late = [found.term for found in self._used_sums() if found.is_product]
         for k in self.ys:
             owner = self.op.last.values[k].owner
             if self.op.ys[k - n].first_use is not None and isinstance(owner, Operation):
@@ -145,11 +159,20 @@ class _Fission:
             return not is_constant(op) and (VIEW.get(type(op)) is None or isinstance(op, TransposeOp))
         return self.products and _is_product(op)
 
+    def _is_there(self, value: SSAValue) -> bool:
+        """Whether a value of each time is outside of the loop anyway, and large."""
+        base, n = self._base(value), len(self.op.init)
+        if prod(shape_of(value)) < WIDE:
+            return False
+        kept = [x for x, y in zip(self.op.last.values[n:], self.op.ys, strict=True) if y.first_use is not None]
+        return base in self.elements or base in self._stacked() or base in kept
+
     def _settle(self) -> None:
         """Give up what the loop itself needs: a carry that others read, a product that goes on."""
         while True:
             carries, _, needed = self._needed()
-            sums = [s for s in self.sums if s.carry not in carries and s.product.results[0] not in needed]
+            sums = [s for s in self.sums if s.carry not in carries and s.term.results[0] not in needed]
+            sums = [s for s in sums if s.is_product or self._is_there(s.term.operands[0])]
             ys = [k for k in self.ys if self.op.last.values[k] not in needed]
             if len(sums) == len(self.sums) and len(ys) == len(self.ys):
                 return
@@ -212,10 +235,9 @@ class _Fission:
             if op.ys[k - n].first_use is not None:
                 self._copy(behind, last[k])
                 results[k] = b.value(behind.with_axis(last[k]))
-        for one in self.sums:
-            if op.carries[one.carry].first_use is not None:
-                lhs, rhs = (self._copy(behind, x) for x in one.product.operands)
-                results[one.carry] = b.add(op.init[one.carry], _over_all_times(b, one.product, lhs, rhs))
+        for one in self._used_sums():
+            operands = [self._copy(behind, x) for x in one.term.operands]
+            results[one.carry] = b.add(op.init[one.carry], _over_all_times(b, one.term, operands))
         # nothing uses the others: they go with the op
         return [results.get(k, b.value(x)) for k, x in enumerate(op.results)]
 
@@ -226,10 +248,14 @@ def _is_product(op: Operation) -> bool:
     return isinstance(op, DotGeneralOp)
 
 
-def _over_all_times(b: MirBuilder, product: Operation, lhs: SSAValue, rhs: SSAValue) -> Value:
-    """The sum of a product over a leading axis of both operands."""
-    if isinstance(product, DotGeneralOp):
-        sums, batch = (product.lhs_contracting, product.rhs_contracting), (product.lhs_batch, product.rhs_batch)
+def _over_all_times(b: MirBuilder, term: Operation, operands: Sequence[SSAValue]) -> Value:
+    """The sum of a product or sum over a leading axis of its operands."""
+    if isinstance(term, ReduceSumOp):
+        total = b.reduce_sum(operands[0], [0, *(axis + 1 for axis in term.axis_list)])
+        return b.reshape(total, shape_of(term.result))
+    lhs, rhs = operands
+    if isinstance(term, DotGeneralOp):
+        sums, batch = (term.lhs_contracting, term.rhs_contracting), (term.lhs_batch, term.rhs_batch)
         pairs = [[d + 1 for d in side.get_values()] for side in (*sums, *batch)]
     else:
         pairs = [[2], [1], [], []]

@@ -13,7 +13,7 @@ from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.transforms.mir_fission_scans import MirFissionScansPass
+from xdsl_rlx.transforms.mir_fission_scans import WIDE, MirFissionScansPass
 from xdsl_rlx.transforms.mir_fuse import MirFusePass
 
 T = 5
@@ -104,12 +104,8 @@ INSIDE: dict[Body, tuple[int, int, int]] = {
 """Products that stay in the loop, carries and stacked results that are left."""
 
 
-@pytest.mark.parametrize("make", INSIDE, ids=lambda make: make.__name__)
-def test_what_leaves_a_loop_computes_the_same(make: Body) -> None:
-    g = rlx.Graph("scan")
-    g.set_outputs(make(g, *(g.input(name, shape, "f64") for name, shape in SHAPES.items())))
-    rng = np.random.default_rng(4)
-    arrays = [rng.standard_normal(shape) for shape in SHAPES.values()]
+def without_and_with(g: rlx.Graph, arrays: list[Any]) -> ScanOp:
+    """The scan that is left, after a look at what the graph computes with it."""
     module = as_graph_module(g).module.clone()
     expected = oracle.evaluate(module, *arrays)
     MirFissionScansPass().apply(Context(), module)
@@ -117,8 +113,49 @@ def test_what_leaves_a_loop_computes_the_same(make: Body) -> None:
     for found, wanted in zip(oracle.evaluate(module, *arrays), expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
     (scan,) = [op for op in module.walk() if isinstance(op, ScanOp)]
+    return scan
+
+
+@pytest.mark.parametrize("make", INSIDE, ids=lambda make: make.__name__)
+def test_what_leaves_a_loop_computes_the_same(make: Body) -> None:
+    g = rlx.Graph("scan")
+    g.set_outputs(make(g, *(g.input(name, shape, "f64") for name, shape in SHAPES.items())))
+    rng = np.random.default_rng(4)
+    scan = without_and_with(g, [rng.standard_normal(shape) for shape in SHAPES.values()])
     products = sum(isinstance(op, MatmulOp | DotGeneralOp) for op in scan.walk())
     assert (products, len(scan.carries), len(scan.ys)) == INSIDE[make]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(("rows", "carries"), [(32, 4), (31, 8)])
+def test_a_large_value_that_is_outside_anyway_is_summed_there(rows: int, carries: int, reverse: bool) -> None:
+    """Of 32 rows; not of 31, nor what is not stacked, is read in between, or is the same each time."""
+    columns = WIDE // 32
+    g = rlx.Graph("sums")
+    h, x = g.input("h", (rows, columns), "f64"), g.input("x", (T, rows, columns), "f64")
+    starts = [(columns,), (columns, 1), (), (1, columns)]
+    row, column, total, kept = (g.input(f"s{k}", shape, "f64") for k, shape in enumerate(starts))
+
+    def body(c: Any, e: Any) -> Any:
+        state, first, second, third, fourth, hidden, read, same = c
+        after = g.tanh(state + e)
+        return (
+            after,
+            first + g.reduce_sum(after, [0]),
+            g.reduce_sum(g.reshape(after, (columns, rows)), [1], keep_dim=True) + second,
+            third + g.reduce_sum(after, [0, 1]),
+            fourth + g.reduce_sum(e, [0], keep_dim=True),
+            hidden + g.reduce_sum(g.sin(after), [0]),
+            read + g.reduce_sum(after, [0]) * g.reduce_max(read),
+            same + g.reduce_sum(h, [0]),
+        ), after
+
+    last, ys = g.scan(body, (h, row, column, total, kept, row, row, row), x, reverse=reverse)
+    g.set_outputs([*last, ys])
+    rng = np.random.default_rng(6)
+    shapes = [(rows, columns), (T, rows, columns), *starts]
+    scan = without_and_with(g, [rng.standard_normal(shape) * 0.1 for shape in shapes])
+    assert (len(scan.carries), len(scan.ys)) == (carries, 1)
 
 
 def test_the_gradient_of_a_weight_leaves_a_loop_over_single_rows() -> None:

@@ -45,3 +45,25 @@ func.func @late(%h: tensor<2x3xf32>, %x: tensor<8x2x3xf32>, %s: tensor<3x3xf32>)
   }
   func.return %last, %sum : tensor<2x3xf32>, tensor<3x3xf32>
 }
+
+// A large value that is stacked anyway is summed behind it, over all times at once.
+// CHECK-LABEL: func.func @sum(%h: tensor<32x32xf32>, %x: tensor<8x32x32xf32>, %s: tensor<32xf32>) -> (tensor<8x32x32xf32>, tensor<32xf32>) {
+// CHECK-NEXT: %last, %ys = mir.scan 8 carries(%h : tensor<32x32xf32>) over(%x : tensor<8x32x32xf32>) -> (tensor<32x32xf32>) stacked(tensor<8x32x32xf32>) {
+// CHECK-NEXT: ^bb0(%0: tensor<32x32xf32>, %1: tensor<32x32xf32>):
+// CHECK-NEXT: %2 = mir.add %0, %1 : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+// CHECK-NEXT: mir.yield %2, %2 : tensor<32x32xf32>, tensor<32x32xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: %0 = mir.reduce_sum %ys axes [0, 1] : (tensor<8x32x32xf32>) -> tensor<32xf32>
+// CHECK-NEXT: %sum = mir.add %s, %0 : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+// CHECK-NEXT: func.return %ys, %sum : tensor<8x32x32xf32>, tensor<32xf32>
+// CHECK-NEXT: }
+func.func @sum(%h: tensor<32x32xf32>, %x: tensor<8x32x32xf32>, %s: tensor<32xf32>) -> (tensor<8x32x32xf32>, tensor<32xf32>) {
+  %last, %sum, %ys = mir.scan 8 carries(%h, %s : tensor<32x32xf32>, tensor<32xf32>) over(%x : tensor<8x32x32xf32>) -> (tensor<32x32xf32>, tensor<32xf32>) stacked(tensor<8x32x32xf32>) {
+  ^bb0(%c: tensor<32x32xf32>, %t: tensor<32xf32>, %e: tensor<32x32xf32>):
+    %0 = mir.add %c, %e : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+    %1 = mir.reduce_sum %0 axes [0] : (tensor<32x32xf32>) -> tensor<32xf32>
+    %2 = mir.add %t, %1 : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+    mir.yield %0, %2, %0 : tensor<32x32xf32>, tensor<32xf32>, tensor<32x32xf32>
+  }
+  func.return %ys, %sum : tensor<8x32x32xf32>, tensor<32xf32>
+}
