@@ -1,9 +1,11 @@
-"""`mir.scan` to `lir.loop`: a carry has two places that iterations read and write by turns, and what is stacked or
-scanned over is seen element by element. Which scans become loops is decided in `transforms/decompose.py`."""
+"""`mir.scan` to `lir.loop`: a carry has two places that iterations read and write by turns, or is read and written in
+its stack, and what is stacked or scanned over is seen element by element. Which scans become loops is decided in
+`transforms/decompose.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -33,6 +35,10 @@ class Lowering(Protocol):
         """Where a value is computed into."""
         ...
 
+    def is_wanted(self, value: SSAValue) -> bool:
+        """Whether a value has to be at a certain place in the end."""
+        ...
+
     def seen_as(self, buffer: Buffer) -> SSAValue:
         """A `lir` value that is the buffer, without gaps, and nothing else."""
         ...
@@ -50,22 +56,48 @@ class Lowering(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class _Carry:
+    """
+    Where a carry lies: in two places that iterations read and write by turns, or in one for each time and one more.
+
+    Forward, iteration `t` reads place `t` and writes place `t + 1`, in reverse the other way round; with two places, in
+    either case modulo 2.
+    """
+
+    places: Buffer
+    times: int
+    reverse: bool
+    by_turns: bool
+
+    @property
+    def period(self) -> int | None:
+        """After how many iterations a place is used again, if it is."""
+        return 2 if self.by_turns else None
+
+    def at(self, time: int) -> Buffer:
+        """The carry when `time` iterations are done."""
+        number = self.times - time if self.reverse else time
+        return _element(self.places, number % 2 if self.by_turns else number)
+
+    def stack(self, after: bool) -> Buffer:
+        """What iterations read, or what they write, of all times."""
+        layout = self.places.layout
+        first = layout.strides[0] if after != self.reverse else 0
+        rows = Layout(layout.offset + first, (self.times, *layout.shape[1:]), layout.strides)
+        return Buffer(self.places.root, rows, self.places.element)
+
+
 def lower_scan(op: ScanOp, into: Lowering) -> lir.LoopOp:
     """Launch what is to happen in front of the loop that a scan becomes; gives that loop, for behind it."""
     loop = lir.LoopOp(op.times, reverse=op.reverse is not None)
     loop.location = op.location
-    # forward, iteration t reads place t mod 2; in reverse, it writes that place
-    reads, writes, begin, end = (1, 0, op.times % 2, 0) if op.reverse is not None else (0, 1, 0, op.times % 2)
-    carries: list[Buffer] = []
-    for init, result in zip(op.init, op.carries, strict=True):
-        places = into.room((2, *shape_of(init)), element_of(init), result)
-        into.copy(into.read(init, False), _element(places, begin), init)
-        into.buffers[result] = _element(places, end)
-        carries.append(places)
+    carries = [_carry(op, number, into) for number in range(len(op.init))]
     scanned = [into.seen_as(into.read(x)) for x in op.xs]
     same = captured_by_loop(op.captured, into)
+    others = [(y, value) for y, value in _stacked(op) if y not in into.buffers]
     stacked: list[SSAValue] = []
-    for y in op.ys:
+    for y, _ in others:
         home = into.home(y)
         into.buffers[y] = home if home.is_contiguous else into.room(shape_of(y), element_of(y), y)
         stacked.append(into.seen_as(into.buffers[y]))
@@ -78,15 +110,40 @@ def lower_scan(op: ScanOp, into: Lowering) -> lir.LoopOp:
         return contiguous(found.result, element.get_shape(), element.element_type)
 
     def body() -> None:
-        old = [step(into.seen_as(places), reads, 2) for places in carries]
+        reads, writes = (1, 0) if op.reverse is not None else (0, 1)
+        old = [step(into.seen_as(carry.places), reads, carry.period) for carry in carries]
         elements = [step(x) for x in scanned]
         for arg, buffer in zip(op.body.block.args, (*old, *elements, *same), strict=True):
             into.buffers[arg] = buffer
-        new = [*(step(into.seen_as(places), writes, 2) for places in carries), *(step(y) for y in stacked)]
-        into.block_of(ops_of_body(op), list(zip(op.last.values, new, strict=True)))
+        new = [*(step(into.seen_as(x.places), writes, x.period) for x in carries), *(step(y) for y in stacked)]
+        values = [*op.last.values[: len(carries)], *(value for _, value in others)]
+        into.block_of(ops_of_body(op), list(zip(values, new, strict=True)))
 
     into.inside(loop.body.block, body)
     return loop
+
+
+def _stacked(op: ScanOp) -> list[tuple[SSAValue, SSAValue]]:
+    """The stacked results, and what the body yields for them."""
+    return list(zip(op.ys, op.last.values[len(op.init) :], strict=True))
+
+
+def _carry(op: ScanOp, number: int, into: Lowering) -> _Carry:
+    """
+    The places of a carry, of which the first one is filled.
+
+    Where it is stacked, before an iteration or after it, the stack is those places, and so is one of each.
+    """
+    init, result = op.init[number], op.carries[number]
+    before, after = op.body.block.args[number], op.last.values[number]
+    free = [(y, value) for y, value in _stacked(op) if y not in into.buffers and not into.is_wanted(y)]
+    stacks = [(y, value is after) for y, value in free if value in (before, after)] if op.times else []
+    places = into.room((op.times + 1 if stacks else 2, *shape_of(init)), element_of(init), result)
+    carry = _Carry(places, op.times, op.reverse is not None, not stacks)
+    into.copy(into.read(init, False), carry.at(0), init)
+    into.buffers[result] = carry.at(op.times)
+    into.buffers |= {y: carry.stack(is_after) for y, is_after in stacks}
+    return carry
 
 
 def captured_by_loop(values: Sequence[SSAValue], into: Lowering) -> list[Buffer]:

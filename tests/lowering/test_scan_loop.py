@@ -7,47 +7,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import PassPipeline
+from loop_runs import assert_close, compiled, structured
 
 import xdsl_rlx as rlx
-from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.lir import LaunchOp, LoopOp
 from xdsl_rlx.dialects.lir.memory import is_contiguous
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
-from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
-from xdsl_rlx.lowering.numba.compilation import compile_module
-from xdsl_rlx.lowering.numba.compile import Effort
-from xdsl_rlx.transforms.mir_fuse import MirFusePass
 
-Array = np.ndarray[Any, Any]
 both_ways = pytest.mark.parametrize("reverse", [False, True])
-
-
-def structured(graph: Any, threads: int) -> ModuleOp:
-    """What a graph is lowered to without `lir-outline-loops`: loops of launches stay."""
-    passes = (MirFusePass(), ConvertMirToLirPass(threads), LirPlanMemoryPass())
-    module = as_graph_module(graph).module.clone()
-    PassPipeline(passes).apply(Context(), module)
-    module.verify()
-    return module
-
-
-def compiled(graph: Any, threads: int = 1, **arrays: Array) -> tuple[Array, ...]:
-    """The results, which are the same whether loops are outlined or not."""
-    found = compile_module(as_graph_module(graph).module, threads, Effort.QUICK)(**arrays)
-    for one, other in zip(
-        found, compile_module(structured(graph, threads), threads, Effort.QUICK)(**arrays), strict=True
-    ):
-        tolerance = 64 * float(np.finfo(one.dtype).eps) if one.dtype.kind == "f" else 0
-        np.testing.assert_allclose(one.astype("f8"), other.astype("f8"), rtol=tolerance, atol=tolerance)
-    return found
-
-
-def assert_close(found: Any, expected: Any) -> None:
-    np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-10, atol=1e-11)
 
 
 def recurrence(length: int, reverse: bool) -> rlx.Graph:

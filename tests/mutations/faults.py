@@ -25,6 +25,7 @@ DRIVER = "tests/lowering/numba/test_driver.py"
 LOOPS = "tests/lowering/test_loops.py"
 TILED = "tests/lowering/test_lir_tile_products.py"
 OUTLINED = ("tests/lowering/test_lir_outline_loops.py", "tests/lowering/test_scan_loop.py")
+HOMES = "tests/lowering/test_homes.py"
 BRANCH_RUNS = "tests/lowering/test_branches.py"
 BRANCH_LOWER = "tests/lowering/test_branch_lower.py"
 CACHE = "tests/lowering/numba/test_cache.py"
@@ -395,6 +396,53 @@ LOWERING = (
     ),
 )
 
+PLACES = (
+    _fault(
+        "the stack of a carry begins a place too late",
+        "lowering/scan_loop.py",
+        "first = layout.strides[0] if after != self.reverse else 0",
+        "first = layout.strides[0] if after or self.reverse else 0",
+        HOMES,
+    ),
+    _fault(
+        "what one branch has stored twice is taken for stored in the other",
+        "lowering/convert_mir_to_lir.py",
+        "self.block, self.views, self.homes.filled = outer, views, filled",
+        "self.block, self.views = outer, views",
+        HOMES,
+    ),
+    _fault(
+        "a product is computed into lines with gaps",
+        "lowering/homes.py",
+        "return PRODUCT.get(type(owner)) is None and REDUCTION.get(type(owner)) is None",
+        "return REDUCTION.get(type(owner)) is None",
+        HOMES,
+    ),
+    _fault(
+        "a value is wanted where a slice of it is",
+        "lowering/homes.py",
+        "prod(extents) != prod(place.layout.shape) or ",
+        "",
+        "tests/lowering/test_scan_loop.py",
+        "-k",
+        "rounded",
+    ),
+    _fault(
+        "what others read goes into lines with gaps alone",
+        "lowering/convert_mir_to_lir.py",
+        "if not self.homes.of(part) and not place.is_contiguous and not is_only_placed(part):",
+        "if False:",
+        "tests/test_filecheck.py",
+    ),
+    _fault(
+        "a sum behind a loop is over the wrong axes",
+        "transforms/mir_fission_scans.py",
+        "[0, *(axis + 1 for axis in term.axis_list)]",
+        "[*term.axis_list, len(shape_of(operands[0])) - 1]",
+        "tests/transforms/test_fission_scans.py",
+    ),
+)
+
 OUTLINE = (
     _fault(
         "halves change places after the last iteration too",
@@ -705,6 +753,7 @@ FAULTS: tuple[Fault, ...] = (
     *BRANCHES,
     *RULES_OF_FUNCTIONS,
     *LOWERING,
+    *PLACES,
     *OUTLINE,
     *TILES,
     *FUSION,

@@ -121,3 +121,93 @@ func.func @once(%a: tensor<2xf32>) -> tensor<2xf32> {
   }
   func.return %x : tensor<2xf32>
 }
+
+// -----
+
+// A carry that is stacked, before an iteration or after it, is read and written in its stack: a place for each time, one
+// more for what the loop begins with, and no copies.
+// CHECK-LABEL: lir.program @stacked {
+// CHECK-NEXT: %c0 = lir.input "arg0" : memref<4xf32>
+// CHECK-NEXT: %xs = lir.input "arg1" : memref<7x4xf32>
+// CHECK-NEXT: %y = lir.output 0 : memref<7x4xf32>
+// CHECK-NEXT: %c = lir.slot : memref<8x4xf32>
+// CHECK-NEXT: %c_1 = lir.view %c at 0 : memref<8x4xf32> to memref<4xf32>
+// CHECK-NEXT: lir.launch @k0_copy over 4 by 4 reads(%c0 : memref<4xf32>) writes(%c_1 : memref<4xf32>)
+// CHECK-NEXT: lir.loop %0 = 0 to 7 {
+// CHECK-NEXT: %c_2 = lir.step %c at %0 : memref<8x4xf32> to memref<4xf32>
+// CHECK-NEXT: %xs_1 = lir.step %xs at %0 : memref<7x4xf32> to memref<4xf32>
+// CHECK-NEXT: %c_3 = lir.step %c at %0 shift 1 : memref<8x4xf32> to memref<4xf32>
+// CHECK-NEXT: lir.launch @k1_add over 4 by 4 reads(%c_2, %xs_1 : memref<4xf32>, memref<4xf32>) writes(%c_3 : memref<4xf32>)
+// CHECK-NEXT: }
+// CHECK-NEXT: %c_4 = lir.view %c at 0 : memref<8x4xf32> to memref<28xf32>
+// CHECK-NEXT: %c_5 = lir.view %c at 4 : memref<8x4xf32> to memref<28xf32>
+// CHECK-NEXT: %y_1 = lir.view %y at 0 : memref<7x4xf32> to memref<28xf32>
+// CHECK-NEXT: lir.launch @k2_mul over 28 by 28 reads(%c_4, %c_5 : memref<28xf32>, memref<28xf32>) writes(%y_1 : memref<28xf32>)
+// CHECK-NEXT: }
+func.func @stacked(%c0: tensor<4xf32>, %xs: tensor<7x4xf32>) -> tensor<7x4xf32> {
+  %c, %before, %after = mir.scan 7 carries(%c0 : tensor<4xf32>) over(%xs : tensor<7x4xf32>) -> (tensor<4xf32>) stacked(tensor<7x4xf32>, tensor<7x4xf32>) {
+  ^bb0(%old: tensor<4xf32>, %x: tensor<4xf32>):
+    %new = mir.add %old, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    mir.yield %new, %old, %new : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+  %y = mir.mul %before, %after : (tensor<7x4xf32>, tensor<7x4xf32>) -> tensor<7x4xf32>
+  func.return %y : tensor<7x4xf32>
+}
+
+// -----
+
+// In reverse, what the loop begins with lies behind the stack of what it reads.
+// CHECK-LABEL: lir.program @stacked_backward {
+// CHECK-NEXT: %c0 = lir.input "arg0" : memref<4xf32>
+// CHECK-NEXT: %xs = lir.input "arg1" : memref<7x4xf32>
+// CHECK-NEXT: %y = lir.output 0 : memref<7x4xf32>
+// CHECK-NEXT: %c = lir.slot : memref<8x4xf32>
+// CHECK-NEXT: %c_1 = lir.view %c at 28 : memref<8x4xf32> to memref<4xf32>
+// CHECK-NEXT: lir.launch @k0_copy over 4 by 4 reads(%c0 : memref<4xf32>) writes(%c_1 : memref<4xf32>)
+// CHECK-NEXT: lir.loop %0 = 0 to 7 reverse {
+// CHECK-NEXT: %c_2 = lir.step %c at %0 shift 1 : memref<8x4xf32> to memref<4xf32>
+// CHECK-NEXT: %xs_1 = lir.step %xs at %0 : memref<7x4xf32> to memref<4xf32>
+// CHECK-NEXT: %c_3 = lir.step %c at %0 : memref<8x4xf32> to memref<4xf32>
+// CHECK-NEXT: lir.launch @k1_add over 4 by 4 reads(%c_2, %xs_1 : memref<4xf32>, memref<4xf32>) writes(%c_3 : memref<4xf32>)
+// CHECK-NEXT: }
+// CHECK-NEXT: %c_4 = lir.view %c at 4 : memref<8x4xf32> to memref<28xf32>
+// CHECK-NEXT: %c_5 = lir.view %c at 0 : memref<8x4xf32> to memref<28xf32>
+// CHECK-NEXT: %y_1 = lir.view %y at 0 : memref<7x4xf32> to memref<28xf32>
+// CHECK-NEXT: lir.launch @k2_mul over 28 by 28 reads(%c_4, %c_5 : memref<28xf32>, memref<28xf32>) writes(%y_1 : memref<28xf32>)
+// CHECK-NEXT: }
+func.func @stacked_backward(%c0: tensor<4xf32>, %xs: tensor<7x4xf32>) -> tensor<7x4xf32> {
+  %c, %before, %after = mir.scan 7 reverse carries(%c0 : tensor<4xf32>) over(%xs : tensor<7x4xf32>) -> (tensor<4xf32>) stacked(tensor<7x4xf32>, tensor<7x4xf32>) {
+  ^bb0(%old: tensor<4xf32>, %x: tensor<4xf32>):
+    %new = mir.add %old, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    mir.yield %new, %old, %new : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+  %y = mir.mul %before, %after : (tensor<7x4xf32>, tensor<7x4xf32>) -> tensor<7x4xf32>
+  func.return %y : tensor<7x4xf32>
+}
+
+// -----
+
+// Where the stack is a result, which has no place more, one launch writes the carry there, too.
+// CHECK-LABEL: lir.program @given {
+// CHECK-NEXT: %c0 = lir.input "arg0" : memref<4xf32>
+// CHECK-NEXT: %xs = lir.input "arg1" : memref<7x4xf32>
+// CHECK-NEXT: %ys = lir.output 0 : memref<7x4xf32>
+// CHECK-NEXT: %c = lir.slot : memref<2x4xf32>
+// CHECK-NEXT: %c_1 = lir.view %c at 0 : memref<2x4xf32> to memref<4xf32>
+// CHECK-NEXT: lir.launch @k0_copy over 4 by 4 reads(%c0 : memref<4xf32>) writes(%c_1 : memref<4xf32>)
+// CHECK-NEXT: lir.loop %0 = 0 to 7 {
+// CHECK-NEXT: %c_2 = lir.step %c at %0 modulo 2 : memref<2x4xf32> to memref<4xf32>
+// CHECK-NEXT: %xs_1 = lir.step %xs at %0 : memref<7x4xf32> to memref<4xf32>
+// CHECK-NEXT: %c_3 = lir.step %c at %0 shift 1 modulo 2 : memref<2x4xf32> to memref<4xf32>
+// CHECK-NEXT: %ys_1 = lir.step %ys at %0 : memref<7x4xf32> to memref<4xf32>
+// CHECK-NEXT: lir.launch @k1_add over 4 by 4 reads(%c_2, %xs_1 : memref<4xf32>, memref<4xf32>) writes(%c_3, %ys_1 : memref<4xf32>, memref<4xf32>)
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+func.func @given(%c0: tensor<4xf32>, %xs: tensor<7x4xf32>) -> tensor<7x4xf32> {
+  %c, %ys = mir.scan 7 carries(%c0 : tensor<4xf32>) over(%xs : tensor<7x4xf32>) -> (tensor<4xf32>) stacked(tensor<7x4xf32>) {
+  ^bb0(%old: tensor<4xf32>, %x: tensor<4xf32>):
+    %new = mir.add %old, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    mir.yield %new, %new : tensor<4xf32>, tensor<4xf32>
+  }
+  func.return %ys : tensor<7x4xf32>
+}
