@@ -1,4 +1,5 @@
 """Nests of factorisations and solves: loops of our own for small matrices, LAPACK for others; an iteration is a matrix.
+Not here: many very small matrices (solve_lanes.py), of which an iteration handles a block.
 
 The lines of a matrix in memory are the columns that LAPACK sees, so what is factorised is the transpose of the operand,
 and nothing is ever transposed in memory but right hand sides of several columns."""
@@ -19,6 +20,7 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.mir.solve import LuOp, LuSolveOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.nest import INDEX, Nest
+from xdsl_rlx.lowering.nests.solve_lanes import chosen_row, fits, lu_side_by_side, lu_solve_side_by_side
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
@@ -73,9 +75,12 @@ def _copy(nest: Nest, extents: Sequence[int], source: SSAValue, target: SSAValue
 
 @NEST.rule(LuOp)
 def lu_nest(op: LuOp, work: Work) -> None:
-    """An iteration factorises one matrix, in the result's buffer."""
+    """An iteration factorises one matrix, in the result's buffer, or a block of small ones."""
     shape, element = shape_of(op.operand), element_of(op.operand)
     batch, n = prod(shape[:-2]), shape[-1]
+    if fits(batch, n):
+        lu_side_by_side(op, work)
+        return
     operand = work.read(op.operand, (batch, n, n))
     packed, pivots = work.write(op.packed, (batch, n, n)), work.write(op.pivots, (batch, n))
 
@@ -189,6 +194,9 @@ def lu_solve_nest(op: LuSolveOp, work: Work) -> None:
     shape, element = shape_of(op.packed), element_of(op.packed)
     batch, n = prod(shape[:-2]), shape[-1]
     columns = shape_of(op.b)[-1] if len(shape_of(op.b)) == len(shape) else 1
+    if fits(batch, n, columns):
+        lu_solve_side_by_side(op, work)
+        return
     packed, pivots = work.read(op.packed, (batch, n, n)), work.read(op.pivots, (batch, n))
     rhs, result = work.read(op.b, (batch, n, columns)), work.write(op.result, (batch, n, columns))
     extent, cost = batch if n * columns else 0, 2 * n * n * columns
@@ -224,12 +232,6 @@ def lu_solve_nest(op: LuSolveOp, work: Work) -> None:
     work.launch(extent, cost, reads, [result], body)
 
 
-def _step(nest: Nest, pivots: SSAValue, at: Sequence[SSAValue], n: int) -> Scalar:
-    """The row to interchange with, counted from 0; whatever the number is, a row of the matrix."""
-    s = nest.scalars
-    return s.minimum(s.maximum(nest.load(pivots, at) - 1, 0), n - 1)
-
-
 def _solve_by_lapack(
     it: Iteration,
     packed: SSAValue,
@@ -245,7 +247,7 @@ def _solve_by_lapack(
     _, n, columns = memref_of(b).get_shape()
 
     def checked(inside: Nest, indices: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        inside.store(_step(inside, pivots, (m, *indices), n) + 1, steps, (piece, *indices))
+        inside.store(chosen_row(inside, pivots, (m, *indices), n) + 1, steps, (piece, *indices))
         return ()
 
     def there(inside: Nest, at: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
@@ -289,7 +291,7 @@ class _Solve:
         def step(inside: Nest, at: SSAValue) -> None:
             k = _mirrored(inside, at, self.n) if backwards else at
             s = inside.scalars
-            other = s.cast(_step(inside, self.pivots, (self.m, k), self.n), INDEX).value
+            other = s.cast(chosen_row(inside, self.pivots, (self.m, k), self.n), INDEX).value
 
             def swap(deepest: Nest, r: SSAValue) -> None:
                 first, second = deepest.load(self.x, (self.m, k, r)), deepest.load(self.x, (self.m, other, r))

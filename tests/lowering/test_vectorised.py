@@ -154,3 +154,17 @@ def test_transforms_run_packed(kind: str, n: int) -> None:
     text = assembly(g)
     found = [loop for loop in loops(text) if PACKED.search(loop) or SCALAR.search(loop)]
     assert len(found) >= 3 and not any(SCALAR.search(loop) or CALL.search(loop) for loop in found)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("batch", [64, 65])
+def test_small_matrices_side_by_side_run_packed(batch: int, dtype: str) -> None:
+    """Nothing of a factorisation or of a solve is done for one matrix alone but to write pivots and to read them."""
+    factorise, *solves = (rlx.Graph(name) for name in ("factorise", "solve", "solve_transposed"))
+    factorise.set_outputs(factorise.lu(factorise.input("a", (batch, 8, 8), dtype)))
+    for g, transpose in zip(solves, (False, True), strict=True):
+        a, pivots = g.input("a", (batch, 8, 8), dtype), g.input("pivots", (batch, 8), "i32")
+        g.set_outputs([g.lu_solve(a, pivots, g.input("b", (batch, 8), dtype), transpose)])
+    for g in (factorise, *solves):
+        text = assembly(g)
+        assert len(PACKED.findall(text)) >= 2 and not SCALAR.search(text) and not CALL.search(text)

@@ -28,6 +28,7 @@ OUTLINED = ("tests/lowering/test_lir_outline_loops.py", "tests/lowering/test_sca
 HOMES = "tests/lowering/test_homes.py"
 BRANCH_RUNS = "tests/lowering/test_branches.py"
 BRANCH_LOWER = "tests/lowering/test_branch_lower.py"
+LANES = "tests/lowering/test_solve_lanes.py"
 CACHE = "tests/lowering/numba/test_cache.py"
 FUZZ = ("tests/fuzz/test_programs.py", "tests/fuzz/test_products.py")
 PLANNER = ("tests/test_filecheck.py", "tests/fuzz/test_programs.py")
@@ -393,6 +394,36 @@ LOWERING = (
         LOWERED,
         "-k",
         "attention",
+    ),
+    _fault(
+        "of equal pivots the last is chosen, among matrices side by side",
+        "lowering/nests/solve_lanes.py",
+        "s.select(here > before, number, chosen)",
+        "s.select(here < before, chosen, number)",
+        LANES,
+    ),
+    _fault(
+        "matrices side by side of which those behind the end of a batch are read",
+        "lowering/nests/solve_lanes.py",
+        "number if self.batch % self.lanes == 0 else s.minimum(number, self.batch - 1)",
+        "number",
+        LANES,
+        "-k",
+        "inside",
+    ),
+    _fault(
+        "matrices side by side whose finished lines are not interchanged",
+        "lowering/nests/solve_lanes.py",
+        "inside.each((zero, k), ",
+        "inside.each((k, k), ",
+        LANES,
+    ),
+    _fault(
+        "matrices side by side divided by a pivot of zero",
+        "lowering/nests/solve_lanes.py",
+        "s.select(s.eq(pivot, 0.0), 1.0, pivot)",
+        "pivot",
+        LANES,
     ),
 )
 

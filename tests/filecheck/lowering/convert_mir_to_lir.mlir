@@ -157,6 +157,29 @@ func.func @large(%x: tensor<256x256xf32> {mir.name = "x", mir.kind = "input"}, %
 
 // -----
 
+// Small matrices are factorised and solved side by side: a launch is over blocks of them, whose scratch has the lanes
+// next to each other. With two threads, blocks are pieces.
+// CHECK-LABEL: lir.program @lanes {
+// CHECK: lir.launch @k0_lu over 4 by 4 reads(%a_1 : memref<64x64xf32>) writes(%packed_1, %pivots : memref<64x64xf32>, memref<64x8xi32>)
+// CHECK-NEXT: lir.launch @k1_lu_solve over 4 by 4 reads(%packed_1, %pivots, %b : memref<64x64xf32>, memref<64x8xi32>, memref<64x8xf32>) writes(%x : memref<64x8xf32>)
+// CHECK-LABEL: lir.kernel @k0_lu(%a: memref<64x64xf32>, %packed: memref<64x64xf32>, %pivots: memref<64x8xi32>, %lo: index, %hi: index) {
+// CHECK: %block = memref.alloca() : memref<1024xf32>
+// CHECK: scf.for %i = %lo to %hi step %c1 {
+// CHECK: memref.load %a[
+// CHECK: scf.for %k = %c0 to %c8 step %c1 {
+// CHECK: scf.for %lane = %c0 to %c16 step %c1 {
+// CHECK: memref.store {{.*}}, %pivots[
+// CHECK: memref.store {{.*}}, %packed[
+// PIECES-LABEL: lir.program @lanes {
+// PIECES: lir.launch @k0_lu over 4 by 2
+func.func @lanes(%a: tensor<64x8x8xf32> {mir.name = "a", mir.kind = "input"}, %b: tensor<64x8xf32> {mir.name = "b", mir.kind = "input"}) -> tensor<64x8xf32> {
+  %packed, %pivots = mir.lu %a : (tensor<64x8x8xf32>) -> (tensor<64x8x8xf32>, tensor<64x8xi32>)
+  %x = mir.lu_solve %packed, %pivots, %b : (tensor<64x8x8xf32>, tensor<64x8xi32>, tensor<64x8xf32>) -> tensor<64x8xf32>
+  func.return %x : tensor<64x8xf32>
+}
+
+// -----
+
 // Nothing is launched for an empty result.
 // CHECK-LABEL: lir.program @empty {
 // CHECK-NEXT: %x = lir.input "x" : memref<0x8xf32>
