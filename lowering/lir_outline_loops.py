@@ -27,6 +27,7 @@ from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, is_contiguous
 from xdsl_rlx.dialects.lir.places import Move, Place, place_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.inlining import Window, can_be_inlined, inline
+from xdsl_rlx.lowering.loop_parts import WHOLE, parts_of
 from xdsl_rlx.lowering.nest import Kernel, Nest, stem_of
 from xdsl_rlx.lowering.unroll import VECTOR, mark_unrolled
 from xdsl_rlx.transforms.driver import verify_dominance
@@ -38,8 +39,14 @@ TEXT = 2000
 WORK = 1 << 17
 """Operations of an iteration from which on it does not matter that its launches are several."""
 
+WORK_OF_PARTS = 1 << 20
+"""The same of a part where launches have several pieces, for which threads wait: ten times as long as for a launch."""
+
 TURN = 1 << 24
 """Operations, about, after which a kernel returns, so that a run can be interrupted between."""
+
+LONGEST = 1 << 27
+"""Operations, about, that a part of all iterations may take: it is run from end to end, in a tenth of a second."""
 
 SWAPPED = 1 << 12
 """Elements up to which a carry is moved from one place to the other, rather than looked for in one or the other."""
@@ -61,6 +68,9 @@ class LirOutlineLoopsPass(ModulePass):
 
     The kernel's iterations are those of the loop. It gets each buffer once, whole, as a line of elements: an element
     of an iteration is found by arithmetic on the iteration's number. What a body declares is declared in front.
+
+    Where launches are of several pieces, the kernel's iterations are parts (`loop_parts.py`): each runs all iterations
+    of the loop over its share of the buffers, and none waits for another.
     """
 
     name = "lir-outline-loops"
@@ -120,6 +130,7 @@ class _Outline:
         self.launches = [op for op in self.ops if isinstance(op, LaunchOp) and op.extent.value.data]
         self.places: dict[SSAValue, Place] = {}
         self.swapped: dict[SSAValue, int] = {}
+        self.parts = WHOLE
 
     def fits(self) -> bool:
         """Whether the loop can be a kernel, and is better as one."""
@@ -127,15 +138,24 @@ class _Outline:
             return False
         if not all(isinstance(op, LaunchOp | ViewOp | StepOp | SlotOp) for op in self.ops):
             return False
-        if any(launch.chunk_count > 1 for launch in self.launches):
-            return False
         bodies = [self._kernel(launch) for launch in self.launches]
-        if sum(1 for body in bodies for _ in body.walk()) > TEXT or self._work() > WORK:
+        if sum(1 for body in bodies for _ in body.walk()) > TEXT:
             return False
         if not all(map(can_be_inlined, bodies)) or not self._find_places():
             return False
-        self.swapped = self._find_swapped()
-        return True
+        if all(launch.chunk_count == 1 for launch in self.launches):
+            self.swapped = self._find_swapped()
+            return self._work() <= WORK
+        return self._fits_in_parts()
+
+    def _fits_in_parts(self) -> bool:
+        """The same for launches of several pieces. Carries must be small: to look for one costs as much as to wait."""
+        work = self._work()
+        parts = parts_of(self.launches, self.kernels, self.places)
+        if parts is None or max(work // WORK_OF_PARTS, self.loop.count * work // LONGEST) >= parts.count:
+            return False
+        self.parts, self.swapped = parts, self._find_swapped()
+        return not any(move.period and p.root not in self.swapped for p in self.places.values() for move in p.moves)
 
     def _kernel(self, launch: LaunchOp) -> KernelOp:
         return self.kernels[launch.kernel.string_value()]
@@ -179,18 +199,22 @@ class _Outline:
         views = [line.view(loop) for line in (*reads, *writes)]
         into = Kernel([memref_of(view) for view in views], [view.name_hint for view in views])
         args = dict(zip((*reads, *writes), into.block.args, strict=False))
-        into.entry.each(into.bounds, "n", lambda inside, n: self._iteration(inside, n, args))
+        extent, chunk = self.parts.count, 1
+        if extent > 1:
+            into.entry.each(into.bounds, "part", lambda inside, part: self._part(inside, part, args))
+        else:
+            into.entry.each(into.bounds, "n", lambda inside, n: self._iteration(inside, n, args, {}))
+            extent, chunk = loop.count, min(loop.count, max(1, TURN // max(self._work(), 1)))
         into.close()
         mark_unrolled(into.op)
         into.op.sym_name = StringAttr(self._name())
-        chunk = min(loop.count, max(1, TURN // max(self._work(), 1)))
         launch = LaunchOp(
             into.op.sym_name.data,
-            loop.count,
+            extent,
             chunk,
             views[: len(reads)],
             views[len(reads) :],
-            in_order=chunk < loop.count,
+            in_order=self.parts.count == 1 and chunk < extent,
         )
         launch.location = loop.location
         block.insert_op_before(launch, loop)
@@ -201,7 +225,7 @@ class _Outline:
     def _find_swapped(self) -> dict[SSAValue, int]:
         """The buffers of two small halves that iterations read and write by turns, and their halves' elements."""
         found: dict[SSAValue, int] = {}
-        for root in dict.fromkeys(place.root for place in self.places.values()):
+        for root in dict.fromkeys(self.places[value].root for launch in self.launches for value in launch.writes):
             type_ = memref_of(root)
             half, odd = divmod(prod(type_.get_shape()), 2)
             turning = [[m for m in p.moves if m.period is not None] for p in self.places.values() if p.root is root]
@@ -236,8 +260,21 @@ class _Outline:
             number += 1
         return f"k{number}_loop_{stem}"
 
-    def _iteration(self, nest: Nest, n: SSAValue, args: Mapping[_Line, SSAValue]) -> None:
-        """The kernels of an iteration, one behind the other; then the halves of carries change places."""
+    def _part(self, nest: Nest, part: SSAValue, args: Mapping[_Line, SSAValue]) -> None:
+        """All iterations of a part."""
+        sizes = {*self.parts.apart.values(), *(half // self.parts.count for half in self.swapped.values())} - {0}
+        ahead = {size: (nest.scalars.of(part) * size).value for size in sorted(sizes)}
+        bounds = nest.kernel.index(0), nest.kernel.index(self.loop.count)
+        nest.each(bounds, "n", lambda inside, n: self._iteration(inside, n, args, ahead))
+
+    def _iteration(
+        self, nest: Nest, n: SSAValue, args: Mapping[_Line, SSAValue], ahead: Mapping[int, SSAValue]
+    ) -> None:
+        """
+        The kernels of an iteration, one behind the other; then the halves of carries change places.
+
+        `ahead` has where a part begins, by the elements that two parts are apart.
+        """
         index = nest.scalars.of(n)
         if self.loop.reverse is not None:
             index = nest.scalars.of(nest.kernel.index(self.loop.count - 1)) - index
@@ -253,27 +290,32 @@ class _Outline:
                     if (move, size) not in moved:
                         moved[move, size] = _elements(nest, index, move, size)
                     offset = moved[move, size] if offset is None else offset + moved[move, size]
+                if apart := self.parts.apart.get(value, 0):
+                    begin = nest.scalars.of(ahead[apart])
+                    offset = begin if offset is None else offset + begin
                 start = None if offset is None else offset.value
                 windows.append(Window(args[self._line(place)], start, strides_of(memref_of(value))))
-            inline(self._kernel(launch), nest, windows, launch.extent.value.data)
-        self._swap(nest, n, args)
+            inline(self._kernel(launch), nest, windows, launch.extent.value.data // self.parts.count)
+        self._swap(nest, n, args, ahead)
 
-    def _swap(self, nest: Nest, n: SSAValue, args: Mapping[_Line, SSAValue]) -> None:
+    def _swap(self, nest: Nest, n: SSAValue, args: Mapping[_Line, SSAValue], ahead: Mapping[int, SSAValue]) -> None:
         """What the next iteration reads is where this one has read; after the last, all is where the loop has it."""
-        pairs = [(half, [args[line] for line in self._lines(base)]) for base, half in self.swapped.items()]
+        count = self.parts.count
+        pairs = [(half // count, [args[line] for line in self._lines(base)]) for base, half in self.swapped.items()]
         if not pairs:
             return
 
         def swap(inside: Nest) -> None:
-            for half, (a, b) in pairs:
+            for size, (a, b) in pairs:
 
-                def one(deep: Nest, j: SSAValue, a: SSAValue = a, b: SSAValue = b) -> None:
+                def one(deep: Nest, i: SSAValue, size: int = size, a: SSAValue = a, b: SSAValue = b) -> None:
+                    j = (deep.scalars.of(ahead[size]) + deep.scalars.of(i)).value if count > 1 else i
                     first = deep.builder.insert(memref.LoadOp.get(a, [j])).res
                     second = deep.builder.insert(memref.LoadOp.get(b, [j])).res
                     deep.builder.insert(memref.StoreOp.get(second, a, [j]))
                     deep.builder.insert(memref.StoreOp.get(first, b, [j]))
 
-                inside.each((nest.kernel.index(0), nest.kernel.index(half)), "j", one)
+                inside.each((nest.kernel.index(0), nest.kernel.index(size)), "j", one)
 
         if self.loop.count % 2 == 0:
             swap(nest)

@@ -29,6 +29,7 @@ HOMES = "tests/lowering/test_homes.py"
 BRANCH_RUNS = "tests/lowering/test_branches.py"
 BRANCH_LOWER = "tests/lowering/test_branch_lower.py"
 LANES = "tests/lowering/test_solve_lanes.py"
+PARTS = "tests/lowering/test_loop_parts.py"
 CACHE = "tests/lowering/numba/test_cache.py"
 FUZZ = ("tests/fuzz/test_programs.py", "tests/fuzz/test_products.py")
 PLANNER = ("tests/test_filecheck.py", "tests/fuzz/test_programs.py")
@@ -475,6 +476,27 @@ PLACES = (
 )
 
 OUTLINE = (
+    _fault(
+        "parts that read what other parts write",
+        "lowering/loop_parts.py",
+        "if not _stays_inside(kernel, iterations, owned):",
+        "if not owned:",
+        PARTS,
+    ),
+    _fault(
+        "a part of a launch moved along what it reads by the iterations of the whole",
+        "lowering/lir_outline_loops.py",
+        "launch.extent.value.data // self.parts.count)",
+        "launch.extent.value.data)",
+        PARTS,
+    ),
+    _fault(
+        "all parts change the places of the carries of the first",
+        "lowering/lir_outline_loops.py",
+        "(deep.scalars.of(ahead[size]) + deep.scalars.of(i)).value if count > 1 else i",
+        "i",
+        PARTS,
+    ),
     _fault(
         "halves change places after the last iteration too",
         "lowering/lir_outline_loops.py",

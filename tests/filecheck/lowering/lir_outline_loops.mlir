@@ -160,29 +160,44 @@ builtin.module {
 
 // -----
 
-// A launch of several pieces has enough to do: the loop stays.
-// CHECK-LABEL: lir.program @large {
+// Launches of several pieces become parts, which run all iterations and do not wait for each other.
+// CHECK-LABEL: lir.program @parts {
 // CHECK-NEXT: %xs = lir.input "xs" : memref<7x4xf32>
 // CHECK-NEXT: %ys = lir.output 0 : memref<7x4xf32>
-// CHECK-NEXT: lir.loop %t = 0 to 7 {
-// CHECK-NEXT: %x = lir.step %xs at %t : memref<7x4xf32> to memref<4xf32>
-// CHECK-NEXT: %y = lir.step %ys at %t : memref<7x4xf32> to memref<4xf32>
-// CHECK-NEXT: lir.launch @k0_add over 4 by 2 reads(%x, %x : memref<4xf32>, memref<4xf32>) writes(%y : memref<4xf32>)
+// CHECK-NEXT: %xs_1 = lir.view %xs at 0 : memref<7x4xf32> to memref<28xf32>
+// CHECK-NEXT: %ys_1 = lir.view %ys at 0 : memref<7x4xf32> to memref<28xf32>
+// CHECK-NEXT: lir.launch @k1_loop_add over 2 by 1 reads(%xs_1 : memref<28xf32>) writes(%ys_1 : memref<28xf32>)
 // CHECK-NEXT: }
-// CHECK-NEXT: }
-// CHECK-NEXT: lir.kernel @k0_add(%a: memref<4xf32>, %b: memref<4xf32>, %o: memref<4xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: lir.kernel @k1_loop_add(%xs: memref<28xf32>, %ys: memref<28xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: %c7 = arith.constant 7 : index
+// CHECK-NEXT: %c4 = arith.constant 4 : index
+// CHECK-NEXT: %c2 = arith.constant 2 : index
 // CHECK-NEXT: %c1 = arith.constant 1 : index
-// CHECK-NEXT: scf.for %i = %lo to %hi step %c1 {
-// CHECK-NEXT: %x = memref.load %a[%i] : memref<4xf32>
-// CHECK-NEXT: %y = memref.load %b[%i] : memref<4xf32>
+// CHECK-NEXT: scf.for %part = %lo to %hi step %c1 {
+// CHECK-NEXT: %0 = arith.constant 2 : index
+// CHECK-NEXT: %1 = arith.muli %part, %0 : index
+// CHECK-NEXT: scf.for %n = %c0 to %c7 step %c1 {
+// CHECK-NEXT: %2 = arith.muli %n, %c4 : index
+// CHECK-NEXT: %3 = arith.addi %2, %1 : index
+// CHECK-NEXT: %4 = arith.addi %2, %1 : index
+// CHECK-NEXT: %5 = arith.addi %2, %1 : index
+// CHECK-NEXT: scf.for %i = %c0 to %c2 step %c1 {
+// CHECK-NEXT: %6 = arith.addi %3, %i : index
+// CHECK-NEXT: %x = memref.load %xs[%6] : memref<28xf32>
+// CHECK-NEXT: %7 = arith.addi %4, %i : index
+// CHECK-NEXT: %y = memref.load %xs[%7] : memref<28xf32>
 // CHECK-NEXT: %z = arith.addf %x, %y : f32
-// CHECK-NEXT: memref.store %z, %o[%i] : memref<4xf32>
+// CHECK-NEXT: %8 = arith.addi %5, %i : index
+// CHECK-NEXT: memref.store %z, %ys[%8] : memref<28xf32>
+// CHECK-NEXT: } {lir.unroll = 2 : i64}
+// CHECK-NEXT: } {lir.unroll = 7 : i64}
 // CHECK-NEXT: }
 // CHECK-NEXT: lir.return
 // CHECK-NEXT: }
 // CHECK-NEXT: }
 builtin.module {
-  lir.program @large {
+  lir.program @parts {
     %xs = lir.input "xs" : memref<7x4xf32>
     %ys = lir.output 0 : memref<7x4xf32>
     lir.loop %t = 0 to 7 {
@@ -196,6 +211,57 @@ builtin.module {
     scf.for %i = %lo to %hi step %c1 {
       %x = memref.load %a[%i] : memref<4xf32>
       %y = memref.load %b[%i] : memref<4xf32>
+      %z = arith.addf %x, %y : f32
+      memref.store %z, %o[%i] : memref<4xf32>
+    }
+    lir.return
+  }
+}
+
+// -----
+
+// Where a piece reads what others have written, they are waited for: the loop stays.
+// CHECK-LABEL: lir.program @large {
+// CHECK-NEXT: %xs = lir.input "xs" : memref<7x4xf32>
+// CHECK-NEXT: %s = lir.output 0 : memref<4xf32>
+// CHECK-NEXT: %y = lir.slot : memref<4xf32>
+// CHECK-NEXT: lir.loop %t = 0 to 7 {
+// CHECK-NEXT: %x = lir.step %xs at %t : memref<7x4xf32> to memref<4xf32>
+// CHECK-NEXT: lir.launch @k0_add over 4 by 2 reads(%x : memref<4xf32>) writes(%y : memref<4xf32>)
+// CHECK-NEXT: lir.launch @k0_add over 4 by 2 reads(%y : memref<4xf32>) writes(%s : memref<4xf32>)
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.kernel @k0_add(%a: memref<4xf32>, %o: memref<4xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: %c1 = arith.constant 1 : index
+// CHECK-NEXT: %c3 = arith.constant 3 : index
+// CHECK-NEXT: scf.for %i = %lo to %hi step %c1 {
+// CHECK-NEXT: %x = memref.load %a[%i] : memref<4xf32>
+// CHECK-NEXT: %j = arith.subi %c3, %i : index
+// CHECK-NEXT: %y = memref.load %a[%j] : memref<4xf32>
+// CHECK-NEXT: %z = arith.addf %x, %y : f32
+// CHECK-NEXT: memref.store %z, %o[%i] : memref<4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+builtin.module {
+  lir.program @large {
+    %xs = lir.input "xs" : memref<7x4xf32>
+    %s = lir.output 0 : memref<4xf32>
+    %y = lir.slot : memref<4xf32>
+    lir.loop %t = 0 to 7 {
+      %x = lir.step %xs at %t : memref<7x4xf32> to memref<4xf32>
+      lir.launch @k0_add over 4 by 2 reads(%x : memref<4xf32>) writes(%y : memref<4xf32>)
+      lir.launch @k0_add over 4 by 2 reads(%y : memref<4xf32>) writes(%s : memref<4xf32>)
+    }
+  }
+  lir.kernel @k0_add(%a: memref<4xf32>, %o: memref<4xf32>, %lo: index, %hi: index) {
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    scf.for %i = %lo to %hi step %c1 {
+      %x = memref.load %a[%i] : memref<4xf32>
+      %j = arith.subi %c3, %i : index
+      %y = memref.load %a[%j] : memref<4xf32>
       %z = arith.addf %x, %y : f32
       memref.store %z, %o[%i] : memref<4xf32>
     }
