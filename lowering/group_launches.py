@@ -106,14 +106,18 @@ class _GroupLaunches:
         return self._with_combines(RowKernel(group, chunk, accumulators, products), extent, accumulators)
 
     def _column_launches(self, products: Sequence[Product] = ()) -> list[Launch]:
-        """Pieces of the loops in front of the reduced ones if there are enough of them, else pieces of the columns."""
+        """
+        Pieces of the loops in front of the reduced ones if there are enough of them, else pieces of the columns.
+
+        Of few columns without reductions, pieces are rows: threads would write to the same lines.
+        """
         group = self.group
         kinds = group.structure.kinds
         front = group.outer if group.structure.middle is not None else ()
         cut = group.inner[0]
         if front and group.space.extents[front[0]] >= self.threads:
             cut = front[0]
-        elif not kinds and group.outer and self.threads > 1 and group.space.extents[cut] < 16 * self.threads:
+        elif not kinds and group.outer and self.threads > 1 and group.space.extents[cut] < LINE * self.threads:
             cut = group.outer[0]
         extent = group.space.extents[cut]
         totals = [op for op, kind in kinds.items() if kind is Reduces.ALL]

@@ -157,6 +157,17 @@ func.func @large(%x: tensor<256x256xf32> {mir.name = "x", mir.kind = "input"}, %
 
 // -----
 
+// Of few columns, pieces are rows.
+// PIECES-LABEL: lir.program @narrow {
+// PIECES: lir.launch @k0_add_tanh over 4096 by 512 reads(%x, %b : memref<4096x8xf32>, memref<8xf32>) writes(%0 : memref<4096x8xf32>)
+func.func @narrow(%x: tensor<4096x8xf32> {mir.name = "x", mir.kind = "input"}, %b: tensor<8xf32> {mir.name = "b", mir.kind = "input"}) -> tensor<4096x8xf32> {
+  %0 = mir.add %x, %b : (tensor<4096x8xf32>, tensor<8xf32>) -> tensor<4096x8xf32>
+  %1 = mir.tanh %0 : tensor<4096x8xf32>
+  func.return %1 : tensor<4096x8xf32>
+}
+
+// -----
+
 // Small matrices are factorised and solved side by side: a launch is over blocks of them, whose scratch has the lanes
 // next to each other. With two threads, blocks are pieces.
 // CHECK-LABEL: lir.program @lanes {
