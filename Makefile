@@ -38,7 +38,7 @@ bench: $(STAMP)bench
 	$(BIN)/python benchmarks/kernels.py --json benchmarks/results-kernels.jsonl
 
 fuzz: $(STAMP)test
-	EVERY_SAMPLE=1 XDSL_RLX_CHECK=1 $(BIN)/python -m pytest $(SWEEPS) --fuzz-cases 3000
+	EVERY_SAMPLE=1 XDSL_RLX_CHECK=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(SWEEPS) --fuzz-cases 3000
 	$(BIN)/lit --workers 2 tests/filecheck
 
 mutations: $(STAMP)test

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -129,6 +130,19 @@ def _verify_yields(block: Block, what: str, kind: str, expected: Sequence[tuple[
             raise VerifyException(f"{kind} {number} is {type_}, {what} yields {value.type} for it")
 
 
+def _takes(function: Function, count: int) -> bool:
+    """Whether a function can be called with so many arguments, as far as Python knows."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        return True
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        return False
+    return True
+
+
 class CustomFnBuilder(BuilderCore):
     """Builder methods of this family."""
 
@@ -142,7 +156,7 @@ class CustomFnBuilder(BuilderCore):
         floating-point result; `jvp(*operands, *tangents)` a tangent for each of these results, from one for each of
         these operands, in which it is linear. Without either the derivatives are those of `fn`. Functions may use
         values from around them; where there is a rule, nothing is differentiated with respect to those. GraphError for
-        a rule that returns another number of values, or other types.
+        a rule that takes or returns another number of values, or returns other types.
         """
         inputs = [self.operand(x) for x in operands]
         forward, *others = blocks = [Block() for given in (fn, vjp, jvp) if given is not None]
@@ -173,6 +187,11 @@ class CustomFnBuilder(BuilderCore):
         """What a function returns of the arguments of its block, which are of these types."""
         if not callable(function):  # pyright: ignore[reportUnnecessaryComparison]
             raise GraphError(f"custom_fn: {what} is a function of {len(likes)} values, got {shown(function)}")
+        if not _takes(function, len(likes)):
+            raise GraphError(
+                f"custom_fn: {what} is called with {len(likes)} values, which it does not take; only floating-point "
+                "operands and results have tangents and cotangents"
+            )
         for number, like in enumerate(likes):
             block.insert_arg(like.type, number)
         with filling(self.builder, block):

@@ -70,11 +70,11 @@ def test_memory_grows_with_the_square_root_of_the_length() -> None:
     state = 8 * STATE
     # the carry and its tanh at each time
     assert arena(4096, None) > 2 * 4096 * state
-    found = {root: arena(root * root, root) for root in (32, 64, 128)}
+    found = {root: arena(root * root, root) for root in (128, 256, 512)}
     for root, taken in found.items():
         # the starts of all segments, a few values at each time of one, and some gradients of w
         assert taken < 6 * root * state + 8 * STATE * state
-    assert found[128] - found[64] == 2 * (found[64] - found[32])
+    assert found[512] - found[256] == 2 * (found[256] - found[128])
 
 
 def test_the_gradient_of_what_is_gone_along_is_computed_where_it_is_returned() -> None:
@@ -100,7 +100,7 @@ def test_few_checkpoints_take_memory_that_grows_with_the_levels() -> None:
 def test_what_is_launched_does_not_depend_on_the_length() -> None:
     """From lengths on whose segments are as much work as a kernel does at once."""
     counts = set[int]()
-    for length, checkpoints in ((1024, 32), (16384, 128)):
+    for length, checkpoints in ((1 << 16, 256), (1 << 20, 1024)):
         module = rlx.lower(gradient(length, checkpoints)).module
         counts.add(sum(isinstance(op, LaunchOp) for op in module.walk()))
     assert len(counts) == 1
