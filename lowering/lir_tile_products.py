@@ -20,17 +20,23 @@ from xdsl_rlx.lowering.tiles import Registers, TiledProduct, best_tile, emit_sum
 from xdsl_rlx.lowering.unroll import mark_unrolled
 from xdsl_rlx.transforms.driver import verify_dominance
 
-ROWS = 64
+ROWS = 16
 """Rows up to which the right factor is better read as it lies than packed first, as libraries do."""
+
+LOOPED_ROWS = 64
+"""The same in a loop, for which it matters more that no library is called."""
 
 FACTOR = 1 << 20
 """Bytes of the right factor up to which it is in a core's own cache when the next rows read it."""
 
 WIDE = 512
-"""Numbers in all vector registers from which on tiles beat the library for any number of rows."""
+"""Numbers that fit into all vector registers from which on tiles beat the library for more rows than those."""
+
+WIDE_ROWS = 512
+"""Rows up to which they do for any right factor."""
 
 NEAR = 1 << 18
-"""Bytes of the right factor up to which they do: a panel of it stays in a core's first cache."""
+"""Bytes of the right factor up to which they do for any rows."""
 
 PACKED = 1 << 20
 """Multiplications from which on libraries pack their factors, and lose by it if rows are few."""
@@ -108,10 +114,13 @@ class _Product:
         rows = self._most_rows()
         b = memref_of(self.op.b)
         depth, columns = b.get_shape()[-2:]
+        most = LOOPED_ROWS if repeated else ROWS
         if not self._is_dense():
-            return repeated and rows <= ROWS and depth * columns <= COPIED
+            return repeated and rows <= most and depth * columns <= COPIED
         size = depth * columns * element_bytes(b.element_type)
-        fits = (rows <= ROWS and size <= FACTOR) or (registers.lanes * registers.count >= WIDE and size <= NEAR)
+        fits = rows <= most and size <= FACTOR
+        if registers.lanes_of(cast("AnyFloat", b.element_type)) * registers.count >= WIDE:
+            fits = rows <= WIDE_ROWS or size <= NEAR
         return fits and (repeated or (rows * depth * columns > PACKED and columns >= NARROW))
 
     def _is_dense(self) -> bool:
@@ -129,7 +138,7 @@ class _Product:
             element = cast("AnyFloat", memref_of(op.c).element_type)
             tile = best_tile(rows, columns, registers.lanes_of(element), registers.count)
             right = (op.b, tuple(op.b_indices)) if self._is_dense() else (transposed(op, nest), ())
-            TiledProduct(op, nest, tile, self._rows(), columns, *right).emit()
+            TiledProduct(op, nest, tile, self._rows(), columns, *right, op.accumulate is not None).emit()
         around = op.parent_block()
         assert around is not None
         loops = list(block.ops)

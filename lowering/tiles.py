@@ -4,7 +4,7 @@ Which products become loops is decided in `lir_tile_products.py`."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from typing import TypeAlias
 
@@ -24,6 +24,9 @@ MOST_ROWS = 8
 
 MOST_VECTORS = 8
 """Vectors in a row of a tile at most."""
+
+DEPTH = 256
+"""Lines of a panel of the right factor that stay in a core's own cache."""
 
 FAR = 2
 """Multiplications in the time that a vector takes from the second level of the cache."""
@@ -96,20 +99,49 @@ class TiledProduct:
     columns: int
     right: SSAValue
     right_indices: tuple[SSAValue, ...] = ()
+    goes_on: bool = False
+    """Whether sums start from what there is."""
 
     def emit(self) -> None:
-        """The loops over tiles, columns outermost: all rows read a panel of the right factor one after the other."""
+        """
+        The loops over tiles, columns outermost: all rows read a panel of the right factor one after the other.
+
+        A long inner dimension is cut, so that the panel stays in cache; sums go on from what is stored.
+        """
+        depth = memref_of(self.op.a).get_shape()[-1]
+        if depth <= DEPTH + DEPTH // 2:
+            self._columns(self.nest, (self.nest.kernel.index(0), self.nest.kernel.index(depth)))
+            return
+        if self.op.accumulate is None:
+            self._clear()
+        both = replace(self, goes_on=True)
+        ends = self.nest.kernel.index(0), self.nest.kernel.index(depth)
+        self.nest.blocks(ends, DEPTH, (), lambda inside, part, _: both._columns(inside, part) or ())
+
+    def _clear(self) -> None:
+        """Zeros to add to."""
+        op = self.op
+
+        def one(inside: Nest, i: SSAValue, j: SSAValue) -> None:
+            inside.store(inside.scalars.const(0.0, memref_of(op.c).element_type), op.c, [*op.c_indices, i, j])
+
+        bounds = op.col_lo, op.col_hi
+        self.nest.each(
+            (op.row_lo, op.row_hi), "i", lambda row, i: row.each(bounds, "j", lambda inside, j: one(inside, i, j))
+        )
+
+    def _columns(self, nest: Nest, part: tuple[SSAValue, SSAValue]) -> None:
         first, count = self.op.col_lo, self.columns
         whole, rest = divmod(count, self.tile.columns)
         if whole:
             wide = self.tile.columns
-            self._repeat(self.nest, whole, first, wide, lambda nest, j: self._panel(nest, j, wide), "j")
+            self._repeat(nest, whole, first, wide, lambda inside, j: self._panel(inside, part, j, wide), "j")
         if rest:
-            if self.op.accumulate is None and count >= (whole_lanes := -(-rest // self.tile.lanes) * self.tile.lanes):
+            if not self.goes_on and count >= (whole_lanes := -(-rest // self.tile.lanes) * self.tile.lanes):
                 # some columns twice, with the same result, rather than parts of vectors
                 rest = whole_lanes
-            s = self.nest.scalars
-            self._panel(self.nest, (s.of(first) + (count - rest)).value if count > rest else first, rest)
+            s = nest.scalars
+            self._panel(nest, part, (s.of(first) + (count - rest)).value if count > rest else first, rest)
 
     @staticmethod
     def _repeat(
@@ -126,17 +158,19 @@ class TiledProduct:
         else:
             nest.each((nest.kernel.index(0), nest.kernel.index(count)), name, one)
 
-    def _panel(self, nest: Nest, column: SSAValue, columns: int) -> None:
-        """All rows of so many columns."""
+    def _panel(self, nest: Nest, part: tuple[SSAValue, SSAValue], column: SSAValue, columns: int) -> None:
+        """All rows of so many columns, along a part of the inner dimension."""
         first, height = self.op.row_lo, self.tile.rows
         if self.rows is not None:
             whole, rest = divmod(self.rows, height)
             if whole:
-                self._repeat(nest, whole, first, height, lambda at, i: self._block(at, i, height, column, columns), "i")
+                self._repeat(
+                    nest, whole, first, height, lambda at, i: self._block(at, part, i, height, column, columns), "i"
+                )
             if rest:
                 s = nest.scalars
                 last = (s.of(first) + whole * height).value if whole else first
-                self._block(nest, last, rest, column, columns)
+                self._block(nest, part, last, rest, column, columns)
             return
         s = nest.scalars
         count = s.of(self.op.row_hi) - s.of(first)
@@ -145,15 +179,17 @@ class TiledProduct:
         def block(inside: Nest, n: SSAValue) -> None:
             t = inside.scalars
             start = t.of(first) + t.of(n) * t.of(nest.kernel.index(height))
-            self._block(inside, start.value, height, column, columns)
+            self._block(inside, part, start.value, height, column, columns)
 
         nest.each((nest.kernel.index(0), whole.value), "i", block)
         if height > 1:
             rest = s.of(first) + whole * s.of(nest.kernel.index(height))
             bounds = rest.value, self.op.row_hi
-            nest.each(bounds, "i", lambda inside, i: self._block(inside, i, 1, column, columns))
+            nest.each(bounds, "i", lambda inside, i: self._block(inside, part, i, 1, column, columns))
 
-    def _block(self, nest: Nest, row: SSAValue, rows: int, column: SSAValue, columns: int) -> None:
+    def _block(
+        self, nest: Nest, part: tuple[SSAValue, SSAValue], row: SSAValue, rows: int, column: SSAValue, columns: int
+    ) -> None:
         """One tile: its sums start from zero, or from what there is, and are stored at the end."""
         op, kernel = self.op, nest.kernel
         element = memref_of(op.c).element_type
@@ -176,7 +212,7 @@ class TiledProduct:
                 at.each((kernel.index(0), kernel.index(rows)), "r", one)
 
         def begin(_: Nest, r: SSAValue, i: SSAValue) -> Lane:
-            if op.accumulate is None:
+            if not self.goes_on:
                 return lambda deep, j, _: deep.store(deep.scalars.const(0.0, element), sums, [r, j])
             return lambda deep, j, place: deep.store(deep.load(op.c, [*op.c_indices, i, place]), sums, [r, j])
 
@@ -196,9 +232,8 @@ class TiledProduct:
         def step(inside: Nest, k: SSAValue) -> None:
             lines(inside, lambda at, r, i: add(at, k, r, i))
 
-        depth = memref_of(op.a).get_shape()[-1]
         lines(nest, begin)
-        nest.each((kernel.index(0), kernel.index(depth)), "k", step)
+        nest.each(part, "k", step)
         lines(nest, end)
 
 

@@ -2,13 +2,13 @@
 
 // The product in a loop becomes tiles of whole lines, of 4 rows and then 3: sums of 16 lanes and of 4. The other is left to the library.
 // CHECK-LABEL: lir.kernel @k0_matmul(%a: memref<7x40xf32>, %b: memref<40x20xf32>, %c: memref<7x20xf32>, %lo: index, %hi: index) {
-// CHECK-NEXT: %sums = memref.alloca() : memref<4x20xf32>
 // CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: %c40 = arith.constant 40 : index
+// CHECK-NEXT: %sums = memref.alloca() : memref<4x20xf32>
 // CHECK-NEXT: %c4 = arith.constant 4 : index
 // CHECK-NEXT: %c16 = arith.constant 16 : index
 // CHECK-NEXT: %c1 = arith.constant 1 : index
 // CHECK-NEXT: %c20 = arith.constant 20 : index
-// CHECK-NEXT: %c40 = arith.constant 40 : index
 // CHECK-NEXT: %sums_1 = memref.alloca() : memref<3x20xf32>
 // CHECK-NEXT: %c3 = arith.constant 3 : index
 // CHECK-NEXT: %c0_1 = arith.constant 0 : index
