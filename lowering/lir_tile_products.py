@@ -16,7 +16,7 @@ from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.nest import Kernel, Nest
-from xdsl_rlx.lowering.tiles import Registers, TiledProduct, best_tile, emit_sums, transposed
+from xdsl_rlx.lowering.tiles import Registers, TiledProduct, best_tile, emit_sums
 from xdsl_rlx.lowering.unroll import mark_unrolled
 from xdsl_rlx.transforms.driver import verify_dominance
 
@@ -49,6 +49,9 @@ COPIED = 1 << 12
 
 SHARING = 4
 """Rows from which on that copy pays; fewer are sums along both factors as they lie."""
+
+MANY = 128
+"""Rows from which on it pays for any factor."""
 
 
 @dataclass(frozen=True)
@@ -115,12 +118,13 @@ class _Product:
         b = memref_of(self.op.b)
         depth, columns = b.get_shape()[-2:]
         most = LOOPED_ROWS if repeated else ROWS
-        if not self._is_dense():
-            return repeated and rows <= most and depth * columns <= COPIED
+        wide = registers.lanes_of(cast("AnyFloat", b.element_type)) * registers.count >= WIDE
         size = depth * columns * element_bytes(b.element_type)
         fits = rows <= most and size <= FACTOR
-        if registers.lanes_of(cast("AnyFloat", b.element_type)) * registers.count >= WIDE:
+        if wide:
             fits = rows <= WIDE_ROWS or size <= NEAR
+        if not self._is_dense():
+            fits = (wide and fits and rows >= MANY) or (repeated and rows <= most and depth * columns <= COPIED)
         return fits and (repeated or (rows * depth * columns > PACKED and columns >= NARROW))
 
     def _is_dense(self) -> bool:
@@ -137,8 +141,8 @@ class _Product:
         else:
             element = cast("AnyFloat", memref_of(op.c).element_type)
             tile = best_tile(rows, columns, registers.lanes_of(element), registers.count)
-            right = (op.b, tuple(op.b_indices)) if self._is_dense() else (transposed(op, nest), ())
-            TiledProduct(op, nest, tile, self._rows(), columns, *right, op.accumulate is not None).emit()
+            goes_on = op.accumulate is not None
+            TiledProduct(op, nest, tile, self._rows(), columns, not self._is_dense(), goes_on).emit()
         around = op.parent_block()
         assert around is not None
         loops = list(block.ops)

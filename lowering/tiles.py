@@ -12,7 +12,9 @@ from xdsl.dialects.builtin import AnyFloat, MemRefType, f64
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir import GemmOp
+from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.lowering.group import MOST_SCRATCH
 from xdsl_rlx.lowering.nest import Nest
 from xdsl_rlx.transforms.scalar import Scalar
 
@@ -89,18 +91,32 @@ def best_tile(rows: int, columns: int, lanes: int, registers: int) -> Tile:
 
 
 @dataclass(frozen=True)
+class _Panel:
+    """Lines `low` to `high` of some columns of the right factor, and a copy of them if there is one."""
+
+    low: SSAValue
+    high: SSAValue
+    column: SSAValue
+    columns: int
+    copy: SSAValue | None = None
+
+
+@dataclass(frozen=True)
 class TiledProduct:
-    """A product of so many columns from `op.col_lo` on, of which the number of rows may be known."""
+    """
+    A product of so many columns from `op.col_lo` on, of which the number of rows may be known.
+
+    It `copies` the right factor panel by panel if its columns do not lie side by side. `goes_on`: sums start from what
+    there is.
+    """
 
     op: GemmOp
     nest: Nest
     tile: Tile
     rows: int | None
     columns: int
-    right: SSAValue
-    right_indices: tuple[SSAValue, ...] = ()
-    goes_on: bool = False
-    """Whether sums start from what there is."""
+    copies: bool
+    goes_on: bool
 
     def emit(self) -> None:
         """
@@ -108,15 +124,25 @@ class TiledProduct:
 
         A long inner dimension is cut, so that the panel stays in cache; sums go on from what is stored.
         """
-        depth = memref_of(self.op.a).get_shape()[-1]
-        if depth <= DEPTH + DEPTH // 2:
-            self._columns(self.nest, (self.nest.kernel.index(0), self.nest.kernel.index(depth)))
+        kernel, depth = self.nest.kernel, memref_of(self.op.a).get_shape()[-1]
+        if depth <= (self._lines if self.copies else DEPTH + DEPTH // 2):
+            self._columns(self.nest, kernel.index(0), kernel.index(depth))
             return
-        if self.op.accumulate is None:
+        if not self.goes_on:
             self._clear()
-        both = replace(self, goes_on=True)
-        ends = self.nest.kernel.index(0), self.nest.kernel.index(depth)
-        self.nest.blocks(ends, DEPTH, (), lambda inside, part, _: both._columns(inside, part) or ())
+        further = replace(self, goes_on=True)
+
+        def part(inside: Nest, ends: tuple[SSAValue, SSAValue], _: tuple[SSAValue, ...]) -> tuple[()]:
+            further._columns(inside, *ends)
+            return ()
+
+        self.nest.blocks((kernel.index(0), kernel.index(depth)), self._lines, (), part)
+
+    @property
+    def _lines(self) -> int:
+        """How many lines of a panel are taken at a time."""
+        size = element_bytes(memref_of(self.op.b).element_type) * self.tile.columns
+        return min(DEPTH, MOST_SCRATCH // size) if self.copies else DEPTH
 
     def _clear(self) -> None:
         """Zeros to add to."""
@@ -130,18 +156,19 @@ class TiledProduct:
             (op.row_lo, op.row_hi), "i", lambda row, i: row.each(bounds, "j", lambda inside, j: one(inside, i, j))
         )
 
-    def _columns(self, nest: Nest, part: tuple[SSAValue, SSAValue]) -> None:
-        first, count = self.op.col_lo, self.columns
-        whole, rest = divmod(count, self.tile.columns)
+    def _columns(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
+        """All columns, along a part of the inner dimension."""
+        first, wide = self.op.col_lo, self.tile.columns
+        whole, rest = divmod(self.columns, wide)
         if whole:
-            wide = self.tile.columns
-            self._repeat(nest, whole, first, wide, lambda inside, j: self._panel(inside, part, j, wide), "j")
+            self._repeat(nest, whole, first, wide, lambda at, j: self._panel(at, _Panel(low, high, j, wide)), "j")
         if rest:
-            if not self.goes_on and count >= (whole_lanes := -(-rest // self.tile.lanes) * self.tile.lanes):
+            if not self.goes_on and self.columns >= (lanes := -(-rest // self.tile.lanes) * self.tile.lanes):
                 # some columns twice, with the same result, rather than parts of vectors
-                rest = whole_lanes
+                rest = lanes
             s = nest.scalars
-            self._panel(nest, part, (s.of(first) + (count - rest)).value if count > rest else first, rest)
+            last = (s.of(first) + (self.columns - rest)).value if self.columns > rest else first
+            self._panel(nest, _Panel(low, high, last, rest))
 
     @staticmethod
     def _repeat(
@@ -158,19 +185,19 @@ class TiledProduct:
         else:
             nest.each((nest.kernel.index(0), nest.kernel.index(count)), name, one)
 
-    def _panel(self, nest: Nest, part: tuple[SSAValue, SSAValue], column: SSAValue, columns: int) -> None:
-        """All rows of so many columns, along a part of the inner dimension."""
+    def _panel(self, nest: Nest, panel: _Panel) -> None:
+        """All rows of a panel."""
         first, height = self.op.row_lo, self.tile.rows
+        if self.copies:
+            panel = self._copied(nest, panel)
         if self.rows is not None:
             whole, rest = divmod(self.rows, height)
             if whole:
-                self._repeat(
-                    nest, whole, first, height, lambda at, i: self._block(at, part, i, height, column, columns), "i"
-                )
+                self._repeat(nest, whole, first, height, lambda at, i: self._block(at, panel, i, height), "i")
             if rest:
                 s = nest.scalars
                 last = (s.of(first) + whole * height).value if whole else first
-                self._block(nest, part, last, rest, column, columns)
+                self._block(nest, panel, last, rest)
             return
         s = nest.scalars
         count = s.of(self.op.row_hi) - s.of(first)
@@ -179,21 +206,36 @@ class TiledProduct:
         def block(inside: Nest, n: SSAValue) -> None:
             t = inside.scalars
             start = t.of(first) + t.of(n) * t.of(nest.kernel.index(height))
-            self._block(inside, part, start.value, height, column, columns)
+            self._block(inside, panel, start.value, height)
 
         nest.each((nest.kernel.index(0), whole.value), "i", block)
         if height > 1:
             rest = s.of(first) + whole * s.of(nest.kernel.index(height))
-            bounds = rest.value, self.op.row_hi
-            nest.each(bounds, "i", lambda inside, i: self._block(inside, part, i, 1, column, columns))
+            nest.each((rest.value, self.op.row_hi), "i", lambda inside, i: self._block(inside, panel, i, 1))
 
-    def _block(
-        self, nest: Nest, part: tuple[SSAValue, SSAValue], row: SSAValue, rows: int, column: SSAValue, columns: int
-    ) -> None:
+    def _copied(self, nest: Nest, panel: _Panel) -> _Panel:
+        """The panel with a copy on the stack, of which columns lie side by side."""
+        op, kernel = self.op, nest.kernel
+        lines = min(self._lines, memref_of(op.a).get_shape()[-1])
+        copy = kernel.scratch(MemRefType(memref_of(op.b).element_type, [lines, panel.columns]), "panel")
+
+        def column(inside: Nest, j: SSAValue) -> None:
+            place = (inside.scalars.of(panel.column) + inside.scalars.of(j)).value
+
+            def one(deep: Nest, k: SSAValue) -> None:
+                line = (deep.scalars.of(k) - deep.scalars.of(panel.low)).value
+                deep.store(deep.load(op.b, [*op.b_indices, k, place]), copy, [line, j])
+
+            inside.each((panel.low, panel.high), "k", one)
+
+        nest.each((kernel.index(0), kernel.index(panel.columns)), "j", column)
+        return replace(panel, copy=copy)
+
+    def _block(self, nest: Nest, panel: _Panel, row: SSAValue, rows: int) -> None:
         """One tile: its sums start from zero, or from what there is, and are stored at the end."""
         op, kernel = self.op, nest.kernel
         element = memref_of(op.c).element_type
-        sums = kernel.scratch(MemRefType(element, [rows, columns]), "sums")
+        sums = kernel.scratch(MemRefType(element, [rows, panel.columns]), "sums")
 
         def lines(at: Nest, line: Callable[[Nest, SSAValue, SSAValue], Lane]) -> None:
             def one(inside: Nest, r: SSAValue) -> None:
@@ -201,9 +243,9 @@ class TiledProduct:
                 lane = line(inside, r, i)
 
                 def each(deep: Nest, j: SSAValue) -> None:
-                    lane(deep, j, (deep.scalars.of(column) + deep.scalars.of(j)).value)
+                    lane(deep, j, (deep.scalars.of(panel.column) + deep.scalars.of(j)).value)
 
-                for low, high in pairwise(_cuts(columns, self.tile.lanes)):
+                for low, high in pairwise(_cuts(panel.columns, self.tile.lanes)):
                     inside.lanes((kernel.index(low), kernel.index(high)), "j", each)
 
             if rows == 1:
@@ -218,10 +260,12 @@ class TiledProduct:
 
         def add(at: Nest, k: SSAValue, r: SSAValue, i: SSAValue) -> Lane:
             factor = at.load(op.a, [*op.a_indices, i, k]).value
+            line = (at.scalars.of(k) - at.scalars.of(panel.low)).value if panel.copy is not None else k
 
             def lane(deep: Nest, j: SSAValue, place: SSAValue) -> None:
                 s = deep.scalars
-                term = deep.load(self.right, [*self.right_indices, k, place])
+                copy = panel.copy
+                term = deep.load(op.b, [*op.b_indices, line, place]) if copy is None else deep.load(copy, [line, j])
                 deep.store(s.multiply_add(s.of(factor), term, deep.load(sums, [r, j])), sums, [r, j])
 
             return lane
@@ -233,7 +277,7 @@ class TiledProduct:
             lines(inside, lambda at, r, i: add(at, k, r, i))
 
         lines(nest, begin)
-        nest.each(part, "k", step)
+        nest.each((panel.low, panel.high), "k", step)
         lines(nest, end)
 
 
@@ -245,19 +289,6 @@ def _cuts(columns: int, lanes: int) -> list[int]:
     while (rest := columns - cuts[-1]) > 0:
         cuts.append(cuts[-1] + (1 << rest.bit_length() - 1))
     return cuts
-
-
-def transposed(op: GemmOp, nest: Nest) -> SSAValue:
-    """A copy of the right factor on the stack, of which columns lie side by side."""
-    depth, columns = memref_of(op.b).get_shape()[-2:]
-    copy = nest.kernel.scratch(MemRefType(memref_of(op.b).element_type, [depth, columns]), "transposed")
-
-    def one(inside: Nest, at: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> tuple[()]:
-        inside.store(inside.load(op.b, [*op.b_indices, *at]), copy, at)
-        return ()
-
-    nest.loops([depth, columns], (), one, "k")
-    return copy
 
 
 def emit_sums(op: GemmOp, nest: Nest) -> None:

@@ -530,8 +530,8 @@ TILES = (
     _fault(
         "sums into a buffer take the columns at the edge twice",
         "lowering/tiles.py",
-        "if self.op.accumulate is None and count >=",
-        "if count >=",
+        "if not self.goes_on and self.columns >=",
+        "if self.columns >=",
         TILED,
     ),
     _fault(
@@ -542,10 +542,10 @@ TILES = (
         TILED,
     ),
     _fault(
-        "a transposed factor is read as it lies",
+        "a panel that is copied has the columns of the first one",
         "lowering/tiles.py",
-        "inside.load(op.b, [*op.b_indices, *at]), copy, at)",
-        "inside.load(op.b, [*op.b_indices, *at]), copy, at[:1] * 2)",
+        "deep.load(op.b, [*op.b_indices, k, place]), copy, [line, j])",
+        "deep.load(op.b, [*op.b_indices, k, j]), copy, [line, j])",
         TILED,
     ),
 )
