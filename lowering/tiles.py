@@ -106,8 +106,8 @@ class TiledProduct:
     """
     A product of so many columns from `op.col_lo` on, of which the number of rows may be known.
 
-    It `copies` the right factor panel by panel if its columns do not lie side by side. `goes_on`: sums start from what
-    there is.
+    It `copies` the right factor panel by panel if its columns do not lie side by side. `goes_on`: sums are added to
+    what there is.
     """
 
     op: GemmOp
@@ -122,7 +122,8 @@ class TiledProduct:
         """
         The loops over tiles, columns outermost: all rows read a panel of the right factor one after the other.
 
-        A long inner dimension is cut, so that the panel stays in cache; sums go on from what is stored.
+        A long inner dimension is cut: the panel stays in cache, and the digits of a sum of sums are more than those of
+        one long sum.
         """
         kernel, depth = self.nest.kernel, memref_of(self.op.a).get_shape()[-1]
         if depth <= (self._lines if self.copies else DEPTH + DEPTH // 2):
@@ -232,7 +233,7 @@ class TiledProduct:
         return replace(panel, copy=copy)
 
     def _block(self, nest: Nest, panel: _Panel, row: SSAValue, rows: int) -> None:
-        """One tile: its sums start from zero, or from what there is, and are stored at the end."""
+        """One tile: its sums start from zero, and are stored or added at the end."""
         op, kernel = self.op, nest.kernel
         element = memref_of(op.c).element_type
         sums = kernel.scratch(MemRefType(element, [rows, panel.columns]), "sums")
@@ -254,9 +255,7 @@ class TiledProduct:
                 at.each((kernel.index(0), kernel.index(rows)), "r", one)
 
         def begin(_: Nest, r: SSAValue, i: SSAValue) -> Lane:
-            if not self.goes_on:
-                return lambda deep, j, _: deep.store(deep.scalars.const(0.0, element), sums, [r, j])
-            return lambda deep, j, place: deep.store(deep.load(op.c, [*op.c_indices, i, place]), sums, [r, j])
+            return lambda deep, j, _: deep.store(deep.scalars.const(0.0, element), sums, [r, j])
 
         def add(at: Nest, k: SSAValue, r: SSAValue, i: SSAValue) -> Lane:
             factor = at.load(op.a, [*op.a_indices, i, k]).value
@@ -271,7 +270,11 @@ class TiledProduct:
             return lane
 
         def end(_: Nest, r: SSAValue, i: SSAValue) -> Lane:
-            return lambda deep, j, place: deep.store(deep.load(sums, [r, j]), op.c, [*op.c_indices, i, place])
+            def lane(deep: Nest, j: SSAValue, place: SSAValue) -> None:
+                at, total = [*op.c_indices, i, place], deep.load(sums, [r, j])
+                deep.store(deep.load(op.c, at) + total if self.goes_on else total, op.c, at)
+
+            return lane
 
         def step(inside: Nest, k: SSAValue) -> None:
             lines(inside, lambda at, r, i: add(at, k, r, i))

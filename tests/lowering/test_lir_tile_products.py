@@ -130,6 +130,16 @@ def test_rows_do_not_depend_on_their_tile():
     assert np.array_equal(rlx.compile(graph, threads=1)(x[::-1], w)[0], one[::-1])
 
 
+def test_digits_of_long_sums():
+    """One long sum in f32 would be off by 1.4e-4."""
+    case = Case(16, 100_000, 16, 16, False, False)
+    module = rlx.parse(text_of([case], "f32"))
+    LirTileProductsPass(16, 32).apply(Context(), module)
+    a, b = np.full((16, 100_000), 0.1, np.float32), np.ones((100_000, 16), np.float32)
+    (found,) = compile_module(module, 1, Effort.QUICK)(a, b)
+    np.testing.assert_allclose(found, 100_000 * float(a[0, 0]), rtol=1e-5)
+
+
 def test_not_finite_where_numpy_is_not():
     graph = rlx.Graph("p")
     graph.set_outputs(graph.input("x", (16, 128)) @ graph.input("w", (128, 520)))
