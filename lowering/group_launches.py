@@ -44,10 +44,11 @@ PIECES_PER_THREAD = 4
 
 
 def pieces_of(threads: int, extent: int, work: int, most: int) -> int:
-    """Into how many pieces, at most `most`, a launch of `extent` iterations and `work` in all is cut."""
+    """Into how many pieces, as many for each thread and at most `most`, a launch of so much work in all is cut."""
     if threads == 1 or extent < 2 or work < PARALLEL_FROM:
         return 1
-    return min(extent, most, max(1, 2 * work // PARALLEL_FROM))
+    pieces = min(extent, most, max(1, 2 * work // PARALLEL_FROM))
+    return pieces - pieces % threads if pieces > threads else pieces
 
 
 def group_launches(group: Group, buffers: Buffers) -> list[Launch]:
