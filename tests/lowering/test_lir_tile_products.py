@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from levels import EVERY
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr
 
@@ -20,7 +21,8 @@ from xdsl_rlx.lowering.numba.compile import Effort
 from xdsl_rlx.lowering.tiles import COMMON, Registers, best_tile
 
 REGISTERS = (Registers(4, 16), COMMON, Registers(16, 32))
-SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 24, 31, 33, 48, 64)
+SOME = (0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 24, 31, 33, 48, 64)
+SIZES = tuple(range(131)) if EVERY else SOME
 DEPTHS = (0, 1, 2, 7, 33, 40, 400)
 
 
@@ -91,7 +93,7 @@ def some_cases(seed: int, count: int) -> list[Case]:
     rng = random.Random(seed)
     found = []
     for _ in range(count):
-        rows, columns, depth = rng.choice(SIZES), rng.choice(SIZES), rng.choice(DEPTHS)
+        rows, columns, depth = rng.choice([n for n in SIZES if n <= LOOPED_ROWS]), rng.choice(SIZES), rng.choice(DEPTHS)
         chunk = rng.choice((max(rows, 1), max(rows // 2, 1), 5))
         transposed = rng.random() < 0.3 and depth * columns <= COPIED
         found.append(Case(rows, depth, columns, chunk, transposed, rng.random() < 0.3))
@@ -102,7 +104,8 @@ def some_cases(seed: int, count: int) -> list[Case]:
 @pytest.mark.parametrize("registers", REGISTERS, ids=["sse", "avx2", "avx512"])
 @pytest.mark.parametrize("effort", [Effort.QUICK, Effort.FULL])
 def test_products_of_any_size(element: str, registers: Registers, effort: Effort):
-    cases = some_cases(registers.lanes + int(element[1:]), 60 if effort is Effort.QUICK else 8)
+    count = (60 if effort is Effort.QUICK else 8) * (10 if EVERY else 1)
+    cases = some_cases(registers.lanes + int(element[1:]), count)
     module = rlx.parse(text_of(cases, element))
     LirTileProductsPass(registers.lanes, registers.count).apply(Context(), module)
     assert not any(isinstance(op, GemmOp) for op in module.walk())
