@@ -37,7 +37,7 @@ def test_elements_and_memory_grow_as_the_slices_do() -> None:
         small, large = (rlx.grad(of_slices(count, width), "x") for count in (20, 80))
         assert elements(large) < 5 * elements(small)
         arenas = [int(str(rlx.lower(g)).split("arena_bytes = ")[1].split()[0].rstrip(",}")) for g in (small, large)]
-        assert arenas[1] < 5 * arenas[0]
+        assert arenas[1] <= 5 * arenas[0]
 
 
 def test_overlapping_slices_add_up() -> None:
