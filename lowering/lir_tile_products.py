@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,12 +10,12 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_rlx.dialects.lir import GemmOp, KernelOp, LaunchOp, LoopOp
+from xdsl_rlx.dialects.lir import GemmOp, KernelOp, LaunchOp, LoopOp, WhileOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
+from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.nest import Kernel, Nest
-from xdsl_rlx.lowering.tiles import Registers, TiledProduct, best_tile, emit_sums
+from xdsl_rlx.lowering.tiles import Registers, TiledProduct, best_tile, emit_sums, lies_in_lines
 from xdsl_rlx.lowering.unroll import mark_unrolled
 from xdsl_rlx.transforms.driver import verify_dominance
 
@@ -91,9 +90,8 @@ class LirTileProductsPass(ModulePass):
                 launches.setdefault(launch.kernel.string_value(), []).append(launch)
         for kernel in [x for x in op.ops if isinstance(x, KernelOp)]:
             own = launches.get(kernel.sym_name.data, [])
-            repeated = any(isinstance(x.parent_op(), LoopOp) for x in own)
-            pieces = {x.chunk.value.data: x.extent.value.data for x in own}
-            found = [_Product(x, kernel, pieces) for x in kernel.walk() if isinstance(x, GemmOp)]
+            repeated, lengths = any(map(_is_repeated, own)), frozenset(n for x in own for n in _lengths(x))
+            found = [_Product(x, kernel, lengths) for x in kernel.walk() if isinstance(x, GemmOp)]
             if better := [x for x in found if x.is_better_as_loops(repeated, registers)]:
                 again = Kernel.reopened(kernel)
                 for product in better:
@@ -102,13 +100,27 @@ class LirTileProductsPass(ModulePass):
                 mark_unrolled(kernel)
 
 
+def _is_repeated(launch: LaunchOp) -> bool:
+    """Whether a launch is in a loop."""
+    around = launch.parent_op()
+    while around is not None and not isinstance(around, LoopOp | WhileOp):
+        around = around.parent_op()
+    return around is not None
+
+
+def _lengths(launch: LaunchOp) -> set[int]:
+    """How many iterations the pieces of a launch have."""
+    extent, chunk = launch.extent.value.data, launch.chunk.value.data
+    return {n for n in (min(extent, chunk), extent % chunk) if n}
+
+
 @dataclass(frozen=True)
 class _Product:
-    """A product of a kernel, and the extents by chunk that this is launched with."""
+    """A product of a kernel, and how many iterations this is launched for at a time."""
 
     op: GemmOp
     kernel: KernelOp
-    pieces: Mapping[int, int]
+    lengths: frozenset[int]
 
     def is_better_as_loops(self, repeated: bool, registers: Registers) -> bool:
         """Whether the library is slower: few rows, of more than it packs for, or of any size if loops repeat them."""
@@ -118,17 +130,12 @@ class _Product:
         b = memref_of(self.op.b)
         depth, columns = b.get_shape()[-2:]
         most = LOOPED_ROWS if repeated else ROWS
-        wide = registers.lanes_of(cast("AnyFloat", b.element_type)) * registers.count >= WIDE
         size = depth * columns * element_bytes(b.element_type)
-        fits = rows <= most and size <= FACTOR
-        if wide:
-            fits = rows <= WIDE_ROWS or size <= NEAR
-        if not self._is_dense():
+        wide = registers.lanes_of(cast("AnyFloat", b.element_type)) * registers.count >= WIDE
+        fits = rows <= WIDE_ROWS or size <= NEAR if wide else rows <= most and size <= FACTOR
+        if not lies_in_lines(self.op):
             fits = (wide and fits and rows >= MANY) or (repeated and rows <= most and depth * columns <= COPIED)
         return fits and (repeated or (rows * depth * columns > PACKED and columns >= NARROW))
-
-    def _is_dense(self) -> bool:
-        return strides_of(memref_of(self.op.b))[-1] == 1
 
     def replace(self, kernel: Kernel, registers: Registers) -> None:
         """Put loops in the place of the op."""
@@ -136,13 +143,12 @@ class _Product:
         nest = Nest(block, kernel)
         columns, rows = self._columns(), self._most_rows()
         assert columns is not None
-        if columns < NARROW or not (self._is_dense() or rows >= SHARING):
+        if columns < NARROW or not (lies_in_lines(op) or rows >= SHARING):
             emit_sums(op, nest)
         else:
             element = cast("AnyFloat", memref_of(op.c).element_type)
             tile = best_tile(rows, columns, registers.lanes_of(element), registers.count)
-            goes_on = op.accumulate is not None
-            TiledProduct(op, nest, tile, self._rows(), columns, not self._is_dense(), goes_on).emit()
+            TiledProduct(op, nest, tile, self._rows(), columns, op.accumulate is not None).emit()
         around = op.parent_block()
         assert around is not None
         loops = list(block.ops)
@@ -165,15 +171,17 @@ class _Product:
         first, last = constant_index(low), constant_index(high)
         if first is not None and last is not None:
             return last - first
-        if (low, high) == self.kernel.body.block.args[-2:] and len(self.pieces) == 1:
-            ((chunk, extent),) = self.pieces.items()
-            return min(chunk, extent) if extent % chunk == 0 or extent < chunk else None
+        if self._is_of_pieces(low, high) and len(self.lengths) == 1:
+            return max(self.lengths)
         return None
+
+    def _is_of_pieces(self, low: SSAValue, high: SSAValue) -> bool:
+        return (low, high) == self.kernel.body.block.args[-2:]
 
     def _most_rows(self) -> int:
         if (known := self._rows()) is not None:
             return known
         rows = memref_of(self.op.c).get_shape()[-2]
-        if (self.op.row_lo, self.op.row_hi) == self.kernel.body.block.args[-2:] and self.pieces:
-            return min(rows, max(self.pieces))
+        if self._is_of_pieces(self.op.row_lo, self.op.row_hi):
+            return min(rows, max(self.lengths, default=rows))
         return rows

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import AnyFloat, MemRefType, f64
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir import GemmOp
-from xdsl_rlx.dialects.lir.memory import element_bytes
+from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.group import MOST_SCRATCH
 from xdsl_rlx.lowering.nest import Nest
@@ -90,6 +90,11 @@ def best_tile(rows: int, columns: int, lanes: int, registers: int) -> Tile:
     return Tile(r, w * lanes, lanes)
 
 
+def lies_in_lines(op: GemmOp) -> bool:
+    """Whether the columns of the right factor lie side by side."""
+    return strides_of(memref_of(op.b))[-1] == 1
+
+
 @dataclass(frozen=True)
 class _Panel:
     """Lines `low` to `high` of some columns of the right factor, and a copy of them if there is one."""
@@ -106,8 +111,8 @@ class TiledProduct:
     """
     A product of so many columns from `op.col_lo` on, of which the number of rows may be known.
 
-    It `copies` the right factor panel by panel if its columns do not lie side by side. `goes_on`: sums are added to
-    what there is.
+    The right factor is copied panel by panel if its columns do not lie side by side. `goes_on`: sums are added to what
+    there is.
     """
 
     op: GemmOp
@@ -115,7 +120,6 @@ class TiledProduct:
     tile: Tile
     rows: int | None
     columns: int
-    copies: bool
     goes_on: bool
 
     def emit(self) -> None:
@@ -126,7 +130,7 @@ class TiledProduct:
         one long sum.
         """
         kernel, depth = self.nest.kernel, memref_of(self.op.a).get_shape()[-1]
-        if depth <= (self._lines if self.copies else DEPTH + DEPTH // 2):
+        if depth <= (self._lines if self._copies else DEPTH + DEPTH // 2):
             self._columns(self.nest, kernel.index(0), kernel.index(depth))
             return
         if not self.goes_on:
@@ -140,10 +144,14 @@ class TiledProduct:
         self.nest.blocks((kernel.index(0), kernel.index(depth)), self._lines, (), part)
 
     @property
+    def _copies(self) -> bool:
+        return not lies_in_lines(self.op)
+
+    @property
     def _lines(self) -> int:
         """How many lines of a panel are taken at a time."""
         size = element_bytes(memref_of(self.op.b).element_type) * self.tile.columns
-        return min(DEPTH, MOST_SCRATCH // size) if self.copies else DEPTH
+        return min(DEPTH, MOST_SCRATCH // size) if self._copies else DEPTH
 
     def _clear(self) -> None:
         """Zeros to add to."""
@@ -189,7 +197,7 @@ class TiledProduct:
     def _panel(self, nest: Nest, panel: _Panel) -> None:
         """All rows of a panel."""
         first, height = self.op.row_lo, self.tile.rows
-        if self.copies:
+        if self._copies:
             panel = self._copied(nest, panel)
         if self.rows is not None:
             whole, rest = divmod(self.rows, height)

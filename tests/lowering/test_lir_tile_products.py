@@ -133,6 +133,23 @@ def test_rows_do_not_depend_on_their_tile():
     assert np.array_equal(rlx.compile(graph, threads=1)(x[::-1], w)[0], one[::-1])
 
 
+@pytest.mark.parametrize("extents", [(40, 32), (32, 40)])
+def test_a_kernel_launched_for_uneven_pieces_too(extents: tuple[int, int]):
+    """Pieces of 16 rows twice, and once more with one of 8 behind: more would be behind the end of the result."""
+    case = Case(40, 33, 16, 16, False, False)
+    text = text_of([case], "f32")
+    line = next(line for line in text.splitlines() if "@k0 over" in line)
+    twice = "\n".join(line.replace("over 40", f"over {extent}") for extent in extents)
+    module = rlx.parse(text.replace(line, twice))
+    LirTileProductsPass(16, 32).apply(Context(), module)
+    assert not any(isinstance(op, GemmOp) for op in module.walk())
+    LirCheckBoundsPass().apply(Context(), module)
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((40, 33), np.float32), rng.standard_normal((33, 16), np.float32)
+    (found,) = compile_module(module, 1, Effort.QUICK)(a, b)
+    np.testing.assert_allclose(found, case.expected(a, b), rtol=0, atol=1e-5)
+
+
 def test_digits_of_long_sums():
     """One long sum in f32 would be off by 1.4e-4."""
     case = Case(16, 100_000, 16, 16, False, False)
