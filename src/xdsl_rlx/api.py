@@ -318,9 +318,12 @@ def _prepared(reverse: bool = True) -> list[ModulePass]:
 
 @checked
 def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
-    """The graph as a planned `lir` program, cut up for `threads` threads."""
+    """The graph as a planned `lir` program, cut up for `threads` threads, as `compile` has it for its processor."""
+    from xdsl_rlx.lowering.numba import cpu
+    from xdsl_rlx.lowering.numba.compile import target
+
     source = as_graph_module(graph)
-    return run_passes(source, remaining_passes(source.module, threads))
+    return run_passes(source, remaining_passes(source.module, threads, cpu.registers(target())))
 
 
 @checked
