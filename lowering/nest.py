@@ -83,14 +83,20 @@ class Nest:
 
         return self.loop(bounds, carried, block, "block", step=size)
 
-    def each(self, bounds: tuple[SSAValue, SSAValue], name: str, body: Callable[[Nest, SSAValue], None]) -> None:
+    def each(
+        self,
+        bounds: tuple[SSAValue, SSAValue],
+        name: str,
+        body: Callable[[Nest, SSAValue], None],
+        rolled: bool = False,
+    ) -> None:
         """`for name in [bounds)` that carries nothing."""
 
         def step(inside: Nest, i: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             body(inside, i)
             return ()
 
-        self.loop(bounds, (), step, name)
+        self.loop(bounds, (), step, name, rolled)
 
     def lanes(self, bounds: tuple[SSAValue, SSAValue], name: str, body: Callable[[Nest, SSAValue], None]) -> None:
         """`for name in [bounds)`, constants, over neighbours in memory, to be written out as vectors."""

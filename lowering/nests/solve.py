@@ -20,7 +20,13 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.mir.solve import LuOp, LuSolveOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.nest import INDEX, Nest
-from xdsl_rlx.lowering.nests.solve_lanes import chosen_row, fits, lu_side_by_side, lu_solve_side_by_side
+from xdsl_rlx.lowering.nests.solve_lanes import (
+    chosen_row,
+    fits,
+    lu_side_by_side,
+    lu_solve_side_by_side,
+    mirrored,
+)
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
 from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
@@ -46,23 +52,8 @@ def _blocks(n: int, below: bool) -> list[tuple[int, int]]:
     return list(pairwise(sorted({0, *range(first, n, steps), n})))
 
 
-def _for(nest: Nest, low: SSAValue, high: SSAValue, body: Callable[[Nest, SSAValue], None], name: str) -> None:
-    """A loop that carries nothing."""
-
-    def inside(inner: Nest, index: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        body(inner, index)
-        return ()
-
-    nest.loop((low, high), (), inside, name)
-
-
 def _next(nest: Nest, index: SSAValue) -> SSAValue:
     return (nest.scalars.of(index) + 1).value
-
-
-def _mirrored(nest: Nest, index: SSAValue, n: int) -> SSAValue:
-    """The index counted from the end."""
-    return (nest.scalars.of(nest.kernel.index(n - 1)) - nest.scalars.of(index)).value
 
 
 def _copy(nest: Nest, extents: Sequence[int], source: SSAValue, target: SSAValue, at: Sequence[SSAValue]) -> None:
@@ -93,8 +84,8 @@ def lu_nest(op: LuOp, work: Work) -> None:
         line = nest.kernel.scratch(_vector(n, element), "line")
         for low, high in _blocks(n, below=True):
             start, stop = nest.kernel.index(low), nest.kernel.index(high)
-            _for(
-                nest, start, stop, lambda inside, k, s=start: _eliminate(inside, packed, pivots, line, m, k, s, n), "k"
+            nest.each(
+                (start, stop), "k", lambda inside, k, s=start: _eliminate(inside, packed, pivots, line, m, k, s, n)
             )
 
     work.launch(batch if n else 0, n * n + 2 * n * n * n // 3, [operand], [packed, pivots], body)
@@ -123,7 +114,7 @@ def _eliminate(
 
     nest.guard(
         nest.scalars.ne(nest.scalars.of(pivot), nest.scalars.of(k)).value,
-        lambda inside: _for(inside, kernel.index(0), end, interchange, "j"),
+        lambda inside: inside.each((kernel.index(0), end), "j", interchange),
     )
     s = nest.scalars
     largest = nest.load(a, (m, k, k))
@@ -136,7 +127,7 @@ def _eliminate(
         inside.store(quotient, line, (i,))
         inside.store(t.select(t.of(i) > t.of(k), quotient, x), a, (m, k, i))
 
-    _for(nest, start, end, divide, "i")
+    nest.each((start, end), "i", divide)
 
     def subtract(inside: Nest, j: SSAValue) -> None:
         factor = -inside.load(a, (m, j, k))
@@ -147,9 +138,9 @@ def _eliminate(
             less = t.fma(t.of(factor.value), deepest.load(line, (i,)), x)
             deepest.store(t.select(t.of(i) > t.of(k), less, x), a, (m, j, i))
 
-        _for(inside, start, end, one, "i")
+        inside.each((start, end), "i", one)
 
-    _for(nest, _next(nest, k), end, subtract, "j")
+    nest.each((_next(nest, k), end), "j", subtract)
 
 
 def _pivot(nest: Nest, a: SSAValue, m: SSAValue, k: SSAValue, start: SSAValue, n: int) -> SSAValue:
@@ -289,7 +280,7 @@ class _Solve:
         """The interchanges of the factorisation, applied to the rows of `x`, or undone."""
 
         def step(inside: Nest, at: SSAValue) -> None:
-            k = _mirrored(inside, at, self.n) if backwards else at
+            k = mirrored(inside, at, self.n) if backwards else at
             s = inside.scalars
             other = s.cast(chosen_row(inside, self.pivots, (self.m, k), self.n), INDEX).value
 
@@ -298,9 +289,9 @@ class _Solve:
                 deepest.store(second, self.x, (self.m, k, r))
                 deepest.store(first, self.x, (self.m, other, r))
 
-            _for(inside, nest.kernel.index(0), nest.kernel.index(self.columns), swap, "r")
+            inside.each((nest.kernel.index(0), nest.kernel.index(self.columns)), "r", swap)
 
-        _for(nest, nest.kernel.index(0), nest.kernel.index(self.n), step, "k")
+        nest.each((nest.kernel.index(0), nest.kernel.index(self.n)), "k", step)
 
     def forwards(self, nest: Nest) -> None:
         """`x := U^-1 L^-1 x`: what is known of a row is taken out of the rows that wait for it."""
@@ -337,7 +328,7 @@ class _Solve:
                     k = (s.of(inside.kernel.index(low + high - 1)) - s.of(at)).value
                 step(inside, k, (low, high))
 
-            _for(nest, first, last, one, "k")
+            nest.each((first, last), "k", one)
 
     def _divide(self, nest: Nest, k: SSAValue) -> None:
         pivot = nest.load(self.c, (self.m, k, k))
@@ -346,7 +337,7 @@ class _Solve:
             at = (self.m, k, r)
             inside.store(inside.load(self.x, at) / inside.scalars.of(pivot.value), self.x, at)
 
-        _for(nest, nest.kernel.index(0), nest.kernel.index(self.columns), one, "r")
+        nest.each((nest.kernel.index(0), nest.kernel.index(self.columns)), "r", one)
 
     def _take_out(self, nest: Nest, k: SSAValue, span: tuple[int, int], below: bool) -> None:
         """`x[i] -= c[k, i] x[k]` for `i > k` (`below`: of `L`), or `i < k` (of `U`)."""
@@ -362,7 +353,7 @@ class _Solve:
             less = s.fma(s.of(factor.value), inside.load(self.c, (self.m, k, i)), x)
             inside.store(s.select(self._waits(s, i, k, below), less, x), self.x, (self.m, i, c0))
 
-        _for(nest, *self._span(nest, span, below), one, "i")
+        nest.each(self._span(nest, span, below), "i", one)
 
     def _gather(self, nest: Nest, k: SSAValue, span: tuple[int, int], below: bool) -> None:
         """`x[k] -= sum of c[k, i] x[i]` over `i > k` (`below`: of `L`), or `i < k` (of `U`)."""
@@ -398,10 +389,10 @@ class _Solve:
                     s.fma(s.of(factor.value), deepest.load(self.x, (self.m, of, r)), x), self.x, (self.m, to, r)
                 )
 
-            _for(inside, kernel.index(0), kernel.index(self.columns), one, "r")
+            inside.each((kernel.index(0), kernel.index(self.columns)), "r", one)
 
         bounds = (_next(nest, k), kernel.index(self.n)) if below else (kernel.index(0), k)
-        _for(nest, *bounds, row, "i")
+        nest.each(bounds, "i", row)
 
     def _waits(self, s: ScalarBuilder, i: SSAValue, k: SSAValue, below: bool) -> Scalar:
         return s.of(i) > s.of(k) if below else s.of(i) < s.of(k)

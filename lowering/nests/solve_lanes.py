@@ -45,6 +45,11 @@ def chosen_row(nest: Nest, pivots: SSAValue, at: Sequence[SSAValue], n: int) -> 
     return s.minimum(s.maximum(nest.load(pivots, at) - 1, 0), n - 1)
 
 
+def mirrored(nest: Nest, index: SSAValue, n: int) -> SSAValue:
+    """The index counted from the end."""
+    return (nest.scalars.of(nest.kernel.index(n - 1)) - nest.scalars.of(index)).value
+
+
 def lu_side_by_side(op: LuOp, work: Work) -> None:
     """An iteration factorises a block of matrices."""
     batch, n = prod(shape_of(op.operand)[:-2]), shape_of(op.operand)[-1]
@@ -214,12 +219,7 @@ def _of_group(nest: Nest, group: SSAValue, size: int, e: SSAValue, number: int) 
 
 def _neighbours(nest: Nest, count: int, body: Callable[[Nest, SSAValue], None], name: str) -> None:
     """A loop over neighbours in memory that carries nothing: vectors are made of it before it is written out."""
-
-    def one(inside: Nest, i: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        body(inside, i)
-        return ()
-
-    nest.loop((nest.kernel.index(0), nest.kernel.index(count)), (), one, name, rolled=True)
+    nest.each((nest.kernel.index(0), nest.kernel.index(count)), name, body, rolled=True)
 
 
 class _Factorisation:
@@ -366,7 +366,7 @@ class _Solve:
             row = block.row(inside, inside.scalars.of(lane))
 
             def step(deep: Nest, at: SSAValue) -> None:
-                s, k = deep.scalars, _mirrored(deep, at, block.n) if backwards else at
+                s, k = deep.scalars, mirrored(deep, at, block.n) if backwards else at
                 other = s.cast(chosen_row(deep, pivots, [row, k], block.n), INDEX).value
                 self._each_column(deep, lambda deepest, x: _swap(deepest, x, k, other, lane))
 
@@ -425,7 +425,7 @@ class _Solve:
         kernel, n = nest.kernel, self.block.n
 
         def step(inside: Nest, at: SSAValue) -> None:
-            k = _mirrored(inside, at, n) if descending else at
+            k = mirrored(inside, at, n) if descending else at
             rest = ((inside.scalars.of(k) + 1).value, kernel.index(n)) if below else (kernel.index(0), k)
             line = self.block.line(inside, k)
             self._each_column(inside, lambda deep, x: body(deep, k, line, x, rest))
@@ -437,11 +437,6 @@ class _Solve:
             body(inside, _Line(self.x, inside.scalars.of(r), self.columns))
 
         nest.each((nest.kernel.index(0), nest.kernel.index(self.columns)), "r", one)
-
-
-def _mirrored(nest: Nest, index: SSAValue, n: int) -> SSAValue:
-    """The index counted from the end."""
-    return (nest.scalars.of(nest.kernel.index(n - 1)) - nest.scalars.of(index)).value
 
 
 def _swap(nest: Nest, x: _Line, i: SSAValue, j: SSAValue, lane: SSAValue) -> None:
