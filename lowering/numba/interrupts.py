@@ -1,6 +1,7 @@
 """Runs that may be interrupted: while another thread runs a program with loops, the main thread handles signals."""
 
 import threading
+from _thread import start_new_thread
 from collections.abc import Callable
 
 
@@ -16,7 +17,8 @@ def run_interruptibly(run: Callable[[], None], stop: Callable[[], None]) -> None
         run()
         return
     # a handler may raise between any two steps below, so each must leave a state from which one can wait; that rules
-    # out `Thread.join`, which takes a thread for ended when it is interrupted
+    # out `Thread.join`, which takes a thread for ended when it is interrupted, and `Thread.start`, which waits for the
+    # thread's begin by a condition that an interrupt breaks
     begun, ended, done = threading.Lock(), threading.Lock(), list[bool]()
     ended.acquire()
 
@@ -29,7 +31,7 @@ def run_interruptibly(run: Callable[[], None], stop: Callable[[], None]) -> None
                 ended.release()
 
     try:
-        threading.Thread(target=run_and_tell, name="xdsl-rlx run").start()
+        start_new_thread(run_and_tell, ())
         while not done:
             ended.acquire()
     finally:

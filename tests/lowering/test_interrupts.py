@@ -42,9 +42,11 @@ def is_right(graph: CompiledGraph, count: int) -> bool:
     return np.array_equal(graph(X)[0], loops.carries(X, np.tile(W, (count, 1)))[-1])
 
 
-def runs() -> list[threading.Thread]:
-    """The runs on threads of their own that have not ended."""
-    return [thread for thread in threading.enumerate() if thread.name == "xdsl-rlx run"]
+def waits(frame: FrameType | None) -> bool:
+    """Whether what a handler came into waits for a run."""
+    while frame is not None and frame.f_code is not run_interruptibly.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def alarm() -> Iterator[Callable[..., None]]:
     before = signal.getsignal(signal.SIGALRM)
 
     def every(handler: Callable[[int, FrameType | None], object], seconds: float = 0.02) -> None:
-        signal.signal(signal.SIGALRM, lambda number, frame: handler(number, frame) if runs() else None)
+        signal.signal(signal.SIGALRM, lambda number, frame: handler(number, frame) if waits(frame) else None)
         signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
 
     yield every
