@@ -25,6 +25,7 @@ from xdsl_rlx.lowering.numba.runtime import CompiledGraph
 
 BATCHES = (1, 7, 8, 15, 16, 17, 33)
 PART = MANY - 1
+IN_BOTH_TYPES = (1, 2, 3, 5, 8, MOST, MOST + 1)
 
 
 def every_interchange(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -129,12 +130,13 @@ def run_both(n: int, batch: int, a: np.ndarray, given: np.ndarray | None = None,
 
 
 def rows_and_batches() -> list[tuple[int, int, str]]:
-    """Each number of rows in each type, the batches by turns; those that are handled one by one for few."""
+    """Each number of rows, the types and the batches by turns; those that are handled one by one for few."""
     chosen: list[tuple[int, int, str]] = []
     for n in range(1, MOST + 2):
         for turn, dtype in enumerate(("f32", "f64")):
             by_turns = [*(BATCHES[:2] if n == 5 else ()), BATCHES[2 + (n + 2 * turn) % 5]]
-            chosen += [(n, batch, dtype) for batch in (BATCHES if EVERY else by_turns)]
+            if EVERY or n in IN_BOTH_TYPES or n % 2 == turn:
+                chosen += [(n, batch, dtype) for batch in (BATCHES if EVERY else by_turns)]
     return chosen
 
 
