@@ -97,10 +97,32 @@ def optimize(module: Any, machine: Any, effort: Effort = Effort.FULL) -> None:
         passes = llvm.create_new_module_pass_manager()
         passes.add_sroa_pass()
         passes.add_instruction_combine_pass()
+        passes.add_sroa_pass()
         passes.add_simplify_cfg_pass()
     else:
         passes = builder.getModulePassManager()
     _run_passes(passes, module, builder)
+
+
+def rotate_loops(text: str) -> str:
+    """
+    A module whose loops are tested at their ends, as those of `emit_llvm` are.
+
+    Where they are tested in front, the block that jumps back may hold nothing else. The pipeline folds such blocks
+    into others, and what is said of a loop is forgotten, or said of the loop around it.
+    """
+    machine = _target_machine(target())
+    with llvm.parse_assembly(text, llvm.create_context()) as module:
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        # not all variables of large functions are values after the first time
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_loop_rotate_pass()
+        _run_passes(passes, module, llvm.create_pass_builder(machine, _tuning(Effort.FULL)))
+        return str(module)
 
 
 def _tuning(effort: Effort) -> Any:

@@ -54,29 +54,30 @@ AS_VECTORS = LoopHint(
         ("llvm.loop.vectorize.followup_all", ("llvm.loop.unroll.full",), ("llvm.loop.isvectorized", 1)),
     ),
 )
-HINTS = (*INTERLEAVE.values(), KEEP_ROLLED, AS_VECTORS)
-"""What the printed module tells the LLVM behind Numba, which otherwise decides for itself."""
+WRITTEN_OUT = LoopHint("written_out", (("llvm.loop.unroll.full",),))
+SIDE_BY_SIDE = {n: LoopHint(f"side_by_side_{n}", (("llvm.loop.unroll.count", n),)) for n in range(2, AT_ONCE + 1)}
+HINTS = (*INTERLEAVE.values(), KEEP_ROLLED, AS_VECTORS, WRITTEN_OUT, *SIDE_BY_SIDE.values())
+"""What the printed module may tell the LLVM behind Numba."""
 
-FULL = '!"llvm.loop.unroll.full"'
-
-FULL_VECTORS = AS_VECTORS.metadata()
-"""Write out what has become a loop over vectors, and do not make vectors of it again."""
-
-SIDE_BY_SIDE = {n: f'!"llvm.loop.unroll.count", i32 {n}' for n in range(2, AT_ONCE + 1)}
-
-METADATA = (*(hint.metadata() for hint in INTERLEAVE.values()), FULL, FULL_VECTORS, *SIDE_BY_SIDE.values())
+METADATA = tuple(hint.metadata() for hint in HINTS if hint is not KEEP_ROLLED)
 """What is said in LLVM text: nothing is written out but what lowering/unroll.py has marked."""
 
 
 def hint_of(loop: scf.ForOp) -> LoopHint | None:
     """
-    How many vectors of a loop are in flight at once, or whether it stays a loop, where that is not left to LLVM.
+    How a loop is written out, how many of its vectors are in flight at once, or whether it stays a loop, where that is
+    not left to LLVM.
 
-    The functions of mathlib are long chains of dependent operations. LLVM counts the registers, and lets one vector at
-    a time wait for its chain; four at once, spilling, are up to 1.7 times as fast, and eight hardly faster. One is
-    right for sin, cos and tan over the whole range: they wait for their tables, are rarely run (see guard_range.py),
-    and are much to compile.
+    What lowering/unroll.py has marked is written out. The functions of mathlib are long chains of dependent
+    operations. LLVM counts the registers, and lets one vector at a time wait for its chain; four at once, spilling,
+    are up to 1.7 times as fast, and eight hardly faster. One is right for sin, cos and tan over the whole range:
+    they wait for their tables, are rarely run (see guard_range.py), and are much to compile.
     """
+    if (mark := loop.attributes.get(UNROLL)) is not None:
+        count, trips = cast("IntegerAttr[Any]", mark).value.data, trip_count(loop)
+        if trips is not None and count < trips:
+            return SIDE_BY_SIDE[count]
+        return WRITTEN_OUT if precedes_vectors(loop) else AS_VECTORS
     if ROLLED in loop.attributes:
         return KEEP_ROLLED
     if LANES in loop.attributes:
@@ -94,10 +95,5 @@ def hint_of(loop: scf.ForOp) -> LoopHint | None:
 
 def metadata_of(loop: scf.ForOp) -> str | None:
     """What LLVM text says about a loop: of `METADATA`, if anything."""
-    if (mark := loop.attributes.get(UNROLL)) is None:
-        hint = hint_of(loop)
-        return None if hint is None or hint is KEEP_ROLLED else hint.metadata()
-    count, trips = cast("IntegerAttr[Any]", mark).value.data, trip_count(loop)
-    if trips is not None and count < trips:
-        return SIDE_BY_SIDE[count]
-    return FULL if precedes_vectors(loop) else FULL_VECTORS
+    hint = hint_of(loop)
+    return None if hint is None or hint is KEEP_ROLLED else hint.metadata()

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -12,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.lowering.errors import CompileError
 from xdsl_rlx.lowering.numba.blas import FUNCTIONS
+from xdsl_rlx.lowering.numba.compile import rotate_loops
 from xdsl_rlx.lowering.numba.emit_python import emit_kernels
 from xdsl_rlx.lowering.numba.layout import BLOCK_BASES, BLOCK_STATUS
 from xdsl_rlx.lowering.numba.python_body import identifier
@@ -54,12 +57,27 @@ def _from_table(declaration: re.Match[str]) -> str:
 }}"""
 
 
+@contextmanager
+def _unoptimised() -> Generator[None]:
+    """
+    Numba leaves text as its front end makes it. Otherwise it would write short loops out before our pipeline looks for
+    vectors, and take twice as long. For who holds its compiler lock: the setting is one for all threads.
+    """
+    config: Any = importlib.import_module("numba.core.config")
+    level = config.OPT
+    config.OPT = type(level)(0)
+    try:
+        yield
+    finally:
+        config.OPT = level
+
+
 def _lowered(kernels: list[tuple[str, Any]], status_address: Any) -> str:
     # none of these have type stubs
     registry: Any = importlib.import_module("numba.core.registry")
     lock: Any = importlib.import_module("numba.core.compiler_lock").global_compiler_lock
     ir: Any = importlib.import_module("llvmlite.ir")
-    with lock:
+    with lock, _unoptimised():
         typing, context = registry.cpu_target.typing_context, registry.cpu_target.target_context
         typing.refresh()
         context.refresh()
@@ -72,7 +90,7 @@ def _lowered(kernels: list[tuple[str, Any]], status_address: Any) -> str:
             for name, kernel in kernels:
                 _export(typing, context, (exports, table, status), name, kernel)
         library.add_ir_module(exports)
-        return library.get_llvm_str()
+        return rotate_loops(library.get_llvm_str())
 
 
 def _export(typing: Any, context: Any, exports: tuple[Any, Any, Any], name: str, kernel: Any) -> None:
@@ -97,4 +115,7 @@ def _export(typing: Any, context: Any, exports: tuple[Any, Any, Any], name: str,
         base, offset = (builder.load(builder.gep(pairs, [word(2 * number + i)])) for i in range(2))
         addresses.append(builder.add(builder.load(builder.gep(bases, [base])), offset))
     context.get_function(kind, sig)(builder, [*addresses, low, high])
+    # once inlined, the no-alias facts of the arguments would live on in metadata that the vectoriser loses
+    (call,) = (instruction for instruction in builder.block.instructions if instruction.opname == "call")
+    call.attributes.add("noinline")
     builder.ret_void()

@@ -16,7 +16,7 @@ from xdsl_rlx.lowering.nest import Kernel, Nest
 from xdsl_rlx.lowering.numba import compile
 from xdsl_rlx.lowering.numba.compilation import lower_to_lir
 from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
-from xdsl_rlx.lowering.numba.loop_hints import FULL, FULL_VECTORS, METADATA, SIDE_BY_SIDE
+from xdsl_rlx.lowering.numba.loop_hints import AS_VECTORS, METADATA, SIDE_BY_SIDE, WRITTEN_OUT
 from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
 from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
 
@@ -83,9 +83,9 @@ def test_loops_are_written_out_by_their_size(extents: list[int], expected: list[
 
 
 def test_a_rolled_loop_is_written_out_as_vectors_only() -> None:
-    assert told(doubling([12])) == [FULL]
-    assert told(doubling([12], rolled=True)) == [FULL_VECTORS]
-    assert told(doubling([30, 16])) == [FULL_VECTORS, SIDE_BY_SIDE[6]]
+    assert told(doubling([12])) == [WRITTEN_OUT.metadata()]
+    assert told(doubling([12], rolled=True)) == [AS_VECTORS.metadata()]
+    assert told(doubling([30, 16])) == [AS_VECTORS.metadata(), SIDE_BY_SIDE[6].metadata()]
 
 
 def test_what_loops_are_written_out_to_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

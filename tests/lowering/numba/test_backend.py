@@ -1,6 +1,7 @@
 """`rlx.compile(backend="numba")`: Numba's code of the printed kernels under the same callable, driver and cache."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.errors import CompileError
 from xdsl_rlx.lowering.numba import numba_kernels
+from xdsl_rlx.lowering.numba.compilation import lower_to_lir
+from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -130,3 +133,40 @@ def test_what_numba_refuses_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch)
         rlx.compile(small("refused")[0], backend="numba")
     assert str(caught.value).startswith("numba refuses the printed kernels: ") and "\n" not in str(caught.value)
     assert caught.value.__suppress_context__
+
+
+def steps() -> rlx.Graph:
+    """A loop around products, of which the tiles are loops in loops, and around short loops, of which one is last."""
+    g = rlx.Graph("steps")
+    x, w, b = g.input("x", (4, 16, 24)), g.param("w", (24, 20)), g.param("b", (10,))
+
+    def step(carry: Any, rows: Any) -> Any:
+        w, b = carry
+        y = g.softmax((rows @ w)[:, :10] + b)
+        return (w - g.transpose(rows, (1, 0)) @ g.tanh(rows @ w), b - y[0]), None
+
+    last, _ = g.scan(step, (w, b), x)
+    g.set_outputs(list(last))
+    return g
+
+
+def told(text: str) -> Counter[str]:
+    """What jumps back to the heads of loops say of them, how often."""
+    nodes = dict(re.findall(r"^(!\d+) = (?:distinct )?(!\{.*\})$", text, re.MULTILINE))
+    said = Counter[str]()
+    for node in re.findall(r"br i1 .*!llvm\.loop (!\d+)", text):
+        last = re.findall(r"!\d+|!\{!\".*\}", nodes[node][2:-1])[-1]
+        while not re.search("unroll|vectorize|interleave", last):
+            last = nodes[last]
+        said[re.sub(r"!\d+", lambda found: nodes[found[0]], last)] += 1
+    return said
+
+
+def test_what_is_said_of_loops_arrives_at_the_pipeline(capfd: pytest.CaptureFixture[str]) -> None:
+    """And of no other loop: LLVM complains of those that it cannot write out."""
+    lowered = lower_to_lir(steps().module)
+    ours, numbas = told(emit_llvm(lowered)), told(numba_kernels.numba_llvm(lowered))
+    assert sum(ours.values()) > 10
+    assert ours == numbas
+    rlx.compile(steps(), threads=1, backend="numba")
+    assert capfd.readouterr().err == ""
