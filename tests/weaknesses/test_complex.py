@@ -104,3 +104,13 @@ def test_the_sign_of_a_zero_tells_the_sides_of_a_branch_cut_apart():
     np.testing.assert_array_equal(root, [2j, -2j])
     (log,) = rlx.compile(graph(lambda g, z: g.log(z), z))(z)
     np.testing.assert_allclose(log.imag, [np.pi, -np.pi])
+
+
+def test_numbers_of_which_there_are_none_have_gradients_of_which_there_are_none():
+    """W-21: real and imaginary parts begin in the same place then, in lir that verifies."""
+    z = np.zeros((0, 2), np.complex64)
+    for build in (lambda g, z: g.reduce_sum(g.complex_norm_sq(z)), lambda g, z: g.reduce_sum(g.real(g.exp(z) * z))):
+        lowered = rlx.lower(rlx.grad_with_loss(graph(build, z), ["x0"]))
+        lowered.module.verify()
+        value, gradient = rlx.compile(lowered)(z)
+        assert value == 0 and gradient.shape == (0, 2) and gradient.dtype == np.complex64
