@@ -21,7 +21,7 @@ from xdsl.passes import ModulePass
 
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
-from xdsl_rlx.derive import context
+from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.lowering.numba.build import fingerprint
 from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
 from xdsl_rlx.lowering.pipeline import remaining_passes

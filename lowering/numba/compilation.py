@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from functools import cache
 from typing import SupportsIndex
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
-from xdsl.universe import Universe
 
+from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.lir import ProgramOp
 from xdsl_rlx.lowering.numba import cpu
 from xdsl_rlx.lowering.numba.build import build_program, fingerprint
@@ -85,13 +83,5 @@ def lower_to_lir(module: ModuleOp, threads: int = 1) -> ModuleOp:
     if any(isinstance(op, ProgramOp) for op in lowered.ops):
         lowered.verify()
         verify_dominance(lowered)
-    PassPipeline(tuple(compile_passes(lowered, threads, cpu.registers(target())))).apply(_context(), lowered)
+    PassPipeline(tuple(compile_passes(lowered, threads, cpu.registers(target())))).apply(context(), lowered)
     return lowered
-
-
-@cache
-def _context() -> Context:
-    context = Context()
-    for name, dialect in Universe.get_multiverse().all_dialects.items():
-        context.register_dialect(name, dialect)
-    return context

@@ -19,8 +19,9 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl.utils.exceptions import ArgSpecParseError, ParseError, PassFailedException, VerifyException
 
 from xdsl_rlx.builder import AnyGraph, GraphModule, as_graph_module, stage_of
-from xdsl_rlx.derive import Derivation, Outcome, apply_passes, context, known_outcome, note_outcome, outcome_key
+from xdsl_rlx.derive import Derivation, Outcome, apply_passes, known_outcome, note_outcome, outcome_key
 from xdsl_rlx.dialects.calls import checked, shown
+from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.errors import GraphError, GraphIndexError
 from xdsl_rlx.dialects.shapes import integers
 from xdsl_rlx.lowering import UNIVERSE as LOWERING

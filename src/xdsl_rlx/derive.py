@@ -8,25 +8,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from xdsl_rlx.dialects import UNIVERSE as DIALECTS
+from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.transforms.driver import verify_dominance
 
 _OUTCOME = re.compile(rb"(hir|mir|lir) ([0-9a-f]{64})")
-
-
-def context() -> Context:
-    """A context that knows every dialect of xDSL and ours; none is imported before it is used."""
-    ctx = Context()
-    for name, get in {**get_all_dialects(), **DIALECTS.all_dialects}.items():
-        ctx.register_dialect(name, get)
-    return ctx
 
 
 @dataclass(frozen=True)

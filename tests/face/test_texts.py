@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 import xdsl_rlx as rlx
-from xdsl_rlx.derive import context
+from xdsl_rlx.dialects.contexts import context
 
 BACKWARDS = """
 func.func @f(%x: tensor<4x3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<4x3xf32> {

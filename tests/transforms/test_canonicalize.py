@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 import xdsl_rlx as rlx
-from xdsl_rlx.api import context
+from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.mir import Mir
 from xdsl_rlx.transforms.canonicalize.mir import patterns_of
 from xdsl_rlx.transforms.simplify import share_common

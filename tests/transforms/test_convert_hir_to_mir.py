@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_rlx as rlx
-from xdsl_rlx.api import context
+from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.hir import Hir
 from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
