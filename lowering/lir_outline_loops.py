@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -26,8 +27,10 @@ from xdsl_rlx.dialects.lir.kernel import LANES
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, is_contiguous, strided_memref, strides_of
 from xdsl_rlx.dialects.lir.places import Move, Place, place_of
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.lowering.in_place import store_in_place
 from xdsl_rlx.lowering.inlining import Window, can_be_inlined, inline
 from xdsl_rlx.lowering.loop_parts import WHOLE, parts_of
+from xdsl_rlx.lowering.merge_loops import merge_loops
 from xdsl_rlx.lowering.nest import Kernel, Nest, stem_of
 from xdsl_rlx.lowering.unroll import VECTOR, mark_unrolled
 from xdsl_rlx.transforms.driver import verify_dominance
@@ -271,7 +274,7 @@ class _Outline:
         self, nest: Nest, n: SSAValue, args: Mapping[_Line, SSAValue], ahead: Mapping[int, SSAValue]
     ) -> None:
         """
-        The kernels of an iteration, one behind the other; then the halves of carries change places.
+        The kernels of an iteration, one behind the other; then its carries are handed on.
 
         `ahead` has where a part begins, by the elements that two parts are apart.
         """
@@ -296,33 +299,61 @@ class _Outline:
                 start = None if offset is None else offset.value
                 windows.append(Window(args[self._line(place)], start, strides_of(memref_of(value))))
             inline(self._kernel(launch), nest, windows, launch.extent.value.data // self.parts.count)
-        self._swap(nest, n, args, ahead)
+        merge_loops(nest)
+        self._hand_on(nest, n, args, ahead)
 
-    def _swap(self, nest: Nest, n: SSAValue, args: Mapping[_Line, SSAValue], ahead: Mapping[int, SSAValue]) -> None:
-        """What the next iteration reads is where this one has read; after the last, all is where the loop has it."""
+    def _hand_on(self, nest: Nest, n: SSAValue, args: Mapping[_Line, SSAValue], ahead: Mapping[int, SSAValue]) -> None:
+        """
+        What the next iteration reads is where this one has read; after the last, all is where the loop has it.
+
+        Most carries are stored over those before. Of others the halves are swapped.
+        """
         count = self.parts.count
         pairs = [(half // count, [args[line] for line in self._lines(base)]) for base, half in self.swapped.items()]
-        if not pairs:
-            return
+        kept: list[_Halves] = []
+        swapped: list[_Halves] = []
+        for size, (a, b) in pairs:
+            if count == 1 and store_in_place(nest, a, b, size):
+                kept.append((size, a, b))
+            elif count == 1 and store_in_place(nest, b, a, size):
+                kept.append((size, b, a))
+            else:
+                swapped.append((size, a, b))
 
-        def swap(inside: Nest) -> None:
-            for size, (a, b) in pairs:
+        def each(inside: Nest, halves: Sequence[_Halves], body: Callable[..., None]) -> None:
+            for size, a, b in halves:
 
                 def one(deep: Nest, i: SSAValue, size: int = size, a: SSAValue = a, b: SSAValue = b) -> None:
-                    j = (deep.scalars.of(ahead[size]) + deep.scalars.of(i)).value if count > 1 else i
-                    first = deep.builder.insert(memref.LoadOp.get(a, [j])).res
-                    second = deep.builder.insert(memref.LoadOp.get(b, [j])).res
-                    deep.builder.insert(memref.StoreOp.get(second, a, [j]))
-                    deep.builder.insert(memref.StoreOp.get(first, b, [j]))
+                    body(deep, (deep.scalars.of(ahead[size]) + deep.scalars.of(i)).value if count > 1 else i, a, b)
 
                 inside.each((nest.kernel.index(0), nest.kernel.index(size)), "j", one)
 
-        if self.loop.count % 2 == 0:
-            swap(nest)
+        s, last = nest.scalars, self.loop.count - 1
+        if last % 2:
+            each(nest, swapped, _exchange)
             return
-        s = nest.scalars
-        last = s.of(nest.kernel.index(self.loop.count - 1))
-        nest.guard((s.of(n) < last).value, swap)
+        if swapped:
+            again = s.of(n) < s.of(nest.kernel.index(last))
+            nest.guard(again.value, lambda inside: each(inside, swapped, _exchange))
+        if kept:
+            ends = s.of(nest.kernel.index(last - 1)) < s.of(n)
+            nest.guard(ends.value, lambda inside: each(inside, kept, _copy))
+
+
+_Halves: TypeAlias = tuple[int, SSAValue, SSAValue]
+"""The elements of a half, and two halves."""
+
+
+def _copy(nest: Nest, j: SSAValue, source: SSAValue, to: SSAValue) -> None:
+    value = nest.builder.insert(memref.LoadOp.get(source, [j])).res
+    nest.builder.insert(memref.StoreOp.get(value, to, [j]))
+
+
+def _exchange(nest: Nest, j: SSAValue, a: SSAValue, b: SSAValue) -> None:
+    first = nest.builder.insert(memref.LoadOp.get(a, [j])).res
+    second = nest.builder.insert(memref.LoadOp.get(b, [j])).res
+    nest.builder.insert(memref.StoreOp.get(second, a, [j]))
+    nest.builder.insert(memref.StoreOp.get(first, b, [j]))
 
 
 def _elements(nest: Nest, index: Scalar, move: Move, size: int) -> Scalar:

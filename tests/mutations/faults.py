@@ -24,6 +24,7 @@ RUNTIME = "tests/lowering/numba/test_runtime.py"
 DRIVER = "tests/lowering/numba/test_driver.py"
 LOOPS = "tests/lowering/test_loops.py"
 TILED = "tests/lowering/test_lir_tile_products.py"
+IN_PLACE = "tests/lowering/test_in_place.py"
 OUTLINED = ("tests/lowering/test_lir_outline_loops.py", "tests/lowering/test_scan_loop.py")
 HOMES = "tests/lowering/test_homes.py"
 BRANCH_RUNS = "tests/lowering/test_branches.py"
@@ -500,8 +501,37 @@ OUTLINE = (
     _fault(
         "halves change places after the last iteration too",
         "lowering/lir_outline_loops.py",
-        "if self.loop.count % 2 == 0:",
-        "if self.loop.count:",
+        "        if last % 2:\n",
+        "        if self.loop.count:\n",
+        *OUTLINED,
+    ),
+    _fault(
+        "a carry is stored over one that is still to be read",
+        "lowering/in_place.py",
+        "or any(x.memref is old for x in behind)",
+        "",
+        IN_PLACE,
+    ),
+    _fault(
+        "a carry is stored over elements that others are computed from",
+        "lowering/in_place.py",
+        " or any([*x.indices] != [index] for x in touched[last])",
+        "",
+        IN_PLACE,
+    ),
+    _fault(
+        "what is stored over a carry is looked for where it was",
+        "lowering/in_place.py",
+        "for op in (*stores, *behind):",
+        "for op in stores:",
+        IN_PLACE,
+    ),
+    _fault(
+        "loops are merged whose lines are apart",
+        "lowering/merge_loops.py",
+        " and constant_index(op.rhs) == width for op in products)",
+        " for op in products)",
+        IN_PLACE,
         *OUTLINED,
     ),
     _fault(
