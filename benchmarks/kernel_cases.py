@@ -291,7 +291,7 @@ CASES: dict[str, Case] = {
     "solve-wide": Case({"batch": 8, "rows": 32, "columns": 64}, _solve),
     "solve-vector": Case({"batch": 8, "rows": 16}, _solve_vector),
     "layer": Case({"rows": 16, "inner": 16, "columns": 16}, _layer, (*FLOATS, *HALVES)),
-    # large enough for tiles, of which what is left at the edges are kernels' loops too
+    # large enough to become tiles, whose edges are loops of their own
     "tiles": Case({"rows": 96, "inner": 1024, "columns": 128}, _layer),
     "layer-softmax": Case({"rows": 16, "inner": 16, "columns": 16}, _layer_softmax),
     "batched-product": Case({"batch": 4, "rows": 8, "inner": 8, "columns": 8}, _batched_product),

@@ -309,16 +309,16 @@ class _Outline:
         Most carries are stored over those before. Of others the halves are swapped.
         """
         count = self.parts.count
-        pairs = [(half // count, [args[line] for line in self._lines(base)]) for base, half in self.swapped.items()]
         kept: list[_Halves] = []
         swapped: list[_Halves] = []
-        for size, (a, b) in pairs:
-            if count == 1 and store_in_place(nest, a, b, size):
-                kept.append((size, a, b))
-            elif count == 1 and store_in_place(nest, b, a, size):
-                kept.append((size, b, a))
-            else:
+        for base, half in self.swapped.items():
+            size, (a, b) = half // count, (args[line] for line in self._lines(base))
+            orders = ((a, b), (b, a)) if count == 1 else ()
+            done = next((order for order in orders if store_in_place(nest, *order, size)), None)
+            if done is None:
                 swapped.append((size, a, b))
+            else:
+                kept.append((size, *done))
 
         def each(inside: Nest, halves: Sequence[_Halves], body: Callable[..., None]) -> None:
             for size, a, b in halves:
