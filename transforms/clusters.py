@@ -249,12 +249,11 @@ class Clusters:
     def recompute_cheap_values(self) -> None:
         """Compute a cheap value again in every cluster that uses it, rather than store it, if it has the operands."""
         for op in reversed(self.ops):
-            if op not in self.of or self.of[op].space is None or not _is_cheap(op):
+            own = self.of.get(op)
+            # what an op costs is dear to find out, and few results are outputs
+            if own is None or own.space is None or own.outputs.keys().isdisjoint(op.results) or not _is_cheap(op):
                 continue
             (result,) = op.results
-            own = self.of[op]
-            if result not in own.outputs:
-                continue
             outside: dict[Cluster | None, list[Use]] = {}
             for use in result.uses:
                 other = self.of.get(use.operation)
