@@ -4,12 +4,12 @@ No caching here (see `cache.py`) and no running (see `driver.py`)."""
 import ctypes
 import importlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from xdsl_rlx.lowering.errors import CompileError
 from xdsl_rlx.lowering.numba import cpu, objects
@@ -18,6 +18,7 @@ from xdsl_rlx.lowering.numba.workers import ForkGuard, on_all_cores
 # llvmlite has no type stubs
 llvm: Any = importlib.import_module("llvmlite.binding")
 
+T = TypeVar("T")
 _engines: list[Any] = []
 
 
@@ -27,7 +28,7 @@ class Effort(IntEnum):
     QUICK = 0
     """A tenth of the time to compile, no pass but the code generator: for tests that compare values."""
     LIGHT = 1
-    """Variables in registers, no vectors and nothing inlined, in a third of the time: for the driver."""
+    """Variables without memory, and the quick code generator, in a fifth of the time: for the driver."""
     FULL = 3
     """O3 with the loop and SLP vectorisers: what users run."""
 
@@ -67,12 +68,25 @@ def compile_llvm(*texts: str, effort: Effort = Effort.FULL) -> bytes:
     counts. Raises `CompileError` when a text is rejected or needs a function that this process does not have.
     """
     host()
-    return objects.join(on_all_cores(lambda text: emit_object(text, effort=effort)[0], texts))
+    return objects.join(on_all_cores(lambda text: emit_object(text, effort), texts))
 
 
-def emit_object(text: str, assembly: bool = False, effort: Effort = Effort.FULL) -> tuple[bytes, str]:
-    """As `compile_llvm`, of one module, with the assembly text beside the code when asked for."""
-    machine = _target_machine(target(), effort)
+def emit_object(text: str, effort: Effort = Effort.FULL) -> bytes:
+    """As `compile_llvm`, of one module."""
+    code = _emitted(text, effort, _emit)
+    _check_needs(code)
+    return code
+
+
+def emit_assembly(text: str, effort: Effort = Effort.FULL) -> str:
+    """The assembly listing of what `emit_object` gives. Raises `CompileError` when the text is rejected."""
+    return _emitted(text, effort, lambda module, machine: machine.emit_assembly(module))
+
+
+def _emitted(text: str, effort: Effort, emit: Callable[[Any, Any], T]) -> T:
+    """What `emit` makes of a module and a target machine, after verification and optimisation."""
+    # LIGHT is for functions that run once a call: what the better code generator takes is more than it gives
+    machine = _target_machine(target(), Effort.QUICK if effort is Effort.LIGHT else effort)
     try:
         # closed here: the garbage collector could finalize its context first
         with llvm.parse_assembly(text, llvm.create_context()) as module:
@@ -80,12 +94,9 @@ def emit_object(text: str, assembly: bool = False, effort: Effort = Effort.FULL)
             module.data_layout = str(machine.target_data)
             module.verify()
             optimize(module, machine, effort)
-            listing = machine.emit_assembly(module) if assembly else ""
-            code = _emit(module, machine)
+            return emit(module, machine)
     except RuntimeError as error:
         raise CompileError(f"llvm rejected the generated code: {error}") from error
-    _check_needs(code)
-    return code, listing
 
 
 def optimize(module: Any, machine: Any, effort: Effort = Effort.FULL) -> None:
@@ -95,8 +106,6 @@ def optimize(module: Any, machine: Any, effort: Effort = Effort.FULL) -> None:
     builder = llvm.create_pass_builder(machine, _tuning(effort))
     if effort is Effort.LIGHT:
         passes = llvm.create_new_module_pass_manager()
-        passes.add_sroa_pass()
-        passes.add_instruction_combine_pass()
         passes.add_sroa_pass()
         passes.add_simplify_cfg_pass()
     else:

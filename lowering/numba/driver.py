@@ -106,24 +106,45 @@ class Driver:
     """Address of the worker's thread function."""
 
 
+_NAMES = ("rlx_run", "rlx_call", "rlx_work")
+
+
 @once
 def driver() -> Driver:
     """The driver's machine code: from the cache, else compiled, once per machine."""
-    key = hashlib.sha256(f"driver {disk_cache.environment_key()}".encode()).hexdigest()
-    names = ("rlx_run", "rlx_call", "rlx_work")
-    loaded = disk_cache.load_as(key, lambda code: compile.load_object(code, names))
+    loaded = _driver_of_cache()
     if loaded is None:
-        code = compile.compile_llvm(llvm_text(driver_code, names, compile.processor()), effort=compile.Effort.LIGHT)
-        disk_cache.store(key, code)
-        loaded = compile.load_object(code, names)
+        code = compile.compile_llvm(_driver_text(), effort=compile.Effort.LIGHT)
+        disk_cache.store(_driver_key(), code)
+        loaded = compile.load_object(code, _NAMES)
     loaded.keep_forever()
     prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
     return Driver(prototype(loaded["rlx_run"]), loaded["rlx_call"], loaded["rlx_work"])
 
 
+def _driver_key() -> str:
+    return hashlib.sha256(f"driver {disk_cache.environment_key()}".encode()).hexdigest()
+
+
+@once
+def _driver_of_cache() -> compile.LoadedObject | None:
+    return disk_cache.load_as(_driver_key(), lambda code: compile.load_object(code, _NAMES))
+
+
+@once
+def _driver_text() -> str:
+    return llvm_text(driver_code, _NAMES, compile.processor())
+
+
 @cache
 def begin_driver() -> None:
-    """Make the driver in a thread of its own, so that it is there when kernels are; errors wait for who needs it."""
+    """
+    Make the driver in a thread of its own, so that it is there when kernels are; errors wait for who needs it.
+
+    Its text is made here: a thread that runs Python would take turns with this one, 5 ms each.
+    """
+    if _driver_of_cache() is None:
+        _driver_text()
 
     def make() -> None:
         with suppress(Exception):

@@ -23,9 +23,9 @@ def asm_listing(module: ModuleOp) -> str:
     Raises as `llvm_listing` does.
     """
     header = _header(module, "asm", "#")
-    from xdsl_rlx.lowering.numba.compile import emit_object, target
+    from xdsl_rlx.lowering.numba.compile import emit_assembly, target
 
-    _, listing = emit_object(emit_llvm(module), assembly=True)
+    listing = emit_assembly(emit_llvm(module))
     return f"{header}\n# for {target()[0]}\n{listing}"
 
 

@@ -155,6 +155,6 @@ def test_code_grows_with_the_text(name: str, monkeypatch: pytest.MonkeyPatch) ->
         for level in LEVELS:
             if level is not None:
                 monkeypatch.setattr(compile, "host", lambda level=level: (level, ""))
-            code, listing = compile.emit_object(text, assembly=True)
+            code, listing = compile.emit_object(text), compile.emit_assembly(text)
             assert len(code) <= BYTES
             assert len(INSTRUCTION.findall(listing)) <= GROWTH * len(LINE.findall(text)), (kernel.sym_name.data, level)

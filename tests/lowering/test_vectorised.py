@@ -6,7 +6,7 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.numba.compilation import lower_to_lir
-from xdsl_rlx.lowering.numba.compile import emit_object
+from xdsl_rlx.lowering.numba.compile import emit_assembly
 from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
 
 ARITHMETIC = r"(?:(?:add|sub|mul|div|sqrt|max|min|round)|fn?m(?:add|sub)\d*)"
@@ -17,7 +17,7 @@ CALL = re.compile(r"^\s*call", re.MULTILINE)
 
 def assembly(graph: rlx.Graph | rlx.GraphModule, threads: int = 1) -> str:
     """The text of a graph's first kernel."""
-    text = emit_object(emit_llvm(lower_to_lir(graph.module, threads)), assembly=True)[1]
+    text = emit_assembly(emit_llvm(lower_to_lir(graph.module, threads)))
     functions = re.split(r"^\s*\.type\s+", text, flags=re.MULTILINE)
     return "".join(part for part in functions if re.match(r"\W*k0_", part))
 
@@ -139,7 +139,7 @@ def test_the_softmax_of_attention_runs_packed(kind: str) -> None:
     y = g.attention(q, k, v, layout="bhsd", mask_kind=kind, window=window)
     g.set_outputs([g.reduce_sum(y * y)])
     module = rlx.grad_with_loss(g, wrt=["q", "k", "v"]).module
-    text = emit_object(emit_llvm(lower_to_lir(module, 1)), assembly=True)[1]
+    text = emit_assembly(emit_llvm(lower_to_lir(module, 1)))
     found = [loop for loop in loops(text) if len(PACKED.findall(loop)) > 10]
     assert len(found) >= 3 and not any(SCALAR.search(loop) or CALL.search(loop) for loop in found)
 

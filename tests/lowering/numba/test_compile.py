@@ -13,7 +13,7 @@ from xdsl_rlx.lowering.numba import emit_llvm as emit
 from xdsl_rlx.lowering.numba import workers
 from xdsl_rlx.lowering.numba.build import build_program
 from xdsl_rlx.lowering.numba.compilation import compile_module, lower_to_lir
-from xdsl_rlx.lowering.numba.compile import Effort, compile_llvm, emit_object, load_object
+from xdsl_rlx.lowering.numba.compile import Effort, compile_llvm, emit_assembly, load_object
 from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm, emit_llvm_parts
 from xdsl_rlx.lowering.numba.objects import undefined_symbols
 from xdsl_rlx.lowering.numba.runtime import CompiledGraph
@@ -64,7 +64,7 @@ def test_a_missing_kernel_is_an_error():
 
 def test_loops_are_vectorised(make):
     # the kernels' pointers may alias, so the loop is versioned by a check; its body is packed all the same
-    _, assembly = emit_object(make.text, assembly=True)
+    assembly = emit_assembly(make.text)
     assert re.search(r"addps|fadd\s+v\d+\.4s", assembly)
 
 
@@ -108,7 +108,7 @@ def test_an_error_in_one_of_several_modules_is_our_own(make):
 
 
 def test_the_least_effort_gives_scalar_code_of_the_same_meaning(make):
-    _, assembly = emit_object(make.text, assembly=True, effort=Effort.QUICK)
+    assembly = emit_assembly(make.text, Effort.QUICK)
     assert not re.search(r"addps|fadd\s+v\d+\.4s", assembly)
     assert load_object(compile_llvm(ANSWER, effort=Effort.QUICK), ["answer"])["answer"]
 

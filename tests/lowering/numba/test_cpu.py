@@ -10,7 +10,7 @@ import pytest
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.errors import ConfigurationError
 from xdsl_rlx.lowering.numba import cpu
-from xdsl_rlx.lowering.numba.compile import emit_object, host, target
+from xdsl_rlx.lowering.numba.compile import emit_assembly, host, target
 
 AVX2 = ("laptop", "+64bit,+avx,+avx2,+bmi,+bmi2,+cx16,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2,"
         "+ssse3,+xsave,-avx512f,-avx512bw,-avx512cd,-avx512dq,-avx512vl,-pku")  # fmt: skip
@@ -70,7 +70,7 @@ def test_code_has_the_instructions_of_its_level_and_no_others(monkeypatch: pytes
     for level, has_fma in (("x86-64-v2", False), ("x86-64-v3", True)):
         if level in cpu.possible_levels(host()):
             monkeypatch.setenv(cpu.VARIABLE, level)
-            assert ("vfmadd" in emit_object(FMA, assembly=True)[1]) is has_fma
+            assert ("vfmadd" in emit_assembly(FMA)) is has_fma
 
 
 PROGRAM = """
