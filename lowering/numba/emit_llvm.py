@@ -160,8 +160,10 @@ def _kernel(kernel: KernelOp) -> str:
     status = ["ptr %status"] if checked else []
     signature = ", ".join(["ptr readonly %blas", *status, *parameters, "i64 %lo, i64 %hi"])
     bases = "ptr %bases" if checked else "ptr noalias readonly %bases"
+    # nothing is to be gained in it, and a hundred passes over a function take half a millisecond
+    attributes = "mustprogress noinline nounwind optnone"
     wrapper = [
-        f"define void {_symbol(name)}({bases}, ptr noalias readonly %args, i64 %lo, i64 %hi) mustprogress nounwind {{",
+        f"define void {_symbol(name)}({bases}, ptr noalias readonly %args, i64 %lo, i64 %hi) {attributes} {{",
         "  %blas = load ptr, ptr %bases, align 8",
     ]
     if checked:

@@ -16,10 +16,10 @@ CALL = re.compile(r"^\s*call", re.MULTILINE)
 
 
 def assembly(graph: rlx.Graph | rlx.GraphModule, threads: int = 1) -> str:
-    """The text of a graph's first kernel."""
+    """The text of a graph's first kernel, but for the wrapper that calls it."""
     text = emit_assembly(emit_llvm(lower_to_lir(graph.module, threads)))
     functions = re.split(r"^\s*\.type\s+", text, flags=re.MULTILINE)
-    return "".join(part for part in functions if re.match(r"\W*k0_", part))
+    return "".join(part for part in functions if re.match(r"\W*k0_\w+\.body", part))
 
 
 def loops(text: str) -> list[str]:
