@@ -1,6 +1,7 @@
 """The sweep of kernel sizes: what LLVM makes of every kernel of a case, over the sizes of each of its extents.
 
-One extent is varied at a time. Kernels with the same text are compiled once. Prints the worst of each case and what is
+One extent is varied at a time; then all are small at once, at random: what loops in loops are written out to depends on
+both. Kernels with the same text are compiled once. Prints the worst of each case and what is
 above the bars: seconds of CPU in LLVM, bytes of the object.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 import time
 from collections.abc import Iterator
@@ -33,6 +35,9 @@ BYTES = 100_000
 LARGEST = 130
 FEW = (1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 96, 128, 130)
 """Powers of two, their neighbours, and some between."""
+
+SMALL = 17
+"""The largest of small extents."""
 
 THREADS = 2
 
@@ -65,12 +70,15 @@ def graph_of(case: Case, dtype: str, extents: dict[str, int], name: str) -> rlx.
     return rlx.grad_with_loss(graph, wrt=arguments.wrt) if case.differentiable else graph
 
 
-def settings(case: Case, sizes: tuple[int, ...]) -> Iterator[dict[str, int]]:
-    """The usual extents with one of them varied."""
+def settings(case: Case, sizes: tuple[int, ...], small: int) -> Iterator[dict[str, int]]:
+    """The usual extents with one of them varied, and so many times small ones."""
     for name in case.usual:
         for size in sizes:
             if size <= case.most.get(name, LARGEST):
                 yield case.usual | {name: size}
+    chance = random.Random(0)
+    for _ in range(small):
+        yield {name: chance.randint(1, min(SMALL, case.most.get(name, SMALL))) for name in case.usual}
 
 
 class Sweep:
@@ -95,14 +103,14 @@ class Sweep:
             seconds = time.process_time() - began
             yield Kernel(name, dtype, extents, kernel.sym_name.data, seconds, len(text), len(code))
 
-    def case(self, name: str, sizes: tuple[int, ...], dtypes: tuple[str, ...]) -> list[Kernel]:
+    def case(self, name: str, sizes: tuple[int, ...], small: int, dtypes: tuple[str, ...]) -> list[Kernel]:
         """All kernels of a case."""
         case = CASES[name]
         return [
             kernel
             for dtype in case.dtypes
             if dtype in dtypes
-            for extents in settings(case, sizes)
+            for extents in settings(case, sizes, small)
             for kernel in self.kernels(name, dtype, extents)
         ]
 
@@ -116,14 +124,16 @@ def main() -> int:
     """Sweep, print the worst, write them as lines of JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default=",".join(CASES), help="cases, such as attention,solve")
-    parser.add_argument("--sizes", default=",".join(map(str, FEW)), help="sizes, such as 1,2,16, or all")
+    parser.add_argument("--sizes", default=",".join(map(str, FEW)), help="sizes, such as 1,2,16, or all, or none")
+    parser.add_argument("--small", type=int, default=20, help="how many times all extents are small")
     parser.add_argument("--dtypes", default=",".join(("f32", "f64", *HALVES)))
     parser.add_argument("--json", type=Path, help="write the slowest and the largest kernel of each case here")
     options = parser.parse_args()
-    sizes = tuple(range(1, LARGEST + 1) if options.sizes == "all" else map(int, options.sizes.split(",")))
+    chosen = {"all": range(1, LARGEST + 1), "none": ()}.get(options.sizes)
+    sizes = tuple(map(int, options.sizes.split(",")) if chosen is None else chosen)
     sweep, found, worst = Sweep(), list[Kernel](), list[Kernel]()
     for name in options.only.split(","):
-        kernels = sweep.case(name, sizes, tuple(options.dtypes.split(",")))
+        kernels = sweep.case(name, sizes, options.small, tuple(options.dtypes.split(",")))
         found += kernels
         if kernels:
             slowest, largest = max(kernels, key=lambda k: k.seconds), max(kernels, key=lambda k: k.code)

@@ -16,6 +16,9 @@ from xdsl_rlx.transforms.scalar import Scalar
 
 Bounds = tuple[SSAValue, SSAValue]
 
+WRITTEN_OUT = 8
+"""Columns, and rows of w, up to which loops over columns may be written out: over more, SLP takes seconds."""
+
 COLUMNS = 512
 """Columns of a product that one iteration goes through: their sums stay in the first-level cache."""
 
@@ -54,6 +57,7 @@ def q_matmul_nest(op: QMatmulOp, work: Work) -> None:
     x_zero, w_zero, out_zero = op.zero_points
     width = min(n, COLUMNS)
     blocks = -(-n // COLUMNS)
+    rolled = max(n, k) > WRITTEN_OUT
 
     def body(it: Iteration, x: SSAValue, w: SSAValue, bias: SSAValue, result: SSAValue) -> None:
         nest = it.nest
@@ -82,7 +86,7 @@ def q_matmul_nest(op: QMatmulOp, work: Work) -> None:
                     )
                 deepest.store(total, sums, (j,))
 
-            _loop(inside, columns, "j", one)
+            inside.each(columns, "j", one, rolled)
 
         def several(inside: Nest, p: SSAValue) -> None:
             add(inside, (inside.scalars.of(p) * TOGETHER).value, TOGETHER)
@@ -94,7 +98,7 @@ def q_matmul_nest(op: QMatmulOp, work: Work) -> None:
         _loop(nest, columns, "j", start)
         _loop(nest, (index(0), index(k // TOGETHER)), "p", several)
         _loop(nest, (index(k - k % TOGETHER), index(k)), "p", lambda inside, p: add(inside, p, 1))
-        _loop(nest, columns, "j", finish)
+        nest.each(columns, "j", finish, rolled)
 
     work.launch(
         m * blocks,

@@ -138,12 +138,21 @@ def copy_of_columns() -> rlx.Graph:
     return g
 
 
+def integer_product(depth: int, columns: int) -> rlx.Graph:
+    g = rlx.Graph("product")
+    x, w = g.input("x", (5, depth), dtype="i8"), g.input("w", (depth, columns), dtype="i8")
+    g.set_outputs([g.q_matmul(x, w, g.input("bias", (columns,), dtype="i32"), 0.01)])
+    return g
+
+
 WORST: dict[str, Callable[[], rlx.Graph | rlx.GraphModule]] = {
     **{f"attention-{width}": lambda width=width: attention(width) for width in (8, 16, 17)},
     "solve": solve,
     "jacobian": jacobian,
     "splats": splats,
     "copy": copy_of_columns,
+    # LLVM's SLP vectoriser took seconds over these
+    **{f"integers-{k}-{n}": lambda k=k, n=n: integer_product(k, n) for k, n in ((1, 15), (10, 5))},
 }
 
 
