@@ -193,6 +193,7 @@ class GroupKernel(abc.ABC):
 
     def launch(self, extent: int) -> Launch:
         """The finished kernel with its buffers."""
+        self.kernel.extent = extent
         self.build()
         return Launch(self.kernel.finish(), extent, self.chunk, tuple(self.reads), tuple(self.writes))
 
@@ -362,7 +363,7 @@ def fill_kernel(acc: Accumulator) -> Launch:
     """The kernel for a reduction over nothing: its result is the identity throughout."""
     count = prod(acc.shape)
     target = Argument(acc.target, (count,), (1,), acc.op.results[0].name_hint)
-    kernel = Kernel([target.type], [target.name])
+    kernel = Kernel([target.type], [target.name], count)
 
     def column(nest: Nest, j: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
         nest.store(acc.identity(nest), kernel.block.args[0], [j])
@@ -379,7 +380,7 @@ def combine_kernel(acc: Accumulator) -> Launch:
     count = prod(acc.shape)
     source = Argument(acc.partial, (pieces, count), (count, 1), "partial")
     target = Argument(acc.target, (count,), (1,), acc.op.results[0].name_hint)
-    kernel = Kernel([source.type, target.type], [source.name, target.name])
+    kernel = Kernel([source.type, target.type], [source.name, target.name], count)
     arg, out = kernel.block.args[0], kernel.block.args[1]
 
     def column(nest: Nest, j: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:

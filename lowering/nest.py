@@ -12,6 +12,7 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.lir import KernelOp, ReturnOp
+from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.kernel import LANES, ROLLED
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.lir.program import memref_of
@@ -50,8 +51,12 @@ class Nest:
         """
         `for name in [bounds)`: `body` gets the nest inside, the index and the carried values, and gives the next.
 
-        `rolled`: a short loop over neighbours in memory that is to be vectorised, not written out.
+        A loop that runs once is its body, here. `rolled`: a short loop over neighbours in memory that is to be
+        vectorised, not written out.
         """
+        first, end = map(constant_index, bounds)
+        if first is not None and end is not None and 0 < end - first <= step:
+            return tuple(body(self, bounds[0], tuple(carried)))
         block = Block(arg_types=[INDEX, *(value.type for value in carried)])
         block.args[0].name_hint = name
         for arg, value in zip(block.args[1:], carried, strict=True):
@@ -101,9 +106,8 @@ class Nest:
     def lanes(self, bounds: tuple[SSAValue, SSAValue], name: str, body: Callable[[Nest, SSAValue], None]) -> None:
         """`for name in [bounds)`, constants, over neighbours in memory, to be written out as vectors."""
         self.each(bounds, name, body)
-        last = self.block.last_op
-        assert last is not None
-        last.attributes[LANES] = UnitAttr()
+        if isinstance(last := self.block.last_op, scf.ForOp):
+            last.attributes[LANES] = UnitAttr()
 
     def loops(
         self,
@@ -170,6 +174,8 @@ class Nest:
 
     def quotient(self, a: SSAValue, b: int) -> SSAValue:
         """`a / b` of an index and a positive number."""
+        if (known := constant_index(a)) is not None:
+            return self.kernel.index(known // b)
         return self.scalars.div(self.scalars.of(a), b).value
 
     def remainder(self, a: SSAValue, b: int) -> SSAValue:
@@ -178,9 +184,14 @@ class Nest:
 
 
 class Kernel:
-    """A kernel under construction: `entry` is its body after the constants and scratch buffers at the top."""
+    """
+    A kernel under construction: `entry` is its body after the constants and scratch buffers at the top.
 
-    def __init__(self, buffers: Sequence[AnyMemRef], names: Sequence[str | None]):
+    `extent` is how many iterations every launch of it has, where that is known.
+    """
+
+    def __init__(self, buffers: Sequence[AnyMemRef], names: Sequence[str | None], extent: int | None = None):
+        self.extent = extent
         self._open(KernelOp("kernel", buffers))
         for arg, name in zip(self.block.args, [*names, "lo", "hi"], strict=True):
             arg.name_hint = name
@@ -189,6 +200,7 @@ class Kernel:
     def reopened(cls, op: KernelOp) -> Kernel:
         """A finished kernel under construction again, until it is closed again."""
         kernel = cls.__new__(cls)
+        kernel.extent = None
         kernel._open(op)
         last = op.body.block.last_op
         assert isinstance(last, ReturnOp)
@@ -205,7 +217,9 @@ class Kernel:
 
     @property
     def bounds(self) -> tuple[SSAValue, SSAValue]:
-        """The range of iterations that a launch asks for."""
+        """The range of iterations that a launch asks for: constants if there is only one."""
+        if self.extent == 1:
+            return self.index(0), self.index(1)
         return self.block.args[-2], self.block.args[-1]
 
     def index(self, value: int) -> SSAValue:

@@ -115,7 +115,7 @@ class Work:
             return
         arguments = (*reads, *writes)
         chunk = self._chunk(extent, work)
-        kernel = Kernel([a.type for a in arguments], [a.name for a in arguments])
+        kernel = Kernel([a.type for a in arguments], [a.name for a in arguments], extent)
         entry, buffers = kernel.entry, kernel.block.args[:-2]
         piece = entry.quotient(kernel.bounds[0], chunk)
 

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, f32
 from xdsl.ir import SSAValue
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.lir import KernelOp
+from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, ProgramOp
 from xdsl_rlx.dialects.lir.kernel import UNROLL
 from xdsl_rlx.lowering import unroll
 from xdsl_rlx.lowering.nest import Kernel, Nest
@@ -167,3 +168,21 @@ def test_code_grows_with_the_text(name: str, monkeypatch: pytest.MonkeyPatch) ->
             code, listing = compile.emit_object(text), compile.emit_assembly(text)
             assert len(code) <= BYTES
             assert len(INSTRUCTION.findall(listing)) <= GROWTH * len(LINE.findall(text)), (kernel.sym_name.data, level)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_launches_of_one_iteration_are_straight(threads: int) -> None:
+    """The sum of what pieces have summed up, and what is done with one number: neither has a loop over its launch."""
+    g = rlx.Graph("mean")
+    g.set_outputs([g.exp(g.reduce_mean(g.input("x", (1 << 18,))))])
+    program, *kernels = (op for op in lower_to_lir(g.module, threads).walk() if isinstance(op, ProgramOp | KernelOp))
+    launches = [op for op in program.walk() if isinstance(op, LaunchOp)]
+    straight = {str(op.kernel.root_reference.data) for op in launches if op.extent.value.data == 1}
+    assert len(straight) == threads and len(launches) == len(kernels) == threads + 1
+    for kernel in kernels:
+        assert isinstance(kernel, KernelOp)
+        loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp)]
+        of_launch = [op for op in loops if op.lb is kernel.body.block.args[-2]]
+        assert bool(of_launch) is (kernel.sym_name.data not in straight)
+        if not of_launch:
+            assert not any(arg.uses.get_length() for arg in kernel.body.block.args[-2:])

@@ -332,6 +332,15 @@ LOWERING = (
         "tests/test_corner_cases.py",
     ),
     _fault(
+        "a loop that runs twice taken for its body",
+        "lowering/nest.py",
+        "0 < end - first <= step:",
+        "0 < end - first <= 2 * step:",
+        LOWERED,
+        "-k",
+        "reduce",
+    ),
+    _fault(
         "the row of a batched product without its matrix",
         "lowering/row_kernel.py",
         "(nest.scalars.of(batch) * m + nest.scalars.of(i)).value",
