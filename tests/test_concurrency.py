@@ -80,8 +80,8 @@ def lines(process: "subprocess.Popen[str]") -> list[list[str]]:
     return [line.split() for line in out.splitlines()]
 
 
-def test_four_processes_compile_at_once_on_an_empty_cache(folder: Path):
-    found = [lines(process) for process in [run_process() for _ in range(4)]]
+def test_processes_compile_at_once_on_an_empty_cache(folder: Path):
+    found = [lines(process) for process in [run_process() for _ in range(2)]]
     # one set of bits per graph in every process, and the same in all
     assert {len(line) for process in found for line in process} == {3}
     digests = [[(name, digest) for name, _, digest in process] for process in found]
