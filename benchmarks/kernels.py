@@ -1,8 +1,8 @@
 """The sweep of kernel sizes: what LLVM makes of every kernel of a case, over the sizes of each of its extents.
 
 One extent is varied at a time; then all are small at once, at random: what loops in loops are written out to depends on
-both. Kernels with the same text are compiled once. Prints the worst of each case and what is
-above the bars: seconds of CPU in LLVM, bytes of the object.
+all of them. Kernels with the same text are compiled once. Prints the worst of each case and what is above the bars:
+seconds of CPU in LLVM, bytes of the object.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import MemRefType, f64, i8, i32
 from xdsl.ir import SSAValue
@@ -27,14 +27,6 @@ TOGETHER = 4
 
 TAPS = 8
 """Columns of a kernel up to which each has a loop of its own, over results that are known."""
-
-
-def _loop(nest: Nest, bounds: Bounds, name: str, body: Callable[[Nest, SSAValue], None]) -> None:
-    def step(inside: Nest, i: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        body(inside, i)
-        return ()
-
-    nest.loop(bounds, (), step, name)
 
 
 def _wide(nest: Nest, buffer: SSAValue, at: Sequence[SSAValue], zero_point: int) -> Scalar:
@@ -95,9 +87,9 @@ def q_matmul_nest(op: QMatmulOp, work: Work) -> None:
             value = _requantised(inside, inside.load(sums, (j,)), op.multiplier.value.data, out_zero)
             inside.store(value, result, (row, column(inside, j)))
 
-        _loop(nest, columns, "j", start)
-        _loop(nest, (index(0), index(k // TOGETHER)), "p", several)
-        _loop(nest, (index(k - k % TOGETHER), index(k)), "p", lambda inside, p: add(inside, p, 1))
+        nest.each(columns, "j", start)
+        nest.each((index(0), index(k // TOGETHER)), "p", several)
+        nest.each((index(k - k % TOGETHER), index(k)), "p", lambda inside, p: add(inside, p, 1))
         nest.each(columns, "j", finish, rolled)
 
     work.launch(
@@ -169,7 +161,7 @@ def q_conv2d_nest(op: QConv2dOp, work: Work) -> None:
                 product = b.of(factor.value) * _wide(deepest, x, (image, channel, row, at), x_zero)
                 deepest.store(deepest.load(sums, (j,)) + product, sums, (j,))
 
-            _loop(inside, (low, high), "j", one)
+            inside.each((low, high), "j", one)
 
         def kernel_row(inside: Nest, c: SSAValue, p: SSAValue) -> None:
             s = inside.scalars
@@ -181,20 +173,20 @@ def q_conv2d_nest(op: QConv2dOp, work: Work) -> None:
                     for q in range(horizontal.kernel):
                         tap(n, c, p, index(q), row.value)
                 else:
-                    _loop(n, (index(0), index(horizontal.kernel)), "q", lambda d, q: tap(d, c, p, q, row.value))
+                    n.each((index(0), index(horizontal.kernel)), "q", lambda d, q: tap(d, c, p, q, row.value))
 
             inside.guard(valid.value, taps)
 
         def channel(inside: Nest, c: SSAValue) -> None:
-            _loop(inside, (index(0), index(vertical.kernel)), "p", lambda n, p: kernel_row(n, c, p))
+            inside.each((index(0), index(vertical.kernel)), "p", lambda n, p: kernel_row(n, c, p))
 
         def finish(inside: Nest, j: SSAValue) -> None:
             value = _requantised(inside, inside.load(sums, (j,)), op.multiplier.value.data, out_zero)
             inside.store(value, result, (image, o, line, j))
 
-        _loop(nest, everything, "j", start)
-        _loop(nest, (index(0), index(depth)), "c", channel)
-        _loop(nest, everything, "j", finish)
+        nest.each(everything, "j", start)
+        nest.each((index(0), index(depth)), "c", channel)
+        nest.each(everything, "j", finish)
 
     cost = (depth * vertical.kernel * horizontal.kernel + 4) * horizontal.result
     reads = [work.read(op.x), work.read(op.w), work.read(op.bias)]

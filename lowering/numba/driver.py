@@ -139,7 +139,7 @@ def _driver_text() -> str:
 @cache
 def begin_driver() -> None:
     """
-    Make the driver in a thread of its own, so that it is there when kernels are; errors wait for who needs it.
+    Compile the driver in a thread of its own, so that it is there when kernels are; errors wait for who needs it.
 
     Its text is made here: a thread that runs Python would take turns with this one, 5 ms each.
     """
