@@ -43,12 +43,13 @@ from xdsl_rlx.lowering.nest import stem_of
 from xdsl_rlx.lowering.nests import NEST, Work
 from xdsl_rlx.lowering.nests.table import Buffers, NestRule
 from xdsl_rlx.lowering.products import is_ready
-from xdsl_rlx.lowering.recipe import Passed, Recipe, Recorder, Site, Step, structure_of_region
+from xdsl_rlx.lowering.recipe import Passed, Recipe, Recorder, Site, Step
 from xdsl_rlx.lowering.scan_loop import lower_scan
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.mir_fuse import dense_of, is_splat
 from xdsl_rlx.transforms.rules import DECOMPOSE
 from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, VIEW, Layout
+from xdsl_rlx.transforms.simplify import structure_of_region
 
 
 def _without_loops(op: Operation) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import SymbolRefAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
@@ -48,41 +48,6 @@ class Recipe:
 
     events: tuple[Event, ...]
     steps: tuple[Step, ...]
-
-
-def structure_of_region(region: Region) -> tuple[object, ...]:
-    """Everything in a region but names and locations: equal for structurally equivalent regions, and only for them."""
-    parts: list[object] = []
-    numbers: dict[SSAValue, int] = {}
-    blocks: dict[Block, int] = {}
-
-    def define(values: Sequence[SSAValue]) -> None:
-        for value in values:
-            numbers[value] = len(numbers)
-            parts.append(value.type)
-
-    def add(region: Region) -> None:
-        for block in region.blocks:
-            blocks[block] = len(blocks)
-        for block in region.blocks:
-            parts.append(len(block.args))
-            define(block.args)
-            for op in block.ops:
-                parts.extend((op.name, len(op.operands), len(op.results), len(op.regions), len(op.successors)))
-                # what is defined outside, or further down, stands for itself
-                parts.extend([numbers.get(operand, operand) for operand in op.operands])
-                parts.extend([blocks.get(successor, successor) for successor in op.successors])
-                for attributes in (op.properties, op.attributes):
-                    parts.append(len(attributes))
-                    for name in sorted(attributes):
-                        parts.extend((name, attributes[name]))
-                for inner in op.regions:
-                    add(inner)
-                define(op.results)
-            parts.append(None)
-
-    add(region)
-    return tuple(parts)
 
 
 class Site:

@@ -22,6 +22,7 @@ from xdsl_rlx.transforms.driver import is_constant, verify_dominance
 from xdsl_rlx.transforms.iteration_space import Space
 from xdsl_rlx.transforms.mir_fission_scans import fission_scans
 from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION
+from xdsl_rlx.transforms.share_bodies import share_bodies
 from xdsl_rlx.transforms.simplify import share_common
 
 
@@ -36,6 +37,8 @@ class MirFusePass(ModulePass):
                                                   %1 = mir.add %0, %b
                                                   mir.yield %1 }
     ```
+
+    Groups that differ in numbers only have those as inputs, so that they are one kernel in the end.
     """
 
     name = "mir-fuse"
@@ -51,6 +54,7 @@ class MirFusePass(ModulePass):
             if isinstance(inner, FuncOp | BodyOp):
                 for block in (block for region in inner.regions for block in region.blocks):
                     fuse_block(block)
+        share_bodies(op)
         share_common(op)
 
 

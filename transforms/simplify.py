@@ -4,12 +4,12 @@ They ask each op by its traits whether it may go, and hash the types of every op
 `mir-fuse`. Here the class of an op answers the first question, and no more is hashed than tells ops apart.
 """
 
-from collections.abc import Hashable
+from collections.abc import Container, Hashable, Sequence
 from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
@@ -154,3 +154,42 @@ def _is_equal(op: Operation, other: Operation) -> bool:
     return op.result_types == other.result_types and all(
         region.is_structurally_equivalent(twin) for region, twin in zip(op.regions, other.regions, strict=True)
     )
+
+
+def structure_of_region(region: Region, apart: Container[Operation] = ()) -> tuple[object, ...]:
+    """
+    Everything in a region but names and locations: equal for structurally equivalent regions, and only for them.
+
+    The attributes of the ops `apart` do not count.
+    """
+    parts: list[object] = []
+    numbers: dict[SSAValue, int] = {}
+    blocks: dict[Block, int] = {}
+
+    def define(values: Sequence[SSAValue]) -> None:
+        for value in values:
+            numbers[value] = len(numbers)
+            parts.append(value.type)
+
+    def add(region: Region) -> None:
+        for block in region.blocks:
+            blocks[block] = len(blocks)
+        for block in region.blocks:
+            parts.append(len(block.args))
+            define(block.args)
+            for op in block.ops:
+                parts.extend((op.name, len(op.operands), len(op.results), len(op.regions), len(op.successors)))
+                # what is defined outside, or further down, stands for itself
+                parts.extend([numbers.get(operand, operand) for operand in op.operands])
+                parts.extend([blocks.get(successor, successor) for successor in op.successors])
+                for attributes in () if op in apart else (op.properties, op.attributes):
+                    parts.append(len(attributes))
+                    for name in sorted(attributes):
+                        parts.extend((name, attributes[name]))
+                for inner in op.regions:
+                    add(inner)
+                define(op.results)
+            parts.append(None)
+
+    add(region)
+    return tuple(parts)

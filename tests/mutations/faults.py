@@ -590,6 +590,13 @@ TILES = (
 )
 FUSION = (
     _fault(
+        "two fusions with a number each have a kernel each",
+        "transforms/share_bodies.py",
+        "if len(set(values)) > 1]",
+        "if len(set(values)) > 2]",
+        "tests/transforms/test_share_bodies.py",
+    ),
+    _fault(
         "clusters merge across one that has to run in between",
         "transforms/clusters.py",
         "(first.after & second.before | second.after & first.before) & ~both",

@@ -201,6 +201,55 @@ func.func @bodies(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// What differs in a number only has it as an input; 2.0 is in both.
+// CHECK-LABEL: func.func @numbers(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+// CHECK-NEXT: %k = mir.constant dense<3.000000e-01> : tensor<f32>
+// CHECK-NEXT: %s = mir.fusion(%x, %k) : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32> {
+// CHECK-NEXT: ^bb0(%x_1: tensor<2x2xf32>, %k_1: tensor<f32>):
+// CHECK-NEXT: %0 = mir.constant dense<2.000000e+00> : tensor<f32>
+// CHECK-NEXT: %a = mir.mul %x_1, %k_1 : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %b = mir.add %a, %0 : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %1 = mir.reduce_max %b axes [1] keep_dim : (tensor<2x2xf32>) -> tensor<2x1xf32>
+// CHECK-NEXT: %2 = mir.stop_gradient %1 : tensor<2x1xf32>
+// CHECK-NEXT: %3 = mir.sub %b, %2 : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %4 = mir.exp %3 : tensor<2x2xf32>
+// CHECK-NEXT: %5 = mir.reduce_sum %4 axes [1] keep_dim : (tensor<2x2xf32>) -> tensor<2x1xf32>
+// CHECK-NEXT: %s_1 = mir.div %4, %5 : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: mir.yield %s_1 : tensor<2x2xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: %t = mir.transpose %s perm [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %l = mir.constant dense<7.000000e-01> : tensor<f32>
+// CHECK-NEXT: %u = mir.fusion(%t, %l) : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32> {
+// CHECK-NEXT: ^bb0(%t_1: tensor<2x2xf32>, %l_1: tensor<f32>):
+// CHECK-NEXT: %0 = mir.constant dense<2.000000e+00> : tensor<f32>
+// CHECK-NEXT: %c = mir.mul %t_1, %l_1 : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %d = mir.add %c, %0 : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %1 = mir.reduce_max %d axes [1] keep_dim : (tensor<2x2xf32>) -> tensor<2x1xf32>
+// CHECK-NEXT: %2 = mir.stop_gradient %1 : tensor<2x1xf32>
+// CHECK-NEXT: %3 = mir.sub %d, %2 : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %4 = mir.exp %3 : tensor<2x2xf32>
+// CHECK-NEXT: %5 = mir.reduce_sum %4 axes [1] keep_dim : (tensor<2x2xf32>) -> tensor<2x1xf32>
+// CHECK-NEXT: %u_1 = mir.div %4, %5 : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: mir.yield %u_1 : tensor<2x2xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %u : tensor<2x2xf32>
+// CHECK-NEXT: }
+func.func @numbers(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %2 = mir.constant dense<2.0> : tensor<f32>
+  %k = mir.constant dense<0.3> : tensor<f32>
+  %l = mir.constant dense<0.7> : tensor<f32>
+  %a = mir.mul %x, %k : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  %b = mir.add %a, %2 : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  %s = mir.softmax %b axis -1 : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %t = mir.transpose %s perm [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %c = mir.mul %t, %l : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  %d = mir.add %c, %2 : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  %u = mir.softmax %d axis -1 : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %u : tensor<2x2xf32>
+}
+
+// -----
+
 // Values are defined before they are used.
 // CHECK: mir.exp: operand 0 %z (a result of mir.neg) is used before it is defined
 func.func @order(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3xf32> {
