@@ -10,7 +10,7 @@ from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.transforms.engines.define import decompose, rewrite_by
 from xdsl_rlx.transforms.mir_lower_complex import lower_complex
 from xdsl_rlx.transforms.rules.lowering import LOOPS, NORMALIZE, PLACE, VIEW
-from xdsl_rlx.transforms.simplify import canonicalize, share_common
+from xdsl_rlx.transforms.simplify import canonicalize, share_common, share_reductions
 
 
 def keeps_bodies(op: Operation) -> bool:
@@ -35,5 +35,6 @@ def decompose_composites(ctx: Context, module: ModuleOp) -> None:
             rewrite_by(op, rule)
     # before results that nothing reads go: of equal scans, one may stack what another one is read for
     share_common(module)
+    share_reductions(module)
     canonicalize(ctx, module)
     share_common(module)

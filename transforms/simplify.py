@@ -23,7 +23,11 @@ from xdsl.transforms.dead_code_elimination import region_dce, would_be_trivially
 
 from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.core import Elementwise, MirOp
+from xdsl_rlx.dialects.mir.reduce import ReduceOp
+from xdsl_rlx.dialects.mir.shape import ReshapeOp
+from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.canonicalize.mir import patterns_of
+from xdsl_rlx.transforms.located import replace
 
 
 def canonicalize(ctx: Context, module: ModuleOp) -> None:
@@ -139,6 +143,22 @@ def _share_in_block(block: Block, known: dict[Hashable, list[Operation]], gone: 
                 break
         else:
             same.append(op)
+
+
+def share_reductions(module: ModuleOp) -> None:
+    """
+    Compute reductions of a value once that differ in `keep_dim` only: all but the first are reshaped from it.
+
+    A loss sums exponentials without, its gradient with the axis.
+    """
+    first: dict[Hashable, ReduceOp] = {}
+    for op in [op for op in module.walk() if isinstance(op, ReduceOp)]:
+        earlier = first.setdefault((type(op), op.parent, op.operand, op.axes, frozenset(op.attributes.items())), op)
+        if earlier is not op and op.parent is not None:
+            shared = ReshapeOp(earlier.result, shape_of(op.result))
+            shared.location = op.location
+            op.parent.insert_op_before(shared, op)
+            replace(op, shared.results)
 
 
 def _key(op: Operation) -> Hashable:

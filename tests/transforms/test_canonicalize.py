@@ -16,7 +16,7 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.mir import Mir
 from xdsl_rlx.transforms.canonicalize.mir import patterns_of
-from xdsl_rlx.transforms.simplify import share_common
+from xdsl_rlx.transforms.simplify import share_common, share_reductions
 
 SAMPLES_OF = by_op(SAMPLES)
 
@@ -63,3 +63,25 @@ def test_what_only_dead_ops_read_goes_with_them():
     found = Counter(op.name for op in module.walk())
     assert not any(found[f"mir.{name}"] for name in ("sin", "cos", "exp"))
     assert found["mir.tanh"] == found["mir.sqrt"] == 1
+
+
+def test_reductions_that_differ_in_keep_dim_are_one():
+    """Whichever comes first, in each block for itself; other axes and other values stay apart."""
+    g = rlx.Graph("kept")
+    x = g.input("x", (2, 3), dtype="f64")
+
+    def body(c: Any, e: Any) -> Any:
+        return c * g.reduce_sum(x, axes=[1], keep_dim=True) + g.reshape(g.reduce_sum(x, axes=[1]), (2, 1)), None
+
+    last, _ = g.scan(body, x, length=2)
+    ends = [g.reduce_sum(x, axes=[1]), g.reduce_sum(x, axes=[1], keep_dim=True), g.reduce_sum(x, axes=[0])]
+    largest = [g.reduce_max(x, axes=[0], keep_dim=True), g.reduce_max(x, axes=[0])]
+    g.set_outputs([last, *ends, *largest])
+    module = g.module.clone()
+    share_reductions(module)
+    module.verify()
+    found = Counter(op.name for op in module.walk())
+    assert (found["mir.reduce_sum"], found["mir.reduce_max"]) == (3, 1)
+    array = np.arange(6.0).reshape(2, 3)
+    for before, after in zip(evaluate(g.module, array), evaluate(module, array), strict=True):
+        np.testing.assert_array_equal(before, after)
