@@ -15,8 +15,11 @@ from xdsl_rlx.lowering.buffers import Argument, Buffer, merge_axes
 from xdsl_rlx.transforms.iteration_space import Reduces, Space, Structure, rows_of, structure_of
 from xdsl_rlx.transforms.rules.lowering import PRODUCT, Layout, scalar_cost
 
-ROW, UNIT, BATCH = -1, -2, -3
-"""Indices beside those of loops: the number of the row over all outer loops, a constant 0, the number of the matrix."""
+ROW, UNIT, BATCH, LANE = -1, -2, -3, -4
+"""
+Indices beside those of loops: the number of the row over all outer loops, a constant 0, the number of the matrix, the
+number of the row in its block.
+"""
 
 RECOMPUTE_AT_MOST = 6
 """What a later pass over a row spends, in additions, on what its own pass does for a value, rather than reading it."""

@@ -24,6 +24,7 @@ from xdsl_rlx.lowering.group_kernel import (
 from xdsl_rlx.lowering.nests.table import Buffers
 from xdsl_rlx.lowering.products import Product
 from xdsl_rlx.lowering.row_kernel import RowKernel
+from xdsl_rlx.lowering.short_row_kernel import ShortRowKernel, are_rows_short
 from xdsl_rlx.transforms.iteration_space import Reduces
 from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, compute_type
 
@@ -102,9 +103,13 @@ class _GroupLaunches:
         most = self.threads * (1 if accumulating or group.products else PIECES_PER_THREAD)
         pieces = self._pieces(extent, most)
         chunk = max(1, -(-extent // pieces))
+        short = not batched and are_rows_short(group)
+        if short and pieces > 1:
+            chunk = -(-chunk // LINE) * LINE
         rows = chunk * (group.count(group.outer) // extent if extent else 1)
         accumulators = self._accumulators(accumulating, -(-extent // chunk), rows > BLOCK)
-        return self._with_combines(RowKernel(group, chunk, accumulators, products), extent, accumulators)
+        kind = ShortRowKernel if short else RowKernel
+        return self._with_combines(kind(group, chunk, accumulators, products), extent, accumulators)
 
     def _column_launches(self, products: Sequence[Product] = ()) -> list[Launch]:
         """

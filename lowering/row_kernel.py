@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.shapes import element_of
-from xdsl_rlx.lowering.group import BATCH, ROW
+from xdsl_rlx.lowering.group import BATCH, LANE, ROW
 from xdsl_rlx.lowering.group_kernel import (
     BLOCK,
     Frame,
@@ -27,16 +27,34 @@ from xdsl_rlx.transforms.rules.lowering import REDUCTION, compute_type
 from xdsl_rlx.transforms.scalar import Scalar
 
 
+@dataclass(frozen=True)
+class Pass:
+    """
+    What one pass over a row does: reductions of its elements to the row, to all and to the columns, results to store,
+    values to save for later passes, and products that are replaced by what is stored.
+    """
+
+    rows: Sequence[Operation]
+    alls: Sequence[Operation]
+    columns: Sequence[Operation]
+    stores: Sequence[SSAValue]
+    saves: Sequence[SSAValue]
+    replaced: Sequence[SSAValue]
+
+
 class RowKernel(GroupKernel):
     """Rows [lo, hi): matrix products first, then for each row the passes of its levels."""
 
     row_linear = True
 
+    lanes: Sequence[int] = ()
+    """Rows at a time, for each of which a value is saved."""
+
     def build(self) -> None:
         """Emit products, accumulators, and the loop over rows."""
         group, kernel, entry = self.group, self.kernel, self.kernel.entry
         self.scratch: dict[SSAValue, SSAValue] = {}
-        top = Frame(entry, {})
+        self.top = top = Frame(entry, {})
         for op in group.ops:
             for result in op.results:
                 early = group.space.extents and not group.level(result) and not group.loops_of[result]
@@ -56,7 +74,7 @@ class RowKernel(GroupKernel):
                 product.emit(entry, rows=kernel.bounds)
 
             def row(nest: Nest, r: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-                return self._row(Frame(nest, {**self._unravel(nest, r, group.outer), ROW: r}, top), totals, carried)
+                return self._row(Frame(nest, self.indices_of_row(nest, r), top), totals, carried)
 
             ends = self._rows(entry, kernel.bounds, BLOCK, start, row, "i") if self._has_row_work() else ()
         for op, end in zip(totals, ends, strict=True):
@@ -110,17 +128,28 @@ class RowKernel(GroupKernel):
     ) -> Sequence[SSAValue]:
         """A loop over rows; if reductions over them are long, in blocks of which each is added to the totals."""
         if not any(acc.long for acc in self.accumulators.values()):
-            return nest.loop(bounds, carried, row, name)
+            return self.each_row(nest, bounds, carried, row, name)
         totals = self._of_kind(Reduces.ALL)
 
         def part(inner: Nest, ends: tuple[SSAValue, SSAValue], values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            added = self.widely(inner, totals, values, lambda starts: inner.loop(ends, starts, row, name))
+            added = self.widely(inner, totals, values, lambda starts: self.each_row(inner, ends, starts, row, name))
             for op in self._of_kind(Reduces.COLUMN):
                 if self.accumulators[op].long:
                     self._columns(inner, op, self.flush_column)
             return added
 
         return nest.blocks(bounds, block, carried, part)
+
+    def each_row(
+        self,
+        nest: Nest,
+        bounds: tuple[SSAValue, SSAValue],
+        carried: Sequence[SSAValue],
+        row: Callable[[Nest, SSAValue, tuple[SSAValue, ...]], Sequence[SSAValue]],
+        name: str,
+    ) -> Sequence[SSAValue]:
+        """A loop over rows, and what it makes of the carried values."""
+        return nest.loop(bounds, carried, row, name)
 
     def _columns(self, nest: Nest, op: Operation, visit: Callable[[Nest, Operation, Sequence[SSAValue]], None]) -> None:
         """Visit every column of a reduction."""
@@ -138,6 +167,10 @@ class RowKernel(GroupKernel):
     @staticmethod
     def _linear_row(nest: Nest, batch: SSAValue, i: SSAValue, m: int) -> SSAValue:
         return (nest.scalars.of(batch) * m + nest.scalars.of(i)).value
+
+    def indices_of_row(self, nest: Nest, r: SSAValue) -> dict[int, SSAValue]:
+        """The indices of the outer loops, and the number of the row itself."""
+        return {**self._unravel(nest, r, self.group.outer), ROW: r}
 
     def _unravel(self, nest: Nest, r: SSAValue, loops: Sequence[int]) -> dict[int, SSAValue]:
         """The index of each loop from the number of the row."""
@@ -176,31 +209,14 @@ class RowKernel(GroupKernel):
 
     def _pass(self, frame: Frame, level: int, totals: dict[Operation, SSAValue]) -> None:
         """One pass over the row: everything within it that is first known at this level."""
-        group, kinds = self.group, self.group.structure.kinds
-        at_level = group.reduced_at(level)
-        rows = [op for op in at_level if kinds[op] is Reduces.ROW]
-        alls = [op for op in at_level if kinds[op] is Reduces.ALL and group.is_inner(op.operands[0])]
-        columns = [op for op in at_level if kinds[op] is Reduces.COLUMN]
-        results = group.first_known(level)
-        stores = [v for v in results if v in self.stored and group.is_inner(v)]
-        saves = [v for v in results if v in group.saved and v not in stores]
-        if not (rows or alls or columns or stores or saves):
+        work = self.work_of(level)
+        if work is None:
             return
-        reduced = [*rows, *alls]
-        homes = {self.store_at[v][0] for v in stores}
-        replaced = [p.op.results[0] for p in self.products if self.access[p.op.results[0]][0] in homes]
+        reduced = [*work.rows, *work.alls]
 
         def element(nest: Nest, known: Mapping[int, SSAValue], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             inner = Frame(nest, {**frame.indices, **known}, frame, level)
-            i = [known[loop] for loop in group.inner]
-            for product in replaced:
-                self.value(inner, product)
-            for value in saves:
-                self._save(inner, value, i)
-            for value in stores:
-                self.write(inner, value)
-            for op in columns:
-                self.accumulate_column(inner, op, self.pieces[op], i)
+            self.visit(inner, work)
             return [
                 self.combine(nest, op, acc, self.value(inner, op.operands[0]))
                 for op, acc in zip(reduced, carried, strict=True)
@@ -208,7 +224,7 @@ class RowKernel(GroupKernel):
 
         for op, end in zip(reduced, self._within(frame.nest, reduced, element), strict=True):
             found = frame.nest.scalars.cast(frame.nest.scalars.of(end), compute_type(element_of(op.results[0])))
-            if op in rows:
+            if op in work.rows:
                 (result,) = op.results
                 found.value.name_hint = result.name_hint
                 frame.values[result] = found
@@ -217,6 +233,35 @@ class RowKernel(GroupKernel):
             else:
                 totals[op] = self.combine(frame.nest, op, totals[op], found)
 
+    def work_of(self, level: int) -> Pass | None:
+        """What a pass over a row does, if anything."""
+        group, kinds = self.group, self.group.structure.kinds
+        at_level = group.reduced_at(level)
+        results = group.first_known(level)
+        stores = [v for v in results if v in self.stored and group.is_inner(v)]
+        homes = {self.store_at[v][0] for v in stores}
+        work = Pass(
+            [op for op in at_level if kinds[op] is Reduces.ROW],
+            [op for op in at_level if kinds[op] is Reduces.ALL and group.is_inner(op.operands[0])],
+            [op for op in at_level if kinds[op] is Reduces.COLUMN],
+            stores,
+            [v for v in results if v in group.saved and v not in stores],
+            [p.op.results[0] for p in self.products if self.access[p.op.results[0]][0] in homes],
+        )
+        return work if work.rows or work.alls or work.columns or work.stores or work.saves else None
+
+    def visit(self, frame: Frame, work: Pass) -> None:
+        """Store what a pass stores of one element, and add it to the columns."""
+        for product in work.replaced:
+            self.value(frame, product)
+        for value in work.saves:
+            self.save(frame, value)
+        for value in work.stores:
+            self.write(frame, value)
+        for op in work.columns:
+            at = [frame.indices[loop] for loop in self.group.inner]
+            self.accumulate_column(frame, op, self.pieces[op], at)
+
     def _within(
         self,
         nest: Nest,
@@ -224,9 +269,7 @@ class RowKernel(GroupKernel):
         element: Callable[[Nest, Mapping[int, SSAValue], tuple[SSAValue, ...]], Sequence[SSAValue]],
     ) -> Sequence[SSAValue]:
         """The nest within a row, and what is reduced in it; in blocks if that is long."""
-        inner = self.group.inner
-        names = [f"j{number}" for number in range(len(inner))] if len(inner) > 1 else ["j"]
-        ranges = [replace(r, name=name) for r, name in zip(self.ranges(inner), names, strict=False)]
+        ranges = self.ranges_of_row()
         most = most_steps([r.size for r in ranges])
         long = prod(r.size for r in ranges) > most and any(REDUCTION.lookup(op).rounds for op in reduced)
         if not long:
@@ -240,17 +283,31 @@ class RowKernel(GroupKernel):
         totals = [identity(nest, op, wide_type(op)).value for op in reduced]
         return self.in_blocks(nest, ranges, most, {}, totals, part)
 
-    def _save(self, frame: Frame, value: SSAValue, i: Sequence[SSAValue]) -> None:
+    def ranges_of_row(self) -> list[Range]:
+        """The loops within a row."""
+        inner = self.group.inner
+        names = [f"j{number}" for number in range(len(inner))] if len(inner) > 1 else ["j"]
+        return [replace(r, name=name) for r, name in zip(self.ranges(inner), names, strict=False)]
+
+    def save(self, frame: Frame, value: SSAValue) -> None:
+        """Keep an element of the row for later passes."""
         if value not in self.scratch:
-            type_ = MemRefType(compute_type(element_of(value)), self._inner_extents())
-            self.scratch[value] = self.kernel.scratch(type_, value.name_hint)
-        frame.nest.store(self.value(frame, value), self.scratch[value], i)
+            shape = [*self._inner_extents(), *self.lanes]
+            self.scratch[value] = self.kernel.scratch(
+                MemRefType(compute_type(element_of(value)), shape), value.name_hint
+            )
+        frame.nest.store(self.value(frame, value), self.scratch[value], self.in_scratch(frame))
+
+    def in_scratch(self, frame: Frame) -> list[SSAValue]:
+        """Where the element is kept."""
+        lanes = [LANE] if self.lanes else []
+        return [frame.indices[loop] for loop in (*self.group.inner, *lanes)]
 
     def read_back(self, frame: Frame, value: SSAValue) -> Scalar | None:
         """An element of the row from its scratch buffer, or from the output that an earlier pass has stored."""
         if value not in self.group.saved or self.group.level(value) >= frame.level:
             return None
         if value in self.scratch:
-            return frame.nest.load(self.scratch[value], [frame.indices[loop] for loop in self.group.inner])
+            return frame.nest.load(self.scratch[value], self.in_scratch(frame))
         buffer, dims = self.store_at[value]
         return frame.nest.load(buffer, self.indices(frame, dims))

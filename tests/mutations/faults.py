@@ -590,6 +590,27 @@ TILES = (
 )
 FUSION = (
     _fault(
+        "reductions over other axes are taken for the same",
+        "transforms/simplify.py",
+        "op.operand, op.axes, frozenset",
+        "op.operand, frozenset",
+        "tests/transforms/test_canonicalize.py",
+    ),
+    _fault(
+        "rows of a block share what waits of them",
+        "lowering/short_row_kernel.py",
+        "frame.nest.store(x, self.waiting[value], [frame.indices[LANE]])",
+        "frame.nest.store(x, self.waiting[value], [self.kernel.index(0)])",
+        "tests/lowering/test_short_rows.py",
+    ),
+    _fault(
+        "what short rows bring side by side is read from the first row",
+        "lowering/row_kernel.py",
+        "lanes = [LANE] if self.lanes else []",
+        "lanes = [self.group.inner[0]] if self.lanes else []",
+        "tests/lowering/test_short_rows.py",
+    ),
+    _fault(
         "two fusions with a number each have a kernel each",
         "transforms/share_bodies.py",
         "if len(set(values)) > 1]",
