@@ -118,6 +118,6 @@ class ColumnKernel(GroupKernel):
         """Whole loops, of which the cut one runs over the piece only."""
         piece = self.kernel.bounds
         return [
-            replace(r, bounds=piece, size=min(self.chunk, r.size)) if r.loop == self.cut else r
+            replace(r, bounds=piece, size=min(self.chunk, r.size), exact=self.is_exact) if r.loop == self.cut else r
             for r in super().ranges(loops)
         ]

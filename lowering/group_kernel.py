@@ -68,6 +68,10 @@ LANES = 16
 """Results that a vectorised loop carries side by side at least: four vectors of 16 bytes, the smallest there are."""
 
 
+UNROLLED = 64
+"""Iterations of a vectorised loop at a time at most: four of the largest vectors, of single precision."""
+
+
 def identity(nest: Nest, op: Operation, element: Attribute) -> Scalar:
     """What a reduction starts from, as a scalar of this type."""
     return nest.scalars.const(REDUCTION.lookup(op).identity(element), element)
@@ -91,12 +95,13 @@ def most_steps(sizes: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class Range:
-    """What a loop, or a part of it, runs over; at most `size` iterations."""
+    """What a loop, or a part of it, runs over: at most `size` iterations, or just as many if that is `exact`."""
 
     loop: int
     bounds: tuple[SSAValue, SSAValue]
     size: int
     name: str
+    exact: bool = True
 
 
 class Frame:
@@ -194,6 +199,7 @@ class GroupKernel(abc.ABC):
     def launch(self, extent: int) -> Launch:
         """The finished kernel with its buffers."""
         self.kernel.extent = extent
+        self.is_exact = extent % self.chunk == 0
         self.build()
         return Launch(self.kernel.finish(), extent, self.chunk, tuple(self.reads), tuple(self.writes))
 
@@ -308,12 +314,13 @@ class GroupKernel(abc.ABC):
                 lambda inner, i, v: self.in_blocks(inner, rest, most, {**known, first.loop: i}, v, body),
                 first.name,
             )
-        step = most // below
+        whole = _whole_blocks(first.size, most // below) if first.exact else None
+        step = whole or most // below
 
         def part(inner: Nest, bounds: tuple[SSAValue, SSAValue], v: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            return body(inner, known, [replace(first, bounds=bounds, size=step), *rest], v)
+            return body(inner, known, [replace(first, bounds=bounds, size=step, exact=whole is not None), *rest], v)
 
-        return nest.blocks(first.bounds, step, carried, part)
+        return nest.blocks(first.bounds, step, carried, part, exact=whole is not None)
 
     def widely(
         self,
@@ -357,6 +364,15 @@ class GroupKernel(abc.ABC):
         x = self.value(frame, op.operands[0])
         before = frame.nest.load(target, indices)
         frame.nest.store(frame.nest.scalars.of(self.combine(frame.nest, op, before.value, x)), target, indices)
+
+
+def _whole_blocks(size: int, most: int) -> int | None:
+    """
+    Into blocks of how many iterations, not much fewer than `most`, a loop is cut without a rest, if into any.
+
+    They are whole vectors, so that code for single elements behind them is neither compiled nor run.
+    """
+    return next((n for n in range(most - most % UNROLLED, most // 2, -UNROLLED) if size % n == 0), None)
 
 
 def fill_kernel(acc: Accumulator) -> Launch:

@@ -78,12 +78,19 @@ class Nest:
         size: int,
         carried: Sequence[SSAValue],
         body: Callable[[Nest, tuple[SSAValue, SSAValue], tuple[SSAValue, ...]], Sequence[SSAValue]],
+        exact: bool = False,
     ) -> tuple[SSAValue, ...]:
-        """Cut [bounds) up into blocks of at most `size`: `body` gets those of each and the carried values."""
+        """
+        Cut [bounds) up into blocks of at most `size`: `body` gets those of each and the carried values.
+
+        With `exact` all blocks are of this size.
+        """
 
         def block(nest: Nest, first: SSAValue, values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             scalars = nest.scalars
-            end = scalars.minimum(scalars.of(first) + scalars.of(self.kernel.index(size)), scalars.of(bounds[1]))
+            end = scalars.of(first) + scalars.of(self.kernel.index(size))
+            if not exact:
+                end = scalars.minimum(end, scalars.of(bounds[1]))
             return body(nest, (first, end.value), values)
 
         return self.loop(bounds, carried, block, "block", step=size)

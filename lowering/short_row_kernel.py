@@ -10,7 +10,6 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.shapes import element_of
-from xdsl_rlx.lowering.buffers import Launch
 from xdsl_rlx.lowering.group import LANE, Group
 from xdsl_rlx.lowering.group_kernel import BLOCK, Frame, narrow_identity
 from xdsl_rlx.lowering.nest import Nest
@@ -68,11 +67,6 @@ class ShortRowKernel(RowKernel):
         self.waiting: dict[SSAValue, SSAValue] = {}
         self.everywhere = frozenset(range(len(self.group.space.extents)))
         super().build()
-
-    def launch(self, extent: int) -> Launch:
-        """The finished kernel with its buffers."""
-        self.is_exact = extent % self.chunk == 0
-        return super().launch(extent)
 
     def each_row(
         self,

@@ -325,6 +325,13 @@ RULES_OF_FUNCTIONS = (
 
 LOWERING = (
     _fault(
+        "blocks that leave a rest are taken for whole ones",
+        "lowering/group_kernel.py",
+        "if size % n == 0), None)",
+        "if size % n < 64), None)",
+        "tests/weaknesses/test_sums.py",
+    ),
+    _fault(
         "loops of a row taken apart by the extent of another",
         "lowering/row_kernel.py",
         "extent = self.group.space.extents[loop]",

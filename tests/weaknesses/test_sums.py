@@ -92,3 +92,19 @@ def test_a_long_running_sum_is_right_to_a_few_units_in_the_last_place(shape: tup
     order = np.flip(x, axis) if reverse else x
     expected = np.cumsum(order.astype(np.float64), axis=axis)
     np.testing.assert_allclose(found, np.flip(expected, axis) if reverse else expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_with_and_without_a_rest(threads: int, monkeypatch: pytest.MonkeyPatch):
+    """A long sum is cut into blocks, of one size where one divides it; every element counts once."""
+    monkeypatch.setenv("XDSL_RLX_CHECK", "1")
+    sizes = (2049, 3200, 4096, 4097, 64 * 37, 64 * 61, 2 * 12_800, 12_801)
+    g = rlx.Graph("blocks")
+    given = {f"x{n}": 2.0 ** (np.arange(n) % 11) for n in sizes}
+    xs = {n: g.input(f"x{n}", (n,), "f64") for n in sizes}
+    g.set_outputs(
+        [f(xs[n]) for n in sizes for f in (lambda x: g.reduce_sum(x, [0]), lambda x: g.reduce_sum(x * x, [0]))]
+    )
+    found = rlx.compile(g, threads=threads)(**given)
+    expected = [f(x) for x in given.values() for f in (np.sum, lambda x: np.sum(x * x))]
+    np.testing.assert_array_equal(found, expected)
