@@ -77,10 +77,7 @@ class ColumnKernel(GroupKernel):
                 self.write(frame, value)
             for op in columns:
                 self.accumulate_column(frame, op, None, self._column(op, at))
-            return [
-                self.combine(nest, op, acc, self.value(frame, op.operands[0]))
-                for op, acc in zip(totals, carried, strict=True)
-            ]
+            return self.steps(frame, totals, carried)
 
         def sums(
             nest: Nest, at: Mapping[int, SSAValue], left: Sequence[Range], carried: tuple[SSAValue, ...]

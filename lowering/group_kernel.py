@@ -355,6 +355,11 @@ class GroupKernel(abc.ABC):
         scalars = nest.scalars
         return REDUCTION.lookup(op).combine(scalars, scalars.of(acc), scalars.of(x.value)).value
 
+    def steps(self, frame: Frame, ops: Sequence[Operation], totals: Sequence[SSAValue]) -> list[SSAValue]:
+        """The totals of reductions with the element of the frame."""
+        found = [self.value(frame, op.operands[0]) for op in ops]
+        return [self.combine(frame.nest, op, acc, x) for op, acc, x in zip(ops, totals, found, strict=True)]
+
     def accumulate_column(
         self, frame: Frame, op: Operation, piece: SSAValue | None, columns: Sequence[SSAValue]
     ) -> None:

@@ -38,7 +38,7 @@ MULTIPLICATIONS_OF_A_ROW = 2
 """The same of one row, for which the right factor is read from a farther cache."""
 
 LINE = 16
-"""Columns that pieces begin at multiples of: 64 bytes of f32."""
+"""Columns, and short rows, that pieces begin at multiples of: 64 bytes of f32."""
 
 PIECES_PER_THREAD = 4
 """Pieces of a kernel without reductions: more than threads, so that a thread that is held up does not hold up all."""
@@ -50,6 +50,10 @@ def pieces_of(threads: int, extent: int, work: int, most: int) -> int:
         return 1
     pieces = min(extent, most, max(1, 2 * work // PARALLEL_FROM))
     return pieces - pieces % threads if pieces > threads else pieces
+
+
+def _whole_lines(chunk: int) -> int:
+    return -(-chunk // LINE) * LINE
 
 
 def group_launches(group: Group, buffers: Buffers) -> list[Launch]:
@@ -105,7 +109,7 @@ class _GroupLaunches:
         chunk = max(1, -(-extent // pieces))
         short = not batched and are_rows_short(group)
         if short and pieces > 1:
-            chunk = -(-chunk // LINE) * LINE
+            chunk = _whole_lines(chunk)
         rows = chunk * (group.count(group.outer) // extent if extent else 1)
         accumulators = self._accumulators(accumulating, -(-extent // chunk), rows > BLOCK)
         kind = ShortRowKernel if short else RowKernel
@@ -130,7 +134,7 @@ class _GroupLaunches:
         pieces = self._pieces(extent, self.threads * (1 if kinds or products else PIECES_PER_THREAD))
         chunk = max(1, -(-extent // pieces))
         if chunk > LINE and pieces > 1:
-            chunk = -(-chunk // LINE) * LINE
+            chunk = _whole_lines(chunk)
         sizes = [chunk if loop == cut else n for loop, n in enumerate(group.space.extents)]
         accumulators = self._accumulators(totals, -(-extent // chunk), prod(sizes) > most_steps(sizes))
         columns = [op for op, kind in kinds.items() if kind is Reduces.COLUMN]

@@ -47,12 +47,13 @@ class Nest:
         name: str,
         rolled: bool = False,
         step: int = 1,
+        lanes: bool = False,
     ) -> tuple[SSAValue, ...]:
         """
         `for name in [bounds)`: `body` gets the nest inside, the index and the carried values, and gives the next.
 
         A loop that runs once is its body, here. `rolled`: a short loop over neighbours in memory that is to be
-        vectorised, not written out.
+        vectorised, not written out; `lanes`: one that is to be written out as vectors.
         """
         first, end = map(constant_index, bounds)
         if first is not None and end is not None and 0 < end - first <= step:
@@ -65,8 +66,7 @@ class Nest:
         results = body(inside, block.args[0], tuple(block.args[1:]))
         block.add_op(scf.YieldOp(*results))
         loop = scf.ForOp(bounds[0], bounds[1], self.kernel.index(step), carried, block)
-        if rolled:
-            loop.attributes[ROLLED] = UnitAttr()
+        loop.attributes |= {mark: UnitAttr() for mark, is_set in ((ROLLED, rolled), (LANES, lanes)) if is_set}
         self.builder.insert(loop)
         for result, value in zip(loop.results, carried, strict=True):
             result.name_hint = value.name_hint
@@ -101,6 +101,7 @@ class Nest:
         name: str,
         body: Callable[[Nest, SSAValue], None],
         rolled: bool = False,
+        lanes: bool = False,
     ) -> None:
         """`for name in [bounds)` that carries nothing."""
 
@@ -108,13 +109,11 @@ class Nest:
             body(inside, i)
             return ()
 
-        self.loop(bounds, (), step, name, rolled)
+        self.loop(bounds, (), step, name, rolled, lanes=lanes)
 
     def lanes(self, bounds: tuple[SSAValue, SSAValue], name: str, body: Callable[[Nest, SSAValue], None]) -> None:
         """`for name in [bounds)`, constants, over neighbours in memory, to be written out as vectors."""
-        self.each(bounds, name, body)
-        if isinstance(last := self.block.last_op, scf.ForOp):
-            last.attributes[LANES] = UnitAttr()
+        self.each(bounds, name, body, lanes=True)
 
     def loops(
         self,

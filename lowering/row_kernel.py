@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
@@ -25,6 +26,16 @@ from xdsl_rlx.lowering.nest import Nest
 from xdsl_rlx.transforms.iteration_space import Reduces, rows_of
 from xdsl_rlx.transforms.rules.lowering import REDUCTION, compute_type
 from xdsl_rlx.transforms.scalar import Scalar
+
+Step: TypeAlias = Callable[[Nest, SSAValue, tuple[SSAValue, ...]], Sequence[SSAValue]]
+"""What one row, or the rows of one matrix, make of the totals."""
+
+Walk: TypeAlias = Callable[[Nest, tuple[SSAValue, SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]
+"""What the rows of a range make of the totals."""
+
+
+def _loop_of(step: Step, name: str) -> Walk:
+    return lambda nest, bounds, carried: nest.loop(bounds, carried, step, name)
 
 
 @dataclass(frozen=True)
@@ -73,10 +84,7 @@ class RowKernel(GroupKernel):
             for product in self.products:
                 product.emit(entry, rows=kernel.bounds)
 
-            def row(nest: Nest, r: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-                return self._row(Frame(nest, self.indices_of_row(nest, r), top), totals, carried)
-
-            ends = self._rows(entry, kernel.bounds, BLOCK, start, row, "i") if self._has_row_work() else ()
+            ends = self._rows(entry, kernel.bounds, BLOCK, start, self.over_rows) if self._has_row_work() else ()
         for op, end in zip(totals, ends, strict=True):
             at = self.pieces[op]
             entry.store(entry.scalars.of(end), self.totals[op], [] if at is None else [at])
@@ -108,14 +116,14 @@ class RowKernel(GroupKernel):
                 return row(nest, r, carried)
             bounds = kernel.index(0), kernel.index(m)
             return (
-                self._rows(nest, bounds, BLOCK, carried, row, "m")
+                self._rows(nest, bounds, BLOCK, carried, _loop_of(row, "m"))
                 if m > BLOCK
                 else nest.loop(bounds, carried, row, "m")
             )
 
         if m > BLOCK:
             return entry.loop(kernel.bounds, start, matrix, "i")
-        return self._rows(entry, kernel.bounds, BLOCK // max(m, 1), start, matrix, "i")
+        return self._rows(entry, kernel.bounds, BLOCK // max(m, 1), start, _loop_of(matrix, "i"))
 
     def _rows(
         self,
@@ -123,16 +131,15 @@ class RowKernel(GroupKernel):
         bounds: tuple[SSAValue, SSAValue],
         block: int,
         carried: Sequence[SSAValue],
-        row: Callable[[Nest, SSAValue, tuple[SSAValue, ...]], Sequence[SSAValue]],
-        name: str,
+        walk: Walk,
     ) -> Sequence[SSAValue]:
-        """A loop over rows; if reductions over them are long, in blocks of which each is added to the totals."""
+        """A walk over rows; if reductions over them are long, in blocks of which each is added to the totals."""
         if not any(acc.long for acc in self.accumulators.values()):
-            return self.each_row(nest, bounds, carried, row, name)
+            return walk(nest, bounds, carried)
         totals = self._of_kind(Reduces.ALL)
 
         def part(inner: Nest, ends: tuple[SSAValue, SSAValue], values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            added = self.widely(inner, totals, values, lambda starts: self.each_row(inner, ends, starts, row, name))
+            added = self.widely(inner, totals, values, lambda starts: walk(inner, ends, starts))
             for op in self._of_kind(Reduces.COLUMN):
                 if self.accumulators[op].long:
                     self._columns(inner, op, self.flush_column)
@@ -140,16 +147,16 @@ class RowKernel(GroupKernel):
 
         return nest.blocks(bounds, block, carried, part)
 
-    def each_row(
-        self,
-        nest: Nest,
-        bounds: tuple[SSAValue, SSAValue],
-        carried: Sequence[SSAValue],
-        row: Callable[[Nest, SSAValue, tuple[SSAValue, ...]], Sequence[SSAValue]],
-        name: str,
+    def over_rows(
+        self, nest: Nest, bounds: tuple[SSAValue, SSAValue], carried: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """A loop over rows, and what it makes of the carried values."""
-        return nest.loop(bounds, carried, row, name)
+        """A loop over rows, and what it makes of the totals."""
+        totals = self._of_kind(Reduces.ALL)
+
+        def row(inner: Nest, r: SSAValue, values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            return self._row(Frame(inner, self.indices_of_row(inner, r), self.top), totals, values)
+
+        return nest.loop(bounds, carried, row, "i")
 
     def _columns(self, nest: Nest, op: Operation, visit: Callable[[Nest, Operation, Sequence[SSAValue]], None]) -> None:
         """Visit every column of a reduction."""
@@ -217,10 +224,7 @@ class RowKernel(GroupKernel):
         def element(nest: Nest, known: Mapping[int, SSAValue], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             inner = Frame(nest, {**frame.indices, **known}, frame, level)
             self.visit(inner, work)
-            return [
-                self.combine(nest, op, acc, self.value(inner, op.operands[0]))
-                for op, acc in zip(reduced, carried, strict=True)
-            ]
+            return self.steps(inner, reduced, carried)
 
         for op, end in zip(reduced, self._within(frame.nest, reduced, element), strict=True):
             found = frame.nest.scalars.cast(frame.nest.scalars.of(end), compute_type(element_of(op.results[0])))

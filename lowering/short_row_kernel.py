@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefType
@@ -68,31 +68,25 @@ class ShortRowKernel(RowKernel):
         self.everywhere = frozenset(range(len(self.group.space.extents)))
         super().build()
 
-    def each_row(
-        self,
-        nest: Nest,
-        bounds: tuple[SSAValue, SSAValue],
-        carried: Sequence[SSAValue],
-        row: Callable[[Nest, SSAValue, tuple[SSAValue, ...]], Sequence[SSAValue]],
-        name: str,
+    def over_rows(
+        self, nest: Nest, bounds: tuple[SSAValue, SSAValue], carried: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """A loop over blocks of rows."""
-        if self.is_exact and self.chunk <= BLOCK:
-            return self._block(nest, bounds[0], self.kernel.index(self.chunk), tuple(carried))
+        """A loop over blocks of rows, and what it makes of the totals."""
+        (most,) = self.lanes
+        whole = self.is_exact and self.chunk % most == 0
 
-        def block(inner: Nest, ends: tuple[SSAValue, SSAValue], values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            count = inner.scalars.of(ends[1]) - inner.scalars.of(ends[0])
-            return self._block(inner, ends[0], count.value, values)
+        def block(inner: Nest, ends: tuple[SSAValue, SSAValue], values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            scalars = inner.scalars
+            count = self.kernel.index(most) if whole else (scalars.of(ends[1]) - scalars.of(ends[0])).value
+            rows = Rows(ends[0], (self.kernel.index(0), count))
+            totals = dict(zip(self._of_kind(Reduces.ALL), values, strict=True))
+            for level in range(max(self.group.levels.values(), default=0) + 1):
+                self._heads(inner, rows, level, totals)
+                self._elements(inner, rows, level, totals)
+            return list(totals.values())
 
-        return nest.blocks(bounds, BLOCK, carried, block)
-
-    def _block(self, nest: Nest, first: SSAValue, count: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        totals = dict(zip(self._of_kind(Reduces.ALL), carried, strict=True))
-        block = Rows(first, (self.kernel.index(0), count))
-        for level in range(max(self.group.levels.values(), default=0) + 1):
-            self._heads(nest, block, level, totals)
-            self._elements(nest, block, level, totals)
-        return list(totals.values())
+        is_block = self.chunk <= BLOCK or any(acc.long for acc in self.accumulators.values())
+        return block(nest, bounds, carried) if is_block else nest.blocks(bounds, BLOCK, carried, block, whole)
 
     def _at(self, nest: Nest, lane: SSAValue, block: Rows, level: int, known: Mapping[int, SSAValue]) -> Frame:
         r = nest.scalars.of(block.first) + nest.scalars.of(lane)
@@ -120,8 +114,7 @@ class ShortRowKernel(RowKernel):
                     self.write(frame, value)
             for op in begun:
                 self._wait(frame, op.results[0], narrow_identity(inner, op))
-            found = [self.value(frame, op.operands[0]) for op in alls]
-            return [self.combine(inner, op, acc, x) for op, acc, x in zip(alls, carried, found, strict=True)]
+            return self.steps(frame, alls, carried)
 
         ends = nest.loop(block.lanes, [totals[op] for op in alls], row, "i")
         totals |= dict(zip(alls, ends, strict=True))
@@ -136,15 +129,11 @@ class ShortRowKernel(RowKernel):
             def element(innermost: Nest, lane: SSAValue, values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
                 frame = self._at(innermost, lane, block, level, known)
                 self.visit(frame, work)
-                for op in work.rows:
-                    waiting = self.waiting[op.results[0]]
-                    before = innermost.load(waiting, [lane]).value
-                    after = self.combine(innermost, op, before, self.value(frame, op.operands[0]))
-                    innermost.store(innermost.scalars.of(after), waiting, [lane])
-                return [
-                    self.combine(innermost, op, acc, self.value(frame, op.operands[0]))
-                    for op, acc in zip(work.alls, values, strict=True)
-                ]
+                waiting = [self.waiting[op.results[0]] for op in work.rows]
+                before = [innermost.load(buffer, [lane]).value for buffer in waiting]
+                for buffer, after in zip(waiting, self.steps(frame, work.rows, before), strict=True):
+                    innermost.store(innermost.scalars.of(after), buffer, [lane])
+                return self.steps(frame, work.alls, values)
 
             return inner.loop(block.lanes, carried, element, "i")
 
