@@ -22,6 +22,12 @@ _LEVELS: dict[str, tuple[str, ...]] = {
 }
 """The levels of the x86-64 psABI in order, each with what it adds to those before it."""
 
+_WHOLE_VECTORS = "-prefer-256-bit"
+"""Withdraws LLVM's advice to leave half of a vector register of AVX-512 unused."""
+
+_SLOWED = frozenset({"skylake-avx512", "cascadelake", "cooperlake", "cannonlake", "knl", "knm"})
+"""Processors whose clock is much slower while they use whole registers of AVX-512."""
+
 _NEVER_EMITTED = """
     adx aes cldemote clflushopt clwb clzero cmpccxadd enqcmd fsgsbase hreset invpcid kl lwp movdir64b movdiri movrs
     mwaitx pclmul pconfig pku prefetchi prfchw ptwrite raoint rdpid rdpru rdrnd rdseed rtm serialize sgx sha sha512
@@ -61,11 +67,14 @@ def choose(host: tuple[str, str]) -> tuple[str, str]:
     """
     Name and feature string of the processor to compile for: that of `XDSL_RLX_CPU`, else `host`, this machine's.
 
+    LLVM has vectors of Intel's processors fill half of the registers of AVX-512. Of this machine they fill all, if that
+    does not slow it down.
+
     Raises `ConfigurationError` for a name that LLVM does not know, and for a processor with instructions that this
     machine lacks.
     """
     name = os.environ.get(VARIABLE) or NATIVE
-    return host if name == NATIVE else (_checked(name, host), "")
+    return _of_whole_vectors(host) if name == NATIVE else (_checked(name, host), "")
 
 
 def possible_levels(host: tuple[str, str]) -> list[str]:
@@ -84,15 +93,20 @@ def registers(target: tuple[str, str]) -> Registers:
 
     Those of AVX-512 count half but on processors where LLVM makes vectors of their whole length.
     """
-    name, _ = target
+    name, said = target
     levels = list(_LEVELS)
     below = levels[: levels.index(name) + 1] if name in _LEVELS else []
     features = _present(target).union(*(_LEVELS[level] for level in below))
     if "avx512vl" in features:
-        return Registers(16, 32 if name.startswith("znver") else 16)
+        return Registers(16, 32 if name.startswith("znver") or _WHOLE_VECTORS in said else 16)
     if "avx2" in features or not features:
         return COMMON
     return Registers(4, 32 if "neon" in features else 16)
+
+
+def _of_whole_vectors(host: tuple[str, str]) -> tuple[str, str]:
+    name, features = host
+    return (name, f"{features},{_WHOLE_VECTORS}") if "avx512vl" in _present(host) and name not in _SLOWED else host
 
 
 @cache

@@ -32,7 +32,14 @@ def chosen(name: str, monkeypatch: pytest.MonkeyPatch, machine: tuple[str, str] 
 def test_the_machine_itself_is_the_default(name: str, monkeypatch: pytest.MonkeyPatch):
     assert chosen(name, monkeypatch) == AVX2
     monkeypatch.delenv(cpu.VARIABLE)
-    assert target() == host()
+    assert target() == cpu.choose(host()) and target()[0] == host()[0]
+
+
+def test_vectors_fill_the_registers_of_avx512_where_that_does_not_slow_the_clock(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv(cpu.VARIABLE, raising=False)
+    assert cpu.choose(("sapphirerapids", "+avx512f,+avx512vl"))[1] == "+avx512f,+avx512vl,-prefer-256-bit"
+    for host_ in (("cascadelake", "+avx512f,+avx512vl"), ("alderlake", "+avx2,-avx512vl"), ("apple-m1", "+neon")):
+        assert cpu.choose(host_) == host_
 
 
 def test_the_levels_that_a_machine_can_run():
