@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.memory import is_contiguous, span_elements, strides_of
+from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.places import Place
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.index_ranges import IndexRanges
@@ -38,18 +38,19 @@ def parts_of(
     """
     As many parts as the launch of the most pieces has, or fewer; None where there are none.
 
-    A buffer that is written is cut into as many equal parts. All places in it are of one size and a multiple of that
-    apart, so that the parts of each are those of all. A part of a launch runs over as many iterations as the others,
-    and what it touches is what the first one touches, moved: that is looked at for all buffers, and of those that are
-    written it must be the part.
+    A buffer that is written consists of tiles of one size, each cut into as many equal parts. Every place in it moves
+    by whole tiles, so that the parts of each are those of all. A part of a launch runs over as many
+    iterations as the others, and what it touches is what the first one touches, moved: that is looked at for all
+    buffers, and of those that are written it must be the part.
     """
     written = {places[value].root for launch in launches for value in launch.writes}
-    if not all(_is_tiled([place for place in places.values() if place.root is root]) for root in written):
+    tiles = {root: _tile([place for place in places.values() if place.root is root]) for root in written}
+    if None in tiles.values():
         return None
     extent = gcd(*(launch.extent.value.data for launch in launches))
     most = max(launch.chunk_count for launch in launches)
     for count in range(most, 1, -1):
-        if extent % count == 0 and (apart := _apart(count, launches, kernels, places, written)) is not None:
+        if extent % count == 0 and (apart := _apart(count, launches, kernels, places, tiles)) is not None:
             return Parts(count, apart)
     return None
 
@@ -59,9 +60,13 @@ def _apart(
     launches: Sequence[LaunchOp],
     kernels: Mapping[str, KernelOp],
     places: Mapping[SSAValue, Place],
-    written: Collection[SSAValue],
+    tiles: Mapping[SSAValue, int | None],
 ) -> dict[SSAValue, int] | None:
-    """How far the parts of each buffer are apart, if so many are each other's equals and touch only their own."""
+    """
+    How far the parts of each buffer are apart, if so many are each other's equals and touch only their own.
+
+    `tiles` has the bytes of a tile of each buffer that is written.
+    """
     apart: dict[SSAValue, int] = {}
     for launch in launches:
         kernel = kernels[launch.kernel.string_value()]
@@ -69,38 +74,42 @@ def _apart(
         steps = _Steps(kernel, iterations).find()
         if steps is None:
             return None
-        owned: dict[SSAValue, int] = {}
+        owned: dict[SSAValue, tuple[int, int]] = {}
         for arg, value in zip(kernel.body.block.args, launch.operands, strict=False):
             moved, type_ = steps.get(arg, 0), memref_of(value)
             if apart.setdefault(value, moved) != moved:
                 return None
-            if places[value].root in written:
-                owned[arg] = moved
-                if not is_contiguous(type_) or moved * count != span_elements(type_):
+            if (tile := tiles.get(places[value].root)) is not None:
+                size = element_bytes(type_.element_type)
+                owned[arg] = places[value].start % tile // size, moved
+                if moved * count * size != tile:
                     return None
         if not _stays_inside(kernel, iterations, owned):
             return None
     return apart
 
 
-def _is_tiled(places: Collection[Place]) -> bool:
-    """Whether places of a buffer are of one size, and a multiple of that apart."""
+def _tile(places: Collection[Place]) -> int | None:
+    """The bytes of a tile, the largest place, if all move by multiples of it."""
     size = max(place.stop - place.start for place in places)
-    distances = [distance for place in places for distance in (place.start, *(move.stride for move in place.moves))]
-    return all(place.dense and place.stop - place.start == size for place in places) and not any(
-        distance % size for distance in distances
-    )
+    moves = [move.stride for place in places for move in place.moves]
+    return size if size and not any(stride % size for stride in moves) else None
 
 
-def _stays_inside(kernel: KernelOp, iterations: int, owned: Mapping[SSAValue, int]) -> bool:
-    """Whether the first iterations touch only so many elements, from the first on, of these buffers."""
+def _stays_inside(kernel: KernelOp, iterations: int, owned: Mapping[SSAValue, tuple[int, int]]) -> bool:
+    """
+    Whether the first iterations touch only the first part of a tile of these buffers.
+
+    `owned` has where in the tile a buffer begins, and the elements of a part.
+    """
     *_, low, high = kernel.body.block.args
     ranges, outside = IndexRanges(), list[Operation]()
     ranges.forms |= {low: Linear(0), high: Linear(iterations)}
 
     def visit(op: Operation) -> None:
-        if isinstance(op, memref.LoadOp | memref.StoreOp) and (size := owned.get(op.memref)) is not None:
-            place = Linear(0)
+        if isinstance(op, memref.LoadOp | memref.StoreOp) and (part := owned.get(op.memref)) is not None:
+            start, size = part
+            place = Linear(start)
             for index, stride in zip(op.indices, strides_of(memref_of(op.memref)), strict=True):
                 place = place.plus(ranges.of(index), stride)
             if not ranges.holds(place) or not ranges.holds(Linear(size - 1).plus(place, -1)):

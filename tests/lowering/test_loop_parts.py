@@ -170,6 +170,81 @@ def test_large_carries_by_turns_are_waited_for():
     assert any(isinstance(op, LoopOp) for op in outlined(program).walk())
 
 
+def gates(rows: int, start: int) -> str:
+    """Iterations that write 8 of so many rows of 16 elements, and read both halves of those from `start` on."""
+    whole, half, view = "memref<8x16xf32>", "memref<8x8xf32>", "memref<8x8xf32, strided<[16, 1]>>"
+    slot, carries = f"memref<{rows}x16xf32>", f"memref<{COUNT + 1}x8x8xf32>"
+    return "\n".join(
+        [
+            "builtin.module {",
+            "lir.program @p {",
+            f'%xs = lir.input "xs" : {half}',
+            f"%ys = lir.output 0 : {carries}",
+            f"%y0 = lir.view %ys at 0 : {carries} to {half}",
+            f"lir.launch @copy over 8 by 8 reads(%xs : {half}) writes(%y0 : {half})",
+            f"%g = lir.slot : {slot}",
+            f"lir.loop %i = 0 to {COUNT} {{",
+            f"%a = lir.step %ys at %i : {carries} to {half}",
+            f"%o = lir.step %ys at %i shift 1 : {carries} to {half}",
+            f"%w = lir.view %g at 0 : {slot} to {whole}",
+            f"%l = lir.view %g at {start} : {slot} to {view}",
+            f"%r = lir.view %g at {start + 8} : {slot} to {view}",
+            f"lir.launch @twice over 8 by 4 reads(%a : {half}) writes(%w : {whole})",
+            f"lir.launch @both over 8 by 2 reads(%l, %r : {view}, {view}) writes(%o : {half})",
+            "}",
+            "}",
+            *_rows(
+                "copy", f"%x: {half}, %o: {half}", "%v = memref.load %x[%i, %j] : " + half, ["%o[%i, %j] : " + half]
+            ),
+            *_rows(
+                "twice",
+                f"%x: {half}, %o: {whole}",
+                f"%v = memref.load %x[%i, %j] : {half}\n%k = arith.addi %j, %c8 : index",
+                [f"%o[%i, %j] : {whole}", f"%o[%i, %k] : {whole}"],
+            ),
+            *_rows(
+                "both",
+                f"%l: {view}, %r: {view}, %o: {half}",
+                f"%p = memref.load %l[%i, %j] : {view}\n%q = memref.load %r[%i, %j] : {view}\n"
+                "%v = arith.addf %p, %q : f32",
+                [f"%o[%i, %j] : {half}"],
+            ),
+            "}",
+        ]
+    )
+
+
+def _rows(name: str, buffers: str, value: str, places: list[str]) -> list[str]:
+    """A kernel that stores a value of each element of its rows."""
+    return [
+        f"lir.kernel @{name}({buffers}, %lo: index, %hi: index) {{",
+        *(f"%c{n} = arith.constant {n} : index" for n in (0, 1, 8)),
+        "scf.for %i = %lo to %hi step %c1 {",
+        "scf.for %j = %c0 to %c8 step %c1 {",
+        value,
+        *(f"memref.store %v, {place}" for place in places),
+        "}",
+        "}",
+        "lir.return",
+        "}",
+    ]
+
+
+def test_parts_own_the_same_rows_of_all_columns():
+    """As of the gates of an LSTM, which one product writes and which are read one by one."""
+    module = outlined(gates(8, 0))
+    launch = [op for op in module.walk() if isinstance(op, LaunchOp)][-1]
+    assert (launch.extent.value.data, launch.chunk.value.data, launch.in_order) == (4, 1, None)
+    xs = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
+    (found,) = compile_module(module, 2, Effort.QUICK)(xs)
+    np.testing.assert_array_equal(found, xs * 2.0 ** np.arange(COUNT + 1)[:, None, None].astype(np.float32))
+
+
+@pytest.mark.parametrize("start", [16, 64])
+def test_what_is_read_across_rows_is_waited_for(start: int):
+    assert any(isinstance(op, LoopOp) for op in outlined(gates(16, start)).walk())
+
+
 def circuits(batch: int) -> rlx.Graph | rlx.GraphModule:
     """Steps of an implicit method for many circuits, which have nothing to do with each other, and their gradient."""
     g = rlx.Graph("circuits")
