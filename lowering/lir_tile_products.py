@@ -12,10 +12,19 @@ from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects.lir import GemmOp, KernelOp, LaunchOp, LoopOp, WhileOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.memory import element_bytes
+from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.nest import Kernel, Nest
-from xdsl_rlx.lowering.tiles import Registers, TiledProduct, best_tile, emit_sums, lies_in_lines
+from xdsl_rlx.lowering.tiles import (
+    COPIED_ROWS,
+    MOST_VECTORS,
+    Registers,
+    TiledProduct,
+    best_tile,
+    emit_sums,
+    lies_in_lines,
+    vectors_of_panel,
+)
 from xdsl_rlx.lowering.unroll import mark_unrolled
 from xdsl_rlx.transforms.driver import verify_dominance
 
@@ -35,10 +44,10 @@ WIDE_ROWS = 512
 """Rows up to which they do for any right factor."""
 
 NEAR = 1 << 18
-"""Bytes of the right factor up to which they do for any rows."""
+"""Bytes of the right factor up to which they do for any rows that lie in lines."""
 
-PACKED = 1 << 20
-"""Multiplications from which on libraries pack their factors, and lose by it if rows are few."""
+PACKED = 1_000_000
+"""Multiplications up to which libraries read factors as they lie; they lose by packing more if rows are few."""
 
 NARROW = 4
 """Columns below which there is too little of a vector."""
@@ -49,7 +58,7 @@ COPIED = 1 << 12
 SHARING = 4
 """Rows from which on that copy pays; fewer are sums along both factors as they lie."""
 
-MANY = 128
+MANY = 8
 """Rows from which on it pays for any factor."""
 
 
@@ -132,7 +141,8 @@ class _Product:
         most = LOOPED_ROWS if repeated else ROWS
         size = depth * columns * element_bytes(b.element_type)
         wide = registers.lanes_of(cast("AnyFloat", b.element_type)) * registers.count >= WIDE
-        fits = rows <= WIDE_ROWS or size <= NEAR if wide else rows <= most and size <= FACTOR
+        near = size <= NEAR and strides_of(memref_of(self.op.a))[-1] == 1
+        fits = rows <= WIDE_ROWS or near if wide else rows <= most and size <= FACTOR
         if not lies_in_lines(self.op):
             fits = (wide and fits and rows >= MANY) or (repeated and rows <= most and depth * columns <= COPIED)
         return fits and (repeated or (rows * depth * columns > PACKED and columns >= NARROW))
@@ -147,8 +157,13 @@ class _Product:
             emit_sums(op, nest)
         else:
             element = cast("AnyFloat", memref_of(op.c).element_type)
-            tile = best_tile(rows, columns, registers.lanes_of(element), registers.count)
-            TiledProduct(op, nest, tile, self._rows(), columns, op.accumulate is not None).emit()
+            lanes, depth = registers.lanes_of(element), memref_of(op.a).get_shape()[-1]
+            copies, most = not lies_in_lines(op), vectors_of_panel(depth, lanes, element)
+            if rows >= COPIED_ROWS and columns > most * lanes:
+                copies = True
+            tile = best_tile(rows, columns, lanes, registers.count, most if copies else MOST_VECTORS)
+            ends = op.row_lo, op.row_hi
+            TiledProduct(op, nest, tile, ends, self._rows(), columns, copies, op.accumulate is not None).emit()
         around = op.parent_block()
         assert around is not None
         loops = list(block.ops)

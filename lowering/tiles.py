@@ -12,17 +12,18 @@ from xdsl.dialects.builtin import AnyFloat, MemRefType, f64
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir import GemmOp
+from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.lowering.group import MOST_SCRATCH
 from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.lowering.side_by_side import MERGED, SideBySide
 from xdsl_rlx.transforms.scalar import Scalar
 
-Lane: TypeAlias = Callable[[Nest, SSAValue, SSAValue], None]
-"""What is done with one sum of a line: it gets the lane, and the column that this is."""
+Lane: TypeAlias = Callable[[Nest, SSAValue, int], None]
+"""What is done with one sum of a line: it gets the lane, and the vector that this is in."""
 
-MOST_ROWS = 8
-"""Rows of a tile at most: more would not use a vector that has been loaded much better."""
+MOST_ROWS = 14
+"""Rows of a tile at most: with two vectors in each, their sums and what they are of fill 32 registers."""
 
 MOST_VECTORS = 8
 """Vectors in a row of a tile at most."""
@@ -30,11 +31,24 @@ MOST_VECTORS = 8
 DEPTH = 256
 """Lines of a panel of the right factor that stay in a core's own cache."""
 
-FAR = 2
+ONE_PART = DEPTH + DEPTH // 2
+"""Lines up to which a panel is not cut, for the digits' sake by the inner dimension alone."""
+
+FIRST = 1 << 15
+"""Bytes of the first level of a core's cache, for which a panel that is copied is made."""
+
+FAR = 5
 """Multiplications in the time that a vector takes from the second level of the cache."""
 
-LATENCY = 4
+LATENCY = 8
 """Multiplications that can be under way at once; with fewer sums, processors wait."""
+
+ROWS_AT_ONCE = 512
+"""Rows of the left factor that stay in a core's own cache while panel after panel is multiplied by them."""
+
+COPIED_ROWS = 24
+"""Rows from which on it pays to copy panels of a right factor that lies in lines: these no longer fall on few places
+of the cache, and are read from its first level."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +76,9 @@ class Tile:
     lanes: int
 
 
-def best_tile(rows: int, columns: int, lanes: int, registers: int) -> Tile:
+def best_tile(rows: int, columns: int, lanes: int, registers: int, vectors: int = MOST_VECTORS) -> Tile:
     """
-    The tile that a product of so many rows and columns takes the least time with.
+    The tile that a product of so many rows and columns takes the least time with, of at most so many vectors a row.
 
     One step along the inner dimension takes as long as its multiplications, as its lines of the right factor take to
     come from the second level of the cache, or until the sums of the last step are there. Among equals it is a tile
@@ -84,7 +98,7 @@ def best_tile(rows: int, columns: int, lanes: int, registers: int) -> Tile:
         return total, (rest > 0 and whole > 0) + (rows % r > 0), 1 / r + 1 / w
 
     shapes = product(
-        range(1, max(1, min(rows, MOST_ROWS)) + 1), range(1, max(1, min(-(-columns // lanes), MOST_VECTORS)) + 1)
+        range(1, max(1, min(rows, MOST_ROWS)) + 1), range(1, max(1, min(-(-columns // lanes), vectors)) + 1)
     )
     r, w = min((x for x in shapes if x[0] * x[1] + (x[1] if x[0] > 1 else 0) < registers), key=cost)
     return Tile(r, w * lanes, lanes)
@@ -95,9 +109,18 @@ def lies_in_lines(op: GemmOp) -> bool:
     return strides_of(memref_of(op.b))[-1] == 1
 
 
+def vectors_of_panel(depth: int, lanes: int, element: AnyFloat) -> int:
+    """Vectors in a line of a panel, so that it is in the first level of the cache."""
+    return max(1, min(MOST_VECTORS, FIRST // (max(1, min(depth, DEPTH)) * lanes * element_bytes(element))))
+
+
 @dataclass(frozen=True)
 class _Panel:
-    """Lines `low` to `high` of some columns of the right factor, and a copy of them if there is one."""
+    """
+    Lines `low` to `high` of some columns of the right factor, and a copy of them if there is one.
+
+    The copy has the first vector of all lines, then the second one.
+    """
 
     low: SSAValue
     high: SSAValue
@@ -105,53 +128,68 @@ class _Panel:
     columns: int
     copy: SSAValue | None = None
 
+    def length(self, nest: Nest) -> SSAValue:
+        """How many lines."""
+        low, high = constant_index(self.low), constant_index(self.high)
+        if low == 0 and high is not None:
+            return self.high
+        return (nest.scalars.of(self.high) - nest.scalars.of(self.low)).value
+
+    def place(self, nest: Nest, k: SSAValue, j: SSAValue, vector: int, lanes: int) -> list[SSAValue]:
+        """Where the copy has column `j`, one of this vector, of line `k`."""
+        s = nest.scalars
+        line = s.of(k) if constant_index(self.low) == 0 else s.of(k) - s.of(self.low)
+        lane = s.of(j) - vector * lanes if vector else s.of(j)
+        return [nest.kernel.index(vector), (line * lanes + lane).value]
+
 
 @dataclass(frozen=True)
 class TiledProduct:
     """
-    A product of so many columns from `op.col_lo` on, of which the number of rows may be known.
+    A product of so many columns from `op.col_lo` on and the rows between `ends`, of which the number may be known.
 
-    The right factor is copied panel by panel if its columns do not lie side by side. `goes_on`: sums are added to what
-    there is.
+    `copies`: the right factor is copied panel by panel, which it has to be if its columns do not lie side by side.
+    `goes_on`: sums are added to what there is.
     """
 
     op: GemmOp
     nest: Nest
     tile: Tile
+    ends: tuple[SSAValue, SSAValue]
     rows: int | None
     columns: int
+    copies: bool
     goes_on: bool
 
     def emit(self) -> None:
         """
         The loops over tiles, columns outermost: all rows read a panel of the right factor one after the other.
 
-        A long inner dimension is cut: the panel stays in cache, and the digits of a sum of sums are more than those of
-        one long sum.
+        Many rows are cut, so that they stay in cache. So is a long inner dimension: the panel stays in cache, and the
+        digits of a sum of sums are more than those of one long sum.
         """
-        kernel, depth = self.nest.kernel, memref_of(self.op.a).get_shape()[-1]
-        if depth <= (self._lines if self._copies else DEPTH + DEPTH // 2):
-            self._columns(self.nest, kernel.index(0), kernel.index(depth))
+        kernel, depth = self.nest.kernel, self._depth
+        if depth <= ONE_PART:
+            self._by_rows(self.nest, kernel.index(0), kernel.index(depth))
             return
         if not self.goes_on:
             self._clear()
         further = replace(self, goes_on=True)
 
         def part(inside: Nest, ends: tuple[SSAValue, SSAValue], _: tuple[SSAValue, ...]) -> tuple[()]:
-            further._columns(inside, *ends)
+            further._by_rows(inside, *ends)
             return ()
 
-        self.nest.blocks((kernel.index(0), kernel.index(depth)), self._lines, (), part)
+        self.nest.blocks((kernel.index(0), kernel.index(depth)), DEPTH, (), part)
 
     @property
-    def _copies(self) -> bool:
-        return not lies_in_lines(self.op)
+    def _depth(self) -> int:
+        return memref_of(self.op.a).get_shape()[-1]
 
     @property
     def _lines(self) -> int:
-        """How many lines of a panel are taken at a time."""
-        size = element_bytes(memref_of(self.op.b).element_type) * self.tile.columns
-        return min(DEPTH, MOST_SCRATCH // size) if self._copies else DEPTH
+        """How many lines of a panel are taken at a time at most."""
+        return self._depth if self._depth <= ONE_PART else DEPTH
 
     def _clear(self) -> None:
         """Zeros to add to."""
@@ -161,9 +199,20 @@ class TiledProduct:
             inside.store(inside.scalars.const(0.0, memref_of(op.c).element_type), op.c, [*op.c_indices, i, j])
 
         bounds = op.col_lo, op.col_hi
-        self.nest.each(
-            (op.row_lo, op.row_hi), "i", lambda row, i: row.each(bounds, "j", lambda inside, j: one(inside, i, j))
-        )
+        self.nest.each(self.ends, "i", lambda row, i: row.each(bounds, "j", lambda inside, j: one(inside, i, j)))
+
+    def _by_rows(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
+        """All columns, of some rows at a time, along a part of the inner dimension."""
+        if self.rows is not None and self.rows < 2 * ROWS_AT_ONCE:
+            self._columns(nest, low, high)
+            return
+        even = self.rows is not None and self.rows % ROWS_AT_ONCE == 0
+
+        def part(inside: Nest, ends: tuple[SSAValue, SSAValue], _: tuple[SSAValue, ...]) -> tuple[()]:
+            replace(self, ends=ends, rows=ROWS_AT_ONCE if even else None)._columns(inside, low, high)
+            return ()
+
+        nest.blocks(self.ends, ROWS_AT_ONCE, (), part, exact=even)
 
     def _columns(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
         """All columns, along a part of the inner dimension."""
@@ -196,8 +245,8 @@ class TiledProduct:
 
     def _panel(self, nest: Nest, panel: _Panel) -> None:
         """All rows of a panel."""
-        first, height = self.op.row_lo, self.tile.rows
-        if self._copies:
+        (first, end), height = self.ends, self.tile.rows
+        if self.copies:
             panel = self._copied(nest, panel)
         if self.rows is not None:
             whole, rest = divmod(self.rows, height)
@@ -209,7 +258,7 @@ class TiledProduct:
                 self._block(nest, panel, last, rest)
             return
         s = nest.scalars
-        count = s.of(self.op.row_hi) - s.of(first)
+        count = s.of(end) - s.of(first)
         whole = s.div(count, height)
 
         def block(inside: Nest, n: SSAValue) -> None:
@@ -220,25 +269,75 @@ class TiledProduct:
         nest.each((nest.kernel.index(0), whole.value), "i", block)
         if height > 1:
             rest = s.of(first) + whole * s.of(nest.kernel.index(height))
-            nest.each((rest.value, self.op.row_hi), "i", lambda inside, i: self._block(inside, panel, i, 1))
+            nest.each((rest.value, end), "i", lambda inside, i: self._block(inside, panel, i, 1))
 
     def _copied(self, nest: Nest, panel: _Panel) -> _Panel:
-        """The panel with a copy on the stack, of which columns lie side by side."""
-        op, kernel = self.op, nest.kernel
-        lines = min(self._lines, memref_of(op.a).get_shape()[-1])
-        copy = kernel.scratch(MemRefType(memref_of(op.b).element_type, [lines, panel.columns]), "panel")
+        """The panel with a copy on the stack."""
+        op, kernel, lanes = self.op, nest.kernel, self.tile.lanes
+        element = memref_of(op.b).element_type
+        copy = kernel.scratch(MemRefType(element, [-(-panel.columns // lanes), self._lines * lanes]), "panel")
+        panel = replace(panel, copy=copy)
 
-        def column(inside: Nest, j: SSAValue) -> None:
-            place = (inside.scalars.of(panel.column) + inside.scalars.of(j)).value
+        def one(inside: Nest, k: SSAValue, j: SSAValue, vector: int) -> None:
+            s = inside.scalars
+            number = inside.load(op.b, [*op.b_indices, k, (s.of(panel.column) + s.of(j)).value])
+            inside.store(number, copy, panel.place(inside, k, j, vector, lanes))
 
-            def one(deep: Nest, k: SSAValue) -> None:
-                line = (deep.scalars.of(k) - deep.scalars.of(panel.low)).value
-                deep.store(deep.load(op.b, [*op.b_indices, k, place]), copy, [line, j])
+        if lies_in_lines(op):
+            nest.each(
+                (panel.low, panel.high),
+                "k",
+                lambda inside, k: self._lanes(inside, panel, lambda deep, j, vector: one(deep, k, j, vector)),
+            )
+            return panel
+        whole = panel.columns // lanes if lanes % MERGED == 0 else 0
+        if whole:
+            between = kernel.scratch(MemRefType(element, [lanes * self._lines]), "between")
+            merged = SideBySide(lanes, self._lines, between)
+            for vector in range(whole):
+                self._bring(nest, panel, merged, vector)
+        for vector in range(whole, -(-panel.columns // lanes)):
+            ends = vector * lanes, min((vector + 1) * lanes, panel.columns)
+            nest.each(
+                (kernel.index(ends[0]), kernel.index(ends[1])),
+                "j",
+                lambda inside, j, vector=vector: inside.each(
+                    (panel.low, panel.high), "k", lambda deep, k: one(deep, k, j, vector)
+                ),
+            )
+        return panel
 
-            inside.each((panel.low, panel.high), "k", one)
+    def _lanes(self, nest: Nest, panel: _Panel, body: Lane) -> None:
+        """`body` for each column of a panel, as vectors: of a copy, one by one."""
+        kernel, lanes = nest.kernel, self.tile.lanes
+        for low, high in pairwise(_cuts(panel.columns, lanes)):
+            step = lanes if panel.copy is not None else high - low
+            for first in range(low, high, step):
+                vector = first // lanes
+                nest.lanes(
+                    (kernel.index(first), kernel.index(min(first + step, high))),
+                    "j",
+                    lambda inside, j, vector=vector: body(inside, j, vector),
+                )
 
-        nest.each((kernel.index(0), kernel.index(panel.columns)), "j", column)
-        return replace(panel, copy=copy)
+    def _bring(self, nest: Nest, panel: _Panel, merged: SideBySide, vector: int) -> None:
+        """Copy the columns of a vector, which are lines in memory."""
+        op, copy = self.op, panel.copy
+        assert copy is not None
+
+        def column(inside: Nest, number: Scalar) -> SSAValue:
+            return (inside.scalars.of(panel.column) + number + vector * self.tile.lanes).value
+
+        def load(inside: Nest, at: SSAValue, k: SSAValue) -> Scalar:
+            return inside.load(op.b, [*op.b_indices, (inside.scalars.of(panel.low) + inside.scalars.of(k)).value, at])
+
+        merged.bring(
+            nest,
+            panel.length(nest),
+            column,
+            load,
+            lambda inside, x, at: inside.store(x, copy, [inside.kernel.index(vector), at]),
+        )
 
     def _block(self, nest: Nest, panel: _Panel, row: SSAValue, rows: int) -> None:
         """One tile: its sums start from zero, and are stored or added at the end."""
@@ -251,11 +350,7 @@ class TiledProduct:
                 i = row if rows == 1 else (inside.scalars.of(row) + inside.scalars.of(r)).value
                 lane = line(inside, r, i)
 
-                def each(deep: Nest, j: SSAValue) -> None:
-                    lane(deep, j, (deep.scalars.of(panel.column) + deep.scalars.of(j)).value)
-
-                for low, high in pairwise(_cuts(panel.columns, self.tile.lanes)):
-                    inside.lanes((kernel.index(low), kernel.index(high)), "j", each)
+                self._lanes(inside, panel, lane)
 
             if rows == 1:
                 one(at, kernel.index(0))
@@ -265,21 +360,25 @@ class TiledProduct:
         def begin(_: Nest, r: SSAValue, i: SSAValue) -> Lane:
             return lambda deep, j, _: deep.store(deep.scalars.const(0.0, element), sums, [r, j])
 
+        def place(deep: Nest, j: SSAValue) -> SSAValue:
+            return (deep.scalars.of(panel.column) + deep.scalars.of(j)).value
+
         def add(at: Nest, k: SSAValue, r: SSAValue, i: SSAValue) -> Lane:
             factor = at.load(op.a, [*op.a_indices, i, k]).value
-            line = (at.scalars.of(k) - at.scalars.of(panel.low)).value if panel.copy is not None else k
 
-            def lane(deep: Nest, j: SSAValue, place: SSAValue) -> None:
+            def lane(deep: Nest, j: SSAValue, vector: int) -> None:
                 s = deep.scalars
-                copy = panel.copy
-                term = deep.load(op.b, [*op.b_indices, line, place]) if copy is None else deep.load(copy, [line, j])
+                if panel.copy is None:
+                    term = deep.load(op.b, [*op.b_indices, k, place(deep, j)])
+                else:
+                    term = deep.load(panel.copy, panel.place(deep, k, j, vector, self.tile.lanes))
                 deep.store(s.multiply_add(s.of(factor), term, deep.load(sums, [r, j])), sums, [r, j])
 
             return lane
 
         def end(_: Nest, r: SSAValue, i: SSAValue) -> Lane:
-            def lane(deep: Nest, j: SSAValue, place: SSAValue) -> None:
-                at, total = [*op.c_indices, i, place], deep.load(sums, [r, j])
+            def lane(deep: Nest, j: SSAValue, _: int) -> None:
+                at, total = [*op.c_indices, i, place(deep, j)], deep.load(sums, [r, j])
                 deep.store(deep.load(op.c, at) + total if self.goes_on else total, op.c, at)
 
             return lane

@@ -17,6 +17,7 @@ from xdsl_rlx.dialects.mir.solve import LuOp, LuSolveOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.nest import INDEX, Nest
 from xdsl_rlx.lowering.nests.table import Iteration, Work
+from xdsl_rlx.lowering.side_by_side import SideBySide
 from xdsl_rlx.transforms.scalar import Scalar
 
 FEWEST, MOST = 3, 16
@@ -24,9 +25,6 @@ FEWEST, MOST = 3, 16
 
 MANY = 8
 """Matrices from which on that pays: of f32, it fills half of a block."""
-
-MERGED = 4
-"""Matrices whose elements one loop brings together or takes apart: LLVM has good shuffles for as many."""
 
 
 def fits(batch: int, n: int, columns: int = 1) -> bool:
@@ -165,61 +163,26 @@ class _Block:
         return (number if self.batch % self.lanes == 0 else s.minimum(number, self.batch - 1)).value
 
     def bring(self, nest: Nest, source: SSAValue, target: _Vectors) -> None:
-        """Lay the elements of all matrices side by side: those of every fourth or second one, then these groups."""
-        size, groups = memref_of(source).get_shape()[-1], self.lanes // MERGED
-
-        def merge(inside: Nest, group: SSAValue, rows: Sequence[SSAValue], e: SSAValue) -> None:
-            for number, row in enumerate(rows):
-                inside.store(inside.load(source, [row, e]), self.between, [_of_group(inside, group, size, e, number)])
-
-        def together(inside: Nest, e: SSAValue) -> None:
-            s = inside.scalars
-            for group in range(groups):
-                x = inside.load(self.between, [(s.of(e) + group * size * MERGED).value])
-                inside.store(x, target.buffer, [(s.of(e) * groups + group).value])
-
-        self._by_groups(nest, size, merge)
-        _neighbours(nest, size * MERGED, together, "e")
+        """Lay the elements of all matrices side by side."""
+        size = memref_of(source).get_shape()[-1]
+        SideBySide(self.lanes, size, self.between).bring(
+            nest,
+            nest.kernel.index(size),
+            self.row,
+            lambda inside, row, e: inside.load(source, [row, e]),
+            lambda inside, x, place: inside.store(x, target.buffer, [place]),
+        )
 
     def take(self, nest: Nest, source: _Vectors, target: SSAValue) -> None:
-        """Lay the elements of each matrix side by side again: what `bring` does, backwards."""
-        size, groups = memref_of(target).get_shape()[-1], self.lanes // MERGED
-
-        def apart(inside: Nest, e: SSAValue) -> None:
-            s = inside.scalars
-            for group in range(groups):
-                x = inside.load(source.buffer, [(s.of(e) * groups + group).value])
-                inside.store(x, self.between, [(s.of(e) + group * size * MERGED).value])
-
-        def split(inside: Nest, group: SSAValue, rows: Sequence[SSAValue], e: SSAValue) -> None:
-            for number, row in enumerate(rows):
-                inside.store(inside.load(self.between, [_of_group(inside, group, size, e, number)]), target, [row, e])
-
-        _neighbours(nest, size * MERGED, apart, "e")
-        self._by_groups(nest, size, split)
-
-    def _by_groups(
-        self, nest: Nest, size: int, body: Callable[[Nest, SSAValue, Sequence[SSAValue], SSAValue], None]
-    ) -> None:
-        """`body` for each element of every group of matrices `group`, `group + groups`, ..."""
-        groups = self.lanes // MERGED
-
-        def one(inside: Nest, group: SSAValue) -> None:
-            s = inside.scalars
-            rows = [self.row(inside, s.of(group) + number * groups) for number in range(MERGED)]
-            _neighbours(inside, size, lambda deep, e: body(deep, group, rows, e), "e")
-
-        nest.each((nest.kernel.index(0), nest.kernel.index(groups)), "group", one)
-
-
-def _of_group(nest: Nest, group: SSAValue, size: int, e: SSAValue, number: int) -> SSAValue:
-    s = nest.scalars
-    return ((s.of(group) * size + s.of(e)) * MERGED + number).value
-
-
-def _neighbours(nest: Nest, count: int, body: Callable[[Nest, SSAValue], None], name: str) -> None:
-    """A loop over neighbours in memory that carries nothing: vectors are made of it before it is written out."""
-    nest.each((nest.kernel.index(0), nest.kernel.index(count)), name, body, rolled=True)
+        """Lay the elements of each matrix side by side again."""
+        size = memref_of(target).get_shape()[-1]
+        SideBySide(self.lanes, size, self.between).take(
+            nest,
+            nest.kernel.index(size),
+            self.row,
+            lambda inside, place: inside.load(source.buffer, [place]),
+            lambda inside, x, row, e: inside.store(x, target, [row, e]),
+        )
 
 
 class _Factorisation:
@@ -259,7 +222,7 @@ class _Factorisation:
                 s = deep.scalars
                 deep.store(s.cast(self.chosen.load(deep, s.of(k), lane) + 1, i32), pivots, [row, k])
 
-            _neighbours(inside, block.n, one, "k")
+            inside.each((zero, end), "k", one, rolled=True)
 
         nest.each((zero, end), "k", step)
         nest.each((zero, kernel.index(block.lanes)), "lane", write)
@@ -361,6 +324,7 @@ class _Solve:
     def interchange(self, nest: Nest, pivots: SSAValue, backwards: bool) -> None:
         """The interchanges of the factorisation, applied to the rows of `x`, or undone: lane by lane."""
         kernel, block = nest.kernel, self.block
+        zero, end = kernel.index(0), kernel.index(block.n)
 
         def each(inside: Nest, lane: SSAValue) -> None:
             row = block.row(inside, inside.scalars.of(lane))
@@ -370,9 +334,9 @@ class _Solve:
                 other = s.cast(chosen_row(deep, pivots, [row, k], block.n), INDEX).value
                 self._each_column(deep, lambda deepest, x: _swap(deepest, x, k, other, lane))
 
-            _neighbours(inside, block.n, step, "k")
+            inside.each((zero, end), "k", step, rolled=True)
 
-        nest.each((kernel.index(0), kernel.index(block.lanes)), "lane", each)
+        nest.each((zero, kernel.index(block.lanes)), "lane", each)
 
     def take_out(self, nest: Nest, below: bool) -> None:
         """`x := L^-1 x` (`below`) or `U^-1 x`: what is known of a row is taken out of the rows that wait for it."""

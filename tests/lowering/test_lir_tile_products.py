@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from levels import EVERY
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import GemmOp
@@ -111,7 +111,12 @@ def test_products_of_any_size(element: str, registers: Registers, effort: Effort
     assert not any(isinstance(op, GemmOp) for op in module.walk())
     LirCheckBoundsPass().apply(Context(), module)
     module.verify()
-    rng, dtype = np.random.default_rng(0), np.dtype({"f32": np.float32, "f64": np.float64}[element])
+    check(module, cases, np.dtype({"f32": np.float32, "f64": np.float64}[element]), effort)
+
+
+def check(module: ModuleOp, cases: list[Case], dtype: np.dtype[Any], effort: Effort) -> None:
+    """The results of all cases, of random numbers."""
+    rng = np.random.default_rng(0)
     values: dict[str, np.ndarray] = {}
     for n, case in enumerate(cases):
         right = (case.columns, case.depth) if case.transposed else (case.depth, case.columns)
@@ -121,6 +126,28 @@ def test_products_of_any_size(element: str, registers: Registers, effort: Effort
     for n, (case, found) in enumerate(zip(cases, results, strict=True)):
         expected = case.expected(values[f"a{n}"], values[f"b{n}"])
         np.testing.assert_allclose(found, expected, rtol=0, atol=400 * np.finfo(dtype).eps * 8, err_msg=str(case))
+
+
+LARGE = [
+    Case(1024, 40, 70, 1024, False, False),
+    Case(1100, 300, 40, 1100, False, True),
+    Case(2100, 33, 100, 1050, True, False),
+    Case(64, 400, 70, 64, True, True),
+    Case(33, 700, 130, 33, True, False),
+    Case(24, 700, 130, 8, True, False),
+    Case(96, 384, 513, 96, False, False),
+]
+"""Blocks of rows, panels that are copied, of both layouts, in one part and several."""
+
+
+@pytest.mark.parametrize("effort", [Effort.QUICK, Effort.FULL])
+def test_large_products(effort: Effort):
+    module = rlx.parse(text_of(LARGE, "f32"))
+    LirTileProductsPass(16, 32).apply(Context(), module)
+    assert not any(isinstance(op, GemmOp) for op in module.walk())
+    LirCheckBoundsPass().apply(Context(), module)
+    module.verify()
+    check(module, LARGE, np.dtype(np.float32), effort)
 
 
 def test_rows_do_not_depend_on_their_tile():
@@ -184,8 +211,8 @@ def gemms(case: Case, repeated: bool, registers: Registers = COMMON) -> int:
     [
         (Case(16, 128, 513, 16, False, False), False, 0),
         # libraries do not pack factors of so few numbers
-        (Case(16, 128, 511, 16, False, False), False, 1),
-        (Case(16, 128, 511, 16, False, False), True, 0),
+        (Case(16, 128, 488, 16, False, False), False, 1),
+        (Case(16, 128, 488, 16, False, False), True, 0),
         (Case(ROWS + 1, 128, 513, ROWS + 1, False, False), False, 1),
         (Case(LOOPED_ROWS, 128, 256, LOOPED_ROWS, False, False), True, 0),
         (Case(LOOPED_ROWS + 1, 128, 256, LOOPED_ROWS + 1, False, False), True, 1),
@@ -235,6 +262,8 @@ def test_sums_of_a_tile_fit_into_registers_and_are_written_out(registers: Regist
         (("x86-64-v3", ""), Registers(8, 16)),
         (("x86-64-v4", ""), Registers(16, 16)),
         (("znver4", "+64bit,+avx2,+avx512vl"), Registers(16, 32)),
+        (("cascadelake", "+64bit,+avx2,+avx512vl"), Registers(16, 16)),
+        (("sapphirerapids", "+64bit,+avx2,+avx512vl,-prefer-256-bit"), Registers(16, 32)),
         (("skylake", "+64bit,+avx2"), Registers(8, 16)),
         (("nehalem", "+64bit,+sse4.2"), Registers(4, 16)),
         (("apple-m1", "+neon"), Registers(4, 32)),

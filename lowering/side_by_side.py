@@ -1,0 +1,118 @@
+"""Lines of memory brought side by side, so that what stands at one place of each is a vector, and apart again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+
+from xdsl_rlx.dialects.lir.bounds import constant_index
+from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.transforms.scalar import Scalar
+
+MERGED = 4
+"""Lines that one loop brings together or takes apart: LLVM has good shuffles for as many."""
+
+Line: TypeAlias = Callable[[Nest, Scalar], SSAValue]
+"""Where the line of a number lies."""
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """
+    So many lines, a multiple of `MERGED`, of `most` elements at most: element `e` of line `i` to `e * lines + i`.
+
+    Two loops do it, of which each merges a few lines into one: first every fourth or second one, then these groups.
+    `between` is a buffer of `lines * most` elements for what is merged once.
+    """
+
+    lines: int
+    most: int
+    between: SSAValue
+
+    def bring(
+        self,
+        nest: Nest,
+        count: SSAValue,
+        line: Line,
+        load: Callable[[Nest, SSAValue, SSAValue], Scalar],
+        store: Callable[[Nest, Scalar, SSAValue], None],
+    ) -> None:
+        """`store` the first `count` elements of all lines at their places; `load` gets where a line lies and which."""
+
+        def merge(inside: Nest, group: SSAValue, rows: Sequence[SSAValue], e: SSAValue) -> None:
+            for number, row in enumerate(rows):
+                inside.store(load(inside, row, e), self.between, [self._of_group(inside, group, e, number)])
+
+        def together(inside: Nest, e: SSAValue) -> None:
+            for group in range(self._groups):
+                store(inside, self._merged(inside, e, group), self._place(inside, e, group))
+
+        self._by_groups(nest, count, line, merge)
+        _neighbours(nest, _times(nest, count, MERGED), together)
+
+    def take(
+        self,
+        nest: Nest,
+        count: SSAValue,
+        line: Line,
+        load: Callable[[Nest, SSAValue], Scalar],
+        store: Callable[[Nest, Scalar, SSAValue, SSAValue], None],
+    ) -> None:
+        """What `bring` does, backwards."""
+
+        def apart(inside: Nest, e: SSAValue) -> None:
+            for group in range(self._groups):
+                inside.store(load(inside, self._place(inside, e, group)), self.between, [self._start(inside, e, group)])
+
+        def split(inside: Nest, group: SSAValue, rows: Sequence[SSAValue], e: SSAValue) -> None:
+            for number, row in enumerate(rows):
+                store(inside, inside.load(self.between, [self._of_group(inside, group, e, number)]), row, e)
+
+        _neighbours(nest, _times(nest, count, MERGED), apart)
+        self._by_groups(nest, count, line, split)
+
+    @property
+    def _groups(self) -> int:
+        return self.lines // MERGED
+
+    def _merged(self, nest: Nest, e: SSAValue, group: int) -> Scalar:
+        return nest.load(self.between, [self._start(nest, e, group)])
+
+    def _start(self, nest: Nest, e: SSAValue, group: int) -> SSAValue:
+        return (nest.scalars.of(e) + group * self.most * MERGED).value
+
+    def _place(self, nest: Nest, e: SSAValue, group: int) -> SSAValue:
+        return (nest.scalars.of(e) * self._groups + group).value
+
+    def _of_group(self, nest: Nest, group: SSAValue, e: SSAValue, number: int) -> SSAValue:
+        s = nest.scalars
+        return ((s.of(group) * self.most + s.of(e)) * MERGED + number).value
+
+    def _by_groups(
+        self,
+        nest: Nest,
+        count: SSAValue,
+        line: Line,
+        body: Callable[[Nest, SSAValue, Sequence[SSAValue], SSAValue], None],
+    ) -> None:
+        """`body` for each element of every group of lines `group`, `group + groups`, ..."""
+
+        def one(inside: Nest, group: SSAValue) -> None:
+            s = inside.scalars
+            rows = [line(inside, s.of(group) + number * self._groups) for number in range(MERGED)]
+            _neighbours(inside, count, lambda deep, e: body(deep, group, rows, e))
+
+        nest.each((nest.kernel.index(0), nest.kernel.index(self._groups)), "group", one)
+
+
+def _times(nest: Nest, count: SSAValue, factor: int) -> SSAValue:
+    known = constant_index(count)
+    return nest.kernel.index(known * factor) if known is not None else (nest.scalars.of(count) * factor).value
+
+
+def _neighbours(nest: Nest, count: SSAValue, body: Callable[[Nest, SSAValue], None]) -> None:
+    """A loop over neighbours in memory that carries nothing: vectors are made of it before it is written out."""
+    nest.each((nest.kernel.index(0), count), "e", body, rolled=True)
