@@ -23,14 +23,15 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import BlockGemmOp, CheckOp, GemmOp, GetrfOp, GetrsOp, ReturnOp
-from xdsl_rlx.dialects.lir.bounds import constant_index
+from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.blas import FUNCTIONS as BLAS_FUNCTIONS
 from xdsl_rlx.lowering.numba.gemm import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.lapack import llvm_getrf, llvm_getrs
+from xdsl_rlx.lowering.numba.llvm_lanes import Lanes, Vector, is_written_out
 from xdsl_rlx.lowering.numba.loop_hints import METADATA, metadata_of
-from xdsl_rlx.lowering.numba.rows import ROWS, function_suffix, llvm_flags, llvm_type
+from xdsl_rlx.lowering.numba.rows import ROWS, function_suffix, llvm_text, llvm_type
 
 
 def alignment(value: SSAValue) -> int:
@@ -122,24 +123,20 @@ class Body:
 
     def block(self, block: Block) -> None:
         """Emit every op of `block` but a yield, whose operands the enclosing op reads."""
-        names = self.names
         for op in block.ops:
-            cls = op.__class__
-            if (row := ROWS.get(cls)) is not None:
-                args = [names[x] for x in op.operands]
-                form, result = row.llvm, op.results[0]
-                if isinstance(form, str):
-                    t = op.operands[0].type
-                    text = form.format(
-                        *args, t=llvm_type(t), r=llvm_type(result.type), s=function_suffix(t), f=llvm_flags(op)
-                    )
-                else:
-                    text = form(op, args, self.line)
-                names[result] = self.line(text)
-            elif (emitter := _EMITTERS.get(cls)) is not None:
-                emitter(self, op)
-            elif cls is not scf.YieldOp and cls is not scf.ConditionOp:
-                raise PassFailedException(f"{op.name} has no LLVM form: add a row to lowering/numba/rows.py")
+            self.operation(op)
+
+    def operation(self, op: Operation) -> None:
+        """Emit one op, unless it ends a block."""
+        names, cls = self.names, op.__class__
+        if cls in ROWS:
+            args, type_ = [names[x] for x in op.operands], op.operands[0].type
+            text = llvm_text(op, args, llvm_type(type_), function_suffix(type_), self.line)
+            names[op.results[0]] = self.line(text)
+        elif (emitter := _EMITTERS.get(cls)) is not None:
+            emitter(self, op)
+        elif cls is not scf.YieldOp and cls is not scf.ConditionOp:
+            raise PassFailedException(f"{op.name} has no LLVM form: add a row to lowering/numba/rows.py")
 
     # Memory
 
@@ -246,6 +243,12 @@ class Body:
         out when the bounds are constants.
         """
         assert isinstance(op, scf.ForOp)
+        if (lanes := Lanes.of(op)) is not None:
+            self.vectors(lanes)
+            return
+        if is_written_out(op):
+            self.written_out(op)
+            return
         lb, ub, step = (self.names[x] for x in op.operands[:3])
         inits = [self.names[x] for x in op.iter_args]
         low, high = constant_index(op.lb), constant_index(op.ub)
@@ -282,6 +285,39 @@ class Body:
         for result, init, last in zip(op.results, inits, yielded, strict=True):
             edges = [(last, latch)] if known else [(init, before), (last, latch)]
             self.names[result] = self.line(self.phi(result.type, edges))
+
+    def vectors(self, lanes: Lanes) -> None:
+        """A loop over neighbours in memory: what differs from lane to lane is a vector, all else is computed once."""
+        block = lanes.loop.body.block
+        for first, length in lanes.vectors():
+            self.names[block.args[0]] = str(first)
+            vector = Vector(lanes, length, self.names, self.line)
+            for op in block.ops:
+                if isinstance(op, memref.LoadOp) and lanes.is_vector(op.res):
+                    type_, align = vector.type_of(op.res.type), self.buffer(op.memref).align
+                    at = self.address(op.memref, op.indices)
+                    self.names[op.res] = self.line(f"load {type_}, ptr {at}, align {align}")
+                elif isinstance(op, memref.StoreOp):
+                    number, align = vector.number(op.value), self.buffer(op.memref).align
+                    self.written.add(op.memref)
+                    at = self.address(op.memref, op.indices)
+                    self.emit(f"store {vector.type_of(op.value.type)} {number}, ptr {at}, align {align}")
+                elif op.results and lanes.is_vector(op.results[0]):
+                    vector.arithmetic(op)
+                else:
+                    self.operation(op)
+
+    def written_out(self, op: scf.ForOp) -> None:
+        """The iterations of a loop one after the other."""
+        first, step, trips = constant_index(op.lb), constant_index(op.step), trip_count(op)
+        assert first is not None and step is not None and trips is not None
+        block, carried = op.body.block, [self.names[x] for x in op.iter_args]
+        for number in range(trips):
+            self.names.update(zip(block.args, [str(first + number * step), *carried], strict=True))
+            self.block(block)
+            assert block.last_op is not None
+            carried = [self.names[x] for x in block.last_op.operands]
+        self.names.update(zip(op.results, carried, strict=True))
 
     def branch(self, op: Operation) -> None:
         assert isinstance(op, scf.IfOp)

@@ -40,7 +40,8 @@ LlvmForm: TypeAlias = str | Callable[[Operation, Sequence[str], LlvmLine], str]
 class Row:
     """
     The texts of one op. A format string sees operands as `{0}`, `{1}`, ..., the first operand's type as `{t}` and the
-    result's type as `{r}`; in LLVM also `{f}` (fast-math flags) and `{s}` (the suffix of an intrinsic on `{t}`).
+    result's type as `{r}`; in LLVM also `{f}` (fast-math flags), `{s}` (the suffix of an intrinsic on `{t}`) and `{m}`
+    (what an fma is called).
 
     A function gets the op, the operand texts and, in LLVM, a way to emit lines before the last one.
     """
@@ -239,11 +240,13 @@ def _fma_python(op: Operation, operands: Sequence[str]) -> str:
     return f"{'fma' if _rounds_once(op) else 'multiply_add'}({', '.join(operands)})"
 
 
-def _fma_llvm(op: Operation, operands: Sequence[str], line: LlvmLine) -> str:
-    type_ = op.operands[0].type
-    name = "fma" if _rounds_once(op) else "fmuladd"
-    typed = ", ".join(f"{llvm_type(type_)} {x}" for x in operands)
-    return f"call {llvm_type(type_)} @llvm.{name}.{function_suffix(type_)}({typed})"
+def llvm_text(op: Operation, args: Sequence[str], type_: str, suffix: str, line: LlvmLine) -> str:
+    """The LLVM text of an op that has a row, on operands of a type; on vectors too, where it is a format string."""
+    form = ROWS[type(op)].llvm
+    if not isinstance(form, str):
+        return form(op, args, line)
+    fma = ("fma" if _rounds_once(op) else "fmuladd") if isinstance(op, math.FmaOp) else ""
+    return form.format(*args, t=type_, r=llvm_type(op.results[0].type), s=suffix, f=llvm_flags(op), m=fma)
 
 
 # Comparison
@@ -495,7 +498,7 @@ ROWS: dict[type[Operation], Row] = {
     arith.NegfOp: Row("-{0}", "fneg{f} {t} {0}"),
     arith.MaximumfOp: _call("maximum", "maximum", 2),
     arith.MinimumfOp: _call("minimum", "minimum", 2),
-    math.FmaOp: Row(_fma_python, _fma_llvm),
+    math.FmaOp: Row(_fma_python, "call {t} @llvm.{m}.{s}({t} {0}, {t} {1}, {t} {2})"),
     math.AbsFOp: _call("fabs", "fabs"),
     math.SqrtOp: _call("sqrt", "sqrt"),
     math.RoundEvenOp: _call("round_even", "roundeven"),
