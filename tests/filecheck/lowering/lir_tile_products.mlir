@@ -83,7 +83,6 @@
 // CHECK-NEXT: lir.return
 // CHECK-NEXT: }
 // CHECK-NEXT: }
-// CHECK-NEXT: 
 builtin.module {
   lir.program @forward {
     %x = lir.input "x" : memref<7x40xf32>
