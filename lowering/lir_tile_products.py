@@ -68,9 +68,9 @@ class LirTileProductsPass(ModulePass):
     Make loops of each `lir.gemm` that they are better for: tiles of few rows, of which the sums stay in registers.
 
     A library packs large factors first, which pays where many rows read the right one. In a loop products of any size
-    become loops, so that it can be one kernel (see `lir-outline-loops`). Panels of a transposed right factor are copied,
-    and of any that many rows read. `lanes` and `registers` describe the processor: numbers of 32 bits in a vector
-    register, and how many there are.
+    become loops, so that it can be one kernel (see `lir-outline-loops`). Panels are copied of a right factor that is
+    transposed, and of any that many rows read. `lanes` and `registers` describe the processor: numbers of 32 bits in a
+    vector register, and how many there are.
 
     ```mlir
     lir.gemm %x[], %w[], %y[] rows %c0 to %c6 cols %c0 to %c16 : memref<6x64xf32>, memref<64x16xf32>, memref<6x16xf32>
