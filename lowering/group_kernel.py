@@ -185,7 +185,7 @@ class GroupKernel(abc.ABC):
         self.kernel = Kernel([a.type for a in (*reads, *writes)], [a.name for a in (*reads, *writes)])
         args = self.kernel.block.args
         made = {product.op.results[0] for product in self.products}
-        self.stored = {value for value in write_at if value not in made}
+        self.stored = [value for value in write_at if value not in made]
         self.store_at = {value: (args[len(reads) + index], dims) for value, (index, dims) in write_at.items()}
         self.access = {value: (args[index], dims) for value, (index, dims) in read_at.items()}
         self.access |= {value: self.store_at[value] for value in made}

@@ -12,6 +12,8 @@ from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException
 
+import xdsl_rlx as rlx
+from xdsl_rlx.lowering.numba.compilation import lower_to_lir
 from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
 from xdsl_rlx.lowering.numba.emit_python import emit_python
 
@@ -528,3 +530,11 @@ def test_printed_python_is_readable(run: Run):
 def test_threads_must_be_a_number_of_threads(run: Run):
     with pytest.raises(PassFailedException, match=r"^threads must be at least 1, got 0$"):
         emit_python(run.parse("builtin.module {" + KERNELS + "}"), 0)
+
+
+def test_the_text_of_a_kernel_is_the_same_each_time():
+    """Of one with several results, which are written in their order."""
+    g = rlx.Graph("gates")
+    x = g.input("x", (4, 5))
+    g.set_outputs([g.tanh(x), g.exp(x), g.sin(x), g.sigmoid(x), g.cos(x), x * x])
+    assert len({emit_llvm(lower_to_lir(g.module)) for _ in range(12)}) == 1
