@@ -100,6 +100,7 @@ class Body:
         """The texts of checks, with the names of the constants that hold them."""
         self.label = "entry"
         self._buffers: dict[SSAValue, _Buffer] = {}
+        self._lanes: dict[scf.ForOp, Lanes | None] = {}
         self._count = 0
 
     def line(self, text: str) -> str:
@@ -243,10 +244,10 @@ class Body:
         out when the bounds are constants.
         """
         assert isinstance(op, scf.ForOp)
-        if (lanes := Lanes.of(op)) is not None:
+        if (lanes := self.lanes_of(op)) is not None:
             self.vectors(lanes)
             return
-        if is_written_out(op):
+        if is_written_out(op, self.lanes_of):
             self.written_out(op)
             return
         lb, ub, step = (self.names[x] for x in op.operands[:3])
@@ -285,6 +286,12 @@ class Body:
         for result, init, last in zip(op.results, inits, yielded, strict=True):
             edges = [(last, latch)] if known else [(init, before), (last, latch)]
             self.names[result] = self.line(self.phi(result.type, edges))
+
+    def lanes_of(self, loop: scf.ForOp) -> Lanes | None:
+        """What is known of a loop of lanes, which a loop around it that is written out comes to many times."""
+        if loop not in self._lanes:
+            self._lanes[loop] = Lanes.of(loop)
+        return self._lanes[loop]
 
     def vectors(self, lanes: Lanes) -> None:
         """A loop over neighbours in memory: what differs from lane to lane is a vector, all else is computed once."""

@@ -46,8 +46,10 @@ class Lanes:
     @staticmethod
     def of(loop: scf.ForOp) -> Lanes | None:
         """The loop as vectors, or None if it has to stay one."""
+        if LANES not in loop.attributes:
+            return None
         first, count = constant_index(loop.lb), trip_count(loop)
-        if LANES not in loop.attributes or first is None or count is None or loop.iter_args:
+        if first is None or count is None or loop.iter_args:
             return None
         found = Lanes(loop, first, count)
         return found if constant_index(loop.step) == 1 and found._is_understood() else None
@@ -144,12 +146,12 @@ class Vector:
         self.names[op.results[0]] = self.line(llvm_text(op, args, self.type_of(element), suffix, self.line))
 
 
-def is_written_out(loop: scf.ForOp) -> bool:
-    """Whether a loop is to be written out whole, and the loops in it become vectors."""
+def is_written_out(loop: scf.ForOp, lanes_of: Callable[[scf.ForOp], Lanes | None] = Lanes.of) -> bool:
+    """Whether a loop is to be written out whole, and the loops in it become vectors: those that `lanes_of` knows."""
     mark, trips = loop.attributes.get(UNROLL), trip_count(loop)
     if mark is None or trips is None or cast("IntegerAttr[Any]", mark).value.data < trips:
         return False
     inner = [op for op in loop.body.block.ops if op.regions]
     return bool(inner) and all(
-        isinstance(op, scf.ForOp) and (Lanes.of(op) is not None or is_written_out(op)) for op in inner
+        isinstance(op, scf.ForOp) and (lanes_of(op) is not None or is_written_out(op, lanes_of)) for op in inner
     )
