@@ -21,7 +21,7 @@ from xdsl_rlx.transforms.decompose import decompose_composites
 from xdsl_rlx.transforms.driver import is_constant, verify_dominance
 from xdsl_rlx.transforms.iteration_space import Space
 from xdsl_rlx.transforms.mir_fission_scans import fission_scans
-from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION
+from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.transforms.share_bodies import share_bodies
 from xdsl_rlx.transforms.simplify import share_common
 
@@ -38,7 +38,8 @@ class MirFusePass(ModulePass):
                                                   mir.yield %1 }
     ```
 
-    Groups that differ in numbers only have those as inputs, so that they are one kernel in the end.
+    Groups that differ in numbers only have those as inputs, so that they are one kernel in the end. What would be a
+    group of views of one operand stays as it is: it needs no kernel.
     """
 
     name = "mir-fuse"
@@ -174,7 +175,8 @@ def outline(clusters: Clusters) -> None:
         for op in ops:
             op.detach()
             block.insert_op_before(op, terminator)
-        if cluster.space is not None:
+        # what is nothing but another view of its operand is not copied
+        if cluster.space is not None and any(VIEW.get(type(op)) is None for op in ops):
             _outline(block, ops)
 
 

@@ -257,3 +257,22 @@ func.func @order(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tens
   %z = mir.neg %x : tensor<3xf32>
   func.return %y : tensor<3xf32>
 }
+
+// -----
+
+// What is another view of its operand only is left for the lowering, which needs no memory for it.
+// CHECK-LABEL: func.func @views
+// CHECK-NEXT: %0 = mir.transpose %x perm [2, 0, 1] : (tensor<9x1x8xf32>) -> tensor<8x9x1xf32>
+// CHECK-NEXT: %1 = mir.reshape %0 : tensor<8x9x1xf32> to tensor<8x9xf32>
+// CHECK-NEXT: %2 = mir.fusion(%1, %y) : (tensor<8x9xf32>, tensor<9x8xf32>) -> tensor<8x8xf32> {
+// CHECK-NEXT: ^bb0(%3: tensor<8x9xf32>, %y_1: tensor<9x8xf32>):
+// CHECK-NEXT: %4 = mir.matmul %3, %y_1 : (tensor<8x9xf32>, tensor<9x8xf32>) -> tensor<8x8xf32>
+// CHECK-NEXT: mir.yield %4 : tensor<8x8xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %2 : tensor<8x8xf32>
+func.func @views(%x: tensor<9x1x8xf32>, %y: tensor<9x8xf32>) -> tensor<8x8xf32> {
+  %0 = mir.transpose %x perm [2, 0, 1] : (tensor<9x1x8xf32>) -> tensor<8x9x1xf32>
+  %1 = mir.reshape %0 : tensor<8x9x1xf32> to tensor<8x9xf32>
+  %2 = mir.matmul %1, %y : (tensor<8x9xf32>, tensor<9x8xf32>) -> tensor<8x8xf32>
+  func.return %2 : tensor<8x8xf32>
+}
