@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -51,6 +51,13 @@ TURN = 1 << 24
 LONGEST = 1 << 27
 """Operations, about, that a part of all iterations may take: it is run from end to end, in a tenth of a second."""
 
+OWN = 1 << 16
+"""Bytes of a buffer that stays where it is from iteration to iteration up to which each part has its own: parts that
+lie side by side are brought from core to core, by what these fetch ahead, each time that one has been through its."""
+
+ALL_OWN = 1 << 18
+"""Bytes of all such buffers of a part: they lie on the stack of its thread."""
+
 SWAPPED = 1 << 12
 """Elements up to which a carry is moved from one place to the other, rather than looked for in one or the other."""
 
@@ -73,7 +80,8 @@ class LirOutlineLoopsPass(ModulePass):
     of an iteration is found by arithmetic on the iteration's number. What a body declares is declared in front.
 
     Where launches are of several pieces, the kernel's iterations are parts (`loop_parts.py`): each runs all iterations
-    of the loop over its share of the buffers, and none waits for another.
+    of the loop over its share of the buffers, and none waits for another. What is small and stays in its place from
+    iteration to iteration is a buffer on the part's own stack.
     """
 
     name = "lir-outline-loops"
@@ -134,6 +142,8 @@ class _Outline:
         self.places: dict[SSAValue, Place] = {}
         self.swapped: dict[SSAValue, int] = {}
         self.parts = WHOLE
+        self.own: dict[_Line, SSAValue] = {}
+        """Of parts: the buffers of the kernel itself that stand for some lines."""
 
     def fits(self) -> bool:
         """Whether the loop can be a kernel, and is better as one."""
@@ -158,6 +168,8 @@ class _Outline:
         if parts is None or max(work // WORK_OF_PARTS, self.loop.count * work // LONGEST) >= parts.count:
             return False
         self.parts, self.swapped = parts, self._find_swapped()
+        if not self._find_own().keys() >= self.swapped.keys():
+            return False
         return not any(move.period and p.root not in self.swapped for p in self.places.values() for move in p.moves)
 
     def _kernel(self, launch: LaunchOp) -> KernelOp:
@@ -192,17 +204,24 @@ class _Outline:
         """Put the launch of a kernel in the place of the loop."""
         loop, block = self.loop, self.loop.parent_block()
         assert block is not None
-        for op in self.ops:
-            if isinstance(op, SlotOp):
-                op.detach()
-                block.insert_op_before(op, loop)
         written = dict.fromkeys(self.places[x].root for launch in self.launches for x in launch.writes)
+        own = [line for lines in self._find_own().values() for line in lines]
+        of_body = [op.result for op in self.ops if isinstance(op, SlotOp)]
+        inner = [line for line in own if line.buffer in of_body]
+        for slot in of_body:
+            if all(line.buffer is not slot for line in inner):
+                slot.owner.detach()
+                block.insert_op_before(slot.owner, loop)
         lines = dict.fromkeys(line for place in self.places.values() for line in self._lines(place.root))
+        lines = [line for line in lines if line not in inner]
         reads, writes = ([x for x in lines if (x.buffer in written) == wanted] for wanted in (False, True))
         views = [line.view(loop) for line in (*reads, *writes)]
         into = Kernel([memref_of(view) for view in views], [view.name_hint for view in views])
         args = dict(zip((*reads, *writes), into.block.args, strict=False))
         extent, chunk = self.parts.count, 1
+        for line in own:
+            type_ = MemRefType(memref_of(line.buffer).element_type, [line.size // extent])
+            self.own[line] = into.scratch(type_, line.buffer.name_hint)
         if extent > 1:
             into.entry.each(into.bounds, "part", lambda inside, part: self._part(inside, part, args))
         else:
@@ -224,6 +243,27 @@ class _Outline:
         loop.detach()
         loop.erase()
         return into.op
+
+    def _find_own(self) -> dict[SSAValue, list[_Line]]:
+        """
+        The buffers instead of which each part has some of its own, carries first.
+
+        They are small, and all iterations touch the same of them: all that one touches at a time is a place.
+        """
+        found: dict[SSAValue, list[_Line]] = {}
+        if self.parts.count == 1:
+            return found
+        room = ALL_OWN * self.parts.count
+        written = [self.places[value].root for launch in self.launches for value in launch.writes]
+        for base in dict.fromkeys([*self.swapped, *written]):
+            places, lines = [place for place in self.places.values() if place.root is base], self._lines(base)
+            stays = all(move.period is not None and base in self.swapped for place in places for move in place.moves)
+            size = lines[0].size * element_bytes(memref_of(base).element_type)
+            whole = any(place.stop - place.start == size for place in places)
+            if stays and whole and size <= OWN * self.parts.count and size * len(lines) <= room:
+                found[base] = lines
+                room -= size * len(lines)
+        return found
 
     def _find_swapped(self) -> dict[SSAValue, int]:
         """The buffers of two small halves that iterations read and write by turns, and their halves' elements."""
@@ -265,10 +305,28 @@ class _Outline:
 
     def _part(self, nest: Nest, part: SSAValue, args: Mapping[_Line, SSAValue]) -> None:
         """All iterations of a part."""
-        sizes = {*self.parts.apart.values(), *(half // self.parts.count for half in self.swapped.values())} - {0}
+        sizes = {*self.parts.apart.values(), *(line.size // self.parts.count for line in self.own)} - {0}
         ahead = {size: (nest.scalars.of(part) * size).value for size in sorted(sizes)}
         bounds = nest.kernel.index(0), nest.kernel.index(self.loop.count)
-        nest.each(bounds, "n", lambda inside, n: self._iteration(inside, n, args, ahead))
+
+        def move(line: _Line, comes: bool) -> None:
+            size = line.size // self.parts.count
+
+            def one(inside: Nest, j: SSAValue) -> None:
+                s = inside.scalars
+                places = [(args[line], (s.of(ahead[size]) + s.of(j)).value), (self.own[line], j)]
+                (source, at), (to, there) = places if comes else reversed(places)
+                value = inside.builder.insert(memref.LoadOp.get(source, [at])).res
+                inside.builder.insert(memref.StoreOp.get(value, to, [there]))
+
+            nest.each((nest.kernel.index(0), nest.kernel.index(size)), "j", one)
+
+        outer = [line for line in self.own if line in args]
+        for line in outer:
+            move(line, True)
+        nest.each(bounds, "n", lambda inside, n: self._iteration(inside, n, {**args, **self.own}, ahead))
+        for line in outer:
+            move(line, False)
 
     def _iteration(
         self, nest: Nest, n: SSAValue, args: Mapping[_Line, SSAValue], ahead: Mapping[int, SSAValue]
@@ -293,28 +351,26 @@ class _Outline:
                     if (move, size) not in moved:
                         moved[move, size] = _elements(nest, index, move, size)
                     offset = moved[move, size] if offset is None else offset + moved[move, size]
-                if apart := self.parts.apart.get(value, 0):
+                if self._line(place) not in self.own and (apart := self.parts.apart.get(value, 0)):
                     begin = nest.scalars.of(ahead[apart])
                     offset = begin if offset is None else offset + begin
                 start = None if offset is None else offset.value
                 windows.append(Window(args[self._line(place)], start, strides_of(memref_of(value))))
             inline(self._kernel(launch), nest, windows, launch.extent.value.data // self.parts.count)
         merge_loops(nest)
-        self._hand_on(nest, n, args, ahead)
+        self._hand_on(nest, n, args)
 
-    def _hand_on(self, nest: Nest, n: SSAValue, args: Mapping[_Line, SSAValue], ahead: Mapping[int, SSAValue]) -> None:
+    def _hand_on(self, nest: Nest, n: SSAValue, args: Mapping[_Line, SSAValue]) -> None:
         """
         What the next iteration reads is where this one has read; after the last, all is where the loop has it.
 
         Most carries are stored over those before. Of others the halves are swapped.
         """
-        count = self.parts.count
         kept: list[_Halves] = []
         swapped: list[_Halves] = []
         for base, half in self.swapped.items():
-            size, (a, b) = half // count, (args[line] for line in self._lines(base))
-            orders = ((a, b), (b, a)) if count == 1 else ()
-            done = next((order for order in orders if store_in_place(nest, *order, size)), None)
+            size, (a, b) = half // self.parts.count, (args[line] for line in self._lines(base))
+            done = next((order for order in ((a, b), (b, a)) if store_in_place(nest, *order, size)), None)
             if done is None:
                 swapped.append((size, a, b))
             else:
@@ -323,8 +379,8 @@ class _Outline:
         def each(inside: Nest, halves: Sequence[_Halves], body: Callable[..., None]) -> None:
             for size, a, b in halves:
 
-                def one(deep: Nest, i: SSAValue, size: int = size, a: SSAValue = a, b: SSAValue = b) -> None:
-                    body(deep, (deep.scalars.of(ahead[size]) + deep.scalars.of(i)).value if count > 1 else i, a, b)
+                def one(deep: Nest, i: SSAValue, a: SSAValue = a, b: SSAValue = b) -> None:
+                    body(deep, i, a, b)
 
                 inside.each((nest.kernel.index(0), nest.kernel.index(size)), "j", one)
 

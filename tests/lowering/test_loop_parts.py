@@ -170,6 +170,37 @@ def test_large_carries_by_turns_are_waited_for():
     assert any(isinstance(op, LoopOp) for op in outlined(program).walk())
 
 
+def test_carries_of_several_pieces_by_turns_are_waited_for():
+    """Of a carry of two rows, parts would have a share of each, which is not one place in it."""
+    wide, half = f"memref<2x{2 * WIDTH}xf32>", f"memref<{2 * WIDTH}xf32>"
+    rows = f"memref<{COUNT}x{WIDTH}xf32>"
+    lines = [
+        f'%xs = lir.input "xs" : {rows}',
+        f"%ys = lir.output 0 : {rows}",
+        f"%c = lir.slot : {wide}",
+        *(
+            f"%c{i} = lir.view %c at {i * WIDTH} : {wide} to {ROW}\n"
+            f"lir.launch @zero over {WIDTH} by {WIDTH} writes(%c{i} : {ROW})"
+            for i in range(4)
+        ),
+        f"lir.loop %i = 0 to {COUNT} {{",
+        f"%a = lir.step %c at %i modulo 2 : {wide} to {half}",
+        f"%o = lir.step %c at %i shift 1 modulo 2 : {wide} to {half}",
+        f"%x = lir.step %xs at %i : {rows} to {ROW}",
+        f"%y = lir.step %ys at %i : {rows} to {ROW}",
+    ]
+    for n in (0, 1):
+        lines += [f"%{b}{n} = lir.view %{b} at {n * WIDTH} : {half} to {ROW}" for b in "ao"]
+        lines.append(f"lir.launch @step over {WIDTH} by 16 reads(%a{n}, %x : {ROW}, {ROW}) writes(%o{n} : {ROW})")
+    lines += [f"lir.launch @copy over {WIDTH} by 16 reads(%o1 : {ROW}) writes(%y : {ROW})", "}"]
+    program = loops.program(*lines) + at("%j")
+    module = outlined(program)
+    assert any(isinstance(op, LoopOp) for op in module.walk())
+    xs = np.random.default_rng(0).integers(-9, 9, (COUNT, WIDTH)).astype(np.float32)
+    (found,) = compile_module(module, 2, Effort.QUICK)(xs)
+    np.testing.assert_array_equal(found, np.cumsum(xs, 0))
+
+
 def gates(rows: int, start: int) -> str:
     """Iterations that write 8 of so many rows of 16 elements, and read both halves of those from `start` on."""
     whole, half, view = "memref<8x16xf32>", "memref<8x8xf32>", "memref<8x8xf32, strided<[16, 1]>>"

@@ -267,3 +267,59 @@ builtin.module {
     lir.return
   }
 }
+
+// -----
+
+// Each part has buffers of its own for what stays where it is: a carry, which comes and goes, and what an iteration
+// itself needs.
+// CHECK-LABEL: lir.program @own {
+// CHECK: lir.launch @k1_loop_add over 2 by 1 reads(%xs_1 : memref<28xf32>) writes(%c_1, %c_2 : memref<4xf32>, memref<4xf32>)
+// CHECK: lir.kernel @k1_loop_add(%xs: memref<28xf32>, %c: memref<4xf32>, %c_1: memref<4xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: %c_2 = memref.alloca() : memref<2xf32>
+// CHECK-NEXT: %c_3 = memref.alloca() : memref<2xf32>
+// CHECK-NEXT: %s = memref.alloca() : memref<2xf32>
+// CHECK: scf.for %part = %lo to %hi step %c1 {
+// CHECK: %2 = arith.addi %1, %j : index
+// CHECK-NEXT: %3 = memref.load %c[%2] : memref<4xf32>
+// CHECK-NEXT: memref.store %3, %c_2[%j] : memref<2xf32>
+// CHECK: %5 = memref.load %c_1[%4] : memref<4xf32>
+// CHECK-NEXT: memref.store %5, %c_3[%j_1] : memref<2xf32>
+// CHECK: scf.for %n = %c0 to %c7 step %c1 {
+// CHECK: %x = memref.load %c_2[%i] : memref<2xf32>
+// CHECK: memref.store %z, %s[%i] : memref<2xf32>
+// CHECK: %x_1 = memref.load %s[%i_1] : memref<2xf32>
+// CHECK: memref.store %z_1, %c_2[%i_1] : memref<2xf32>
+// CHECK: memref.store %{{.*}}, %c_3[%{{.*}}] : memref<2xf32>
+// CHECK: [[A:%.*]] = memref.load %c_2[%{{.*}}] : memref<2xf32>
+// CHECK-NEXT: memref.store [[A]], %c[%{{.*}}] : memref<4xf32>
+// CHECK: [[B:%.*]] = memref.load %c_3[%{{.*}}] : memref<2xf32>
+// CHECK-NEXT: memref.store [[B]], %c_1[%{{.*}}] : memref<4xf32>
+builtin.module {
+  lir.program @own {
+    %xs = lir.input "xs" : memref<7x4xf32>
+    %c = lir.output 0 : memref<2x4xf32>
+    %c0 = lir.view %c at 0 : memref<2x4xf32> to memref<4xf32>
+    %c1 = lir.view %c at 4 : memref<2x4xf32> to memref<4xf32>
+    %x0 = lir.view %xs at 0 : memref<7x4xf32> to memref<4xf32>
+    lir.launch @k0_add over 4 by 4 reads(%x0, %x0 : memref<4xf32>, memref<4xf32>) writes(%c0 : memref<4xf32>)
+    lir.launch @k0_add over 4 by 4 reads(%x0, %x0 : memref<4xf32>, memref<4xf32>) writes(%c1 : memref<4xf32>)
+    lir.loop %t = 0 to 7 {
+      %a = lir.step %c at %t modulo 2 : memref<2x4xf32> to memref<4xf32>
+      %o = lir.step %c at %t shift 1 modulo 2 : memref<2x4xf32> to memref<4xf32>
+      %x = lir.step %xs at %t : memref<7x4xf32> to memref<4xf32>
+      %s = lir.slot : memref<4xf32>
+      lir.launch @k0_add over 4 by 2 reads(%a, %x : memref<4xf32>, memref<4xf32>) writes(%s : memref<4xf32>)
+      lir.launch @k0_add over 4 by 2 reads(%s, %x : memref<4xf32>, memref<4xf32>) writes(%o : memref<4xf32>)
+    }
+  }
+  lir.kernel @k0_add(%a: memref<4xf32>, %b: memref<4xf32>, %o: memref<4xf32>, %lo: index, %hi: index) {
+    %c1 = arith.constant 1 : index
+    scf.for %i = %lo to %hi step %c1 {
+      %x = memref.load %a[%i] : memref<4xf32>
+      %y = memref.load %b[%i] : memref<4xf32>
+      %z = arith.addf %x, %y : f32
+      memref.store %z, %o[%i] : memref<4xf32>
+    }
+    lir.return
+  }
+}
