@@ -111,6 +111,15 @@ class ColumnKernel(GroupKernel):
         first = [self.kernel.index(0)] if self.accumulators[op].partial is not None else []
         return [*first, *(at[loop] for loop in self.group.space.maps[op.results[0]] if loop is not None)]
 
+    def own_column(self, nest: Nest, op: Operation, columns: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Where a kernel's own buffer, which begins with the piece, has these columns."""
+        loops = [loop for loop in self.group.space.maps[op.results[0]] if loop is not None]
+        first = nest.scalars.of(self.kernel.bounds[0])
+        return [
+            (nest.scalars.of(column) - first).value if loop == self.cut else column
+            for loop, column in zip(loops, columns, strict=True)
+        ]
+
     def ranges(self, loops: Sequence[int]) -> list[Range]:
         """Whole loops, of which the cut one runs over the piece only."""
         piece = self.kernel.bounds

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, f64, i1
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, MemRefType, f64, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.memory import row_major_strides
@@ -27,7 +27,8 @@ class Accumulator:
     """
     A reduction that is complete only after the last row: where its (partial) results go.
 
-    If it is long, `block` has the columns of at most BLOCK rows, which are then added to the totals, of type `wide`.
+    If it is long, the columns of at most BLOCK rows are summed by themselves, in `block` or in a buffer of the kernel's
+    `own` of that shape, and then added to the totals, of type `wide`.
     """
 
     op: Operation
@@ -35,6 +36,7 @@ class Accumulator:
     target: Buffer
     partial: Buffer | None
     block: Buffer | None
+    own: tuple[int, ...] | None
     long: bool
 
     @property
@@ -190,7 +192,12 @@ class GroupKernel(abc.ABC):
         self.access = {value: (args[index], dims) for value, (index, dims) in read_at.items()}
         self.access |= {value: self.store_at[value] for value in made}
         self.totals = {op: args[len(reads) + index] for op, index in total_at.items()}
-        self.targets = self.totals | {op: args[len(reads) + index] for op, index in block_at.items()}
+        self.targets: dict[Operation, SSAValue] = {}
+        self.targets.update(self.totals)
+        self.targets.update({op: args[len(reads) + index] for op, index in block_at.items()})
+        for op, acc in self.accumulators.items():
+            if acc.own is not None:
+                self.targets[op] = self.kernel.scratch(MemRefType(acc.element, acc.own), "block")
         for product in self.products:
             home = len(reads) + write_at[product.op.results[0]][0]
             product.arguments = (reads.index(product.lhs), reads.index(product.rhs), home)
@@ -339,16 +346,27 @@ class GroupKernel(abc.ABC):
         """Start the total of a column, and its first block."""
         acc = self.accumulators[op]
         nest.store(acc.start(nest), self.totals[op], at)
-        if acc.block is not None:
-            nest.store(acc.identity(nest), self.targets[op], at)
+        if acc.long:
+            nest.store(acc.identity(nest), self.targets[op], self._place_in_block(nest, op, at))
 
     def flush_column(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> None:
         """Add the block of a column to its total, and start the next block."""
-        scalars = nest.scalars
-        total, block = nest.load(self.totals[op], at), nest.load(self.targets[op], at)
+        scalars, place = nest.scalars, self._place_in_block(nest, op, at)
+        total, block = nest.load(self.totals[op], at), nest.load(self.targets[op], place)
         combined = self.combine(nest, op, total.value, scalars.cast(block, total.type))
         nest.store(scalars.of(combined), self.totals[op], at)
-        nest.store(self.accumulators[op].identity(nest), self.targets[op], at)
+        nest.store(self.accumulators[op].identity(nest), self.targets[op], place)
+
+    def _place_in_block(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Where the block of a column is, of which the total is at `at`."""
+        acc = self.accumulators[op]
+        if acc.own is None:
+            return at
+        return self.own_column(nest, op, at if acc.partial is None else at[1:])
+
+    def own_column(self, nest: Nest, op: Operation, columns: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Where a kernel's own buffer has these columns."""
+        return columns
 
     def combine(self, nest: Nest, op: Operation, acc: SSAValue, x: Scalar) -> SSAValue:
         """One step of a reduction."""
@@ -366,6 +384,8 @@ class GroupKernel(abc.ABC):
         """Add the operand's element to its column's accumulator in memory."""
         target = self.targets[op]
         indices = [*([] if piece is None else [piece]), *columns]
+        if self.accumulators[op].long:
+            indices = self._place_in_block(frame.nest, op, indices)
         x = self.value(frame, op.operands[0])
         before = frame.nest.load(target, indices)
         frame.nest.store(frame.nest.scalars.of(self.combine(frame.nest, op, before.value, x)), target, indices)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Operation
 
+from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer, Launch
 from xdsl_rlx.lowering.column_kernel import ColumnKernel
 from xdsl_rlx.lowering.group import Group
 from xdsl_rlx.lowering.group_kernel import (
     BLOCK,
+    UNROLLED,
     Accumulator,
     GroupKernel,
     combine_kernel,
@@ -36,6 +38,14 @@ MULTIPLICATIONS = 8
 
 MULTIPLICATIONS_OF_A_ROW = 2
 """The same of one row, for which the right factor is read from a farther cache."""
+
+TALL = 512
+"""Rows of a piece at least, where pieces are rows of which the columns are summed."""
+
+OWN = 1 << 13
+"""Bytes of a buffer up to which a kernel has it to itself: where neighbours lie side by side, threads that write to
+them again and again wait for each other, even if each line is written by one only. Not so few that the loop over them
+may be written out: LLVM then keeps them in registers, one by one."""
 
 LINE = 16
 """Columns, and short rows, that pieces begin at multiples of: 64 bytes of f32."""
@@ -75,12 +85,24 @@ class _GroupLaunches:
         reduced = [op.operands[0] for op in kinds]
         written = [value for value in group.writes if value.owner not in kinds]
         partly = any(group.loops_of[value] != covered for value in (*reduced, *written))
-        if not rows and not partly and group.inner:
+        if not rows and not partly and group.inner and not self._is_tall():
             return self._column_launches()
         products = Product.all_of(group, {op: self._product_home(op) for op in group.products})
         if products and not partly and self._is_one_row(products):
             return self._column_launches(products)
         return self._row_launches(products)
+
+    def _is_tall(self) -> bool:
+        """Whether pieces of sums over rows are better rows: far more than columns, of which each has its own sums."""
+        group, kinds = self.group, self.group.structure.kinds
+        if (
+            not kinds
+            or any(kind is not Reduces.COLUMN for kind in kinds.values())
+            or group.structure.middle is not None
+        ):
+            return False
+        rows, columns = group.count(group.outer), group.count(group.inner)
+        return self.threads > 1 and rows >= TALL * self.threads and columns <= rows // 4
 
     def _is_one_row(self, products: Sequence[Product]) -> bool:
         """Whether all is about the columns of products of one row, so that it can be cut into pieces there."""
@@ -139,7 +161,7 @@ class _GroupLaunches:
         accumulators = self._accumulators(totals, -(-extent // chunk), prod(sizes) > most_steps(sizes))
         columns = [op for op, kind in kinds.items() if kind is Reduces.COLUMN]
         rows = group.outer if group.structure.middle is None else group.middle
-        accumulators += self._accumulators(columns, 1, group.count(rows) > BLOCK)
+        accumulators += self._accumulators(columns, 1, group.count(rows) > BLOCK, {cut: chunk})
         return self._with_combines(ColumnKernel(group, chunk, accumulators, cut, products), extent, accumulators)
 
     def _with_combines(self, kernel: GroupKernel, extent: int, accumulators: Sequence[Accumulator]) -> list[Launch]:
@@ -147,24 +169,31 @@ class _GroupLaunches:
             return [fill_kernel(acc) for acc in accumulators]
         return [kernel.launch(extent), *(combine_kernel(acc) for acc in accumulators if acc.partial is not None)]
 
-    def _accumulators(self, ops: Sequence[Operation], pieces: int, many: bool) -> list[Accumulator]:
-        """Where reductions go that many elements are added to in a piece, or not."""
+    def _accumulators(
+        self, ops: Sequence[Operation], pieces: int, many: bool, cut: Mapping[int, int] | None = None
+    ) -> list[Accumulator]:
+        """Where reductions go that many elements are added to in a piece, or not; `cut` loops have as many of one."""
         group = self.group
         found: list[Accumulator] = []
         for op in ops:
             (result,) = op.results
-            shape = tuple(group.space.extents[loop] for loop in group.space.maps[result] if loop is not None)
+            loops = [loop for loop in group.space.maps[result] if loop is not None]
+            shape = tuple(group.space.extents[loop] for loop in loops)
+            mine = tuple((cut or {}).get(loop, group.space.extents[loop]) for loop in loops)
             target = group.writes[result]
             element = compute_type(target.element)
             long = many and REDUCTION.lookup(op).rounds and isinstance(element, AnyFloat)
             wide = wide_type(op) if long else element
-            partial = block = None
+            partial = block = own = None
             if pieces > 1 or (wide != target.element and shape):
                 partial = self.buffers.room((pieces, *shape), wide, result)
             if long and group.structure.kinds[op] is Reduces.COLUMN:
-                lead = () if partial is None else (pieces,)
-                block = self.buffers.room((*lead, *shape), element, result)
-            found.append(Accumulator(op, shape, target, partial, block, long))
+                if mine and mine[-1] > UNROLLED and prod(mine) * element_bytes(element) <= OWN:
+                    own = mine
+                else:
+                    lead = () if partial is None else (pieces,)
+                    block = self.buffers.room((*lead, *shape), element, result)
+            found.append(Accumulator(op, shape, target, partial, block, own, long))
         return found
 
     def _product_home(self, op: Operation) -> Buffer:
