@@ -15,16 +15,8 @@ from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.nest import Kernel, Nest
-from xdsl_rlx.lowering.tiles import (
-    COPIED_ROWS,
-    MOST_VECTORS,
-    Registers,
-    TiledProduct,
-    best_tile,
-    emit_sums,
-    lies_in_lines,
-    vectors_of_panel,
-)
+from xdsl_rlx.lowering.tile_sizes import COPIED_ROWS, MOST_VECTORS, Registers, best_tile, vectors_of_panel
+from xdsl_rlx.lowering.tiles import TiledProduct, emit_sums, lies_in_lines
 from xdsl_rlx.lowering.unroll import mark_unrolled
 from xdsl_rlx.transforms.driver import verify_dominance
 
@@ -49,6 +41,12 @@ NEAR = 1 << 18
 PACKED = 1_000_000
 """Multiplications up to which libraries read factors as they lie; they lose by packing more if rows are few."""
 
+DEEP = 256
+"""Length of the inner dimension from which on they lose too, if both rows and columns are few."""
+
+FEW = 8
+"""Columns of such a product at least."""
+
 NARROW = 4
 """Columns below which there is too little of a vector."""
 
@@ -67,10 +65,11 @@ class LirTileProductsPass(ModulePass):
     """
     Make loops of each `lir.gemm` that they are better for: tiles of few rows, of which the sums stay in registers.
 
-    A library packs large factors first, which pays where many rows read the right one. In a loop products of any size
-    become loops, so that it can be one kernel (see `lir-outline-loops`). Panels are copied of a right factor that is
-    transposed, and of any that many rows read. `lanes` and `registers` describe the processor: numbers of 32 bits in a
-    vector register, and how many there are.
+    A library packs large factors first, which pays where many rows read the right one, and is slow where rows and
+    columns are few and terms many. In a loop products of any size become loops, so that it can be one kernel (see
+    `lir-outline-loops`). Panels are copied of a right factor that is transposed, and of any that many rows read, and
+    rows of a left factor that does not lie in lines; what is copied next is fetched ahead of a factor that is far.
+    `lanes` and `registers` describe the processor: numbers of 32 bits in a vector register, and how many there are.
 
     ```mlir
     lir.gemm %x[], %w[], %y[] rows %c0 to %c6 cols %c0 to %c16 : memref<6x64xf32>, memref<64x16xf32>, memref<6x16xf32>
@@ -105,7 +104,7 @@ class LirTileProductsPass(ModulePass):
             if better := [x for x in found if x.is_better_as_loops(repeated, registers)]:
                 again = Kernel.reopened(kernel)
                 for product in better:
-                    product.replace(again, registers)
+                    product.replace(again, registers, repeated)
                 again.close()
                 mark_unrolled(kernel)
 
@@ -146,9 +145,10 @@ class _Product:
         fits = rows <= WIDE_ROWS or near if wide else rows <= most and size <= FACTOR
         if not lies_in_lines(self.op):
             fits = (wide and fits and rows >= MANY) or (repeated and rows <= most and depth * columns <= COPIED)
-        return fits and (repeated or (rows * depth * columns > PACKED and columns >= NARROW))
+        deep = lies_in_lines(self.op) and rows <= ROWS and FEW <= columns <= ROWS and depth >= DEEP
+        return fits and (repeated or ((rows * depth * columns > PACKED or deep) and columns >= NARROW))
 
-    def replace(self, kernel: Kernel, registers: Registers) -> None:
+    def replace(self, kernel: Kernel, registers: Registers, repeated: bool) -> None:
         """Put loops in the place of the op."""
         op, block = self.op, Block()
         nest = Nest(block, kernel)
@@ -164,7 +164,9 @@ class _Product:
                 copies = True
             tile = best_tile(rows, columns, lanes, registers.count, most if copies else MOST_VECTORS)
             ends = op.row_lo, op.row_hi
-            TiledProduct(op, nest, tile, ends, self._rows(), columns, copies, op.accumulate is not None).emit()
+            goes_on = op.accumulate is not None
+            fetches = copies and lies_in_lines(op) and not repeated and self._is_far()
+            TiledProduct(op, nest, tile, ends, self._rows(), columns, copies, goes_on, fetches).emit()
         around = op.parent_block()
         assert around is not None
         loops = list(block.ops)
@@ -173,6 +175,12 @@ class _Product:
         around.insert_ops_before(loops, op)
         op.detach()
         op.erase()
+
+    def _is_far(self) -> bool:
+        """Whether the right factor does not stay in a core's own cache."""
+        b = memref_of(self.op.b)
+        depth, columns = b.get_shape()[-2:]
+        return depth * columns * element_bytes(b.element_type) > FACTOR
 
     def _columns(self) -> int | None:
         """How many columns, if that is known."""

@@ -13,7 +13,7 @@ from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
 from xdsl_rlx.lowering.lir_tile_products import LirTileProductsPass
-from xdsl_rlx.lowering.tiles import COMMON, Registers
+from xdsl_rlx.lowering.tile_sizes import COMMON, Registers
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.mir_fuse import MirFusePass
 

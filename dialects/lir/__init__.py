@@ -10,6 +10,7 @@ from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
 from xdsl_rlx.dialects.lir.control import IfOp, LoopOp, StepOp, WhileOp
 from xdsl_rlx.dialects.lir.kernel import CheckOp, KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.lapack import GetrfOp, GetrsOp
+from xdsl_rlx.dialects.lir.prefetch import PrefetchOp
 from xdsl_rlx.dialects.lir.program import (
     ConstantOp,
     InputOp,
@@ -40,6 +41,7 @@ Lir = Dialect(
         KernelOp,
         ReturnOp,
         CheckOp,
+        PrefetchOp,
         GemmOp,
         BlockGemmOp,
         GetrfOp,
@@ -72,6 +74,7 @@ __all__ = [
     "NdtrOp",
     "OutputOp",
     "ParamOp",
+    "PrefetchOp",
     "ProgramOp",
     "ReturnOp",
     "SlotOp",

@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
 from xdsl_rlx.dialects.lir.lapack import GetrfOp, GetrsOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, is_contiguous, verify_buffer_type
+from xdsl_rlx.dialects.lir.prefetch import PrefetchOp
 
 SCRATCH_LIMIT = 1 << 20
 """Bytes of a kernel's scratch buffers together: they lie on the stack of a thread."""
@@ -76,6 +77,7 @@ def _block_gemm(op: BlockGemmOp) -> list[Reach]:
 _REACHES: dict[type[Operation], Callable[[Any], list[Reach]]] = {
     memref.LoadOp: lambda op: _elements(op.memref, op.indices),
     memref.StoreOp: lambda op: _elements(op.memref, op.indices),
+    PrefetchOp: lambda op: _elements(op.buffer, op.indices),
     GemmOp: _gemm,
     BlockGemmOp: _block_gemm,
     GetrfOp: lambda op: [*_elements(op.a, op.a_indices), *_elements(op.pivots, op.pivots_indices)],

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.lir import BlockGemmOp, CheckOp, GemmOp, GetrfOp, GetrsOp, ReturnOp
+from xdsl_rlx.dialects.lir import BlockGemmOp, CheckOp, GemmOp, GetrfOp, GetrsOp, PrefetchOp, ReturnOp
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
@@ -187,6 +187,12 @@ class Body:
             text = self.line(f"zext i1 {text} to i8")
         self.written.add(target)
         self.emit(f"store {buffer.element} {text}, ptr {self.address(target, indices)}, align {buffer.align}")
+
+    def prefetch(self, op: Operation) -> None:
+        buffer, *indices = op.operands
+        read, second_level, data = 0, 2, 1
+        address = self.address(buffer, indices)
+        self.emit(f"call void @llvm.prefetch.p0(ptr {address}, i32 {read}, i32 {second_level}, i32 {data})")
 
     def alloca(self, op: Operation) -> None:
         result = op.results[0]
@@ -482,6 +488,7 @@ _EMITTERS: dict[type[Operation], Callable[[Body, Operation], None]] = {
     GetrfOp: Body.getrf,
     GetrsOp: Body.getrs,
     CheckOp: Body.check,
+    PrefetchOp: Body.prefetch,
     ReturnOp: Body.ret,
     func.ReturnOp: Body.ret,
 }

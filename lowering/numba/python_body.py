@@ -30,6 +30,7 @@ from xdsl_rlx.dialects.lir import (
     GemmOp,
     GetrfOp,
     GetrsOp,
+    PrefetchOp,
     ReturnOp,
 )
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_contiguous, strides_of
@@ -161,6 +162,9 @@ class Body:
     def store(self, op: Operation) -> None:
         value, buffer, *indices = op.operands
         self.emit(f"{self.element(buffer, indices)} = {self.names[value]}")
+
+    def nothing(self, op: Operation) -> None:
+        """A hint that Python has no words for."""
 
     def alloca(self, op: Operation) -> None:
         result = op.results[0]
@@ -324,6 +328,7 @@ _EMITTERS: dict[type[Operation], Callable[[Body, Operation], None]] = {
     scf.IfOp: Body.branch,
     scf.WhileOp: Body.while_loop,
     GemmOp: Body.gemm,
+    PrefetchOp: Body.nothing,
     BlockGemmOp: Body.block_gemm,
     GetrfOp: Body.getrf,
     GetrsOp: Body.getrs,

@@ -8,17 +8,27 @@ import numpy as np
 import pytest
 from levels import EVERY
 from xdsl.context import Context
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.lir import GemmOp
+from xdsl_rlx.dialects.lir import CheckOp, GemmOp, PrefetchOp
 from xdsl_rlx.dialects.lir.kernel import LANES, UNROLL
+from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
-from xdsl_rlx.lowering.lir_tile_products import COPIED, LOOPED_ROWS, ROWS, WIDE_ROWS, LirTileProductsPass
+from xdsl_rlx.lowering.lir_tile_products import (
+    COPIED,
+    DEEP,
+    FEW,
+    LOOPED_ROWS,
+    ROWS,
+    WIDE_ROWS,
+    LirTileProductsPass,
+)
 from xdsl_rlx.lowering.numba import cpu
-from xdsl_rlx.lowering.numba.compilation import compile_module
+from xdsl_rlx.lowering.numba.compilation import Backend, compile_module
 from xdsl_rlx.lowering.numba.compile import Effort
-from xdsl_rlx.lowering.tiles import COMMON, Registers, best_tile
+from xdsl_rlx.lowering.tile_sizes import COMMON, Registers, best_tile
 
 REGISTERS = (Registers(4, 16), COMMON, Registers(16, 32))
 SOME = (0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 24, 31, 33, 48, 64)
@@ -36,6 +46,8 @@ class Case:
     chunk: int
     transposed: bool
     accumulate: bool
+    across: bool = False
+    """Whether the left factor lies column by column."""
 
     @property
     def factors(self) -> tuple[str, str]:
@@ -43,7 +55,10 @@ class Case:
         b = f"{self.depth}x{self.columns}x{{0}}"
         if self.transposed:
             b += f", strided<[1, {max(self.depth, 1)}]>"
-        return f"memref<{self.rows}x{self.depth}x{{0}}>", f"memref<{b}>"
+        a = f"{self.rows}x{self.depth}x{{0}}"
+        if self.across:
+            a += f", strided<[1, {max(self.rows, 1)}]>"
+        return f"memref<{a}>", f"memref<{b}>"
 
     def expected(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """The product in float64; the second iteration adds it once more."""
@@ -57,7 +72,9 @@ def text_of(cases: list[Case], element: str) -> str:
     for n, case in enumerate(cases):
         a, b = (factor.format(element) for factor in case.factors)
         c = f"memref<{case.rows}x{case.columns}x{element}>"
-        heads.append(f'%a{n} = lir.input "a{n}" : {a}')
+        lines = f"memref<{case.depth}x{case.rows}x{element}>" if case.across else a
+        heads.append(f'%v{n} = lir.input "a{n}" : {lines}')
+        heads.append(f"%a{n} = lir.view %v{n} at 0 : {lines} to {a}" if case.across else "")
         dense = f"memref<{case.columns}x{case.depth}x{element}>" if case.transposed else b
         heads.append(f'%w{n} = lir.input "b{n}" : {dense}')
         heads.append(f"%b{n} = lir.view %w{n} at 0 : {dense} to {b}" if case.transposed else "")
@@ -65,7 +82,8 @@ def text_of(cases: list[Case], element: str) -> str:
         heads.append(f"lir.launch @z{n} over {case.rows} by {max(case.rows, 1)} writes(%c{n} : {c})")
         factor = f"%b{n}" if case.transposed else f"%w{n}"
         bodies.append(
-            f"lir.launch @k{n} over {case.rows} by {case.chunk} reads(%a{n}, {factor} : {a}, {b}) writes(%c{n} : {c})"
+            f"lir.launch @k{n} over {case.rows} by {case.chunk} "
+            f"reads({f'%a{n}' if case.across else f'%v{n}'}, {factor} : {a}, {b}) writes(%c{n} : {c})"
         )
         kernels.append(f"""lir.kernel @k{n}(%a: {a}, %b: {b}, %c: {c}, %lo: index, %hi: index) {{
   %c0 = arith.constant 0 : index
@@ -96,7 +114,8 @@ def some_cases(seed: int, count: int) -> list[Case]:
         rows, columns, depth = rng.choice([n for n in SIZES if n <= LOOPED_ROWS]), rng.choice(SIZES), rng.choice(DEPTHS)
         chunk = rng.choice((max(rows, 1), max(rows // 2, 1), 5))
         transposed = rng.random() < 0.3 and depth * columns <= COPIED
-        found.append(Case(rows, depth, columns, chunk, transposed, rng.random() < 0.3))
+        accumulate, across = rng.random() < 0.3, rng.random() < 0.3
+        found.append(Case(rows, depth, columns, chunk, transposed, accumulate, across))
     return found
 
 
@@ -120,11 +139,13 @@ def check(module: ModuleOp, cases: list[Case], dtype: np.dtype[Any], effort: Eff
     values: dict[str, np.ndarray] = {}
     for n, case in enumerate(cases):
         right = (case.columns, case.depth) if case.transposed else (case.depth, case.columns)
-        values[f"a{n}"] = rng.standard_normal((case.rows, case.depth)).astype(dtype)
+        left = (case.depth, case.rows) if case.across else (case.rows, case.depth)
+        values[f"a{n}"] = rng.standard_normal(left).astype(dtype)
         values[f"b{n}"] = rng.standard_normal(right).astype(dtype)
     results = compile_module(module, 2, effort)(**values)
     for n, (case, found) in enumerate(zip(cases, results, strict=True)):
-        expected = case.expected(values[f"a{n}"], values[f"b{n}"])
+        left = values[f"a{n}"].T if case.across else values[f"a{n}"]
+        expected = case.expected(left, values[f"b{n}"])
         np.testing.assert_allclose(found, expected, rtol=0, atol=400 * np.finfo(dtype).eps * 8, err_msg=str(case))
 
 
@@ -136,8 +157,12 @@ LARGE = [
     Case(33, 700, 130, 33, True, False),
     Case(24, 700, 130, 8, True, False),
     Case(96, 384, 513, 96, False, False),
+    Case(67, 700, 130, 67, False, False, True),
+    Case(64, 300, 512, 32, False, True, True),
+    Case(500, 90, 140, 500, False, False, True),
+    Case(40, 300, 300, 40, True, False, True),
 ]
-"""Blocks of rows, panels that are copied, of both layouts, in one part and several."""
+"""Blocks of rows, panels that are copied, and left factors too, of both layouts, in one part and several."""
 
 
 @pytest.mark.parametrize("effort", [Effort.QUICK, Effort.FULL])
@@ -196,12 +221,58 @@ def test_not_finite_where_numpy_is_not():
         np.testing.assert_array_equal(rlx.compile(graph)(x, w)[0], x @ w)
 
 
+SHORT = [
+    Case(1, 8, 8, 1, False, False),
+    Case(1, 300, 8, 1, False, True),
+    Case(2, 34, 12, 2, False, False, True),
+    Case(3, 300, 16, 3, False, False),
+    Case(3, 301, 16, 3, False, False),
+    Case(1, 512, 32, 1, False, False),
+]
+"""Tiles of few sums, each of which is added up in several where the terms are so many times that."""
+
+
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_few_sums_are_added_up_side_by_side(element: str):
+    module = rlx.parse(text_of(SHORT, element))
+    LirTileProductsPass(16, 32).apply(Context(), module)
+    sums = [memref_of(op.memref).get_shape() for op in module.walk() if isinstance(op, memref.AllocaOp)]
+    assert [shape[0] for shape in sums] == [4, 4, 4, 6, 3, 1] if element == "f32" else len(sums) == len(SHORT)
+    LirCheckBoundsPass().apply(Context(), module)
+    module.verify()
+    check(module, SHORT, np.dtype({"f32": np.float32, "f64": np.float64}[element]), Effort.FULL)
+
+
+def once(case: Case) -> ModuleOp:
+    """A program that computes one case, not in a loop."""
+    text = text_of([case], "f32").replace("lir.loop %t = 0 to 2 {\n", "")
+    return rlx.parse(text.replace("\n}\n}\nlir.kernel", "\n}\nlir.kernel", 1))
+
+
+@pytest.mark.parametrize("backend", ["llvm", "numba"])
+def test_a_far_right_factor_is_fetched_ahead(backend: str):
+    case = Case(32, 550, 513, 32, False, False, True)
+    module = once(case)
+    LirTileProductsPass(16, 32).apply(Context(), module)
+    fetched = [op for op in module.walk() if isinstance(op, PrefetchOp)]
+    assert len(fetched) == 2 + 1, "both vectors of whole panels, one of the last"
+    LirCheckBoundsPass().apply(Context(), module)
+    assert not any(isinstance(op, CheckOp) for op in module.walk())
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((550, 32), np.float32), rng.standard_normal((550, 513), np.float32)
+    (found,) = compile_module(module, 1, Effort.FULL, Backend(backend))(a, b)
+    np.testing.assert_allclose(found, case.expected(a.T, b), rtol=0, atol=1e-4)
+
+
+def test_a_near_right_factor_is_not_fetched():
+    module = once(Case(32, 500, 513, 32, False, False))
+    LirTileProductsPass(16, 32).apply(Context(), module)
+    assert not any(isinstance(op, PrefetchOp | GemmOp) for op in module.walk())
+
+
 def gemms(case: Case, repeated: bool, registers: Registers = COMMON) -> int:
     """How many calls of the library stay in a program of one case."""
-    text = text_of([case], "f32")
-    if not repeated:
-        text = text.replace("lir.loop %t = 0 to 2 {\n", "").replace("\n}\n}\nlir.kernel", "\n}\nlir.kernel", 1)
-    module = rlx.parse(text)
+    module = rlx.parse(text_of([case], "f32")) if repeated else once(case)
     LirTileProductsPass(registers.lanes, registers.count).apply(Context(), module)
     return sum(isinstance(op, GemmOp) for op in module.walk())
 
@@ -223,6 +294,14 @@ def gemms(case: Case, repeated: bool, registers: Registers = COMMON) -> int:
         (Case(16, COPIED // 16, 16, 16, True, False), True, 0),
         (Case(16, COPIED // 16 + 1, 16, 16, True, False), True, 1),
         (Case(16, 128, 513, 16, True, False), False, 1),
+        # few of everything but terms
+        (Case(8, DEEP, 8, 8, False, False), False, 0),
+        (Case(8, DEEP, 8, 8, False, False, True), False, 0),
+        (Case(8, DEEP - 1, 8, 8, False, False), False, 1),
+        (Case(ROWS, DEEP, ROWS, ROWS, False, False), False, 0),
+        (Case(ROWS + 1, DEEP, ROWS, ROWS + 1, False, False), False, 1),
+        (Case(8, DEEP, FEW - 1, 8, False, False), False, 1),
+        (Case(8, DEEP, 8, 8, True, False), False, 1),
     ],
 )
 def test_which_products_become_loops(case: Case, repeated: bool, expected: int):

@@ -510,3 +510,20 @@ lir.kernel @unbounded(%x: memref<64xf32>, %lo: index, %hi: index) {
   } {lir.unroll = 4 : i64}
   lir.return
 }
+
+// -----
+
+// CHECK: expected 2 indices for memref<32x16xf32>, got 1
+lir.kernel @k(%o: memref<32x16xf32>, %lo: index, %hi: index) {
+  lir.prefetch %o[%lo] : memref<32x16xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: lir.prefetch leaves dimension 1 of memref<32x16xf32>: element 16
+lir.kernel @k(%o: memref<32x16xf32>, %lo: index, %hi: index) {
+  %n = arith.constant 16 : index
+  lir.prefetch %o[%lo, %n] : memref<32x16xf32>
+  lir.return
+}

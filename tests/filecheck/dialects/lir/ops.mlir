@@ -85,6 +85,15 @@ lir.kernel @fill(%o: memref<32x16xf32>, %lo: index, %hi: index) {
   lir.return
 }
 
+// CHECK-LABEL: lir.kernel @ahead(%o: memref<32x16xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: lir.prefetch %o[%lo, %hi] : memref<32x16xf32>
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+lir.kernel @ahead(%o: memref<32x16xf32>, %lo: index, %hi: index) {
+  lir.prefetch %o[%lo, %hi] : memref<32x16xf32>
+  lir.return
+}
+
 // GENERIC: "lir.launch"(%{{.*}}) <{kernel = @k, extent = 16 : i64, chunk = 4 : i64, operandSegmentSizes = array<i32: 2, 1>}>
 // GENERIC: "lir.gemm"(%{{.*}}) <{operandSegmentSizes = array<i32: 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 0, 0>}>
 // GENERIC: "lir.gemm"(%{{.*}}) <{accumulate, operandSegmentSizes = array<i32: 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 0, 0>}>

@@ -1,0 +1,36 @@
+"""What a kernel says of memory ahead of its use, and what changes no result."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.ir import SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, traits_def, var_operand_def
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.lir.memory import AnyMemRef
+
+INDEX = IndexType()
+
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """Bring the line of memory of an element, which is read soon, into a core's own cache."""
+
+    name = "lir.prefetch"
+
+    buffer = operand_def(MemRefType.constr())
+    indices = var_operand_def(INDEX)
+
+    # an effect on memory, so that it is neither removed nor moved
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "$buffer `[` $indices `]` attr-dict `:` type($buffer)"
+
+    def __init__(self, buffer: SSAValue, indices: Sequence[SSAValue]):
+        super().__init__(operands=[buffer, indices])
+
+    def verify_(self) -> None:
+        type_ = cast(AnyMemRef, self.buffer.type)
+        if len(self.indices) != type_.get_num_dims():
+            raise VerifyException(f"expected {type_.get_num_dims()} indices for {type_}, got {len(self.indices)}")
