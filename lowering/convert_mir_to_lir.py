@@ -39,6 +39,7 @@ from xdsl_rlx.lowering.buffers import Buffer, Launch, contiguous
 from xdsl_rlx.lowering.group import Group
 from xdsl_rlx.lowering.group_launches import PIECES_PER_THREAD, group_launches, pieces_of
 from xdsl_rlx.lowering.homes import NEAR, Homes, can_store_twice, fits, in_time, is_only_placed
+from xdsl_rlx.lowering.long_products import LongProduct
 from xdsl_rlx.lowering.nest import stem_of
 from xdsl_rlx.lowering.nests import NEST, Work
 from xdsl_rlx.lowering.nests.table import Buffers, NestRule
@@ -68,7 +69,8 @@ class ConvertMirToLirPass(ModulePass):
 
     Every `mir.fusion`, or single op outside of one, becomes a kernel, every `mir.scan` a `lir.loop` over what its body
     launches, every `mir.if` a `lir.if`, every `mir.while` a `lir.while`; a `mir.remat` is its body. Views cost nothing.
-    `threads` is the number of threads that the program is cut up for.
+    `threads` is the number of threads that the program is cut up for: launches into pieces, and products along a long
+    inner dimension into a part of it for each.
     """
 
     name = "convert-mir-to-lir"
@@ -394,6 +396,9 @@ class _Lowering:
         writes: Mapping[SSAValue, Buffer],
         stem: str,
     ) -> None:
+        if (long := LongProduct.of(ops, reads, self.threads)) is not None:
+            long.lower(writes, stem, self._lower_group, self._slot)
+            return
         factors = self._factors(ops, reads)
 
         def launches(buffers: Buffers) -> Sequence[Launch]:

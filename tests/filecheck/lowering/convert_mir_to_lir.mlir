@@ -105,6 +105,26 @@ func.func @long_columns(%x: tensor<640x32xf32> {mir.name = "x", mir.kind = "inpu
 
 // -----
 
+// More columns are added up in a buffer that is the kernel's own.
+// CHECK-LABEL: lir.program @wide_columns {
+// CHECK-NEXT: %x = lir.input "x" : memref<640x128xf32>
+// CHECK-NEXT: %0 = lir.output 0 : memref<128xf32>
+// CHECK-NEXT: %1 = lir.slot : memref<1x128xf64>
+// CHECK-NEXT: lir.launch @k0_reduce_sum over 128 by 128 reads(%x : memref<640x128xf32>) writes(%1 : memref<1x128xf64>)
+// CHECK-LABEL: lir.kernel @k0_reduce_sum(
+// CHECK-NEXT: %block = memref.alloca() : memref<128xf32>
+// CHECK: scf.for %block_1 = %c0 to %c640 step %c128 {
+// CHECK: scf.for %i0 = %block_1 to %{{.*}} step %c1 {
+// CHECK-NEXT: scf.for %i1_1 = %lo to %hi step %c1 {
+// CHECK-NEXT: [[J:%.*]] = arith.subi %i1_1, %lo : index
+// CHECK: memref.store %{{.*}}, %block{{(_[0-9]+)?}}[[[J]]] : memref<128xf32>
+func.func @wide_columns(%x: tensor<640x128xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<128xf32> {
+  %0 = mir.reduce_sum %x axes [0] : (tensor<640x128xf32>) -> tensor<128xf32>
+  func.return %0 : tensor<128xf32>
+}
+
+// -----
+
 // A reshape is a view: it costs nothing.
 // CHECK-LABEL: lir.program @view {
 // CHECK-NEXT: %x = lir.input "x" : memref<64x32xf32>
@@ -243,4 +263,24 @@ func.func @parts(%x: tensor<4x16xf32>, %y: tensor<4x2xf32>) -> (tensor<4x66xf32>
   %wide = mir.concat %a, %x, %b, %c, %a axis 1 : (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x2xf32>, tensor<4x16xf32>) -> tensor<4x66xf32>
   %turned = mir.transpose %b perm [1, 0] : (tensor<4x16xf32>) -> tensor<16x4xf32>
   func.return %wide, %turned : tensor<4x66xf32>, tensor<16x4xf32>
+}
+
+// -----
+
+// Of far more rows than columns, pieces are rows, and have sums of their own; of a product along a long inner dimension,
+// they are parts of this.
+// PIECES-LABEL: lir.program @tall {
+// PIECES: lir.launch @k0_reduce_sum over 4096 by 2048 reads(%y : memref<4096x128xf32>) writes(%{{.*}} : memref<2x128xf64>)
+// PIECES: lir.launch @k1_reduce_sum over 128 by 128 reads(%{{.*}} : memref<2x128xf64>) writes(%{{.*}} : memref<128xf32>)
+// PIECES: lir.launch @k2_matmul over 2 by 1 reads([[X:%.*]], [[Y:%.*]] : memref<2x64x2048xf32, strided<[131072, 1, 64]>>, memref<2x2048x128xf32>) writes([[P:%.*]] : memref<2x64x128xf32>)
+// PIECES: lir.launch @k3_matmul_tanh over 8192 by 4096 reads(%{{.*}}, %{{.*}} : memref<8192xf32>, memref<8192xf32>) writes(%{{.*}} : memref<8192xf32>)
+// PIECES: lir.kernel @k2_matmul(
+// PIECES: scf.for %i = %lo to %hi step %c1 {
+// PIECES-NEXT: lir.gemm %{{.*}}[%i], %{{.*}}[%i], %{{.*}}[%i] rows %c0 to %c64 cols %c0 to %c128
+func.func @tall(%x: tensor<4096x64xf32> {mir.name = "x", mir.kind = "input"}, %y: tensor<4096x128xf32> {mir.name = "y", mir.kind = "input"}) -> (tensor<128xf32>, tensor<64x128xf32>) {
+  %0 = mir.reduce_sum %y axes [0] : (tensor<4096x128xf32>) -> tensor<128xf32>
+  %1 = mir.transpose %x perm [1, 0] : (tensor<4096x64xf32>) -> tensor<64x4096xf32>
+  %2 = mir.matmul %1, %y : (tensor<64x4096xf32>, tensor<4096x128xf32>) -> tensor<64x128xf32>
+  %3 = mir.tanh %2 : tensor<64x128xf32>
+  func.return %0, %3 : tensor<128xf32>, tensor<64x128xf32>
 }
