@@ -88,9 +88,10 @@ class LongProduct:
         env: dict[SSAValue, SSAValue] = {op.result: sums[-1].result}
         sums[-1].result.name_hint = op.result.name_hint
         copies = [x.clone(env) for x in self.others]
+        read = {x for copy in copies for x in copy.operands}
         lower(
             [*sums, *copies],
-            {**{x: buffer for x, buffer in self.reads.items() if x not in op.operands}, **terms},
+            {**{x: buffer for x, buffer in self.reads.items() if x in read}, **terms},
             {env.get(value, value): buffer for value, buffer in writes.items()},
             stem,
         )

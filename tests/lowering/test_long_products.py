@@ -41,6 +41,18 @@ def test_the_sum_of_all_parts(threads: int, dtype: str):
     np.testing.assert_allclose(found[0], np.tanh(b + x.T @ y), rtol=0, atol=1e-6 if dtype == "f32" else 1e-14)
 
 
+def test_a_factor_that_is_added_too():
+    n, columns = 2 * LENGTH, 64
+    g = rlx.Graph("square")
+    w, y = g.input("w", (n, n)), g.input("y", (n, columns))
+    g.set_outputs([y + g.transpose(w, (1, 0)) @ y])
+    assert parts(g, 2) == [2]
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape).astype(np.float32) / 32 for shape in ((n, n), (n, columns)))
+    expected = b + a.T.astype(np.float64) @ b
+    np.testing.assert_allclose(rlx.compile(g, threads=2)(a, b)[0], expected, rtol=0, atol=1e-6)
+
+
 OTHERS: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "i32": np.int32, "c64": np.complex64}
 
 
