@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.lowering.group import ROW, Group
 from xdsl_rlx.lowering.group_kernel import BLOCK, Accumulator, Frame, GroupKernel, Range, most_steps
-from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.products import Product
 from xdsl_rlx.transforms.iteration_space import Reduces
 

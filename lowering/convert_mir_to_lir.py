@@ -40,7 +40,7 @@ from xdsl_rlx.lowering.group import Group
 from xdsl_rlx.lowering.group_launches import PIECES_PER_THREAD, group_launches, pieces_of
 from xdsl_rlx.lowering.homes import NEAR, Homes, can_store_twice, fits, in_time, is_only_placed
 from xdsl_rlx.lowering.long_products import LongProduct
-from xdsl_rlx.lowering.nest import stem_of
+from xdsl_rlx.lowering.nest.builder import stem_of
 from xdsl_rlx.lowering.nests import NEST, Work
 from xdsl_rlx.lowering.nests.table import Buffers, NestRule
 from xdsl_rlx.lowering.products import is_ready

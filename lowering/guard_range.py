@@ -13,10 +13,10 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
 from xdsl_rlx.dialects.lir import KernelOp
+from xdsl_rlx.dialects.lir.scalar_builder import ScalarBuilder
 from xdsl_rlx.lowering.numba.math_core import F32, F64
 from xdsl_rlx.lowering.numba.math_trig import SMALL
 from xdsl_rlx.lowering.numba.rows import RANGED, is_small_only
-from xdsl_rlx.transforms.scalar import ScalarBuilder
 
 _SMALL_ONLY = FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
 

@@ -27,14 +27,14 @@ from xdsl_rlx.dialects.lir.kernel import LANES
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, is_contiguous, strided_memref, strides_of
 from xdsl_rlx.dialects.lir.places import Move, Place, place_of
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.in_place import store_in_place
 from xdsl_rlx.lowering.inlining import Window, can_be_inlined, inline
 from xdsl_rlx.lowering.loop_parts import WHOLE, parts_of
 from xdsl_rlx.lowering.merge_loops import merge_loops
-from xdsl_rlx.lowering.nest import Kernel, Nest, stem_of
+from xdsl_rlx.lowering.nest.builder import Kernel, Nest, stem_of
 from xdsl_rlx.lowering.unroll import VECTOR, mark_unrolled
 from xdsl_rlx.transforms.driver import verify_dominance
-from xdsl_rlx.transforms.scalar import Scalar
 
 TEXT = 2000
 """Operations that a kernel may be put together from: more take long to compile."""

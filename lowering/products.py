@@ -13,7 +13,7 @@ from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer, merge_axes
 from xdsl_rlx.lowering.group import BATCH, ROW, UNIT, Group
-from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.transforms.rules.lowering import PRODUCT, Layout
 
 

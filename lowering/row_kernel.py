@@ -10,6 +10,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.group import BATCH, LANE, ROW
 from xdsl_rlx.lowering.group_kernel import (
@@ -22,10 +23,9 @@ from xdsl_rlx.lowering.group_kernel import (
     narrow_identity,
     wide_type,
 )
-from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.transforms.iteration_space import Reduces, rows_of
 from xdsl_rlx.transforms.rules.lowering import REDUCTION, compute_type
-from xdsl_rlx.transforms.scalar import Scalar
 
 Step: TypeAlias = Callable[[Nest, SSAValue, tuple[SSAValue, ...]], Sequence[SSAValue]]
 """What one row, or the rows of one matrix, make of the totals."""

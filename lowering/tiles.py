@@ -12,11 +12,11 @@ from xdsl.ir import SSAValue
 from xdsl_rlx.dialects.lir import GemmOp
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar
+from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.side_by_side import MERGED, SideBySide
 from xdsl_rlx.lowering.tile_block import Block, Left, Panel
 from xdsl_rlx.lowering.tile_sizes import DEPTH, LATENCY, ONE_PART, Tile
-from xdsl_rlx.transforms.scalar import Scalar
 
 ROWS_AT_ONCE = 512
 """Rows of the left factor that stay in a core's own cache while panel after panel is multiplied by them."""

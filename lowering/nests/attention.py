@@ -12,13 +12,13 @@ from xdsl.ir import SSAValue
 from xdsl_rlx.dialects.lir import BlockGemmOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, is_float
 from xdsl_rlx.dialects.mir.attention import AttentionLike, AttentionOp, MaskKind
 from xdsl_rlx.dialects.mir.heads import Heads, Layout
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import INDEX, Nest
+from xdsl_rlx.lowering.nest.builder import INDEX, Nest
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
-from xdsl_rlx.transforms.scalar import Scalar, is_float
 
 QUERIES = 64
 """Queries of a block."""

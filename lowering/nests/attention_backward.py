@@ -13,7 +13,7 @@ from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, Extents
 from xdsl_rlx.dialects.mir.heads import Heads
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import INDEX, Nest
+from xdsl_rlx.lowering.nest.builder import INDEX, Nest
 from xdsl_rlx.lowering.nests.attention import (
     ELEMENT_COST,
     Block,

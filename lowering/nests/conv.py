@@ -17,7 +17,7 @@ from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeightOp, ConvOp, Extents
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nests import depthwise
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
 from xdsl_rlx.lowering.nests.windows import Plane, Room, affine, each, number, span

@@ -9,12 +9,12 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.mir.conv import Extents
 from xdsl_rlx.dialects.shapes import element_of
-from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nests.table import Iteration, Work
 from xdsl_rlx.lowering.nests.windows import UNROLLED, Each, Plane, Room, affine, each, number, over_plane, over_taps
-from xdsl_rlx.transforms.scalar import Scalar
 
 
 @dataclass(frozen=True)

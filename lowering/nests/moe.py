@@ -9,7 +9,7 @@ from xdsl_rlx.dialects.lir import GemmOp
 from xdsl_rlx.dialects.mir.moe import GroupedMatmulBackwardWeightOp, GroupedMatmulOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import INDEX, Nest
+from xdsl_rlx.lowering.nest.builder import INDEX, Nest
 from xdsl_rlx.lowering.nests.index import clamped_index
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
 

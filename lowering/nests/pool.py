@@ -9,6 +9,7 @@ from math import inf, prod
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir.pool import (
     Frames,
     Maxpool2dBackwardOp,
@@ -19,12 +20,11 @@ from xdsl_rlx.dialects.mir.pool import (
 )
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import INDEX, Nest
+from xdsl_rlx.lowering.nest.builder import INDEX, Nest
 from xdsl_rlx.lowering.nests.depthwise import Taps
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
 from xdsl_rlx.lowering.nests.windows import UNROLLED, Plane, Room, affine, each, number, over_plane, over_taps
 from xdsl_rlx.transforms.rules.lowering import compute_type
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 COMBINE: dict[PoolKind, tuple[float, Callable[[ScalarBuilder, Scalar, Scalar], Scalar]]] = {
     PoolKind.MAX: (-inf, lambda b, x, y: b.maximum(x, y)),

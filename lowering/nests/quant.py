@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.lir import GemmOp
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.mir.quant import (
     DequantGroupedMatmulBackwardInputOp,
     DequantGroupedMatmulOp,
@@ -23,12 +24,11 @@ from xdsl_rlx.dialects.mir.quant import (
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer
-from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nests.index import clamped_index
 from xdsl_rlx.lowering.nests.quant_decode import GGUF, Block, fp4, fp8, load_byte, scale_code
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
 from xdsl_rlx.transforms.rules.lowering import Layout
-from xdsl_rlx.transforms.scalar import Scalar
 
 Put: TypeAlias = Callable[[Nest, SSAValue, Scalar, Scalar], None]
 """`(nest, row, column, value)`: what becomes of one weight, at its place in the panel."""

@@ -12,9 +12,9 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme
-from xdsl_rlx.lowering.nest import Nest
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
+from xdsl_rlx.lowering.nest.builder import Nest
 
 Put: TypeAlias = Callable[[Nest, Scalar, Scalar], None]
 """`(nest, place, value)`: what becomes of one element; the place is an index."""

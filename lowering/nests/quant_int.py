@@ -8,11 +8,11 @@ from xdsl.dialects.builtin import MemRefType, f64, i8, i32
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.mir.quant_int import QConv2dOp, QMatmulOp, Window
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
-from xdsl_rlx.transforms.scalar import Scalar
 
 Bounds = tuple[SSAValue, SSAValue]
 

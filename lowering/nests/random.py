@@ -8,11 +8,11 @@ from math import inf, prod
 from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir.random import DrawOp, RngBitsOp, key_batch
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 """The published constants of Philox 4x32."""

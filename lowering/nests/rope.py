@@ -10,7 +10,7 @@ from xdsl_rlx.dialects.mir.heads import Layout
 from xdsl_rlx.dialects.mir.rope import Pairing, RopeOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nests.attention import of_heads
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
 

@@ -17,9 +17,10 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_rlx.dialects.lir import GetrfOp, GetrsOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir.solve import LuOp, LuSolveOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.nest import INDEX, Nest
+from xdsl_rlx.lowering.nest.builder import INDEX, Nest
 from xdsl_rlx.lowering.nests.solve_lanes import (
     chosen_row,
     fits,
@@ -28,7 +29,6 @@ from xdsl_rlx.lowering.nests.solve_lanes import (
     mirrored,
 )
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 SMALL = 64
 """Rows up to which loops of our own beat the call of LAPACK."""

@@ -13,12 +13,12 @@ from xdsl.dialects.builtin import MemRefType, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.mir.solve import LuOp, LuSolveOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.nest import INDEX, Nest
+from xdsl_rlx.lowering.nest.builder import INDEX, Nest
 from xdsl_rlx.lowering.nests.table import Iteration, Work
 from xdsl_rlx.lowering.side_by_side import SideBySide
-from xdsl_rlx.transforms.scalar import Scalar
 
 FEWEST, MOST = 3, 16
 """Rows from which on, and up to which, matrices are handled side by side: LLVM does so by itself for fewer."""

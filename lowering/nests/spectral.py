@@ -12,15 +12,15 @@ from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.mir.complex import part_type
 from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer
-from xdsl_rlx.lowering.nest import Nest
+from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
 from xdsl_rlx.transforms.rules.lowering import Layout
 from xdsl_rlx.transforms.rules.spectral import RADICES
-from xdsl_rlx.transforms.scalar import Scalar
 
 WIDTH = 8
 """Frames of a block."""

@@ -10,6 +10,7 @@ from math import pi
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir.splat import (
     CAMERA,
     NEAREST,
@@ -21,12 +22,11 @@ from xdsl_rlx.dialects.mir.splat import (
 )
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import INDEX, Nest
+from xdsl_rlx.lowering.nest.builder import INDEX, Nest
 from xdsl_rlx.lowering.nests.splat_tiles import Lanes, Tiles, conics
 from xdsl_rlx.lowering.nests.splat_vectors import Vector, clamped, cross, dot, row, scaled, store_row, unit
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
 from xdsl_rlx.transforms.rules.splat import HARMONIC_0, HARMONIC_1
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 
 def camera(work: Work, meta: SSAValue, height: int) -> Argument:

@@ -13,10 +13,11 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir.splat import GaussianSplatRenderBackwardOp
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import INDEX, Nest
+from xdsl_rlx.lowering.nest.builder import INDEX, Nest
 from xdsl_rlx.lowering.nests.splat import (
     Seen,
     Turn,
@@ -33,7 +34,6 @@ from xdsl_rlx.lowering.nests.splat_tiles import LANES, Lanes, Tile, Tiles, conic
 from xdsl_rlx.lowering.nests.splat_vectors import Vector, dot, here, row, scaled, store_row
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
 from xdsl_rlx.transforms.rules.splat import HARMONIC_0, HARMONIC_1
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 GROUPS = 16
 """Groups of tiles at most."""

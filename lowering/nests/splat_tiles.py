@@ -12,12 +12,12 @@ from math import ceil, inf
 from xdsl.dialects.builtin import Float32Type, MemRefType, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir.splat import Picture
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import INDEX, Kernel, Nest
+from xdsl_rlx.lowering.nest.builder import INDEX, Kernel, Nest
 from xdsl_rlx.lowering.nests.splat_vectors import Vector, dot, here, row
 from xdsl_rlx.lowering.nests.table import Iteration, Work
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 SIDE = 8
 """Pixels of a tile along each side."""

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.lowering.nest import Nest
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
+from xdsl_rlx.lowering.nest.builder import Nest
 
 Vector: TypeAlias = list[Scalar]
 

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
-from xdsl_rlx.lowering.nest import Kernel, Nest
+from xdsl_rlx.lowering.nest.builder import Kernel, Nest
 from xdsl_rlx.transforms.rules.table import RuleTable
 
 OpT = TypeVar("OpT", bound=Operation)

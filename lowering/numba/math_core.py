@@ -10,7 +10,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import Float64Type, MemRefType, f32, f64, i32, i64
 from xdsl.ir import Attribute
 
-from xdsl_rlx.transforms.scalar import INDEX, Scalar, ScalarBuilder
+from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.lowering.numba.math_core import (
     F32,
     F64,
@@ -18,7 +19,6 @@ from xdsl_rlx.lowering.numba.math_core import (
     power_of_two,
     round_scaled,
 )
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 
 @dataclass(frozen=True)

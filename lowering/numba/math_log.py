@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import f64
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.lowering.numba.math_core import (
     F32,
     F64,
@@ -29,7 +30,6 @@ from xdsl_rlx.lowering.numba.math_core import (
     two_sum,
 )
 from xdsl_rlx.lowering.numba.math_exp import EXP, EXP2
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 # (log(1 + f) - f + f^2/2) / f^3 for 1 + f between sqrt(1/2) and sqrt(2): 2^-25.4
 _LOG_F32 = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.lowering.numba.math_core import F32, F64, LOG2_E, at_least, at_most, format_of, polynomial, round_scaled
 from xdsl_rlx.lowering.numba.math_exp import EXP
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 _GAUSSIAN_ZERO = {F32: 14.5, F64: 38.7}
 """From here on e^(-x^2/2) is less than half the smallest denormal number."""

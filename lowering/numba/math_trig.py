@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from xdsl.dialects.builtin import f64, i32, i64
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.lowering.numba.math_core import (
     F32,
     F64,
@@ -26,7 +27,6 @@ from xdsl_rlx.lowering.numba.math_core import (
     two_product,
     two_sum,
 )
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 # 2/pi in units of 2^-1280
 _TWO_OVER_PI_BITS = 1280

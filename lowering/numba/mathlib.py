@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import FunctionType, f32, f64, i32
 from xdsl.ir import Attribute, Block, Region
 from xdsl.rewriter import InsertPoint
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.lowering.numba import math_exp, math_log, math_normal, math_trig
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 TABLES: dict[str, tuple[float, ...]] = {
     "two_over_pi_f32": math_trig.two_over_pi_f32(),

@@ -20,12 +20,12 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.memory import element_bytes
+from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder, is_float
 from xdsl_rlx.lowering.numba.blas import FUNCTIONS
 from xdsl_rlx.lowering.numba.compile import Effort, optimize, target
 from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
 from xdsl_rlx.lowering.numba.emit_python import emit_python
 from xdsl_rlx.lowering.numba.rows import buffer_type
-from xdsl_rlx.transforms.scalar import INDEX, Scalar, ScalarBuilder, is_float
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()

@@ -18,12 +18,12 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.lowering.numba import cpu, mathlib
 from xdsl_rlx.lowering.numba.compile import host
 from xdsl_rlx.lowering.numba.math_core import F32, F64
 from xdsl_rlx.lowering.numba.math_trig import SMALL
 from xdsl_rlx.transforms.rules.elementwise import gelu_approx_scalar
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 Run = SimpleNamespace
 MEASURED = LEVELS if EVERY else (cpu.NATIVE,)

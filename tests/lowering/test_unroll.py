@@ -13,7 +13,7 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, ProgramOp
 from xdsl_rlx.dialects.lir.kernel import UNROLL
 from xdsl_rlx.lowering import unroll
-from xdsl_rlx.lowering.nest import Kernel, Nest
+from xdsl_rlx.lowering.nest.builder import Kernel, Nest
 from xdsl_rlx.lowering.numba import compile
 from xdsl_rlx.lowering.numba.compilation import lower_to_lir
 from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import IndexType, ModuleOp, bf16, f16, f32, f64, i1, 
 from xdsl.ir import Attribute, Block, Region
 from xdsl.rewriter import InsertPoint
 
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 
 TYPES: list[Attribute] = [f64, f32, f16, bf16, i64, i32, i8, i1, IndexType()]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, pi
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.complex import (
     Atan2Op,
@@ -19,7 +20,6 @@ from xdsl_rlx.dialects.mir.complex import (
 )
 from xdsl_rlx.transforms.rules.rows import decompose, diagonal, leading, linear
 from xdsl_rlx.transforms.rules.table import JVP, VJP, Cotangent
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 linear(RealOp, lambda op, b, g: [b.complex(g, b.zeros_like(g))])
 linear(ImagOp, lambda op, b, g: [b.complex(b.zeros_like(g), g)])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.fake_quantize import (
     LEAST_SCALE,
@@ -20,7 +21,6 @@ from xdsl_rlx.dialects.mir.fake_quantize import (
 from xdsl_rlx.transforms.rules.lowering import NORMALIZE
 from xdsl_rlx.transforms.rules.rows import decompose, leading
 from xdsl_rlx.transforms.rules.table import INERT, JVP, SCALAR, VJP, Cotangent
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 leading(StraightThroughOp)
 leading(FakeQuantizeBackwardOp, "axis", shared=("scale",))

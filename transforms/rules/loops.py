@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import IntegerType, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects import mir
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir import complex, linalg, reduce, shape
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.core import Elementwise
@@ -31,7 +32,6 @@ from xdsl_rlx.transforms.rules.lowering import (
 )
 from xdsl_rlx.transforms.rules.table import SCALAR
 from xdsl_rlx.transforms.rules.wide import rounded, widened
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 for _op in mir.Mir.operations:
     if _op.has_trait(Elementwise):

@@ -12,10 +12,10 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32, i8, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of, u8, u32
 from xdsl_rlx.transforms.rules.table import SCALAR, RuleTable
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 Axes: TypeAlias = tuple[int | None, ...]
 """The loop of each axis of a value; None where the value does not move along with a loop."""

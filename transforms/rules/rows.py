@@ -15,12 +15,12 @@ from xdsl.irdl import IRDLOperation
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.core import Elementwise, i64_list
 from xdsl_rlx.dialects.mir.elementwise import BinaryOp, ConstantOp, UnaryOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, SCALAR, VJP, VMAP, Cotangent, DecomposeRule
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 OpT = TypeVar("OpT", bound=Operation)
 

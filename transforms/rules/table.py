@@ -11,9 +11,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.transforms.scalar import Scalar, ScalarBuilder
 
 OpT = TypeVar("OpT", bound=Operation)
 RowT = TypeVar("RowT")

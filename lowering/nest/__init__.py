@@ -1,0 +1,1 @@
+"""Loop nests: what builds them op by op (`builder.py`)."""
