@@ -26,3 +26,7 @@ class CompileError(RlxError, RuntimeError):
 
 class CacheWarning(UserWarning):
     """The on-disk cache could not be used as intended; results are not affected."""
+
+
+class NestError(RlxError, TypeError):
+    """A nest is outside of the subset of Python that is translated, or mixes types: file, line and cure."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.lir import KernelOp, ReturnOp
@@ -243,6 +243,18 @@ class Kernel:
         self._top.add_op(op)
         op.memref.name_hint = name
         return op.memref
+
+    def mark(self) -> Operation | None:
+        """How far the constants and scratch buffers at the top have come, for `restore`."""
+        return self._top.last_op
+
+    def restore(self, mark: Operation | None) -> None:
+        """Take back the constants and scratch buffers since then, whose users are gone."""
+        while (last := self._top.last_op) is not mark:
+            assert last is not None
+            last.detach()
+            self._indices = {n: x for n, x in self._indices.items() if x.owner is not last}
+            last.erase(safe_erase=False)
 
     def finish(self) -> KernelOp:
         """The finished kernel."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from math import prod
 
 from xdsl.dialects.builtin import AnyFloat, MemRefType, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+import xdsl_rlx.lowering.nest as nl
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, int_width
 from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp, TopkOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
+from xdsl_rlx.lowering.nest import Array, Number, cast, clamp, nest
 from xdsl_rlx.lowering.nest.builder import INDEX, Nest
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
 from xdsl_rlx.transforms.rules.elementwise import is_unsigned
@@ -28,27 +29,26 @@ def clamped_index(nest: Nest, indices: SSAValue, at: Sequence[SSAValue], extent:
     return b.cast(b.minimum(b.maximum(wide, 0), extent - 1), INDEX).value
 
 
+def clamped(index: Number, extent: int) -> Number:
+    """An index of any integer type as one of an axis: the nearest, where it is outside."""
+    return cast(clamp(cast(index, i64), 0, extent - 1), INDEX)
+
+
 @NEST.rule(GatherOp)
 def gather_nest(op: GatherOp, work: Work) -> None:
     """An iteration copies the slice of one index."""
     batches, outer, extent, count, inner = op.extents
-    table = work.read(op.table, (batches, outer, extent, inner))
-    indices = work.read(op.indices, (batches, count))
+    reads = [work.read(op.table, (batches, outer, extent, inner)), work.read(op.indices, (batches, count))]
     result = work.write(op.result, (batches, outer, count, inner))
 
-    def body(it: Iteration, table: SSAValue, indices: SSAValue, result: SSAValue) -> None:
-        nest = it.nest
-        k, rest = nest.remainder(it.index, count), nest.quotient(it.index, count)
-        o, b = nest.remainder(rest, outer), nest.quotient(rest, outer)
-        source = clamped_index(nest, indices, (b, k), extent)
+    @nest
+    def gather(it: nl.Iteration, table: Array, indices: Array, result: Array) -> None:
+        b, o, k = it.unravel(batches, outer, count)
+        source = clamped(indices[b, k], extent)
+        for j in range(inner):
+            result[b, o, k, j] = table[b, o, source, j]
 
-        def copy(inside: Nest, i: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            inside.store(inside.load(table, (b, o, source, *i)), result, (b, o, k, *i))
-            return ()
-
-        nest.loops([inner], (), copy, "j")
-
-    work.launch(batches * outer * count if inner else 0, 4 + inner, [table, indices], [result], body)
+    work.launch(batches * outer * count if inner else 0, 4 + inner, reads, [result], gather)
 
 
 COLUMNS = 64
@@ -64,44 +64,21 @@ def scatter_add_nest(op: ScatterAddOp, work: Work) -> None:
     result = work.write(op.result, (batches, outer, extent, inner))
     blocks = -(-inner // COLUMNS)
 
-    def body(it: Iteration, updates: SSAValue, indices: SSAValue, result: SSAValue) -> None:
-        nest = it.nest
-        block, rest = nest.remainder(it.index, blocks), nest.quotient(it.index, blocks)
-        o, b = nest.remainder(rest, outer), nest.quotient(rest, outer)
-        s = nest.scalars
-        first = s.of(block) * COLUMNS
-        columns = (first.value, s.minimum(first + COLUMNS, inner).value)
-        zero = s.const(0, compute_type(element_of(op.result)))
-
-        def clear(inside: Nest, v: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            inside.loop(columns, (), partial(_store_zero, zero, result, (b, o, v)), "j")
-            return ()
-
-        def add(inside: Nest, k: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            target = clamped_index(inside, indices, (b, k), extent)
-
-            def one(deepest: Nest, j: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-                total = deepest.load(result, (b, o, target, j)) + deepest.load(updates, (b, o, k, j))
-                deepest.store(total, result, (b, o, target, j))
-                return ()
-
-            inside.loop(columns, (), one, "j")
-            return ()
-
-        c0 = nest.kernel.index(0)
-        nest.loop((c0, nest.kernel.index(extent)), (), clear, "v")
-        nest.loop((c0, nest.kernel.index(count)), (), add, "k")
+    @nest
+    def scatter_add(it: nl.Iteration, updates: Array, indices: Array, result: Array) -> None:
+        b, o, block = it.unravel(batches, outer, blocks)
+        columns = range(block * COLUMNS, min((block + 1) * COLUMNS, inner))
+        for v in range(extent):
+            for j in columns:
+                result[b, o, v, j] = 0
+        for k in range(count):
+            target = clamped(indices[b, k], extent)
+            for j in columns:
+                result[b, o, target, j] += updates[b, o, k, j]
 
     width = min(inner, COLUMNS)
     launches = batches * outer * blocks if extent else 0
-    work.launch(launches, (extent + 2 * count) * max(width, 1), [updates, indices], [result], body)
-
-
-def _store_zero(
-    zero: Scalar, result: SSAValue, at: Sequence[SSAValue], nest: Nest, j: SSAValue, _: tuple[SSAValue, ...]
-) -> Sequence[SSAValue]:
-    nest.store(zero, result, (*at, j))
-    return ()
+    work.launch(launches, (extent + 2 * count) * max(width, 1), [updates, indices], [result], scatter_add)
 
 
 class _Heap:

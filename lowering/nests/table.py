@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
+from xdsl_rlx.lowering.nest import Nested
 from xdsl_rlx.lowering.nest.builder import Kernel, Nest
 from xdsl_rlx.transforms.rules.table import RuleTable
 
@@ -120,7 +121,10 @@ class Work:
         piece = entry.quotient(kernel.bounds[0], chunk)
 
         def each(nest: Nest, index: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            body(Iteration(nest, index, piece), *buffers)
+            if isinstance(body, Nested):
+                body.emit(nest, index, piece, buffers)
+            else:
+                body(Iteration(nest, index, piece), *buffers)
             return ()
 
         entry.loop(kernel.bounds, (), each, "i")

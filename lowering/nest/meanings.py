@@ -1,0 +1,336 @@
+"""What the functions that nests call become in a kernel: a row a name, for `language.py`, NumPy and Python's own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute
+
+from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.lir import GetrfOp, GetrsOp
+from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder, is_float
+from xdsl_rlx.dialects.shapes import DTYPES
+from xdsl_rlx.lowering.nest import arithmetic
+from xdsl_rlx.lowering.nest.arithmetic import Arithmetic, TypesError
+from xdsl_rlx.lowering.nest.builder import Nest
+from xdsl_rlx.lowering.nest.language import Iteration
+from xdsl_rlx.lowering.nest.views import View, Views
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a kernel a function is called."""
+
+    nest: Nest
+    arithmetic: Arithmetic
+    views: Views
+
+    @property
+    def scalars(self) -> ScalarBuilder:
+        """What inserts scalar ops there."""
+        return self.nest.scalars
+
+
+@dataclass(frozen=True)
+class Steps:
+    """`range(start, stop, step)`, an end of which is a scalar, or that is marked."""
+
+    start: Any
+    stop: Any
+    step: int = 1
+    mark: str | None = None
+    backwards: bool = False
+
+
+@dataclass(frozen=True)
+class Indices:
+    """`ndrange(*extents)`."""
+
+    extents: tuple[Any, ...]
+
+
+Meaning: TypeAlias = Callable[..., Any]
+"""`(place, *arguments)`: the value of a call."""
+
+MEANINGS: dict[str, Meaning] = {}
+
+
+def _row(function: Meaning) -> Meaning:
+    MEANINGS[function.__name__.removeprefix("_")] = function
+    return function
+
+
+def element_type(given: object) -> Attribute:
+    """An element type or index, however it is named."""
+    if given == INDEX:
+        return INDEX
+    if given is int:
+        return DTYPES["i64"]
+    if given is float:
+        return DTYPES["f64"]
+    try:
+        return constants.element_type(given)
+    except GraphError as e:
+        raise TypesError(str(e)) from None
+
+
+def _only(place: Place, x: Any, what: str) -> Scalar:
+    if not isinstance(x, Scalar):
+        raise TypesError(f"{what} takes a number of the kernel, got {x!r}")
+    return place.scalars.of(x.value)
+
+
+def _unary(name: str, method: Callable[[ScalarBuilder, Scalar], Scalar]) -> None:
+    def emit(place: Place, x: Any) -> Scalar:
+        value = _only(place, x, name)
+        if not is_float(value.type):
+            raise TypesError(f"{name} is of floats; write {name}(cast(x, f32)) or f64, got {value.type}")
+        return method(place.scalars, value)
+
+    MEANINGS[name] = emit
+
+
+for _name in (
+    *("exp", "exp2", "expm1", "log", "log2", "log1p", "tanh", "erf", "sin", "cos", "tan", "sqrt", "rsqrt"),
+    *("floor", "ceil", "trunc", "sigmoid"),
+):
+    _unary(_name, getattr(ScalarBuilder, _name))
+_unary("arctan", ScalarBuilder.atan)
+_unary("rint", ScalarBuilder.round_even)
+
+
+@_row
+def _absolute(place: Place, x: Any) -> Any:
+    return place.scalars.abs(_only(place, x, "abs")) if isinstance(x, Scalar) else abs(x)
+
+
+MEANINGS["abs"] = _absolute
+
+
+@_row
+def _isnan(place: Place, x: Any) -> Scalar:
+    return place.scalars.is_nan(_only(place, x, "isnan"))
+
+
+def _two(place: Place, a: Any, b: Any) -> tuple[Scalar, Scalar]:
+    if not isinstance(a, Scalar) and not isinstance(b, Scalar):
+        raise TypesError("one of two numbers has to be one of the kernel; cast it")
+    return place.arithmetic.together(place.scalars, a, b)
+
+
+def _extreme(largest: bool) -> Meaning:
+    def emit(place: Place, a: Any, b: Any) -> Any:
+        if not isinstance(a, Scalar) and not isinstance(b, Scalar):
+            return max(a, b) if largest else min(a, b)
+        return place.arithmetic.extreme(place.scalars, largest, a, b)
+
+    return emit
+
+
+MEANINGS["maximum"], MEANINGS["minimum"] = _extreme(True), _extreme(False)
+
+
+def _extreme_of_integers(name: str, largest: bool) -> None:
+    def emit(place: Place, *given: Any) -> Any:
+        found, *others = given if len(given) > 1 else tuple(given[0])
+        for x in others:
+            for one in (found, x):
+                if isinstance(one, Scalar) and is_float(one.type):
+                    raise TypesError(f"{name} of floats depends on their order where one is NaN; write np.{name}imum")
+            found = _extreme(largest)(place, found, x)
+        return found
+
+    MEANINGS[name] = emit
+
+
+_extreme_of_integers("max", True)
+_extreme_of_integers("min", False)
+
+
+@_row
+def _clamp(place: Place, x: Any, low: Any, high: Any) -> Any:
+    return MEANINGS["minimum"](place, MEANINGS["maximum"](place, x, low), high)
+
+
+@_row
+def _select(place: Place, condition: Any, a: Any, b: Any) -> Any:
+    if not isinstance(condition, Scalar):
+        return a if condition else b
+    return place.scalars.select(place.scalars.of(condition.value), *_two(place, a, b))
+
+
+MEANINGS["where"] = _select
+
+
+@_row
+def _power(place: Place, x: Any, y: Any) -> Scalar:
+    return place.scalars.pow(*_two(place, x, y))
+
+
+@_row
+def _copysign(place: Place, x: Any, y: Any) -> Scalar:
+    return place.scalars.copysign(*_two(place, x, y))
+
+
+@_row
+def _accumulate(place: Place, total: Any, x: Any) -> Scalar:
+    return place.scalars.accumulate_add(*_two(place, total, x))
+
+
+def _three(place: Place, a: Any, b: Any, c: Any) -> tuple[Scalar, Scalar, Scalar]:
+    found = next((x for x in (a, b, c) if isinstance(x, Scalar)), None)
+    if found is None:
+        raise TypesError("one of three numbers has to be one of the kernel; cast it")
+    first = found
+    for x in (a, b, c):
+        first, _ = place.arithmetic.together(place.scalars, first, x)
+    x, y, z = (place.arithmetic.together(place.scalars, value, first)[0] for value in (a, b, c))
+    return x, y, z
+
+
+@_row
+def _fma(place: Place, a: Any, b: Any, c: Any) -> Scalar:
+    return place.scalars.fma(*_three(place, a, b, c))
+
+
+@_row
+def _multiply_add(place: Place, a: Any, b: Any, c: Any) -> Scalar:
+    return place.scalars.multiply_add(*_three(place, a, b, c))
+
+
+@_row
+def _shift_right_logical(place: Place, x: Any, count: Any) -> Scalar:
+    return place.scalars.shift_right_logical(*_two(place, x, count))
+
+
+@_row
+def _cast(place: Place, x: Any, type_: Any) -> Scalar:
+    made = arithmetic.cast(place.scalars, x, element_type(type_))
+    if place.arithmetic.is_natural(x):
+        place.arithmetic.mark_natural(made.value)
+    return made
+
+
+@_row
+def _bitcast(place: Place, x: Any, type_: Any) -> Scalar:
+    return place.scalars.bitcast(_only(place, x, "bitcast"), element_type(type_))
+
+
+@_row
+def _int(place: Place, x: Any) -> Scalar:
+    return _cast(place, x, int)
+
+
+@_row
+def _float(place: Place, x: Any) -> Scalar:
+    return _cast(place, x, float)
+
+
+for _name in ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32"):
+    MEANINGS[_name] = lambda place, x, name=_name: _cast(place, x, name)
+
+
+@_row
+def _scratch(place: Place, shape: Any, type_: Any) -> View:
+    extents = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    return View.of(place.nest.kernel.scratch(MemRefType(element_type(type_), extents), None))
+
+
+MEANINGS["empty"] = _scratch
+
+
+@_row
+def _range(place: Place, *given: Any) -> Any:
+    start, stop, step = (0, given[0], 1) if len(given) == 1 else (*given[:2], given[2] if len(given) > 2 else 1)
+    if isinstance(step, Scalar) or step < 1:
+        raise TypesError("a range goes up in steps that are known; write reversed(range(...)) to go down")
+    return Steps(start, stop, step)
+
+
+def steps_of(values: Any) -> Steps | None:
+    """A range as its ends; None for what is none."""
+    if isinstance(values, range):
+        return Steps(values.start, values.stop, values.step) if values.step > 0 else None
+    return values if isinstance(values, Steps) else None
+
+
+def _marked(mark: str) -> Meaning:
+    def emit(place: Place, values: Any) -> Steps:
+        if (found := steps_of(values)) is None:
+            raise TypesError(f"{mark} marks a range, got {values!r}")
+        return Steps(found.start, found.stop, found.step, mark)
+
+    return emit
+
+
+MEANINGS["rolled"], MEANINGS["lanes"] = _marked("rolled"), _marked("lanes")
+
+
+@_row
+def _reversed(place: Place, values: Any) -> Any:
+    if not isinstance(values, Steps):
+        return reversed(values)
+    if values.step != 1:
+        raise TypesError("only a range in steps of 1 is gone through backwards")
+    return Steps(values.start, values.stop, 1, values.mark, True)
+
+
+@_row
+def _ndrange(place: Place, *extents: Any) -> Indices:
+    return Indices(extents)
+
+
+MEANINGS["ndindex"] = _ndrange
+
+
+@_row
+def _unravel(place: Place, it: Iteration, *extents: int) -> tuple[Any, ...]:
+    rest, places = it.index, list[Any]()
+    for extent in reversed(extents[1:]):
+        places.append(_binary(place, ast.Mod, rest, extent))
+        rest = _binary(place, ast.FloorDiv, rest, extent)
+    return rest, *reversed(places)
+
+
+def _binary(place: Place, kind: type[ast.operator], a: Any, b: Any) -> Any:
+    if isinstance(a, Scalar) or isinstance(b, Scalar):
+        return place.arithmetic.binary(place.scalars, kind, a, b)
+    return arithmetic.STATIC[kind](a, b)
+
+
+@_row
+def _sum(place: Place, values: Any, start: Any = 0) -> Any:
+    given = list(values)
+    total, *others = given if start == 0 and given else [start, *given]
+    for x in others:
+        total = _binary(place, ast.Add, total, x)
+    return total
+
+
+@_row
+def _getrf(place: Place, a: View, pivots: View) -> None:
+    leading = [place.views.indices(place.nest, view) for view in (a, pivots)]
+    place.nest.builder.insert(
+        GetrfOp(a.buffer, pivots.buffer, a_indices=leading[0][:-2], pivots_indices=leading[1][:-1])
+    )
+
+
+@_row
+def _getrs(place: Place, lu: View, pivots: View, b: View, transpose: bool = False) -> None:
+    leading = [place.views.indices(place.nest, view) for view in (lu, pivots, b)]
+    place.nest.builder.insert(
+        GetrsOp(
+            lu.buffer,
+            pivots.buffer,
+            b.buffer,
+            lu_indices=leading[0][:-2],
+            pivots_indices=leading[1][:-1],
+            b_indices=leading[2][:-2],
+            transpose=transpose,
+        )
+    )

@@ -1,0 +1,177 @@
+"""Functions as syntax trees, and the walk over the subset of Python that is translated: which statements and
+expressions there are, and what is said of others. What they become is up to who walks: nests (`translate.py`), the
+driver's words."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cache
+from types import FunctionType
+from typing import Generic, NoReturn, TypeAlias, TypeVar
+
+from xdsl_rlx.lowering.errors import NestError
+
+T = TypeVar("T")
+
+Function: TypeAlias = "ast.FunctionDef | ast.Lambda"
+
+
+@cache
+def tree_of(function: FunctionType) -> ast.FunctionDef:
+    """The tree of a function, with the line numbers of its file. Raises `NestError` where there is no source."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        raise NestError(
+            f"{function.__qualname__} has no source text to translate; define it in a file, not in exec or a prompt"
+        ) from None
+    module = ast.parse(textwrap.dedent("".join(lines)))
+    ast.increment_lineno(module, first - 1)
+    (tree,) = module.body
+    if not isinstance(tree, ast.FunctionDef):
+        raise NestError(f"{function.__code__.co_filename}:{first}: a lambda has no statements; define it with def")
+    return tree
+
+
+@cache
+def assigned(statements: tuple[ast.stmt, ...]) -> tuple[str, ...]:
+    """The names that statements set, in the order in which they do first; those of inner functions are their own."""
+    found: dict[str, None] = {}
+    waiting: list[ast.AST] = list(reversed(statements))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = None
+            continue
+        if isinstance(node, ast.Lambda | ast.ListComp | ast.GeneratorExp):
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found[node.id] = None
+        waiting.extend(reversed(list(ast.iter_child_nodes(node))))
+    return tuple(found)
+
+
+@cache
+def jumps(node: ast.AST, kinds: tuple[type[ast.stmt], ...]) -> bool:
+    """Whether a statement leaves by one of `kinds`; a `break` or `continue` of a loop inside of it is that loop's."""
+    if isinstance(node, kinds):
+        return True
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        return False
+    if isinstance(node, ast.For | ast.While):
+        kinds = tuple(kind for kind in kinds if kind is ast.Return)
+    return bool(kinds) and any(jumps(child, kinds) for child in ast.iter_child_nodes(node))
+
+
+class Subset(ABC, Generic[T]):
+    """A walk over a function whose expressions become values of type `T`."""
+
+    file: str
+    """Where the function stands, for messages."""
+
+    def refuse(self, node: ast.AST, why: str) -> NoReturn:
+        """Raise a `NestError` with the file, the line, its text, and what to write instead."""
+        raise NestError(f"{self.file}:{getattr(node, 'lineno', '?')}: `{_shown(node)}`: {why}")
+
+    def statement(self, node: ast.stmt) -> None:
+        """One statement that goes on to the next; jumps are the business of who walks."""
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                self.assign(target, self.expression(value))
+            case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value):
+                self.assign(target, self.expression(value))
+            case ast.AugAssign(target=target, op=operator, value=value):
+                self.update(target, operator, value)
+            case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
+                pass
+            case ast.Expr(value=value):
+                self.expression(value)
+            case ast.If(test=test, body=body, orelse=orelse):
+                self.branch(node, test, body, orelse)
+            case ast.While(test=test, body=body, orelse=[]):
+                self.repeat(node, test, body)
+            case ast.For(target=target, iter=values, body=body, orelse=[]):
+                self.loop(node, target, values, body)
+            case _:
+                self.refuse(node, "this statement is outside of the subset of Python that is translated")
+
+    def expression(self, node: ast.expr) -> T:
+        """The value of an expression."""
+        match node:
+            case ast.Constant(value=value):
+                return self.constant(node, value)
+            case ast.Name(id=name):
+                return self.name(node, name)
+            case ast.UnaryOp(op=operator, operand=operand):
+                return self.unary(node, operator, self.expression(operand))
+            case ast.BinOp(left=left, op=operator, right=right):
+                return self.binary(node, operator, self.expression(left), self.expression(right))
+            case ast.Compare(left=left, ops=[operator], comparators=[right]):
+                return self.compare(node, operator, self.expression(left), self.expression(right))
+            case ast.Compare(left=left, ops=[first, *others], comparators=[middle, *rest]):
+                return self.either(
+                    node, ast.And(), ast.Compare(left, [first], [middle]), ast.Compare(middle, others, rest)
+                )
+            case ast.BoolOp(op=operator, values=[first, *rest]):
+                last = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(operator, rest), node)
+                return self.either(node, operator, first, last)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self.choice(node, test, body, orelse)
+            case ast.Call(func=function, args=arguments, keywords=keywords):
+                return self.call(node, function, arguments, keywords)
+            case _:
+                return self.other(node)
+
+    def other(self, node: ast.expr) -> T:
+        """An expression of another kind."""
+        self.refuse(node, "this expression is outside of the subset of Python that is translated")
+
+    @abstractmethod
+    def assign(self, target: ast.expr, value: T) -> None: ...
+
+    @abstractmethod
+    def update(self, target: ast.expr, operator: ast.operator, value: ast.expr) -> None: ...
+
+    @abstractmethod
+    def branch(self, node: ast.If, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None: ...
+
+    @abstractmethod
+    def repeat(self, node: ast.While, test: ast.expr, body: Sequence[ast.stmt]) -> None: ...
+
+    @abstractmethod
+    def loop(self, node: ast.For, target: ast.expr, values: ast.expr, body: Sequence[ast.stmt]) -> None: ...
+
+    @abstractmethod
+    def constant(self, node: ast.expr, value: object) -> T: ...
+
+    @abstractmethod
+    def name(self, node: ast.expr, name: str) -> T: ...
+
+    @abstractmethod
+    def unary(self, node: ast.expr, operator: ast.unaryop, x: T) -> T: ...
+
+    @abstractmethod
+    def binary(self, node: ast.expr, operator: ast.operator, a: T, b: T) -> T: ...
+
+    @abstractmethod
+    def compare(self, node: ast.expr, operator: ast.cmpop, a: T, b: T) -> T: ...
+
+    @abstractmethod
+    def either(self, node: ast.expr, operator: ast.boolop, first: ast.expr, second: ast.expr) -> T: ...
+
+    @abstractmethod
+    def choice(self, node: ast.expr, test: ast.expr, body: ast.expr, orelse: ast.expr) -> T: ...
+
+    @abstractmethod
+    def call(
+        self, node: ast.Call, function: ast.expr, arguments: Sequence[ast.expr], keywords: Sequence[ast.keyword]
+    ) -> T: ...
+
+
+def _shown(node: ast.AST) -> str:
+    """The first line of what was written."""
+    return ast.unparse(node).split("\n")[0]
