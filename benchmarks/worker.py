@@ -156,7 +156,12 @@ class Rlx:
         import xdsl_rlx as rlx
 
         # The package imports its parts on first use; what is timed later is their work, not their import.
-        for part in ("api", "lowering.pipeline", "lowering.numba.compilation", "lowering.numba.emit_llvm"):
+        for part in (
+            "api",
+            "lowering.pipeline",
+            "lowering.numba.runtime.compile_module",
+            "lowering.numba.emit.llvm_module",
+        ):
             import_module(f"xdsl_rlx.{part}")
 
         self.rlx, self.work = rlx, work

@@ -229,7 +229,12 @@ if __name__ == "__main__":
     parser.add_argument("--time-compile", action="store_true", help="print the seconds to build and compile, and stop")
     if parser.parse_args().time_compile:
         # Libraries and parts of the package load on first use; a compile time is asked for, not theirs.
-        for name in ("numba", "scipy.linalg.cython_blas", "xdsl_rlx.api", "xdsl_rlx.lowering.numba.compilation"):
+        for name in (
+            "numba",
+            "scipy.linalg.cython_blas",
+            "xdsl_rlx.api",
+            "xdsl_rlx.lowering.numba.runtime.compile_module",
+        ):
             import_module(name)
         print(compile_training()[2])
         sys.exit(0)

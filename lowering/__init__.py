@@ -36,19 +36,19 @@ def _get_lir_plan_memory() -> type[ModulePass]:
 
 
 def _get_numba() -> type[Target]:
-    from xdsl_rlx.lowering.numba.target import NumbaTarget
+    from xdsl_rlx.lowering.numba.emit.targets import NumbaTarget
 
     return NumbaTarget
 
 
 def _get_llvm() -> type[Target]:
-    from xdsl_rlx.lowering.numba.target import LlvmTarget
+    from xdsl_rlx.lowering.numba.emit.targets import LlvmTarget
 
     return LlvmTarget
 
 
 def _get_asm() -> type[Target]:
-    from xdsl_rlx.lowering.numba.target import AsmTarget
+    from xdsl_rlx.lowering.numba.emit.targets import AsmTarget
 
     return AsmTarget
 

@@ -14,9 +14,9 @@ from xdsl.traits import is_side_effect_free
 
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.scalar_builder import ScalarBuilder
-from xdsl_rlx.lowering.numba.math_core import F32, F64
-from xdsl_rlx.lowering.numba.math_trig import SMALL
-from xdsl_rlx.lowering.numba.rows import RANGED, is_small_only
+from xdsl_rlx.lowering.numba.emit.scalar_texts import RANGED, is_small_only
+from xdsl_rlx.lowering.numba.math.math_core import F32, F64
+from xdsl_rlx.lowering.numba.math.math_trig import SMALL
 
 _SMALL_ONLY = FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
 

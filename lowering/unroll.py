@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.bounds import trip_count
 from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, ROLLED, UNROLL
-from xdsl_rlx.lowering.numba.rows import FUNCTIONS
+from xdsl_rlx.lowering.numba.emit.scalar_texts import FUNCTIONS
 
 INDEX = IndexType()
 

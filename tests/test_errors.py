@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
+from xdsl_rlx.lowering.cache import limit
 from xdsl_rlx.lowering.errors import ArgumentError, ArgumentTypeError, ConfigurationError
-from xdsl_rlx.lowering.numba.cache import limit
-from xdsl_rlx.lowering.numba.driver import thread_count
+from xdsl_rlx.lowering.numba.driver.process import thread_count
 
 IDENTITY = """
 func.func @f(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3xf32> {

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from xdsl_rlx.custom import CustomKernel, Shaped, custom_op
     from xdsl_rlx.dialects.errors import GraphError, RlxError
     from xdsl_rlx.lowering.errors import ArgumentError, OutOfBoundsError
-    from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+    from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
 __version__ = "0.1.0"
 
@@ -95,7 +95,7 @@ _HOMES = {
     "xdsl_rlx.custom": ("CustomKernel", "Shaped", "custom_op"),
     "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
     "xdsl_rlx.lowering.errors": ("ArgumentError", "OutOfBoundsError"),
-    "xdsl_rlx.lowering.numba.runtime": ("CompiledGraph",),
+    "xdsl_rlx.lowering.numba.runtime.compiled_graph": ("CompiledGraph",),
 }
 
 

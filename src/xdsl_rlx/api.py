@@ -42,7 +42,7 @@ from xdsl_rlx.transforms.mir_vmap import MirVmapPass
 if TYPE_CHECKING:
     import numpy as np
 
-    from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+    from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
 
 _COMMENT_OR_STRING = re.compile(r'//[^\n]*|("(?:[^"\\\n\v\f]|\\.)*+("?))')
@@ -259,7 +259,7 @@ def jacfwd(
     `wrt`. One program computes all columns at once; it keeps a tangent of every value that depends on `wrt` for each
     element of `wrt`. What was compiled from `rlx.jvp` for one argument is run once per column instead.
     """
-    from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+    from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
     if isinstance(graph, CompiledGraph):
         from xdsl_rlx.jacobian import by_columns
@@ -320,8 +320,8 @@ def _prepared(reverse: bool = True) -> list[ModulePass]:
 @checked
 def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
     """The graph as a planned `lir` program, cut up for `threads` threads, as `compile` has it for its processor."""
-    from xdsl_rlx.lowering.numba import cpu
-    from xdsl_rlx.lowering.numba.compile import target
+    from xdsl_rlx.lowering.numba.machine import cpu
+    from xdsl_rlx.lowering.numba.machine.llvm import target
 
     source = as_graph_module(graph)
     return run_passes(source, remaining_passes(source.module, threads, cpu.registers(target())))
@@ -339,7 +339,7 @@ def compile(
     `numba_source` prints are compiled by Numba; calls, threads and cache are the same. GraphError for another backend,
     and for a graph that cannot be lowered.
     """
-    from xdsl_rlx.lowering.numba.compilation import Backend, compile_source
+    from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_source
 
     if backend not in list(Backend):
         raise GraphError(f"backend is one of {', '.join(map(repr, map(str, Backend)))}, got {backend!r}")
@@ -362,7 +362,7 @@ def numba_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
 
     It runs on at most `threads` threads. GraphError for a graph that cannot be lowered.
     """
-    from xdsl_rlx.lowering.numba.emit_python import emit_python
+    from xdsl_rlx.lowering.numba.emit.python_module import emit_python
 
     return _printed(lambda module: emit_python(module, index(threads)), graph, threads)
 
@@ -370,7 +370,7 @@ def numba_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
 @checked
 def llvm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
     """The LLVM IR of the kernels that `compile` makes of the graph for so many threads, before optimisation."""
-    from xdsl_rlx.lowering.numba.listing import llvm_listing
+    from xdsl_rlx.lowering.numba.emit.listing import llvm_listing
 
     return _printed(llvm_listing, graph, threads)
 
@@ -378,13 +378,13 @@ def llvm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
 @checked
 def asm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
     """The assembly of the same kernels for the processor that `compile` compiles for."""
-    from xdsl_rlx.lowering.numba.listing import asm_listing
+    from xdsl_rlx.lowering.numba.emit.listing import asm_listing
 
     return _printed(asm_listing, graph, threads)
 
 
 def _printed(emit: Callable[[ModuleOp], str], graph: AnyGraph, threads: SupportsIndex) -> str:
-    from xdsl_rlx.lowering.numba.driver import thread_count
+    from xdsl_rlx.lowering.numba.driver.process import thread_count
 
     try:
         return emit(lower(graph, thread_count(threads)).module)

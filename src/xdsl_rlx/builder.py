@@ -413,7 +413,7 @@ class GraphModule:
     @property
     def fingerprint(self) -> str:
         """A hash of all of the IR but locations and names of SSA values; no pass runs for it."""
-        from xdsl_rlx.lowering.numba.build import fingerprint
+        from xdsl_rlx.lowering.fingerprint import fingerprint
 
         pending = self.pending
         return fingerprint(self.module) if pending is None else pending.outcome.fingerprint

@@ -58,7 +58,7 @@ def outcome_key(fingerprint: str, passes: Sequence[ModulePass]) -> str | None:
 
     None for passes from elsewhere: the key covers the text of this package and the version of xDSL, no other code.
     """
-    from xdsl_rlx.lowering.numba.cache import package_key
+    from xdsl_rlx.lowering.cache import package_key
 
     names = [f"{type(one).__module__}.{one!r}" for one in passes]
     if any(name.partition(".")[0] not in ("xdsl", "xdsl_rlx") for name in names):
@@ -68,7 +68,7 @@ def outcome_key(fingerprint: str, passes: Sequence[ModulePass]) -> str | None:
 
 def known_outcome(key: str) -> Outcome | None:
     """What was noted under the key, by this or another process; None if nothing was, or nothing that can be read."""
-    from xdsl_rlx.lowering.numba import cache
+    from xdsl_rlx.lowering import cache
 
     return cache.load_as(key, _outcome)
 
@@ -81,6 +81,6 @@ def _outcome(payload: bytes) -> Outcome:
 
 def note_outcome(key: str, outcome: Outcome) -> None:
     """Note under the key that the passes succeed, and what comes out."""
-    from xdsl_rlx.lowering.numba import cache
+    from xdsl_rlx.lowering import cache
 
     cache.store(key, f"{outcome.stage} {outcome.fingerprint}".encode())

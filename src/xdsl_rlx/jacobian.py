@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.lowering.numba.arguments import dtype_of
-from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
 Array = np.ndarray[Any, Any]
 

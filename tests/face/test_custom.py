@@ -14,7 +14,7 @@ import pytest
 from xdsl.context import Context
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.numba.build import fingerprint
+from xdsl_rlx.lowering.fingerprint import fingerprint
 from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
 
 

@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.lowering.errors import CacheWarning
-from xdsl_rlx.lowering.numba.build import fingerprint
+from xdsl_rlx.lowering.fingerprint import fingerprint
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_passes_from_elsewhere_always_run(folder: Path):
 
 @pytest.mark.parametrize("payload", [b"", b"mir 12", b"mir " + b"g" * 64])
 def test_an_entry_that_says_nothing_is_a_miss(folder: Path, payload: bytes):
-    from xdsl_rlx.lowering.numba import cache
+    from xdsl_rlx.lowering import cache
 
     text = str(rlx.grad(small()))
     for path in folder.glob("*.bin"):
@@ -140,7 +140,7 @@ passes = []
 apply = PassPipeline.apply
 PassPipeline.apply = lambda self, ctx, op: (passes.extend(self.passes), apply(self, ctx, op))[1]
 graph = rlx.compile(rlx.grad_with_loss(small(), wrt=["w"]))
-print(len(passes), graph.from_cache, "xdsl_rlx.lowering.numba.emit_llvm" in sys.modules)
+print(len(passes), graph.from_cache, "xdsl_rlx.lowering.numba.emit.llvm_module" in sys.modules)
 print([float(np.abs(result).sum()) for result in graph(**arrays())])
 """
 

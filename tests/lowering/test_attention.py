@@ -13,7 +13,7 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.lowering import group_launches
 from xdsl_rlx.lowering.nests import attention, attention_backward
-from xdsl_rlx.lowering.numba.compilation import lower_to_lir
+from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 
 Run = SimpleNamespace
 

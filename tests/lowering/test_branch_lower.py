@@ -16,10 +16,10 @@ from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.lowering import group_launches
-from xdsl_rlx.lowering.numba import layout
-from xdsl_rlx.lowering.numba.compilation import compile_module, lower_to_lir
-from xdsl_rlx.lowering.numba.compile import Effort
-from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+from xdsl_rlx.lowering.numba.driver import layout
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
 Array = np.ndarray[Any, Any]
 Made = Callable[[rlx.Graph, Any, Any], list[Any]]

@@ -11,12 +11,13 @@ from loop_texts import WIDTH, carries, mix
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.lowering.errors import OutOfBoundsError
-from xdsl_rlx.lowering.numba import layout
-from xdsl_rlx.lowering.numba.build import build_program, fingerprint
-from xdsl_rlx.lowering.numba.compilation import Backend, compile_module, lower_to_lir
-from xdsl_rlx.lowering.numba.compile import Effort
-from xdsl_rlx.lowering.numba.program import Launch, parts_of
-from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+from xdsl_rlx.lowering.fingerprint import fingerprint
+from xdsl_rlx.lowering.numba.driver import layout
+from xdsl_rlx.lowering.numba.driver.manifest import Launch, parts_of
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.runtime.build_program import build_program
+from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module, lower_to_lir
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
 Array = np.ndarray
 both = pytest.mark.parametrize("threads", [1, 2])

@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import ModuleOp
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.lowering.guard_range import guard_range
-from xdsl_rlx.lowering.numba.math_core import F32, F64
-from xdsl_rlx.lowering.numba.math_trig import SMALL
+from xdsl_rlx.lowering.numba.math.math_core import F32, F64
+from xdsl_rlx.lowering.numba.math.math_trig import SMALL
 
 Run = SimpleNamespace
 DTYPES: dict[str, Any] = {"f32": np.float32, "f64": np.float64}

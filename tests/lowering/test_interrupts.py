@@ -15,12 +15,13 @@ from xdsl.context import Context
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LoopOp
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
-from xdsl_rlx.lowering.numba import layout, runtime
-from xdsl_rlx.lowering.numba.compilation import compile_module
-from xdsl_rlx.lowering.numba.compile import Effort
-from xdsl_rlx.lowering.numba.driver import LONG_NS
-from xdsl_rlx.lowering.numba.interrupts import run_interruptibly
-from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+from xdsl_rlx.lowering.numba.driver import layout
+from xdsl_rlx.lowering.numba.driver.interrupts import run_interruptibly
+from xdsl_rlx.lowering.numba.driver.process import LONG_NS
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.runtime import compiled_graph
+from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
 LONG = 100_000_000
 """Iterations that take half a minute, a thousand times as long as until the first alarm."""
@@ -119,7 +120,7 @@ def test_a_loop_that_turns_out_to_be_long_begins_anew_on_a_thread(slow_call: boo
     call, started = graph._binding.call if slow_call else graph, list[int]()
     # at the first call nothing is known
     call(np.array(3), X)
-    monkeypatch.setattr(runtime, "run_interruptibly", lambda run, stop: (started.append(1), run()))
+    monkeypatch.setattr(compiled_graph, "run_interruptibly", lambda run, stop: (started.append(1), run()))
     found = [call(np.array(n), X)[0] for n in (3, 500_000, 500_000)]
     assert len(started) == 2 and np.array_equal(found[1], found[2])
     assert np.array_equal(found[0], loops.carries(X, np.tile(W, (3, 1)))[-1])

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, SlotOp
 from xdsl_rlx.lowering.lir_outline_loops import SWAPPED, LirOutlineLoopsPass
-from xdsl_rlx.lowering.numba.compilation import compile_module
-from xdsl_rlx.lowering.numba.compile import Effort
-from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
 COUNTS = [1, 2, 7, 1000]
 

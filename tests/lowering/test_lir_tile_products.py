@@ -25,9 +25,9 @@ from xdsl_rlx.lowering.lir_tile_products import (
     WIDE_ROWS,
     LirTileProductsPass,
 )
-from xdsl_rlx.lowering.numba import cpu
-from xdsl_rlx.lowering.numba.compilation import Backend, compile_module
-from xdsl_rlx.lowering.numba.compile import Effort
+from xdsl_rlx.lowering.numba.machine import cpu
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module
 from xdsl_rlx.lowering.tile_sizes import COMMON, Registers, best_tile
 
 REGISTERS = (Registers(4, 16), COMMON, Registers(16, 32))

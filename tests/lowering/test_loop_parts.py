@@ -10,8 +10,8 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import CheckOp, LaunchOp, LoopOp
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_outline_loops import SWAPPED, LirOutlineLoopsPass
-from xdsl_rlx.lowering.numba.compilation import compile_module, lower_to_lir
-from xdsl_rlx.lowering.numba.compile import Effort
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
 
 WIDTH, ROW = loops.WIDTH, loops.ROW
 COUNT = 7

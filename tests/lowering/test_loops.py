@@ -12,14 +12,14 @@ from xdsl.utils.exceptions import VerifyException
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.lowering.errors import OutOfBoundsError
-from xdsl_rlx.lowering.numba import layout
-from xdsl_rlx.lowering.numba.build import build_program
-from xdsl_rlx.lowering.numba.compilation import Backend, compile_module, lower_to_lir
-from xdsl_rlx.lowering.numba.compile import Effort
-from xdsl_rlx.lowering.numba.driver import WORD, pool
-from xdsl_rlx.lowering.numba.listing import llvm_listing
-from xdsl_rlx.lowering.numba.phases import make_tables
-from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+from xdsl_rlx.lowering.numba.driver import layout
+from xdsl_rlx.lowering.numba.driver.phases import make_tables
+from xdsl_rlx.lowering.numba.driver.process import WORD, pool
+from xdsl_rlx.lowering.numba.emit.listing import llvm_listing
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.runtime.build_program import build_program
+from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module, lower_to_lir
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
 COUNTS = [0, 1, 2, 7, 1000]
 

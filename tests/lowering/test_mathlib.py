@@ -19,10 +19,11 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
-from xdsl_rlx.lowering.numba import cpu, mathlib
-from xdsl_rlx.lowering.numba.compile import host
-from xdsl_rlx.lowering.numba.math_core import F32, F64
-from xdsl_rlx.lowering.numba.math_trig import SMALL
+from xdsl_rlx.lowering.numba.machine import cpu
+from xdsl_rlx.lowering.numba.machine.llvm import host
+from xdsl_rlx.lowering.numba.math import mathlib
+from xdsl_rlx.lowering.numba.math.math_core import F32, F64
+from xdsl_rlx.lowering.numba.math.math_trig import SMALL
 from xdsl_rlx.transforms.rules.elementwise import gelu_approx_scalar
 
 Run = SimpleNamespace

@@ -5,7 +5,7 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LaunchOp
-from xdsl_rlx.lowering.numba.compilation import lower_to_lir
+from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 
 
 def cut(graph: rlx.Graph, threads: int) -> list[int]:

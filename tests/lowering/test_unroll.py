@@ -14,14 +14,14 @@ from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, ProgramOp
 from xdsl_rlx.dialects.lir.kernel import UNROLL
 from xdsl_rlx.lowering import unroll
 from xdsl_rlx.lowering.nest.builder import Kernel, Nest
-from xdsl_rlx.lowering.numba import compile
-from xdsl_rlx.lowering.numba.compilation import lower_to_lir
-from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
-from xdsl_rlx.lowering.numba.loop_hints import AS_VECTORS, METADATA, SIDE_BY_SIDE, WRITTEN_OUT
+from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
+from xdsl_rlx.lowering.numba.emit.loop_hints import AS_VECTORS, METADATA, SIDE_BY_SIDE, WRITTEN_OUT
+from xdsl_rlx.lowering.numba.machine import llvm
+from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
 from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
 
-LEVELS = ("x86-64-v3", "x86-64-v4") if compile.processor() == "x86_64" else (None,)
+LEVELS = ("x86-64-v3", "x86-64-v4") if llvm.processor() == "x86_64" else (None,)
 """LLVM's decisions differ most between these."""
 
 BYTES = 100_000
@@ -164,8 +164,8 @@ def test_code_grows_with_the_text(name: str, monkeypatch: pytest.MonkeyPatch) ->
         text = emit_llvm([kernel])
         for level in LEVELS:
             if level is not None:
-                monkeypatch.setattr(compile, "host", lambda level=level: (level, ""))
-            code, listing = compile.emit_object(text), compile.emit_assembly(text)
+                monkeypatch.setattr(llvm, "host", lambda level=level: (level, ""))
+            code, listing = llvm.emit_object(text), llvm.emit_assembly(text)
             assert len(code) <= BYTES
             assert len(INSTRUCTION.findall(listing)) <= GROWTH * len(LINE.findall(text)), (kernel.sym_name.data, level)
 

@@ -5,9 +5,9 @@ import re
 import pytest
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.numba.compilation import lower_to_lir
-from xdsl_rlx.lowering.numba.compile import emit_assembly
-from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
+from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
+from xdsl_rlx.lowering.numba.machine.llvm import emit_assembly
+from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 
 ARITHMETIC = r"(?:(?:add|sub|mul|div|sqrt|max|min|round)|fn?m(?:add|sub)\d*)"
 PACKED = re.compile(rf"^\s*v?{ARITHMETIC}p[sd]\b", re.MULTILINE)

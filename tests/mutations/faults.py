@@ -386,7 +386,7 @@ LOWERING = (
     ),
     _fault(
         "BLAS told that a transposed factor is not",
-        "lowering/numba/gemm.py",
+        "lowering/numba/emit/gemm_calls.py",
         "return self.col_stride != 1 and self.cols != 1",
         "return self.col_stride != 1 and self.cols != 1 and self.rows > self.cols",
         "tests/fuzz/test_products.py",
@@ -594,7 +594,7 @@ OUTLINE = (
     ),
     _fault(
         "pieces in order run side by side",
-        "lowering/numba/program.py",
+        "lowering/numba/driver/manifest.py",
         "return self.in_order or self.chunks == 1",
         "return self.chunks == 1",
         *OUTLINED,
@@ -653,14 +653,14 @@ TILES = (
     ),
     _fault(
         "all vectors of a loop are the first one",
-        "lowering/numba/llvm_lanes.py",
+        "lowering/numba/emit/llvm_lanes.py",
         "found.append((self.first + at, length))",
         "found.append((self.first, length))",
         "tests/lowering/numba/test_llvm_lanes.py",
     ),
     _fault(
         "a vector reads what the lanes before have not written yet",
-        "lowering/numba/llvm_lanes.py",
+        "lowering/numba/emit/llvm_lanes.py",
         "return all(len(set(self.accessed[buffer])) == 1 for buffer in self.stored)",
         "return True",
         "tests/lowering/numba/test_llvm_lanes.py",
@@ -759,14 +759,14 @@ PLAN = (
 RUNNING = (
     _fault(
         "no barrier before a launch that reads what was written",
-        "lowering/numba/build.py",
+        "lowering/numba/runtime/build_program.py",
         "            independent = bool(writes) and not (\n                _overlap(own_reads, writes) or ",
         "            independent = bool(writes) and not (\n                ",
         "tests/lowering/numba/test_build.py",
     ),
     _fault(
         "no barrier before a launch that writes what is being read",
-        "lowering/numba/build.py",
+        "lowering/numba/runtime/build_program.py",
         "_overlap(own_writes, writes) or _overlap(own_writes, reads)",
         "_overlap(own_writes, writes)",
         "tests/lowering/numba/test_build.py",
@@ -803,7 +803,7 @@ RUNNING = (
     ),
     _fault(
         "a moving argument stays one iteration too long before it wraps around",
-        "lowering/numba/phases.py",
+        "lowering/numba/driver/phases.py",
         "top = stride * (wraps - 1) if wraps else -1",
         "top = stride * wraps if wraps else -1",
         LOOPS,
@@ -824,14 +824,14 @@ RUNNING = (
     ),
     _fault(
         "a predicate is asked with the bytes behind it",
-        "lowering/numba/driver_code.py",
+        "lowering/numba/driver/driver_code.py",
         "if peek8(peek(bases",
         "if peek(peek(bases",
         BRANCH_RUNS,
     ),
     _fault(
         "a predicate stays where the first iteration has it",
-        "lowering/numba/build.py",
+        "lowering/numba/runtime/build_program.py",
         "place.start, tuple(_moves(0, place, loops))",
         "place.start, ()",
         BRANCH_RUNS,
@@ -845,28 +845,28 @@ RUNNING = (
     ),
     _fault(
         "a loop that was short before is waited for",
-        "lowering/numba/driver_code.py",
+        "lowering/numba/driver/driver_code.py",
         "if brief != 0 and peek(phase",
         "if brief > 1 and peek(phase",
         "tests/lowering/test_interrupts.py",
     ),
     _fault(
         "a signal handler's exception is kept until the loop is through",
-        "lowering/numba/interrupts.py",
+        "lowering/numba/driver/interrupts.py",
         "            stop()\n",
         "",
         "tests/lowering/test_interrupts.py",
     ),
     _fault(
         "an argument goes on from where the last run left it",
-        "lowering/numba/driver_code.py",
+        "lowering/numba/driver/driver_code.py",
         "        if begins:\n            new = peek(patch + PATCH_START)\n        elif",
         "        if",
         LOOPS,
     ),
     _fault(
         "the last chunk runs past the end",
-        "lowering/numba/driver_code.py",
+        "lowering/numba/driver/driver_code.py",
         "invoke(kernel, bases, arguments, low, min(low + chunk, extent))",
         "invoke(kernel, bases, arguments, low, low + chunk)",
         RUNTIME,
@@ -874,7 +874,7 @@ RUNNING = (
     ),
     _fault(
         "a worker leaves out the last chunk of a ticket",
-        "lowering/numba/driver_code.py",
+        "lowering/numba/driver/driver_code.py",
         "run_chunks(phase, bases, first, min(first + granule, peek(phase + PHASE_CHUNKS)))",
         "run_chunks(phase, bases, first, min(first + granule, peek(phase + PHASE_CHUNKS) - 1))",
         RUNTIME,
@@ -882,7 +882,7 @@ RUNNING = (
     ),
     _fault(
         "arrays that are not contiguous read as they lie",
-        "lowering/numba/driver_code.py",
+        "lowering/numba/driver/driver_code.py",
         " or peek32(value + ARRAY_FLAGS) & flags != flags:",
         ":",
         RUNTIME,
@@ -890,7 +890,7 @@ RUNNING = (
     ),
     _fault(
         "the first extent of an argument not compared",
-        "lowering/numba/driver_code.py",
+        "lowering/numba/driver/driver_code.py",
         "    for axis in range(rank):\n        if peek(shape + 8 * axis)",
         "    for axis in range(1, rank):\n        if peek(shape + 8 * axis)",
         RUNTIME,
@@ -898,7 +898,7 @@ RUNNING = (
     ),
     _fault(
         "a result that starts inside of an argument is no overlap",
-        "lowering/numba/driver_code.py",
+        "lowering/numba/driver/driver_code.py",
         "(other < data + size) & (data < other + peek(arguments + index * SPEC_SIZE + SPEC_BYTES))",
         "(other == data) & (data < other + peek(arguments + index * SPEC_SIZE + SPEC_BYTES))",
         RUNTIME,
@@ -906,7 +906,7 @@ RUNNING = (
     ),
     _fault(
         "workers keep the float modes of the thread that made them",
-        "lowering/numba/driver_code.py",
+        "lowering/numba/driver/driver_code.py",
         "    load_float_state(time)\n    idle_since = 0\n",
         "    idle_since = 0\n",
         RUNTIME,
@@ -918,28 +918,28 @@ RUNNING = (
 KEYS = (
     _fault(
         "a key without element types",
-        "lowering/numba/build.py",
+        "lowering/fingerprint.py",
         'self.hash.update(b"%d:" % self._number(value) + self._text(value.type))',
         'self.hash.update(b"%d:" % self._number(value))',
         "tests/lowering/numba/test_fingerprint.py",
     ),
     _fault(
         "a key without the elements of constants",
-        "lowering/numba/build.py",
+        "lowering/fingerprint.py",
         'return self._text(dense.type) + b"<" + dense.data.data + b">"',
         'return self._text(dense.type) + b"<>"',
         "tests/lowering/numba/test_fingerprint.py",
     ),
     _fault(
         "a key without the number of threads",
-        "lowering/numba/compilation.py",
+        "lowering/numba/runtime/compile_module.py",
         "[source, str(count), backend, *checked]",
         "[source, backend, *checked]",
         "tests/lowering/numba/test_fingerprint.py",
     ),
     _fault(
         "the newest entries are deleted first",
-        "lowering/numba/cache.py",
+        "lowering/cache.py",
         "in sorted(entries):",
         "in sorted(entries, reverse=True):",
         CACHE,

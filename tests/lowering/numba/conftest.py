@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from xdsl_rlx.lowering.numba.compile import compile_llvm, load_object
-from xdsl_rlx.lowering.numba.program import FIRST_BUFFER, Launch, Program, TensorSpec
-from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, Launch, Program, TensorSpec
+from xdsl_rlx.lowering.numba.machine.llvm import compile_llvm, load_object
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
 
 def kernel(name: str, arguments: int, setup: str, body: str) -> str:

@@ -12,11 +12,11 @@ from xdsl.dialects import scf
 
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.errors import CompileError
-from xdsl_rlx.lowering.numba import numba_kernels
-from xdsl_rlx.lowering.numba.compilation import lower_to_lir
-from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
-from xdsl_rlx.lowering.numba.llvm_lanes import Lanes, is_written_out
-from xdsl_rlx.lowering.numba.loop_hints import AS_VECTORS, WRITTEN_OUT
+from xdsl_rlx.lowering.numba.emit import numba_llvm
+from xdsl_rlx.lowering.numba.emit.llvm_lanes import Lanes, is_written_out
+from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
+from xdsl_rlx.lowering.numba.emit.loop_hints import AS_VECTORS, WRITTEN_OUT
+from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -115,7 +115,7 @@ def test_params_persist_and_the_cache_holds_the_code(monkeypatch: pytest.MonkeyP
     def never(module: object) -> str:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(numba_kernels, "numba_llvm", never)
+    monkeypatch.setattr(numba_llvm, "numba_llvm", never)
     again = rlx.compile(g, threads=1, backend="numba")
     assert again.from_cache and again(x=x, w=x)[0].tolist() == (x * x).tolist()
     # the other backend has code of its own
@@ -128,10 +128,10 @@ def test_another_backend_is_an_error_that_lists_those_there_are() -> None:
 
 
 def test_what_numba_refuses_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = numba_kernels.emit_kernels(rlx.lower(small("refused")[0]).module)
+    text = numba_llvm.emit_kernels(rlx.lower(small("refused")[0]).module)
     refused = re.sub(r"(?m)^( +t1 = \w+) \* (\w+)$", r"\1 @ \2", text)
     assert refused != text
-    monkeypatch.setattr(numba_kernels, "emit_kernels", lambda _: refused)
+    monkeypatch.setattr(numba_llvm, "emit_kernels", lambda _: refused)
     with pytest.raises(CompileError) as caught:
         rlx.compile(small("refused")[0], backend="numba")
     assert str(caught.value).startswith("numba refuses the printed kernels: ") and "\n" not in str(caught.value)
@@ -168,7 +168,7 @@ def told(text: str) -> Counter[str]:
 def test_what_is_said_of_loops_arrives_at_the_pipeline(capfd: pytest.CaptureFixture[str]) -> None:
     """And of no other loop: LLVM complains of those that it cannot write out."""
     lowered = lower_to_lir(steps().module)
-    ours, numbas = told(emit_llvm(lowered)), told(numba_kernels.numba_llvm(lowered))
+    ours, numbas = told(emit_llvm(lowered)), told(numba_llvm.numba_llvm(lowered))
     loops = [op for op in lowered.walk() if isinstance(op, scf.ForOp)]
     as_vectors = Counter({AS_VECTORS.metadata(): sum(Lanes.of(loop) is not None for loop in loops)})
     written_out = Counter({WRITTEN_OUT.metadata(): sum(map(is_written_out, loops))})

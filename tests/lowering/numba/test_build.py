@@ -3,8 +3,7 @@
 import pytest
 
 from xdsl_rlx.api import parse
-from xdsl_rlx.lowering.numba.build import build_program
-from xdsl_rlx.lowering.numba.program import (
+from xdsl_rlx.lowering.numba.driver.manifest import (
     BASE_ARENA,
     FIRST_BUFFER,
     Branch,
@@ -15,6 +14,7 @@ from xdsl_rlx.lowering.numba.program import (
     Program,
     While,
 )
+from xdsl_rlx.lowering.numba.runtime.build_program import build_program
 
 TEXT = """
 lir.program @p attributes {arena_bytes = 1024 : i64, alignment = 64 : i64} {

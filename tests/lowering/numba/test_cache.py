@@ -18,11 +18,12 @@ import numpy as np
 import pytest
 
 import xdsl_rlx
+from xdsl_rlx.lowering import cache
 from xdsl_rlx.lowering.errors import CacheWarning, ConfigurationError
-from xdsl_rlx.lowering.numba import cache, cpu, objects
-from xdsl_rlx.lowering.numba.compile import LoadedObject, compile_llvm, host
-from xdsl_rlx.lowering.numba.program import Program, pack
-from xdsl_rlx.lowering.numba.runtime import CompiledGraph, compile_cached
+from xdsl_rlx.lowering.numba.driver.manifest import Program, pack
+from xdsl_rlx.lowering.numba.machine import cpu, objects
+from xdsl_rlx.lowering.numba.machine.llvm import LoadedObject, compile_llvm, host
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph, compile_cached
 
 
 @pytest.fixture
@@ -433,7 +434,7 @@ import sys, threading
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 from conftest import TEXT, sum_program
-from xdsl_rlx.lowering.numba.runtime import CompiledGraph, compile_cached
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph, compile_cached
 x = np.arange(1000, dtype=np.float32)
 wrong = []
 def work():

@@ -9,14 +9,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_rlx import Graph
 from xdsl_rlx.lowering.errors import CompileError
-from xdsl_rlx.lowering.numba import emit_llvm as emit
-from xdsl_rlx.lowering.numba import workers
-from xdsl_rlx.lowering.numba.build import build_program
-from xdsl_rlx.lowering.numba.compilation import compile_module, lower_to_lir
-from xdsl_rlx.lowering.numba.compile import Effort, compile_llvm, emit_assembly, load_object
-from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm, emit_llvm_parts
-from xdsl_rlx.lowering.numba.objects import undefined_symbols
-from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+from xdsl_rlx.lowering.numba.emit import llvm_module
+from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm, emit_llvm_parts
+from xdsl_rlx.lowering.numba.machine import workers
+from xdsl_rlx.lowering.numba.machine.llvm import Effort, compile_llvm, emit_assembly, load_object
+from xdsl_rlx.lowering.numba.machine.objects import undefined_symbols
+from xdsl_rlx.lowering.numba.runtime.build_program import build_program
+from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
 ANSWER = "define i64 @answer(i64 %x) { %y = add i64 %x, 41  ret i64 %y }"
 
@@ -81,7 +81,7 @@ def test_parts_hold_each_kernel_once_and_give_the_same_bits(lowered: ModuleOp, m
     program = build_program(lowered)
     (whole,) = emit_llvm_parts(lowered)
     assert whole == emit_llvm(lowered)
-    monkeypatch.setattr(emit, "_PART_CHARACTERS", 1)
+    monkeypatch.setattr(llvm_module, "_PART_CHARACTERS", 1)
     parts = emit_llvm_parts(lowered)
     assert len(parts) == min(8, len(program.kernels)) > 1
     assert sorted(name for part in parts for name in re.findall(r"define void @([^.(]+)\(", part)) == sorted(

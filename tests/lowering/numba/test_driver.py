@@ -13,11 +13,12 @@ import pytest
 
 import xdsl_rlx
 from xdsl_rlx.lowering.errors import ConfigurationError
-from xdsl_rlx.lowering.numba import blas, driver_code
-from xdsl_rlx.lowering.numba.compile import compile_llvm, load_object, processor
-from xdsl_rlx.lowering.numba.driver import address, driver, make_plan, pool, thread_count
-from xdsl_rlx.lowering.numba.phases import phases
-from xdsl_rlx.lowering.numba.program import FIRST_BUFFER, Launch
+from xdsl_rlx.lowering.numba.driver import driver_code
+from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, Launch
+from xdsl_rlx.lowering.numba.driver.phases import phases
+from xdsl_rlx.lowering.numba.driver.process import address, driver, make_plan, pool, thread_count
+from xdsl_rlx.lowering.numba.machine import blas_library
+from xdsl_rlx.lowering.numba.machine.llvm import compile_llvm, load_object, processor
 
 
 def launch(kernel: str, chunks: int, independent: bool = False) -> Launch:
@@ -103,9 +104,9 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 from conftest import TEXT, add_program
-from xdsl_rlx.lowering.numba.compile import compile_llvm, load_object
-from xdsl_rlx.lowering.numba.driver import pool
-from xdsl_rlx.lowering.numba.runtime import CompiledGraph
+from xdsl_rlx.lowering.numba.machine.llvm import compile_llvm, load_object
+from xdsl_rlx.lowering.numba.driver.process import pool
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 x = np.ones(8, np.float32)
 code = load_object(compile_llvm(TEXT), ["add"])
 CompiledGraph(add_program(8), code, 4)(x, x)
@@ -199,7 +200,7 @@ def test_blas_runs_in_the_table_and_gets_its_threads_back(build, make):
     graph = build(make.program(specs, [make.spec("c", size, 8)], launches, needs_blas=True), 2)
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-4, 4, shape).astype(np.float32) for shape in ((size, 8), (8, 8)))
-    library = blas.provider()
+    library = blas_library.provider()
     if not library.get_threads:
         assert np.array_equal(graph(a, b)[0], a @ b)
         return
@@ -215,19 +216,19 @@ def test_blas_runs_in_the_table_and_gets_its_threads_back(build, make):
 
 
 def test_every_function_of_the_table_is_found():
-    library = blas.provider()
-    assert len(library.addresses) == len(blas.FUNCTIONS) and all(library.addresses)
+    library = blas_library.provider()
+    assert len(library.addresses) == len(blas_library.FUNCTIONS) and all(library.addresses)
 
 
 def test_scipy_without_a_bundled_openblas_is_enough():
-    library = blas._cython_blas()
+    library = blas_library._cython_blas()
     assert all(library.addresses) and library.set_threads == 0
 
 
 def test_an_unknown_blas_is_an_error(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDSL_RLX_BLAS", "atlas")
     with pytest.raises(ConfigurationError, match="XDSL_RLX_BLAS must be mkl or openblas, got 'atlas'"):
-        blas.provider.__wrapped__()
+        blas_library.provider.__wrapped__()
 
 
 @pytest.mark.parametrize("value", [0, -1, 1025, True, 2.0, "2"])

@@ -8,9 +8,9 @@ import pytest
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.kernel import LANES
-from xdsl_rlx.lowering.numba.compilation import compile_module
-from xdsl_rlx.lowering.numba.compile import Effort
-from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
+from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
 
 LENGTH = 40
 LINE = "memref<3x40xf32>"

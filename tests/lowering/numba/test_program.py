@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from xdsl_rlx.lowering.errors import RlxError
-from xdsl_rlx.lowering.numba.program import (
+from xdsl_rlx.lowering.numba.driver.manifest import (
     Branch,
     Launch,
     Loop,

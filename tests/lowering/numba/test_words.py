@@ -7,8 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from xdsl_rlx.lowering.numba.compile import compile_llvm, load_object, processor
-from xdsl_rlx.lowering.numba.words import llvm_text
+from xdsl_rlx.lowering.numba.driver.words import llvm_text
+from xdsl_rlx.lowering.numba.machine.llvm import compile_llvm, load_object, processor
 
 SOURCE = '''
 """Every construct of the subset."""

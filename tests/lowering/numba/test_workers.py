@@ -11,10 +11,11 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from xdsl_rlx.lowering.numba import compile, driver, workers
-from xdsl_rlx.lowering.numba.compile import compile_llvm
-from xdsl_rlx.lowering.numba.runtime import CompiledGraph, compile_cached
-from xdsl_rlx.lowering.numba.workers import on_all_cores
+from xdsl_rlx.lowering.numba.driver import process
+from xdsl_rlx.lowering.numba.machine import llvm, workers
+from xdsl_rlx.lowering.numba.machine.llvm import compile_llvm
+from xdsl_rlx.lowering.numba.machine.workers import on_all_cores
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph, compile_cached
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 PATIENCE = 60
@@ -88,7 +89,7 @@ def test_a_child_forked_while_another_thread_stores_and_runs_does_both(make):
 
 def test_a_fork_waits_for_the_run_that_another_thread_is_in():
     # a run gives BLAS one thread and puts it right at the end, which would never come in a child forked meanwhile
-    pool, began, ended = driver.pool(), threading.Event(), list[bool]()
+    pool, began, ended = process.pool(), threading.Event(), list[bool]()
 
     def run() -> None:
         pool._libc.pthread_mutex_lock(pool._run_mutex)
@@ -123,7 +124,7 @@ def test_multiprocessing_by_fork(make):
 
 def test_llvm_runs_on_all_cores_without_llvmlites_lock(make, monkeypatch: pytest.MonkeyPatch):
     together, owned = threading.Barrier(2), list[bool]()
-    library, lock = compile._library(), compile.llvm.ffi.lib._lock._lock
+    library, lock = llvm._library(), llvm.llvm.ffi.lib._lock._lock
     real = library.LLVMPY_RunNewModulePassManager
 
     def run(*args: object) -> None:

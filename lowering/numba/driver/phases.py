@@ -1,0 +1,256 @@
+"""The schedule of a program as the driver runs it: threaded code whose instructions are phases, turns of loops, jumps.
+What the driver does with these tables is in `driver_code.py`, the offsets of their fields in `layout.py`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xdsl_rlx.lowering.numba.driver import layout
+from xdsl_rlx.lowering.numba.driver.manifest import Branch, Item, Launch, Loop, Move, Predicate, While
+
+WORD = 8
+
+
+@dataclass
+class Phase:
+    """Launches between two barriers: one thread runs them in order, or all threads share out their chunks."""
+
+    launches: list[Launch]
+    serial: bool
+
+    @property
+    def chunks(self) -> int:
+        return sum(launch.chunks for launch in self.launches)
+
+    @property
+    def is_one_chunk(self) -> bool:
+        return self.chunks == 1
+
+
+@dataclass
+class PhaseLoop:
+    """A loop over phases."""
+
+    loop: Loop
+    body: "list[Step]"
+
+
+@dataclass
+class PhaseBranch:
+    """A branch of phases."""
+
+    predicate: Predicate
+    then: "list[Step]"
+    otherwise: "list[Step]"
+
+
+@dataclass
+class PhaseWhile:
+    """A loop over phases that ends when it finds out."""
+
+    predicate: Predicate
+    test: "list[Step]"
+    body: "list[Step]"
+
+
+Step: TypeAlias = Phase | PhaseLoop | PhaseBranch | PhaseWhile
+
+
+def phases(schedule: Sequence[Item]) -> list[Step]:
+    """Split a schedule where the threads must wait for each other; what does nothing is left out."""
+    split = list[Step]()
+    for item in schedule:
+        if not isinstance(item, Launch):
+            split += _control(item)
+            continue
+        if not item.chunks:
+            continue
+        last = split[-1] if split else None
+        if not isinstance(last, Phase):
+            split.append(Phase([item], item.is_serial))
+        elif item.independent and not item.in_order and (not last.serial or last.is_one_chunk):
+            last.launches.append(item)
+            last.serial = False
+        elif last.serial and item.is_serial:
+            last.launches.append(item)
+        else:
+            split.append(Phase([item], item.is_serial))
+    return split
+
+
+def _control(item: Loop | Branch | While) -> list[Step]:
+    if isinstance(item, Loop):
+        return [PhaseLoop(item, body)] if item.count and (body := phases(item.body)) else []
+    if isinstance(item, While):
+        return [PhaseWhile(item.predicate, phases(item.test), phases(item.body))]
+    then, otherwise = phases(item.then), phases(item.otherwise)
+    return [PhaseBranch(item.predicate, then, otherwise)] if then or otherwise else []
+
+
+@dataclass
+class Tables:
+    """The instructions of a program, and what they refer to, as words in one block of memory."""
+
+    memory: NDArray[np.int64]
+    rows: int
+    """Address of the first instruction."""
+    count: int
+    """Instructions."""
+    parallel: bool
+    """Whether a phase has more than one ticket."""
+    long: bool
+    """Whether phases are run more than once, or one thread runs many chunks: there are places to stop at."""
+
+
+def make_tables(schedule: Sequence[Item], kernels: Mapping[str, int]) -> Tables:
+    """The tables of a schedule whose kernels lie at the addresses given."""
+    split = phases(schedule)
+    writer = _Writer(kernels)
+    writer.items(split, [])
+    sections = (writer.rows, writer.launches, writer.arguments, writer.loops, writer.patches)
+    memory = np.zeros(sum(map(len, sections)), np.int64)
+    starts = list[int]()
+    place = int(memory.ctypes.data)
+    for section in sections:
+        starts.append(place)
+        place += WORD * len(section)
+    words = [word if isinstance(word, int) else starts[word.section] + word.offset for one in sections for word in one]
+    memory[:] = words
+    count = len(writer.rows) * WORD // layout.PHASE_SIZE
+    return Tables(memory, starts[_ROWS], count, writer.parallel, writer.long)
+
+
+_ROWS, _LAUNCHES, _ARGUMENTS, _LOOPS, _PATCHES = range(5)
+
+
+@dataclass(frozen=True)
+class _At:
+    """An address that is known once all tables are: bytes behind the start of one of them."""
+
+    section: int
+    offset: int
+
+
+_Word = int | _At
+
+
+@dataclass
+class _OpenLoop:
+    """A loop around what is being written, and the arguments that its iterations move: where they lie, and how."""
+
+    loop: Loop
+    moved: list[tuple[_At, Move]] = field(default_factory=list[tuple[_At, Move]])
+
+
+class _Writer:
+    """Writes instructions in order; addresses come last."""
+
+    def __init__(self, kernels: Mapping[str, int]) -> None:
+        self.kernels = kernels
+        self.rows = list[_Word]()
+        self.launches = list[_Word]()
+        self.arguments = list[_Word]()
+        self.loops = list[_Word]()
+        self.patches = list[_Word]()
+        self.parallel = self.long = False
+
+    def items(self, split: Sequence[Step], loops: Sequence[_OpenLoop]) -> None:
+        for item in split:
+            match item:
+                case Phase():
+                    self.phase(item, loops)
+                case PhaseLoop():
+                    self.loop(item, loops)
+                case PhaseBranch():
+                    self.branch(item, loops)
+                case PhaseWhile():
+                    self.repeat(item, loops)
+
+    def phase(self, phase: Phase, loops: Sequence[_OpenLoop]) -> None:
+        granule = phase.chunks if phase.serial else -(-phase.chunks // layout.MAX_TICKETS)
+        tickets = -(-phase.chunks // granule)
+        self.parallel |= tickets > 1
+        self.long |= phase.serial and len(phase.launches) < phase.chunks
+        self.rows += [_At(_LAUNCHES, WORD * len(self.launches)), phase.chunks, tickets, granule]
+        for launch in phase.launches:
+            first = WORD * len(self.arguments)
+            kernel = self.kernels[launch.kernel]
+            self.launches += [kernel, _At(_ARGUMENTS, first), launch.extent, launch.chunk, launch.chunks]
+            self.arguments += [word for pair in launch.args for word in pair]
+            for move in launch.moves:
+                offset = _At(_ARGUMENTS, first + WORD * (2 * move.argument + 1))
+                loops[move.depth].moved.append((offset, move))
+
+    def loop(self, item: PhaseLoop, loops: Sequence[_OpenLoop]) -> None:
+        """The instruction at which a loop begins, its body, and the one at which an iteration ends."""
+        self.long = True
+        here = _OpenLoop(item.loop)
+        at = _At(_LOOPS, WORD * len(self.loops))
+        fields = len(self.loops)
+        self.loops += [0] * (layout.LOOP_SIZE // WORD)
+        begin = _At(_ROWS, WORD * len(self.rows))
+        self.rows += [at, layout.TURN_BEGIN, 0, 0]
+        self.items(item.body, [*loops, here])
+        self.rows += [at, layout.TURN_END, 0, 0]
+        patches = [word for place, move in here.moved for word in _patch(place, move, item.loop)]
+        self.loops[fields : fields + layout.LOOP_SIZE // WORD] = [
+            item.loop.count,
+            0,
+            _At(_PATCHES, WORD * len(self.patches)),
+            _At(_PATCHES, WORD * (len(self.patches) + len(patches))),
+            begin,
+        ]
+        self.patches += patches
+
+    def branch(self, item: PhaseBranch, loops: Sequence[_OpenLoop]) -> None:
+        """A jump over the first part, which ends with one over the second."""
+        to_otherwise = self.jump_unless(item.predicate, loops)
+        self.items(item.then, loops)
+        if not item.otherwise:
+            self.rows[to_otherwise] = self.here()
+            return
+        to_end = self.jump()
+        self.rows[to_otherwise] = self.here()
+        self.items(item.otherwise, loops)
+        self.rows[to_end] = self.here()
+
+    def repeat(self, item: PhaseWhile, loops: Sequence[_OpenLoop]) -> None:
+        """A jump out between test and body, and one back behind them."""
+        self.long = True
+        begin = self.here()
+        self.items(item.test, loops)
+        to_end = self.jump_unless(item.predicate, loops)
+        self.items(item.body, loops)
+        self.rows[self.jump(layout.TURN_JUMP_BACK)] = begin
+        self.rows[to_end] = self.here()
+
+    def here(self) -> _At:
+        """Where the next instruction stands."""
+        return _At(_ROWS, WORD * len(self.rows))
+
+    def jump(self, kind: int = layout.TURN_JUMP) -> int:
+        """A jump; gives the number of the word that says where to."""
+        self.rows += [0, kind, 0, 0]
+        return len(self.rows) - 1
+
+    def jump_unless(self, predicate: Predicate, loops: Sequence[_OpenLoop]) -> int:
+        """A jump where a predicate is 0; gives the same."""
+        at = _At(_ARGUMENTS, WORD * len(self.arguments))
+        self.arguments += [predicate.base, predicate.offset]
+        for move in predicate.moves:
+            loops[move.depth].moved.append((_At(_ARGUMENTS, at.offset + WORD), move))
+        self.rows += [at, layout.TURN_JUMP_UNLESS, 0, 0]
+        return len(self.rows) - 1
+
+
+def _patch(place: _At, move: Move, loop: Loop) -> Iterator[_Word]:
+    """How an argument moves: from where, how far at a time, and from which position back to which other."""
+    stride, wraps = move.stride, move.modulo
+    first = (loop.count - 1 if loop.reverse else 0) + move.shift
+    start = stride * (first % wraps if wraps else first)
+    top = stride * (wraps - 1) if wraps else -1
+    edge, after = (0 if wraps else -1, top) if loop.reverse else (top, 0)
+    yield from (place, 0, start, -stride if loop.reverse else stride, edge, after)

@@ -1,0 +1,358 @@
+"""The driver's process side: its machine code (cached), the thread pool, and the tables of a compiled graph.
+What the machine code does is in `driver_code.py`; arguments and results of a call are in `compiled_graph.py`."""
+
+import ctypes
+import hashlib
+import importlib
+import os
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache, wraps
+from operator import index
+from typing import Any, SupportsIndex, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xdsl_rlx.lowering import cache as disk_cache
+from xdsl_rlx.lowering.errors import ConfigurationError, RlxError
+from xdsl_rlx.lowering.numba.driver import driver_code, layout
+from xdsl_rlx.lowering.numba.driver.manifest import BASE_ARENA, BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Program
+from xdsl_rlx.lowering.numba.driver.phases import WORD, make_tables
+from xdsl_rlx.lowering.numba.driver.words import llvm_text
+from xdsl_rlx.lowering.numba.machine import blas_library, llvm
+from xdsl_rlx.lowering.numba.machine.workers import cores
+
+Words = NDArray[np.int64]
+"""A table of 64-bit words; what it points to is kept alive by whoever keeps it."""
+
+T = TypeVar("T")
+CACHE_LINE = 64
+MUTEX_BYTES = 128
+"""More than any C library's mutex or condition variable takes."""
+SPIN_NS = 50_000
+LONG_NS = 5_000_000
+"""From how long a run of a program with loops on it may be interrupted."""
+MAX_THREADS = 1024
+
+_making = threading.RLock()
+# a child forked while another thread makes something would wait for that thread forever
+os.register_at_fork(before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release)
+
+
+def once(make: Callable[[], T]) -> Callable[[], T]:
+    """
+    Make a thing at the first call and keep it.
+
+    `functools.cache` lets two threads make two, and machine code would go on pointing to the one that is dropped.
+    """
+    kept = cache(make)
+
+    @wraps(make)
+    def get() -> T:
+        with _making:
+            return kept()
+
+    return get
+
+
+def thread_count(threads: object = None) -> int:
+    """
+    Threads of a run: the argument, else `XDSL_RLX_NUM_THREADS`, else the cores this process may use.
+
+    Raises `ConfigurationError` for anything but an integer from 1 to 1024.
+    """
+    if threads is None:
+        text = os.environ.get("XDSL_RLX_NUM_THREADS", "")
+        if not text:
+            return min(cores(), MAX_THREADS)
+        # int() refuses thousands of digits with an error of its own
+        if not text.isdecimal() or len(text) > 20 or not 1 <= int(text) <= MAX_THREADS:
+            raise ConfigurationError(
+                f"XDSL_RLX_NUM_THREADS must be an integer from 1 to {MAX_THREADS}, got {text[:40]!r}"
+            )
+        return int(text)
+    count = None if isinstance(threads, bool) or not isinstance(threads, SupportsIndex) else index(threads)
+    if count is None or not 1 <= count <= MAX_THREADS:
+        raise ConfigurationError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
+    return count
+
+
+def aligned_bytes(size: int, alignment: int) -> NDArray[np.uint8]:
+    """Uninitialised memory whose first byte has the alignment asked for; NumPy backs large blocks with huge pages."""
+    memory = np.empty(size + alignment, np.uint8)
+    start = -memory.ctypes.data % alignment
+    return memory[start : start + size]
+
+
+def words(values: Sequence[int]) -> Words:
+    return np.array(values, np.int64)
+
+
+def address(array: NDArray[Any]) -> int:
+    return int(array.ctypes.data)
+
+
+@dataclass(frozen=True)
+class Driver:
+    """The machine code of the driver."""
+
+    run: Callable[[int, int], None]
+    """(plan, block), both addresses; releases the interpreter lock."""
+    call: int
+    """Address of the C function that Python calls."""
+    work: int
+    """Address of the worker's thread function."""
+
+
+_NAMES = ("rlx_run", "rlx_call", "rlx_work")
+
+
+@once
+def driver() -> Driver:
+    """The driver's machine code: from the cache, else compiled, once per machine."""
+    loaded = _driver_of_cache()
+    if loaded is None:
+        code = llvm.compile_llvm(_driver_text(), effort=llvm.Effort.LIGHT)
+        disk_cache.store(_driver_key(), code)
+        loaded = llvm.load_object(code, _NAMES)
+    loaded.keep_forever()
+    prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
+    return Driver(prototype(loaded["rlx_run"]), loaded["rlx_call"], loaded["rlx_work"])
+
+
+def _driver_key() -> str:
+    return hashlib.sha256(f"driver {disk_cache.environment_key()}".encode()).hexdigest()
+
+
+@once
+def _driver_of_cache() -> llvm.LoadedObject | None:
+    return disk_cache.load_as(_driver_key(), lambda code: llvm.load_object(code, _NAMES))
+
+
+@once
+def _driver_text() -> str:
+    return llvm_text(driver_code, _NAMES, llvm.processor())
+
+
+@cache
+def begin_driver() -> None:
+    """
+    Compile the driver in a thread of its own, so that it is there when kernels are; errors wait for who needs it.
+
+    Its text is made here: a thread that runs Python would take turns with this one, 5 ms each.
+    """
+    if _driver_of_cache() is None:
+        _driver_text()
+
+    def make() -> None:
+        with suppress(Exception):
+            driver()
+
+    with suppress(RuntimeError):
+        threading.Thread(target=make).start()
+
+
+class Pool:
+    """The worker threads of this process and the lock that serialises runs; use `pool()`."""
+
+    def __init__(self) -> None:
+        self._libc = ctypes.CDLL(None)
+        self._lock = threading.Lock()
+        self._memory = aligned_bytes(layout.POOL_SIZE, CACHE_LINE)
+        self.table: Words = self._memory.view(np.int64)
+        self._sync = aligned_bytes(3 * MUTEX_BYTES, CACHE_LINE)
+        self._signals = np.full(128, 0xFF, np.uint8)
+        self._reset()
+        os.register_at_fork(
+            before=self._before_fork, after_in_parent=self._after_fork_in_parent, after_in_child=self._reset
+        )
+
+    @property
+    def address(self) -> int:
+        return address(self.table)
+
+    @property
+    def workers(self) -> int:
+        return int(self.table[layout.POOL_WORKERS // WORD])
+
+    def ensure_workers(self, count: int) -> None:
+        """Start workers until there are `count`; raises `RlxError` when the system refuses a thread."""
+        with self._lock:
+            for _ in range(self.workers, count):
+                thread = ctypes.c_size_t()
+                arguments = (ctypes.byref(thread), None, ctypes.c_void_p(driver().work), ctypes.c_void_p(self.address))
+                if error := self._libc.pthread_create(*arguments):
+                    raise RlxError(f"cannot start a worker thread: {os.strerror(error)}")
+                self._libc.pthread_detach(thread)
+                self._set(layout.POOL_WORKERS, self.workers + 1)
+
+    def _set(self, offset: int, value: int) -> None:
+        self.table[offset // WORD] = value
+
+    def _before_fork(self) -> None:
+        """Wait for the run: a child that began in one would keep the single thread that BLAS has for its duration."""
+        self._lock.acquire()
+        self._libc.pthread_mutex_lock(self._run_mutex)
+
+    def _after_fork_in_parent(self) -> None:
+        self._libc.pthread_mutex_unlock(self._run_mutex)
+        self._lock.release()
+
+    @property
+    def _run_mutex(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(int(self.table[layout.POOL_RUN_MUTEX // WORD]))
+
+    def _reset(self) -> None:
+        """Start without workers: at the beginning, and in a forked child, which has the memory but not the threads."""
+        self._lock = threading.Lock()
+        self.table[:] = 0
+        self._sync[:] = 0
+        first = address(self._sync)
+        run_mutex, sleep_mutex, condition = (first + i * MUTEX_BYTES for i in range(3))
+        self._libc.pthread_mutex_init(ctypes.c_void_p(run_mutex), None)
+        self._libc.pthread_mutex_init(ctypes.c_void_p(sleep_mutex), None)
+        self._libc.pthread_cond_init(ctypes.c_void_p(condition), None)
+        self._set(layout.POOL_SPIN_NS, SPIN_NS)
+        self._set(layout.POOL_RUN_MUTEX, run_mutex)
+        self._set(layout.POOL_SLEEP_MUTEX, sleep_mutex)
+        self._set(layout.POOL_CONDITION, condition)
+        self._set(layout.POOL_ALL_SIGNALS, address(self._signals))
+        for offset, name in _C_FUNCTIONS.items():
+            self._set(offset, _function_address(self._libc, name))
+        for offset, name in _PYTHON_FUNCTIONS.items():
+            self._set(offset, _function_address(ctypes.pythonapi, name))
+        self._set(layout.POOL_NEW_ARRAY, _numpy_function(94))
+        self._set(layout.POOL_SET_BASE, _numpy_function(282))
+        for offset, value in _OBJECTS.items():
+            self._set(offset, id(value))
+
+
+_C_FUNCTIONS = {
+    layout.POOL_MUTEX_LOCK: "pthread_mutex_lock",
+    layout.POOL_MUTEX_TRYLOCK: "pthread_mutex_trylock",
+    layout.POOL_MUTEX_UNLOCK: "pthread_mutex_unlock",
+    layout.POOL_CONDITION_WAIT: "pthread_cond_wait",
+    layout.POOL_CONDITION_BROADCAST: "pthread_cond_broadcast",
+    layout.POOL_YIELD: "sched_yield",
+    layout.POOL_CLOCK: "clock_gettime",
+    layout.POOL_SIGMASK: "pthread_sigmask",
+    layout.POOL_MEMCPY: "memcpy",
+    layout.POOL_MALLOC: "malloc",
+    layout.POOL_FREE: "free",
+}
+_PYTHON_FUNCTIONS = {
+    layout.POOL_SAVE_THREAD: "PyEval_SaveThread",
+    layout.POOL_RESTORE_THREAD: "PyEval_RestoreThread",
+    layout.POOL_NEW_TUPLE: "PyTuple_New",
+    layout.POOL_VECTORCALL: "PyObject_Vectorcall",
+    layout.POOL_INCREF: "Py_IncRef",
+    layout.POOL_DECREF: "Py_DecRef",
+    layout.POOL_COMPARE_STRINGS: "PyUnicode_Compare",
+    layout.POOL_NEW_INT: "PyLong_FromLongLong",
+}
+_OUT = "out"
+_OBJECTS: dict[int, object] = {
+    layout.POOL_ARRAY_TYPE: np.ndarray,
+    layout.POOL_TUPLE_TYPE: tuple,
+    layout.POOL_NONE: None,
+    layout.POOL_OUT_NAME: _OUT,
+}
+
+
+def _function_address(library: ctypes.CDLL, name: str) -> int:
+    return ctypes.cast(library[name], ctypes.c_void_p).value or 0
+
+
+def _numpy_function(index: int) -> int:
+    """Address of an entry of NumPy's C API table, which is frozen: 94 is NewFromDescr, 282 SetBaseObject."""
+    numpy_core: Any = importlib.import_module("numpy._core._multiarray_umath")
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = get(numpy_core._ARRAY_API, None)
+    return ctypes.c_int64.from_address(table + index * WORD).value
+
+
+@once
+def pool() -> Pool:
+    """The one pool of this process."""
+    return Pool()
+
+
+@dataclass
+class Plan:
+    """
+    The tables of one program at one thread count, as the machine code reads them.
+
+    The arena is its own: runs are serialised, so that it needs no more than one.
+    """
+
+    program: Program
+    threads: int
+    table: Words
+    template: Words
+    """The block of a call before its arguments are known."""
+    arena: NDArray[np.uint8]
+    keep: list[Any] = field(default_factory=list[Any])
+    """What the tables point to."""
+
+    @property
+    def address(self) -> int:
+        return address(self.table)
+
+    @property
+    def parallel(self) -> bool:
+        return bool(self.get(layout.PLAN_PARALLEL))
+
+    def get(self, offset: int) -> int:
+        return int(self.table[offset // WORD])
+
+    def set(self, offset: int, value: int) -> None:
+        self.table[offset // WORD] = value
+
+    def set_base(self, base: int, value: int) -> None:
+        """The pointer that calls use for a base unless they bring their own."""
+        self.template[layout.BLOCK_BASES // WORD + base] = value
+
+    def point(self, offset: int, array: NDArray[Any]) -> None:
+        """Put an array's address in a field and keep the array."""
+        self.keep.append(array)
+        self.set(offset, address(array))
+
+
+def make_plan(program: Program, kernels: dict[str, int], threads: int) -> Plan:
+    """The plan of a program whose kernels are loaded at the addresses given."""
+    arguments = len(program.inputs) + len(program.params)
+    bases = FIRST_BUFFER + arguments + len(program.outputs)
+    copies = layout.BLOCK_BASES + WORD * bases
+    arena = aligned_bytes(program.arena_bytes, max(program.alignment, CACHE_LINE))
+    plan = Plan(program, threads, words([0] * (layout.PLAN_SIZE // WORD)), words([0] * (copies // WORD)), arena)
+    constants = aligned_bytes(len(program.constants), max(program.alignment, CACHE_LINE))
+    constants[:] = np.frombuffer(program.constants, np.uint8)
+    plan.keep.append(constants)
+    plan.set_base(BASE_ARENA, address(arena))
+    plan.set_base(BASE_CONSTANTS, address(constants))
+    if program.needs_blas:
+        library = blas_library.provider()
+        functions = words(library.addresses)
+        plan.keep.append(functions)
+        plan.set_base(BASE_BLAS, address(functions))
+        plan.set(layout.PLAN_GET_BLAS_THREADS, library.get_threads)
+        plan.set(layout.PLAN_SET_BLAS_THREADS, library.set_threads)
+    tables = make_tables(program.schedule, kernels)
+    plan.keep.append(tables.memory)
+    plan.set(layout.PLAN_PHASES, tables.rows)
+    plan.set(layout.PLAN_PHASE_COUNT, tables.count)
+    plan.set(layout.PLAN_PARALLEL, tables.parallel)
+    plan.set(layout.PLAN_POOL, pool().address)
+    plan.set(layout.PLAN_THREADS, threads)
+    plan.set(layout.PLAN_NS, 1 << 40)
+    plan.set(layout.PLAN_LONG_NS, LONG_NS if tables.long else 1 << 62)
+    plan.set(layout.PLAN_TEMPLATE, address(plan.template))
+    plan.set(layout.PLAN_COPIES, copies)
+    plan.set(layout.PLAN_BLOCK_SIZE, copies + layout.COPY_SIZE * len(program.outputs))
+    plan.set(layout.PLAN_ARGUMENT_COUNT, arguments)
+    plan.set(layout.PLAN_OUTPUT_COUNT, len(program.outputs))
+    return plan

@@ -1,0 +1,1 @@
+"""Text of kernels: LLVM IR, and Python for Numba."""

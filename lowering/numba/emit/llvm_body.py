@@ -1,0 +1,494 @@
+"""The LLVM instructions of a function of a lir module: memory, loops, branches, calls of libraries.
+What stands around them is in `llvm_module.py`."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    FloatAttr,
+    IntegerAttr,
+    UnrealizedConversionCastOp,
+    i1,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_rlx.dialects.lir import BlockGemmOp, CheckOp, GemmOp, GetrfOp, GetrsOp, PrefetchOp, ReturnOp
+from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_strides, strides_of
+from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, row_leading_dimension
+from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_getrf, llvm_getrs
+from xdsl_rlx.lowering.numba.emit.llvm_lanes import Lanes, Vector, is_written_out
+from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA, metadata_of
+from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, function_suffix, llvm_text, llvm_type
+from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS as BLAS_FUNCTIONS
+
+
+def alignment(value: SSAValue) -> int:
+    """Bytes of an element of a buffer."""
+    return element_bytes(memref_of(value).element_type)
+
+
+def double(x: float) -> str:
+    """A number as LLVM writes it, bit by bit."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
+
+
+def _literal(value: Attribute) -> str:
+    """An arith.constant as an LLVM operand. LLVM writes an f32 as the double of the same value."""
+    if isinstance(value, FloatAttr):
+        number = cast("FloatAttr[Any]", value)
+        x, type = number.value.data, number.type
+        if isinstance(type, Float16Type):
+            return f"0xH{struct.unpack('<H', struct.pack('<e', x))[0]:04X}"
+        if isinstance(type, BFloat16Type):
+            return str(int.from_bytes(type.pack((x,)), "little"))
+        return double(x)
+    if isinstance(value, IntegerAttr):
+        number = cast("IntegerAttr[Any]", value)
+        if number.type == i1:
+            return "true" if number.value.data else "false"
+        return str(number.value.data)
+    raise PassFailedException(f"a kernel cannot hold the constant {value}")
+
+
+def _memory_type(type: Attribute) -> str:
+    return "i8" if type == i1 else llvm_type(type)
+
+
+@dataclass(frozen=True)
+class _Buffer:
+    """How a memref is addressed: `gep` is the type whose trailing dimensions the indices walk; None for odd strides."""
+
+    element: str
+    align: int
+    gep: str | None
+    strides: tuple[int, ...]
+    is_bool: bool
+
+
+def _buffer_of(type: AnyMemRef) -> _Buffer:
+    shape, strides, element = type.get_shape(), strides_of(type), type.element_type
+    gep = _memory_type(element)
+    for n in reversed(shape[1:]):
+        gep = f"[{n} x {gep}]"
+    regular = strides == row_major_strides(shape)
+    return _Buffer(_memory_type(element), element_bytes(element), gep if regular else None, strides, element == i1)
+
+
+class Body:
+    """The lines of one function. `label` names the block being filled, for phis; `written` holds buffers stored to."""
+
+    def __init__(self, function: str = "") -> None:
+        self.function = function
+        self.lines: list[str] = []
+        self.allocas: list[str] = []
+        self.names: dict[SSAValue, str] = {}
+        self.written: set[SSAValue] = set()
+        self.nonnegative: set[SSAValue] = set()
+        self.messages: dict[str, str] = {}
+        """The texts of checks, with the names of the constants that hold them."""
+        self.label = "entry"
+        self._buffers: dict[SSAValue, _Buffer] = {}
+        self._lanes: dict[scf.ForOp, Lanes | None] = {}
+        self._count = 0
+
+    def line(self, text: str) -> str:
+        """Emit an instruction with a result, and give its name."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def emit(self, text: str) -> None:
+        """Emit an instruction without a result."""
+        self.lines.append(f"  {text}")
+
+    def start(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+        self.label = label
+
+    def fresh(self, stem: str) -> str:
+        self._count += 1
+        return f"{stem}{self._count}"
+
+    def block(self, block: Block) -> None:
+        """Emit every op of `block` but a yield, whose operands the enclosing op reads."""
+        for op in block.ops:
+            self.operation(op)
+
+    def operation(self, op: Operation) -> None:
+        """Emit one op, unless it ends a block."""
+        names, cls = self.names, op.__class__
+        if cls in ROWS:
+            args, type_ = [names[x] for x in op.operands], op.operands[0].type
+            text = llvm_text(op, args, llvm_type(type_), function_suffix(type_), self.line)
+            names[op.results[0]] = self.line(text)
+        elif (emitter := _EMITTERS.get(cls)) is not None:
+            emitter(self, op)
+        elif cls is not scf.YieldOp and cls is not scf.ConditionOp:
+            raise PassFailedException(f"{op.name} has no LLVM form: add a row to lowering/numba/emit/scalar_texts.py")
+
+    # Memory
+
+    def buffer(self, value: SSAValue) -> _Buffer:
+        found = self._buffers.get(value)
+        if found is None:
+            found = self._buffers[value] = _buffer_of(memref_of(value))
+        return found
+
+    def offset(self, indices: Sequence[str], strides: Sequence[int]) -> str:
+        """The element offset of `indices`: constants are folded, zeros left out."""
+        known, total = 0, ""
+        for index, stride in zip(indices, strides, strict=True):
+            if index.isdigit():
+                known += int(index) * stride
+                continue
+            if stride == 0:
+                continue
+            term = index if stride == 1 else self.line(f"mul nuw nsw i64 {index}, {stride}")
+            total = term if not total else self.line(f"add nuw nsw i64 {total}, {term}")
+        if not total:
+            return str(known)
+        return total if not known else self.line(f"add nuw nsw i64 {total}, {known}")
+
+    def address(self, value: SSAValue, indices: Sequence[SSAValue]) -> str:
+        """A pointer to the element of buffer `value` at `indices`."""
+        base, buffer = self.names[value], self.buffer(value)
+        names = [self.names[i] for i in indices]
+        if not names:
+            return base
+        if buffer.gep is not None:
+            walk = ", ".join(f"i64 {n}" for n in names)
+            return self.line(f"getelementptr inbounds nuw {buffer.gep}, ptr {base}, {walk}")
+        offset = self.offset(names, buffer.strides)
+        return self.line(f"getelementptr inbounds nuw {buffer.element}, ptr {base}, i64 {offset}")
+
+    def load(self, op: Operation) -> None:
+        source, *indices = op.operands
+        buffer = self.buffer(source)
+        loaded = self.line(f"load {buffer.element}, ptr {self.address(source, indices)}, align {buffer.align}")
+        self.names[op.results[0]] = self.line(f"icmp ne i8 {loaded}, 0") if buffer.is_bool else loaded
+
+    def store(self, op: Operation) -> None:
+        value, target, *indices = op.operands
+        buffer, text = self.buffer(target), self.names[value]
+        if buffer.is_bool:
+            text = self.line(f"zext i1 {text} to i8")
+        self.written.add(target)
+        self.emit(f"store {buffer.element} {text}, ptr {self.address(target, indices)}, align {buffer.align}")
+
+    def prefetch(self, op: Operation) -> None:
+        buffer, *indices = op.operands
+        read, second_level, data = 0, 2, 1
+        address = self.address(buffer, indices)
+        self.emit(f"call void @llvm.prefetch.p0(ptr {address}, i32 {read}, i32 {second_level}, i32 {data})")
+
+    def alloca(self, op: Operation) -> None:
+        result = op.results[0]
+        type = memref_of(result)
+        count = 1
+        for n in type.get_shape():
+            count *= n
+        name = f"%s{len(self.allocas)}"
+        self.allocas.append(f"  {name} = alloca [{count} x {_memory_type(type.element_type)}], align 64")
+        self.names[result] = name
+
+    def constant(self, op: Operation) -> None:
+        assert isinstance(op, arith.ConstantOp)
+        self.names[op.result] = _literal(op.value)
+
+    def get_global(self, op: Operation) -> None:
+        assert isinstance(op, memref.GetGlobalOp)
+        self.names[op.memref] = f"@table_{op.name_.root_reference.data}"
+
+    def same_bits(self, op: Operation) -> None:
+        """An integer seen as signed, signless or unsigned."""
+        self.names[op.results[0]] = self.names[op.operands[0]]
+
+    def ret(self, op: Operation) -> None:
+        if not op.operands:
+            self.emit("ret void")
+            return
+        value = op.operands[0]
+        self.emit(f"ret {llvm_type(value.type)} {self.names[value]}")
+
+    # Control flow
+
+    def check(self, op: Operation) -> None:
+        """Go on, or report the first thing that is wrong and leave the kernel."""
+        assert isinstance(op, CheckOp)
+        value, limit = self.names[op.value], self.names[op.limit]
+        text = op.message.data
+        digest = hashlib.sha256(f"{self.function}\n{text}".encode()).hexdigest()
+        name = self.messages.setdefault(text, f"message_{digest[:16]}")
+        low, high = self.line(f"icmp sge i64 {value}, 0"), self.line(f"icmp sle i64 {value}, {limit}")
+        wrong, right = self.fresh("wrong"), self.fresh("right")
+        self.emit(f"br i1 {self.line(f'and i1 {low}, {high}')}, label %{right}, label %{wrong}")
+        self.start(wrong)
+        self.emit(f"call void @report_check(ptr %status, ptr @{name}, i64 {value})")
+        self.emit("ret void")
+        self.start(right)
+
+    def phi(self, type: Attribute, incoming: Sequence[tuple[str, str]]) -> str:
+        pairs = ", ".join(f"[ {value}, %{label} ]" for value, label in incoming)
+        return f"phi {llvm_type(type)} {pairs}"
+
+    def loop(self, op: Operation) -> None:
+        """
+        A rotated loop: guard, then body with the test at its end, so that LLVM need not rotate it. The guard is left
+        out when the bounds are constants.
+        """
+        assert isinstance(op, scf.ForOp)
+        if (lanes := self.lanes_of(op)) is not None:
+            self.vectors(lanes)
+            return
+        if is_written_out(op, self.lanes_of):
+            self.written_out(op)
+            return
+        lb, ub, step = (self.names[x] for x in op.operands[:3])
+        inits = [self.names[x] for x in op.iter_args]
+        low, high = constant_index(op.lb), constant_index(op.ub)
+        known = low is not None and high is not None
+        if low is not None and high is not None and low >= high:
+            self.names.update(zip(op.results, inits, strict=True))
+            return
+        before, body, done = self.label, self.fresh("loop"), self.fresh("done")
+        if known:
+            self.emit(f"br label %{body}")
+        else:
+            self.emit(f"br i1 {self.line(f'icmp slt i64 {lb}, {ub}')}, label %{body}, label %{done}")
+        self.start(body)
+        block = op.body.block
+        counts_up = (low is not None and low >= 0) or op.lb in self.nonnegative
+        if counts_up:
+            self.nonnegative.add(block.args[0])
+        phis = [self.line("") for _ in block.args]
+        first = len(self.lines) - len(phis)
+        self.names.update(zip(block.args, phis, strict=True))
+        self.block(block)
+        assert block.last_op is not None
+        yielded = [self.names[x] for x in block.last_op.operands]
+        latch = self.label
+        following = self.line(f"add {'nuw ' if counts_up else ''}nsw i64 {phis[0]}, {step}")
+        incoming = zip([lb, *inits], [following, *yielded], strict=True)
+        for i, (arg, (start, again)) in enumerate(zip(block.args, incoming, strict=True)):
+            text = self.phi(arg.type, [(start, before), (again, latch)])
+            self.lines[first + i] = f"  {phis[i]} = {text}"
+        again = self.line(f"icmp slt i64 {following}, {ub}")
+        hint = "" if (found := metadata_of(op)) is None else f", !llvm.loop !{METADATA.index(found)}"
+        self.emit(f"br i1 {again}, label %{body}, label %{done}{hint}")
+        self.start(done)
+        for result, init, last in zip(op.results, inits, yielded, strict=True):
+            edges = [(last, latch)] if known else [(init, before), (last, latch)]
+            self.names[result] = self.line(self.phi(result.type, edges))
+
+    def lanes_of(self, loop: scf.ForOp) -> Lanes | None:
+        """What is known of a loop of lanes, which a loop around it that is written out comes to many times."""
+        if loop not in self._lanes:
+            self._lanes[loop] = Lanes.of(loop)
+        return self._lanes[loop]
+
+    def vectors(self, lanes: Lanes) -> None:
+        """A loop over neighbours in memory: what differs from lane to lane is a vector, all else is computed once."""
+        block = lanes.loop.body.block
+        for first, length in lanes.vectors():
+            self.names[block.args[0]] = str(first)
+            vector = Vector(lanes, length, self.names, self.line)
+            for op in block.ops:
+                if isinstance(op, memref.LoadOp) and lanes.is_vector(op.res):
+                    type_, align = vector.type_of(op.res.type), self.buffer(op.memref).align
+                    at = self.address(op.memref, op.indices)
+                    self.names[op.res] = self.line(f"load {type_}, ptr {at}, align {align}")
+                elif isinstance(op, memref.StoreOp):
+                    number, align = vector.number(op.value), self.buffer(op.memref).align
+                    self.written.add(op.memref)
+                    at = self.address(op.memref, op.indices)
+                    self.emit(f"store {vector.type_of(op.value.type)} {number}, ptr {at}, align {align}")
+                elif op.results and lanes.is_vector(op.results[0]):
+                    vector.arithmetic(op)
+                else:
+                    self.operation(op)
+
+    def written_out(self, op: scf.ForOp) -> None:
+        """The iterations of a loop one after the other."""
+        first, step, trips = constant_index(op.lb), constant_index(op.step), trip_count(op)
+        assert first is not None and step is not None and trips is not None
+        block, carried = op.body.block, [self.names[x] for x in op.iter_args]
+        for number in range(trips):
+            self.names.update(zip(block.args, [str(first + number * step), *carried], strict=True))
+            self.block(block)
+            assert block.last_op is not None
+            carried = [self.names[x] for x in block.last_op.operands]
+        self.names.update(zip(op.results, carried, strict=True))
+
+    def branch(self, op: Operation) -> None:
+        assert isinstance(op, scf.IfOp)
+        then, other, done = self.fresh("then"), self.fresh("else"), self.fresh("endif")
+        before, has_else = self.label, bool(op.false_region.blocks)
+        self.emit(f"br i1 {self.names[op.cond]}, label %{then}, label %{other if has_else else done}")
+        edges: list[tuple[list[str], str]] = []
+        for label, region in ((then, op.true_region), (other, op.false_region)):
+            if not region.blocks:
+                edges.append(([], before))
+                continue
+            self.start(label)
+            self.block(region.block)
+            last = region.block.last_op
+            values = [self.names[x] for x in last.operands] if isinstance(last, scf.YieldOp) else []
+            edges.append((values, self.label))
+            self.emit(f"br label %{done}")
+        self.start(done)
+        for i, result in enumerate(op.results):
+            self.names[result] = self.line(self.phi(result.type, [(values[i], label) for values, label in edges]))
+
+    def while_loop(self, op: Operation) -> None:
+        assert isinstance(op, scf.WhileOp)
+        head, body, done = self.fresh("while"), self.fresh("do"), self.fresh("done")
+        before = self.label
+        self.emit(f"br label %{head}")
+        self.start(head)
+        test, after = op.before_region.block, op.after_region.block
+        phis = [self.line("") for _ in test.args]
+        first = len(self.lines) - len(phis)
+        self.names.update(zip(test.args, phis, strict=True))
+        self.block(test)
+        condition = test.last_op
+        assert isinstance(condition, scf.ConditionOp)
+        passed = [self.names[x] for x in condition.operands[1:]]
+        self.emit(f"br i1 {self.names[condition.operands[0]]}, label %{body}, label %{done}")
+        self.start(body)
+        self.names.update(zip(after.args, passed, strict=True))
+        self.block(after)
+        assert after.last_op is not None
+        again = [self.names[x] for x in after.last_op.operands]
+        for i, (arg, init) in enumerate(zip(test.args, op.operands, strict=True)):
+            text = self.phi(arg.type, [(self.names[init], before), (again[i], self.label)])
+            self.lines[first + i] = f"  {phis[i]} = {text}"
+        self.emit(f"br label %{head}")
+        self.start(done)
+        self.names.update(zip(op.results, passed, strict=True))
+
+    # Libraries
+
+    def gemm(self, op: Operation) -> None:
+        """
+        `C[r0:r1, c0:c1] (+)= A[r0:r1, k0:k1] B[k0:k1, c0:c1]` by a column-major BLAS, which sees the transposes:
+        `C^T = B^T A^T`. Integers go by pointer, through one scratch area per call.
+        """
+        assert isinstance(op, GemmOp)
+        r0, r1, c0, c1 = (self.names[x] for x in (op.row_lo, op.row_hi, op.col_lo, op.col_hi))
+        a, b = Operand.of(op.a.type), Operand.of(op.b.type)
+        c_row = row_leading_dimension(op.c.type)
+        k0, k1 = (
+            ("0", str(a.cols))
+            if op.inner_lo is None or op.inner_hi is None
+            else (self.names[op.inner_lo], self.names[op.inner_hi])
+        )
+        a_at = self.matrix(op.a, op.a_indices, (r0, k0))
+        b_at = self.matrix(op.b, op.b_indices, (k0, c0))
+        c_at = self.matrix(op.c, op.c_indices, (r0, c0))
+        self.written.add(op.c)
+        rows, cols = self.extent(r0, r1), self.extent(c0, c1)
+        ints = [cols, rows, self.extent(k0, k1), str(leading_dimension(b)), str(leading_dimension(a)), str(c_row)]
+        letters = [x.transposed for x in (b, a)]
+        self.blas_gemm(a.element, letters, ints, (b_at, a_at, c_at), op.accumulate is not None)
+
+    def block_gemm(self, op: Operation) -> None:
+        """The same of blocks, by the addresses of their first elements."""
+        assert isinstance(op, BlockGemmOp)
+        sides = [(op.b, op.b_indices), (op.a, op.a_indices), (op.c, op.c_indices)]
+        at = [self.matrix(value, list(indices[:-2]), [self.names[i] for i in indices[-2:]]) for value, indices in sides]
+        self.written.add(op.c)
+        lines = [str(leading_dimension(Operand.of(value.type))) for value, _ in sides]
+        ints = [*(self.extent("0", self.names[x]) for x in (op.cols, op.rows, op.depth)), *lines]
+        letters = [x is not None for x in (op.transpose_b, op.transpose_a)]
+        element = Operand.of(op.a.type).element
+        self.blas_gemm(element, letters, ints, (at[0], at[1], at[2]), op.accumulate is not None)
+
+    def blas_gemm(
+        self,
+        element: Attribute,
+        transposed: Sequence[bool],
+        sizes: Sequence[str],
+        at: tuple[str, str, str],
+        accumulate: bool,
+    ) -> None:
+        """The call: flags of the two factors, the sizes m, n, k and leading dimensions, the three addresses."""
+        suffix = "f32" if isinstance(element, Float32Type) else "f64"
+        m, n, k, ldb, lda, ldc = self.integers(sizes)
+        tb, ta = (f"@blas_{'t' if flag else 'n'}" for flag in transposed)
+        one, beta = f"@blas_one_{suffix}", f"@blas_{'one' if accumulate else 'zero'}_{suffix}"
+        pointers = [tb, ta, m, n, k, one, at[0], ldb, at[1], lda, beta, at[2], ldc]
+        self.call_library("sgemm" if suffix == "f32" else "dgemm", pointers)
+
+    def getrf(self, op: Operation) -> None:
+        assert isinstance(op, GetrfOp)
+        self.written.update((op.a, op.pivots))
+        llvm_getrf(op, self)
+
+    def getrs(self, op: Operation) -> None:
+        assert isinstance(op, GetrsOp)
+        self.written.add(op.b)
+        llvm_getrs(op, self)
+
+    def call_library(self, function: str, pointers: Sequence[str]) -> None:
+        """Call a function of the table of BLAS and LAPACK functions."""
+        entry = self.line(f"getelementptr inbounds ptr, ptr %blas, i64 {BLAS_FUNCTIONS.index(function)}")
+        callee = self.line(f"load ptr, ptr {entry}, align 8")
+        self.emit(f"call void {callee}({', '.join(f'ptr {p}' for p in pointers)})")
+
+    def extent(self, low: str, high: str) -> str:
+        if low.isdigit() and high.isdigit():
+            return str(int(high) - int(low))
+        return self.line(f"trunc i64 {self.line(f'sub nsw i64 {high}, {low}')} to i32")
+
+    def integers(self, values: Sequence[str]) -> list[str]:
+        """Addresses of 32-bit integers of these values, in one scratch area."""
+        scratch = f"%s{len(self.allocas)}"
+        self.allocas.append(f"  {scratch} = alloca [{len(values)} x i32], align 64")
+        places: list[str] = []
+        for number, value in enumerate(values):
+            place = self.line(f"getelementptr inbounds [{len(values)} x i32], ptr {scratch}, i64 0, i64 {number}")
+            self.emit(f"store i32 {value}, ptr {place}, align 4")
+            places.append(place)
+        return places
+
+    def matrix(self, value: SSAValue, leading: Sequence[SSAValue], at: Sequence[str]) -> str:
+        """The address of element `at` of the matrix (or vector) that the `leading` indices choose."""
+        buffer = self.buffer(value)
+        offset = self.offset([*(self.names[i] for i in leading), *at], buffer.strides)
+        if offset == "0":
+            return self.names[value]
+        return self.line(f"getelementptr inbounds {buffer.element}, ptr {self.names[value]}, i64 {offset}")
+
+
+_EMITTERS: dict[type[Operation], Callable[[Body, Operation], None]] = {
+    arith.ConstantOp: Body.constant,
+    memref.LoadOp: Body.load,
+    memref.StoreOp: Body.store,
+    memref.AllocaOp: Body.alloca,
+    memref.GetGlobalOp: Body.get_global,
+    UnrealizedConversionCastOp: Body.same_bits,
+    scf.ForOp: Body.loop,
+    scf.IfOp: Body.branch,
+    scf.WhileOp: Body.while_loop,
+    GemmOp: Body.gemm,
+    BlockGemmOp: Body.block_gemm,
+    GetrfOp: Body.getrf,
+    GetrsOp: Body.getrs,
+    CheckOp: Body.check,
+    PrefetchOp: Body.prefetch,
+    ReturnOp: Body.ret,
+    func.ReturnOp: Body.ret,
+}

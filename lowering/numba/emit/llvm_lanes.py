@@ -1,0 +1,157 @@
+"""Loops marked `lir.lanes` as LLVM vectors, where a lane is arithmetic on neighbours in memory: LLVM would find the
+same vectors, in several times the time. All other loops are those of `llvm_body.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum, auto
+from typing import Any, cast
+
+from xdsl.dialects import arith, math, memref, scf
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
+from xdsl_rlx.dialects.lir.kernel import LANES, UNROLL
+from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
+from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, llvm_text, llvm_type
+
+VECTOR = 64
+"""Bytes of a vector at most; on processors with shorter ones, LLVM cuts it up."""
+
+_ARITHMETIC = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.NegfOp, math.FmaOp)
+
+
+class _Kind(Enum):
+    """How a value depends on the lane."""
+
+    SAME = auto()
+    """Not at all."""
+    NEXT = auto()
+    """An index that is one more in the next lane."""
+    VECTOR = auto()
+    """A number of its own in each."""
+
+
+class Lanes:
+    """A loop that can be vectors, and what its values are."""
+
+    def __init__(self, loop: scf.ForOp, first: int, count: int):
+        self.loop, self.first, self.count = loop, first, count
+        self.kinds: dict[SSAValue, _Kind] = {loop.body.block.args[0]: _Kind.NEXT}
+        self.accessed: dict[SSAValue, list[tuple[SSAValue, ...]]] = {}
+        self.stored: set[SSAValue] = set()
+
+    @staticmethod
+    def of(loop: scf.ForOp) -> Lanes | None:
+        """The loop as vectors, or None if it has to stay one."""
+        if LANES not in loop.attributes:
+            return None
+        first, count = constant_index(loop.lb), trip_count(loop)
+        if first is None or count is None or loop.iter_args:
+            return None
+        found = Lanes(loop, first, count)
+        return found if constant_index(loop.step) == 1 and found._is_understood() else None
+
+    def vectors(self) -> list[tuple[int, int]]:
+        """The first lane and the length of each vector: a power of two, at most `VECTOR` bytes long."""
+        widths = [element_bytes(memref_of(buffer).element_type) for buffer in self.accessed]
+        longest, found, at = VECTOR // max(widths, default=8), list[tuple[int, int]](), 0
+        while left := self.count - at:
+            length = min(longest, 1 << left.bit_length() - 1)
+            found.append((self.first + at, length))
+            at += length
+        return found
+
+    def is_vector(self, value: SSAValue) -> bool:
+        """Whether a value is a vector."""
+        return self._kind(value) is _Kind.VECTOR
+
+    def _kind(self, value: SSAValue) -> _Kind:
+        return self.kinds.get(value, _Kind.SAME)
+
+    def _is_understood(self) -> bool:
+        for op in self.loop.body.block.ops:
+            if isinstance(op, scf.YieldOp):
+                continue
+            if (kind := self._kind_of(op)) is None:
+                return False
+            self.kinds.update(dict.fromkeys(op.results, kind))
+        # what a lane reads of a buffer that is written is what this lane writes
+        return all(len(set(self.accessed[buffer])) == 1 for buffer in self.stored)
+
+    def _kind_of(self, op: Operation) -> _Kind | None:
+        if isinstance(op, memref.LoadOp):
+            return self._access(op.memref, op.indices)
+        if isinstance(op, memref.StoreOp):
+            self.stored.add(op.memref)
+            is_number = self._kind(op.value) is not _Kind.NEXT
+            return self._access(op.memref, op.indices) if is_number and self._moves(op.indices) else None
+        if op.regions or not (type(op) in ROWS or isinstance(op, arith.ConstantOp)):
+            return None
+        kinds = {self._kind(operand) for operand in op.operands}
+        if kinds <= {_Kind.SAME}:
+            return _Kind.SAME
+        if _Kind.NEXT in kinds:
+            first, second = (self._kind(operand) for operand in op.operands[:2])
+            adds = isinstance(op, arith.AddiOp) and _Kind.SAME in kinds
+            takes = isinstance(op, arith.SubiOp) and (first, second) == (_Kind.NEXT, _Kind.SAME)
+            return _Kind.NEXT if adds or takes else None
+        return _Kind.VECTOR if isinstance(op, _ARITHMETIC) else None
+
+    def _moves(self, indices: Sequence[SSAValue]) -> bool:
+        return bool(indices) and self._kind(indices[-1]) is _Kind.NEXT
+
+    def _access(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> _Kind | None:
+        type_ = memref_of(buffer)
+        self.accessed.setdefault(buffer, []).append(tuple(indices))
+        if not isinstance(type_.element_type, Float32Type | Float64Type):
+            return None
+        if any(self._kind(index) is not _Kind.SAME for index in indices[:-1]):
+            return None
+        if not self._moves(indices):
+            return _Kind.SAME
+        return _Kind.VECTOR if strides_of(type_)[-1] == 1 else None
+
+
+class Vector:
+    """The instructions of one vector of a loop; `line` emits one with a result."""
+
+    def __init__(self, lanes: Lanes, length: int, names: dict[SSAValue, str], line: Callable[[str], str]):
+        self.lanes, self.length, self.names, self.line = lanes, length, names, line
+        self.copies: dict[SSAValue, str] = {}
+
+    def type_of(self, element: Attribute) -> str:
+        """The LLVM type of a vector of such elements."""
+        return f"<{self.length} x {llvm_type(element)}>"
+
+    def number(self, value: SSAValue) -> str:
+        """The name of a vector: the value's own, or of as many copies of it."""
+        if self.lanes.is_vector(value):
+            return self.names[value]
+        found = self.copies.get(value)
+        if found is None:
+            type_ = self.type_of(value.type)
+            one = self.line(f"insertelement {type_} poison, {llvm_type(value.type)} {self.names[value]}, i64 0")
+            mask = f"<{self.length} x i32> zeroinitializer"
+            found = self.copies[value] = self.line(f"shufflevector {type_} {one}, {type_} poison, {mask}")
+        return found
+
+    def arithmetic(self, op: Operation) -> None:
+        """An operation on each lane."""
+        element = op.operands[0].type
+        suffix = f"v{self.length}f{8 * element_bytes(element)}"
+        args = [self.number(operand) for operand in op.operands]
+        self.names[op.results[0]] = self.line(llvm_text(op, args, self.type_of(element), suffix, self.line))
+
+
+def is_written_out(loop: scf.ForOp, lanes_of: Callable[[scf.ForOp], Lanes | None] = Lanes.of) -> bool:
+    """Whether a loop is to be written out whole, and the loops in it become vectors: those that `lanes_of` knows."""
+    mark, trips = loop.attributes.get(UNROLL), trip_count(loop)
+    if mark is None or trips is None or cast("IntegerAttr[Any]", mark).value.data < trips:
+        return False
+    inner = [op for op in loop.body.block.ops if op.regions]
+    return bool(inner) and all(
+        isinstance(op, scf.ForOp) and (lanes_of(op) is not None or is_written_out(op, lanes_of)) for op in inner
+    )

@@ -1,0 +1,191 @@
+"""LLVM IR text of the kernels of a lir module; scalar ops are the rows of scalar_texts.py, the rest in `llvm_body.py`.
+Optimising and running that text is llvm.py's business."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+from xdsl.dialects.builtin import (
+    ModuleOp,
+)
+
+from xdsl_rlx.dialects.lir import KernelOp
+from xdsl_rlx.lowering.numba.driver.layout import BLOCK_BASES, BLOCK_STATUS, BLOCK_STATUS_VALUE
+from xdsl_rlx.lowering.numba.emit.llvm_body import Body, alignment, double
+from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA
+from xdsl_rlx.lowering.numba.emit.scalar_texts import llvm_type
+from xdsl_rlx.lowering.numba.math import mathlib
+
+_MATH_CALL = re.compile(r"@rlx_(\w+)\(")
+_TABLE_USE = re.compile(r"@table_(\w+)")
+_BLAS_SCALARS = {
+    "blas_n": "i8 78",
+    "blas_t": "i8 84",
+    **{f"blas_zero_{s}": f"{t} 0.0" for s, t in (("f32", "float"), ("f64", "double"))},
+    **{f"blas_one_{s}": f"{t} 1.0" for s, t in (("f32", "float"), ("f64", "double"))},
+}
+_PLAIN_NAME = re.compile(r"[A-Za-z_.$][\w.$]*")
+
+
+_PARTS = 8
+"""Modules that a program is cut into at most: another costs about 4 ms."""
+_PART_CHARACTERS = 8_000
+"""What a module holds at least when there are several: some 40 ms of LLVM."""
+
+
+_LOOPS = "\n".join(f"!{number} = distinct !{{!{number}, !{{{text}}}}}" for number, text in enumerate(METADATA))
+"""One node per hint, under its number: loops that have the same share it."""
+
+
+def emit_llvm(source: ModuleOp | Iterable[KernelOp]) -> str:
+    """
+    LLVM IR of the kernels in `source`, with the mathlib functions they call.
+
+    Each kernel is exported as `void @name(ptr bases, ptr args, i64 lo, i64 hi)` where `args` holds a pair (base number,
+    byte offset) per buffer and base 0 is the table of BLAS functions. The two words in front of `bases` are for the
+    first check that fails: the address of its message, and the value. Raises `PassFailedException` for an op that has
+    no row.
+    """
+    return _module([_kernel(kernel) for kernel in _kernels(source)])
+
+
+def emit_llvm_parts(source: ModuleOp | Iterable[KernelOp]) -> list[str]:
+    """
+    The same kernels as `emit_llvm`, in modules that can be compiled at the same time.
+
+    How many there are depends on the length of the text alone, so that the code does not depend on the machine's cores.
+    """
+    texts = [_kernel(kernel) for kernel in _kernels(source)]
+    count = max(1, min(_PARTS, len(texts), sum(map(len, texts)) // _PART_CHARACTERS))
+    parts = [list[str]() for _ in range(count)]
+    lengths = [0] * count
+    # the longest kernel first, each where least is: no part is longer than the ideal by more than a kernel
+    for text in sorted(texts, key=len, reverse=True):
+        least = lengths.index(min(lengths))
+        parts[least].append(text)
+        lengths[least] += len(text)
+    return [_module(part) for part in parts]
+
+
+def _kernels(source: ModuleOp | Iterable[KernelOp]) -> Iterable[KernelOp]:
+    return (op for op in source.walk() if isinstance(op, KernelOp)) if isinstance(source, ModuleOp) else source
+
+
+def _module(texts: list[str]) -> str:
+    text = "\n".join(texts)
+    return "\n".join([text, *_library(text), *([_REPORT] if "@report_check(" in text else []), _LOOPS])
+
+
+_REPORT = f"""define internal void @report_check(ptr %status, ptr %message, i64 %value) cold noinline nounwind {{
+  %word = ptrtoint ptr %message to i64
+  %pair = cmpxchg ptr %status, i64 0, i64 %word seq_cst seq_cst
+  %first = extractvalue {{ i64, i1 }} %pair, 1
+  br i1 %first, label %report, label %done
+report:
+  %place = getelementptr i8, ptr %status, i64 {BLOCK_STATUS_VALUE - BLOCK_STATUS}
+  store i64 %value, ptr %place, align 8
+  br label %done
+done:
+  ret void
+}}
+"""
+
+
+def _message(text: str, name: str) -> str:
+    data = text.encode()
+    escaped = "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in data)
+    return f'@{name} = private unnamed_addr constant [{len(data) + 1} x i8] c"{escaped}\\00"\n'
+
+
+def _library(text: str) -> list[str]:
+    """The mathlib functions, tables and BLAS scalars that `text` uses, and what those use."""
+    names = list(dict.fromkeys(_MATH_CALL.findall(text)))
+    functions: list[str] = []
+    for name in names:
+        functions.append(_math_function(name))
+        names.extend(n for n in dict.fromkeys(_MATH_CALL.findall(functions[-1])) if n not in names)
+    everything = "\n".join([text, *functions])
+    tables = [_table(name) for name in dict.fromkeys(_TABLE_USE.findall(everything))]
+    scalars = [f"@{name} = private constant {value}\n" for name, value in _BLAS_SCALARS.items() if f"@{name}," in text]
+    return tables + scalars + functions
+
+
+@cache
+def _table(name: str) -> str:
+    values = mathlib.TABLES[name]
+    words = ", ".join(f"double {double(v)}" for v in values)
+    return f"@table_{name} = private unnamed_addr constant [{len(values)} x double] [{words}], align 64\n"
+
+
+@cache
+def _math_function(name: str) -> str:
+    function = mathlib.function(name)
+    body = Body()
+    for i, arg in enumerate(function.args):
+        body.names[arg] = f"%x{i}"
+    body.block(function.body.block)
+    args = ", ".join(f"{llvm_type(arg.type)} %x{i}" for i, arg in enumerate(function.args))
+    result = llvm_type(function.function_type.outputs.data[0])
+    text = "\n".join(body.lines)
+    return f"define internal {result} @rlx_{name}({args}) alwaysinline nounwind memory(none) {{\n{text}\n}}\n"
+
+
+def _symbol(name: str) -> str:
+    return f"@{name}" if _PLAIN_NAME.fullmatch(name) else f'@"{name}"'
+
+
+def _kernel(kernel: KernelOp) -> str:
+    """
+    The exported wrapper, which finds the buffers, and the body, whose pointers are known not to alias.
+
+    In front of them are the messages of the kernel's checks.
+    """
+    args = kernel.body.block.args
+    buffers = args[:-2]
+    body = Body(kernel.sym_name.data)
+    for i, arg in enumerate(buffers):
+        body.names[arg] = f"%a{i}"
+    body.names[args[-2]], body.names[args[-1]] = "%lo", "%hi"
+    body.nonnegative.add(args[-2])
+    body.block(kernel.body.block)
+    name = kernel.sym_name.data
+    parameters = [
+        f"ptr noalias captures(none) {'' if arg in body.written else 'readonly '}align {alignment(arg)} %a{i}"
+        for i, arg in enumerate(buffers)
+    ]
+    inner = _symbol(f"{name}.body")
+    checked = bool(body.messages)
+    status = ["ptr %status"] if checked else []
+    signature = ", ".join(["ptr readonly %blas", *status, *parameters, "i64 %lo, i64 %hi"])
+    bases = "ptr %bases" if checked else "ptr noalias readonly %bases"
+    # nothing is to be gained in it, and a hundred passes over a function take half a millisecond
+    attributes = "mustprogress noinline nounwind optnone"
+    wrapper = [
+        f"define void {_symbol(name)}({bases}, ptr noalias readonly %args, i64 %lo, i64 %hi) {attributes} {{",
+        "  %blas = load ptr, ptr %bases, align 8",
+    ]
+    if checked:
+        wrapper.append(f"  %status = getelementptr i8, ptr %bases, i64 {BLOCK_STATUS - BLOCK_BASES}")
+    for i in range(len(buffers)):
+        wrapper += [
+            f"  %n{i} = getelementptr inbounds i64, ptr %args, i64 {2 * i}",
+            f"  %b{i} = load i64, ptr %n{i}, align 8",
+            f"  %m{i} = getelementptr inbounds i64, ptr %args, i64 {2 * i + 1}",
+            f"  %o{i} = load i64, ptr %m{i}, align 8",
+            f"  %p{i} = getelementptr inbounds ptr, ptr %bases, i64 %b{i}",
+            f"  %q{i} = load ptr, ptr %p{i}, align 8",
+            f"  %a{i} = getelementptr i8, ptr %q{i}, i64 %o{i}",
+        ]
+    actual = ", ".join(["ptr %blas", *status, *(f"ptr %a{i}" for i in range(len(buffers))), "i64 %lo, i64 %hi"])
+    wrapper += [f"  call void {inner}({actual})", "  ret void", "}"]
+    # noinline: once inlined, the no-alias facts would live on in metadata that the vectoriser loses more easily.
+    lines = [
+        f"define internal void {inner}({signature}) mustprogress noinline nounwind {{",
+        "entry:",
+        *body.allocas,
+        *body.lines,
+        "}\n",
+    ]
+    return "\n".join([*(_message(*named) for named in body.messages.items()), *wrapper, *lines])

@@ -1,0 +1,99 @@
+"""What the emitters tell LLVM about single loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr
+
+from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
+from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, ROLLED, UNROLL
+from xdsl_rlx.lowering.numba.emit.scalar_texts import FUNCTIONS, RANGED, is_small_only
+from xdsl_rlx.lowering.unroll import precedes_vectors
+
+SHORT_LOOP = 64
+"""Iterations below which a loop is not worth interleaving."""
+
+LONG_LOOP = 1024
+"""Iterations from which on a long chain is worth four copies of the loop's body, which take long to compile."""
+
+LONG_CHAIN = 3
+"""Calls of mathlib functions in a loop from which on fewer iterations are worth two copies only."""
+
+
+Property: TypeAlias = "tuple[int | str | Property, ...]"
+"""The name of a property of LLVM's `llvm.loop` and what stands behind it: numbers, and properties again."""
+
+
+@dataclass(frozen=True)
+class LoopHint:
+    """A name for the printed module, and what LLVM is told of a loop: the last property is all that LLVM text says."""
+
+    name: str
+    properties: tuple[Property, ...]
+
+    def metadata(self) -> str:
+        """The last property as LLVM text, without its braces."""
+        return _listed(self.properties[-1])
+
+
+def _listed(values: Property) -> str:
+    texts = {int: "i32 {}", str: '!"{}"'}
+    return ", ".join(f"!{{{_listed(x)}}}" if isinstance(x, tuple) else texts[type(x)].format(x) for x in values)
+
+
+INTERLEAVE = {n: LoopHint(f"interleave_{n}", (("llvm.loop.interleave.count", n),)) for n in (1, 2, 4)}
+KEEP_ROLLED = LoopHint("keep_rolled", (("llvm.loop.unroll.disable",),))
+AS_VECTORS = LoopHint(
+    "as_vectors",
+    (
+        # the LLVM behind Numba would write the loop out before it looks for vectors
+        ("llvm.loop.unroll.disable",),
+        ("llvm.loop.vectorize.followup_all", ("llvm.loop.unroll.full",), ("llvm.loop.isvectorized", 1)),
+    ),
+)
+WRITTEN_OUT = LoopHint("written_out", (("llvm.loop.unroll.full",),))
+SIDE_BY_SIDE = {n: LoopHint(f"side_by_side_{n}", (("llvm.loop.unroll.count", n),)) for n in range(2, AT_ONCE + 1)}
+HINTS = (*INTERLEAVE.values(), KEEP_ROLLED, AS_VECTORS, WRITTEN_OUT, *SIDE_BY_SIDE.values())
+"""What the printed module may tell the LLVM behind Numba."""
+
+METADATA = tuple(hint.metadata() for hint in HINTS if hint is not KEEP_ROLLED)
+"""What is said in LLVM text: nothing is written out but what lowering/unroll.py has marked."""
+
+
+def hint_of(loop: scf.ForOp) -> LoopHint | None:
+    """
+    How a loop is written out, how many of its vectors are in flight at once, or whether it stays a loop, where that is
+    not left to LLVM.
+
+    What lowering/unroll.py has marked is written out. The functions of mathlib are long chains of dependent
+    operations. LLVM counts the registers, and lets one vector at a time wait for its chain; four at once, spilling,
+    are up to 1.7 times as fast, and eight hardly faster. One is right for sin, cos and tan over the whole range:
+    they wait for their tables, are rarely run (see guard_range.py), and are much to compile.
+    """
+    if (mark := loop.attributes.get(UNROLL)) is not None:
+        count, trips = cast("IntegerAttr[Any]", mark).value.data, trip_count(loop)
+        if trips is not None and count < trips:
+            return SIDE_BY_SIDE[count]
+        return WRITTEN_OUT if precedes_vectors(loop) else AS_VECTORS
+    if ROLLED in loop.attributes:
+        return KEEP_ROLLED
+    if LANES in loop.attributes:
+        return AS_VECTORS
+    ops = loop.body.block.ops
+    calls = sum(type(op) in FUNCTIONS for op in ops)
+    low, high = constant_index(loop.lb), constant_index(loop.ub)
+    count = LONG_LOOP if low is None or high is None else high - low
+    if any(isinstance(op, RANGED) and not is_small_only(op) for op in ops):
+        return INTERLEAVE[1]
+    if not calls or count < SHORT_LOOP:
+        return None
+    return INTERLEAVE[2 if calls >= LONG_CHAIN and count < LONG_LOOP else 4]
+
+
+def metadata_of(loop: scf.ForOp) -> str | None:
+    """What LLVM text says about a loop: of `METADATA`, if anything."""
+    hint = hint_of(loop)
+    return None if hint is None or hint is KEEP_ROLLED else hint.metadata()

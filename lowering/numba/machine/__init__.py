@@ -1,0 +1,1 @@
+"""Machine code and the machine: LLVM, objects, the processor, BLAS, all cores."""

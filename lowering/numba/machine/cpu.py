@@ -1,0 +1,149 @@
+"""Which processor code is compiled for: the variable `XDSL_RLX_CPU`, held against what this machine can run.
+Compiling for it is in `llvm.py`."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import cache
+
+from xdsl_rlx.lowering.errors import ConfigurationError
+from xdsl_rlx.lowering.tile_sizes import COMMON, Registers
+
+VARIABLE = "XDSL_RLX_CPU"
+NATIVE = "native"
+
+_LEVELS: dict[str, tuple[str, ...]] = {
+    "x86-64": ("64bit",),
+    "x86-64-v2": ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"),
+    "x86-64-v3": ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
+    "x86-64-v4": ("avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"),
+}
+"""The levels of the x86-64 psABI in order, each with what it adds to those before it."""
+
+_WHOLE_VECTORS = "-prefer-256-bit"
+"""Withdraws LLVM's advice to leave half of a vector register of AVX-512 unused."""
+
+_SLOWED = frozenset({"skylake-avx512", "cascadelake", "cooperlake", "cannonlake", "knl", "knm"})
+"""Processors whose clock is much slower while they use whole registers of AVX-512."""
+
+_NEVER_EMITTED = """
+    adx aes cldemote clflushopt clwb clzero cmpccxadd enqcmd fsgsbase hreset invpcid kl lwp movdir64b movdiri movrs
+    mwaitx pclmul pconfig pku prefetchi prfchw ptwrite raoint rdpid rdpru rdrnd rdseed rtm serialize sgx sha sha512
+    shstk sm3 sm4 tsxldtrk uintr usermsr vaes vpclmulqdq waitpkg wbnoinvd widekl xsavec xsaveopt xsaves
+"""
+"""Features whose instructions no compiler chooses by itself; virtual machines often hide some of them."""
+
+_PROBE = """
+import sys
+import llvmlite.binding as llvm
+cpu, base, *features = sys.argv[1:]
+llvm.initialize_native_target()
+llvm.initialize_native_asmprinter()
+# this line says on stderr that the name is unknown, and that it takes another
+llvm.Target.from_default_triple().create_target_machine(cpu=cpu)
+machine = llvm.Target.from_default_triple().create_target_machine(cpu=base)
+text = "".join(f'''
+define internal void @f{i}(ptr %p) "target-cpu"="{base}" "target-features"="+{name}" {{
+    store volatile i32 0, ptr %p
+    ret void }}
+define void @g{i}(ptr %p) "target-cpu"="{cpu}" {{
+    call void @f{i}(ptr %p)
+    ret void }}
+''' for i, name in enumerate(features))
+module = llvm.parse_assembly(text)
+module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
+passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+passes.getModulePassManager().run(module, passes)
+# a function is put into its caller where that one's processor has all it may use
+for i, name in enumerate(features):
+    if " call " not in str(module.get_function(f"g{i}")):
+        print(name)
+"""
+
+
+def choose(host: tuple[str, str]) -> tuple[str, str]:
+    """
+    Name and feature string of the processor to compile for: that of `XDSL_RLX_CPU`, else `host`, this machine's.
+
+    LLVM has vectors of Intel's processors fill half of the registers of AVX-512. Of this machine they fill all, if that
+    does not slow it down.
+
+    Raises `ConfigurationError` for a name that LLVM does not know, and for a processor with instructions that this
+    machine lacks.
+    """
+    name = os.environ.get(VARIABLE) or NATIVE
+    return _of_whole_vectors(host) if name == NATIVE else (_checked(name, host), "")
+
+
+def possible_levels(host: tuple[str, str]) -> list[str]:
+    """The levels that this machine can run, the lowest first."""
+    possible = list[str]()
+    for level in _LEVELS:
+        if not _present(host) or _lacking(level, host):
+            break
+        possible.append(level)
+    return possible
+
+
+def registers(target: tuple[str, str]) -> Registers:
+    """
+    The vector registers of a processor given by name and feature string.
+
+    Those of AVX-512 count half but on processors where LLVM makes vectors of their whole length.
+    """
+    name, said = target
+    levels = list(_LEVELS)
+    below = levels[: levels.index(name) + 1] if name in _LEVELS else []
+    features = _present(target).union(*(_LEVELS[level] for level in below))
+    if "avx512vl" in features:
+        return Registers(16, 32 if name.startswith("znver") or _WHOLE_VECTORS in said else 16)
+    if "avx2" in features or not features:
+        return COMMON
+    return Registers(4, 32 if "neon" in features else 16)
+
+
+def _of_whole_vectors(host: tuple[str, str]) -> tuple[str, str]:
+    name, features = host
+    return (name, f"{features},{_WHOLE_VECTORS}") if "avx512vl" in _present(host) and name not in _SLOWED else host
+
+
+@cache
+def _checked(name: str, host: tuple[str, str]) -> str:
+    lacking = _lacking(name, host) if name in _LEVELS and _present(host) else _lacking_by_llvm(name, host)
+    if lacking:
+        raise ConfigurationError(
+            f"{VARIABLE}: this machine ({host[0]}) cannot run code for {name}, which needs {', '.join(lacking)}; "
+            f"{_possible(host)}"
+        )
+    return name
+
+
+def _possible(host: tuple[str, str]) -> str:
+    levels = ", ".join([NATIVE, *possible_levels(host)])
+    return f"possible are {levels}, and the processors known to LLVM that have no more than this one"
+
+
+def _present(host: tuple[str, str]) -> frozenset[str]:
+    return frozenset(feature[1:] for feature in host[1].split(",") if feature.startswith("+"))
+
+
+def _lacking(level: str, host: tuple[str, str]) -> list[str]:
+    names = list(_LEVELS)
+    needed = [feature for below in names[: names.index(level) + 1] for feature in _LEVELS[below]]
+    return [feature for feature in needed if feature not in _present(host)]
+
+
+def _lacking_by_llvm(name: str, host: tuple[str, str]) -> Sequence[str]:
+    """What this machine lacks of a processor, of which LLVM is asked in a process of its own: it would complain of an
+    unknown one where our user sees it."""
+    absent = [feature[1:] for feature in host[1].split(",") if feature.startswith("-")]
+    asked = [feature for feature in absent if feature not in _NEVER_EMITTED.split()]
+    if re.fullmatch(r"[\w.+-]+", name):
+        base = "x86-64" if "64bit" in _present(host) else "generic"
+        command = [sys.executable, "-c", _PROBE, name, base, *asked]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        if not answer.returncode and not answer.stderr:
+            return answer.stdout.split()
+    raise ConfigurationError(f"{VARIABLE} is {name!r}, a processor that LLVM does not know; {_possible(host)}")

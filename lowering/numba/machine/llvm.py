@@ -1,0 +1,256 @@
+"""LLVM text to object code to addresses, through the LLVM that Numba brings; the only file that touches llvmlite.
+No caching here (see `cache.py`) and no running (see `process.py`)."""
+
+import ctypes
+import importlib
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from typing import Any, TypeVar
+
+from xdsl_rlx.lowering.errors import CompileError
+from xdsl_rlx.lowering.numba.machine import cpu, objects
+from xdsl_rlx.lowering.numba.machine.workers import ForkGuard, on_all_cores
+
+# llvmlite has no type stubs
+llvm: Any = importlib.import_module("llvmlite.binding")
+
+T = TypeVar("T")
+_engines: list[Any] = []
+
+
+class Effort(IntEnum):
+    """How hard LLVM tries: the level of its pipeline and of its code generator."""
+
+    QUICK = 0
+    """A tenth of the time to compile, no pass but the code generator: for tests that compare values."""
+    LIGHT = 1
+    """Variables without memory, and the quick code generator, in a fifth of the time: for the driver."""
+    FULL = 3
+    """O3 with the loop and SLP vectorisers: what users run."""
+
+
+@cache
+def host() -> tuple[str, str]:
+    """Name and feature string of this machine's CPU, as Numba would choose them."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    try:
+        features = llvm.get_host_cpu_features().flatten()
+    except RuntimeError:
+        features = ""
+    return llvm.get_host_cpu_name(), features
+
+
+def target() -> tuple[str, str]:
+    """
+    Name and feature string of the CPU that code is compiled for: that of `XDSL_RLX_CPU`, by default this machine's.
+
+    Raises `ConfigurationError` for one that LLVM does not know or that this machine cannot run.
+    """
+    return cpu.choose(host())
+
+
+def processor() -> str:
+    """The first part of the target triple, such as x86_64."""
+    return llvm.get_process_triple().split("-")[0]
+
+
+def compile_llvm(*texts: str, effort: Effort = Effort.FULL) -> bytes:
+    """
+    Object code of modules for the `target`: verified, optimised as `effort` says.
+
+    Several modules, none of which needs another, are compiled on all cores; the bytes do not depend on how many there
+    are. Going through Numba's code library instead costs a third more, since it optimises twice to prune reference
+    counts. Raises `CompileError` when a text is rejected or needs a function that this process does not have.
+    """
+    host()
+    return objects.join(on_all_cores(lambda text: emit_object(text, effort), texts))
+
+
+def emit_object(text: str, effort: Effort = Effort.FULL) -> bytes:
+    """As `compile_llvm`, of one module."""
+    code = _emitted(text, effort, _emit)
+    _check_needs(code)
+    return code
+
+
+def emit_assembly(text: str, effort: Effort = Effort.FULL) -> str:
+    """The assembly listing of what `emit_object` gives. Raises `CompileError` when the text is rejected."""
+    return _emitted(text, effort, lambda module, machine: machine.emit_assembly(module))
+
+
+def _emitted(text: str, effort: Effort, emit: Callable[[Any, Any], T]) -> T:
+    """What `emit` makes of a module and a target machine, after verification and optimisation."""
+    # LIGHT is for functions that run once a call: what the better code generator takes is more than it gives
+    machine = _target_machine(target(), Effort.QUICK if effort is Effort.LIGHT else effort)
+    try:
+        # closed here: the garbage collector could finalize its context first
+        with llvm.parse_assembly(text, llvm.create_context()) as module:
+            module.triple = llvm.get_process_triple()
+            module.data_layout = str(machine.target_data)
+            module.verify()
+            optimize(module, machine, effort)
+            return emit(module, machine)
+    except RuntimeError as error:
+        raise CompileError(f"llvm rejected the generated code: {error}") from error
+
+
+def optimize(module: Any, machine: Any, effort: Effort = Effort.FULL) -> None:
+    """Run LLVM's pipeline on a module, in place, while other threads may compile; at `Effort.QUICK` there is none."""
+    if effort is Effort.QUICK:
+        return
+    builder = llvm.create_pass_builder(machine, _tuning(effort))
+    if effort is Effort.LIGHT:
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+    else:
+        passes = builder.getModulePassManager()
+    _run_passes(passes, module, builder)
+
+
+def rotate_loops(text: str) -> str:
+    """
+    A module whose loops are tested at their ends, as those of `emit_llvm` are.
+
+    Where they are tested in front, the block that jumps back may hold nothing else. The pipeline folds such blocks
+    into others, and what is said of a loop is forgotten, or said of the loop around it.
+    """
+    machine = _target_machine(target())
+    with llvm.parse_assembly(text, llvm.create_context()) as module:
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        # not all variables of large functions are values after the first time
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_loop_rotate_pass()
+        _run_passes(passes, module, llvm.create_pass_builder(machine, _tuning(Effort.FULL)))
+        return str(module)
+
+
+def _tuning(effort: Effort) -> Any:
+    options = llvm.create_pipeline_tuning_options(speed_level=effort)
+    options.loop_vectorization = effort is Effort.FULL
+    options.slp_vectorization = effort is Effort.FULL
+    # lowering/unroll.py decides: without this LLVM writes out loops of its own choice, and what these hold again
+    options.loop_unrolling = False
+    return options
+
+
+def _numba_lock() -> AbstractContextManager[object] | None:
+    """What Numba holds while it compiles."""
+    lock = sys.modules.get("numba.core.compiler_lock")
+    return lock and lock.global_compiler_lock
+
+
+# Numba's before llvmlite's, as Numba takes them
+_guard = ForkGuard(_numba_lock, lambda: llvm.ffi.lib._lock)
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    """
+    The library behind llvmlite, without the one lock that llvmlite takes around every call.
+
+    LLVM's own rule is that threads must not share a context, nor a target machine: those of `emit_object` are its own.
+    """
+    library = ctypes.CDLL(llvm.ffi.lib._name)
+    pointer = ctypes.c_void_p
+    library.LLVMPY_RunNewModulePassManager.restype = None
+    library.LLVMPY_RunNewModulePassManager.argtypes = [pointer, pointer, pointer]
+    library.LLVMPY_TargetMachineEmitToMemory.restype = pointer
+    library.LLVMPY_TargetMachineEmitToMemory.argtypes = [pointer, pointer, ctypes.c_int, pointer]
+    library.LLVMPY_GetBufferStart.restype = pointer
+    library.LLVMPY_GetBufferStart.argtypes = [pointer]
+    library.LLVMPY_GetBufferSize.restype = ctypes.c_size_t
+    library.LLVMPY_GetBufferSize.argtypes = [pointer]
+    library.LLVMPY_DisposeMemoryBuffer.restype = None
+    library.LLVMPY_DisposeMemoryBuffer.argtypes = [pointer]
+    return library
+
+
+def _run_passes(passes: Any, module: Any, builder: Any) -> None:
+    """As `passes.run(module, builder)`, while other threads compile."""
+    with _guard.inside():
+        _library().LLVMPY_RunNewModulePassManager(*map(_pointer, (passes, module, builder)))
+
+
+def _emit(module: Any, machine: Any) -> bytes:
+    """As `machine.emit_object(module)`, while other threads compile."""
+    library, to_object = _library(), 1
+    with _guard.inside(), llvm.ffi.OutputString() as error:
+        buffer = library.LLVMPY_TargetMachineEmitToMemory(
+            _pointer(machine), _pointer(module), to_object, ctypes.cast(error._as_parameter_, ctypes.c_void_p)
+        )
+        if not buffer:
+            raise RuntimeError(str(error))
+        try:
+            return ctypes.string_at(library.LLVMPY_GetBufferStart(buffer), library.LLVMPY_GetBufferSize(buffer))
+        finally:
+            library.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def _pointer(reference: Any) -> ctypes.c_void_p:
+    return ctypes.cast(reference._as_parameter_, ctypes.c_void_p)
+
+
+@dataclass(frozen=True)
+class LoadedObject:
+    """Addresses of the functions of one loaded object; the machine code lives as long as this."""
+
+    addresses: dict[str, int]
+    engine: Any
+
+    def __getitem__(self, name: str) -> int:
+        return self.addresses[name]
+
+    def keep_forever(self) -> None:
+        """Never unload: for code that threads or the interpreter may still enter when modules are torn down."""
+        _engines.append(self.engine)
+
+
+def load_object(code: bytes, names: Iterable[str]) -> LoadedObject:
+    """Link object code into this process; raises `CompileError` when it is none, or lacks a name."""
+    defined = set(objects.defined_symbols(code))
+    names = tuple(names)
+    if missing := [name for name in names if name not in defined]:
+        raise CompileError(f"the object code does not define {', '.join(missing)}")
+    _check_needs(code)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", _context_of_engines()), _target_machine(host()))
+    for one in objects.split(code):
+        engine.add_object_file(llvm.ObjectFileRef.from_data(one))
+    engine.finalize_object()
+    return LoadedObject({name: engine.get_function_address(name) for name in names}, engine)
+
+
+@cache
+def _context_of_engines() -> Any:
+    # never disposed of: when the garbage collector finds an engine in a cycle, it finalizes what the engine holds in
+    # any order, and an engine whose context is gone ends the process
+    return llvm.create_context()
+
+
+def _check_needs(code: bytes) -> None:
+    if missing := [name for name in objects.undefined_symbols(code) if not _in_process(name)]:
+        # the linker would end the process, so this must be found before
+        raise CompileError(f"the generated code calls {', '.join(missing)}, which this process does not have")
+
+
+def _in_process(name: str) -> bool:
+    return llvm.address_of_symbol(name) is not None or hasattr(ctypes.CDLL(None), name)
+
+
+def _target_machine(processor: tuple[str, str], effort: Effort = Effort.FULL) -> Any:
+    name, features = processor
+    family = llvm.Target.from_default_triple()
+    # static relocation and the large code model are what MCJIT, and so Numba, runs safely at any address
+    reloc = "static" if family.name.startswith("x86") else "default"
+    return family.create_target_machine(
+        cpu=name, features=features, opt=effort, reloc=reloc, codemodel="jitdefault", jit=True
+    )

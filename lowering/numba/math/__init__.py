@@ -1,0 +1,1 @@
+"""The functions that have no instruction, by scalar ops."""

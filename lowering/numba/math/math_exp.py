@@ -1,0 +1,246 @@
+"""exp, exp2, expm1, tanh and erf as branch-free scalar expressions. Logarithms and powers are in math_log.py.
+
+Polynomials are minimax fits (Remez, 45 digits); the comments give the interval and the error of the fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
+from xdsl_rlx.lowering.numba.math.math_core import (
+    F32,
+    F64,
+    LOG2_E,
+    Rounded,
+    at_least,
+    at_most,
+    format_of,
+    polynomial,
+    power_of_two,
+    round_scaled,
+)
+
+
+@dataclass(frozen=True)
+class _Range:
+    """Arguments beyond these give 0 (-1 for expm1) or infinity whatever they are."""
+
+    lowest: float
+    highest: float
+    lowest_normal: float
+    """Below this the result may be denormal."""
+    lowest_expm1: float
+    lowest_exp2: float
+    highest_exp2: float
+
+
+_RANGE = {
+    F32: _Range(-105.0, 88.8, -80.0, -20.0, -151.0, 128.0),
+    F64: _Range(-746.0, 709.8, -700.0, -40.0, -1076.0, 1024.0),
+}
+
+EXP = {
+    # (e^r - 1 - r) / r^2 on |r| <= ln(2)/2: 2^-23.9 and 2^-53.1
+    F32: (0.5, 0.16666576266288757, 0.04166637361049652, 0.00836329348385334, 0.0013941320357844234),
+    F64: (
+        0.5000000000000001,
+        0.16666666666666674,
+        0.04166666666662348,
+        0.008333333333322038,
+        0.0013888888917537624,
+        0.0001984126988710704,
+        2.480152079367125e-05,
+        2.7557241754208647e-06,
+        2.762032690043801e-07,
+        2.5110269001889788e-08,
+    ),
+}
+EXP2 = {
+    # (2^r - 1) / r on |r| <= 1/2: 2^-32.5 and 2^-62.4
+    F32: (
+        0.6931471824645996,
+        0.24022650718688965,
+        0.05550410971045494,
+        0.009618056938052177,
+        0.0013333454262465239,
+        0.0001546144630992785,
+        1.5310110029531643e-05,
+    ),
+    F64: (
+        0.6931471805599453,
+        0.24022650695910072,
+        0.055504108664821625,
+        0.009618129107628487,
+        0.0013333558146406469,
+        0.00015403530393354772,
+        1.5252733841558486e-05,
+        1.321548682329694e-06,
+        1.017805708696995e-07,
+        7.054891467560106e-09,
+        4.4558180252628303e-10,
+        2.5737813810947433e-11,
+    ),
+}
+_TANH = {
+    # (tanh(x) - x) / x^3 in x^2 for |x| <= 0.625: 2^-29.3 and 2^-57.9
+    F32: (
+        -0.3333333432674408,
+        0.13333305716514587,
+        -0.053959548473358154,
+        0.021770993247628212,
+        -0.008350004442036152,
+        0.0022989388089627028,
+    ),
+    F64: (
+        -0.3333333333333333,
+        0.13333333333333058,
+        -0.0539682539679143,
+        0.02186948851969811,
+        -0.00886323511734562,
+        0.003592121919418432,
+        -0.0014557766635382027,
+        0.0005896666359880868,
+        -0.0002376089954860762,
+        9.260612213706611e-05,
+        -3.123875332299013e-05,
+        6.502675123985709e-06,
+    ),
+}
+_ERF = {
+    # erf(x) / x - 1 in x^2 for |x| <= 0.93: 2^-31.0 and 2^-59.4
+    F32: (
+        0.12837916612625122,
+        -0.37612634897232056,
+        0.11283694207668304,
+        -0.02685927040874958,
+        0.005200635176151991,
+        -0.0008137447875924408,
+        8.34526726976037e-05,
+    ),
+    F64: (
+        0.1283791670955126,
+        -0.3761263890318371,
+        0.11283791670952671,
+        -0.026866170644598408,
+        0.0052239776194641565,
+        -0.0008548326627380614,
+        0.00012055316322158268,
+        -1.4925187980160828e-05,
+        1.6453519630605418e-06,
+        -1.62595724221356e-07,
+        1.3961899535449473e-08,
+        -8.290015552719562e-10,
+    ),
+}
+_LOG_ERFC = {
+    # -log(erfc(x)) / x - 1 on [0.92, 4] and [0.92, 5.95], weighted by x erfc(x): 2^-30.4 and 2^-61.6
+    F32: (
+        0.1286521852016449,
+        0.6351358294487,
+        0.10626325756311417,
+        -0.02378545142710209,
+        0.0036538157146424055,
+        -0.0003256659838370979,
+        1.152367167378543e-05,
+    ),
+    F64: (
+        0.12837920320975338,
+        0.636619344321378,
+        0.10277499057152313,
+        -0.019136778359276862,
+        -0.00018878742549360657,
+        0.0016589157222767353,
+        -0.0005374026319257074,
+        -3.3111644481314624e-05,
+        0.00011740560263323898,
+        -6.79467145918595e-05,
+        2.551635762679265e-05,
+        -7.169422737635439e-06,
+        1.565320331168652e-06,
+        -2.667575547013598e-07,
+        3.497461484440804e-08,
+        -3.4150846407180144e-09,
+        2.3410747718649107e-10,
+        -1.0053681181074087e-11,
+        2.0345157595627456e-13,
+    ),
+}
+_TANH_ONE = {F32: 10.0, F64: 20.0}
+_ERF_ONE = {F32: 4.0, F64: 5.95}
+
+
+def _reduce(b: ScalarBuilder, x: Scalar) -> tuple[Rounded, Scalar]:
+    """Cody and Waite: n and `r = x - n ln 2` with |r| <= ln(2)/2."""
+    f = format_of(x)
+    n = round_scaled(b, x, LOG2_E)
+    return n, b.fma(n.value, -f.ln2_low, b.fma(n.value, -f.ln2_high, x))
+
+
+def _exp_moderate(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """e^x where that is a normal number."""
+    n, r = _reduce(b, x)
+    p = b.fma(r, b.fma(r, polynomial(b, r, EXP[format_of(x)]), 1.0), 1.0)
+    return p * power_of_two(b, n)
+
+
+def _scaled(b: ScalarBuilder, p: Scalar, n: Rounded, may_be_denormal: Scalar) -> Scalar:
+    """
+    `p * 2^n`, rounded once. Large powers are made as 2 * 2^(n-1), because 2^n overflows before the result does, and
+    small ones as 2^-99 * 2^(n+99).
+    """
+    f = format_of(p)
+    unit = 1 << f.digits
+    bias = b.select(may_be_denormal, b.const(f.one_bits + 99 * unit, f.int_type), f.one_bits - unit)
+    scale = b.bitcast((n.bits(b) << f.digits) + bias, f.type)
+    return (p * scale) * b.select(may_be_denormal, b.const(2.0**-99, f.type), 2.0)
+
+
+def exp(b: ScalarBuilder, x: Scalar) -> Scalar:
+    f = format_of(x)
+    limits = _RANGE[f]
+    bounded = at_most(b, at_least(b, x, limits.lowest), limits.highest)
+    n, r = _reduce(b, bounded)
+    p = b.fma(r, b.fma(r, polynomial(b, r, EXP[f]), 1.0), 1.0)
+    return _scaled(b, p, n, bounded < limits.lowest_normal)
+
+
+def exp2(b: ScalarBuilder, x: Scalar) -> Scalar:
+    f = format_of(x)
+    limits = _RANGE[f]
+    bounded = at_most(b, at_least(b, x, limits.lowest_exp2), limits.highest_exp2)
+    n = round_scaled(b, bounded, 1.0)
+    r = bounded - n.value
+    return _scaled(b, b.fma(r, polynomial(b, r, EXP2[f]), 1.0), n, bounded < limits.lowest_normal)
+
+
+def expm1(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """2^n (1 + r + tail) - 1, computed at half size because 2^n may overflow where the result does not."""
+    f = format_of(x)
+    limits = _RANGE[f]
+    n, r = _reduce(b, at_most(b, at_least(b, x, limits.lowest_expm1), limits.highest))
+    tail = (r * r) * polynomial(b, r, EXP[f])
+    scale = b.bitcast((n.bits(b) << f.digits) + (f.one_bits - (1 << f.digits)), f.type)
+    sum = b.fma(scale, tail, b.fma(scale, r, scale - 0.5))
+    return b.copysign(b.select(b.eq(n.value, 0.0), r + tail, sum + sum), x)
+
+
+def tanh(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """x + x^3 P(x^2) below 0.625, 1 - 2 / (e^2x + 1) above, 1 where that is the nearest number."""
+    f = format_of(x)
+    size = b.abs(x)
+    square = x * x
+    small = b.fma(x * square, polynomial(b, square, _TANH[f]), x)
+    e = _exp_moderate(b, at_most(b, size, _TANH_ONE[f]) * 2.0)
+    large = 1.0 - 2.0 / (e + 1.0)
+    return b.copysign(b.select(size < 0.625, small, large), x)
+
+
+def erf(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """x + x P(x^2) below 0.925, 1 - e^(-x - x Q(x)) above, 1 where that is the nearest number."""
+    f = format_of(x)
+    size = b.abs(x)
+    square = x * x
+    small = b.fma(x, polynomial(b, square, _ERF[f]), x)
+    bounded = at_most(b, size, _ERF_ONE[f])
+    large = 1.0 - _exp_moderate(b, -b.fma(bounded, polynomial(b, bounded, _LOG_ERFC[f]), bounded))
+    return b.copysign(b.select(size < 0.925, small, large), x)

@@ -1,0 +1,133 @@
+"""Turning what a caller passes into arrays that machine code can read or write, or saying what is wrong with it.
+No pointers and no runs here."""
+
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xdsl_rlx.lowering.errors import ArgumentError, ArgumentTypeError
+from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
+
+_DTYPES = {
+    "f64": np.float64,
+    "f32": np.float32,
+    "f16": np.float16,
+    "i64": np.int64,
+    "i32": np.int32,
+    "u32": np.uint32,
+    "i16": np.int16,
+    "i8": np.int8,
+    "u8": np.uint8,
+    "i1": np.bool_,
+    "c64": np.complex64,
+    "c128": np.complex128,
+}
+_INTEGERS = ("i64", "i32", "u32", "i16", "i8", "u8")
+
+
+@cache
+def dtype_of(name: str) -> np.dtype[Any]:
+    """The NumPy dtype of an IR dtype."""
+    if name == "bf16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(_DTYPES[name])
+
+
+def describe(array: NDArray[Any]) -> str:
+    """An array's type in the notation of `TensorSpec`."""
+    short = next((name for name, dtype in _DTYPES.items() if array.dtype == dtype), array.dtype.name)
+    short = "bf16" if short == "bfloat16" else short
+    return f"{short}[{', '.join(map(str, array.shape))}]"
+
+
+def to_array(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
+    """
+    A C-contiguous array of the spec's shape and dtype: `value` itself when it is one already.
+
+    Other layouts are copied. Another dtype is converted when no value can change: Python numbers and sequences of
+    them, safe casts (f32 to f64), and, where integers are declared, any numbers that are integers in range.
+    Raises `ArgumentTypeError` or `ArgumentError`, with `what` naming the argument.
+    """
+    dtype = dtype_of(spec.dtype)
+    _check_not_masked(spec, value, what)
+    plain = isinstance(value, bool | int | float | complex | list | tuple | np.generic)
+    try:
+        array: NDArray[Any] = np.asarray(value)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise ArgumentTypeError(f"{what}: expected {spec}, got {type(value).__name__} ({error})") from error
+    if plain and not array.size and array.shape == spec.shape:
+        array = array.astype(dtype)
+    if array.dtype.kind in "OSUMmT":
+        raise ArgumentTypeError(f"{what}: expected {spec}, got {type(value).__name__} of {array.dtype.name}")
+    if array.shape != spec.shape:
+        raise ArgumentError(f"{what}: expected {spec}, got {describe(array)}")
+    if array.dtype != dtype:
+        if not _converts(array, spec.dtype, dtype, plain):
+            hint = f"; pass x.astype({str(dtype)!r}) if that is meant" if not plain else ""
+            raise ArgumentTypeError(f"{what}: expected {spec}, got {describe(array)}{hint}")
+        array = _finite(array, array.astype(dtype), f"{what}: expected {spec}")
+    # ascontiguousarray would turn a scalar into a vector
+    return array if array.flags.c_contiguous and array.flags.aligned else array.copy("C")
+
+
+def _check_not_masked(spec: TensorSpec, value: object, what: str) -> None:
+    """ArgumentTypeError for a masked array, alone or in a list: machine code reads its data without the mask."""
+    if isinstance(value, list | tuple):
+        for part in cast("list[object]", value):
+            _check_not_masked(spec, part, what)
+    elif isinstance(value, np.ma.MaskedArray):
+        raise ArgumentTypeError(f"{what}: expected {spec}, got a masked array; pass array.filled(number)")
+
+
+def _finite(before: NDArray[Any], after: NDArray[Any], what: str) -> NDArray[Any]:
+    """`after`; ArgumentTypeError if a finite number of `before` has become infinite in it."""
+    if after.dtype.kind in "fcV" and not np.isfinite(after).all():
+        wrong = np.isfinite(before) & ~np.isfinite(after)
+        if wrong.any():
+            raise ArgumentTypeError(f"{what}, got {before[wrong].reshape(-1)[0]}, which is infinite there")
+    return after
+
+
+def _converts(array: NDArray[Any], name: str, dtype: np.dtype[Any], plain: bool) -> bool:
+    if np.can_cast(array.dtype, dtype, "safe"):
+        return True
+    if name in _INTEGERS:
+        return _are_integers_in_range(array, np.iinfo(dtype))
+    if name == "i1":
+        return plain and array.dtype.kind in "iu" and bool(np.all((array == 0) | (array == 1)))
+    # a Python number has no width of its own, but it has a kind
+    return plain and np.can_cast(array.dtype, dtype, "same_kind")
+
+
+def _are_integers_in_range(array: NDArray[Any], info: np.iinfo[Any]) -> bool:
+    if array.dtype.kind == "c":
+        return False
+    if not array.size:
+        return True
+    if array.dtype.kind not in "iub":
+        array = array.astype(np.float64)
+        # 2.0**63 is what the largest int64 rounds to, so the upper bound must be exclusive
+        within = np.isfinite(array).all() and array.min() >= float(info.min) and array.max() < float(info.max) + 1
+        return bool(within and (array == np.trunc(array)).all())
+    return int(array.min()) >= info.min and int(array.max()) <= info.max
+
+
+def check_out(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
+    """A result buffer given by the caller; raises `ArgumentTypeError` or `ArgumentError` unless it fits as it is."""
+    if not isinstance(value, np.ndarray):
+        raise ArgumentTypeError(f"{what}: expected an array {spec} or None, got {type(value).__name__}")
+    array = cast(NDArray[Any], value)
+    _check_not_masked(spec, array, what)
+    if array.dtype != dtype_of(spec.dtype):
+        raise ArgumentTypeError(f"{what}: expected {spec}, got {describe(array)}")
+    if array.shape != spec.shape:
+        raise ArgumentError(f"{what}: expected {spec}, got {describe(array)}")
+    if not array.flags.writeable:
+        raise ArgumentError(f"{what}: expected a writable array, got a read-only one")
+    if not array.flags.c_contiguous or not array.flags.aligned or not array.dtype.isnative:
+        raise ArgumentError(f"{what}: expected a C-contiguous array, got strides {array.strides} for {describe(array)}")
+    return array

@@ -1,0 +1,380 @@
+"""The callable that a compiled program becomes: names, params, results.
+Conversion of single arguments is in `arguments.py`, the machine code that runs launches in `process.py`."""
+
+import ctypes
+import difflib
+import hashlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import combinations
+from typing import Any, NoReturn, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xdsl_rlx.lowering import cache as disk_cache
+from xdsl_rlx.lowering.errors import ArgumentError, ArgumentTypeError, OutOfBoundsError
+from xdsl_rlx.lowering.numba.driver import layout
+from xdsl_rlx.lowering.numba.driver.interrupts import run_interruptibly
+from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, Program, TensorSpec, pack, unpack
+from xdsl_rlx.lowering.numba.driver.process import (
+    CACHE_LINE,
+    WORD,
+    Plan,
+    Words,
+    address,
+    aligned_bytes,
+    driver,
+    make_plan,
+    once,
+    pool,
+    thread_count,
+    words,
+)
+from xdsl_rlx.lowering.numba.machine.llvm import Effort, LoadedObject, compile_llvm, load_object
+from xdsl_rlx.lowering.numba.runtime.arguments import check_out, dtype_of, to_array
+from xdsl_rlx.lowering.numba.runtime.results import Results, touch
+
+Array = NDArray[Any]
+
+
+def compile_cached(
+    key: str, build: Callable[[], tuple[Program, Sequence[str]]], effort: Effort = Effort.FULL
+) -> tuple[Program, LoadedObject, bool]:
+    """
+    A program, its machine code, and whether they come from the cache.
+
+    It is the cache's under `key`, else what `build` gives (program, LLVM texts), compiled. The effort, the CPU, the
+    library versions and this package's own text are added to the key.
+    """
+    key = hashlib.sha256(f"{key} {effort.name} {disk_cache.environment_key()}".encode()).hexdigest()
+
+    def load(payload: bytes) -> tuple[Program, LoadedObject]:
+        program, code = unpack(payload)
+        return program, load_object(code, program.kernels)
+
+    if (found := disk_cache.load_as(key, load)) is not None:
+        return *found, True
+    program, texts = build()
+    code = compile_llvm(*texts, effort=effort)
+    disk_cache.store(key, pack(program, code))
+    return program, load_object(code, program.kernels), False
+
+
+class CompiledGraph:
+    """
+    A program ready to run.
+
+    Call it by name, or by position: inputs, then params, then inputs that may be left out. C-contiguous arrays of the
+    declared dtype are read in place. It returns a tuple of arrays, fresh ones or those given as `out` (a tuple with an
+    array or None per result). A result buffer may be one of the arguments: it is written after everything has been
+    read.
+
+    Calls from several threads are safe and run one after the other. Every wrong call raises an `ArgumentError`.
+    """
+
+    def __init__(
+        self, program: Program, code: LoadedObject, threads: int | None = None, *, from_cache: bool = False
+    ) -> None:
+        """`from_cache` says whether the code was compiled before, rather than just now."""
+        self.program = program
+        self.from_cache = from_cache
+        self._binding = Binding(program, code, thread_count(threads))
+        # held here and not by the tables: the tables' owner must not be kept alive by a callable that it points to
+        self._slow_call = self._binding.call
+        self._call = _fast_call(self._binding.plan, self._slow_call)
+
+    def __call__(self, /, *args: object, **kwargs: object) -> tuple[Array, ...]:
+        return self._call(*args, **kwargs)
+
+    def __reduce__(self) -> NoReturn:
+        raise ArgumentTypeError(
+            f"graph {self.name!r} is compiled: its machine code and memory are this process's, not to be pickled or "
+            "copied; pickle the graph, or its text, and compile it there, which takes the code from the cache on disk"
+        )
+
+    def set_param(self, name: str, value: object) -> None:
+        """Copy a param's value; calls use it until it is set again. Raises `ArgumentError`."""
+        self._binding.set_param(name, value)
+
+    @property
+    def name(self) -> str:
+        return self.program.name
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        return self.program.inputs
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """Names of the params."""
+        return tuple(spec.name for spec in self.program.params)
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        return self.program.outputs
+
+    @property
+    def threads(self) -> int:
+        return self._binding.plan.threads
+
+    @property
+    def arena_bytes(self) -> int:
+        return self.program.arena_bytes
+
+    @property
+    def kernel_count(self) -> int:
+        return len(self.program.kernels)
+
+
+class Binding:
+    """A program's tables with its params, and the call in Python that can convert, allocate and explain."""
+
+    def __init__(self, program: Program, code: LoadedObject, threads: int) -> None:
+        self.program = program
+        self._code = code
+        self.plan = make_plan(program, self._code.addresses, threads)
+        self._specs = program.arguments
+        self._param_names = {spec.name for spec in program.params}
+        self._index = {spec.name: index for index, spec in enumerate(self._specs)}
+        self._params: dict[str, Array] = {}
+        self._results = Results(program.outputs)
+        self._set_specs(layout.PLAN_ARGUMENTS, self._specs, [None] * len(self._specs))
+        self._set_specs(layout.PLAN_OUTPUTS, program.outputs, self._results.tables)
+        touch([self.plan.arena, *self._results.first_buffers()])
+        for name in program.optional:
+            index = self._index[name]
+            ones = np.ones(self._specs[index].shape, dtype_of(self._specs[index].dtype))
+            self.plan.keep.append(ones)
+            self.plan.set_base(FIRST_BUFFER + index, address(ones))
+
+    def call(self, *args: object, out: object = None, **kwargs: object) -> tuple[Array, ...]:
+        """As `CompiledGraph.__call__`, for any arguments."""
+        values = self._bind(args, kwargs)
+        results = self._bind_outputs(out)
+        targets = list[Array]()
+        copies = list[tuple[Array, Array]]()
+        for index, result in enumerate(results):
+            if result is not None and not _overlaps(result, values, targets):
+                targets.append(result)
+                continue
+            target = self._results.new(index)
+            targets.append(target)
+            if result is None:
+                results[index] = target
+            else:
+                copies.append((result, target))
+        if copies:
+            self._allocate_aside()
+        self._run(values, targets)
+        for result, target in copies:
+            np.copyto(result, target)
+        return tuple(result for result in results if result is not None)
+
+    def set_param(self, name: str, value: object) -> None:
+        """Copy a param's value."""
+        if not isinstance(name, str) or name not in self._param_names:  # pyright: ignore[reportUnnecessaryIsInstance]
+            params = ", ".join(spec.name for spec in self.program.params) or "none"
+            raise ArgumentTypeError(f"graph {self.program.name!r} has no param {name!r} (params: {params})")
+        index = self._index[name]
+        spec = self._specs[index]
+        source = to_array(spec, value, self._what("param", name))
+        if name not in self._params:
+            memory = aligned_bytes(source.nbytes, CACHE_LINE)
+            memory[:] = source.reshape(-1).view(np.uint8)
+            self._params[name] = memory
+            self.plan.set_base(FIRST_BUFFER + index, address(memory))
+            return
+        # another thread may be running with the value being replaced: a run of nothing copies under the run lock
+        no_status, not_brief = (0, 0), 0
+        block = words([1, *no_status, not_brief, address(self._params[name]), address(source), source.nbytes])
+        driver().run(address(_copy_plan()), address(block))
+
+    def _what(self, kind: str, name: object) -> str:
+        return f"{kind} {name!r} of graph {self.program.name!r}"
+
+    def _set_specs(self, offset: int, specs: Sequence[TensorSpec], kept: Sequence[Words | None]) -> None:
+        table = list[int]()
+        aside = 0
+        for spec, buffers in zip(specs, kept, strict=True):
+            name, dtype, shape = sys.intern(spec.name), dtype_of(spec.dtype), words(spec.shape)
+            self.plan.keep += [name, dtype, shape, buffers]
+            again = 0 if buffers is None else address(buffers)
+            table += [id(name), id(dtype), len(spec.shape), address(shape), spec.nbytes, aside, again]
+            aside += -(-spec.nbytes // CACHE_LINE) * CACHE_LINE
+        self.plan.point(offset, words(table))
+
+    def _allocate_aside(self) -> None:
+        if not self.plan.get(layout.PLAN_ASIDE):
+            size = sum(-(-spec.nbytes // CACHE_LINE) * CACHE_LINE for spec in self.program.outputs)
+            self.plan.point(layout.PLAN_ASIDE, aligned_bytes(size, CACHE_LINE))
+
+    def _bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[int, Array]:
+        graph, specs = self.program.name, self._specs
+        if len(args) > len(specs):
+            raise ArgumentTypeError(f"graph {graph!r} takes {len(specs)} arguments, got {len(args)} by position")
+        given = dict(enumerate(args))
+        for name, value in kwargs.items():
+            index = self._index.get(name)
+            if index is None:
+                raise ArgumentTypeError(self._unknown(name))
+            if index in given:
+                raise ArgumentTypeError(f"{self._what('argument', name)} is given by position and by name")
+            given[index] = value
+        values = {
+            index: to_array(specs[index], value, self._what("argument", specs[index].name))
+            for index, value in given.items()
+        }
+        for index, spec in enumerate(specs):
+            if index in values or spec.name in self.program.optional:
+                continue
+            if spec.name not in self._param_names:
+                hint = "; pass it by position: the keyword out= names the outputs" if spec.name == "out" else ""
+                raise ArgumentTypeError(f"{self._what('input', spec.name)} is missing: expected {spec}{hint}")
+            if spec.name not in self._params:
+                hint = f"call set_param({spec.name!r}, ...) or pass it as an argument"
+                raise ArgumentTypeError(f"{self._what('param', spec.name)} has no value: expected {spec}; {hint}")
+        return values
+
+    def _unknown(self, name: str) -> str:
+        names = list(self._index)
+        close = difflib.get_close_matches(name, names, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"its arguments are {', '.join(names) or 'none'}"
+        return f"graph {self.program.name!r} has no argument {name!r}: {hint}"
+
+    def _bind_outputs(self, out: object) -> list[Array | None]:
+        specs = self.program.outputs
+        if out is None:
+            return [None] * len(specs)
+        if not isinstance(out, tuple | list | np.ndarray):
+            raise ArgumentTypeError(f"out must be a tuple of arrays or None, got {type(out).__name__}")
+        buffers = cast(Sequence[object], (out,) if isinstance(out, np.ndarray) else out)
+        if len(buffers) != len(specs):
+            expected = f"expected {len(specs)} buffers, one per result, got {len(buffers)}"
+            raise ArgumentError(f"out of graph {self.program.name!r}: {expected}")
+        targets = [
+            None if buffer is None else check_out(spec, buffer, f"out[{index}] of graph {self.program.name!r}")
+            for index, (spec, buffer) in enumerate(zip(specs, buffers, strict=True))
+        ]
+        given = [(index, target) for index, target in enumerate(targets) if target is not None]
+        for (i, first), (j, second) in combinations(given, 2):
+            # the buffers are contiguous, so comparing their bounds is exact
+            if np.may_share_memory(first, second):
+                raise ArgumentError(f"out[{i}] and out[{j}] of graph {self.program.name!r} overlap")
+        return targets
+
+    def _run(self, values: Mapping[int, Array], targets: Sequence[Array]) -> None:
+        if self.plan.parallel:
+            pool().ensure_workers(self.plan.threads - 1)
+        block = self.plan.template.copy()
+        first = layout.BLOCK_FIRST_BUFFER // WORD
+        for index, value in values.items():
+            block[first + index] = address(value)
+        for index, target in enumerate(targets, len(self._specs)):
+            block[first + index] = address(target)
+        self._run_block(block)
+        message, value = (int(block[word // WORD]) for word in (layout.BLOCK_STATUS, layout.BLOCK_STATUS_VALUE))
+        if message:
+            report_check(message, value)
+
+    def _run_block(self, block: Words) -> None:
+        def run() -> None:
+            driver().run(self.plan.address, address(block))
+
+        def stop() -> None:
+            block[layout.BLOCK_STATUS // WORD] = layout.INTERRUPTED
+
+        if self.plan.get(layout.PLAN_NS) < self.plan.get(layout.PLAN_LONG_NS):
+            block[layout.BLOCK_BRIEF // WORD] = True
+            run()
+            if block[layout.BLOCK_STATUS // WORD] != layout.TOO_LONG:
+                return
+            block[layout.BLOCK_BRIEF // WORD] = block[layout.BLOCK_STATUS // WORD] = 0
+        run_interruptibly(run, stop)
+
+
+def report_check(message: int, value: int) -> None:
+    """Raise the `OutOfBoundsError` of a failed check, whose text lies at the address `message`."""
+    text = ctypes.string_at(message).decode()
+    raise OutOfBoundsError(f"{text}, got {value}")
+
+
+def _overlaps(result: Array, values: Mapping[int, Array], targets: Sequence[Array]) -> bool:
+    # the buffers are contiguous, so comparing their bounds is exact
+    return any(np.may_share_memory(result, other) for other in (*values.values(), *targets))
+
+
+@once
+def _copy_plan() -> NDArray[np.int64]:
+    """A plan without launches, whose runs do the copies in their block."""
+    table = words([0] * (layout.PLAN_SIZE // WORD))
+    table[layout.PLAN_POOL // WORD] = pool().address
+    table[layout.PLAN_THREADS // WORD] = 1
+    table[layout.PLAN_COPIES // WORD] = layout.BLOCK_BASES
+    return table
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
+
+
+@once
+def _method() -> _MethodDef:
+    fastcall_with_keywords = 0x80 | 0x02
+    return _MethodDef(b"call", driver().call, fastcall_with_keywords, None)
+
+
+def _fast_call(plan: Plan, slow_call: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
+    """
+    A built-in function whose machine code checks arguments, allocates results and runs the plan.
+
+    A Python function would spend about 1 µs per array on `ndarray.ctypes.data` and 0.3 µs on `np.empty`; this reads
+    the fields of tuples and arrays where CPython's and NumPy's binary interface has them. Where that is not so (which
+    is tested, not assumed), the slow call serves every call.
+    """
+    if not _layout_is_known():
+        return slow_call
+    plan.set(layout.PLAN_SLOW_CALL, id(slow_call))
+    plan.set(layout.PLAN_REPORT, id(report_check))
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    return new(ctypes.addressof(_method()), plan.table, None)
+
+
+@cache
+def _layout_is_known() -> bool:
+    """Whether tuples and arrays of this interpreter are laid out as the machine code reads them."""
+    array = np.empty((3, 5), np.float32)
+    items = (array, None)
+    fixed = np.empty((3, 5), np.float32)
+    fixed.flags.writeable = False
+
+    def word(target: object, offset: int) -> int:
+        return ctypes.c_int64.from_address(id(target) + offset).value
+
+    def flags(target: object) -> int:
+        return ctypes.c_int32.from_address(id(target) + layout.ARRAY_FLAGS).value & layout.FLAGS_WRITABLE
+
+    references = ctypes.c_int64.from_address(id(array) + layout.OBJECT_REFERENCES)
+    if references.value != sys.getrefcount(array) - 1:
+        return False
+    if word(array, layout.OBJECT_TYPE) != id(np.ndarray) or word(items, layout.OBJECT_TYPE) != id(tuple):
+        return False
+    if word(array, layout.ARRAY_DATA) != address(array) or word(array, layout.ARRAY_DTYPE) != id(array.dtype):
+        return False
+    shape = word(array, layout.ARRAY_SHAPE)
+    return (
+        word(items, layout.TUPLE_LENGTH) == 2
+        and word(items, layout.TUPLE_ITEMS) == id(array)
+        and word(items, layout.TUPLE_ITEMS + WORD) == id(None)
+        and ctypes.c_int32.from_address(id(array) + layout.ARRAY_RANK).value == 2
+        and [ctypes.c_int64.from_address(shape + WORD * axis).value for axis in range(2)] == [3, 5]
+        and flags(array) == layout.FLAGS_WRITABLE
+        and flags(fixed) == layout.FLAGS_READABLE
+    )

@@ -1,0 +1,83 @@
+"""The memory of large results, which later calls use again, and pages made present before a run needs them.
+Who fills results, and takes the memory in machine code, is in `driver_code.py`."""
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xdsl_rlx.lowering.numba.driver import layout
+from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
+from xdsl_rlx.lowering.numba.driver.primitives import peek32
+from xdsl_rlx.lowering.numba.driver.process import CACHE_LINE, Words, address, words
+from xdsl_rlx.lowering.numba.machine.workers import on_all_cores
+from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
+
+KEPT_BYTES = 1 << 18
+"""Results from this size on are kept: the C library gives smaller ones memory that the process has."""
+_PIECE = 4 << 20
+"""What a thread touches at a time; two threads gain nothing on less."""
+
+
+class Results:
+    """
+    Arrays for the results of a program.
+
+    For each large one there are two buffers, for callers that hold on to the results of one call during the next. A
+    buffer that only this object refers to is nobody's: every array over it, and every view of such an array, has the
+    buffer for its base. A third result in use at once gets memory of its own.
+    """
+
+    def __init__(self, specs: Sequence[TensorSpec]) -> None:
+        self._specs = specs
+        self._kept = [[_buffer(spec) for _ in range(layout.KEPT_COUNT)] if large(spec) else [] for spec in specs]
+        self.tables: list[Words | None] = [
+            words([word for one in kept for word in (id(one), address(one) + _offset(one))]) if kept else None
+            for kept in self._kept
+        ]
+        """Per result the buffers as machine code reads them, None for a small one."""
+
+    def new(self, index: int) -> NDArray[Any]:
+        """An uninitialised array for a result."""
+        for position in range(len(self._kept[index])):
+            array = self._array(index, position)
+            # made before it is asked, so that no other thread can do the same in between: this object's and the array's
+            if peek32(id(self._kept[index][position]) + layout.OBJECT_REFERENCES) == 2:
+                return array
+        return np.empty(self._specs[index].shape, dtype_of(self._specs[index].dtype))
+
+    def _array(self, index: int, position: int) -> NDArray[Any]:
+        spec, start = self._specs[index], _offset(self._kept[index][position])
+        part = self._kept[index][position][start : start + spec.nbytes]
+        return part.view(dtype_of(spec.dtype)).reshape(spec.shape)
+
+    def first_buffers(self) -> list[NDArray[np.uint8]]:
+        """The buffers that a caller who lets results go never gets beyond."""
+        return [kept[0] for kept in self._kept if kept]
+
+
+def large(spec: TensorSpec) -> bool:
+    """Whether the memory of a result is kept."""
+    return spec.nbytes >= KEPT_BYTES
+
+
+def touch(arrays: Iterable[NDArray[np.uint8]]) -> None:
+    """
+    Write to all pages, on all cores.
+
+    The first write to a page costs the system 0.1 ms per MB in large pages and 0.6 in small ones, on a virtual machine
+    that never used the memory 3; a first run would take several times as long as the next.
+    """
+    pieces = [array[start : start + _PIECE] for array in arrays for start in range(0, array.nbytes, _PIECE)]
+    on_all_cores(lambda piece: ctypes.memset(address(piece), 0, piece.nbytes), pieces)
+
+
+def _buffer(spec: TensorSpec) -> NDArray[np.uint8]:
+    # itself the owner of its memory: NumPy makes the owner the base of every array over it
+    return np.empty(spec.nbytes + CACHE_LINE, np.uint8)
+
+
+def _offset(buffer: NDArray[np.uint8]) -> int:
+    return -address(buffer) % CACHE_LINE
