@@ -32,6 +32,7 @@ PIPELINE = (
     f"mir-grad{{wrt={','.join(WEIGHTS)}}}",
     "mir-fuse",
     "convert-mir-to-lir",
+    "lir-mark-unrolled",
     "lir-plan-memory",
 )
 OUTPUT = Path(__file__).resolve().parent.parent / "build" / "demo"

@@ -17,6 +17,12 @@ def _get_lir_check_bounds() -> type[ModulePass]:
     return LirCheckBoundsPass
 
 
+def _get_lir_guard_range() -> type[ModulePass]:
+    from xdsl_rlx.lowering.lir_guard_range import LirGuardRangePass
+
+    return LirGuardRangePass
+
+
 def _get_lir_tile_products() -> type[ModulePass]:
     from xdsl_rlx.lowering.lir_tile_products import LirTileProductsPass
 
@@ -27,6 +33,12 @@ def _get_lir_outline_loops() -> type[ModulePass]:
     from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
 
     return LirOutlineLoopsPass
+
+
+def _get_lir_mark_unrolled() -> type[ModulePass]:
+    from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
+
+    return LirMarkUnrolledPass
 
 
 def _get_lir_plan_memory() -> type[ModulePass]:
@@ -57,8 +69,10 @@ UNIVERSE = Universe(
     all_passes={
         "convert-mir-to-lir": _get_convert_mir_to_lir,
         "lir-check-bounds": _get_lir_check_bounds,
+        "lir-guard-range": _get_lir_guard_range,
         "lir-tile-products": _get_lir_tile_products,
         "lir-outline-loops": _get_lir_outline_loops,
+        "lir-mark-unrolled": _get_lir_mark_unrolled,
         "lir-plan-memory": _get_lir_plan_memory,
     },
     all_targets={"numba": _get_numba, "asm": _get_asm},

@@ -1,5 +1,5 @@
 """A content-addressed cache of small files on disk, shared by any number of threads and processes.
-What goes into a key is the caller's affair, but for `environment_key` and `package_key`; what an entry means too."""
+What goes into a key is the caller's affair, but for `versions_key` and `package_key`; what an entry means too."""
 
 import fcntl
 import hashlib
@@ -46,17 +46,6 @@ class _RefusedError(Exception):
 
 class _UntrustedFolderError(Exception):
     """Why the cache is not used."""
-
-
-def environment_key() -> str:
-    """
-    Digest of all that object code depends on besides its source: CPU, library versions, and the `package_key`.
-
-    Raises `ConfigurationError` when `XDSL_RLX_CPU` names no processor that code can be compiled for.
-    """
-    from xdsl_rlx.lowering.numba.machine.llvm import target
-
-    return hashlib.sha256(repr((target(), versions_key())).encode()).hexdigest()
 
 
 @cache

@@ -30,10 +30,10 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.in_place import store_in_place
 from xdsl_rlx.lowering.inlining import Window, can_be_inlined, inline
+from xdsl_rlx.lowering.lir_mark_unrolled import VECTOR
 from xdsl_rlx.lowering.loop_parts import WHOLE, parts_of
 from xdsl_rlx.lowering.merge_loops import merge_loops
 from xdsl_rlx.lowering.nest.builder import Kernel, Nest, stem_of
-from xdsl_rlx.lowering.unroll import VECTOR, mark_unrolled
 from xdsl_rlx.transforms.driver import verify_dominance
 
 TEXT = 2000
@@ -228,7 +228,6 @@ class _Outline:
             into.entry.each(into.bounds, "n", lambda inside, n: self._iteration(inside, n, args, {}))
             extent, chunk = loop.count, min(loop.count, max(1, TURN // max(self._work(), 1)))
         into.close()
-        mark_unrolled(into.op)
         into.op.sym_name = StringAttr(self._name())
         launch = LaunchOp(
             into.op.sym_name.data,

@@ -17,7 +17,6 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.nest.builder import Kernel, Nest
 from xdsl_rlx.lowering.tile_sizes import COPIED_ROWS, MOST_VECTORS, Registers, best_tile, vectors_of_panel
 from xdsl_rlx.lowering.tiles import TiledProduct, emit_sums, lies_in_lines
-from xdsl_rlx.lowering.unroll import mark_unrolled
 from xdsl_rlx.transforms.driver import verify_dominance
 
 ROWS = 16
@@ -106,7 +105,6 @@ class LirTileProductsPass(ModulePass):
                 for product in better:
                     product.replace(again, registers, repeated)
                 again.close()
-                mark_unrolled(kernel)
 
 
 def _is_repeated(launch: LaunchOp) -> bool:

@@ -10,6 +10,8 @@ from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
 from xdsl_rlx.lowering.errors import ConfigurationError
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.lir_guard_range import LirGuardRangePass
+from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
 from xdsl_rlx.lowering.lir_tile_products import LirTileProductsPass
@@ -43,7 +45,8 @@ def remaining_passes(module: ModuleOp, threads: int, registers: Registers = COMM
     if not any(isinstance(op, FusionOp) for op in ops):
         passes.append(MirFusePass())
     tiles = LirTileProductsPass(registers.lanes, registers.count)
-    return [*passes, ConvertMirToLirPass(threads), tiles, LirOutlineLoopsPass(), LirPlanMemoryPass()]
+    loops = [LirGuardRangePass(), tiles, LirOutlineLoopsPass(), LirMarkUnrolledPass()]
+    return [*passes, ConvertMirToLirPass(threads), *loops, LirPlanMemoryPass()]
 
 
 def _is_planned(program: lir.ProgramOp) -> bool:

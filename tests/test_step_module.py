@@ -24,7 +24,7 @@ from xdsl_rlx.lowering.numba.emit.python_module import emit_python
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 MODEL = Path(__file__).parent / "filecheck" / "pipelines" / "mlp.hir.mlir"
-BACK = ("mir-fuse", "convert-mir-to-lir", "lir-plan-memory")
+BACK = ("mir-fuse", "convert-mir-to-lir", "lir-guard-range", "lir-mark-unrolled", "lir-plan-memory")
 PASSES = ("convert-hir-to-mir", "mir-prepare-for-ad", "mir-grad{wrt=w1,b1,w2,b2}", *BACK)
 
 ALONE = """

@@ -21,7 +21,7 @@ from xdsl_rlx.dialects.lir.program import (
     SlotOp,
     ViewOp,
 )
-from xdsl_rlx.dialects.lir.scalar import GaussianOp, GeluOp, NdtrOp
+from xdsl_rlx.dialects.lir.scalar import CosSmallOp, GaussianOp, GeluOp, NdtrOp, SinSmallOp, TanSmallOp
 
 Lir = Dialect(
     "lir",
@@ -49,6 +49,9 @@ Lir = Dialect(
         GaussianOp,
         NdtrOp,
         GeluOp,
+        SinSmallOp,
+        CosSmallOp,
+        TanSmallOp,
     ],
 )
 
@@ -60,6 +63,7 @@ __all__ = [
     "BlockGemmOp",
     "CheckOp",
     "ConstantOp",
+    "CosSmallOp",
     "GaussianOp",
     "GeluOp",
     "GemmOp",
@@ -77,8 +81,10 @@ __all__ = [
     "PrefetchOp",
     "ProgramOp",
     "ReturnOp",
+    "SinSmallOp",
     "SlotOp",
     "StepOp",
+    "TanSmallOp",
     "ViewOp",
     "WhileOp",
 ]

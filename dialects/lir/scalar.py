@@ -1,12 +1,15 @@
-"""Functions of one scalar inside kernels that upstream's `math` has not. The definitions are in `lowering/numba`."""
+"""Functions of one scalar inside kernels that upstream's `math` has not. They are defined in `lowering/numba/math`."""
 
 import abc
 from typing import ClassVar
 
-from xdsl.dialects.builtin import Float32Type, Float64Type
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import Float32Type, Float64Type, f32, f64
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, VarConstraint, base, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
+
+SMALL: dict[Attribute, float] = {f32: 2.0**16, f64: 2.0**30}
+"""The greatest |operand| of the functions that are for small ones, by its type."""
 
 
 class ScalarOp(IRDLOperation, abc.ABC):
@@ -43,3 +46,24 @@ class GeluOp(ScalarOp):
     """`result = operand ndtr(operand)`; at -inf the limit, 0."""
 
     name = "lir.gelu"
+
+
+@irdl_op_definition
+class SinSmallOp(ScalarOp):
+    """`result = sin(operand)` where |operand| is at most 2^16 (f32) or 2^30 (f64), else any number or NaN."""
+
+    name = "lir.sin_small"
+
+
+@irdl_op_definition
+class CosSmallOp(ScalarOp):
+    """`result = cos(operand)` where |operand| is at most 2^16 (f32) or 2^30 (f64), else any number or NaN."""
+
+    name = "lir.cos_small"
+
+
+@irdl_op_definition
+class TanSmallOp(ScalarOp):
+    """`result = tan(operand)` where |operand| is at most 2^16 (f32) or 2^30 (f64), else any number or NaN."""
+
+    name = "lir.tan_small"

@@ -17,8 +17,6 @@ from xdsl_rlx.dialects.lir.kernel import LANES, ROLLED
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
-from xdsl_rlx.lowering.guard_range import guard_range
-from xdsl_rlx.lowering.unroll import mark_unrolled
 from xdsl_rlx.transforms.rules.lowering import compute_type
 
 INDEX = IndexType()
@@ -259,8 +257,6 @@ class Kernel:
     def finish(self) -> KernelOp:
         """The finished kernel."""
         self.close()
-        guard_range(self.op)
-        mark_unrolled(self.op)
         return self.op
 
     def close(self) -> None:

@@ -32,7 +32,7 @@ WORDS = (
     '"',
     "->",
 )
-LOWER = "mir-fuse,convert-mir-to-lir,lir-plan-memory"
+LOWER = "mir-fuse,convert-mir-to-lir,lir-guard-range,lir-mark-unrolled,lir-plan-memory"
 
 
 @cache
@@ -54,7 +54,7 @@ def _texts() -> tuple[tuple[str, str], ...]:
     found.append((str(gradient), LOWER))
     found.append((str(rlx.run_passes(gradient, "mir-fuse")), "convert-mir-to-lir,lir-plan-memory"))
     lir = rlx.run_passes(gradient, "mir-fuse,convert-mir-to-lir")
-    found.append((str(lir), "canonicalize,cse,lir-plan-memory"))
+    found.append((str(lir), "canonicalize,cse,lir-guard-range,lir-mark-unrolled,lir-plan-memory"))
     found.append((str(rlx.run_passes(lir, "lir-plan-memory")), "canonicalize"))
     return tuple(found)
 

@@ -14,6 +14,7 @@ from xdsl.context import Context
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LoopOp
+from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.numba.driver import layout
 from xdsl_rlx.lowering.numba.driver.interrupts import run_interruptibly
@@ -33,6 +34,7 @@ def compiled(count: int, threads: int = 2, outlined: bool = False) -> CompiledGr
     module = rlx.parse(loops.repeated(count, loops.WIDTH if outlined else 16))
     if outlined:
         LirOutlineLoopsPass().apply(Context(), module)
+        LirMarkUnrolledPass().apply(Context(), module)
         assert not any(isinstance(op, LoopOp) for op in module.walk())
     graph = compile_module(module, threads, Effort.QUICK)
     graph.set_param("w", W)

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, SlotOp
+from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_outline_loops import SWAPPED, LirOutlineLoopsPass
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
@@ -24,6 +25,7 @@ def rows(*shape: int) -> np.ndarray:
 def outlined(text: str) -> ModuleOp:
     module = rlx.parse(text)
     LirOutlineLoopsPass().apply(Context(), module)
+    LirMarkUnrolledPass().apply(Context(), module)
     module.verify()
     return module
 

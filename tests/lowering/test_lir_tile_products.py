@@ -16,6 +16,7 @@ from xdsl_rlx.dialects.lir import CheckOp, GemmOp, PrefetchOp
 from xdsl_rlx.dialects.lir.kernel import LANES, UNROLL
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_tile_products import (
     COPIED,
     DEEP,
@@ -127,6 +128,7 @@ def test_products_of_any_size(element: str, registers: Registers, effort: Effort
     cases = some_cases(registers.lanes + int(element[1:]), count)
     module = rlx.parse(text_of(cases, element))
     LirTileProductsPass(registers.lanes, registers.count).apply(Context(), module)
+    LirMarkUnrolledPass().apply(Context(), module)
     assert not any(isinstance(op, GemmOp) for op in module.walk())
     LirCheckBoundsPass().apply(Context(), module)
     module.verify()
@@ -169,6 +171,7 @@ LARGE = [
 def test_large_products(effort: Effort):
     module = rlx.parse(text_of(LARGE, "f32"))
     LirTileProductsPass(16, 32).apply(Context(), module)
+    LirMarkUnrolledPass().apply(Context(), module)
     assert not any(isinstance(op, GemmOp) for op in module.walk())
     LirCheckBoundsPass().apply(Context(), module)
     module.verify()
@@ -194,6 +197,7 @@ def test_a_kernel_launched_for_uneven_pieces_too(extents: tuple[int, int]):
     twice = "\n".join(line.replace("over 40", f"over {extent}") for extent in extents)
     module = rlx.parse(text.replace(line, twice))
     LirTileProductsPass(16, 32).apply(Context(), module)
+    LirMarkUnrolledPass().apply(Context(), module)
     assert not any(isinstance(op, GemmOp) for op in module.walk())
     LirCheckBoundsPass().apply(Context(), module)
     rng = np.random.default_rng(0)
@@ -207,6 +211,7 @@ def test_digits_of_long_sums():
     case = Case(16, 100_000, 16, 16, False, False)
     module = rlx.parse(text_of([case], "f32"))
     LirTileProductsPass(16, 32).apply(Context(), module)
+    LirMarkUnrolledPass().apply(Context(), module)
     a, b = np.full((16, 100_000), 0.1, np.float32), np.ones((100_000, 16), np.float32)
     (found,) = compile_module(module, 1, Effort.QUICK)(a, b)
     np.testing.assert_allclose(found, 100_000 * float(a[0, 0]), rtol=1e-5)
@@ -236,6 +241,7 @@ SHORT = [
 def test_few_sums_are_added_up_side_by_side(element: str):
     module = rlx.parse(text_of(SHORT, element))
     LirTileProductsPass(16, 32).apply(Context(), module)
+    LirMarkUnrolledPass().apply(Context(), module)
     sums = [memref_of(op.memref).get_shape() for op in module.walk() if isinstance(op, memref.AllocaOp)]
     assert [shape[0] for shape in sums] == [4, 4, 4, 6, 3, 1] if element == "f32" else len(sums) == len(SHORT)
     LirCheckBoundsPass().apply(Context(), module)
@@ -254,6 +260,7 @@ def test_a_far_right_factor_is_fetched_ahead(backend: str):
     case = Case(32, 550, 513, 32, False, False, True)
     module = once(case)
     LirTileProductsPass(16, 32).apply(Context(), module)
+    LirMarkUnrolledPass().apply(Context(), module)
     fetched = [op for op in module.walk() if isinstance(op, PrefetchOp)]
     assert len(fetched) == 2 + 1, "both vectors of whole panels, one of the last"
     LirCheckBoundsPass().apply(Context(), module)
@@ -267,6 +274,7 @@ def test_a_far_right_factor_is_fetched_ahead(backend: str):
 def test_a_near_right_factor_is_not_fetched():
     module = once(Case(32, 500, 513, 32, False, False))
     LirTileProductsPass(16, 32).apply(Context(), module)
+    LirMarkUnrolledPass().apply(Context(), module)
     assert not any(isinstance(op, PrefetchOp | GemmOp) for op in module.walk())
 
 
@@ -274,6 +282,7 @@ def gemms(case: Case, repeated: bool, registers: Registers = COMMON) -> int:
     """How many calls of the library stay in a program of one case."""
     module = rlx.parse(text_of([case], "f32")) if repeated else once(case)
     LirTileProductsPass(registers.lanes, registers.count).apply(Context(), module)
+    LirMarkUnrolledPass().apply(Context(), module)
     return sum(isinstance(op, GemmOp) for op in module.walk())
 
 
@@ -323,6 +332,7 @@ def test_with_many_registers_rows_may_be_many():
 def test_sums_of_a_tile_fit_into_registers_and_are_written_out(registers: Registers, element: str):
     module = rlx.parse(text_of([Case(16, 40, 64, 16, False, False)], element))
     LirTileProductsPass(registers.lanes, registers.count).apply(Context(), module)
+    LirMarkUnrolledPass().apply(Context(), module)
     lanes = registers.lanes // (2 if element == "f64" else 1)
     for rows in SIZES:
         for columns in SIZES:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import CheckOp, LaunchOp, LoopOp
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_outline_loops import SWAPPED, LirOutlineLoopsPass
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
@@ -134,6 +135,7 @@ def text(kernel: str, extent: int, chunk: int, copies: str = f"{WIDTH} by {WIDTH
 def outlined(program: str) -> ModuleOp:
     module = rlx.parse(program)
     LirOutlineLoopsPass().apply(Context(), module)
+    LirMarkUnrolledPass().apply(Context(), module)
     module.verify()
     return module
 

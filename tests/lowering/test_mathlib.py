@@ -18,12 +18,11 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 
+from xdsl_rlx.dialects.lir.scalar import SMALL
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.lowering.numba.machine import cpu
 from xdsl_rlx.lowering.numba.machine.llvm import host
 from xdsl_rlx.lowering.numba.math import mathlib
-from xdsl_rlx.lowering.numba.math.math_core import F32, F64
-from xdsl_rlx.lowering.numba.math.math_trig import SMALL
 from xdsl_rlx.transforms.rules.elementwise import gelu_approx_scalar
 
 Run = SimpleNamespace
@@ -160,7 +159,7 @@ def samples(name: str, suffix: str, count: int, rng: np.random.Generator) -> np.
         multiples = np.concatenate([np.arange(1, 100), rng.integers(1, 1 << 24, count // 4)])
         parts += [multiples * (np.pi / 2), HARDEST[suffix]]
     x = np.concatenate(parts).astype(DTYPES[suffix])
-    return x[abs(x) <= SMALL[F64 if suffix == "f64" else F32]] if name.endswith("_small") else x
+    return x[abs(x) <= SMALL[f64 if suffix == "f64" else f32]] if name.endswith("_small") else x
 
 
 TRIGONOMETRIC = [name for name in REFERENCE if name.removesuffix("_small") in ("sin", "cos", "tan")]

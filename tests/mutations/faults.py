@@ -372,17 +372,17 @@ LOWERING = (
     ),
     _fault(
         "a large argument of the sine forgotten when a small one follows",
-        "lowering/guard_range.py",
-        "(inside.of(flags[type]) | inside.cast(is_large, type)).value",
-        "inside.cast(is_large, type).value",
-        "tests/lowering/test_guard_range.py",
+        "lowering/lir_guard_range.py",
+        "(inside.of(flags[flag]) | inside.cast(is_large, flag)).value",
+        "inside.cast(is_large, flag).value",
+        "tests/lowering/test_lir_guard_range.py",
     ),
     _fault(
         "a loop that reads what it writes runs twice",
-        "lowering/guard_range.py",
+        "lowering/lir_guard_range.py",
         "return not loaded & stored",
         "return True",
-        "tests/lowering/test_guard_range.py",
+        "tests/lowering/test_lir_guard_range.py",
     ),
     _fault(
         "BLAS told that a transposed factor is not",

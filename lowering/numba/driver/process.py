@@ -124,7 +124,7 @@ def driver() -> Driver:
 
 
 def _driver_key() -> str:
-    return hashlib.sha256(f"driver {disk_cache.environment_key()}".encode()).hexdigest()
+    return hashlib.sha256(f"driver {llvm.environment_key()}".encode()).hexdigest()
 
 
 @once

@@ -22,13 +22,12 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
 )
-from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
-from xdsl_rlx.dialects.lir.scalar import GaussianOp, GeluOp, NdtrOp
 from xdsl_rlx.dialects.shapes import u8, u32
+from xdsl_rlx.lowering.functions import FUNCTIONS
 
 LlvmLine: TypeAlias = Callable[[str], str]
 """Emits `%new = <text>` and gives the new name."""
@@ -426,52 +425,6 @@ def _function(name: str, arity: int = 1) -> Row:
     return Row(f"{name}_{{s}}({names})", f"call {{t}} @rlx_{name}_{{s}}({operands})")
 
 
-def is_small_only(op: Operation) -> bool:
-    """Whether the op stands for the variant for small arguments: approximating is allowed."""
-    attr = op.properties.get("fastmath")
-    return isinstance(attr, FastMathFlagsAttr) and FastMathFlag.APPROX_FUNC in attr.data
-
-
-def _ranged_function(name: str) -> Row:
-    """`name`, or its variant for small arguments."""
-
-    def function(op: Operation) -> str:
-        return f"{name}_small" if is_small_only(op) else name
-
-    def python(op: Operation, args: Sequence[str]) -> str:
-        return f"{function(op)}_{function_suffix(op.operands[0].type)}({args[0]})"
-
-    def llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
-        type = op.operands[0].type
-        return f"call {llvm_type(type)} @rlx_{function(op)}_{function_suffix(type)}({llvm_type(type)} {args[0]})"
-
-    return Row(python, llvm)
-
-
-FUNCTIONS: dict[type[Operation], str] = {
-    math.ExpOp: "exp",
-    math.Exp2Op: "exp2",
-    math.ExpM1Op: "expm1",
-    math.LogOp: "log",
-    math.Log2Op: "log2",
-    math.Log1pOp: "log1p",
-    math.TanhOp: "tanh",
-    math.ErfOp: "erf",
-    GaussianOp: "gaussian",
-    NdtrOp: "ndtr",
-    GeluOp: "gelu",
-    math.SinOp: "sin",
-    math.CosOp: "cos",
-    math.TanOp: "tan",
-    math.AtanOp: "atan",
-    math.RsqrtOp: "rsqrt",
-    math.PowFOp: "pow",
-}
-"""Ops that are calls of mathlib functions."""
-
-RANGED: tuple[type[Operation], ...] = (math.SinOp, math.CosOp, math.TanOp)
-"""Those with a variant for small arguments, `fastmath<afn>`: see lowering/guard_range.py."""
-
 ROWS: dict[type[Operation], Row] = {
     arith.AddiOp: _binary_int("+", "add"),
     arith.SubiOp: _binary_int("-", "sub"),
@@ -521,5 +474,4 @@ ROWS: dict[type[Operation], Row] = {
     arith.BitcastOp: Row(_bitcast_python, _convert("bitcast")),
     arith.IndexCastOp: Row(_index_cast_python, _index_cast_llvm),
     **{op: _function(name, 2 if name == "pow" else 1) for op, name in FUNCTIONS.items()},
-    **{op: _ranged_function(FUNCTIONS[op]) for op in RANGED},
 }

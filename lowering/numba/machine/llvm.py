@@ -2,6 +2,7 @@
 No caching here (see `cache.py`) and no running (see `process.py`)."""
 
 import ctypes
+import hashlib
 import importlib
 import sys
 from collections.abc import Callable, Iterable
@@ -11,6 +12,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, TypeVar
 
+from xdsl_rlx.lowering.cache import versions_key
 from xdsl_rlx.lowering.errors import CompileError
 from xdsl_rlx.lowering.numba.machine import cpu, objects
 from xdsl_rlx.lowering.numba.machine.workers import ForkGuard, on_all_cores
@@ -52,6 +54,15 @@ def target() -> tuple[str, str]:
     Raises `ConfigurationError` for one that LLVM does not know or that this machine cannot run.
     """
     return cpu.choose(host())
+
+
+def environment_key() -> str:
+    """
+    Digest of all that object code depends on besides its source: CPU, library versions, and this package's own text.
+
+    Raises `ConfigurationError` as `target` does.
+    """
+    return hashlib.sha256(repr((target(), versions_key())).encode()).hexdigest()
 
 
 def processor() -> str:
@@ -138,7 +149,7 @@ def _tuning(effort: Effort) -> Any:
     options = llvm.create_pipeline_tuning_options(speed_level=effort)
     options.loop_vectorization = effort is Effort.FULL
     options.slp_vectorization = effort is Effort.FULL
-    # lowering/unroll.py decides: without this LLVM writes out loops of its own choice, and what these hold again
+    # lir-mark-unrolled decides: without this LLVM writes out loops of its own choice, and what these hold again
     options.loop_unrolling = False
     return options
 

@@ -2,7 +2,10 @@
 
 Reduction after Payne and Hanek: for all x of one group of exponents, the leading bits of 2/pi contribute only whole
 turns to x * 2/pi, so the table holds the bits below them. Where |x| is at most `SMALL`, after Cody and Waite: a
-multiple of pi/2 in parts is subtracted, which needs no table. Polynomials are minimax fits (Remez, 45 digits)."""
+multiple of pi/2 in parts is subtracted, which needs no table. x less a multiple of the first part is exact far beyond;
+in f32, more turns would be rounded so much that the rest is noticeably greater than pi/4.
+
+Polynomials are minimax fits (Remez, 45 digits)."""
 
 from __future__ import annotations
 
@@ -11,9 +14,9 @@ from fractions import Fraction
 
 from xdsl.dialects.builtin import f64, i32, i64
 
+from xdsl_rlx.dialects.lir.scalar import SMALL
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.lowering.numba.math.math_core import (
-    F32,
     F64,
     Pair,
     Rounded,
@@ -39,11 +42,6 @@ _TWO_OVER_PI = int(
 _PI_OVER_2 = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 _PI_OVER_2_F32 = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
 _QUARTERS = 0.6366197723675814
-SMALL = {F32: 2.0**16, F64: 2.0**30}
-"""
-The greatest |x| of the `small` functions. x less a multiple of the first part of pi/2 is exact far beyond; in f32, more
-turns would be rounded so much that the rest is noticeably greater than pi/4.
-"""
 _FAR = 256
 """f64 arguments from 2^512 are divided by 2^256, and the table multiplied, to keep the products normal."""
 
@@ -193,7 +191,7 @@ def _or_small(b: ScalarBuilder, x: Scalar, small: Scalar, large: Scalar) -> Scal
 
     Where a gradient asks which element is the greatest, it may be computed again in another loop.
     """
-    return b.select(b.abs(x) <= SMALL[format_of(x)], small, b.cast(large, x.type))
+    return b.select(b.abs(x) <= SMALL[x.type], small, b.cast(large, x.type))
 
 
 def sin(b: ScalarBuilder, x: Scalar) -> Scalar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import SupportsIndex
@@ -11,13 +12,21 @@ from xdsl.passes import PassPipeline
 
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.lir import ProgramOp
+from xdsl_rlx.lowering import cache as disk_cache
 from xdsl_rlx.lowering.fingerprint import fingerprint
-from xdsl_rlx.lowering.numba.driver.manifest import Program
+from xdsl_rlx.lowering.numba.driver.manifest import Program, pack, unpack
 from xdsl_rlx.lowering.numba.driver.process import begin_driver, thread_count
 from xdsl_rlx.lowering.numba.machine import cpu
-from xdsl_rlx.lowering.numba.machine.llvm import Effort, target
+from xdsl_rlx.lowering.numba.machine.llvm import (
+    Effort,
+    LoadedObject,
+    compile_llvm,
+    environment_key,
+    load_object,
+    target,
+)
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph, compile_cached
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 from xdsl_rlx.lowering.pipeline import checks_bounds, compile_passes
 from xdsl_rlx.transforms.driver import verify_dominance
 
@@ -69,9 +78,26 @@ def compile_source(
         lowered = lower_to_lir(module(), count)
         return build_program(lowered), backend.texts(lowered)
 
-    key = " ".join([source, str(count), backend, *checked])
-    program, code, from_cache = compile_cached(key, build, effort)
+    key = " ".join([source, str(count), backend, *checked, effort.name, environment_key()])
+    program, code, from_cache = _compiled(hashlib.sha256(key.encode()).hexdigest(), build, effort)
     return CompiledGraph(program, code, count, from_cache=from_cache)
+
+
+def _compiled(
+    key: str, build: Callable[[], tuple[Program, Sequence[str]]], effort: Effort
+) -> tuple[Program, LoadedObject, bool]:
+    """A program, its machine code, and whether they are the cache's; else `build` gives the program and LLVM texts."""
+
+    def load(payload: bytes) -> tuple[Program, LoadedObject]:
+        program, code = unpack(payload)
+        return program, load_object(code, program.kernels)
+
+    if (found := disk_cache.load_as(key, load)) is not None:
+        return *found, True
+    program, texts = build()
+    code = compile_llvm(*texts, effort=effort)
+    disk_cache.store(key, pack(program, code))
+    return program, load_object(code, program.kernels), False
 
 
 def lower_to_lir(module: ModuleOp, threads: int = 1) -> ModuleOp:

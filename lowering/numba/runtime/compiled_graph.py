@@ -3,7 +3,6 @@ Conversion of single arguments is in `arguments.py`, the machine code that runs 
 
 import ctypes
 import difflib
-import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -13,11 +12,10 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from xdsl_rlx.lowering import cache as disk_cache
 from xdsl_rlx.lowering.errors import ArgumentError, ArgumentTypeError, OutOfBoundsError
 from xdsl_rlx.lowering.numba.driver import layout
 from xdsl_rlx.lowering.numba.driver.interrupts import run_interruptibly
-from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, Program, TensorSpec, pack, unpack
+from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, Program, TensorSpec
 from xdsl_rlx.lowering.numba.driver.process import (
     CACHE_LINE,
     WORD,
@@ -32,34 +30,11 @@ from xdsl_rlx.lowering.numba.driver.process import (
     thread_count,
     words,
 )
-from xdsl_rlx.lowering.numba.machine.llvm import Effort, LoadedObject, compile_llvm, load_object
+from xdsl_rlx.lowering.numba.machine.llvm import LoadedObject
 from xdsl_rlx.lowering.numba.runtime.arguments import check_out, dtype_of, to_array
 from xdsl_rlx.lowering.numba.runtime.results import Results, touch
 
 Array = NDArray[Any]
-
-
-def compile_cached(
-    key: str, build: Callable[[], tuple[Program, Sequence[str]]], effort: Effort = Effort.FULL
-) -> tuple[Program, LoadedObject, bool]:
-    """
-    A program, its machine code, and whether they come from the cache.
-
-    It is the cache's under `key`, else what `build` gives (program, LLVM texts), compiled. The effort, the CPU, the
-    library versions and this package's own text are added to the key.
-    """
-    key = hashlib.sha256(f"{key} {effort.name} {disk_cache.environment_key()}".encode()).hexdigest()
-
-    def load(payload: bytes) -> tuple[Program, LoadedObject]:
-        program, code = unpack(payload)
-        return program, load_object(code, program.kernels)
-
-    if (found := disk_cache.load_as(key, load)) is not None:
-        return *found, True
-    program, texts = build()
-    code = compile_llvm(*texts, effort=effort)
-    disk_cache.store(key, pack(program, code))
-    return program, load_object(code, program.kernels), False
 
 
 class CompiledGraph:

@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p lir-tile-products | filecheck %s
+// RUN: xdsl-opt %s -p lir-tile-products,lir-mark-unrolled | filecheck %s
 
 // The product in a loop becomes tiles of all rows: two of 8 columns, and one of 4. The other is left to the library.
 // CHECK-LABEL: lir.kernel @k0_matmul(%a: memref<7x40xf32>, %b: memref<40x20xf32>, %c: memref<7x20xf32>, %lo: index, %hi: index) {

@@ -17,17 +17,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import xdsl_rlx
+import xdsl_rlx as rlx
 from xdsl_rlx.lowering import cache
 from xdsl_rlx.lowering.errors import CacheWarning, ConfigurationError
-from xdsl_rlx.lowering.numba.driver.manifest import Program, pack
+from xdsl_rlx.lowering.numba.driver.manifest import Program, pack, unpack
+from xdsl_rlx.lowering.numba.driver.process import driver
 from xdsl_rlx.lowering.numba.machine import cpu, objects
-from xdsl_rlx.lowering.numba.machine.llvm import LoadedObject, compile_llvm, host
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph, compile_cached
+from xdsl_rlx.lowering.numba.machine.llvm import Effort, compile_llvm, environment_key, host
+from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache without entries, also of the driver: this process has it."""
+    driver()
     monkeypatch.setenv("XDSL_RLX_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -45,32 +49,35 @@ def test_what_is_stored_is_loaded(folder: Path, payload: bytes):
 
 
 @pytest.mark.parametrize("keep", [0, 10, 47, 60])
-def test_a_truncated_entry_is_reported_once_and_replaced(folder: Path, keep: int, make):
-    compile_cached("key", build := builder(make))
+def test_a_truncated_entry_is_reported_once_and_replaced(folder: Path, keep: int):
+    compiled()
     (entry,) = entries(folder)
     entry.write_bytes(entry.read_bytes()[:keep])
-    compiled_anew(build, "damaged")
+    compiled_anew("damaged")
 
 
-def builder(make) -> Callable[[], tuple[Program, list[str]]]:
-    return lambda: (make.add(8), [make.add_text])
+def compiled() -> CompiledGraph:
+    """The sum of two vectors, from the cache if it is there."""
+    g = rlx.Graph("sum")
+    g.set_outputs([g.input("x", (8,)) + g.input("y", (8,))])
+    return compile_module(g.module, 1, Effort.QUICK)
 
 
-def compiled_anew(build: Callable[[], tuple[Program, list[str]]], warning: str) -> None:
-    """The program of `key` is compiled again with one warning, and then comes from the cache with none."""
+def compiled_anew(warning: str) -> None:
+    """The program is compiled again with one warning, and then comes from the cache with none."""
     with pytest.warns(CacheWarning, match=warning) as caught:
-        program, code, from_cache = compile_cached("key", build)
+        graph = compiled()
     assert [str(one.message) for one in caught if one.category is not CacheWarning] == [] and len(caught) == 1
-    assert not from_cache and right(program, code)
+    assert not graph.from_cache and right(graph)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        program, code, from_cache = compile_cached("key", build)
-    assert from_cache and right(program, code)
+        graph = compiled()
+    assert graph.from_cache and right(graph)
 
 
-def right(program: Program, code: LoadedObject) -> bool:
+def right(graph: CompiledGraph) -> bool:
     x = np.arange(8, dtype=np.float32)
-    return np.array_equal(CompiledGraph(program, code, 1)(x, x)[0], x + x)
+    return np.array_equal(graph(x, x)[0], x + x)
 
 
 def test_one_changed_byte_is_noticed(folder: Path):
@@ -120,7 +127,9 @@ def other_object(program: Program, code: bytes) -> bytes:
 
 def needy_object(program: Program, code: bytes) -> bytes:
     # a function of the machine that wrote the entry, which a linker would not find here
-    return pack(program, code.replace(b"\0getpid\0", b"\0getqid\0"))
+    (kernel,) = program.kernels
+    text = f"declare i32 @getpid()\ndefine void @{kernel}() {{\n  call i32 @getpid()\n  ret void\n}}"
+    return pack(program, compile_llvm(text).replace(b"\0getpid\0", b"\0getqid\0"))
 
 
 def no_program(program: Program, code: bytes) -> bytes:
@@ -134,13 +143,13 @@ def no_fields(program: Program, code: bytes) -> bytes:
 @pytest.mark.parametrize(
     "payload", [no_object, cut_object, cut_bundle, other_object, needy_object, no_program, no_fields]
 )
-def test_an_entry_that_cannot_be_loaded_is_compiled_anew(folder: Path, make, payload: Callable[..., bytes]):
-    text = "declare i32 @getpid()\n" + make.add_text.replace("ret void", "call i32 @getpid()\n  ret void")
-    compile_cached("key", build := builder(make))
+def test_an_entry_that_cannot_be_loaded_is_compiled_anew(folder: Path, payload: Callable[..., bytes]):
+    compiled()
     (entry,) = entries(folder)
+    program, code = unpack(cache.load(entry.stem) or b"")
     # the digest fits
-    cache.store(entry.stem, payload(make.add(8), compile_llvm(text)))
-    compiled_anew(build, "cannot be loaded")
+    cache.store(entry.stem, payload(program, code))
+    compiled_anew("cannot be loaded")
 
 
 def a_link(entry: Path) -> None:
@@ -176,21 +185,21 @@ def writable_by_others(entry: Path) -> None:
         (writable_by_others, "can be written by other users"),
     ],
 )
-def test_a_file_that_is_no_entry_is_not_opened(folder: Path, make, change: Callable[[Path], None], warning: str):
-    compile_cached("key", build := builder(make))
+def test_a_file_that_is_no_entry_is_not_opened(folder: Path, change: Callable[[Path], None], warning: str):
+    compiled()
     (entry,) = entries(folder)
     change(entry)
-    compiled_anew(build, warning)
+    compiled_anew(warning)
 
 
-def test_a_folder_in_the_place_of_an_entry(folder: Path, make):
-    compile_cached("key", build := builder(make))
+def test_a_folder_in_the_place_of_an_entry(folder: Path):
+    compiled()
     (entry,) = entries(folder)
     entry.unlink()
     entry.mkdir()
     with pytest.warns(CacheWarning) as caught:
-        first, second = compile_cached("key", build), compile_cached("key", build)
-    assert right(*first[:2]) and right(*second[:2])
+        first, second = compiled(), compiled()
+    assert right(first) and right(second)
     # each load says so, and once that nothing can be stored there
     assert ["regular" in str(one.message) for one in caught] == [True, False, True]
 
@@ -213,19 +222,19 @@ def of_another(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("change", "warning"), [(writable, "can be written by other users"), (of_another, "belongs to another user")]
 )
 def test_a_folder_that_others_can_change_is_not_used(
-    folder: Path, make, monkeypatch: pytest.MonkeyPatch, change: Callable[..., None], warning: str
+    folder: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[..., None], warning: str
 ):
-    compile_cached("key", build := builder(make))
+    compiled()
     change(folder, monkeypatch)
     with pytest.warns(CacheWarning, match=rf"{warning}, which XDSL_RLX_CACHE_TRUST=1 would allow") as caught:
-        found = [compile_cached("key", build) for _ in range(2)]
+        found = [compiled() for _ in range(2)]
         cache.store("other", b"payload")
     assert len(caught) == 1 and not (folder / "other.bin").exists()
-    assert [from_cache for *_, from_cache in found] == [False, False] and right(*found[0][:2])
+    assert [graph.from_cache for graph in found] == [False, False] and right(found[0])
     monkeypatch.setenv("XDSL_RLX_CACHE_TRUST", "1")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert compile_cached("key", build)[2]
+        assert compiled().from_cache
         cache.store("other", b"payload")
     assert cache.load("other") == b"payload"
 
@@ -239,14 +248,13 @@ def test_trust_is_yes_or_no(folder: Path, monkeypatch: pytest.MonkeyPatch):
         cache.load("key")
 
 
-def test_a_folder_that_cannot_be_written_warns_once(folder: Path, monkeypatch: pytest.MonkeyPatch, make):
+def test_a_folder_that_cannot_be_written_warns_once(folder: Path, monkeypatch: pytest.MonkeyPatch):
     # a file where the folder should be: also root cannot write there
     folder.write_text("")
     monkeypatch.setenv("XDSL_RLX_CACHE_DIR", str(folder / "cache"))
     with pytest.warns(CacheWarning, match="cannot be written") as caught:
-        first = compile_cached("a", builder(make))
-        second = compile_cached("a", builder(make))
-    assert len(caught) == 1 and first[0] == second[0]
+        first, second = compiled(), compiled()
+    assert len(caught) == 1 and first.program == second.program
 
 
 def test_a_read_only_folder_is_still_read(folder: Path, monkeypatch: pytest.MonkeyPatch):
@@ -411,36 +419,35 @@ def test_the_default_folder_is_the_users(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_environment_key_is_stable_and_names_the_processor(monkeypatch: pytest.MonkeyPatch):
-    own = cache.environment_key()
+    own = environment_key()
     for level in cpu.possible_levels(host()):
         monkeypatch.setenv(cpu.VARIABLE, level)
-        assert cache.environment_key() == cache.environment_key() != own
+        assert environment_key() == environment_key() != own
     monkeypatch.setenv(cpu.VARIABLE, "native")
-    assert cache.environment_key() == own
+    assert environment_key() == own
 
 
-def test_threads_share_the_cache(folder: Path, make):
-    results = list[tuple[Program, LoadedObject, bool]]()
-    threads = [threading.Thread(target=lambda: results.append(compile_cached("key", builder(make)))) for _ in range(4)]
+def test_threads_share_the_cache(folder: Path):
+    results = list[CompiledGraph]()
+    threads = [threading.Thread(target=lambda: results.append(compiled())) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(results) == 4 and all(right(program, code) for program, code, _ in results)
+    assert len(results) == 4 and all(map(right, results))
 
 
 PROCESS = """
 import sys, threading
-sys.path.insert(0, sys.argv[1])
 import numpy as np
-from conftest import TEXT, sum_program
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph, compile_cached
-x = np.arange(1000, dtype=np.float32)
+import xdsl_rlx as rlx
+x = np.arange(100_000, dtype=np.float64)
 wrong = []
 def work():
-    program, code, _ = compile_cached("shared", lambda: (sum_program(1000), [TEXT]))
-    graph = CompiledGraph(program, code, 2)
-    wrong.extend(1 for _ in range(50) if graph(x)[0] != 499500)
+    g = rlx.Graph("shared")
+    g.set_outputs([g.reduce_sum(g.input("x", x.shape, "f64"))])
+    graph = rlx.compile(g, threads=2)
+    wrong.extend(1 for _ in range(50) if graph(x)[0] != 4999950000)
 threads = [threading.Thread(target=work) for _ in range(4)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
@@ -449,8 +456,8 @@ print(len(wrong), "numba" in sys.modules)
 
 
 def test_processes_with_threads_share_an_empty_cache(folder: Path):
-    command = [sys.executable, "-W", "error", "-c", PROCESS, str(Path(__file__).parent)]
-    environment = os.environ | {"PYTHONPATH": str(Path(xdsl_rlx.__file__).parents[1])}
+    command = [sys.executable, "-W", "error", "-c", PROCESS]
+    environment = os.environ | {"PYTHONPATH": str(Path(rlx.__file__).parents[1])}
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(2)]
     # and nothing of this needs Numba's front end
     assert [process.communicate(timeout=120)[0].split() for process in processes] == [["0", "False"]] * 2

@@ -11,11 +11,12 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+import xdsl_rlx as rlx
 from xdsl_rlx.lowering.numba.driver import process
 from xdsl_rlx.lowering.numba.machine import llvm, workers
-from xdsl_rlx.lowering.numba.machine.llvm import compile_llvm
+from xdsl_rlx.lowering.numba.machine.llvm import Effort, compile_llvm
 from xdsl_rlx.lowering.numba.machine.workers import on_all_cores
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph, compile_cached
+from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 PATIENCE = 60
@@ -68,22 +69,31 @@ def beside(step: Callable[[int], object]) -> Iterator[list[BaseException]]:
         thread.join()
 
 
-def compiles_and_runs(make, key: str) -> bool:
-    program, code, _ = compile_cached(key, lambda: (make.add(8, 4), [make.add_text]))
-    x = np.arange(8, dtype=np.float32)
-    return bool((CompiledGraph(program, code, 2)(x, x)[0] == x + x).all())
+SIZE = 1 << 16
+"""So large that two threads run a program together."""
+
+
+def compiles_and_runs(name: str) -> bool:
+    """Whether twice a vector is right, by a graph of that name: from the cache if it was compiled before."""
+    g = rlx.Graph(name)
+    x = g.input("x", (SIZE,))
+    g.set_outputs([x + x])
+    graph = compile_module(g.module, 2, Effort.QUICK)
+    assert any(launch.chunks > 1 for launch in graph.program.launches)
+    values = np.arange(SIZE, dtype=np.float32)
+    return bool((graph(values)[0] == values + values).all())
 
 
 def test_a_child_forked_while_another_thread_compiles_compiles_and_runs(make):
-    assert compiles_and_runs(make, "parent")
+    assert compiles_and_runs("parent")
     with beside(lambda number: compile_llvm(make.add_text, make.add_text)) as errors:
-        found = [in_child(lambda number=number: compiles_and_runs(make, f"child {number}")) for number in range(10)]
+        found = [in_child(lambda number=number: compiles_and_runs(f"child{number}")) for number in range(10)]
     assert found == [True] * 10 and errors == []
 
 
-def test_a_child_forked_while_another_thread_stores_and_runs_does_both(make):
-    with beside(lambda number: compiles_and_runs(make, "parent")) as errors:
-        found = [in_child(lambda: compiles_and_runs(make, "parent")) for _ in range(10)]
+def test_a_child_forked_while_another_thread_stores_and_runs_does_both():
+    with beside(lambda number: compiles_and_runs("parent")) as errors:
+        found = [in_child(lambda: compiles_and_runs("parent")) for _ in range(10)]
     assert found == [True] * 10 and errors == []
 
 
@@ -104,15 +114,15 @@ def test_a_fork_waits_for_the_run_that_another_thread_is_in():
     thread.join()
 
 
-def _child_of_multiprocessing(queue: "multiprocessing.Queue[bool]", make) -> None:
-    queue.put(compiles_and_runs(make, "multiprocessing"))
+def _child_of_multiprocessing(queue: "multiprocessing.Queue[bool]") -> None:
+    queue.put(compiles_and_runs("multiprocessing"))
 
 
 def test_multiprocessing_by_fork(make):
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     with beside(lambda number: compile_llvm(make.add_text)):
-        child = context.Process(target=_child_of_multiprocessing, args=(queue, make))
+        child = context.Process(target=_child_of_multiprocessing, args=(queue,))
         child.start()
         try:
             assert queue.get(timeout=PATIENCE)

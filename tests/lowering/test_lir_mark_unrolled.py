@@ -12,7 +12,8 @@ from xdsl.ir import SSAValue
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, ProgramOp
 from xdsl_rlx.dialects.lir.kernel import UNROLL
-from xdsl_rlx.lowering import unroll
+from xdsl_rlx.lowering import lir_mark_unrolled
+from xdsl_rlx.lowering.lir_mark_unrolled import mark_unrolled
 from xdsl_rlx.lowering.nest.builder import Kernel, Nest
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
 from xdsl_rlx.lowering.numba.emit.loop_hints import AS_VECTORS, METADATA, SIDE_BY_SIDE, WRITTEN_OUT
@@ -48,7 +49,9 @@ def doubling(extents: list[int], rolled: bool = False) -> KernelOp:
         return ()
 
     kernel.entry.loop(kernel.bounds, (), row, "i")
-    return kernel.finish()
+    finished = kernel.finish()
+    mark_unrolled(finished)
+    return finished
 
 
 def unrolled(kernel: KernelOp) -> list[int]:
@@ -91,11 +94,11 @@ def test_a_rolled_loop_is_written_out_as_vectors_only() -> None:
 
 def test_what_loops_are_written_out_to_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     # a load, a product and a store for each of the 15 elements
-    monkeypatch.setattr(unroll, "SIZE", 44)
+    monkeypatch.setattr(lir_mark_unrolled, "SIZE", 44)
     assert unrolled(doubling([3, 5])) == [5]
-    monkeypatch.setattr(unroll, "SIZE", 45)
+    monkeypatch.setattr(lir_mark_unrolled, "SIZE", 45)
     assert unrolled(doubling([3, 5])) == [3, 5]
-    monkeypatch.setattr(unroll, "TOTAL", 45 + 14)
+    monkeypatch.setattr(lir_mark_unrolled, "TOTAL", 45 + 14)
     assert unrolled(doubling([3, 5])) == [5]
 
 

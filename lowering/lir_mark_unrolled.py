@@ -1,18 +1,20 @@
-"""Which loops of a kernel are written out: the cost model, and the mark that the emitter of LLVM text reads.
-LLVM is told to write out these loops and no others."""
+"""`lir-mark-unrolled`: which loops of a kernel are written out, by a model of their cost.
+LLVM is told to write out the loops that have the mark and no others."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.bounds import trip_count
 from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, ROLLED, UNROLL
-from xdsl_rlx.lowering.numba.emit.scalar_texts import FUNCTIONS
+from xdsl_rlx.lowering.functions import FUNCTIONS
 
 INDEX = IndexType()
 
@@ -49,7 +51,7 @@ ROWS = 384
 """Operations on vectors that rows done at a time may be, at most: neighbours share what they load."""
 
 
-def mark_unrolled(kernel: KernelOp) -> None:
+class LirMarkUnrolledPass(ModulePass):
     """
     Set `lir.unroll` on the loops that are to be written out.
 
@@ -57,7 +59,29 @@ def mark_unrolled(kernel: KernelOp) -> None:
     on the stack. Longer ones that hold no loop are written out as vectors, where these are few. Of a loop around a row
     of few vectors, several rows are done at a time. Sizes are bounded one by one and together, so that what LLVM is
     given to work on grows with the text of the kernel, not with its extents.
+
+    ```mlir
+    scf.for %k = %c0 to %c3 step %c1 {
+      %x = memref.load %a[%i, %k] : memref<9x3xf32>
+      memref.store %x, %b[%k, %i] : memref<3x9xf32>
+    }
+    // becomes
+    scf.for %k = %c0 to %c3 step %c1 {
+      ...
+    } {lir.unroll = 3 : i64}
+    ```
     """
+
+    name = "lir-mark-unrolled"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.ops:
+            if isinstance(kernel, KernelOp):
+                mark_unrolled(kernel)
+
+
+def mark_unrolled(kernel: KernelOp) -> None:
+    """What the pass does to one kernel."""
     found: list[_Choice] = []
     _size(kernel.body.block, found)
     left = TOTAL

@@ -1,54 +1,59 @@
-"""Loops over sin, cos and tan, first with the variants for small arguments, and again with those for all arguments when
-one was large. The variants are in numba/math_trig.py."""
+"""`lir-guard-range`: loops over sin, cos and tan run first with the variants for small arguments, and again with those
+for all arguments when one was large."""
 
 from __future__ import annotations
 
 from xdsl.builder import Builder
+from xdsl.context import Context
 from xdsl.dialects import memref, scf
-from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import Float64Type, i32, i64
-from xdsl.dialects.utils import FastMathFlag
+from xdsl.dialects.builtin import Float64Type, ModuleOp, i32, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
 from xdsl_rlx.dialects.lir import KernelOp
+from xdsl_rlx.dialects.lir.scalar import SMALL
 from xdsl_rlx.dialects.lir.scalar_builder import ScalarBuilder
-from xdsl_rlx.lowering.numba.emit.scalar_texts import RANGED, is_small_only
-from xdsl_rlx.lowering.numba.math.math_core import F32, F64
-from xdsl_rlx.lowering.numba.math.math_trig import SMALL
-
-_SMALL_ONLY = FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+from xdsl_rlx.lowering.functions import SMALL_VARIANTS
 
 
-def guard_range(kernel: KernelOp) -> None:
+class LirGuardRangePass(ModulePass):
     """
-    Rewrite every innermost loop over sin, cos or tan that may run twice.
+    Make every innermost loop over sin, cos or tan that may run twice do so, where an argument was large.
+
+    Most arguments are small, and the functions for these take a fraction of the time. For each width of argument the
+    loop carries a flag.
 
     ```mlir
     %r = scf.for %j = %a to %b step %c iter_args(%acc = %init) -> (f32) {
       %y = math.sin %x : f32
       ...
     }
-    ```
-    becomes, with one flag per width of argument,
-    ```mlir
+    // becomes
     %fast, %large = scf.for %j = %a to %b step %c iter_args(%acc = %init, %seen = %zero) -> (f32, i32) {
-      %y = math.sin %x fastmath<afn> : f32
+      %y = lir.sin_small %x : f32
       ...
-      %now = arith.ori %seen, (|%x| > SMALL ? 1 : 0)
+      %now = arith.ori %seen, (|%x| > 2^16 ? 1 : 0)
     }
     %again = arith.cmpi ne, %large, %zero
     %r = scf.if %again -> (f32) { the loop as it was } else { scf.yield %fast }
     ```
     """
+
+    name = "lir-guard-range"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.ops:
+            if isinstance(kernel, KernelOp):
+                guard_range(kernel)
+
+
+def guard_range(kernel: KernelOp) -> None:
+    """What the pass does to one kernel."""
     for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp)]:
-        if _may_run_twice(loop) and (calls := [op for op in loop.body.block.ops if _is_full_range(op)]):
+        if _may_run_twice(loop) and (calls := [op for op in loop.body.block.ops if type(op) in SMALL_VARIANTS]):
             _guard(loop, calls)
-
-
-def _is_full_range(op: Operation) -> bool:
-    return isinstance(op, RANGED) and not is_small_only(op)
 
 
 def _may_run_twice(loop: scf.ForOp) -> bool:
@@ -101,16 +106,17 @@ def _collect_large(block: Block, calls: list[Operation], before: ScalarBuilder) 
     inside = ScalarBuilder(Builder(InsertPoint.before(end)))
     flags: dict[Attribute, SSAValue] = {}
     for x in dict.fromkeys(op.operands[0] for op in calls):
-        wide = isinstance(x.type, Float64Type)
-        type = i64 if wide else i32
-        if type not in flags:
-            flags[type] = block.insert_arg(type, len(block.args))
-            flags[type].name_hint = "large"
-        is_large = inside.abs(inside.of(x)) > SMALL[F64 if wide else F32]
-        flags[type] = (inside.of(flags[type]) | inside.cast(is_large, type)).value
+        flag = i64 if isinstance(x.type, Float64Type) else i32
+        if flag not in flags:
+            flags[flag] = block.insert_arg(flag, len(block.args))
+            flags[flag].name_hint = "large"
+        is_large = inside.abs(inside.of(x)) > SMALL[x.type]
+        flags[flag] = (inside.of(flags[flag]) | inside.cast(is_large, flag)).value
     for op in calls:
-        op.properties["fastmath"] = _SMALL_ONLY
+        small = SMALL_VARIANTS[type(op)](op.operands[0])
+        small.result.name_hint, small.location = op.results[0].name_hint, op.location
+        Rewriter.replace_op(op, small)
     block.add_op(scf.YieldOp(*end.operands, *flags.values()))
     end.detach()
     end.erase()
-    return [before.const(0, type).value for type in flags]
+    return [before.const(0, flag).value for flag in flags]

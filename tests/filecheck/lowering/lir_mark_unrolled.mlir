@@ -1,0 +1,71 @@
+// RUN: xdsl-opt %s --split-input-file -p lir-mark-unrolled | filecheck %s
+
+// Short loops are written out from the inside out; one whose end is not known stays, and so does a long one.
+// CHECK-LABEL: lir.kernel @short(%x: memref<64x3x5xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: %c1 = arith.constant 1 : index
+// CHECK-NEXT: %c3 = arith.constant 3 : index
+// CHECK-NEXT: %c5 = arith.constant 5 : index
+// CHECK-NEXT: scf.for %i = %lo to %hi step %c1 {
+// CHECK-NEXT: scf.for %j = %c0 to %c3 step %c1 {
+// CHECK-NEXT: scf.for %k = %c0 to %c5 step %c1 {
+// CHECK-NEXT: %a = memref.load %x[%i, %j, %k] : memref<64x3x5xf32>
+// CHECK-NEXT: %b = arith.mulf %a, %a : f32
+// CHECK-NEXT: memref.store %b, %x[%i, %j, %k] : memref<64x3x5xf32>
+// CHECK-NEXT: } {lir.unroll = 5 : i64}
+// CHECK-NEXT: } {lir.unroll = 3 : i64}
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+lir.kernel @short(%x: memref<64x3x5xf32>, %lo: index, %hi: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c5 = arith.constant 5 : index
+  scf.for %i = %lo to %hi step %c1 {
+    scf.for %j = %c0 to %c3 step %c1 {
+      scf.for %k = %c0 to %c5 step %c1 {
+        %a = memref.load %x[%i, %j, %k] : memref<64x3x5xf32>
+        %b = arith.mulf %a, %a : f32
+        memref.store %b, %x[%i, %j, %k] : memref<64x3x5xf32>
+      }
+    }
+  }
+  lir.return
+}
+
+// -----
+
+// Of a loop around a row of few vectors, several rows are done at a time.
+// CHECK-LABEL: lir.kernel @rows(%x: memref<64x30x16xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: %c1 = arith.constant 1 : index
+// CHECK-NEXT: %c16 = arith.constant 16 : index
+// CHECK-NEXT: %c30 = arith.constant 30 : index
+// CHECK-NEXT: scf.for %i = %lo to %hi step %c1 {
+// CHECK-NEXT: scf.for %j = %c0 to %c30 step %c1 {
+// CHECK-NEXT: scf.for %k = %c0 to %c16 step %c1 {
+// CHECK-NEXT: %a = memref.load %x[%i, %j, %k] : memref<64x30x16xf32>
+// CHECK-NEXT: %b = arith.mulf %a, %a : f32
+// CHECK-NEXT: memref.store %b, %x[%i, %j, %k] : memref<64x30x16xf32>
+// CHECK-NEXT: } {lir.unroll = 16 : i64}
+// CHECK-NEXT: } {lir.unroll = 6 : i64}
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+lir.kernel @rows(%x: memref<64x30x16xf32>, %lo: index, %hi: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c30 = arith.constant 30 : index
+  scf.for %i = %lo to %hi step %c1 {
+    scf.for %j = %c0 to %c30 step %c1 {
+      scf.for %k = %c0 to %c16 step %c1 {
+        %a = memref.load %x[%i, %j, %k] : memref<64x30x16xf32>
+        %b = arith.mulf %a, %a : f32
+        memref.store %b, %x[%i, %j, %k] : memref<64x30x16xf32>
+      }
+    }
+  }
+  lir.return
+}
