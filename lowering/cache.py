@@ -19,7 +19,7 @@ from typing import TypeVar
 
 import platformdirs
 
-from xdsl_rlx.lowering.errors import CacheWarning, ConfigurationError
+from xdsl_rlx.lowering.run_errors import CacheWarning, ConfigurationError
 
 T = TypeVar("T")
 _MAGIC = b"xdslrlx2"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.errors import CacheWarning
+from xdsl_rlx.lowering.run_errors import CacheWarning
 
 GRAPHS = {"mlp": (models.mlp_step, models.mlp_arrays), "norm": (models.norm_step, models.norm_arrays)}
 

@@ -15,8 +15,8 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.cache import limit
-from xdsl_rlx.lowering.errors import ArgumentError, ArgumentTypeError, ConfigurationError
 from xdsl_rlx.lowering.numba.driver.process import thread_count
+from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, ConfigurationError
 
 IDENTITY = """
 func.func @f(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3xf32> {

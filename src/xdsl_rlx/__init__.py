@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from xdsl_rlx.builder import Graph, GraphModule, Value
     from xdsl_rlx.custom import CustomKernel, Shaped, custom_op
     from xdsl_rlx.dialects.errors import GraphError, RlxError
-    from xdsl_rlx.lowering.errors import ArgumentError, OutOfBoundsError
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+    from xdsl_rlx.lowering.run_errors import ArgumentError, OutOfBoundsError
 
 __version__ = "0.1.0"
 
@@ -94,7 +94,7 @@ _HOMES = {
     "xdsl_rlx.builder": ("Graph", "GraphModule", "Value"),
     "xdsl_rlx.custom": ("CustomKernel", "Shaped", "custom_op"),
     "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
-    "xdsl_rlx.lowering.errors": ("ArgumentError", "OutOfBoundsError"),
+    "xdsl_rlx.lowering.run_errors": ("ArgumentError", "OutOfBoundsError"),
     "xdsl_rlx.lowering.numba.runtime.compiled_graph": ("CompiledGraph",),
 }
 

@@ -13,8 +13,8 @@ from xdsl.passes import ModulePass
 
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
-from xdsl_rlx.lowering.errors import CacheWarning
 from xdsl_rlx.lowering.fingerprint import fingerprint
+from xdsl_rlx.lowering.run_errors import CacheWarning
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ Not here: whether the package can be built and installed (test_wheel.py).
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,28 @@ LAYERS = ("dialects", "transforms", "lowering")
 HEAVY = ("numba", "llvmlite", "numpy", "scipy", "ml_dtypes", "jax", "torch")
 MAY_IMPORT = {"dialects": {"dialects"}, "transforms": {"dialects", "transforms"}, "lowering": set(LAYERS)}
 
+FAMILIES = ("dialects/mir", "transforms/rules", "transforms/canonicalize", "lowering/nests")
+"""Folders with a file per family of ops: all that concerns a family has its name, which the first of them says."""
+
+SHARED_STEMS = {"builder", "control", "core", "custom", "linear", "table"}
+"""Names that files have beside those of a family; the set may only shrink."""
+
+SHARED_CLASSES = {
+    "Argument",
+    "Batch",
+    "Block",
+    "Extents",
+    "Graph",
+    "Layout",
+    "Parts",
+    "Place",
+    "Rows",
+    "Tile",
+    "Window",
+}
+"""Names that more than one class has; the set may only shrink."""
+
+FACE = sorted((ROOT / "src" / "xdsl_rlx").glob("*.py"))
 SOURCES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
 PASSES = {**transforms.UNIVERSE.all_passes, **lowering.UNIVERSE.all_passes}
 
@@ -76,6 +98,43 @@ def test_heavy_libraries_are_imported_only_by_the_numba_backend(path: Path) -> N
     found = {module.split(".")[0] for module in _imported(_at_module_level(ast.parse(path.read_text())))}
     wrong = found & set(HEAVY) - allowed
     assert not wrong, f"{_name(path)} imports {sorted(wrong)} at module level"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_nothing_but_the_backend_imports_the_backend(path: Path) -> None:
+    # lowering/__init__.py says where the targets are
+    if path.parts[-2:] != ("lowering", "__init__.py") and not path.is_relative_to(ROOT / "lowering" / "numba"):
+        found = [module for module in _imported(ast.parse(path.read_text())) if "lowering.numba" in module]
+        assert not found, f"{_name(path)} imports {found[0]}: what both need stands beside lowering/numba"
+
+
+def _shared(names: Iterable[tuple[str, Path]]) -> dict[str, list[str]]:
+    """The names that there are more than once, and where."""
+    found: dict[str, list[str]] = {}
+    for name, path in names:
+        found.setdefault(name, []).append(_name(path))
+    return {name: paths for name, paths in found.items() if len(paths) > 1}
+
+
+def test_no_two_files_have_one_name_but_those_of_a_family() -> None:
+    families = {path.stem for path in SOURCES if path.parent == ROOT / FAMILIES[0]}
+    folders = [ROOT / family for family in FAMILIES]
+    # one name stands for all files of a family
+    named = [(stem, ROOT / FAMILIES[0] / f"{stem}.py") for stem in sorted(families)]
+    named += [(p.stem, p) for p in (*SOURCES, *FACE) if not (p.parent in folders and p.stem in families)]
+    shared = _shared((stem, path) for stem, path in named if stem != "__init__")
+    assert set(shared) <= SHARED_STEMS, {stem: shared[stem] for stem in set(shared) - SHARED_STEMS}
+
+
+def test_no_two_classes_have_one_name() -> None:
+    classes = [(node, path) for path in (*SOURCES, *FACE) for node in ast.parse(path.read_text()).body]
+    # an op is called what its dialect calls it
+    shared = _shared(
+        (node.name, path)
+        for node, path in classes
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and not node.name.endswith("Op")
+    )
+    assert set(shared) <= SHARED_CLASSES, {name: shared[name] for name in set(shared) - SHARED_CLASSES}
 
 
 @pytest.mark.parametrize("name", PASSES)

@@ -10,14 +10,14 @@ from loop_texts import WIDTH, carries, mix
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects import lir
-from xdsl_rlx.lowering.errors import OutOfBoundsError
 from xdsl_rlx.lowering.fingerprint import fingerprint
 from xdsl_rlx.lowering.numba.driver import layout
-from xdsl_rlx.lowering.numba.driver.manifest import Launch, parts_of
+from xdsl_rlx.lowering.numba.driver.manifest import ScheduledLaunch, parts_of
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
 from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module, lower_to_lir
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.run_errors import OutOfBoundsError
 
 Array = np.ndarray
 both = pytest.mark.parametrize("threads", [1, 2])
@@ -127,12 +127,12 @@ def test_programs_whose_parts_have_changed_places_are_others():
 
 def test_the_first_launch_of_a_part_waits_and_so_does_the_first_one_behind_it():
     program = build_program(lower_to_lir(rlx.parse(texts.counted_in_turn(2, 2))))
-    firsts = list[Launch]()
+    firsts = list[ScheduledLaunch]()
 
     def visit(items: tuple[object, ...]) -> None:
         waits = True
         for item in items:
-            if isinstance(item, Launch):
+            if isinstance(item, ScheduledLaunch):
                 if waits:
                     firsts.append(item)
                 waits = False

@@ -8,10 +8,10 @@ import pytest
 from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.errors import ConfigurationError
 from xdsl_rlx.lowering.index_ranges import IndexRanges
 from xdsl_rlx.lowering.linear import Linear, Symbols
 from xdsl_rlx.lowering.numba.emit.python_module import emit_python
+from xdsl_rlx.lowering.run_errors import ConfigurationError
 
 SCATTER = """
 lir.program @scatter attributes {arena_bytes = 256 : i64, alignment = 64 : i64} {

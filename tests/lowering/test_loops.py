@@ -11,7 +11,6 @@ from xdsl.utils.exceptions import VerifyException
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects import lir
-from xdsl_rlx.lowering.errors import OutOfBoundsError
 from xdsl_rlx.lowering.numba.driver import layout
 from xdsl_rlx.lowering.numba.driver.phases import make_tables
 from xdsl_rlx.lowering.numba.driver.process import WORD, pool
@@ -20,6 +19,7 @@ from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
 from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module, lower_to_lir
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.run_errors import OutOfBoundsError
 
 COUNTS = [0, 1, 2, 7, 1000]
 

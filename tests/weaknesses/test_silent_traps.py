@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.errors import ArgumentError
+from xdsl_rlx.lowering.run_errors import ArgumentError
 
 
 def run(build, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-from xdsl_rlx.lowering.errors import RlxError
+from xdsl_rlx.lowering.run_errors import RlxError
 
 ITEM_SIZES = {
     "f64": 8,
@@ -50,7 +50,7 @@ class TensorSpec:
 
 
 @dataclass(frozen=True)
-class Move:
+class ArgumentMove:
     """In iteration `i` of a loop an argument lies `stride * ((i + shift) mod modulo)` bytes behind its offset."""
 
     argument: int
@@ -63,7 +63,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Launch:
+class ScheduledLaunch:
     """One run of a kernel over `[0, extent)` in steps of `chunk`."""
 
     kernel: str
@@ -73,7 +73,7 @@ class Launch:
     """(base, byte offset) per memref argument."""
     independent: bool = False
     """It may run at the same time as the launches before it, back to and with the last one that is not independent."""
-    moves: tuple[Move, ...] = ()
+    moves: tuple[ArgumentMove, ...] = ()
     in_order: bool = False
     """Its pieces follow each other."""
 
@@ -102,7 +102,7 @@ class Predicate:
 
     base: int
     offset: int
-    moves: tuple[Move, ...] = ()
+    moves: tuple[ArgumentMove, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class While:
     body: tuple["Item", ...]
 
 
-Item: TypeAlias = Launch | Loop | Branch | While
+Item: TypeAlias = ScheduledLaunch | Loop | Branch | While
 """What a schedule is made of."""
 
 
@@ -151,7 +151,7 @@ class Program:
         return (*required, *self.params, *(spec for spec in self.inputs if spec.name in self.optional))
 
     @property
-    def launches(self) -> tuple[Launch, ...]:
+    def launches(self) -> tuple[ScheduledLaunch, ...]:
         """The launches in order, those of a loop once, those of a branch one after the other."""
         return tuple(_launches(self.schedule))
 
@@ -174,9 +174,9 @@ def parts_of(item: Item) -> tuple[tuple[Item, ...], ...]:
             return ()
 
 
-def _launches(schedule: Sequence[Item]) -> Iterator[Launch]:
+def _launches(schedule: Sequence[Item]) -> Iterator[ScheduledLaunch]:
     for item in schedule:
-        if isinstance(item, Launch):
+        if isinstance(item, ScheduledLaunch):
             yield item
         for part in parts_of(item):
             yield from _launches(part)
@@ -224,7 +224,7 @@ def _item(fields: dict[str, Any]) -> Item:
         return Branch(_predicate(fields["predicate"]), _items(fields["then"]), _items(fields["otherwise"]))
     if "test" in fields:
         return While(_predicate(fields["predicate"]), _items(fields["test"]), _items(fields["body"]))
-    return Launch(
+    return ScheduledLaunch(
         fields["kernel"],
         fields["extent"],
         fields["chunk"],
@@ -239,5 +239,5 @@ def _predicate(fields: dict[str, Any]) -> Predicate:
     return Predicate(fields["base"], fields["offset"], _moves(fields["moves"]))
 
 
-def _moves(fields: Sequence[dict[str, Any]]) -> tuple[Move, ...]:
-    return tuple(Move(**move) for move in fields)
+def _moves(fields: Sequence[dict[str, Any]]) -> tuple[ArgumentMove, ...]:
+    return tuple(ArgumentMove(**move) for move in fields)

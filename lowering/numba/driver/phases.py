@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdsl_rlx.lowering.numba.driver import layout
-from xdsl_rlx.lowering.numba.driver.manifest import Branch, Item, Launch, Loop, Move, Predicate, While
+from xdsl_rlx.lowering.numba.driver.manifest import ArgumentMove, Branch, Item, Loop, Predicate, ScheduledLaunch, While
 
 WORD = 8
 
@@ -18,7 +18,7 @@ WORD = 8
 class Phase:
     """Launches between two barriers: one thread runs them in order, or all threads share out their chunks."""
 
-    launches: list[Launch]
+    launches: list[ScheduledLaunch]
     serial: bool
 
     @property
@@ -63,7 +63,7 @@ def phases(schedule: Sequence[Item]) -> list[Step]:
     """Split a schedule where the threads must wait for each other; what does nothing is left out."""
     split = list[Step]()
     for item in schedule:
-        if not isinstance(item, Launch):
+        if not isinstance(item, ScheduledLaunch):
             split += _control(item)
             continue
         if not item.chunks:
@@ -142,7 +142,7 @@ class _OpenLoop:
     """A loop around what is being written, and the arguments that its iterations move: where they lie, and how."""
 
     loop: Loop
-    moved: list[tuple[_At, Move]] = field(default_factory=list[tuple[_At, Move]])
+    moved: list[tuple[_At, ArgumentMove]] = field(default_factory=list[tuple[_At, ArgumentMove]])
 
 
 class _Writer:
@@ -246,7 +246,7 @@ class _Writer:
         return len(self.rows) - 1
 
 
-def _patch(place: _At, move: Move, loop: Loop) -> Iterator[_Word]:
+def _patch(place: _At, move: ArgumentMove, loop: Loop) -> Iterator[_Word]:
     """How an argument moves: from where, how far at a time, and from which position back to which other."""
     stride, wraps = move.stride, move.modulo
     first = (loop.count - 1 if loop.reverse else 0) + move.shift

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdsl_rlx.lowering import cache as disk_cache
-from xdsl_rlx.lowering.errors import ConfigurationError, RlxError
 from xdsl_rlx.lowering.numba.driver import driver_code, layout
 from xdsl_rlx.lowering.numba.driver.manifest import BASE_ARENA, BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Program
 from xdsl_rlx.lowering.numba.driver.phases import WORD, make_tables
 from xdsl_rlx.lowering.numba.driver.words import llvm_text
 from xdsl_rlx.lowering.numba.machine import blas_library, llvm
 from xdsl_rlx.lowering.numba.machine.workers import cores
+from xdsl_rlx.lowering.run_errors import ConfigurationError, RlxError
 
 Words = NDArray[np.int64]
 """A table of 64-bit words; what it points to is kept alive by whoever keeps it."""
@@ -282,7 +282,7 @@ def pool() -> Pool:
 
 
 @dataclass
-class Plan:
+class RunPlan:
     """
     The tables of one program at one thread count, as the machine code reads them.
 
@@ -322,13 +322,13 @@ class Plan:
         self.set(offset, address(array))
 
 
-def make_plan(program: Program, kernels: dict[str, int], threads: int) -> Plan:
+def make_plan(program: Program, kernels: dict[str, int], threads: int) -> RunPlan:
     """The plan of a program whose kernels are loaded at the addresses given."""
     arguments = len(program.inputs) + len(program.params)
     bases = FIRST_BUFFER + arguments + len(program.outputs)
     copies = layout.BLOCK_BASES + WORD * bases
     arena = aligned_bytes(program.arena_bytes, max(program.alignment, CACHE_LINE))
-    plan = Plan(program, threads, words([0] * (layout.PLAN_SIZE // WORD)), words([0] * (copies // WORD)), arena)
+    plan = RunPlan(program, threads, words([0] * (layout.PLAN_SIZE // WORD)), words([0] * (copies // WORD)), arena)
     constants = aligned_bytes(len(program.constants), max(program.alignment, CACHE_LINE))
     constants[:] = np.frombuffer(program.constants, np.uint8)
     plan.keep.append(constants)

@@ -28,7 +28,7 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_str
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_getrf, llvm_getrs
-from xdsl_rlx.lowering.numba.emit.llvm_lanes import Lanes, Vector, is_written_out
+from xdsl_rlx.lowering.numba.emit.llvm_lanes import LaneLoop, Vector, is_written_out
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA, metadata_of
 from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, function_suffix, llvm_text, llvm_type
 from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS as BLAS_FUNCTIONS
@@ -86,7 +86,7 @@ def _buffer_of(type: AnyMemRef) -> _Buffer:
     return _Buffer(_memory_type(element), element_bytes(element), gep if regular else None, strides, element == i1)
 
 
-class Body:
+class LlvmBody:
     """The lines of one function. `label` names the block being filled, for phis; `written` holds buffers stored to."""
 
     def __init__(self, function: str = "") -> None:
@@ -100,7 +100,7 @@ class Body:
         """The texts of checks, with the names of the constants that hold them."""
         self.label = "entry"
         self._buffers: dict[SSAValue, _Buffer] = {}
-        self._lanes: dict[scf.ForOp, Lanes | None] = {}
+        self._lanes: dict[scf.ForOp, LaneLoop | None] = {}
         self._count = 0
 
     def line(self, text: str) -> str:
@@ -293,13 +293,13 @@ class Body:
             edges = [(last, latch)] if known else [(init, before), (last, latch)]
             self.names[result] = self.line(self.phi(result.type, edges))
 
-    def lanes_of(self, loop: scf.ForOp) -> Lanes | None:
+    def lanes_of(self, loop: scf.ForOp) -> LaneLoop | None:
         """What is known of a loop of lanes, which a loop around it that is written out comes to many times."""
         if loop not in self._lanes:
-            self._lanes[loop] = Lanes.of(loop)
+            self._lanes[loop] = LaneLoop.of(loop)
         return self._lanes[loop]
 
-    def vectors(self, lanes: Lanes) -> None:
+    def vectors(self, lanes: LaneLoop) -> None:
         """A loop over neighbours in memory: what differs from lane to lane is a vector, all else is computed once."""
         block = lanes.loop.body.block
         for first, length in lanes.vectors():
@@ -473,22 +473,22 @@ class Body:
         return self.line(f"getelementptr inbounds {buffer.element}, ptr {self.names[value]}, i64 {offset}")
 
 
-_EMITTERS: dict[type[Operation], Callable[[Body, Operation], None]] = {
-    arith.ConstantOp: Body.constant,
-    memref.LoadOp: Body.load,
-    memref.StoreOp: Body.store,
-    memref.AllocaOp: Body.alloca,
-    memref.GetGlobalOp: Body.get_global,
-    UnrealizedConversionCastOp: Body.same_bits,
-    scf.ForOp: Body.loop,
-    scf.IfOp: Body.branch,
-    scf.WhileOp: Body.while_loop,
-    GemmOp: Body.gemm,
-    BlockGemmOp: Body.block_gemm,
-    GetrfOp: Body.getrf,
-    GetrsOp: Body.getrs,
-    CheckOp: Body.check,
-    PrefetchOp: Body.prefetch,
-    ReturnOp: Body.ret,
-    func.ReturnOp: Body.ret,
+_EMITTERS: dict[type[Operation], Callable[[LlvmBody, Operation], None]] = {
+    arith.ConstantOp: LlvmBody.constant,
+    memref.LoadOp: LlvmBody.load,
+    memref.StoreOp: LlvmBody.store,
+    memref.AllocaOp: LlvmBody.alloca,
+    memref.GetGlobalOp: LlvmBody.get_global,
+    UnrealizedConversionCastOp: LlvmBody.same_bits,
+    scf.ForOp: LlvmBody.loop,
+    scf.IfOp: LlvmBody.branch,
+    scf.WhileOp: LlvmBody.while_loop,
+    GemmOp: LlvmBody.gemm,
+    BlockGemmOp: LlvmBody.block_gemm,
+    GetrfOp: LlvmBody.getrf,
+    GetrsOp: LlvmBody.getrs,
+    CheckOp: LlvmBody.check,
+    PrefetchOp: LlvmBody.prefetch,
+    ReturnOp: LlvmBody.ret,
+    func.ReturnOp: LlvmBody.ret,
 }

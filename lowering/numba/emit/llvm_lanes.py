@@ -34,7 +34,7 @@ class _Kind(Enum):
     """A number of its own in each."""
 
 
-class Lanes:
+class LaneLoop:
     """A loop that can be vectors, and what its values are."""
 
     def __init__(self, loop: scf.ForOp, first: int, count: int):
@@ -44,14 +44,14 @@ class Lanes:
         self.stored: set[SSAValue] = set()
 
     @staticmethod
-    def of(loop: scf.ForOp) -> Lanes | None:
+    def of(loop: scf.ForOp) -> LaneLoop | None:
         """The loop as vectors, or None if it has to stay one."""
         if LANES not in loop.attributes:
             return None
         first, count = constant_index(loop.lb), trip_count(loop)
         if first is None or count is None or loop.iter_args:
             return None
-        found = Lanes(loop, first, count)
+        found = LaneLoop(loop, first, count)
         return found if constant_index(loop.step) == 1 and found._is_understood() else None
 
     def vectors(self) -> list[tuple[int, int]]:
@@ -118,7 +118,7 @@ class Lanes:
 class Vector:
     """The instructions of one vector of a loop; `line` emits one with a result."""
 
-    def __init__(self, lanes: Lanes, length: int, names: dict[SSAValue, str], line: Callable[[str], str]):
+    def __init__(self, lanes: LaneLoop, length: int, names: dict[SSAValue, str], line: Callable[[str], str]):
         self.lanes, self.length, self.names, self.line = lanes, length, names, line
         self.copies: dict[SSAValue, str] = {}
 
@@ -146,7 +146,7 @@ class Vector:
         self.names[op.results[0]] = self.line(llvm_text(op, args, self.type_of(element), suffix, self.line))
 
 
-def is_written_out(loop: scf.ForOp, lanes_of: Callable[[scf.ForOp], Lanes | None] = Lanes.of) -> bool:
+def is_written_out(loop: scf.ForOp, lanes_of: Callable[[scf.ForOp], LaneLoop | None] = LaneLoop.of) -> bool:
     """Whether a loop is to be written out whole, and the loops in it become vectors: those that `lanes_of` knows."""
     mark, trips = loop.attributes.get(UNROLL), trip_count(loop)
     if mark is None or trips is None or cast("IntegerAttr[Any]", mark).value.data < trips:

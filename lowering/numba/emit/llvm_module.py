@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
 
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.lowering.numba.driver.layout import BLOCK_BASES, BLOCK_STATUS, BLOCK_STATUS_VALUE
-from xdsl_rlx.lowering.numba.emit.llvm_body import Body, alignment, double
+from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody, alignment, double
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA
 from xdsl_rlx.lowering.numba.emit.scalar_texts import llvm_type
 from xdsl_rlx.lowering.numba.math import mathlib
@@ -122,7 +122,7 @@ def _table(name: str) -> str:
 @cache
 def _math_function(name: str) -> str:
     function = mathlib.function(name)
-    body = Body()
+    body = LlvmBody()
     for i, arg in enumerate(function.args):
         body.names[arg] = f"%x{i}"
     body.block(function.body.block)
@@ -144,7 +144,7 @@ def _kernel(kernel: KernelOp) -> str:
     """
     args = kernel.body.block.args
     buffers = args[:-2]
-    body = Body(kernel.sym_name.data)
+    body = LlvmBody(kernel.sym_name.data)
     for i, arg in enumerate(buffers):
         body.names[arg] = f"%a{i}"
     body.names[args[-2]], body.names[args[-1]] = "%lo", "%hi"

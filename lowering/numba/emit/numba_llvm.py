@@ -12,12 +12,12 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_rlx.dialects.lir import KernelOp
-from xdsl_rlx.lowering.errors import CompileError
 from xdsl_rlx.lowering.numba.driver.layout import BLOCK_BASES, BLOCK_STATUS
 from xdsl_rlx.lowering.numba.emit.python_body import identifier
 from xdsl_rlx.lowering.numba.emit.python_module import emit_kernels
 from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS
 from xdsl_rlx.lowering.numba.machine.llvm import rotate_loops
+from xdsl_rlx.lowering.run_errors import CompileError
 
 _LIBRARY_CALL = re.compile(r"^declare void @rlx_(\w+)\((.*?)\).*$", re.MULTILINE)
 _TABLE = "rlx_blas_table"

@@ -79,7 +79,7 @@ def number_text(value: Attribute) -> str:
     raise PassFailedException(f"a kernel cannot hold the constant {value}")
 
 
-class Body:
+class PythonBody:
     """The lines of one function: one statement per op, a blank line before each nest."""
 
     def __init__(self, function: str) -> None:
@@ -319,22 +319,22 @@ class Body:
         self.emit(python_getrs(op, [*places, self.at(op.b, op.b_indices, ("0", "0"))]))
 
 
-_EMITTERS: dict[type[Operation], Callable[[Body, Operation], None]] = {
-    arith.ConstantOp: Body.constant,
-    memref.LoadOp: Body.load,
-    memref.StoreOp: Body.store,
-    memref.AllocaOp: Body.alloca,
-    memref.GetGlobalOp: Body.get_global,
-    UnrealizedConversionCastOp: Body.same_bits,
-    scf.ForOp: Body.loop,
-    scf.IfOp: Body.branch,
-    scf.WhileOp: Body.while_loop,
-    GemmOp: Body.gemm,
-    PrefetchOp: Body.nothing,
-    BlockGemmOp: Body.block_gemm,
-    GetrfOp: Body.getrf,
-    GetrsOp: Body.getrs,
-    CheckOp: Body.check,
-    ReturnOp: Body.ret,
-    func.ReturnOp: Body.ret,
+_EMITTERS: dict[type[Operation], Callable[[PythonBody, Operation], None]] = {
+    arith.ConstantOp: PythonBody.constant,
+    memref.LoadOp: PythonBody.load,
+    memref.StoreOp: PythonBody.store,
+    memref.AllocaOp: PythonBody.alloca,
+    memref.GetGlobalOp: PythonBody.get_global,
+    UnrealizedConversionCastOp: PythonBody.same_bits,
+    scf.ForOp: PythonBody.loop,
+    scf.IfOp: PythonBody.branch,
+    scf.WhileOp: PythonBody.while_loop,
+    GemmOp: PythonBody.gemm,
+    PrefetchOp: PythonBody.nothing,
+    BlockGemmOp: PythonBody.block_gemm,
+    GetrfOp: PythonBody.getrf,
+    GetrsOp: PythonBody.getrs,
+    CheckOp: PythonBody.check,
+    ReturnOp: PythonBody.ret,
+    func.ReturnOp: PythonBody.ret,
 }

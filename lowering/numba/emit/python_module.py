@@ -39,7 +39,7 @@ from xdsl_rlx.dialects.lir.control import program_ops
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.emit.helpers import helpers_of, imports_of, words_of
-from xdsl_rlx.lowering.numba.emit.python_body import Body, identifier, type_text
+from xdsl_rlx.lowering.numba.emit.python_body import PythonBody, identifier, type_text
 from xdsl_rlx.lowering.numba.emit.scalar_texts import buffer_type, outside_type, python_type
 from xdsl_rlx.lowering.numba.math import mathlib
 from xdsl_rlx.transforms.driver import verify_dominance
@@ -145,7 +145,7 @@ def _math_library(text: str) -> list[str]:
 @cache
 def _math_function(name: str) -> str:
     function = mathlib.function(name)
-    body = Body(name)
+    body = PythonBody(name)
     args = [body.name(arg) for arg in function.args]
     body.block(function.body.block)
     result = python_type(function.function_type.outputs.data[0]).replace("np.", "types.")
@@ -154,7 +154,7 @@ def _math_function(name: str) -> str:
 
 def _kernel(kernel: KernelOp) -> str:
     args = kernel.body.block.args
-    body = Body(kernel.sym_name.data)
+    body = PythonBody(kernel.sym_name.data)
     names = [
         body.name(arg, default)
         for arg, default in zip(args, [*(f"a{i}" for i in range(len(args) - 2)), "lo", "hi"], strict=True)
@@ -177,8 +177,8 @@ class _Program:
         self.checks = checks
         self.name = identifier(program.sym_name.data)
         self.optional = {name.data for name in program.optional} if program.optional is not None else set[str]()
-        self.outside = Body(self.name)
-        self.inside = Body(f"{self.name}_launches")
+        self.outside = PythonBody(self.name)
+        self.inside = PythonBody(f"{self.name}_launches")
         self.low = self.outside.unique("lo")
         self.roots: dict[SSAValue, tuple[str, int, str]] = {}
         """Buffer or view -> the name of the address it lies at, the bytes from there, and what loops add to them."""

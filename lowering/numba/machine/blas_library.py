@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from xdsl_rlx.lowering.errors import ConfigurationError, RlxError
+from xdsl_rlx.lowering.run_errors import ConfigurationError, RlxError
 
 FUNCTIONS = (
     *("sgemm", "dgemm", "cgemm", "zgemm"),

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 
-from xdsl_rlx.lowering.errors import ConfigurationError
+from xdsl_rlx.lowering.run_errors import ConfigurationError
 from xdsl_rlx.lowering.tile_sizes import COMMON, Registers
 
 VARIABLE = "XDSL_RLX_CPU"

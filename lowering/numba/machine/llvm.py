@@ -13,9 +13,9 @@ from functools import cache
 from typing import Any, TypeVar
 
 from xdsl_rlx.lowering.cache import versions_key
-from xdsl_rlx.lowering.errors import CompileError
 from xdsl_rlx.lowering.numba.machine import cpu, objects
 from xdsl_rlx.lowering.numba.machine.workers import ForkGuard, on_all_cores
+from xdsl_rlx.lowering.run_errors import CompileError
 
 # llvmlite has no type stubs
 llvm: Any = importlib.import_module("llvmlite.binding")

@@ -4,7 +4,7 @@ Nothing here needs LLVM, whose own reader ends the process on bytes that are no 
 import struct
 from collections.abc import Iterator, Sequence
 
-from xdsl_rlx.lowering.errors import CompileError
+from xdsl_rlx.lowering.run_errors import CompileError
 
 _BUNDLE = b"xdslrlx objects\0"
 _COUNT = struct.Struct("<Q")

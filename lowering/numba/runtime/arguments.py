@@ -7,8 +7,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from xdsl_rlx.lowering.errors import ArgumentError, ArgumentTypeError
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
+from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError
 
 _DTYPES = {
     "f64": np.float64,

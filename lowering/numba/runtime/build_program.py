@@ -19,13 +19,13 @@ from xdsl_rlx.lowering.numba.driver.manifest import (
     BASE_ARENA,
     BASE_CONSTANTS,
     FIRST_BUFFER,
+    ArgumentMove,
     Branch,
     Item,
-    Launch,
     Loop,
-    Move,
     Predicate,
     Program,
+    ScheduledLaunch,
     TensorSpec,
     While,
 )
@@ -136,8 +136,8 @@ class _Builder:
 
     def _launch(
         self, op: lir.LaunchOp, args: Sequence[tuple[int, Place]], independent: bool, loops: Sequence[lir.LoopOp]
-    ) -> Launch:
-        return Launch(
+    ) -> ScheduledLaunch:
+        return ScheduledLaunch(
             op.kernel.root_reference.data,
             op.extent.value.data,
             op.chunk.value.data,
@@ -152,9 +152,9 @@ class _Builder:
         return self.bases[place.root], place
 
 
-def _moves(argument: int, place: Place, loops: Sequence[lir.LoopOp]) -> Iterator[Move]:
+def _moves(argument: int, place: Place, loops: Sequence[lir.LoopOp]) -> Iterator[ArgumentMove]:
     for move in place.moves:
-        yield Move(argument, loops.index(move.loop), move.stride, move.shift, move.period or 0)
+        yield ArgumentMove(argument, loops.index(move.loop), move.stride, move.shift, move.period or 0)
 
 
 def _overlap(own: list[tuple[int, Place]], known: Mapping[int, list[Place]]) -> bool:

@@ -12,14 +12,13 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from xdsl_rlx.lowering.errors import ArgumentError, ArgumentTypeError, OutOfBoundsError
 from xdsl_rlx.lowering.numba.driver import layout
 from xdsl_rlx.lowering.numba.driver.interrupts import run_interruptibly
 from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, Program, TensorSpec
 from xdsl_rlx.lowering.numba.driver.process import (
     CACHE_LINE,
     WORD,
-    Plan,
+    RunPlan,
     Words,
     address,
     aligned_bytes,
@@ -33,6 +32,7 @@ from xdsl_rlx.lowering.numba.driver.process import (
 from xdsl_rlx.lowering.numba.machine.llvm import LoadedObject
 from xdsl_rlx.lowering.numba.runtime.arguments import check_out, dtype_of, to_array
 from xdsl_rlx.lowering.numba.runtime.results import Results, touch
+from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, OutOfBoundsError
 
 Array = NDArray[Any]
 
@@ -305,7 +305,7 @@ def _method() -> _MethodDef:
     return _MethodDef(b"call", driver().call, fastcall_with_keywords, None)
 
 
-def _fast_call(plan: Plan, slow_call: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
+def _fast_call(plan: RunPlan, slow_call: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
     """
     A built-in function whose machine code checks arguments, allocates results and runs the plan.
 

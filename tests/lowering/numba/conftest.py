@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, Launch, Program, TensorSpec
+from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, Program, ScheduledLaunch, TensorSpec
 from xdsl_rlx.lowering.numba.machine.llvm import compile_llvm, load_object
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
@@ -130,7 +130,7 @@ def spec(name: str, *shape: int, dtype: str = "f32") -> TensorSpec:
 def program(
     inputs: Sequence[TensorSpec],
     outputs: Sequence[TensorSpec],
-    launches: Sequence[Launch],
+    launches: Sequence[ScheduledLaunch],
     params: Sequence[TensorSpec] = (),
     arena_bytes: int = 0,
     optional: Sequence[str] = (),
@@ -152,7 +152,7 @@ def program(
 
 def add_program(size: int, chunk: int | None = None) -> Program:
     """y = x + w, with an input x and a param w."""
-    launch = Launch("add", size, chunk or max(size, 1), tuple((FIRST_BUFFER + n, 0) for n in range(3)))
+    launch = ScheduledLaunch("add", size, chunk or max(size, 1), tuple((FIRST_BUFFER + n, 0) for n in range(3)))
     return program([spec("x", size)], [spec("y", size)], [launch], params=[spec("w", size)])
 
 
@@ -160,8 +160,8 @@ def sum_program(size: int, repeats: int = 1) -> Program:
     """total = sum(x) by partial sums of 16, several times over."""
     chunks = -(-size // 16)
     steps = (
-        Launch("partial", size, 16, ((FIRST_BUFFER, 0), (1, 0))),
-        Launch("total", chunks, chunks, ((1, 0), (FIRST_BUFFER + 1, 0))),
+        ScheduledLaunch("partial", size, 16, ((FIRST_BUFFER, 0), (1, 0))),
+        ScheduledLaunch("total", chunks, chunks, ((1, 0), (FIRST_BUFFER + 1, 0))),
     )
     return program([spec("x", size)], [spec("total")], steps * repeats, arena_bytes=4 * chunks)
 

@@ -11,12 +11,12 @@ import pytest
 from xdsl.dialects import scf
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.errors import CompileError
 from xdsl_rlx.lowering.numba.emit import numba_llvm
-from xdsl_rlx.lowering.numba.emit.llvm_lanes import Lanes, is_written_out
+from xdsl_rlx.lowering.numba.emit.llvm_lanes import LaneLoop, is_written_out
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
 from xdsl_rlx.lowering.numba.emit.loop_hints import AS_VECTORS, WRITTEN_OUT
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.run_errors import CompileError
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -170,7 +170,7 @@ def test_what_is_said_of_loops_arrives_at_the_pipeline(capfd: pytest.CaptureFixt
     lowered = lower_to_lir(steps().module)
     ours, numbas = told(emit_llvm(lowered)), told(numba_llvm.numba_llvm(lowered))
     loops = [op for op in lowered.walk() if isinstance(op, scf.ForOp)]
-    as_vectors = Counter({AS_VECTORS.metadata(): sum(Lanes.of(loop) is not None for loop in loops)})
+    as_vectors = Counter({AS_VECTORS.metadata(): sum(LaneLoop.of(loop) is not None for loop in loops)})
     written_out = Counter({WRITTEN_OUT.metadata(): sum(map(is_written_out, loops))})
     assert as_vectors.total() > 5 and written_out.total() > 5 and ours.total() > 5
     # in our text there is nothing left of these

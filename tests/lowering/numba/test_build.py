@@ -6,12 +6,12 @@ from xdsl_rlx.api import parse
 from xdsl_rlx.lowering.numba.driver.manifest import (
     BASE_ARENA,
     FIRST_BUFFER,
+    ArgumentMove,
     Branch,
-    Launch,
     Loop,
-    Move,
     Predicate,
     Program,
+    ScheduledLaunch,
     While,
 )
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
@@ -111,14 +111,14 @@ lir.kernel @k(%i: memref<64xf32>, %o: memref<64xf32>, %lo: index, %hi: index) {
 """
 
 
-def inner_launches(*pairs: str) -> tuple[Program, list[Launch]]:
+def inner_launches(*pairs: str) -> tuple[Program, list[ScheduledLaunch]]:
     launch = "lir.launch @k over 1 by 1 reads(%{} : memref<64xf32>) writes(%{} : memref<64xf32>)"
     program = build_program(parse(LOOP.replace("LAUNCHES", "\n  ".join(launch.format(*pair) for pair in pairs))))
     outer = program.schedule[2]
     assert isinstance(outer, Loop)
     (inner,) = outer.body
     assert isinstance(inner, Loop)
-    return program, [item for item in inner.body if isinstance(item, Launch)]
+    return program, [item for item in inner.body if isinstance(item, ScheduledLaunch)]
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ def test_a_launch_of_an_iteration_waits_for_those_that_may_touch_the_same_elemen
 def test_an_element_moves_its_stride_in_bytes_with_the_loop_it_follows():
     _, (launch,) = inner_launches("aq")
     assert launch.args == ((FIRST_BUFFER, 0), (BASE_ARENA, 0))
-    assert launch.moves == (Move(0, 0, 256, 0, 0), Move(1, 0, 256, 1, 3))
+    assert launch.moves == (ArgumentMove(0, 0, 256, 0, 0), ArgumentMove(1, 0, 256, 1, 3))
     _, (launch,) = inner_launches("bt")
-    assert launch.moves == (Move(0, 1, 256, 0, 0),)
+    assert launch.moves == (ArgumentMove(0, 1, 256, 0, 0),)
 
 
 BRANCHES = """
@@ -193,7 +193,7 @@ def test_a_predicate_moves_as_an_argument_does():
     assert isinstance(loop, Loop) and isinstance(repeat, While)
     (branch, _) = loop.body
     assert isinstance(branch, Branch)
-    assert branch.predicate == Predicate(FIRST_BUFFER, 1, (Move(0, 0, 1, 0, 0),))
+    assert branch.predicate == Predicate(FIRST_BUFFER, 1, (ArgumentMove(0, 0, 1, 0, 0),))
     assert repeat.predicate == Predicate(FIRST_BUFFER, 8)
 
 

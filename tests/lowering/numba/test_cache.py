@@ -19,13 +19,13 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering import cache
-from xdsl_rlx.lowering.errors import CacheWarning, ConfigurationError
 from xdsl_rlx.lowering.numba.driver.manifest import Program, pack, unpack
 from xdsl_rlx.lowering.numba.driver.process import driver
 from xdsl_rlx.lowering.numba.machine import cpu, objects
 from xdsl_rlx.lowering.numba.machine.llvm import Effort, compile_llvm, environment_key, host
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.run_errors import CacheWarning, ConfigurationError
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_rlx import Graph
-from xdsl_rlx.lowering.errors import CompileError
 from xdsl_rlx.lowering.numba.emit import llvm_module
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm, emit_llvm_parts
 from xdsl_rlx.lowering.numba.machine import workers
@@ -17,6 +16,7 @@ from xdsl_rlx.lowering.numba.machine.objects import undefined_symbols
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.run_errors import CompileError
 
 ANSWER = "define i64 @answer(i64 %x) { %y = add i64 %x, 41  ret i64 %y }"
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.errors import ConfigurationError
 from xdsl_rlx.lowering.numba.machine import cpu
 from xdsl_rlx.lowering.numba.machine.llvm import emit_assembly, host, target
+from xdsl_rlx.lowering.run_errors import ConfigurationError
 
 AVX2 = ("laptop", "+64bit,+avx,+avx2,+bmi,+bmi2,+cx16,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2,"
         "+ssse3,+xsave,-avx512f,-avx512bw,-avx512cd,-avx512dq,-avx512vl,-pku")  # fmt: skip

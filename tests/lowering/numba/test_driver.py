@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 import xdsl_rlx
-from xdsl_rlx.lowering.errors import ConfigurationError
 from xdsl_rlx.lowering.numba.driver import driver_code
-from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, Launch
+from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, ScheduledLaunch
 from xdsl_rlx.lowering.numba.driver.phases import phases
 from xdsl_rlx.lowering.numba.driver.process import address, driver, make_plan, pool, thread_count
 from xdsl_rlx.lowering.numba.machine import blas_library
 from xdsl_rlx.lowering.numba.machine.llvm import compile_llvm, load_object, processor
+from xdsl_rlx.lowering.run_errors import ConfigurationError
 
 
-def launch(kernel: str, chunks: int, independent: bool = False) -> Launch:
-    return Launch(kernel, chunks, 1, (), independent)
+def launch(kernel: str, chunks: int, independent: bool = False) -> ScheduledLaunch:
+    return ScheduledLaunch(kernel, chunks, 1, (), independent)
 
 
 def test_serial_launches_in_a_row_are_one_phase():
@@ -79,7 +79,9 @@ def test_more_chunks_than_tickets(build, make):
 def test_independent_launches_run(build, make):
     size = 64
     launches = [
-        Launch("add", size, 16, ((FIRST_BUFFER, 0), (FIRST_BUFFER, 0), (FIRST_BUFFER + 1 + n, 0)), independent=n > 0)
+        ScheduledLaunch(
+            "add", size, 16, ((FIRST_BUFFER, 0), (FIRST_BUFFER, 0), (FIRST_BUFFER + 1 + n, 0)), independent=n > 0
+        )
         for n in range(3)
     ]
     specs = [make.spec(f"y{n}", size) for n in range(3)]
@@ -195,7 +197,7 @@ def test_a_forked_child_has_its_own_workers(build, make):
 
 def test_blas_runs_in_the_table_and_gets_its_threads_back(build, make):
     size = 64
-    launches = [Launch("gemm", size, 4, ())]
+    launches = [ScheduledLaunch("gemm", size, 4, ())]
     specs = [make.spec("a", size, 8), make.spec("b", 8, 8)]
     graph = build(make.program(specs, [make.spec("c", size, 8)], launches, needs_blas=True), 2)
     rng = np.random.default_rng(0)

@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from xdsl_rlx.lowering.errors import RlxError
 from xdsl_rlx.lowering.numba.driver.manifest import (
+    ArgumentMove,
     Branch,
-    Launch,
     Loop,
-    Move,
     Predicate,
     Program,
+    ScheduledLaunch,
     TensorSpec,
     While,
     pack,
     unpack,
 )
+from xdsl_rlx.lowering.run_errors import RlxError
 
 PROGRAM = Program(
     "step",
@@ -27,7 +27,11 @@ PROGRAM = Program(
     640,
     64,
     bytes(range(256)),
-    (Launch("k0", 7, 2, ((3, 0), (1, 64))), Launch("k1", 1, 1, (), independent=True), Launch("k0", 7, 7, ((3, 8),))),
+    (
+        ScheduledLaunch("k0", 7, 2, ((3, 0), (1, 64))),
+        ScheduledLaunch("k1", 1, 1, (), independent=True),
+        ScheduledLaunch("k0", 7, 7, ((3, 8),)),
+    ),
     needs_blas=False,
 )
 
@@ -37,7 +41,7 @@ def test_pack_and_unpack_are_inverse():
 
 
 def test_loops_and_branches_are_packed_with_what_they_hold():
-    launch, predicate = PROGRAM.schedule[0], Predicate(3, 7, (Move(0, 1, 8, 1, 2),))
+    launch, predicate = PROGRAM.schedule[0], Predicate(3, 7, (ArgumentMove(0, 1, 8, 1, 2),))
     loop = Loop(3, True, (launch, Branch(predicate, (launch,), ())))
     schedule = (Branch(Predicate(1, 5), (), (launch,)), While(predicate, (launch,), (loop, launch)))
     program = replace(PROGRAM, schedule=schedule)
@@ -51,7 +55,7 @@ def test_kernels_are_listed_once_in_order():
 
 def test_chunks_cover_the_extent():
     assert [launch.chunks for launch in PROGRAM.launches] == [4, 1, 1]
-    assert Launch("k", 0, 8, ()).chunks == 0
+    assert ScheduledLaunch("k", 0, 8, ()).chunks == 0
 
 
 @pytest.mark.parametrize("size", [0, 5, 40, 300])

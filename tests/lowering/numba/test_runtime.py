@@ -9,10 +9,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from xdsl_rlx.lowering.errors import ArgumentError, ArgumentTypeError, RlxError
-from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, ITEM_SIZES, Launch, TensorSpec
+from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, ITEM_SIZES, ScheduledLaunch, TensorSpec
 from xdsl_rlx.lowering.numba.runtime import compiled_graph
 from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of, to_array
+from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, RlxError
 
 X = np.arange(8, dtype=np.float32)
 W = np.full(8, 10, np.float32)
@@ -31,7 +31,7 @@ def add(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, build, 
 @pytest.fixture
 def shift(build, make):
     """y[i] = x[i - 1], z = y: results that come out wrong when written over x too early."""
-    launches = [Launch("shift", 8, 8, ((FIRST_BUFFER, 0), (FIRST_BUFFER + n, 0))) for n in (1, 2)]
+    launches = [ScheduledLaunch("shift", 8, 8, ((FIRST_BUFFER, 0), (FIRST_BUFFER + n, 0))) for n in (1, 2)]
     return build(make.program([make.spec("x", 8)], [make.spec("y", 8), make.spec("z", 8)], launches))
 
 
@@ -249,7 +249,7 @@ def test_training_in_place(add):
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0)])
 def test_tensors_without_elements(build, make, shape: tuple[int, ...]):
     specs = [TensorSpec(name, shape, "f32") for name in "xy"]
-    graph = build(make.program(specs[:1], specs[1:], [Launch("add", 0, 1, ((FIRST_BUFFER, 0),) * 3)]))
+    graph = build(make.program(specs[:1], specs[1:], [ScheduledLaunch("add", 0, 1, ((FIRST_BUFFER, 0),) * 3)]))
     out = np.empty(shape, np.float32)
     assert graph(np.empty(shape, np.float32))[0].shape == shape
     assert graph(x=out, out=(out,))[0] is out
@@ -257,7 +257,7 @@ def test_tensors_without_elements(build, make, shape: tuple[int, ...]):
 
 
 def test_omitted_optional_inputs_are_ones(build, make):
-    launch = Launch("add", 8, 8, tuple((FIRST_BUFFER + n, 0) for n in range(3)))
+    launch = ScheduledLaunch("add", 8, 8, tuple((FIRST_BUFFER + n, 0) for n in range(3)))
     specs = [make.spec("x", 8), make.spec("d_output", 8)]
     graph = build(make.program(specs, [make.spec("y", 8)], [launch], optional=["d_output"]))
     assert np.array_equal(graph(X)[0], X + 1) and np.array_equal(graph(x=X)[0], X + 1)
