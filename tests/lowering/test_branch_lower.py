@@ -16,7 +16,7 @@ from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.lowering import group_launches
-from xdsl_rlx.lowering.numba.driver import layout
+from xdsl_rlx.lowering.numba.driver.layout import PlanTable
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
@@ -375,7 +375,7 @@ def test_a_branch_that_is_not_taken_is_not_run() -> None:
     for n in (0, 2):
         for _ in range(16):
             graph(x=X, n=np.int32(n))
-        runs.append(graph._binding.plan.get(layout.PLAN_PHASE_RUNS))
+        runs.append(graph._binding.plan.get(PlanTable.PHASE_RUNS))
     assert runs[0] < 4 and runs[1] > 100
 
 

@@ -11,7 +11,7 @@ from loop_texts import WIDTH, carries, mix
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.lowering.fingerprint import fingerprint
-from xdsl_rlx.lowering.numba.driver import layout
+from xdsl_rlx.lowering.numba.driver.layout import PlanTable
 from xdsl_rlx.lowering.numba.driver.manifest import ScheduledLaunch, parts_of
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
@@ -214,7 +214,7 @@ def test_phases_are_counted_as_they_are_run():
     for n in (4, 40):
         for _ in range(32):
             graph(number(n), x, w)
-        seen.append(plan.get(layout.PLAN_PHASE_RUNS))
+        seen.append(plan.get(PlanTable.PHASE_RUNS))
     # in front of the loop, then the test once more than the two of the body
     assert seen == [1 + 5 + 2 * 4, 1 + 41 + 2 * 40]
 

@@ -16,8 +16,8 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LoopOp
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
-from xdsl_rlx.lowering.numba.driver import layout
 from xdsl_rlx.lowering.numba.driver.interrupts import run_interruptibly
+from xdsl_rlx.lowering.numba.driver.layout import PlanTable
 from xdsl_rlx.lowering.numba.driver.process import LONG_NS
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime import compiled_graph
@@ -201,7 +201,7 @@ def test_short_runs_and_those_of_other_threads_start_no_thread():
     few, found = compiled(3), list[bool]()
     for _ in range(3):
         assert is_right(few, 3)
-    assert few._binding.plan.get(layout.PLAN_NS) < LONG_NS
+    assert few._binding.plan.get(PlanTable.NS) < LONG_NS
     thread = threading.Thread(target=lambda: found.append(is_right(compiled(30), 30)))
     thread.start()
     thread.join()
@@ -216,7 +216,7 @@ def test_an_interrupt_at_any_moment_ends_the_run_and_no_other():
     try:
         signal.signal(signal.SIGALRM, signal.default_int_handler)
         for _ in range(200):
-            graph._binding.plan.set(layout.PLAN_NS, 1 << 40)
+            graph._binding.plan.set(PlanTable.NS, 1 << 40)
             try:
                 signal.setitimer(signal.ITIMER_REAL, rng.uniform(2e-5, 2e-3))
                 graph(X)

@@ -11,9 +11,9 @@ from xdsl.utils.exceptions import VerifyException
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects import lir
-from xdsl_rlx.lowering.numba.driver import layout
+from xdsl_rlx.lowering.numba.driver.layout import WORD, PoolTable
 from xdsl_rlx.lowering.numba.driver.phases import make_tables
-from xdsl_rlx.lowering.numba.driver.process import WORD, pool
+from xdsl_rlx.lowering.numba.driver.process import pool
 from xdsl_rlx.lowering.numba.emit.listing import llvm_listing
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
@@ -75,12 +75,12 @@ def test_workers_that_share_the_phases_of_a_body_see_the_arguments_of_its_iterat
     child = os.fork()
     if child == 0:
         # one worker, which never sleeps: it takes part in the shortest phases
-        pool().table[layout.POOL_SPIN_NS // WORD] = 1 << 60
+        pool().table[PoolTable.SPIN_NS // WORD] = 1 << 60
         right, shared = True, 0
         for number in range(200_000):
             right &= np.array_equal(graph(xs)[0], expected)
             # whether it had tickets of the last phase: on a single core that is rare
-            shared += int(pool().table[layout.POOL_DONE // WORD]) > 0
+            shared += int(pool().table[PoolTable.DONE // WORD]) > 0
             if number >= 5000 and shared >= 3:
                 break
         os._exit(0 if right and shared >= 3 and pool().workers == 1 else 1)

@@ -1,17 +1,29 @@
 """The schedule of a program as the driver runs it: threaded code whose instructions are phases, turns of loops, jumps.
-What the driver does with these tables is in `driver_code.py`, the offsets of their fields in `layout.py`."""
+What the driver does with these tables is in `scheduler.py`, what they are in `layout.py`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xdsl_rlx.lowering.numba.driver import layout
+from xdsl_rlx.lowering.numba.driver.layout import (
+    MAX_TICKETS,
+    TURN_BEGIN,
+    TURN_END,
+    TURN_JUMP,
+    TURN_JUMP_BACK,
+    TURN_JUMP_UNLESS,
+    WORD,
+    ArgumentRow,
+    LaunchRow,
+    LoopRow,
+    PatchRow,
+    PhaseRow,
+    TurnRow,
+)
 from xdsl_rlx.lowering.numba.driver.manifest import ArgumentMove, Branch, Item, Loop, Predicate, ScheduledLaunch, While
-
-WORD = 8
 
 
 @dataclass
@@ -119,7 +131,7 @@ def make_tables(schedule: Sequence[Item], kernels: Mapping[str, int]) -> Tables:
         place += WORD * len(section)
     words = [word if isinstance(word, int) else starts[word.section] + word.offset for one in sections for word in one]
     memory[:] = words
-    count = len(writer.rows) * WORD // layout.PHASE_SIZE
+    count = len(writer.rows) * WORD // PhaseRow.size
     return Tables(memory, starts[_ROWS], count, writer.parallel, writer.long)
 
 
@@ -170,40 +182,65 @@ class _Writer:
                     self.repeat(item, loops)
 
     def phase(self, phase: Phase, loops: Sequence[_OpenLoop]) -> None:
-        granule = phase.chunks if phase.serial else -(-phase.chunks // layout.MAX_TICKETS)
+        granule = phase.chunks if phase.serial else -(-phase.chunks // MAX_TICKETS)
         tickets = -(-phase.chunks // granule)
         self.parallel |= tickets > 1
         self.long |= phase.serial and len(phase.launches) < phase.chunks
-        self.rows += [_At(_LAUNCHES, WORD * len(self.launches)), phase.chunks, tickets, granule]
+        self.rows += PhaseRow.filled(
+            {
+                PhaseRow.LAUNCH: _At(_LAUNCHES, WORD * len(self.launches)),
+                PhaseRow.CHUNKS: phase.chunks,
+                PhaseRow.TICKETS: tickets,
+                PhaseRow.GRANULE: granule,
+            }
+        )
         for launch in phase.launches:
             first = WORD * len(self.arguments)
-            kernel = self.kernels[launch.kernel]
-            self.launches += [kernel, _At(_ARGUMENTS, first), launch.extent, launch.chunk, launch.chunks]
-            self.arguments += [word for pair in launch.args for word in pair]
+            self.launches += LaunchRow.filled(
+                {
+                    LaunchRow.KERNEL: self.kernels[launch.kernel],
+                    LaunchRow.ARGUMENTS: _At(_ARGUMENTS, first),
+                    LaunchRow.EXTENT: launch.extent,
+                    LaunchRow.CHUNK: launch.chunk,
+                    LaunchRow.CHUNKS: launch.chunks,
+                }
+            )
+            for base, offset in launch.args:
+                self.argument(base, offset)
             for move in launch.moves:
-                offset = _At(_ARGUMENTS, first + WORD * (2 * move.argument + 1))
-                loops[move.depth].moved.append((offset, move))
+                place = _At(_ARGUMENTS, first + ArgumentRow.size * move.argument + ArgumentRow.OFFSET)
+                loops[move.depth].moved.append((place, move))
+
+    def argument(self, base: int, offset: int) -> None:
+        """Where an argument begins, or a predicate stands."""
+        self.arguments += ArgumentRow.filled({ArgumentRow.BASE: base, ArgumentRow.OFFSET: offset})
+
+    def turn(self, kind: int, about: _Word) -> None:
+        """The instruction at which a loop begins or an iteration of it ends, or a jump."""
+        self.rows += TurnRow.filled({TurnRow.ABOUT: about, TurnRow.KIND: kind})
 
     def loop(self, item: PhaseLoop, loops: Sequence[_OpenLoop]) -> None:
         """The instruction at which a loop begins, its body, and the one at which an iteration ends."""
         self.long = True
         here = _OpenLoop(item.loop)
         at = _At(_LOOPS, WORD * len(self.loops))
-        fields = len(self.loops)
-        self.loops += [0] * (layout.LOOP_SIZE // WORD)
-        begin = _At(_ROWS, WORD * len(self.rows))
-        self.rows += [at, layout.TURN_BEGIN, 0, 0]
+        fields = slice(len(self.loops), len(self.loops) + LoopRow.size // WORD)
+        self.loops += LoopRow.filled({})
+        begin = self.here()
+        self.turn(TURN_BEGIN, at)
         self.items(item.body, [*loops, here])
-        self.rows += [at, layout.TURN_END, 0, 0]
-        patches = [word for place, move in here.moved for word in _patch(place, move, item.loop)]
-        self.loops[fields : fields + layout.LOOP_SIZE // WORD] = [
-            item.loop.count,
-            0,
-            _At(_PATCHES, WORD * len(self.patches)),
-            _At(_PATCHES, WORD * (len(self.patches) + len(patches))),
-            begin,
-        ]
-        self.patches += patches
+        self.turn(TURN_END, at)
+        first = _At(_PATCHES, WORD * len(self.patches))
+        for place, move in here.moved:
+            self.patches += _patch(place, move, item.loop)
+        self.loops[fields] = LoopRow.filled(
+            {
+                LoopRow.COUNT: item.loop.count,
+                LoopRow.PATCHES: first,
+                LoopRow.PATCHES_END: _At(_PATCHES, WORD * len(self.patches)),
+                LoopRow.FIRST: begin,
+            }
+        )
 
     def branch(self, item: PhaseBranch, loops: Sequence[_OpenLoop]) -> None:
         """A jump over the first part, which ends with one over the second."""
@@ -224,33 +261,40 @@ class _Writer:
         self.items(item.test, loops)
         to_end = self.jump_unless(item.predicate, loops)
         self.items(item.body, loops)
-        self.rows[self.jump(layout.TURN_JUMP_BACK)] = begin
+        self.rows[self.jump(TURN_JUMP_BACK)] = begin
         self.rows[to_end] = self.here()
 
     def here(self) -> _At:
         """Where the next instruction stands."""
         return _At(_ROWS, WORD * len(self.rows))
 
-    def jump(self, kind: int = layout.TURN_JUMP) -> int:
+    def jump(self, kind: int = TURN_JUMP, about: _Word = 0) -> int:
         """A jump; gives the number of the word that says where to."""
-        self.rows += [0, kind, 0, 0]
-        return len(self.rows) - 1
+        self.turn(kind, about)
+        return len(self.rows) + (TurnRow.TARGET - TurnRow.size) // WORD
 
     def jump_unless(self, predicate: Predicate, loops: Sequence[_OpenLoop]) -> int:
         """A jump where a predicate is 0; gives the same."""
         at = _At(_ARGUMENTS, WORD * len(self.arguments))
-        self.arguments += [predicate.base, predicate.offset]
+        self.argument(predicate.base, predicate.offset)
         for move in predicate.moves:
-            loops[move.depth].moved.append((_At(_ARGUMENTS, at.offset + WORD), move))
-        self.rows += [at, layout.TURN_JUMP_UNLESS, 0, 0]
-        return len(self.rows) - 1
+            loops[move.depth].moved.append((_At(_ARGUMENTS, at.offset + ArgumentRow.OFFSET), move))
+        return self.jump(TURN_JUMP_UNLESS, at)
 
 
-def _patch(place: _At, move: ArgumentMove, loop: Loop) -> Iterator[_Word]:
+def _patch(place: _At, move: ArgumentMove, loop: Loop) -> list[_Word]:
     """How an argument moves: from where, how far at a time, and from which position back to which other."""
     stride, wraps = move.stride, move.modulo
     first = (loop.count - 1 if loop.reverse else 0) + move.shift
     start = stride * (first % wraps if wraps else first)
     top = stride * (wraps - 1) if wraps else -1
     edge, after = (0 if wraps else -1, top) if loop.reverse else (top, 0)
-    yield from (place, 0, start, -stride if loop.reverse else stride, edge, after)
+    return PatchRow.filled(
+        {
+            PatchRow.OFFSET: place,
+            PatchRow.START: start,
+            PatchRow.STEP: -stride if loop.reverse else stride,
+            PatchRow.EDGE: edge,
+            PatchRow.AFTER: after,
+        }
+    )

@@ -1,4 +1,4 @@
-"""What the driver's Python (`driver_code.py`) is made of besides arithmetic: memory, atomics and C calls.
+"""What the driver's Python (`scheduler.py`, `fast_call.py`) is made of besides arithmetic: memory, atomics and C calls.
 `words.py` turns each call into instructions. As Python they do the same, not atomically: for tests and debugging."""
 
 import ctypes

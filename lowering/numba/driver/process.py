@@ -1,5 +1,5 @@
 """The driver's process side: its machine code (cached), the thread pool, and the tables of a compiled graph.
-What the machine code does is in `driver_code.py`; arguments and results of a call are in `compiled_graph.py`."""
+The machine code is in `scheduler.py` and `fast_call.py`; arguments and results of a call in `compiled_graph.py`."""
 
 import ctypes
 import hashlib
@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdsl_rlx.lowering import cache as disk_cache
-from xdsl_rlx.lowering.numba.driver import driver_code, layout
+from xdsl_rlx.lowering.numba.driver import fast_call, scheduler
+from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, WORD, CallBlock, CopyRow, PlanTable, PoolTable
 from xdsl_rlx.lowering.numba.driver.manifest import BASE_ARENA, BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Program
-from xdsl_rlx.lowering.numba.driver.phases import WORD, make_tables
+from xdsl_rlx.lowering.numba.driver.phases import make_tables
 from xdsl_rlx.lowering.numba.driver.words import llvm_text
 from xdsl_rlx.lowering.numba.machine import blas_library, llvm
 from xdsl_rlx.lowering.numba.machine.workers import cores
@@ -29,7 +30,6 @@ Words = NDArray[np.int64]
 """A table of 64-bit words; what it points to is kept alive by whoever keeps it."""
 
 T = TypeVar("T")
-CACHE_LINE = 64
 MUTEX_BYTES = 128
 """More than any C library's mutex or condition variable takes."""
 SPIN_NS = 50_000
@@ -134,7 +134,7 @@ def _driver_of_cache() -> llvm.LoadedObject | None:
 
 @once
 def _driver_text() -> str:
-    return llvm_text(driver_code, _NAMES, llvm.processor())
+    return llvm_text((scheduler, fast_call), _NAMES, llvm.processor())
 
 
 @cache
@@ -161,7 +161,7 @@ class Pool:
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None)
         self._lock = threading.Lock()
-        self._memory = aligned_bytes(layout.POOL_SIZE, CACHE_LINE)
+        self._memory = aligned_bytes(PoolTable.size, CACHE_LINE)
         self.table: Words = self._memory.view(np.int64)
         self._sync = aligned_bytes(3 * MUTEX_BYTES, CACHE_LINE)
         self._signals = np.full(128, 0xFF, np.uint8)
@@ -176,7 +176,7 @@ class Pool:
 
     @property
     def workers(self) -> int:
-        return int(self.table[layout.POOL_WORKERS // WORD])
+        return int(self.table[PoolTable.WORKERS // WORD])
 
     def ensure_workers(self, count: int) -> None:
         """Start workers until there are `count`; raises `RlxError` when the system refuses a thread."""
@@ -187,7 +187,7 @@ class Pool:
                 if error := self._libc.pthread_create(*arguments):
                     raise RlxError(f"cannot start a worker thread: {os.strerror(error)}")
                 self._libc.pthread_detach(thread)
-                self._set(layout.POOL_WORKERS, self.workers + 1)
+                self._set(PoolTable.WORKERS, self.workers + 1)
 
     def _set(self, offset: int, value: int) -> None:
         self.table[offset // WORD] = value
@@ -203,7 +203,7 @@ class Pool:
 
     @property
     def _run_mutex(self) -> ctypes.c_void_p:
-        return ctypes.c_void_p(int(self.table[layout.POOL_RUN_MUTEX // WORD]))
+        return ctypes.c_void_p(int(self.table[PoolTable.RUN_MUTEX // WORD]))
 
     def _reset(self) -> None:
         """Start without workers: at the beginning, and in a forked child, which has the memory but not the threads."""
@@ -215,50 +215,50 @@ class Pool:
         self._libc.pthread_mutex_init(ctypes.c_void_p(run_mutex), None)
         self._libc.pthread_mutex_init(ctypes.c_void_p(sleep_mutex), None)
         self._libc.pthread_cond_init(ctypes.c_void_p(condition), None)
-        self._set(layout.POOL_SPIN_NS, SPIN_NS)
-        self._set(layout.POOL_RUN_MUTEX, run_mutex)
-        self._set(layout.POOL_SLEEP_MUTEX, sleep_mutex)
-        self._set(layout.POOL_CONDITION, condition)
-        self._set(layout.POOL_ALL_SIGNALS, address(self._signals))
+        self._set(PoolTable.SPIN_NS, SPIN_NS)
+        self._set(PoolTable.RUN_MUTEX, run_mutex)
+        self._set(PoolTable.SLEEP_MUTEX, sleep_mutex)
+        self._set(PoolTable.CONDITION, condition)
+        self._set(PoolTable.ALL_SIGNALS, address(self._signals))
         for offset, name in _C_FUNCTIONS.items():
             self._set(offset, _function_address(self._libc, name))
         for offset, name in _PYTHON_FUNCTIONS.items():
             self._set(offset, _function_address(ctypes.pythonapi, name))
-        self._set(layout.POOL_NEW_ARRAY, _numpy_function(94))
-        self._set(layout.POOL_SET_BASE, _numpy_function(282))
+        self._set(PoolTable.NEW_ARRAY, _numpy_function(94))
+        self._set(PoolTable.SET_BASE, _numpy_function(282))
         for offset, value in _OBJECTS.items():
             self._set(offset, id(value))
 
 
 _C_FUNCTIONS = {
-    layout.POOL_MUTEX_LOCK: "pthread_mutex_lock",
-    layout.POOL_MUTEX_TRYLOCK: "pthread_mutex_trylock",
-    layout.POOL_MUTEX_UNLOCK: "pthread_mutex_unlock",
-    layout.POOL_CONDITION_WAIT: "pthread_cond_wait",
-    layout.POOL_CONDITION_BROADCAST: "pthread_cond_broadcast",
-    layout.POOL_YIELD: "sched_yield",
-    layout.POOL_CLOCK: "clock_gettime",
-    layout.POOL_SIGMASK: "pthread_sigmask",
-    layout.POOL_MEMCPY: "memcpy",
-    layout.POOL_MALLOC: "malloc",
-    layout.POOL_FREE: "free",
+    PoolTable.MUTEX_LOCK: "pthread_mutex_lock",
+    PoolTable.MUTEX_TRYLOCK: "pthread_mutex_trylock",
+    PoolTable.MUTEX_UNLOCK: "pthread_mutex_unlock",
+    PoolTable.CONDITION_WAIT: "pthread_cond_wait",
+    PoolTable.CONDITION_BROADCAST: "pthread_cond_broadcast",
+    PoolTable.YIELD: "sched_yield",
+    PoolTable.CLOCK: "clock_gettime",
+    PoolTable.SIGMASK: "pthread_sigmask",
+    PoolTable.MEMCPY: "memcpy",
+    PoolTable.MALLOC: "malloc",
+    PoolTable.FREE: "free",
 }
 _PYTHON_FUNCTIONS = {
-    layout.POOL_SAVE_THREAD: "PyEval_SaveThread",
-    layout.POOL_RESTORE_THREAD: "PyEval_RestoreThread",
-    layout.POOL_NEW_TUPLE: "PyTuple_New",
-    layout.POOL_VECTORCALL: "PyObject_Vectorcall",
-    layout.POOL_INCREF: "Py_IncRef",
-    layout.POOL_DECREF: "Py_DecRef",
-    layout.POOL_COMPARE_STRINGS: "PyUnicode_Compare",
-    layout.POOL_NEW_INT: "PyLong_FromLongLong",
+    PoolTable.SAVE_THREAD: "PyEval_SaveThread",
+    PoolTable.RESTORE_THREAD: "PyEval_RestoreThread",
+    PoolTable.NEW_TUPLE: "PyTuple_New",
+    PoolTable.VECTORCALL: "PyObject_Vectorcall",
+    PoolTable.INCREF: "Py_IncRef",
+    PoolTable.DECREF: "Py_DecRef",
+    PoolTable.COMPARE_STRINGS: "PyUnicode_Compare",
+    PoolTable.NEW_INT: "PyLong_FromLongLong",
 }
 _OUT = "out"
 _OBJECTS: dict[int, object] = {
-    layout.POOL_ARRAY_TYPE: np.ndarray,
-    layout.POOL_TUPLE_TYPE: tuple,
-    layout.POOL_NONE: None,
-    layout.POOL_OUT_NAME: _OUT,
+    PoolTable.ARRAY_TYPE: np.ndarray,
+    PoolTable.TUPLE_TYPE: tuple,
+    PoolTable.NONE: None,
+    PoolTable.OUT_NAME: _OUT,
 }
 
 
@@ -304,7 +304,7 @@ class RunPlan:
 
     @property
     def parallel(self) -> bool:
-        return bool(self.get(layout.PLAN_PARALLEL))
+        return bool(self.get(PlanTable.PARALLEL))
 
     def get(self, offset: int) -> int:
         return int(self.table[offset // WORD])
@@ -314,7 +314,7 @@ class RunPlan:
 
     def set_base(self, base: int, value: int) -> None:
         """The pointer that calls use for a base unless they bring their own."""
-        self.template[layout.BLOCK_BASES // WORD + base] = value
+        self.template[CallBlock.BASES // WORD + base] = value
 
     def point(self, offset: int, array: NDArray[Any]) -> None:
         """Put an array's address in a field and keep the array."""
@@ -326,9 +326,9 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> RunPla
     """The plan of a program whose kernels are loaded at the addresses given."""
     arguments = len(program.inputs) + len(program.params)
     bases = FIRST_BUFFER + arguments + len(program.outputs)
-    copies = layout.BLOCK_BASES + WORD * bases
+    copies = CallBlock.BASES + WORD * bases
     arena = aligned_bytes(program.arena_bytes, max(program.alignment, CACHE_LINE))
-    plan = RunPlan(program, threads, words([0] * (layout.PLAN_SIZE // WORD)), words([0] * (copies // WORD)), arena)
+    plan = RunPlan(program, threads, words(PlanTable.filled({})), words([0] * (copies // WORD)), arena)
     constants = aligned_bytes(len(program.constants), max(program.alignment, CACHE_LINE))
     constants[:] = np.frombuffer(program.constants, np.uint8)
     plan.keep.append(constants)
@@ -339,20 +339,20 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> RunPla
         functions = words(library.addresses)
         plan.keep.append(functions)
         plan.set_base(BASE_BLAS, address(functions))
-        plan.set(layout.PLAN_GET_BLAS_THREADS, library.get_threads)
-        plan.set(layout.PLAN_SET_BLAS_THREADS, library.set_threads)
+        plan.set(PlanTable.GET_BLAS_THREADS, library.get_threads)
+        plan.set(PlanTable.SET_BLAS_THREADS, library.set_threads)
     tables = make_tables(program.schedule, kernels)
     plan.keep.append(tables.memory)
-    plan.set(layout.PLAN_PHASES, tables.rows)
-    plan.set(layout.PLAN_PHASE_COUNT, tables.count)
-    plan.set(layout.PLAN_PARALLEL, tables.parallel)
-    plan.set(layout.PLAN_POOL, pool().address)
-    plan.set(layout.PLAN_THREADS, threads)
-    plan.set(layout.PLAN_NS, 1 << 40)
-    plan.set(layout.PLAN_LONG_NS, LONG_NS if tables.long else 1 << 62)
-    plan.set(layout.PLAN_TEMPLATE, address(plan.template))
-    plan.set(layout.PLAN_COPIES, copies)
-    plan.set(layout.PLAN_BLOCK_SIZE, copies + layout.COPY_SIZE * len(program.outputs))
-    plan.set(layout.PLAN_ARGUMENT_COUNT, arguments)
-    plan.set(layout.PLAN_OUTPUT_COUNT, len(program.outputs))
+    plan.set(PlanTable.PHASES, tables.rows)
+    plan.set(PlanTable.PHASE_COUNT, tables.count)
+    plan.set(PlanTable.PARALLEL, tables.parallel)
+    plan.set(PlanTable.POOL, pool().address)
+    plan.set(PlanTable.THREADS, threads)
+    plan.set(PlanTable.NS, 1 << 40)
+    plan.set(PlanTable.LONG_NS, LONG_NS if tables.long else 1 << 62)
+    plan.set(PlanTable.TEMPLATE, address(plan.template))
+    plan.set(PlanTable.COPIES, copies)
+    plan.set(PlanTable.BLOCK_SIZE, copies + CopyRow.size * len(program.outputs))
+    plan.set(PlanTable.ARGUMENT_COUNT, arguments)
+    plan.set(PlanTable.OUTPUT_COUNT, len(program.outputs))
     return plan

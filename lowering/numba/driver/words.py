@@ -39,24 +39,37 @@ declare void @llvm.x86.sse.ldmxcsr(ptr)""",
 _DEFAULT_FLOAT_STATE = 0x1F80
 
 
-def llvm_text(module: ModuleType, exported: Sequence[str], processor: str) -> str:
+def llvm_text(modules: Sequence[ModuleType], exported: Sequence[str], processor: str) -> str:
     """
-    One LLVM module with the functions of a Python module, `exported` ones visible.
+    One LLVM module with the functions of Python modules, `exported` ones visible.
+
+    They may use each other's functions, and the numbers that their module names or a class that it names.
 
     `processor` is the first part of the target triple; it says how to pause in a spin loop. The functions of
     `primitives.py` become instructions. Raises `TypeError` for Python that is outside the subset.
     """
     own = {
         name: value
+        for module in modules
         for name, value in vars(module).items()
         if isinstance(value, FunctionType) and value.__module__ == module.__name__
     }
-    constants = {name: value for name, value in vars(module).items() if type(value) is int}
     parts = [_DECLARATIONS.get(processor, "")]
-    for tree in ast.parse(inspect.getsource(module)).body:
-        if isinstance(tree, ast.FunctionDef) and tree.name in own:
-            parts.append(_Function(tree, constants, own, processor).text(tree.name in exported))
+    for module in modules:
+        constants = _constants(module)
+        for tree in ast.parse(inspect.getsource(module)).body:
+            if isinstance(tree, ast.FunctionDef):
+                parts.append(_Function(tree, constants, own, processor).text(tree.name in exported))
     return "\n".join(parts)
+
+
+def _constants(module: ModuleType) -> dict[str, int]:
+    """The numbers that a module names, and those that its classes name, with the class in front."""
+    named = list(vars(module).items())
+    for name, value in vars(module).items():
+        if isinstance(value, type):
+            named += [(f"{name}.{field}", number) for field, number in inspect.getmembers(value)]
+    return {name: value for name, value in named if type(value) is int}
 
 
 class _Function:
@@ -191,6 +204,8 @@ class _Function:
                 return self._value(f"load i64, ptr %{name}.slot")
             case ast.Name(id=name) if name in self._constants:
                 return str(self._constants[name])
+            case ast.Attribute(value=ast.Name(id=name), attr=field) if f"{name}.{field}" in self._constants:
+                return str(self._constants[f"{name}.{field}"])
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return self._value(f"sub i64 0, {self._expression(operand)}")
             case ast.UnaryOp(op=ast.Not(), operand=operand):

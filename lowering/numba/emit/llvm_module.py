@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import (
 )
 
 from xdsl_rlx.dialects.lir import KernelOp
-from xdsl_rlx.lowering.numba.driver.layout import BLOCK_BASES, BLOCK_STATUS, BLOCK_STATUS_VALUE
+from xdsl_rlx.lowering.numba.driver.layout import CallBlock
 from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody, alignment, double
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA
 from xdsl_rlx.lowering.numba.emit.scalar_texts import llvm_type
@@ -84,7 +84,7 @@ _REPORT = f"""define internal void @report_check(ptr %status, ptr %message, i64 
   %first = extractvalue {{ i64, i1 }} %pair, 1
   br i1 %first, label %report, label %done
 report:
-  %place = getelementptr i8, ptr %status, i64 {BLOCK_STATUS_VALUE - BLOCK_STATUS}
+  %place = getelementptr i8, ptr %status, i64 {CallBlock.STATUS_VALUE - CallBlock.STATUS}
   store i64 %value, ptr %place, align 8
   br label %done
 done:
@@ -167,7 +167,7 @@ def _kernel(kernel: KernelOp) -> str:
         "  %blas = load ptr, ptr %bases, align 8",
     ]
     if checked:
-        wrapper.append(f"  %status = getelementptr i8, ptr %bases, i64 {BLOCK_STATUS - BLOCK_BASES}")
+        wrapper.append(f"  %status = getelementptr i8, ptr %bases, i64 {CallBlock.STATUS - CallBlock.BASES}")
     for i in range(len(buffers)):
         wrapper += [
             f"  %n{i} = getelementptr inbounds i64, ptr %args, i64 {2 * i}",

@@ -12,7 +12,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_rlx.dialects.lir import KernelOp
-from xdsl_rlx.lowering.numba.driver.layout import BLOCK_BASES, BLOCK_STATUS
+from xdsl_rlx.lowering.numba.driver.layout import CallBlock
 from xdsl_rlx.lowering.numba.emit.python_body import identifier
 from xdsl_rlx.lowering.numba.emit.python_module import emit_kernels
 from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS
@@ -107,7 +107,7 @@ def _export(typing: Any, context: Any, exports: tuple[Any, Any, Any], name: str,
     builder.store(builder.load(bases), table)
     if status is not None:
         # the words in front of the bases, where a failed check is reported
-        builder.store(builder.sub(builder.ptrtoint(bases, word), word(BLOCK_BASES - BLOCK_STATUS)), status)
+        builder.store(builder.sub(builder.ptrtoint(bases, word), word(CallBlock.BASES - CallBlock.STATUS)), status)
     kind = typing.resolve_value_type(kernel)
     sig = kind.get_call_type(typing, [types.int64] * (kernel.buffers + 2), {})
     addresses: list[Any] = []

@@ -12,12 +12,24 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from xdsl_rlx.lowering.numba.driver import layout
 from xdsl_rlx.lowering.numba.driver.interrupts import run_interruptibly
+from xdsl_rlx.lowering.numba.driver.layout import (
+    CACHE_LINE,
+    FLAGS_READABLE,
+    FLAGS_WRITABLE,
+    INTERRUPTED,
+    TOO_LONG,
+    WORD,
+    CallBlock,
+    CopyRow,
+    NumpyArray,
+    PlanTable,
+    PythonObject,
+    PythonTuple,
+    SpecRow,
+)
 from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, Program, TensorSpec
 from xdsl_rlx.lowering.numba.driver.process import (
-    CACHE_LINE,
-    WORD,
     RunPlan,
     Words,
     address,
@@ -115,8 +127,8 @@ class Binding:
         self._index = {spec.name: index for index, spec in enumerate(self._specs)}
         self._params: dict[str, Array] = {}
         self._results = Results(program.outputs)
-        self._set_specs(layout.PLAN_ARGUMENTS, self._specs, [None] * len(self._specs))
-        self._set_specs(layout.PLAN_OUTPUTS, program.outputs, self._results.tables)
+        self._set_specs(PlanTable.ARGUMENTS, self._specs, [None] * len(self._specs))
+        self._set_specs(PlanTable.OUTPUTS, program.outputs, self._results.tables)
         touch([self.plan.arena, *self._results.first_buffers()])
         for name in program.optional:
             index = self._index[name]
@@ -162,8 +174,9 @@ class Binding:
             self.plan.set_base(FIRST_BUFFER + index, address(memory))
             return
         # another thread may be running with the value being replaced: a run of nothing copies under the run lock
-        no_status, not_brief = (0, 0), 0
-        block = words([1, *no_status, not_brief, address(self._params[name]), address(source), source.nbytes])
+        target = address(self._params[name])
+        copy = {CopyRow.TARGET: target, CopyRow.SOURCE: address(source), CopyRow.BYTES: source.nbytes}
+        block = words([*CallBlock.filled({CallBlock.COPY_COUNT: 1}), *CopyRow.filled(copy)])
         driver().run(address(_copy_plan()), address(block))
 
     def _what(self, kind: str, name: object) -> str:
@@ -176,14 +189,24 @@ class Binding:
             name, dtype, shape = sys.intern(spec.name), dtype_of(spec.dtype), words(spec.shape)
             self.plan.keep += [name, dtype, shape, buffers]
             again = 0 if buffers is None else address(buffers)
-            table += [id(name), id(dtype), len(spec.shape), address(shape), spec.nbytes, aside, again]
+            table += SpecRow.filled(
+                {
+                    SpecRow.NAME: id(name),
+                    SpecRow.DTYPE: id(dtype),
+                    SpecRow.RANK: len(spec.shape),
+                    SpecRow.SHAPE: address(shape),
+                    SpecRow.BYTES: spec.nbytes,
+                    SpecRow.ASIDE: aside,
+                    SpecRow.KEPT: again,
+                }
+            )
             aside += -(-spec.nbytes // CACHE_LINE) * CACHE_LINE
         self.plan.point(offset, words(table))
 
     def _allocate_aside(self) -> None:
-        if not self.plan.get(layout.PLAN_ASIDE):
+        if not self.plan.get(PlanTable.ASIDE):
             size = sum(-(-spec.nbytes // CACHE_LINE) * CACHE_LINE for spec in self.program.outputs)
-            self.plan.point(layout.PLAN_ASIDE, aligned_bytes(size, CACHE_LINE))
+            self.plan.point(PlanTable.ASIDE, aligned_bytes(size, CACHE_LINE))
 
     def _bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[int, Array]:
         graph, specs = self.program.name, self._specs
@@ -243,13 +266,13 @@ class Binding:
         if self.plan.parallel:
             pool().ensure_workers(self.plan.threads - 1)
         block = self.plan.template.copy()
-        first = layout.BLOCK_FIRST_BUFFER // WORD
+        first = CallBlock.BUFFERS // WORD
         for index, value in values.items():
             block[first + index] = address(value)
         for index, target in enumerate(targets, len(self._specs)):
             block[first + index] = address(target)
         self._run_block(block)
-        message, value = (int(block[word // WORD]) for word in (layout.BLOCK_STATUS, layout.BLOCK_STATUS_VALUE))
+        message, value = (int(block[word // WORD]) for word in (CallBlock.STATUS, CallBlock.STATUS_VALUE))
         if message:
             report_check(message, value)
 
@@ -258,14 +281,14 @@ class Binding:
             driver().run(self.plan.address, address(block))
 
         def stop() -> None:
-            block[layout.BLOCK_STATUS // WORD] = layout.INTERRUPTED
+            block[CallBlock.STATUS // WORD] = INTERRUPTED
 
-        if self.plan.get(layout.PLAN_NS) < self.plan.get(layout.PLAN_LONG_NS):
-            block[layout.BLOCK_BRIEF // WORD] = True
+        if self.plan.get(PlanTable.NS) < self.plan.get(PlanTable.LONG_NS):
+            block[CallBlock.BRIEF // WORD] = True
             run()
-            if block[layout.BLOCK_STATUS // WORD] != layout.TOO_LONG:
+            if block[CallBlock.STATUS // WORD] != TOO_LONG:
                 return
-            block[layout.BLOCK_BRIEF // WORD] = block[layout.BLOCK_STATUS // WORD] = 0
+            block[CallBlock.BRIEF // WORD] = block[CallBlock.STATUS // WORD] = 0
         run_interruptibly(run, stop)
 
 
@@ -283,11 +306,8 @@ def _overlaps(result: Array, values: Mapping[int, Array], targets: Sequence[Arra
 @once
 def _copy_plan() -> NDArray[np.int64]:
     """A plan without launches, whose runs do the copies in their block."""
-    table = words([0] * (layout.PLAN_SIZE // WORD))
-    table[layout.PLAN_POOL // WORD] = pool().address
-    table[layout.PLAN_THREADS // WORD] = 1
-    table[layout.PLAN_COPIES // WORD] = layout.BLOCK_BASES
-    return table
+    fields = {PlanTable.POOL: pool().address, PlanTable.THREADS: 1, PlanTable.COPIES: CallBlock.size}
+    return words(PlanTable.filled(fields))
 
 
 class _MethodDef(ctypes.Structure):
@@ -315,8 +335,8 @@ def _fast_call(plan: RunPlan, slow_call: Callable[..., tuple[Array, ...]]) -> Ca
     """
     if not _layout_is_known():
         return slow_call
-    plan.set(layout.PLAN_SLOW_CALL, id(slow_call))
-    plan.set(layout.PLAN_REPORT, id(report_check))
+    plan.set(PlanTable.SLOW_CALL, id(slow_call))
+    plan.set(PlanTable.REPORT, id(report_check))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     return new(ctypes.addressof(_method()), plan.table, None)
@@ -334,22 +354,22 @@ def _layout_is_known() -> bool:
         return ctypes.c_int64.from_address(id(target) + offset).value
 
     def flags(target: object) -> int:
-        return ctypes.c_int32.from_address(id(target) + layout.ARRAY_FLAGS).value & layout.FLAGS_WRITABLE
+        return ctypes.c_int32.from_address(id(target) + NumpyArray.FLAGS).value & FLAGS_WRITABLE
 
-    references = ctypes.c_int64.from_address(id(array) + layout.OBJECT_REFERENCES)
+    references = ctypes.c_int64.from_address(id(array) + PythonObject.REFERENCES)
     if references.value != sys.getrefcount(array) - 1:
         return False
-    if word(array, layout.OBJECT_TYPE) != id(np.ndarray) or word(items, layout.OBJECT_TYPE) != id(tuple):
+    if word(array, PythonObject.TYPE) != id(np.ndarray) or word(items, PythonObject.TYPE) != id(tuple):
         return False
-    if word(array, layout.ARRAY_DATA) != address(array) or word(array, layout.ARRAY_DTYPE) != id(array.dtype):
+    if word(array, NumpyArray.DATA) != address(array) or word(array, NumpyArray.DTYPE) != id(array.dtype):
         return False
-    shape = word(array, layout.ARRAY_SHAPE)
+    shape = word(array, NumpyArray.SHAPE)
     return (
-        word(items, layout.TUPLE_LENGTH) == 2
-        and word(items, layout.TUPLE_ITEMS) == id(array)
-        and word(items, layout.TUPLE_ITEMS + WORD) == id(None)
-        and ctypes.c_int32.from_address(id(array) + layout.ARRAY_RANK).value == 2
+        word(items, PythonTuple.LENGTH) == 2
+        and word(items, PythonTuple.ITEMS) == id(array)
+        and word(items, PythonTuple.ITEMS + WORD) == id(None)
+        and ctypes.c_int32.from_address(id(array) + NumpyArray.RANK).value == 2
         and [ctypes.c_int64.from_address(shape + WORD * axis).value for axis in range(2)] == [3, 5]
-        and flags(array) == layout.FLAGS_WRITABLE
-        and flags(fixed) == layout.FLAGS_READABLE
+        and flags(array) == FLAGS_WRITABLE
+        and flags(fixed) == FLAGS_READABLE
     )

@@ -1,5 +1,5 @@
 """The memory of large results, which later calls use again, and pages made present before a run needs them.
-Who fills results, and takes the memory in machine code, is in `driver_code.py`."""
+Who fills results, and takes the memory in machine code, is in `scheduler.py` and `fast_call.py`."""
 
 import ctypes
 from collections.abc import Iterable, Sequence
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xdsl_rlx.lowering.numba.driver import layout
+from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, KEPT_COUNT, KeptRow, PythonObject
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
 from xdsl_rlx.lowering.numba.driver.primitives import peek32
-from xdsl_rlx.lowering.numba.driver.process import CACHE_LINE, Words, address, words
+from xdsl_rlx.lowering.numba.driver.process import Words, address, words
 from xdsl_rlx.lowering.numba.machine.workers import on_all_cores
 from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
 
@@ -32,10 +32,9 @@ class Results:
 
     def __init__(self, specs: Sequence[TensorSpec]) -> None:
         self._specs = specs
-        self._kept = [[_buffer(spec) for _ in range(layout.KEPT_COUNT)] if large(spec) else [] for spec in specs]
+        self._kept = [[_buffer(spec) for _ in range(KEPT_COUNT)] if large(spec) else [] for spec in specs]
         self.tables: list[Words | None] = [
-            words([word for one in kept for word in (id(one), address(one) + _offset(one))]) if kept else None
-            for kept in self._kept
+            words([word for one in kept for word in _row(one)]) if kept else None for kept in self._kept
         ]
         """Per result the buffers as machine code reads them, None for a small one."""
 
@@ -44,7 +43,7 @@ class Results:
         for position in range(len(self._kept[index])):
             array = self._array(index, position)
             # made before it is asked, so that no other thread can do the same in between: this object's and the array's
-            if peek32(id(self._kept[index][position]) + layout.OBJECT_REFERENCES) == 2:
+            if peek32(id(self._kept[index][position]) + PythonObject.REFERENCES) == 2:
                 return array
         return np.empty(self._specs[index].shape, dtype_of(self._specs[index].dtype))
 
@@ -77,6 +76,10 @@ def touch(arrays: Iterable[NDArray[np.uint8]]) -> None:
 def _buffer(spec: TensorSpec) -> NDArray[np.uint8]:
     # itself the owner of its memory: NumPy makes the owner the base of every array over it
     return np.empty(spec.nbytes + CACHE_LINE, np.uint8)
+
+
+def _row(buffer: NDArray[np.uint8]) -> list[int]:
+    return KeptRow.filled({KeptRow.OWNER: id(buffer), KeptRow.START: address(buffer) + _offset(buffer)})
 
 
 def _offset(buffer: NDArray[np.uint8]) -> int:

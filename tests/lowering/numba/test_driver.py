@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import xdsl_rlx
-from xdsl_rlx.lowering.numba.driver import driver_code
+from xdsl_rlx.lowering.numba.driver import scheduler
 from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, ScheduledLaunch
 from xdsl_rlx.lowering.numba.driver.phases import phases
 from xdsl_rlx.lowering.numba.driver.process import address, driver, make_plan, pool, thread_count
@@ -258,7 +258,7 @@ def test_the_drivers_python_does_what_its_machine_code_does(code: bytes, make):
     loaded = load_object(code, program.kernels)
     x = np.arange(100, dtype=np.float32)
     results = list[float]()
-    for run in (driver().run, driver_code.rlx_run):
+    for run in (driver().run, scheduler.rlx_run):
         plan = make_plan(program, loaded.addresses, 1)
         y = np.zeros((), np.float32)
         plan.set_base(FIRST_BUFFER, address(x))

@@ -14,6 +14,9 @@ SOURCE = '''
 """Every construct of the subset."""
 LIMIT = 7
 
+class Row:
+    WIDTH = 3
+
 def helper(a, b):
     """Two ways out."""
     if a > b:
@@ -28,7 +31,7 @@ def loops(n, m):
         for j in range(i, m):
             if j > LIMIT:
                 break
-            total += i * j
+            total += i * j * Row.WIDTH
     while total > 100 and n != 0 or m == -1 and total > 50:
         total -= helper(n, m) + 1
     return total
@@ -59,10 +62,10 @@ def module(tmp_path: Path) -> ModuleType:
     return load(tmp_path, SOURCE)
 
 
-def load(folder: Path, source: str) -> ModuleType:
-    path = folder / "subject.py"
+def load(folder: Path, source: str, name: str = "subject") -> ModuleType:
+    path = folder / f"{name}.py"
     path.write_text(source)
-    spec = importlib.util.spec_from_file_location("subject", path)
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     found = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(found)
@@ -71,7 +74,7 @@ def load(folder: Path, source: str) -> ModuleType:
 
 @pytest.mark.parametrize("name", ["helper", "loops", "bits"])
 def test_compiled_and_interpreted_agree(module: ModuleType, name: str):
-    loaded = load_object(compile_llvm(llvm_text(module, [name], processor())), [name])
+    loaded = load_object(compile_llvm(llvm_text([module], [name], processor())), [name])
     compiled = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(loaded[name])
     for n in range(-3, 12):
         for m in range(-2, 14):
@@ -79,7 +82,7 @@ def test_compiled_and_interpreted_agree(module: ModuleType, name: str):
 
 
 def test_truth_values_are_words(module: ModuleType):
-    loaded = load_object(compile_llvm(llvm_text(module, ["choose"], processor())), ["choose"])
+    loaded = load_object(compile_llvm(llvm_text([module], ["choose"], processor())), ["choose"])
     compiled = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(loaded["choose"])
     assert [compiled(0, 0), compiled(0, 5), compiled(2, 3)] == [1, 1, 53]
 
@@ -88,4 +91,12 @@ def test_truth_values_are_words(module: ModuleType):
 def test_other_python_is_refused(tmp_path: Path, statement: str):
     module = load(tmp_path, f"def f(n):\n    {statement}\n")
     with pytest.raises(TypeError, match=r"f uses .*, which the driver's subset of Python lacks"):
-        llvm_text(module, ["f"], processor())
+        llvm_text([module], ["f"], processor())
+
+
+def test_functions_of_several_modules_use_each_other(tmp_path: Path):
+    one = load(tmp_path, "STEP = 5\ndef step(n):\n    return n + STEP\n", "one")
+    other = load(tmp_path, "STEP = 2\ndef twice(n):\n    return step(n) * STEP\n", "other")
+    other.step = one.step
+    loaded = load_object(compile_llvm(llvm_text([one, other], ["twice"], processor())), ["twice"])
+    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loaded["twice"])(4) == other.twice(4) == 18

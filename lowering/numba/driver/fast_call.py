@@ -1,0 +1,259 @@
+"""The driver's fast call: the C function that Python calls, in the Python that `words.py` compiles.
+It reads arguments, allocates results and has the scheduler run the plan; what it cannot serve goes to the slow call."""
+
+from xdsl_rlx.lowering.numba.driver.layout import (
+    FLAGS_READABLE,
+    FLAGS_WRITABLE,
+    KEPT_COUNT,
+    TOO_LONG,
+    CallBlock,
+    CopyRow,
+    KeptRow,
+    NumpyArray,
+    PlanTable,
+    PoolTable,
+    PythonObject,
+    PythonTuple,
+    SpecRow,
+)
+from xdsl_rlx.lowering.numba.driver.primitives import invoke, invoke_int, peek, peek32, poke
+from xdsl_rlx.lowering.numba.driver.scheduler import execute
+
+KEEP_GIL_NS = 20_000
+"""A shorter run keeps the interpreter lock: another Python thread would hold it for milliseconds."""
+
+
+def usable(pool: int, spec: int, value: int, flags: int) -> int:
+    """The data address of an array that can be used as it is, else 0."""
+    if peek(value + PythonObject.TYPE) != peek(pool + PoolTable.ARRAY_TYPE):
+        return 0
+    if (
+        peek(value + NumpyArray.DTYPE) != peek(spec + SpecRow.DTYPE)
+        or peek32(value + NumpyArray.FLAGS) & flags != flags
+    ):
+        return 0
+    rank = peek(spec + SpecRow.RANK)
+    if peek32(value + NumpyArray.RANK) != rank:
+        return 0
+    shape = peek(value + NumpyArray.SHAPE)
+    expected = peek(spec + SpecRow.SHAPE)
+    for axis in range(rank):
+        if peek(shape + 8 * axis) != peek(expected + 8 * axis):
+            return 0
+    return peek(value + NumpyArray.DATA)
+
+
+def place(pool: int, specs: int, count: int, slots: int, index: int, value: int) -> bool:
+    """Put an argument's address in its slot; gives whether it can be used as it is."""
+    data = usable(pool, specs + index * SpecRow.size, value, FLAGS_READABLE)
+    poke(slots + 8 * index, data)
+    return data != 0
+
+
+def find(pool: int, specs: int, count: int, first: int, name: int) -> int:
+    """The position of a name, looked for from `first` on, or -1."""
+    # names come in the order of the signature, and are the very same objects, more often than not
+    for index in range(first, count):
+        if peek(specs + index * SpecRow.size + SpecRow.NAME) == name:
+            return index
+    for index in range(count):
+        if (
+            invoke_int(peek(pool + PoolTable.COMPARE_STRINGS), peek(specs + index * SpecRow.size + SpecRow.NAME), name)
+            == 0
+        ):
+            return index
+    return -1
+
+
+def bind(plan: int, block: int, args: int, positional: int, names: int) -> int:
+    """Fill a block's slots from a call's arguments; gives the `out` object, 0 without one, or -1 for the slow call."""
+    pool = peek(plan + PlanTable.POOL)
+    specs = peek(plan + PlanTable.ARGUMENTS)
+    count = peek(plan + PlanTable.ARGUMENT_COUNT)
+    slots = block + CallBlock.BUFFERS
+    out = 0
+    if positional > count:
+        return -1
+    for index in range(positional):
+        if not place(pool, specs, count, slots, index, peek(args + 8 * index)):
+            return -1
+    if names:
+        cursor = positional
+        for keyword in range(peek(names + PythonTuple.LENGTH)):
+            name = peek(names + PythonTuple.ITEMS + 8 * keyword)
+            value = peek(args + 8 * (positional + keyword))
+            if name == peek(pool + PoolTable.OUT_NAME):
+                out = value
+                continue
+            index = find(pool, specs, count, cursor, name)
+            if index < positional:
+                return -1
+            if not place(pool, specs, count, slots, index, value):
+                return -1
+            cursor = max(cursor, index + 1)
+    for index in range(count):
+        if peek(slots + 8 * index) == 0:
+            return -1
+    return out
+
+
+def overlaps(plan: int, slots: int, last: int, data: int, size: int) -> bool:
+    """Whether a result buffer shares memory with an argument, or with one of the result buffers before `last`."""
+    count = peek(plan + PlanTable.ARGUMENT_COUNT)
+    arguments = peek(plan + PlanTable.ARGUMENTS)
+    found = False
+    for index in range(count):
+        other = peek(slots + 8 * index)
+        found |= (other < data + size) & (data < other + peek(arguments + index * SpecRow.size + SpecRow.BYTES))
+    outputs = peek(plan + PlanTable.OUTPUTS)
+    for index in range(last):
+        other = peek(slots + 8 * (count + index))
+        found |= (other < data + size) & (data < other + peek(outputs + index * SpecRow.size + SpecRow.BYTES))
+    return found
+
+
+def new_array(pool: int, spec: int) -> int:
+    """An uninitialised array for an output, over memory that only the plan refers to, or over new memory."""
+    kept = peek(spec + SpecRow.KEPT)
+    memory = 0
+    data = 0
+    flags = 0
+    if kept:
+        for index in range(KEPT_COUNT):
+            row = kept + KeptRow.size * index
+            owner = peek(row + KeptRow.OWNER)
+            if memory == 0 and peek32(owner + PythonObject.REFERENCES) == 1:
+                memory = owner
+                data = peek(row + KeptRow.START)
+                flags = FLAGS_WRITABLE
+    dtype = peek(spec + SpecRow.DTYPE)
+    # the constructor takes over a reference to the dtype
+    invoke(peek(pool + PoolTable.INCREF), dtype)
+    shape = peek(spec + SpecRow.SHAPE)
+    array_type = peek(pool + PoolTable.ARRAY_TYPE)
+    rank = peek(spec + SpecRow.RANK)
+    value = invoke(peek(pool + PoolTable.NEW_ARRAY), array_type, dtype, rank, shape, 0, data, flags, 0)
+    if value != 0 and memory != 0:
+        # the result takes over a reference to its base
+        invoke(peek(pool + PoolTable.INCREF), memory)
+        invoke_int(peek(pool + PoolTable.SET_BASE), value, memory)
+    return value
+
+
+def bind_outputs(plan: int, block: int, result: int, out: int) -> int:
+    """Fill the result tuple and the output slots; gives 1, 0 for the slow call, or -1 with an exception set."""
+    pool = peek(plan + PlanTable.POOL)
+    count = peek(plan + PlanTable.OUTPUT_COUNT)
+    specs = peek(plan + PlanTable.OUTPUTS)
+    slots = block + CallBlock.BUFFERS
+    outputs = slots + 8 * peek(plan + PlanTable.ARGUMENT_COUNT)
+    given = out != 0 and out != peek(pool + PoolTable.NONE)
+    if given and (
+        peek(out + PythonObject.TYPE) != peek(pool + PoolTable.TUPLE_TYPE) or peek(out + PythonTuple.LENGTH) != count
+    ):
+        return 0
+    copies = 0
+    for index in range(count):
+        spec = specs + index * SpecRow.size
+        value = peek(out + PythonTuple.ITEMS + 8 * index) if given else peek(pool + PoolTable.NONE)
+        if value == peek(pool + PoolTable.NONE):
+            value = new_array(pool, spec)
+            if value == 0:
+                return -1
+            poke(result + PythonTuple.ITEMS + 8 * index, value)
+            poke(outputs + 8 * index, peek(value + NumpyArray.DATA))
+            continue
+        data = usable(pool, spec, value, FLAGS_WRITABLE)
+        if data == 0:
+            return 0
+        size = peek(spec + SpecRow.BYTES)
+        invoke(peek(pool + PoolTable.INCREF), value)
+        poke(result + PythonTuple.ITEMS + 8 * index, value)
+        if overlaps(plan, slots, index, data, size):
+            aside = peek(plan + PlanTable.ASIDE)
+            if aside == 0:
+                return 0
+            aside += peek(spec + SpecRow.ASIDE)
+            copy = block + peek(plan + PlanTable.COPIES) + CopyRow.size * copies
+            poke(copy + CopyRow.TARGET, data)
+            poke(copy + CopyRow.SOURCE, aside)
+            poke(copy + CopyRow.BYTES, size)
+            copies += 1
+            data = aside
+        poke(outputs + 8 * index, data)
+    poke(block + CallBlock.COPY_COUNT, copies)
+    return 1
+
+
+def run_from_python(plan: int, block: int) -> None:
+    """One run by a thread that holds the interpreter lock, which it never waits for while it holds the run lock."""
+    pool = peek(plan + PlanTable.POOL)
+    mutex = peek(pool + PoolTable.RUN_MUTEX)
+    state = 0
+    if peek(plan + PlanTable.NS) > KEEP_GIL_NS:
+        state = invoke(peek(pool + PoolTable.SAVE_THREAD))
+    if invoke_int(peek(pool + PoolTable.MUTEX_TRYLOCK), mutex) != 0:
+        if state == 0:
+            state = invoke(peek(pool + PoolTable.SAVE_THREAD))
+        invoke(peek(pool + PoolTable.MUTEX_LOCK), mutex)
+    execute(plan, block)
+    invoke(peek(pool + PoolTable.MUTEX_UNLOCK), mutex)
+    if state != 0:
+        invoke(peek(pool + PoolTable.RESTORE_THREAD), state)
+
+
+def report(plan: int, block: int) -> None:
+    """Set the exception of the check that failed: the plan's callable, which raises it, gets both words as numbers."""
+    pool = peek(plan + PlanTable.POOL)
+    pair = block + CallBlock.STATUS
+    message = invoke(peek(pool + PoolTable.NEW_INT), peek(pair))
+    value = invoke(peek(pool + PoolTable.NEW_INT), peek(pair + 8))
+    poke(pair, message)
+    poke(pair + 8, value)
+    if message != 0 and value != 0:
+        invoke(peek(pool + PoolTable.VECTORCALL), peek(plan + PlanTable.REPORT), pair, 2, 0)
+    invoke(peek(pool + PoolTable.DECREF), message)
+    invoke(peek(pool + PoolTable.DECREF), value)
+
+
+def rlx_call(self: int, args: int, positional: int, names: int) -> int:
+    """
+    `METH_FASTCALL | METH_KEYWORDS` function of a compiled graph; `self` is the array that holds the plan.
+
+    It serves calls whose arguments can all be used as they are, of programs that end soon. Any other call, and a run
+    that does not end soon, goes to the plan's Python callable, which converts or says what is wrong, and lets signals
+    interrupt a run.
+    """
+    plan = peek(self + NumpyArray.DATA)
+    pool = peek(plan + PlanTable.POOL)
+    block = invoke(peek(pool + PoolTable.MALLOC), peek(plan + PlanTable.BLOCK_SIZE))
+    invoke(peek(pool + PoolTable.MEMCPY), block, peek(plan + PlanTable.TEMPLATE), peek(plan + PlanTable.COPIES))
+    status = 0
+    result = 0
+    brief = peek(plan + PlanTable.NS) < peek(plan + PlanTable.LONG_NS)
+    if brief and (
+        peek(plan + PlanTable.PARALLEL) == 0 or peek(pool + PoolTable.WORKERS) >= peek(plan + PlanTable.THREADS) - 1
+    ):
+        out = bind(plan, block, args, positional, names)
+        if out != -1:
+            result = invoke(peek(pool + PoolTable.NEW_TUPLE), peek(plan + PlanTable.OUTPUT_COUNT))
+            status = -1
+            if result != 0:
+                status = bind_outputs(plan, block, result, out)
+    failed = False
+    if status == 1:
+        poke(block + CallBlock.BRIEF, 1)
+        run_from_python(plan, block)
+        failed = peek(block + CallBlock.STATUS) != 0
+    if failed and peek(block + CallBlock.STATUS) == TOO_LONG:
+        status = 0
+        failed = False
+    if result != 0 and (failed or status != 1):
+        invoke(peek(pool + PoolTable.DECREF), result)
+        result = 0
+    if failed:
+        report(plan, block)
+    invoke(peek(pool + PoolTable.FREE), block)
+    if status == 0:
+        return invoke(peek(pool + PoolTable.VECTORCALL), peek(plan + PlanTable.SLOW_CALL), args, positional, names)
+    return result
