@@ -23,7 +23,7 @@ from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder, is_float
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
 from xdsl_rlx.lowering.numba.emit.python_module import emit_python
-from xdsl_rlx.lowering.numba.emit.scalar_texts import buffer_type
+from xdsl_rlx.lowering.numba.emit.scalar_types import buffer_type
 from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS
 from xdsl_rlx.lowering.numba.machine.llvm import Effort, optimize, target
 

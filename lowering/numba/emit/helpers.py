@@ -1,12 +1,34 @@
 """Which helper texts and imports a printed module needs, in the order in which they are defined.
-The texts are in `machinery.py` (Numba) and `prelude.py` (scalar ops)."""
+The texts are in `machinery.py` and `launching.py` (Numba) and `prelude.py` (scalar ops)."""
 
 from __future__ import annotations
 
 import re
 
-from xdsl_rlx.lowering.numba.emit import machinery as m
+from xdsl_rlx.lowering.numba.emit.launching import (
+    FORTRAN,
+    ONE_BLAS_THREAD,
+    PARALLEL,
+    RUN,
+    RUN_IN_TURN,
+    RUN_WITH_BLAS,
+    TURNS,
+)
 from xdsl_rlx.lowering.numba.emit.loop_hints import HINTS
+from xdsl_rlx.lowering.numba.emit.machinery import (
+    AT,
+    BUFFER,
+    CHECK,
+    COMPILED,
+    FUNCTION,
+    INTRINSIC,
+    IS_SET,
+    KERNEL,
+    LOOP_HINT,
+    LOWERED,
+    STACK,
+    TYPED,
+)
 from xdsl_rlx.lowering.numba.emit.prelude import PRIMITIVES
 
 _WORD = re.compile(r"\b[A-Za-z_]\w*\b")
@@ -34,22 +56,8 @@ def _quoted(value: object) -> str:
 _HINT_CALLS = [f"\n{hint.name} = loop_hint({', '.join(map(_quoted, hint.properties))})\n" for hint in HINTS]
 
 _BLOCKS = (
-    *(
-        m.BUFFER,
-        m.TYPED,
-        m.LOWERED,
-        m.INTRINSIC,
-        m.COMPILED,
-        m.FUNCTION,
-        m.KERNEL,
-        m.STACK,
-        m.AT,
-        m.LOOP_HINT,
-        *_HINT_CALLS,
-        m.CHECK,
-        m.IS_SET,
-    ),
-    *(m.FORTRAN, *_LIBRARY.values(), m.PARALLEL, m.ONE_BLAS_THREAD, m.RUN, m.TURNS, m.RUN_IN_TURN, m.RUN_WITH_BLAS),
+    *(BUFFER, TYPED, LOWERED, INTRINSIC, COMPILED, FUNCTION, KERNEL, STACK, AT, LOOP_HINT, *_HINT_CALLS, CHECK, IS_SET),
+    *(FORTRAN, *_LIBRARY.values(), PARALLEL, ONE_BLAS_THREAD, RUN, TURNS, RUN_IN_TURN, RUN_WITH_BLAS),
     *PRIMITIVES.values(),
 )
 

@@ -30,7 +30,8 @@ from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, 
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_getrf, llvm_getrs
 from xdsl_rlx.lowering.numba.emit.llvm_lanes import LaneLoop, Vector, is_written_out
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA, metadata_of
-from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, function_suffix, llvm_text, llvm_type
+from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, llvm_text
+from xdsl_rlx.lowering.numba.emit.scalar_types import function_suffix, llvm_type
 from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS as BLAS_FUNCTIONS
 
 

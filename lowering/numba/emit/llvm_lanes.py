@@ -15,7 +15,8 @@ from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
 from xdsl_rlx.dialects.lir.kernel import LANES, UNROLL
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, llvm_text, llvm_type
+from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, llvm_text
+from xdsl_rlx.lowering.numba.emit.scalar_types import llvm_type
 
 VECTOR = 64
 """Bytes of a vector at most; on processors with shorter ones, LLVM cuts it up."""

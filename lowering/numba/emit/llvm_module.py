@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.lowering.numba.driver.layout import CallBlock
 from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody, alignment, double
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA
-from xdsl_rlx.lowering.numba.emit.scalar_texts import llvm_type
+from xdsl_rlx.lowering.numba.emit.scalar_types import llvm_type
 from xdsl_rlx.lowering.numba.math import mathlib
 
 _MATH_CALL = re.compile(r"@rlx_(\w+)\(")

@@ -39,7 +39,8 @@ from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, 
 from xdsl_rlx.lowering.numba.emit.helpers import HELPER_NAMES
 from xdsl_rlx.lowering.numba.emit.lapack_calls import python_getrf, python_getrs
 from xdsl_rlx.lowering.numba.emit.loop_hints import hint_of
-from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, function_suffix, python_type
+from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS
+from xdsl_rlx.lowering.numba.emit.scalar_types import function_suffix, python_type
 from xdsl_rlx.lowering.numba.math import mathlib
 
 RESERVED = frozenset(

@@ -40,7 +40,7 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.emit.helpers import helpers_of, imports_of, words_of
 from xdsl_rlx.lowering.numba.emit.python_body import PythonBody, identifier, type_text
-from xdsl_rlx.lowering.numba.emit.scalar_texts import buffer_type, outside_type, python_type
+from xdsl_rlx.lowering.numba.emit.scalar_types import buffer_type, outside_type, python_type
 from xdsl_rlx.lowering.numba.math import mathlib
 from xdsl_rlx.transforms.driver import verify_dominance
 

@@ -5,29 +5,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
-    AnyFloat,
     BFloat16Type,
-    ComplexType,
     Float16Type,
     Float32Type,
     Float64Type,
     IndexType,
     IntegerAttr,
-    IntegerType,
-    f32,
     f64,
 )
-from xdsl.ir import Attribute, Operation
-from xdsl.utils.exceptions import PassFailedException
-from xdsl.utils.hints import isa
+from xdsl.ir import Operation
 
-from xdsl_rlx.dialects.shapes import u8, u32
 from xdsl_rlx.lowering.functions import FUNCTIONS
+from xdsl_rlx.lowering.numba.emit.scalar_types import bits_of, int_bits, llvm_type, python_type
 
 LlvmLine: TypeAlias = Callable[[str], str]
 """Emits `%new = <text>` and gives the new name."""
@@ -49,57 +43,6 @@ class Row:
     llvm: LlvmForm
 
 
-_LLVM_FLOATS: dict[type[Attribute], str] = {
-    Float64Type: "double",
-    Float32Type: "float",
-    Float16Type: "half",
-    BFloat16Type: "i16",
-}
-_PYTHON_FLOATS: dict[type[Attribute], str] = {
-    Float64Type: "np.float64",
-    Float32Type: "np.float32",
-    Float16Type: "np.uint16",
-    BFloat16Type: "np.uint16",
-}
-
-
-def _int_bits(type: Attribute) -> int:
-    if isinstance(type, IndexType):
-        return 64
-    if isinstance(type, IntegerType):
-        return cast("IntegerType", type).width.data
-    raise PassFailedException(f"kernels do not compute with {type}")
-
-
-def llvm_type(type: Attribute) -> str:
-    """The LLVM type of a value; bf16 is its bits."""
-    found = _LLVM_FLOATS.get(type.__class__)
-    return found if found is not None else f"i{_int_bits(type)}"
-
-
-def python_type(type: Attribute) -> str:
-    """The NumPy scalar type of a value; f16 and bf16 are their bits, index is a plain int."""
-    found = _PYTHON_FLOATS.get(type.__class__)
-    if found is not None:
-        return found
-    bits = _int_bits(type)
-    return "np.bool_" if bits == 1 else f"np.int{bits}"
-
-
-def buffer_type(type: Attribute) -> str:
-    """The NumPy scalar type of a buffer's elements; kernels see complex numbers as their parts."""
-    if isa(type, ComplexType[AnyFloat]):
-        return "np.complex64" if type.element_type == f32 else "np.complex128"
-    return python_type(type)
-
-
-def outside_type(type: Attribute) -> str:
-    """The NumPy type of arguments and results of a program, whose bits kernels may see as another type."""
-    if isinstance(type, Float16Type):
-        return "np.float16"
-    return python_type(type).replace("int", "uint") if type in (u8, u32) else buffer_type(type)
-
-
 def llvm_flags(op: Operation) -> str:
     """Fast-math flags as LLVM writes them, each with a leading space."""
     attr = op.properties.get("fastmath")
@@ -110,11 +53,6 @@ def llvm_flags(op: Operation) -> str:
     return "".join(f" {flag}" for flag in sorted(attr.data))
 
 
-def function_suffix(type: Attribute) -> str:
-    """The suffix of a mathlib function on `type`."""
-    return "f64" if isinstance(type, Float64Type) else "f32"
-
-
 # Integers. NumPy and Numba promote narrow integers, so the Python text converts back; index is never narrow.
 
 
@@ -122,7 +60,7 @@ def _wrapped(text: str) -> Callable[[Operation, Sequence[str]], str]:
     def python(op: Operation, args: Sequence[str]) -> str:
         expression = text.format(*args)
         type = op.results[0].type
-        if isinstance(type, IndexType) or _int_bits(type) in (1, 64):
+        if isinstance(type, IndexType) or int_bits(type) in (1, 64):
             return expression
         return f"{python_type(type)}({expression})"
 
@@ -144,7 +82,7 @@ def _division(operator: str, helper: str) -> Callable[[Operation, Sequence[str]]
         exact = helper == "floor_div" and _is_safe_divisor(_literal(args[1]))
         call = f"{args[0]} {operator} {args[1]}" if exact else f"{helper}({args[0]}, {args[1]})"
         type = op.results[0].type
-        return call if isinstance(type, IndexType) or _int_bits(type) == 64 else f"{python_type(type)}({call})"
+        return call if isinstance(type, IndexType) or int_bits(type) == 64 else f"{python_type(type)}({call})"
 
     return python
 
@@ -200,9 +138,9 @@ def _minmax(python: str, llvm: str) -> Row:
 def _unsigned_extreme(function: str) -> Callable[[Operation, Sequence[str]], str]:
     def python(op: Operation, args: Sequence[str]) -> str:
         type = op.operands[0].type
-        if _int_bits(type) == 1:
+        if int_bits(type) == 1:
             return f"{function}({args[0]}, {args[1]})"
-        unsigned = f"np.uint{_int_bits(type)}"
+        unsigned = f"np.uint{int_bits(type)}"
         return f"{python_type(type)}({function}({unsigned}({args[0]}), {unsigned}({args[1]})))"
 
     return python
@@ -210,9 +148,6 @@ def _unsigned_extreme(function: str) -> Callable[[Operation, Sequence[str]], str
 
 def _logical_shift(op: Operation, args: Sequence[str]) -> str:
     return f"shift_right_{llvm_type(op.operands[0].type)}({args[0]}, {args[1]})"
-
-
-# Floats
 
 
 def _binary_float(python: str, llvm: str, relaxed: str) -> Row:
@@ -246,9 +181,6 @@ def llvm_text(op: Operation, args: Sequence[str], type_: str, suffix: str, line:
         return form(op, args, line)
     fma = ("fma" if _rounds_once(op) else "fmuladd") if isinstance(op, math.FmaOp) else ""
     return form.format(*args, t=type_, r=llvm_type(op.results[0].type), s=suffix, f=llvm_flags(op), m=fma)
-
-
-# Comparison
 
 
 _ORDER = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
@@ -291,7 +223,7 @@ def _cmpf_llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
 def _cmpi_python(op: Operation, args: Sequence[str]) -> str:
     predicate = arith.CMPI_COMPARISON_OPERATIONS[_predicate(op)]
     if predicate.startswith("u"):
-        unsigned = f"np.uint{_int_bits(op.operands[0].type)}"
+        unsigned = f"np.uint{int_bits(op.operands[0].type)}"
         return f"{unsigned}({args[0]}) {_ORDER[predicate[1:]]} {unsigned}({args[1]})"
     return f"{args[0]} {_ORDER[predicate[-2:]]} {args[1]}"
 
@@ -342,27 +274,27 @@ def _truncf_llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
 
 def _trunci_python(op: Operation, args: Sequence[str]) -> str:
     type = op.results[0].type
-    return f"({args[0]} & 1) != 0" if _int_bits(type) == 1 else f"{python_type(type)}({args[0]})"
+    return f"({args[0]} & 1) != 0" if int_bits(type) == 1 else f"{python_type(type)}({args[0]})"
 
 
 def _extsi_python(op: Operation, args: Sequence[str]) -> str:
     widened = f"{python_type(op.results[0].type)}({args[0]})"
-    return f"-{widened}" if _int_bits(op.operands[0].type) == 1 else widened
+    return f"-{widened}" if int_bits(op.operands[0].type) == 1 else widened
 
 
 def _extui_python(op: Operation, args: Sequence[str]) -> str:
-    bits, target = _int_bits(op.operands[0].type), python_type(op.results[0].type)
+    bits, target = int_bits(op.operands[0].type), python_type(op.results[0].type)
     widened = f"{target}({args[0]})"
     return widened if bits == 1 else f"{target}({widened} & {target}({(1 << bits) - 1}))"
 
 
 def _sitofp_python(op: Operation, args: Sequence[str]) -> str:
     widened = f"{python_type(op.results[0].type)}({args[0]})"
-    return f"-{widened}" if _int_bits(op.operands[0].type) == 1 else widened
+    return f"-{widened}" if int_bits(op.operands[0].type) == 1 else widened
 
 
 def _uitofp_python(op: Operation, args: Sequence[str]) -> str:
-    bits, target = _int_bits(op.operands[0].type), python_type(op.results[0].type)
+    bits, target = int_bits(op.operands[0].type), python_type(op.results[0].type)
     if bits == 1:
         return f"{target}({args[0]})"
     return f"{target}(np.uint{bits}({args[0]}))"
@@ -370,12 +302,12 @@ def _uitofp_python(op: Operation, args: Sequence[str]) -> str:
 
 def _to_int(sign: str) -> Row:
     def python(op: Operation, args: Sequence[str]) -> str:
-        return f"to_{sign}{_int_bits(op.results[0].type)}({args[0]})"
+        return f"to_{sign}{int_bits(op.results[0].type)}({args[0]})"
 
     def llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
         """LLVM does not vectorise its saturating conversion: up to 32 bits, what is out of range is put aside first."""
         source, target = llvm_type(op.operands[0].type), llvm_type(op.results[0].type)
-        bits, (x,) = _int_bits(op.results[0].type), args
+        bits, (x,) = int_bits(op.results[0].type), args
         if bits > (32 if sign == "s" else 16):
             return (
                 f"call {target} @llvm.fpto{sign}i.sat.{target}.{'f64' if source == 'double' else 'f32'}({source} {x})"
@@ -398,15 +330,11 @@ def _bitcast_python(op: Operation, args: Sequence[str]) -> str:
     target = op.results[0].type
     if op.operands[0].type == target:
         return args[0]
-    return f"as_{'f' if isinstance(target, Float32Type | Float64Type) else 'i'}{_bits(target)}({args[0]})"
-
-
-def _bits(type: Attribute) -> int:
-    return 64 if isinstance(type, Float64Type) else 32 if isinstance(type, Float32Type) else _int_bits(type)
+    return f"as_{'f' if isinstance(target, Float32Type | Float64Type) else 'i'}{bits_of(target)}({args[0]})"
 
 
 def _index_cast_llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
-    source, target = (_int_bits(x.type) for x in (op.operands[0], op.results[0]))
+    source, target = (int_bits(x.type) for x in (op.operands[0], op.results[0]))
     kind = "bitcast" if source == target else "sext" if source < target else "trunc"
     return f"{kind} i{source} {args[0]} to i{target}"
 
