@@ -20,7 +20,7 @@ JVP = "tests/numerics/test_jvp.py"
 VMAP = "tests/numerics/test_vmap.py"
 LOWERED = "tests/numerics/test_lowered.py"
 DECOMPOSE = "tests/numerics/test_decompose.py"
-RUNTIME = "tests/lowering/numba/test_runtime.py"
+RUNTIME = "tests/lowering/numba/test_compiled_graph.py"
 DRIVER = "tests/lowering/numba/test_driver.py"
 LOOPS = "tests/lowering/test_loops.py"
 TILED = "tests/lowering/test_lir_tile_products.py"
@@ -31,7 +31,7 @@ BRANCH_RUNS = "tests/lowering/test_branches.py"
 BRANCH_LOWER = "tests/lowering/test_branch_lower.py"
 LANES = "tests/lowering/test_solve_lanes.py"
 PARTS = "tests/lowering/test_loop_parts.py"
-CACHE = "tests/lowering/numba/test_cache.py"
+CACHE = "tests/lowering/test_cache.py"
 FUZZ = ("tests/fuzz/test_programs.py", "tests/fuzz/test_products.py")
 PLANNER = ("tests/test_filecheck.py", "tests/fuzz/test_programs.py")
 
@@ -762,14 +762,14 @@ RUNNING = (
         "lowering/numba/runtime/build_program.py",
         "            independent = bool(writes) and not (\n                _overlap(own_reads, writes) or ",
         "            independent = bool(writes) and not (\n                ",
-        "tests/lowering/numba/test_build.py",
+        "tests/lowering/numba/test_build_program.py",
     ),
     _fault(
         "no barrier before a launch that writes what is being read",
         "lowering/numba/runtime/build_program.py",
         "_overlap(own_writes, writes) or _overlap(own_writes, reads)",
         "_overlap(own_writes, writes)",
-        "tests/lowering/numba/test_build.py",
+        "tests/lowering/numba/test_build_program.py",
     ),
     _fault(
         "a view's offset in elements where bytes are meant",
@@ -785,7 +785,7 @@ RUNNING = (
         "dialects/lir/places.py",
         "return ahead * one.stride, (ahead - one.period) * one.stride",
         "return (ahead * one.stride,)",
-        "tests/lowering/numba/test_build.py",
+        "tests/lowering/numba/test_build_program.py",
     ),
     _fault(
         "a slot around a loop lives from its first use in it",
@@ -921,21 +921,21 @@ KEYS = (
         "lowering/fingerprint.py",
         'self.hash.update(b"%d:" % self._number(value) + self._text(value.type))',
         'self.hash.update(b"%d:" % self._number(value))',
-        "tests/lowering/numba/test_fingerprint.py",
+        "tests/lowering/test_fingerprint.py",
     ),
     _fault(
         "a key without the elements of constants",
         "lowering/fingerprint.py",
         'return self._text(dense.type) + b"<" + dense.data.data + b">"',
         'return self._text(dense.type) + b"<>"',
-        "tests/lowering/numba/test_fingerprint.py",
+        "tests/lowering/test_fingerprint.py",
     ),
     _fault(
         "a key without the number of threads",
         "lowering/numba/runtime/compile_module.py",
         "[source, str(count), backend, *checked,",
         "[source, backend, *checked,",
-        "tests/lowering/numba/test_fingerprint.py",
+        "tests/lowering/test_fingerprint.py",
     ),
     _fault(
         "the newest entries are deleted first",

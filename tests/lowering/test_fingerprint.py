@@ -1,6 +1,7 @@
 """What a key depends on: everything that changes a program, and nothing else."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,8 @@ def test_names_of_values_do_not_count():
     assert of(named) == of(lambda g, x, y: x + y)
 
 
-def test_programs_for_other_numbers_of_threads_are_others():
+def test_programs_for_other_numbers_of_threads_are_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDSL_RLX_CACHE_DIR", str(tmp_path))
     g = rlx.Graph("f")
     g.set_outputs([g.exp(g.input("x", (3, 5)))])
     assert not compile_module(g.module, 1).from_cache
