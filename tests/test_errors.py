@@ -1,6 +1,7 @@
 """What a user can do wrong with graphs: each ends in an exception of ours that names the thing and says what to do.
 
-Wrong calls of single arguments are in lowering/numba/test_compiled_graph.py, wrong IR in filecheck/dialects/*/invalid.mlir.
+Wrong calls of single arguments are in lowering/numba/test_compiled_graph.py, wrong IR is in the files invalid.mlir of
+filecheck/dialects.
 """
 
 import copy
