@@ -43,7 +43,7 @@ from xdsl_rlx.lowering.nest.language import (
     tanh,
     trunc,
 )
-from xdsl_rlx.lowering.nest.nest import Nested, nest
+from xdsl_rlx.lowering.nest.nested import Nested, nest
 
 __all__ = [
     "Array",

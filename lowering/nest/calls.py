@@ -15,7 +15,6 @@ from xdsl.ir import Attribute, Block, IRNode, SSAValue
 from xdsl.traits import is_speculatable
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.lowering.errors import NestError
 from xdsl_rlx.lowering.nest.arithmetic import STATIC, Arithmetic, TypesError, compare
 from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nest.frames import Callee, Closure, Frame, unwrapped
@@ -24,6 +23,7 @@ from xdsl_rlx.lowering.nest.meanings import MEANINGS, Indices, Place, Steps
 from xdsl_rlx.lowering.nest.syntax import Subset
 from xdsl_rlx.lowering.nest.trees import is_number
 from xdsl_rlx.lowering.nest.views import Product, Span, View, Views
+from xdsl_rlx.lowering.run_errors import NestError
 
 _OF_PYTHON = {range, min, max, abs, sum, reversed, int, float}
 """Functions of Python's own that have rows in `MEANINGS`."""

@@ -13,7 +13,7 @@ from functools import cache
 from types import FunctionType
 from typing import Generic, NoReturn, TypeAlias, TypeVar
 
-from xdsl_rlx.lowering.errors import NestError
+from xdsl_rlx.lowering.run_errors import NestError
 
 T = TypeVar("T")
 

@@ -9,12 +9,12 @@ from typing import Any, cast
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.lowering.errors import NestError
 from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nest.frames import Callee
 from xdsl_rlx.lowering.nest.language import Iteration
 from xdsl_rlx.lowering.nest.translate import Translator
 from xdsl_rlx.lowering.nest.views import View
+from xdsl_rlx.lowering.run_errors import NestError
 
 
 class Nested:
