@@ -34,22 +34,22 @@ from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.mir.shape import ExpandOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, check_size, element_of, shape_of
-from xdsl_rlx.lowering.branch_lower import inline_remats, lower_if, lower_while
 from xdsl_rlx.lowering.buffers import Buffer, Launch, contiguous
-from xdsl_rlx.lowering.group import Group
-from xdsl_rlx.lowering.group_launches import PIECES_PER_THREAD, group_launches, pieces_of
+from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, PRODUCT, VIEW, StridedLayout
+from xdsl_rlx.lowering.fuse.mir_fuse import dense_of, is_splat
+from xdsl_rlx.lowering.groups.group import Group
+from xdsl_rlx.lowering.groups.group_launches import PIECES_PER_THREAD, group_launches, pieces_of
+from xdsl_rlx.lowering.groups.long_products import LongProduct
+from xdsl_rlx.lowering.groups.products import is_ready
 from xdsl_rlx.lowering.homes import NEAR, Homes, can_store_twice, fits, in_time, is_only_placed
-from xdsl_rlx.lowering.long_products import LongProduct
+from xdsl_rlx.lowering.loops.branch_lower import inline_remats, lower_if, lower_while
+from xdsl_rlx.lowering.loops.scan_loop import lower_scan
 from xdsl_rlx.lowering.nest.builder import stem_of
 from xdsl_rlx.lowering.nests import NEST, Work
 from xdsl_rlx.lowering.nests.table import Buffers, NestRule
-from xdsl_rlx.lowering.products import is_ready
 from xdsl_rlx.lowering.recipe import Passed, Recipe, Recorder, Site, Step
-from xdsl_rlx.lowering.scan_loop import lower_scan
 from xdsl_rlx.transforms.driver import verify_dominance
-from xdsl_rlx.transforms.mir_fuse import dense_of, is_splat
 from xdsl_rlx.transforms.rules import DECOMPOSE
-from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, VIEW, Layout
 from xdsl_rlx.transforms.simplify import structure_of_region
 
 
@@ -329,10 +329,10 @@ class _Lowering:
             first = value.data.data[: value.get_element_type().compile_time_size]
             one = DenseIntOrFPElementsAttr(TensorType(value.get_element_type(), [1]), BytesAttr(first))
             constant = lir.ConstantOp(one, _row_major(element, [1]))
-            layout = Layout(0, shape, (0,) * len(shape))
+            layout = StridedLayout(0, shape, (0,) * len(shape))
         else:
             constant = lir.ConstantOp(value, _row_major(element, shape))
-            layout = Layout(0, shape, row_major_strides(shape))
+            layout = StridedLayout(0, shape, row_major_strides(shape))
         # no loop holds constants; those around this op are not there yet, so that it stands in front of them
         self.program.body.block.add_op(constant)
         constant.result.name_hint = result.name_hint

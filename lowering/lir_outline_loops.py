@@ -28,12 +28,12 @@ from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, is_contiguous
 from xdsl_rlx.dialects.lir.places import Move, Place, place_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.lowering.in_place import store_in_place
-from xdsl_rlx.lowering.inlining import Window, can_be_inlined, inline
-from xdsl_rlx.lowering.loop_parts import WHOLE, parts_of
-from xdsl_rlx.lowering.merge_loops import merge_loops
+from xdsl_rlx.lowering.loops.in_place import store_in_place
+from xdsl_rlx.lowering.loops.inlining import Window, can_be_inlined, inline
+from xdsl_rlx.lowering.loops.loop_parts import WHOLE, parts_of
+from xdsl_rlx.lowering.loops.merge_loops import merge_loops
+from xdsl_rlx.lowering.loops.unroll import VECTOR, mark_unrolled
 from xdsl_rlx.lowering.nest.builder import Kernel, Nest, stem_of
-from xdsl_rlx.lowering.unroll import VECTOR, mark_unrolled
 from xdsl_rlx.transforms.driver import verify_dominance
 
 TEXT = 2000

@@ -79,6 +79,11 @@ class OwnNest(OpTrait):
     """Lowered whole, by loops of its own: not taken apart before, not fused with other ops."""
 
 
+@dataclass(frozen=True)
+class View(OpTrait):
+    """The elements of the result are elements of the operand, which it may lie on: it computes nothing."""
+
+
 class MirOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
     """A tensor op without side effects whose result types follow from its operands and properties."""
 

@@ -17,9 +17,9 @@ from xdsl_rlx.dialects.lir.kernel import LANES, ROLLED
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
-from xdsl_rlx.lowering.guard_range import guard_range
-from xdsl_rlx.lowering.unroll import mark_unrolled
-from xdsl_rlx.transforms.rules.lowering import compute_type
+from xdsl_rlx.dialects.shapes import compute_type
+from xdsl_rlx.lowering.loops.guard_range import guard_range
+from xdsl_rlx.lowering.loops.unroll import mark_unrolled
 
 INDEX = IndexType()
 

@@ -12,12 +12,11 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, int_width
 from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp, TopkOp
-from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest.builder import INDEX, Nest
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
 from xdsl_rlx.transforms.rules.elementwise import is_unsigned
-from xdsl_rlx.transforms.rules.lowering import compute_type
 
 
 def clamped_index(nest: Nest, indices: SSAValue, at: Sequence[SSAValue], extent: int) -> SSAValue:

@@ -138,7 +138,7 @@ def _tuning(effort: Effort) -> Any:
     options = llvm.create_pipeline_tuning_options(speed_level=effort)
     options.loop_vectorization = effort is Effort.FULL
     options.slp_vectorization = effort is Effort.FULL
-    # lowering/unroll.py decides: without this LLVM writes out loops of its own choice, and what these hold again
+    # lowering/loops/unroll.py decides: without this LLVM writes out loops of its own choice, and what these hold again
     options.loop_unrolling = False
     return options
 

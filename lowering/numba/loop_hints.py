@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import IntegerAttr
 
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
 from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, ROLLED, UNROLL
+from xdsl_rlx.lowering.loops.unroll import precedes_vectors
 from xdsl_rlx.lowering.numba.rows import FUNCTIONS, RANGED, is_small_only
-from xdsl_rlx.lowering.unroll import precedes_vectors
 
 SHORT_LOOP = 64
 """Iterations below which a loop is not worth interleaving."""
@@ -60,7 +60,7 @@ HINTS = (*INTERLEAVE.values(), KEEP_ROLLED, AS_VECTORS, WRITTEN_OUT, *SIDE_BY_SI
 """What the printed module may tell the LLVM behind Numba."""
 
 METADATA = tuple(hint.metadata() for hint in HINTS if hint is not KEEP_ROLLED)
-"""What is said in LLVM text: nothing is written out but what lowering/unroll.py has marked."""
+"""What is said in LLVM text: nothing is written out but what lowering/loops/unroll.py has marked."""
 
 
 def hint_of(loop: scf.ForOp) -> LoopHint | None:
@@ -68,7 +68,7 @@ def hint_of(loop: scf.ForOp) -> LoopHint | None:
     How a loop is written out, how many of its vectors are in flight at once, or whether it stays a loop, where that is
     not left to LLVM.
 
-    What lowering/unroll.py has marked is written out. The functions of mathlib are long chains of dependent
+    What lowering/loops/unroll.py has marked is written out. The functions of mathlib are long chains of dependent
     operations. LLVM counts the registers, and lets one vector at a time wait for its chain; four at once, spilling,
     are up to 1.7 times as fast, and eight hardly faster. One is right for sin, cos and tan over the whole range:
     they wait for their tables, are rarely run (see guard_range.py), and are much to compile.

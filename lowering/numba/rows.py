@@ -470,7 +470,7 @@ FUNCTIONS: dict[type[Operation], str] = {
 """Ops that are calls of mathlib functions."""
 
 RANGED: tuple[type[Operation], ...] = (math.SinOp, math.CosOp, math.TanOp)
-"""Those with a variant for small arguments, `fastmath<afn>`: see lowering/guard_range.py."""
+"""Those with a variant for small arguments, `fastmath<afn>`: see lowering/loops/guard_range.py."""
 
 ROWS: dict[type[Operation], Row] = {
     arith.AddiOp: _binary_int("+", "add"),

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp
-from xdsl_rlx.lowering.guard_range import guard_range
+from xdsl_rlx.lowering.loops.guard_range import guard_range
 from xdsl_rlx.lowering.numba.math_core import F32, F64
 from xdsl_rlx.lowering.numba.math_trig import SMALL
 

@@ -14,8 +14,8 @@ from xdsl_rlx.derive import context
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
+from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
 from xdsl_rlx.lowering.numba.compilation import lower_to_lir
-from xdsl_rlx.transforms.mir_fuse import MirFusePass
 
 jax.config.update("jax_enable_x64", True)
 

@@ -16,13 +16,13 @@ from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.transforms.clusters import Cluster, Clusters
-from xdsl_rlx.transforms.decompose import decompose_composites
+from xdsl_rlx.lowering.fuse.clusters import Cluster, Clusters
+from xdsl_rlx.lowering.fuse.composites import decompose_composites
+from xdsl_rlx.lowering.fuse.iteration_space import Space
+from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
+from xdsl_rlx.lowering.fuse.share_bodies import share_bodies
 from xdsl_rlx.transforms.driver import is_constant, verify_dominance
-from xdsl_rlx.transforms.iteration_space import Space
 from xdsl_rlx.transforms.mir_fission_scans import fission_scans
-from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW
-from xdsl_rlx.transforms.share_bodies import share_bodies
 from xdsl_rlx.transforms.simplify import share_common
 
 

@@ -13,12 +13,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.dialects.shapes import element_of
+from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
-from xdsl_rlx.lowering.group import UNIT, Group
+from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION, Reduction
+from xdsl_rlx.lowering.groups.group import UNIT, Group
+from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.nest.builder import Kernel, Nest
-from xdsl_rlx.lowering.products import Product
-from xdsl_rlx.transforms.rules.lowering import REDUCTION, Reduction, compute_type
 from xdsl_rlx.transforms.rules.table import SCALAR
 
 

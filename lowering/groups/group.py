@@ -12,8 +12,9 @@ from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.lowering.buffers import Argument, Buffer, merge_axes
-from xdsl_rlx.transforms.iteration_space import Reduces, Space, Structure, rows_of, structure_of
-from xdsl_rlx.transforms.rules.lowering import PRODUCT, Layout, scalar_cost
+from xdsl_rlx.lowering.fuse.iteration_space import Reduces, Space, Structure, rows_of, structure_of
+from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, StridedLayout
+from xdsl_rlx.transforms.scalar_cost import scalar_cost
 
 ROW, UNIT, BATCH, LANE = -1, -2, -3, -4
 """
@@ -130,7 +131,7 @@ class Group:
                 if loop is not None:
                     strides[number[loop]] = buffer.layout.strides[axis]
             shape = tuple(extents[loop] for loop in strides)
-            layout = Layout(buffer.layout.offset, shape, tuple(strides.values()))
+            layout = StridedLayout(buffer.layout.offset, shape, tuple(strides.values()))
             merged[value] = Buffer(buffer.root, layout, buffer.element)
         return merged
 

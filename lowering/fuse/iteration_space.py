@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.transforms.rules.lowering import LOOPS, REDUCTION
+from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, REDUCTION
 
 AxisMap = tuple[int | None, ...]
 """The loop of each axis of a value; None for an axis of extent 1."""

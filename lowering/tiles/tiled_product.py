@@ -14,9 +14,9 @@ from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.builder import Nest
-from xdsl_rlx.lowering.side_by_side import MERGED, SideBySide
-from xdsl_rlx.lowering.tile_block import Block, Left, Panel
-from xdsl_rlx.lowering.tile_sizes import DEPTH, LATENCY, ONE_PART, Tile
+from xdsl_rlx.lowering.tiles.side_by_side import MERGED, SideBySide
+from xdsl_rlx.lowering.tiles.tile_block import Block, Left, Panel
+from xdsl_rlx.lowering.tiles.tile_sizes import DEPTH, LATENCY, ONE_PART, Tile
 
 ROWS_AT_ONCE = 512
 """Rows of the left factor that stay in a core's own cache while panel after panel is multiplied by them."""

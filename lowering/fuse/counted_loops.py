@@ -12,7 +12,6 @@ from xdsl.rewriter import InsertPoint
 from xdsl_rlx.dialects.mir.bodies import end_of
 from xdsl_rlx.dialects.mir.branch import COUNT, WhileOp
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.transforms.rules.lowering import NORMALIZE
 
 
 def counted(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
@@ -34,6 +33,3 @@ def counted(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
 
 def _before_end(block: Block) -> MirBuilder:
     return MirBuilder(Builder(InsertPoint.before(end_of(block))))
-
-
-NORMALIZE.add(WhileOp, counted)

@@ -14,7 +14,7 @@ from xdsl_rlx.dialects.mir.linalg import MatmulOp
 from xdsl_rlx.dialects.mir.shape import NarrowOp, ReshapeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer
-from xdsl_rlx.transforms.rules.lowering import Layout
+from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
 
 LENGTH = 512
 """Lines of a part at least."""
@@ -79,7 +79,7 @@ class LongProduct:
             one = NarrowOp(product.result, 0, part, 1)
             flat = ReshapeOp(one.result, (rows, columns))
             views += [one, flat]
-            at = Layout(partial.layout.offset + part * rows * columns, (rows, columns), (columns, 1))
+            at = StridedLayout(partial.layout.offset + part * rows * columns, (rows, columns), (columns, 1))
             terms[flat.result] = partial.part(flat.result, at)
         first, *rest = terms
         sums: list[AddOp] = []
@@ -103,5 +103,5 @@ class LongProduct:
         buffer = self.reads[value]
         shape, strides = list(buffer.layout.shape), buffer.layout.strides
         shape[axis] //= self.parts
-        cut = Layout(buffer.layout.offset, (self.parts, *shape), (shape[axis] * strides[axis], *strides))
+        cut = StridedLayout(buffer.layout.offset, (self.parts, *shape), (shape[axis] * strides[axis], *strides))
         return Buffer(buffer.root, cut, buffer.element)

@@ -1,6 +1,6 @@
 """`mir.scan` to `lir.loop`: a carry has two places that iterations read and write by turns, or is read and written in
 its stack, and what is stacked or scanned over is seen element by element. Which scans become loops is decided in
-`transforms/decompose.py`."""
+`lowering/fuse/composites.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer, contiguous
-from xdsl_rlx.transforms.rules.lowering import Layout
+from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
 
 
 class Lowering(Protocol):
@@ -84,7 +84,7 @@ class _Carry:
         """What iterations read, or what they write, of all times."""
         layout = self.places.layout
         first = layout.strides[0] if after != self.reverse else 0
-        rows = Layout(layout.offset + first, (self.times, *layout.shape[1:]), layout.strides)
+        rows = StridedLayout(layout.offset + first, (self.times, *layout.shape[1:]), layout.strides)
         return Buffer(self.places.root, rows, self.places.element)
 
 
@@ -159,4 +159,4 @@ def _element(buffer: Buffer, number: int) -> Buffer:
     """An element of the leading axis."""
     layout = buffer.layout
     offset = layout.offset + number * layout.strides[0]
-    return Buffer(buffer.root, Layout(offset, layout.shape[1:], layout.strides[1:]), buffer.element)
+    return Buffer(buffer.root, StridedLayout(offset, layout.shape[1:], layout.strides[1:]), buffer.element)

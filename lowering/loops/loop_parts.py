@@ -15,8 +15,8 @@ from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.places import Place
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.lowering.index_ranges import IndexRanges
-from xdsl_rlx.lowering.linear import Linear
+from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
+from xdsl_rlx.lowering.analysis.linear import Linear
 
 _SAME_MOVE = arith.MinSIOp | arith.MaxSIOp
 

@@ -9,11 +9,13 @@ from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
-from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer, Launch
-from xdsl_rlx.lowering.column_kernel import ColumnKernel
-from xdsl_rlx.lowering.group import Group
-from xdsl_rlx.lowering.group_kernel import (
+from xdsl_rlx.lowering.fuse.iteration_space import Reduces
+from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION
+from xdsl_rlx.lowering.groups.column_kernel import ColumnKernel
+from xdsl_rlx.lowering.groups.group import Group
+from xdsl_rlx.lowering.groups.group_kernel import (
     BLOCK,
     UNROLLED,
     Accumulator,
@@ -23,12 +25,10 @@ from xdsl_rlx.lowering.group_kernel import (
     most_steps,
     wide_type,
 )
+from xdsl_rlx.lowering.groups.products import Product
+from xdsl_rlx.lowering.groups.row_kernel import RowKernel
+from xdsl_rlx.lowering.groups.short_row_kernel import ShortRowKernel, are_rows_short
 from xdsl_rlx.lowering.nests.table import Buffers
-from xdsl_rlx.lowering.products import Product
-from xdsl_rlx.lowering.row_kernel import RowKernel
-from xdsl_rlx.lowering.short_row_kernel import ShortRowKernel, are_rows_short
-from xdsl_rlx.transforms.iteration_space import Reduces
-from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, compute_type
 
 PARALLEL_FROM = 20_000
 """Scalar operations of a kernel from which on it is cut into pieces."""

@@ -12,9 +12,10 @@ from itertools import pairwise
 from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.traits import IsTerminator
 
+from xdsl_rlx.lowering.fuse.iteration_space import Demand, Reduces, Space, agree, demand_of, rows_of
+from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.transforms.driver import is_constant
-from xdsl_rlx.transforms.iteration_space import Demand, Reduces, Space, agree, demand_of, rows_of
-from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW, scalar_cost
+from xdsl_rlx.transforms.scalar_cost import scalar_cost
 
 MOST_OPS = 1000
 """Ops in one group: beyond this the loop body no longer pays for what it saves."""

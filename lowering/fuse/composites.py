@@ -7,9 +7,9 @@ from xdsl.ir import Operation
 from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, WhileOp
 from xdsl_rlx.dialects.mir.core import OwnNest
 from xdsl_rlx.dialects.mir.scan import ScanOp
+from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, NORMALIZE, PLACE, VIEW
 from xdsl_rlx.transforms.engines.define import decompose, rewrite_by
 from xdsl_rlx.transforms.mir_lower_complex import lower_complex
-from xdsl_rlx.transforms.rules.lowering import LOOPS, NORMALIZE, PLACE, VIEW
 from xdsl_rlx.transforms.simplify import canonicalize, share_common, share_reductions
 
 

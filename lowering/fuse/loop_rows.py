@@ -7,31 +7,28 @@ from collections.abc import Sequence
 from functools import partial
 from math import inf
 
-from xdsl.dialects.builtin import IntegerType, f32, f64
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects import mir
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir import complex, linalg, reduce, shape
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.core import Elementwise
-from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, normalize_axis, shape_of, u8, u32
-from xdsl_rlx.transforms.rules.lowering import (
+from xdsl_rlx.dialects.shapes import normalize_axis, shape_of
+from xdsl_rlx.lowering.fuse.loop_tables import (
     LOOPS,
-    NORMALIZE,
     PLACE,
     PRODUCT,
     REDUCTION,
     VIEW,
     Axes,
-    Layout,
     Loops,
     Reduction,
+    StridedLayout,
     pointwise_loops,
     result_loops,
 )
 from xdsl_rlx.transforms.rules.table import SCALAR
-from xdsl_rlx.transforms.rules.wide import rounded, widened
 
 for _op in mir.Mir.operations:
     if _op.has_trait(Elementwise):
@@ -46,41 +43,6 @@ def _reduce_loops(op: Operation) -> Loops:
     if op.keep_dim is not None:
         result = tuple(axis if axis in kept else None for axis in range(len(extents)))
     return extents, {op.operand: tuple(range(len(extents))), op.result: result}
-
-
-_SIGNED_IN: dict[Attribute, str] = {u8: "i32", u32: "i64"}
-
-
-def _signed_extreme(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    """Unsigned integers are compared as wider signed ones, whose extremes wrap to the unsigned extremes."""
-    assert isinstance(op, reduce.ReduceOp)
-    element = element_of(op.result)
-    if element not in _SIGNED_IN:
-        return _split_runs(op, b)
-    wide = b.cast(op.operand, _SIGNED_IN[element])
-    return [b.op(type(op), wide.ssa, op.axis_list, op.keep_dim is not None).cast(element)]
-
-
-def _split_runs(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    """A reduction over separate runs of axes, one run after the other, the innermost first."""
-    assert isinstance(op, reduce.ReduceOp)
-    extents = shape_of(op.operand)
-    runs: list[list[int]] = []
-    broken = True
-    for axis, extent in enumerate(extents):
-        if axis not in op.axis_list:
-            broken = broken or extent != 1
-        elif broken:
-            runs.append([axis])
-            broken = False
-        else:
-            runs[-1].append(axis)
-    if len(runs) < 2:
-        return None
-    value = widened(b, op.operand).ssa
-    for run in reversed(runs):
-        value = b.op(type(op), value, run, True).ssa
-    return [b.reshape(rounded(b, b.value(value), op.result), shape_of(op.result))]
 
 
 def _least(type_: Attribute) -> float | int:
@@ -99,7 +61,6 @@ for _op, _reduction in (
 ):
     LOOPS.add(_op, _reduce_loops)
     REDUCTION.add(_op, _reduction)
-    NORMALIZE.add(_op, _signed_extreme if _op in (reduce.ReduceMaxOp, reduce.ReduceMinOp) else _split_runs)
 
 
 def _reshape_loops(op: Operation) -> Loops | None:
@@ -130,11 +91,11 @@ def _expanded(op: shape.ExpandOp, b: ScalarBuilder, x: Scalar) -> Scalar:
     return x
 
 
-def _reshape_view(op: Operation, layout: Layout) -> Layout | None:
+def _reshape_view(op: Operation, layout: StridedLayout) -> StridedLayout | None:
     """Strides of the new shape, found from the innermost axis outwards, where runs of old axes are evenly spaced."""
     after = shape_of(op.results[0])
     if 0 in after:
-        return Layout(layout.offset, after, (1,) * len(after))
+        return StridedLayout(layout.offset, after, (1,) * len(after))
     old = [(n, s) for n, s in zip(layout.shape, layout.strides, strict=True) if n != 1]
     strides: list[int] = []
     available, stride = 1, 1
@@ -151,31 +112,31 @@ def _reshape_view(op: Operation, layout: Layout) -> Layout | None:
         strides.append(stride)
         available //= extent
         stride *= extent
-    return Layout(layout.offset, after, tuple(reversed(strides)))
+    return StridedLayout(layout.offset, after, tuple(reversed(strides)))
 
 
-def _transpose_view(op: Operation, layout: Layout) -> Layout:
+def _transpose_view(op: Operation, layout: StridedLayout) -> StridedLayout:
     assert isinstance(op, shape.TransposeOp)
     perm = op.perm_list
-    return Layout(layout.offset, tuple(layout.shape[p] for p in perm), tuple(layout.strides[p] for p in perm))
+    return StridedLayout(layout.offset, tuple(layout.shape[p] for p in perm), tuple(layout.strides[p] for p in perm))
 
 
-def _narrow_view(op: Operation, layout: Layout) -> Layout:
+def _narrow_view(op: Operation, layout: StridedLayout) -> StridedLayout:
     assert isinstance(op, shape.NarrowOp)
     return _window(layout, *op.bounds)
 
 
-def _window(layout: Layout, axis: int, start: int, length: int) -> Layout:
+def _window(layout: StridedLayout, axis: int, start: int, length: int) -> StridedLayout:
     extents = (*layout.shape[:axis], length, *layout.shape[axis + 1 :])
     offset = layout.offset if 0 in extents else layout.offset + start * layout.strides[axis]
-    return Layout(offset, extents, layout.strides)
+    return StridedLayout(offset, extents, layout.strides)
 
 
-def _expand_view(op: Operation, layout: Layout) -> Layout:
+def _expand_view(op: Operation, layout: StridedLayout) -> StridedLayout:
     after = shape_of(op.results[0])
     missing = len(after) - len(layout.shape)
     strides = [0] * missing + [0 if n == 1 else s for n, s in zip(layout.shape, layout.strides, strict=True)]
-    return Layout(layout.offset, after, tuple(strides))
+    return StridedLayout(layout.offset, after, tuple(strides))
 
 
 VIEW.add(shape.ReshapeOp, _reshape_view)
@@ -184,10 +145,10 @@ VIEW.add(shape.NarrowOp, _narrow_view)
 VIEW.add(shape.ExpandOp, _expand_view)
 
 
-def _part_view(first: int, op: Operation, layout: Layout) -> Layout:
+def _part_view(first: int, op: Operation, layout: StridedLayout) -> StridedLayout:
     """The parts of complex numbers lie one behind the other: every second element from the first or second on."""
     first = 0 if 0 in layout.shape else first
-    return Layout(2 * layout.offset + first, layout.shape, tuple(2 * stride for stride in layout.strides))
+    return StridedLayout(2 * layout.offset + first, layout.shape, tuple(2 * stride for stride in layout.strides))
 
 
 VIEW.add(complex.RealOp, partial(_part_view, 0))
@@ -198,10 +159,10 @@ PLACE.add(
 )
 
 
-def _concat_places(op: Operation, layout: Layout) -> Sequence[tuple[SSAValue, Layout]]:
+def _concat_places(op: Operation, layout: StridedLayout) -> Sequence[tuple[SSAValue, StridedLayout]]:
     assert isinstance(op, shape.ConcatOp)
     axis = normalize_axis(op.axis.value.data, len(layout.shape))
-    places: list[tuple[SSAValue, Layout]] = []
+    places: list[tuple[SSAValue, StridedLayout]] = []
     start = 0
     for part in op.parts:
         length = shape_of(part)[axis]
@@ -213,23 +174,5 @@ def _concat_places(op: Operation, layout: Layout) -> Sequence[tuple[SSAValue, La
 PLACE.add(shape.ConcatOp, _concat_places)
 
 
-def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    """BLAS has f32 and f64: halves are widened, integers multiplied and summed without it; outer products are fused."""
-    assert isinstance(op, linalg.MatmulOp)
-    type_ = element_of(op.result)
-    if shape_of(op.lhs)[-1] == 1:
-        return [b.mul(op.lhs, op.rhs)]
-    if type_ in (f32, f64):
-        return None
-    if isinstance(type_, IntegerType):
-        lhs, rhs = b.value(op.lhs), b.value(op.rhs)
-        left = b.reshape(lhs, (*lhs.shape, 1))
-        right = b.reshape(rhs, (*rhs.shape[:-2], 1, *rhs.shape[-2:]))
-        return [b.reduce_sum(left * right, [-2], dtype=left.dtype)]
-    wide = b.matmul(b.cast(op.lhs, "f32"), b.cast(op.rhs, "f32"))
-    return [b.cast(wide, DTYPE_NAMES[type_])]
-
-
 LOOPS.add(linalg.MatmulOp, result_loops)
-NORMALIZE.add(linalg.MatmulOp, _float_matmul)
 PRODUCT.add(linalg.MatmulOp, lambda op: (op.operands[0], op.operands[1]))

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.lowering.group import ROW, Group
-from xdsl_rlx.lowering.group_kernel import BLOCK, Accumulator, Frame, GroupKernel, Range, most_steps
+from xdsl_rlx.lowering.fuse.iteration_space import Reduces
+from xdsl_rlx.lowering.groups.group import ROW, Group
+from xdsl_rlx.lowering.groups.group_kernel import BLOCK, Accumulator, Frame, GroupKernel, Range, most_steps
+from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.nest.builder import Nest
-from xdsl_rlx.lowering.products import Product
-from xdsl_rlx.transforms.iteration_space import Reduces
 
 
 class ColumnKernel(GroupKernel):

@@ -11,9 +11,11 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.dialects.shapes import element_of
-from xdsl_rlx.lowering.group import BATCH, LANE, ROW
-from xdsl_rlx.lowering.group_kernel import (
+from xdsl_rlx.dialects.shapes import compute_type, element_of
+from xdsl_rlx.lowering.fuse.iteration_space import Reduces, rows_of
+from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION
+from xdsl_rlx.lowering.groups.group import BATCH, LANE, ROW
+from xdsl_rlx.lowering.groups.group_kernel import (
     BLOCK,
     Frame,
     GroupKernel,
@@ -24,8 +26,6 @@ from xdsl_rlx.lowering.group_kernel import (
     wide_type,
 )
 from xdsl_rlx.lowering.nest.builder import Nest
-from xdsl_rlx.transforms.iteration_space import Reduces, rows_of
-from xdsl_rlx.transforms.rules.lowering import REDUCTION, compute_type
 
 Step: TypeAlias = Callable[[Nest, SSAValue, tuple[SSAValue, ...]], Sequence[SSAValue]]
 """What one row, or the rows of one matrix, make of the totals."""

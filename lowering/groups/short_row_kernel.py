@@ -10,13 +10,14 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.dialects.shapes import element_of
-from xdsl_rlx.lowering.group import LANE, Group
-from xdsl_rlx.lowering.group_kernel import BLOCK, Frame, narrow_identity
+from xdsl_rlx.dialects.shapes import compute_type, element_of
+from xdsl_rlx.lowering.fuse.iteration_space import Reduces
+from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION
+from xdsl_rlx.lowering.groups.group import LANE, Group
+from xdsl_rlx.lowering.groups.group_kernel import BLOCK, Frame, narrow_identity
+from xdsl_rlx.lowering.groups.row_kernel import RowKernel
 from xdsl_rlx.lowering.nest.builder import Nest
-from xdsl_rlx.lowering.row_kernel import RowKernel
-from xdsl_rlx.transforms.iteration_space import Reduces
-from xdsl_rlx.transforms.rules.lowering import DEAR, REDUCTION, compute_type, scalar_cost
+from xdsl_rlx.transforms.scalar_cost import DEAR, scalar_cost
 
 SHORT = range(7, 16)
 """Elements of a row of which vectors go across the rows: fewer are written out."""

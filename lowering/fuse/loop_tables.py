@@ -1,21 +1,18 @@
-"""Tables that say how an op becomes loops, and constructors of rows. The rows are in `loops.py`."""
+"""Tables that say how an op becomes loops, and constructors of rows.
+The rows are in `loop_rows.py`, those of NORMALIZE in `normal_forms.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TypeAlias
 
-from xdsl.builder import Builder
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32, i8, i32
-from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.shapes import element_of, shape_of, u8, u32
-from xdsl_rlx.transforms.rules.table import SCALAR, RuleTable
+from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.transforms.rules.table import RuleTable
 
 Axes: TypeAlias = tuple[int | None, ...]
 """The loop of each axis of a value; None where the value does not move along with a loop."""
@@ -25,7 +22,7 @@ Loops: TypeAlias = tuple[tuple[int, ...], Mapping[SSAValue, Axes]]
 
 
 @dataclass(frozen=True)
-class Layout:
+class StridedLayout:
     """Where the elements of a buffer lie: offset and strides in elements from the start of what it is a view of."""
 
     offset: int
@@ -51,27 +48,17 @@ LOOPS: RuleTable[Callable[[Operation], Loops | None]] = RuleTable("loops")
 REDUCTION: RuleTable[Reduction] = RuleTable("reduction")
 """An op that reduces its operand along the loops that its result lacks."""
 
-VIEW: RuleTable[Callable[[Operation, Layout], Layout | None]] = RuleTable("view")
+VIEW: RuleTable[Callable[[Operation, StridedLayout], StridedLayout | None]] = RuleTable("view")
 """An op whose result aliases its operand; None when that needs a copy first."""
 
 PRODUCT: RuleTable[Callable[[Operation], tuple[SSAValue, SSAValue]]] = RuleTable("product")
 """An op that is a (batched) matrix product of two whole operands."""
 
-PLACE: RuleTable[Callable[[Operation, Layout], Sequence[tuple[SSAValue, Layout]]]] = RuleTable("place")
+PLACE: RuleTable[Callable[[Operation, StridedLayout], Sequence[tuple[SSAValue, StridedLayout]]]] = RuleTable("place")
 """An op whose operands are copied into windows of its result."""
 
 NORMALIZE: RuleTable[Callable[[Operation, MirBuilder], Sequence[Value] | None]] = RuleTable("normalize")
 """An op that some cases of which have to become other ops before they are loops; None for the other cases."""
-
-
-def compute_type(element: Attribute) -> Attribute:
-    """The type that values of this element type are computed in: half floats are only stored narrow, and unsigned
-    integers are computed with as signless ones of their width."""
-    if isinstance(element, Float16Type | BFloat16Type):
-        return f32
-    if element in (u8, u32):
-        return i8 if element == u8 else i32
-    return element
 
 
 def pointwise_loops(op: Operation) -> Loops:
@@ -94,47 +81,3 @@ def result_loops(op: Operation) -> Loops:
     (result,) = op.results
     shape = shape_of(result)
     return shape, {result: tuple(range(len(shape)))}
-
-
-DEAR = 8
-"""What a transcendental function costs, in additions."""
-
-
-_COSTS: dict[str, int] = {
-    "arith.constant": 0,
-    "builtin.unrealized_conversion_cast": 0,
-    "arith.divf": 4,
-    "math.sqrt": 4,
-    "math.absf": 1,
-    "math.fma": 1,
-    "math.copysign": 1,
-    "math.roundeven": 1,
-    "math.floor": 1,
-    "math.ceil": 1,
-    "math.trunc": 1,
-    "lir.gaussian": DEAR,
-    "lir.ndtr": DEAR + 5,
-    "lir.gelu": DEAR + 5,
-}
-
-
-def scalar_cost(op: Operation) -> int:
-    """About how many additions one element of an elementwise op costs, by the scalar ops that its row emits."""
-    return _scalar_cost(type(op), tuple(op.operand_types), tuple(op.result_types), tuple(op.properties.items()))
-
-
-@cache
-def _scalar_cost(
-    kind: type[Operation],
-    operands: tuple[Attribute, ...],
-    results: tuple[Attribute, ...],
-    properties: tuple[tuple[str, Attribute], ...],
-) -> int:
-    rule = SCALAR.get(kind)
-    if rule is None:
-        return 1
-    op = kind.create(operands=Block(arg_types=operands).args, result_types=results, properties=dict(properties))
-    block = Block(arg_types=[compute_type(element_of(operand)) for operand in op.operands])
-    scalars = ScalarBuilder(Builder(InsertPoint.at_end(block)))
-    rule(op, scalars, *(scalars.of(arg) for arg in block.args))
-    return sum(_COSTS.get(inner.name, DEAR if inner.name.startswith("math.") else 1) for inner in block.ops)

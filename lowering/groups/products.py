@@ -12,9 +12,9 @@ from xdsl_rlx.dialects.lir import GemmOp
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer, merge_axes
-from xdsl_rlx.lowering.group import BATCH, ROW, UNIT, Group
+from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, StridedLayout
+from xdsl_rlx.lowering.groups.group import BATCH, ROW, UNIT, Group
 from xdsl_rlx.lowering.nest.builder import Nest
-from xdsl_rlx.transforms.rules.lowering import PRODUCT, Layout
 
 
 @dataclass
@@ -105,7 +105,7 @@ def _flat_stride(group: Group, op: Operation) -> int | None:
     return stride
 
 
-def _batch_stride(layout: Layout, batch: Sequence[int]) -> int | None:
+def _batch_stride(layout: StridedLayout, batch: Sequence[int]) -> int | None:
     """The stride from one matrix to the next over the broadcast batch, or None if it is not even."""
     missing = len(batch) - (len(layout.shape) - 2)
     strides = [0] * missing + [0 if n == 1 else s for n, s in zip(layout.shape[:-2], layout.strides[:-2], strict=True)]
@@ -119,7 +119,7 @@ def _stacked(buffer: Buffer, batch: Sequence[int], value: SSAValue) -> Argument:
     return Argument(buffer, (prod(batch), *layout.shape[-2:]), (stride, *layout.strides[-2:]), value.name_hint)
 
 
-def is_ready(layout: Layout, batch: Sequence[int]) -> bool:
+def is_ready(layout: StridedLayout, batch: Sequence[int]) -> bool:
     """Whether BLAS can read an operand as it lies: lines of unit stride that do not overlap, matrices evenly spaced."""
     return _is_readable(*layout.shape[-2:], *layout.strides[-2:]) and _batch_stride(layout, batch) is not None
 
