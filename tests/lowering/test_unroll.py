@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, ProgramOp
 from xdsl_rlx.dialects.lir.kernel import UNROLL
-from xdsl_rlx.lowering import unroll
+from xdsl_rlx.lowering.loops import unroll
 from xdsl_rlx.lowering.nest.builder import Kernel, Nest
 from xdsl_rlx.lowering.numba import compile
 from xdsl_rlx.lowering.numba.compilation import lower_to_lir

@@ -11,7 +11,7 @@ from levels import EVERY
 from numerics.sample import Sample
 from xdsl.dialects.builtin import ModuleOp
 
-from xdsl_rlx.lowering import group_launches
+from xdsl_rlx.lowering.groups import group_launches
 from xdsl_rlx.lowering.numba.build import build_program
 from xdsl_rlx.lowering.numba.compilation import lower_to_lir
 from xdsl_rlx.lowering.numba.compile import Effort, compile_llvm, load_object
