@@ -37,6 +37,7 @@ from xdsl_rlx.dialects.shapes import COMPLEXES, check_size, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer, Launch, contiguous
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, PRODUCT, VIEW, StridedLayout
 from xdsl_rlx.lowering.fuse.mir_fuse import dense_of, is_splat
+from xdsl_rlx.lowering.fuse.nesting import GroupLoops
 from xdsl_rlx.lowering.groups.group import Group
 from xdsl_rlx.lowering.groups.group_launches import PIECES_PER_THREAD, group_launches, pieces_of
 from xdsl_rlx.lowering.groups.long_products import LongProduct
@@ -402,7 +403,7 @@ class _Lowering:
         factors = self._factors(ops, reads)
 
         def launches(buffers: Buffers) -> Sequence[Launch]:
-            return group_launches(Group(ops, reads, writes, factors), buffers)
+            return group_launches(Group.of(ops, reads, writes, factors, GroupLoops.of(ops)), buffers)
 
         site = Site(ops, [reads, writes, factors])
         self._lower_once(site, launches, stem, ops[-1].location)

@@ -12,8 +12,9 @@ from itertools import pairwise
 from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.traits import IsTerminator
 
-from xdsl_rlx.lowering.fuse.iteration_space import Demand, Reduces, Space, agree, demand_of, rows_of
+from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
+from xdsl_rlx.lowering.fuse.nesting import Demand, Reduces, agree, demand_of, rows_of
 from xdsl_rlx.transforms.driver import is_constant
 from xdsl_rlx.transforms.scalar_cost import scalar_cost
 

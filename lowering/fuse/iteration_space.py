@@ -6,22 +6,16 @@ or to none where its extent is 1. Two groups join when the values that they shar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import pairwise
-from math import prod
-from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, REDUCTION
+from xdsl_rlx.lowering.fuse.loop_tables import LOOPS
 
 AxisMap = tuple[int | None, ...]
 """The loop of each axis of a value; None for an axis of extent 1."""
-
-SMALL_ROW = 1 << 14
-"""Most elements that a kernel with a single row works on without being cut up."""
 
 
 @dataclass(frozen=True)
@@ -112,146 +106,3 @@ class Space:
                 return None
             spaces = sorted(parts, key=lambda s: -len(s.extents))
         return spaces[0]
-
-
-class Reduces(StrEnum):
-    """What a reduction of a group does to the group's loops."""
-
-    ROW = "row"
-    """Over the inner loops: a value per row, of use later in the same row."""
-    COLUMN = "column"
-    """Over the outer (or middle) loops: a value per column, complete after the last row."""
-    ALL = "all"
-    """Over every loop: complete after the last row."""
-
-
-@dataclass(frozen=True)
-class Structure:
-    """
-    How a group's loops are nested: `outer` loops, then `inner` ones.
-
-    With a row reduction or none, `outer` are the rows and `inner` runs within a row. In a column group (`middle`), the
-    outer loops are [0, middle start) and the loops of `middle` run sequentially outside the inner ones.
-    """
-
-    split: int
-    middle: tuple[int, int] | None
-    kinds: Mapping[Operation, Reduces]
-
-
-def structure_of(space: Space, ops: Collection[Operation], *, row_split: int | None = None) -> Structure | None:
-    """
-    The nesting of a group, or None when its reductions want different ones.
-
-    `row_split` fixes the number of outer loops from outside (a matrix product computes whole rows).
-    """
-    inside = set(ops)
-    reductions = [op for op in ops if REDUCTION.get(type(op)) is not None]
-    return nesting(space, reductions, lambda value: any(use.operation in inside for use in value.uses), row_split)
-
-
-def nesting(
-    space: Space, reductions: Iterable[Operation], is_used: Callable[[SSAValue], bool], row_split: int | None
-) -> Structure | None:
-    """`structure_of` for a group of which it is known what its reductions are and whether it uses a value itself."""
-    demands = {op: demand_of(space, op, is_used(op.results[0])) for op in reductions}
-    place = agree(demands.values(), row_split)
-    if place is None:
-        return None
-    split, middle = place
-    kinds: dict[Operation, Reduces] = {}
-    for of_rows in (False, True):
-        # sums of values per row come last
-        for op, demand in demands.items():
-            if demand is not None and demand.kind is not None and demand.is_of_rows == of_rows:
-                kinds[op] = demand.kind
-    return Structure(max(len(space.extents) - 1, 0) if split is None else split, middle, kinds)
-
-
-class Demand(NamedTuple):
-    """What a reduction is to a group, and the nesting that it needs for that: a split, or loops in the middle, if any.
-
-    Without a kind it reduces nothing here.
-    """
-
-    kind: Reduces | None
-    split: int | None = None
-    middle: tuple[int, int] | None = None
-
-    @property
-    def is_of_rows(self) -> bool:
-        """Whether what is reduced is a value per row."""
-        return self.kind is Reduces.ALL and self.split is not None
-
-
-def demand_of(space: Space, op: Operation, used_inside: bool) -> Demand | None:
-    """The demand of a reduction whose result its group uses itself or not; None if there is no nesting for it."""
-    rank = len(space.extents)
-    operand, result = space.loops(op.operands[0]), space.loops(op.results[0])
-    gone = sorted(operand - result)
-    if not gone:
-        return Demand(None)
-    if len(gone) == rank:
-        if not used_inside:
-            return Demand(Reduces.ALL)
-        return None if prod(space.extents) > SMALL_ROW else Demand(Reduces.ROW, 0)
-    first, last = gone[0], gone[-1] + 1
-    if last - first != len(gone):
-        return None
-    if last == rank and len(operand) == rank:
-        return Demand(Reduces.ROW, first)
-    if used_inside:
-        return None
-    if len(operand) == rank:
-        return Demand(Reduces.COLUMN, None, (first, last)) if first else Demand(Reduces.COLUMN, last)
-    # A value per row, summed over all rows: the loops it lacks are exactly the inner ones.
-    if result or operand != frozenset(range(len(operand))):
-        return None
-    return Demand(Reduces.ALL, len(operand))
-
-
-def agree(demands: Iterable[Demand | None], row_split: int | None) -> tuple[int | None, tuple[int, int] | None] | None:
-    """The split (None: any) and the middle loops that suit all demands, or None if they contradict each other."""
-    distinct = set(demands)
-    splits = {demand.split for demand in distinct if demand is not None} | {row_split}
-    middles = {demand.middle for demand in distinct if demand is not None}
-    splits.discard(None)
-    middles.discard(None)
-    if None in distinct or len(splits) > 1 or len(middles) > 1:
-        return None
-    if not middles:
-        return (splits.pop() if splits else None), None
-    if splits or any(demand is not None and demand.kind not in (None, Reduces.COLUMN) for demand in distinct):
-        return None
-    middle = middles.pop()
-    return (None, None) if middle is None else (middle[0], middle)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The outer loops of a matrix product: those of its batch, then at most one over the rows of a matrix."""
-
-    batch: tuple[int, ...]
-    row: tuple[int, ...]
-
-    @property
-    def split(self) -> int:
-        """How many loops they are."""
-        return len(self.batch) + len(self.row)
-
-
-def rows_of(products: Iterable[Operation], space: Space) -> Rows | None:
-    """
-    The rows of matrix products that are computed together, over the same batch and row by row.
-
-    None if they differ, or are not the outermost loops: each row of the group would need a product, or part of it,
-    again.
-    """
-    found: set[Rows] = set()
-    for op in products:
-        *batch, row, _ = space.maps[op.results[0]]
-        loops = Rows(tuple(b for b in batch if b is not None), () if row is None else (row,))
-        if (*loops.batch, *loops.row) != tuple(range(loops.split)):
-            return None
-        found.add(loops)
-    return found.pop() if len(found) == 1 else None

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.lowering.fuse.iteration_space import Reduces
+from xdsl_rlx.lowering.fuse.nesting import Reduces
 from xdsl_rlx.lowering.groups.group import ROW, Group
 from xdsl_rlx.lowering.groups.group_kernel import BLOCK, Accumulator, Frame, GroupKernel, Range, most_steps
 from xdsl_rlx.lowering.groups.products import Product

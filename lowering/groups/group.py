@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike
-from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.lowering.buffers import Argument, Buffer, merge_axes
-from xdsl_rlx.lowering.fuse.iteration_space import Reduces, Space, Structure, rows_of, structure_of
-from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, StridedLayout
+from xdsl_rlx.lowering.fuse.iteration_space import Space
+from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT
+from xdsl_rlx.lowering.fuse.nesting import GroupLoops, Reduces, Structure
+from xdsl_rlx.lowering.groups.merging import Merging
 from xdsl_rlx.transforms.scalar_cost import scalar_cost
 
 ROW, UNIT, BATCH, LANE = -1, -2, -3, -4
@@ -48,92 +49,28 @@ class Group:
     reads: Mapping[SSAValue, Buffer]
     writes: Mapping[SSAValue, Buffer]
     factors: Mapping[SSAValue, Buffer]
-    space: Space = field(init=False)
-    structure: Structure = field(init=False)
-
-    def __post_init__(self) -> None:
-        members = [op for op in self.ops if not op.has_trait(ConstantLike)]
-        space = Space.of_group(members) if members else None
-        products = [op for op in members if PRODUCT.get(type(op)) is not None]
-        rows = None if space is None else rows_of(products, space)
-        split = rows and rows.split
-        whole_rows = not products or rows is not None
-        structure = structure_of(space, members, row_split=split) if space is not None and whole_rows else None
-        if space is None or structure is None:
-            names = ", ".join(dict.fromkeys(op.name for op in self.ops))
-            raise PassFailedException(f"the ops of a fusion ({names}) do not share one loop nest")
-        if split is None:
-            space = self._merge_loops(space, structure)
-            structure = structure_of(space, members)
-            assert structure is not None
-            if not structure.kinds and self._is_read_by_lines(space):
-                structure = replace(structure, split=_first_of_many(space.extents))
-        object.__setattr__(self, "space", space)
-        object.__setattr__(self, "structure", structure)
-
-    def _merge_loops(self, space: Space, structure: Structure) -> Space:
-        """Take neighbouring loops as one where every value and every buffer allows it."""
-        walls = {structure.split, *(structure.middle or ())} if structure.kinds else set[int]()
-        buffers = {**self.reads, **self.writes}
-        rank = len(space.extents)
-        joined = [loop not in walls for loop in range(rank)]
-        for value, axes in space.maps.items():
-            layout = buffers[value].layout if value in buffers else None
-            place = {loop: axis for axis, loop in enumerate(axes) if loop is not None}
-            for loop in range(1, rank):
-                if (loop - 1 in place) != (loop in place):
-                    joined[loop] = False
-                elif loop in place and layout is not None:
-                    outer, inner = layout.strides[place[loop - 1]], layout.strides[place[loop]]
-                    joined[loop] = joined[loop] and outer == inner * space.extents[loop]
-        if not any(joined[1:]):
-            return space
-        number: list[int] = []
-        extents: list[int] = []
-        for loop, extent in enumerate(space.extents):
-            if loop and joined[loop]:
-                extents[-1] *= extent
-            else:
-                extents.append(extent)
-            number.append(len(extents) - 1)
-        maps: dict[SSAValue, tuple[int | None, ...]] = {}
-        for value, axes in space.maps.items():
-            merged = [loop for loop in axes if loop is not None]
-            maps[value] = tuple(dict.fromkeys(number[loop] for loop in merged))
-        object.__setattr__(self, "reads", self._merged_buffers(self.reads, space, maps, number, extents))
-        object.__setattr__(self, "writes", self._merged_buffers(self.writes, space, maps, number, extents))
-        return Space(tuple(extents), maps)
-
-    def _is_read_by_lines(self, space: Space) -> bool:
-        """Whether each result varies over all loops, and the last one goes from neighbour to neighbour in memory."""
-        last = len(space.extents) - 1
-        if 0 in space.extents or any(len(space.loops(value)) <= last for value in self.writes):
-            return False
-        buffers = {**self.reads, **self.writes}
-        inside = [(axes, buffers[value]) for value, axes in space.maps.items() if value in buffers and last in axes]
-        return all(buffer.layout.strides[axes.index(last)] <= 1 for axes, buffer in inside)
+    space: Space
+    structure: Structure
 
     @staticmethod
-    def _merged_buffers(
-        buffers: Mapping[SSAValue, Buffer],
-        space: Space,
-        maps: Mapping[SSAValue, tuple[int | None, ...]],
-        number: Sequence[int],
-        extents: Sequence[int],
-    ) -> dict[SSAValue, Buffer]:
-        merged: dict[SSAValue, Buffer] = {}
-        for value, buffer in buffers.items():
-            if value not in space.maps:
-                merged[value] = buffer
-                continue
-            strides: dict[int, int] = {}
-            for axis, loop in enumerate(space.maps[value]):
-                if loop is not None:
-                    strides[number[loop]] = buffer.layout.strides[axis]
-            shape = tuple(extents[loop] for loop in strides)
-            layout = StridedLayout(buffer.layout.offset, shape, tuple(strides.values()))
-            merged[value] = Buffer(buffer.root, layout, buffer.element)
-        return merged
+    def of(
+        ops: Sequence[Operation],
+        reads: Mapping[SSAValue, Buffer],
+        writes: Mapping[SSAValue, Buffer],
+        factors: Mapping[SSAValue, Buffer],
+        loops: GroupLoops,
+    ) -> Group:
+        """The group, of which neighbouring loops are taken as one where every value and every buffer allows it."""
+        space, structure = loops.space, loops.structure
+        if any(PRODUCT.get(type(op)) is not None for op in ops):
+            return Group(ops, reads, writes, factors, space, structure)
+        merging = Merging.of(space, structure, {**reads, **writes})
+        reads = {value: merging.buffer(buffer, space.maps.get(value)) for value, buffer in reads.items()}
+        writes = {value: merging.buffer(buffer, space.maps.get(value)) for value, buffer in writes.items()}
+        space, structure = merging.space(space), merging.structure(structure)
+        if not structure.kinds and _is_by_lines(space, reads, writes):
+            structure = replace(structure, split=_first_of_many(space.extents))
+        return Group(ops, reads, writes, factors, space, structure)
 
     @property
     def outer(self) -> tuple[int, ...]:
@@ -288,3 +225,13 @@ def _first_of_many(extents: Sequence[int]) -> int:
     """The first loop of iterations enough to be cut into pieces, or the last loop."""
     many = [loop for loop, extent in enumerate(extents) if extent >= ENOUGH]
     return many[0] if many else max(len(extents) - 1, 0)
+
+
+def _is_by_lines(space: Space, reads: Mapping[SSAValue, Buffer], writes: Mapping[SSAValue, Buffer]) -> bool:
+    """Whether each result varies over all loops, and the last one goes from neighbour to neighbour in memory."""
+    last = len(space.extents) - 1
+    if 0 in space.extents or any(len(space.loops(value)) <= last for value in writes):
+        return False
+    buffers = {**reads, **writes}
+    inside = [(axes, buffers[value]) for value, axes in space.maps.items() if value in buffers and last in axes]
+    return all(buffer.layout.strides[axes.index(last)] <= 1 for axes, buffer in inside)

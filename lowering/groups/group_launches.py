@@ -11,8 +11,8 @@ from xdsl.ir import Operation
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer, Launch
-from xdsl_rlx.lowering.fuse.iteration_space import Reduces
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION
+from xdsl_rlx.lowering.fuse.nesting import Reduces
 from xdsl_rlx.lowering.groups.column_kernel import ColumnKernel
 from xdsl_rlx.lowering.groups.group import Group
 from xdsl_rlx.lowering.groups.group_kernel import (

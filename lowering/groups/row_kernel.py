@@ -12,8 +12,8 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.shapes import compute_type, element_of
-from xdsl_rlx.lowering.fuse.iteration_space import Reduces, rows_of
 from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION
+from xdsl_rlx.lowering.fuse.nesting import Reduces, rows_of
 from xdsl_rlx.lowering.groups.group import BATCH, LANE, ROW
 from xdsl_rlx.lowering.groups.group_kernel import (
     BLOCK,

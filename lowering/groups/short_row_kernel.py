@@ -11,8 +11,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.shapes import compute_type, element_of
-from xdsl_rlx.lowering.fuse.iteration_space import Reduces
 from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION
+from xdsl_rlx.lowering.fuse.nesting import Reduces
 from xdsl_rlx.lowering.groups.group import LANE, Group
 from xdsl_rlx.lowering.groups.group_kernel import BLOCK, Frame, narrow_identity
 from xdsl_rlx.lowering.groups.row_kernel import RowKernel
