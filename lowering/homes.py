@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, PRODUCT, REDUCTION, VIEW, StridedLayout
-from xdsl_rlx.lowering.groups.group_kernel import LANES
+from xdsl_rlx.lowering.groups.accumulators import LANES
 
 Key: TypeAlias = tuple[SSAValue, Attribute, int, int]
 """A place: its root, of what elements it is, at which of them it begins there, and how many they are."""

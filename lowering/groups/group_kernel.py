@@ -8,91 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, MemRefType, f64, i1
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, i1
+from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.shapes import compute_type, element_of
-from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
-from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION, Reduction
+from xdsl_rlx.lowering.buffers import Launch
+from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION
+from xdsl_rlx.lowering.groups.accumulators import UNROLLED, Accumulator, narrow_identity
 from xdsl_rlx.lowering.groups.group import UNIT, Group
+from xdsl_rlx.lowering.groups.group_arguments import GroupArguments
 from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.nest.builder import Kernel, Nest
 from xdsl_rlx.transforms.rules.table import SCALAR
-
-
-@dataclass(frozen=True)
-class Accumulator:
-    """
-    A reduction that is complete only after the last row: where its (partial) results go.
-
-    If it is long, the columns of at most BLOCK rows are summed by themselves, in `block` or in a buffer of the kernel's
-    `own` of that shape, and then added to the totals, of type `wide`.
-    """
-
-    op: Operation
-    shape: tuple[int, ...]
-    target: Buffer
-    partial: Buffer | None
-    block: Buffer | None
-    own: tuple[int, ...] | None
-    long: bool
-
-    @property
-    def rule(self) -> Reduction:
-        """Identity and step."""
-        return REDUCTION.lookup(self.op)
-
-    @property
-    def element(self) -> Attribute:
-        """The type that is accumulated."""
-        return compute_type(element_of(self.op.results[0]))
-
-    @property
-    def wide(self) -> Attribute:
-        """The type of the totals."""
-        return wide_type(self.op) if self.long else self.element
-
-    def identity(self, nest: Nest) -> Scalar:
-        """The value to start from."""
-        return identity(nest, self.op, self.element)
-
-    def start(self, nest: Nest) -> Scalar:
-        """The total to start from."""
-        return identity(nest, self.op, self.wide)
-
-
-BLOCK = 128
-"""Steps of a reduction, one after the other, after which the result goes into a total of more digits."""
-
-LANES = 16
-"""Results that a vectorised loop carries side by side at least: four vectors of 16 bytes, the smallest there are."""
-
-
-UNROLLED = 64
-"""Iterations of a vectorised loop at a time at most: four of the largest vectors, of single precision."""
-
-
-def identity(nest: Nest, op: Operation, element: Attribute) -> Scalar:
-    """What a reduction starts from, as a scalar of this type."""
-    return nest.scalars.const(REDUCTION.lookup(op).identity(element), element)
-
-
-def narrow_identity(nest: Nest, op: Operation) -> Scalar:
-    """What a reduction starts from, as a scalar of the type it is computed in."""
-    return identity(nest, op, compute_type(element_of(op.results[0])))
-
-
-def wide_type(op: Operation) -> Attribute:
-    """The type of the totals of a long reduction."""
-    element = compute_type(element_of(op.results[0]))
-    return f64 if REDUCTION.lookup(op).rounds and isinstance(element, AnyFloat) else element
-
-
-def most_steps(sizes: Sequence[int]) -> int:
-    """Elements that one narrow sum may have in a nest of loops of these sizes, of which the innermost is vectorised."""
-    return BLOCK * max(1, min(LANES, sizes[-1] if sizes else 1))
 
 
 @dataclass(frozen=True)
@@ -143,72 +71,28 @@ class GroupKernel(abc.ABC):
         self.chunk = chunk
         self.accumulators = {acc.op: acc for acc in accumulators}
         self.products = products
-        self.reads, self.writes = self._arguments()
-
-    def _arguments(self) -> tuple[list[Argument], list[Argument]]:
-        group = self.group
-        reads: list[Argument] = []
-        writes: list[Argument] = []
-        read_at: dict[SSAValue, tuple[int, tuple[int, ...]]] = {}
-        write_at: dict[SSAValue, tuple[int, tuple[int, ...]]] = {}
-        total_at: dict[Operation, int] = {}
-        block_at: dict[Operation, int] = {}
-        operands = {operand for op in group.ops if op not in group.products for operand in op.operands}
-        for value, buffer in group.reads.items():
-            if value in operands:
-                argument, dims = group.argument(buffer, value, row_linear=self.row_linear)
-                read_at[value] = len(reads), dims
-                reads.append(argument)
-        homes: dict[Buffer, tuple[int, tuple[int, ...]]] = {}
-        for product in self.products:
-            homes[product.home.buffer] = len(writes), product.home_dims
-            write_at[product.op.results[0]] = homes[product.home.buffer]
-            writes.append(product.home)
-            reads += [product.lhs, product.rhs]
-        for op in group.ops:
-            if op in self.accumulators or op in group.products:
-                continue
-            for value in op.results:
-                if (buffer := group.writes.get(value)) is None:
-                    continue
-                if buffer in homes:
-                    write_at[value] = homes[buffer]
-                    continue
-                argument, dims = group.argument(buffer, value, row_linear=self.row_linear)
-                write_at[value] = len(writes), dims
-                writes.append(argument)
-        for op, acc in self.accumulators.items():
-            buffer = acc.target if acc.partial is None else acc.partial
-            shape = acc.shape if acc.partial is None else (buffer.layout.shape[0], *acc.shape)
-            for home, places in ((buffer, total_at), (acc.block, block_at)):
-                if home is not None:
-                    places[op] = len(writes)
-                    writes.append(Argument(home, shape, row_major_strides(shape), op.results[0].name_hint))
-        self.kernel = Kernel([a.type for a in (*reads, *writes)], [a.name for a in (*reads, *writes)])
+        self.arguments = arguments = GroupArguments.of(group, accumulators, products, row_linear=self.row_linear)
+        self.kernel = Kernel([a.type for a in arguments.all], [a.name for a in arguments.all])
         args = self.kernel.block.args
-        made = {product.op.results[0] for product in self.products}
-        self.stored = [value for value in write_at if value not in made]
-        self.store_at = {value: (args[len(reads) + index], dims) for value, (index, dims) in write_at.items()}
-        self.access = {value: (args[index], dims) for value, (index, dims) in read_at.items()}
+        self.store_at = {value: (args[number], dims) for value, (number, dims) in arguments.write_at.items()}
+        self.access = {value: (args[number], dims) for value, (number, dims) in arguments.read_at.items()}
+        self.factors = {op: [args[number] for number in numbers] for op, numbers in arguments.product_at.items()}
+        made = [product.op.results[0] for product in products]
         self.access |= {value: self.store_at[value] for value in made}
-        self.totals = {op: args[len(reads) + index] for op, index in total_at.items()}
-        self.targets: dict[Operation, SSAValue] = {}
-        self.targets.update(self.totals)
-        self.targets.update({op: args[len(reads) + index] for op, index in block_at.items()})
+        self.stored = [value for value in self.store_at if value not in made]
+        self.totals = {op: args[number] for op, number in arguments.total_at.items()}
+        self.targets: dict[Operation, SSAValue] = {**self.totals}
+        self.targets |= {op: args[number] for op, number in arguments.block_at.items()}
         for op, acc in self.accumulators.items():
             if acc.own is not None:
                 self.targets[op] = self.kernel.scratch(MemRefType(acc.element, acc.own), "block")
-        for product in self.products:
-            home = len(reads) + write_at[product.op.results[0]][0]
-            product.arguments = (reads.index(product.lhs), reads.index(product.rhs), home)
-        return reads, writes
 
     def launch(self, extent: int) -> Launch:
         """The finished kernel with its buffers."""
         self.kernel.extent = extent
         self.is_exact = extent % self.chunk == 0
         self.build()
-        return Launch(self.kernel.finish(), extent, self.chunk, tuple(self.reads), tuple(self.writes))
+        return Launch(self.kernel.finish(), extent, self.chunk, self.arguments.reads, self.arguments.writes)
 
     @abc.abstractmethod
     def build(self) -> None:
@@ -398,44 +282,6 @@ def _whole_blocks(size: int, most: int) -> int | None:
     They are whole vectors, so that code for single elements behind them is neither compiled nor run.
     """
     return next((n for n in range(most - most % UNROLLED, most // 2, -UNROLLED) if size % n == 0), None)
-
-
-def fill_kernel(acc: Accumulator) -> Launch:
-    """The kernel for a reduction over nothing: its result is the identity throughout."""
-    count = prod(acc.shape)
-    target = Argument(acc.target, (count,), (1,), acc.op.results[0].name_hint)
-    kernel = Kernel([target.type], [target.name], count)
-
-    def column(nest: Nest, j: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        nest.store(acc.identity(nest), kernel.block.args[0], [j])
-        return ()
-
-    kernel.entry.loop(kernel.bounds, (), column, "j")
-    return Launch(kernel.finish(), count, max(count, 1), (), (target,))
-
-
-def combine_kernel(acc: Accumulator) -> Launch:
-    """The kernel that combines the partial results of all pieces, in the order of the pieces."""
-    assert acc.partial is not None
-    pieces = acc.partial.layout.shape[0]
-    count = prod(acc.shape)
-    source = Argument(acc.partial, (pieces, count), (count, 1), "partial")
-    target = Argument(acc.target, (count,), (1,), acc.op.results[0].name_hint)
-    kernel = Kernel([source.type, target.type], [source.name, target.name], count)
-    arg, out = kernel.block.args[0], kernel.block.args[1]
-
-    def column(nest: Nest, j: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        def step(inner: Nest, p: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            scalars = inner.scalars
-            piece = scalars.cast(inner.load(arg, [p, j]), acc.wide)
-            return [acc.rule.combine(scalars, scalars.of(carried[0]), piece).value]
-
-        (total,) = nest.loop((kernel.index(0), kernel.index(pieces)), [acc.start(nest).value], step, "p")
-        nest.store(nest.scalars.of(total), out, [j])
-        return ()
-
-    kernel.entry.loop(kernel.bounds, (), column, "j")
-    return Launch(kernel.finish(), count, max(count, 1), (source,), (target,))
 
 
 def constant_scalar(op: Operation) -> float | int:

@@ -13,18 +13,18 @@ from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer, Launch
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION
 from xdsl_rlx.lowering.fuse.nesting import Reduces
-from xdsl_rlx.lowering.groups.column_kernel import ColumnKernel
-from xdsl_rlx.lowering.groups.group import Group
-from xdsl_rlx.lowering.groups.group_kernel import (
+from xdsl_rlx.lowering.groups.accumulators import (
     BLOCK,
     UNROLLED,
     Accumulator,
-    GroupKernel,
     combine_kernel,
     fill_kernel,
     most_steps,
     wide_type,
 )
+from xdsl_rlx.lowering.groups.column_kernel import ColumnKernel
+from xdsl_rlx.lowering.groups.group import Group
+from xdsl_rlx.lowering.groups.group_kernel import GroupKernel
 from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.groups.row_kernel import RowKernel
 from xdsl_rlx.lowering.groups.short_row_kernel import ShortRowKernel, are_rows_short

@@ -17,7 +17,7 @@ from xdsl_rlx.lowering.groups.group import BATCH, ROW, UNIT, Group
 from xdsl_rlx.lowering.nest.builder import Nest
 
 
-@dataclass
+@dataclass(frozen=True)
 class Product:
     """
     `home[..., m, n] = lhs[..., m, k] @ rhs[..., k, n]` as part of a row kernel.
@@ -33,7 +33,6 @@ class Product:
     home: Argument
     home_dims: tuple[int, ...]
     batched: bool
-    arguments: tuple[int, int, int] = (0, 0, 0)
 
     @staticmethod
     def all_of(group: Group, homes: Mapping[Operation, Buffer]) -> list[Product]:
@@ -76,13 +75,14 @@ class Product:
     def emit(
         self,
         nest: Nest,
+        buffers: Sequence[SSAValue],
         batch: SSAValue | None = None,
         rows: tuple[SSAValue, SSAValue] | None = None,
         columns: tuple[SSAValue, SSAValue] | None = None,
     ) -> None:
-        """The product: of the given rows and columns, or all of them, of one matrix of the batch."""
+        """The product of two buffers into a third: of these rows and columns, or all, of one matrix of the batch."""
         kernel = nest.kernel
-        a, b, c = (kernel.block.args[index] for index in self.arguments)
+        a, b, c = buffers
         m, n = self.home.shape[-2:]
         at = [] if batch is None else [batch]
         rows = rows or (kernel.index(0), kernel.index(m))

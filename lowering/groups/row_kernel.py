@@ -14,17 +14,9 @@ from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION
 from xdsl_rlx.lowering.fuse.nesting import Reduces, rows_of
+from xdsl_rlx.lowering.groups.accumulators import BLOCK, identity, most_steps, narrow_identity, wide_type
 from xdsl_rlx.lowering.groups.group import BATCH, LANE, ROW
-from xdsl_rlx.lowering.groups.group_kernel import (
-    BLOCK,
-    Frame,
-    GroupKernel,
-    Range,
-    identity,
-    most_steps,
-    narrow_identity,
-    wide_type,
-)
+from xdsl_rlx.lowering.groups.group_kernel import Frame, GroupKernel, Range
 from xdsl_rlx.lowering.nest.builder import Nest
 
 Step: TypeAlias = Callable[[Nest, SSAValue, tuple[SSAValue, ...]], Sequence[SSAValue]]
@@ -82,7 +74,7 @@ class RowKernel(GroupKernel):
             ends = self._batch(top, start)
         else:
             for product in self.products:
-                product.emit(entry, rows=kernel.bounds)
+                product.emit(entry, self.factors[product.op], rows=kernel.bounds)
 
             ends = self._rows(entry, kernel.bounds, BLOCK, start, self.over_rows) if self._has_row_work() else ()
         for op, end in zip(totals, ends, strict=True):
@@ -102,7 +94,7 @@ class RowKernel(GroupKernel):
 
         def matrix(nest: Nest, r: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             for product in self.products:
-                product.emit(nest, r)
+                product.emit(nest, self.factors[product.op], r)
             if not self._has_row_work():
                 return ()
             around = self._unravel(nest, r, loops.batch)

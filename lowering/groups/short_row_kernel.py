@@ -13,8 +13,9 @@ from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION
 from xdsl_rlx.lowering.fuse.nesting import Reduces
+from xdsl_rlx.lowering.groups.accumulators import BLOCK, narrow_identity
 from xdsl_rlx.lowering.groups.group import LANE, Group
-from xdsl_rlx.lowering.groups.group_kernel import BLOCK, Frame, narrow_identity
+from xdsl_rlx.lowering.groups.group_kernel import Frame
 from xdsl_rlx.lowering.groups.row_kernel import RowKernel
 from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.transforms.scalar_cost import DEAR, scalar_cost

@@ -357,7 +357,7 @@ LOWERING = (
     _fault(
         "accumulators of columns not cleared",
         "lowering/groups/column_kernel.py",
-        "            clear(nest, at)\n",
+        "        self._each_column(nest, at, self._sums, self.clear_column)\n",
         "",
         LOWERED,
         "-k",
@@ -366,7 +366,7 @@ LOWERING = (
     _fault(
         "the last block of a long column not added to its total",
         "lowering/groups/column_kernel.py",
-        "            if long:\n                flush(nest, at)\n",
+        "        self._each_column(nest, at, self._long, self.flush_column)\n",
         "",
         "tests/weaknesses/test_sums.py",
     ),
