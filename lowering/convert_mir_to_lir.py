@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -52,6 +54,9 @@ from xdsl_rlx.lowering.recipe import Passed, Recipe, Recorder, Site, Step
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.rules import DECOMPOSE
 from xdsl_rlx.transforms.simplify import structure_of_region
+
+Loops: TypeAlias = Callable[[Sequence[Operation]], GroupLoops]
+"""The loops of ops that are lowered together."""
 
 
 def _without_loops(op: Operation) -> str:
@@ -231,7 +236,7 @@ class _Lowering:
             reads = {operand: self.buffers[operand] for operand in op.operands}
             writes: dict[SSAValue, Buffer] = {result: self.home(result) for result in op.results}
             also = [(result, place) for result in op.results for place in self.homes.of(result)[1:]]
-            self._lower_elements([op], reads, writes, also)
+            self._lower_elements([op], reads, writes, also, GroupLoops.of)
             self.buffers |= writes
         else:
             raise PassFailedException(_without_loops(op))
@@ -252,7 +257,8 @@ class _Lowering:
             writes[value] = self.buffers[result] = self.home(result)
             also += [(value, place) for place in self.homes.of(result)[1:]]
         if writes:
-            self._lower_elements([o for o in op.body.block.ops if o is not end], reads, writes, also)
+            loops = partial(GroupLoops.of_fusion, op)
+            self._lower_elements([o for o in op.body.block.ops if o is not end], reads, writes, also, loops, op.loops)
         for value, result in twice:
             self.buffers[result] = writes.get(value) or reads[value]
 
@@ -262,6 +268,8 @@ class _Lowering:
         reads: Mapping[SSAValue, Buffer],
         writes: Mapping[SSAValue, Buffer],
         also: Sequence[tuple[SSAValue, Buffer]],
+        loops: Loops,
+        decided: Attribute | None = None,
     ) -> None:
         """Lower a group, which stores some of its values in further places, too, where it has them at hand."""
         copies: list[Operation] = []
@@ -271,7 +279,7 @@ class _Lowering:
                 copies.append(ExpandOp(value, place.layout.shape))
                 places[copies[-1].results[0]] = place
                 self.homes.fill(place)
-        self._lower_group([*ops, *copies], reads, {**writes, **places}, _stem(ops))
+        self._lower_group([*ops, *copies], reads, {**writes, **places}, _stem(ops), loops, decided)
         for copy in copies:
             copy.erase()
 
@@ -396,6 +404,8 @@ class _Lowering:
         reads: Mapping[SSAValue, Buffer],
         writes: Mapping[SSAValue, Buffer],
         stem: str,
+        loops: Loops = GroupLoops.of,
+        decided: Attribute | None = None,
     ) -> None:
         if (long := LongProduct.of(ops, reads, self.threads)) is not None:
             long.lower(writes, stem, self._lower_group, self._slot)
@@ -403,9 +413,9 @@ class _Lowering:
         factors = self._factors(ops, reads)
 
         def launches(buffers: Buffers) -> Sequence[Launch]:
-            return group_launches(Group.of(ops, reads, writes, factors, GroupLoops.of(ops)), buffers)
+            return group_launches(Group.of(ops, reads, writes, factors, loops(ops)), buffers)
 
-        site = Site(ops, [reads, writes, factors])
+        site = Site(ops, [reads, writes, factors], also=decided)
         self._lower_once(site, launches, stem, ops[-1].location)
 
     def _lower_once(

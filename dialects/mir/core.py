@@ -138,13 +138,13 @@ def _plain(kind: type[IRDLOperation]) -> tuple[int, int] | None:
     return len(definition.operands), len(definition.results)
 
 
-def i64_list(values: Sequence[int]) -> DenseArrayBase:
+def i64_list(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
     """A list property."""
     return _i64_list(tuple(values))
 
 
 @cache
-def _i64_list(values: tuple[int, ...]) -> DenseArrayBase:
+def _i64_list(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
     return DenseArrayBase.from_list(i64, values)
 
 

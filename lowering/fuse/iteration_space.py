@@ -89,20 +89,52 @@ class Space:
         """The loops that a value varies over."""
         return frozenset(loop for loop in self.maps[value] if loop is not None)
 
+    def covers(self, ops: Sequence[Operation]) -> bool:
+        """Join the spaces of ops to this one, in place; whether all line up."""
+        waiting = _spaces(ops)
+        if len(waiting) < len(ops):
+            return False
+        while waiting:
+            left = [space for space in waiting if not (self.take_in(space) or self._take_in_all(space))]
+            if len(left) == len(waiting):
+                left = _grown(waiting)
+            if len(left) == len(waiting):
+                return False
+            waiting = left
+        return True
+
+    def _take_in_all(self, other: Space) -> bool:
+        """Join a space of all these loops, which may share no value with this one yet; False if they do not line up."""
+        if other.extents != self.extents:
+            return False
+        if any(self.maps.get(value, axes) != axes for value, axes in other.maps.items()):
+            return False
+        self.maps.update(other.maps)
+        return True
+
     @staticmethod
     def of_group(ops: Sequence[Operation]) -> Space | None:
         """The joint space of ops, or None if they do not join."""
-        spaces = [space for op in ops if (space := Space.of(op)) is not None]
+        spaces = _spaces(ops)
         if len(spaces) != len(ops):
             return None
-        spaces.sort(key=lambda s: -len(s.extents))
         while len(spaces) > 1:
-            # Some ops share enough with the rest only when taken together, so several parts may grow side by side.
-            parts: list[Space] = []
-            for space in spaces:
-                if not any(part.take_in(space) for part in parts):
-                    parts.append(Space(space.extents, dict(space.maps)))
+            parts = _grown(spaces)
             if len(parts) == len(spaces):
                 return None
-            spaces = sorted(parts, key=lambda s: -len(s.extents))
+            spaces = parts
         return spaces[0]
+
+
+def _spaces(ops: Sequence[Operation]) -> list[Space]:
+    """The spaces of ops that are loops over their elements."""
+    return [space for op in ops if (space := Space.of(op)) is not None]
+
+
+def _grown(spaces: Sequence[Space]) -> list[Space]:
+    """Fewer spaces, of which each has taken in others; some share enough with the rest only when taken together."""
+    parts: list[Space] = []
+    for space in sorted(spaces, key=lambda s: -len(s.extents)):
+        if not any(part.take_in(space) for part in parts):
+            parts.append(Space(space.extents, dict(space.maps)))
+    return parts

@@ -20,6 +20,7 @@ from xdsl_rlx.lowering.fuse.clusters import Cluster, Clusters
 from xdsl_rlx.lowering.fuse.composites import decompose_composites
 from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
+from xdsl_rlx.lowering.fuse.nesting import GroupLoops, decided_loops
 from xdsl_rlx.lowering.fuse.share_bodies import share_bodies
 from xdsl_rlx.transforms.driver import is_constant, verify_dominance
 from xdsl_rlx.transforms.mir_fission_scans import fission_scans
@@ -171,16 +172,30 @@ def outline(clusters: Clusters) -> None:
         assert len(rest) < len(waiting), "clusters depend on each other in a circle"
         waiting = rest
     for cluster in ordered:
-        ops = sorted(cluster.ops, key=clusters.order.__getitem__)
-        for op in ops:
+        for op in sorted(cluster.ops, key=clusters.order.__getitem__):
             op.detach()
             block.insert_op_before(op, terminator)
+    # the last one first: the space of a cluster knows the values that it reads, not the fusions that will give them
+    for cluster in reversed(ordered):
+        ops = sorted(cluster.ops, key=clusters.order.__getitem__)
         # what is nothing but another view of its operand is not copied
-        if cluster.space is not None and any(VIEW.get(type(op)) is None for op in ops):
-            _outline(block, ops)
+        if cluster.space is None or all(VIEW.get(type(op)) is not None for op in ops):
+            continue
+        loops = GroupLoops.over(cluster.space, _used(ops))
+        assert loops is not None, "the ops of a cluster share no loops"
+        _outline(block, ops, loops)
 
 
-def _outline(block: Block, ops: Sequence[Operation]) -> None:
+def _used(ops: Sequence[Operation]) -> list[Operation]:
+    """The ops but for those that others compute again for themselves, which are about to go."""
+    gone: set[Operation] = set()
+    for op in reversed(ops):
+        if all(use.operation in gone for result in op.results for use in result.uses):
+            gone.add(op)
+    return [op for op in ops if op not in gone]
+
+
+def _outline(block: Block, ops: Sequence[Operation], loops: GroupLoops) -> None:
     inside = set(ops)
     constants = dict.fromkeys(
         operand.owner
@@ -192,6 +207,7 @@ def _outline(block: Block, ops: Sequence[Operation]) -> None:
     inside |= set(own)
     inputs = list(dict.fromkeys(operand for op in ops for operand in op.operands if operand.owner not in inside))
     outputs = [r for op in ops for r in op.results if any(use.operation not in inside for use in r.uses)]
+    decided = decided_loops(loops, inputs, outputs)
     body = Block(arg_types=[value.type for value in inputs])
     last = ops[-1]
     following = last.next_op
@@ -203,7 +219,7 @@ def _outline(block: Block, ops: Sequence[Operation]) -> None:
     for op in (*own, *ops):
         op.detach()
         body.add_op(op)
-    fusion = FusionOp(inputs, [value.type for value in outputs], Region())
+    fusion = FusionOp(inputs, [value.type for value in outputs], Region(), decided)
     fusion.location = last.location
     for value, result in zip(outputs, fusion.results, strict=True):
         result.name_hint = value.name_hint

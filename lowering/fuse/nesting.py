@@ -8,11 +8,14 @@ from enum import StrEnum
 from math import prod
 from typing import NamedTuple
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.lowering.fuse.iteration_space import Space
+from xdsl_rlx.dialects.mir.bodies import end_of
+from xdsl_rlx.dialects.mir.control import FusionLoopsAttr, FusionOp
+from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.lowering.fuse.iteration_space import AxisMap, Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION
 
 SMALL_ROW = 1 << 14
@@ -171,15 +174,78 @@ class GroupLoops:
     structure: Structure
 
     @staticmethod
+    def over(space: Space, ops: Sequence[Operation]) -> GroupLoops | None:
+        """Those of ops in a space that has them all, or None if there is no nesting that suits them."""
+        products = [op for op in ops if PRODUCT.get(type(op)) is not None]
+        rows = rows_of(products, space)
+        if products and rows is None:
+            return None
+        structure = structure_of(space, ops, rows and rows.split)
+        return structure and GroupLoops(space, structure)
+
+    @staticmethod
     def of(ops: Sequence[Operation]) -> GroupLoops:
         """Those that ops can share; PassFailedException if there are none."""
-        members = [op for op in ops if not op.has_trait(ConstantLike)]
+        members = _members(ops)
         space = Space.of_group(members) if members else None
-        if space is not None:
-            products = [op for op in members if PRODUCT.get(type(op)) is not None]
-            rows = rows_of(products, space)
-            structure = structure_of(space, members, rows and rows.split) if rows or not products else None
-            if structure is not None:
-                return GroupLoops(space, structure)
-        names = ", ".join(dict.fromkeys(op.name for op in ops))
-        raise PassFailedException(f"the ops of a fusion ({names}) do not share one loop nest")
+        loops = space and GroupLoops.over(space, members)
+        if loops is None:
+            names = ", ".join(dict.fromkeys(op.name for op in ops))
+            raise PassFailedException(f"the ops of a fusion ({names}) do not share one loop nest")
+        return loops
+
+    @staticmethod
+    def of_fusion(fusion: FusionOp, ops: Sequence[Operation]) -> GroupLoops:
+        """
+        Those that were decided on for a fusion of these ops, or that these can share if nothing was.
+
+        PassFailedException if the ops do not fit what was decided.
+        """
+        decided = fusion.loops
+        if decided is None:
+            return GroupLoops.of(ops)
+        space = space_of_fusion(fusion, decided, ops)
+        found = space and GroupLoops.over(space, _members(ops))
+        if found is None or (found.structure.split, found.structure.middle) != (decided.split.data, decided.middle):
+            raise PassFailedException(f"the ops of a fusion do not fit its loops {decided}")
+        return found
+
+
+def space_of_fusion(fusion: FusionOp, decided: FusionLoopsAttr, ops: Iterable[Operation]) -> Space | None:
+    """The space of a fusion of these ops, from the loops of its inputs and results; None if the ops do not fit."""
+    maps: dict[SSAValue, AxisMap] = {}
+    for value, loops in zip(fusion.body.block.args, decided.input_loops, strict=True):
+        if loops is not None:
+            maps[value] = _axes(value, loops)
+    for value, loops in zip(end_of(fusion.body.block).values, decided.result_loops, strict=True):
+        maps[value] = _axes(value, loops)
+    space = Space(decided.sizes, maps)
+    return space if space.covers(_members(ops)) else None
+
+
+def decided_loops(loops: GroupLoops, inputs: Iterable[SSAValue], results: Iterable[SSAValue]) -> FusionLoopsAttr:
+    """What a fusion with these loops, which takes and gives these values of them, is told of them."""
+    space, structure = loops.space, loops.structure
+    return FusionLoopsAttr.of(
+        space.extents,
+        structure.split,
+        None if structure.middle is None else structure.middle[1],
+        loops_of_inputs(space, inputs),
+        [sorted(space.loops(value)) for value in results],
+    )
+
+
+def loops_of_inputs(space: Space, inputs: Iterable[SSAValue]) -> list[Sequence[int] | None]:
+    """The loops of each input; None for one that is no more than a factor of products, and needed whole."""
+    return [sorted(space.loops(value)) if value in space.maps else None for value in inputs]
+
+
+def _members(ops: Iterable[Operation]) -> list[Operation]:
+    """The ops that have loops: constants are scalars to a kernel."""
+    return [op for op in ops if not op.has_trait(ConstantLike)]
+
+
+def _axes(value: SSAValue, loops: Iterable[int]) -> AxisMap:
+    """The loop of each axis of a value, which has those of extents other than 1."""
+    rest = iter(loops)
+    return tuple(None if n == 1 else next(rest) for n in shape_of(value))

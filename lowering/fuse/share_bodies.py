@@ -9,8 +9,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.constants import splat_value
+from xdsl_rlx.dialects.mir.bodies import ops_of
 from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
+from xdsl_rlx.lowering.fuse.nesting import loops_of_inputs, space_of_fusion
 from xdsl_rlx.transforms.located import replace
 from xdsl_rlx.transforms.simplify import structure_of_region
 
@@ -61,15 +63,18 @@ def _pass(fusion: FusionOp, constants: Sequence[Operation]) -> None:
     """Compute these constants before the fusion, and pass them."""
     block, body = fusion.parent_block(), fusion.body.block
     assert block is not None
-    for constant in constants:
-        (result,) = constant.results
+    numbers, decided = [constant.results[0] for constant in constants], None
+    if fusion.loops is not None:
+        space = space_of_fusion(fusion, fusion.loops, ops_of(body))
+        assert space is not None, "the ops of a fusion do not fit its loops"
+        decided = fusion.loops.with_inputs(loops_of_inputs(space, numbers))
+    for constant, result in zip(constants, numbers, strict=True):
         argument = body.insert_arg(result.type, len(body.args))
         argument.name_hint = result.name_hint
         result.replace_all_uses_with(argument)
         constant.detach()
         block.insert_op_before(constant, fusion)
-    inputs = [*fusion.inputs, *(constant.results[0] for constant in constants)]
-    passed = FusionOp(inputs, fusion.result_types, fusion.detach_region(fusion.body))
+    passed = FusionOp([*fusion.inputs, *numbers], fusion.result_types, fusion.detach_region(fusion.body), decided)
     passed.location = fusion.location
     block.insert_op_before(passed, fusion)
     replace(fusion, passed.results)
