@@ -20,13 +20,13 @@ from xdsl_rlx.transforms.located import replace
 
 def lower_if(op: IfOp, into: Lowering) -> lir.IfOp:
     """Launch what is to happen in front of a branch; gives that branch, both parts of which compute the results."""
-    branch = lir.IfOp(into.seen_as(into.read(op.predicate)))
+    branch = lir.IfOp(into.buffers.seen_as(into.launches.read(op.predicate)))
     branch.location = op.location
     homes = [_home(result, into) for result in op.results]
-    captured = [into.buffers[value] for value in op.captured]
+    captured = [into.buffers.of[value] for value in op.captured]
     for block, part in zip(op.branches, (branch.then, branch.otherwise), strict=True):
         _fill(part.block, block, captured, homes, into)
-    into.buffers |= dict(zip(op.results, homes, strict=True))
+    into.buffers.of |= dict(zip(op.results, homes, strict=True))
     return branch
 
 
@@ -37,13 +37,13 @@ def lower_while(op: WhileOp, into: Lowering) -> lir.WhileOp:
     A carry has one place. The body computes the carries of the next time elsewhere, and copies them when it has read
     all of them; one that does not change stays where it is.
     """
-    predicate = into.room((), i1, op.asked)
-    loop = lir.WhileOp(into.seen_as(predicate))
+    predicate = into.buffers.room((), i1, op.asked)
+    loop = lir.WhileOp(into.buffers.seen_as(predicate))
     loop.location = op.location
     places: list[Buffer] = []
     for init, result in zip(op.init, op.carries, strict=True):
         place = _home(result, into)
-        into.copy(into.read(init, False), place, init)
+        into.launches.copy(into.launches.read(init, False), place, init)
         places.append(place)
     captured = captured_by_loop(op.captured, into)
     _fill(loop.test.block, op.condition.block, [*places, *captured], [predicate], into)
@@ -51,14 +51,14 @@ def lower_while(op: WhileOp, into: Lowering) -> lir.WhileOp:
     def body() -> None:
         block, last = op.body.block, op.last.values
         changed = [n for n, value in enumerate(last) if value is not block.args[n]]
-        into.buffers |= dict(zip(block.args, [*places, *captured], strict=True))
-        new = [(last[n], into.room(shape_of(last[n]), element_of(last[n]), last[n])) for n in changed]
+        into.buffers.of |= dict(zip(block.args, [*places, *captured], strict=True))
+        new = [(last[n], into.buffers.room(shape_of(last[n]), element_of(last[n]), last[n])) for n in changed]
         into.block_of(ops_of(block), new)
         for n, (value, buffer) in zip(changed, new, strict=True):
-            into.copy(buffer, places[n], value)
+            into.launches.copy(buffer, places[n], value)
 
-    into.inside(loop.body.block, body)
-    into.buffers |= dict(zip(op.carries, places, strict=True))
+    into.buffers.inside(loop.body.block, body)
+    into.buffers.of |= dict(zip(op.carries, places, strict=True))
     return loop
 
 
@@ -77,15 +77,15 @@ def inline_remats(func: FuncOp) -> None:
 
 def _home(value: SSAValue, into: Lowering) -> Buffer:
     """Where a value is computed into: without gaps, and nothing else."""
-    home = into.home(value)
-    return home if home.is_contiguous else into.room(shape_of(value), element_of(value), value)
+    home = into.buffers.home(value)
+    return home if home.is_contiguous else into.buffers.room(shape_of(value), element_of(value), value)
 
 
 def _fill(target: Block, block: Block, given: Sequence[Buffer], homes: Sequence[Buffer], into: Lowering) -> None:
     """Lower the ops of a body into a part of a program, so that what it yields is in these buffers at the end."""
 
     def lower() -> None:
-        into.buffers |= dict(zip(block.args, given, strict=True))
+        into.buffers.of |= dict(zip(block.args, given, strict=True))
         into.block_of(ops_of(block), list(zip(end_of(block).values, homes, strict=True)))
 
-    into.inside(target, lower)
+    into.buffers.inside(target, lower)

@@ -4,11 +4,11 @@ its stack, and what is stacked or scanned over is seen element by element. Which
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.program import memref_of
@@ -16,39 +16,21 @@ from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer, contiguous
 from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
+from xdsl_rlx.lowering.launches import Launches
+from xdsl_rlx.lowering.program_buffers import ProgramBuffers
 
 
 class Lowering(Protocol):
     """What lowers ops where it stands: here it is led into a loop and out again."""
 
-    buffers: dict[SSAValue, Buffer]
-
-    def room(self, shape: Sequence[int], element: Attribute, like: SSAValue | None = None) -> Buffer:
-        """A new slot."""
+    @property
+    def buffers(self) -> ProgramBuffers:
+        """Where values are."""
         ...
 
-    def read(self, value: SSAValue, contiguous: bool = True) -> Buffer:
-        """The buffer of a value, without gaps."""
-        ...
-
-    def home(self, value: SSAValue) -> Buffer:
-        """Where a value is computed into."""
-        ...
-
-    def is_wanted(self, value: SSAValue) -> bool:
-        """Whether a value has to be at a certain place in the end."""
-        ...
-
-    def seen_as(self, buffer: Buffer) -> SSAValue:
-        """A `lir` value that is the buffer, without gaps, and nothing else."""
-        ...
-
-    def copy(self, source: Buffer, target: Buffer, value: SSAValue) -> None:
-        """Launch a copy of what is in the buffer of a value."""
-        ...
-
-    def inside(self, block: Block, lower: Callable[[], None]) -> None:
-        """Lower into another block, whose values are not seen afterwards."""
+    @property
+    def launches(self) -> Launches:
+        """What is launched where it stands."""
         ...
 
     def block_of(self, ops: Sequence[Operation], results: Sequence[tuple[SSAValue, Buffer]]) -> None:
@@ -93,14 +75,14 @@ def lower_scan(op: ScanOp, into: Lowering) -> lir.LoopOp:
     loop = lir.LoopOp(op.times, reverse=op.reverse is not None)
     loop.location = op.location
     carries = [_carry(op, number, into) for number in range(len(op.init))]
-    scanned = [into.seen_as(into.read(x)) for x in op.xs]
+    scanned = [into.buffers.seen_as(into.launches.read(x)) for x in op.xs]
     same = captured_by_loop(op.captured, into)
-    others = [(y, value) for y, value in _stacked(op) if y not in into.buffers]
+    others = [(y, value) for y, value in _stacked(op) if y not in into.buffers.of]
     stacked: list[SSAValue] = []
     for y, _ in others:
-        home = into.home(y)
-        into.buffers[y] = home if home.is_contiguous else into.room(shape_of(y), element_of(y), y)
-        stacked.append(into.seen_as(into.buffers[y]))
+        home = into.buffers.home(y)
+        into.buffers.of[y] = home if home.is_contiguous else into.buffers.room(shape_of(y), element_of(y), y)
+        stacked.append(into.buffers.seen_as(into.buffers.of[y]))
 
     def step(source: SSAValue, shift: int = 0, period: int | None = None) -> Buffer:
         found = lir.StepOp(source, loop.index, shift=shift, modulo=period)
@@ -111,15 +93,15 @@ def lower_scan(op: ScanOp, into: Lowering) -> lir.LoopOp:
 
     def body() -> None:
         reads, writes = (1, 0) if op.reverse is not None else (0, 1)
-        old = [step(into.seen_as(carry.places), reads, carry.period) for carry in carries]
+        old = [step(into.buffers.seen_as(carry.places), reads, carry.period) for carry in carries]
         elements = [step(x) for x in scanned]
         for arg, buffer in zip(op.body.block.args, (*old, *elements, *same), strict=True):
-            into.buffers[arg] = buffer
-        new = [*(step(into.seen_as(x.places), writes, x.period) for x in carries), *(step(y) for y in stacked)]
+            into.buffers.of[arg] = buffer
+        new = [*(step(into.buffers.seen_as(x.places), writes, x.period) for x in carries), *(step(y) for y in stacked)]
         values = [*op.last.values[: len(carries)], *(value for _, value in others)]
         into.block_of(ops_of_body(op), list(zip(values, new, strict=True)))
 
-    into.inside(loop.body.block, body)
+    into.buffers.inside(loop.body.block, body)
     return loop
 
 
@@ -136,13 +118,13 @@ def _carry(op: ScanOp, number: int, into: Lowering) -> _Carry:
     """
     init, result = op.init[number], op.carries[number]
     before, after = op.body.block.args[number], op.last.values[number]
-    free = [(y, value) for y, value in _stacked(op) if y not in into.buffers and not into.is_wanted(y)]
+    free = [(y, value) for y, value in _stacked(op) if y not in into.buffers.of and not into.buffers.is_wanted(y)]
     stacks = [(y, value is after) for y, value in free if value in (before, after)] if op.times else []
-    places = into.room((op.times + 1 if stacks else 2, *shape_of(init)), element_of(init), result)
+    places = into.buffers.room((op.times + 1 if stacks else 2, *shape_of(init)), element_of(init), result)
     carry = _Carry(places, op.times, op.reverse is not None, not stacks)
-    into.copy(into.read(init, False), carry.at(0), init)
-    into.buffers[result] = carry.at(op.times)
-    into.buffers |= {y: carry.stack(is_after) for y, is_after in stacks}
+    into.launches.copy(into.launches.read(init, False), carry.at(0), init)
+    into.buffers.of[result] = carry.at(op.times)
+    into.buffers.of |= {y: carry.stack(is_after) for y, is_after in stacks}
     return carry
 
 
@@ -152,7 +134,7 @@ def captured_by_loop(values: Sequence[SSAValue], into: Lowering) -> list[Buffer]
 
     A transposed matrix is copied once: each product of few rows would have to do as much.
     """
-    return [into.read(value, 0 not in into.buffers[value].layout.strides) for value in values]
+    return [into.launches.read(value, 0 not in into.buffers.of[value].layout.strides) for value in values]
 
 
 def _element(buffer: Buffer, number: int) -> Buffer:

@@ -455,9 +455,9 @@ PLACES = (
     ),
     _fault(
         "what one branch has stored twice is taken for stored in the other",
-        "lowering/convert_mir_to_lir.py",
-        "self.block, self.views, self.homes.filled = outer, views, filled",
-        "self.block, self.views = outer, views",
+        "lowering/program_buffers.py",
+        "self.block, self._views, self.homes.filled = outer, views, filled",
+        "self.block, self._views = outer, views",
         HOMES,
     ),
     _fault(
@@ -479,7 +479,7 @@ PLACES = (
     _fault(
         "what others read goes into lines with gaps alone",
         "lowering/convert_mir_to_lir.py",
-        "if not self.homes.of(part) and not place.is_contiguous and not is_only_placed(part):",
+        "if not self.buffers.homes.of(part) and not place.is_contiguous and not is_only_placed(part):",
         "if False:",
         "tests/test_filecheck.py",
     ),
@@ -811,7 +811,7 @@ RUNNING = (
     _fault(
         "a carry of a while is written while others are still computed from it",
         "lowering/loops/branch_lower.py",
-        "into.room(shape_of(last[n]), element_of(last[n]), last[n])) for n",
+        "into.buffers.room(shape_of(last[n]), element_of(last[n]), last[n])) for n",
         "places[n]) for n",
         BRANCH_LOWER,
     ),
