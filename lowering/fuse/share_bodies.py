@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from math import frexp, isfinite
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.mir.bodies import ops_of
-from xdsl_rlx.dialects.mir.control import FusionOp
+from xdsl_rlx.dialects.mir.control import FusionLoopsAttr, FusionOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
+from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.fuse.nesting import loops_of_inputs, space_of_fusion
 from xdsl_rlx.transforms.located import replace
 from xdsl_rlx.transforms.simplify import structure_of_region
@@ -65,9 +66,7 @@ def _pass(fusion: FusionOp, constants: Sequence[Operation]) -> None:
     assert block is not None
     numbers, decided = [constant.results[0] for constant in constants], None
     if fusion.loops is not None:
-        space = space_of_fusion(fusion, fusion.loops, ops_of(body))
-        assert space is not None, "the ops of a fusion do not fit its loops"
-        decided = fusion.loops.with_inputs(loops_of_inputs(space, numbers))
+        decided = fusion.loops.with_inputs(_loops_of(fusion, fusion.loops, numbers))
     for constant, result in zip(constants, numbers, strict=True):
         argument = body.insert_arg(result.type, len(body.args))
         argument.name_hint = result.name_hint
@@ -78,3 +77,14 @@ def _pass(fusion: FusionOp, constants: Sequence[Operation]) -> None:
     passed.location = fusion.location
     block.insert_op_before(passed, fusion)
     replace(fusion, passed.results)
+
+
+def _loops_of(
+    fusion: FusionOp, decided: FusionLoopsAttr, numbers: Sequence[SSAValue]
+) -> Sequence[Sequence[int] | None]:
+    """The loops of constants of a fusion as inputs of it: none of those of one element, which most are."""
+    if all(n == 1 for value in numbers for n in shape_of(value)):
+        return [()] * len(numbers)
+    space = space_of_fusion(fusion, decided, ops_of(fusion.body.block))
+    assert space is not None, "the ops of a fusion do not fit its loops"
+    return loops_of_inputs(space, numbers)
