@@ -18,7 +18,7 @@ from xdsl_rlx.dialects.lir.memory import LARGEST_BUFFER
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.locations import where
 from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
-from xdsl_rlx.lowering.analysis.linear import Linear
+from xdsl_rlx.lowering.analysis.linear_sums import Linear
 from xdsl_rlx.transforms.driver import verify_dominance
 
 INDEX = IndexType()

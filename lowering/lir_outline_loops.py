@@ -29,7 +29,7 @@ from xdsl_rlx.dialects.lir.places import Move, Place, place_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.loops.in_place import store_in_place
-from xdsl_rlx.lowering.loops.inlining import Window, can_be_inlined, inline
+from xdsl_rlx.lowering.loops.inlining import BufferWindow, can_be_inlined, inline
 from xdsl_rlx.lowering.loops.loop_parts import WHOLE, parts_of
 from xdsl_rlx.lowering.loops.merge_loops import merge_loops
 from xdsl_rlx.lowering.loops.unroll import VECTOR, mark_unrolled
@@ -111,7 +111,7 @@ def _erase_unused(module: ModuleOp, kernels: dict[str, KernelOp]) -> None:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _BufferLine:
     """`size` elements of a buffer from `start` on, which the kernel gets as one of its buffers."""
 
     buffer: SSAValue
@@ -142,7 +142,7 @@ class _Outline:
         self.places: dict[SSAValue, Place] = {}
         self.swapped: dict[SSAValue, int] = {}
         self.parts = WHOLE
-        self.own: dict[_Line, SSAValue] = {}
+        self.own: dict[_BufferLine, SSAValue] = {}
         """Of parts: the buffers of the kernel itself that stand for some lines."""
 
     def fits(self) -> bool:
@@ -244,13 +244,13 @@ class _Outline:
         loop.erase()
         return into.op
 
-    def _find_own(self) -> dict[SSAValue, list[_Line]]:
+    def _find_own(self) -> dict[SSAValue, list[_BufferLine]]:
         """
         The buffers instead of which each part has some of its own, carries first.
 
         They are small, and all iterations touch the same of them: all that one touches at a time is a place.
         """
-        found: dict[SSAValue, list[_Line]] = {}
+        found: dict[SSAValue, list[_BufferLine]] = {}
         if self.parts.count == 1:
             return found
         room = ALL_OWN * self.parts.count
@@ -281,12 +281,12 @@ class _Outline:
                 found[root] = half
         return found
 
-    def _lines(self, base: SSAValue) -> list[_Line]:
+    def _lines(self, base: SSAValue) -> list[_BufferLine]:
         if (half := self.swapped.get(base)) is not None:
-            return [_Line(base, 0, half), _Line(base, half, half)]
-        return [_Line(base, 0, prod(memref_of(base).get_shape()))]
+            return [_BufferLine(base, 0, half), _BufferLine(base, half, half)]
+        return [_BufferLine(base, 0, prod(memref_of(base).get_shape()))]
 
-    def _line(self, place: Place) -> _Line:
+    def _line(self, place: Place) -> _BufferLine:
         """Where an element is in the first iteration, and in all of them if halves are swapped in between."""
         lines = self._lines(place.root)
         if len(lines) == 1:
@@ -303,13 +303,13 @@ class _Outline:
             number += 1
         return f"k{number}_loop_{stem}"
 
-    def _part(self, nest: Nest, part: SSAValue, args: Mapping[_Line, SSAValue]) -> None:
+    def _part(self, nest: Nest, part: SSAValue, args: Mapping[_BufferLine, SSAValue]) -> None:
         """All iterations of a part."""
         sizes = {*self.parts.apart.values(), *(line.size // self.parts.count for line in self.own)} - {0}
         ahead = {size: (nest.scalars.of(part) * size).value for size in sorted(sizes)}
         bounds = nest.kernel.index(0), nest.kernel.index(self.loop.count)
 
-        def move(line: _Line, comes: bool) -> None:
+        def move(line: _BufferLine, comes: bool) -> None:
             size = line.size // self.parts.count
 
             def one(inside: Nest, j: SSAValue) -> None:
@@ -329,7 +329,7 @@ class _Outline:
             move(line, False)
 
     def _iteration(
-        self, nest: Nest, n: SSAValue, args: Mapping[_Line, SSAValue], ahead: Mapping[int, SSAValue]
+        self, nest: Nest, n: SSAValue, args: Mapping[_BufferLine, SSAValue], ahead: Mapping[int, SSAValue]
     ) -> None:
         """
         The kernels of an iteration, one behind the other; then its carries are handed on.
@@ -341,7 +341,7 @@ class _Outline:
             index = nest.scalars.of(nest.kernel.index(self.loop.count - 1)) - index
         moved: dict[tuple[Move, int], Scalar] = {}
         for launch in self.launches:
-            windows: list[Window] = []
+            windows: list[BufferWindow] = []
             for value in launch.operands:
                 place, size = self.places[value], element_bytes(memref_of(value).element_type)
                 offset = nest.scalars.of(nest.kernel.index(place.start // size)) if place.start else None
@@ -355,12 +355,12 @@ class _Outline:
                     begin = nest.scalars.of(ahead[apart])
                     offset = begin if offset is None else offset + begin
                 start = None if offset is None else offset.value
-                windows.append(Window(args[self._line(place)], start, strides_of(memref_of(value))))
+                windows.append(BufferWindow(args[self._line(place)], start, strides_of(memref_of(value))))
             inline(self._kernel(launch), nest, windows, launch.extent.value.data // self.parts.count)
         merge_loops(nest)
         self._hand_on(nest, n, args)
 
-    def _hand_on(self, nest: Nest, n: SSAValue, args: Mapping[_Line, SSAValue]) -> None:
+    def _hand_on(self, nest: Nest, n: SSAValue, args: Mapping[_BufferLine, SSAValue]) -> None:
         """
         What the next iteration reads is where this one has read; after the last, all is where the loop has it.
 

@@ -11,7 +11,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from xdsl_rlx.lowering.analysis.linear import WIDE, Linear, Symbols
+from xdsl_rlx.lowering.analysis.linear_sums import WIDE, Linear, Symbols
 
 Visit = Callable[[Operation], None]
 _Ranges = list[tuple[int, int]]

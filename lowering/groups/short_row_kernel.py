@@ -49,7 +49,7 @@ def are_rows_short(group: Group) -> bool:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowBlock:
     """A block of rows: the first one, and which numbers they have in the block."""
 
     first: SSAValue
@@ -80,7 +80,7 @@ class ShortRowKernel(RowKernel):
         def block(inner: Nest, ends: tuple[SSAValue, SSAValue], values: Sequence[SSAValue]) -> Sequence[SSAValue]:
             scalars = inner.scalars
             count = self.kernel.index(most) if whole else (scalars.of(ends[1]) - scalars.of(ends[0])).value
-            rows = Rows(ends[0], (self.kernel.index(0), count))
+            rows = RowBlock(ends[0], (self.kernel.index(0), count))
             totals = dict(zip(self._of_kind(Reduces.ALL), values, strict=True))
             for level in range(max(self.group.levels.values(), default=0) + 1):
                 self._heads(inner, rows, level, totals)
@@ -90,11 +90,11 @@ class ShortRowKernel(RowKernel):
         is_block = self.chunk <= BLOCK or any(acc.long for acc in self.accumulators.values())
         return block(nest, bounds, carried) if is_block else nest.blocks(bounds, BLOCK, carried, block, whole)
 
-    def _at(self, nest: Nest, lane: SSAValue, block: Rows, level: int, known: Mapping[int, SSAValue]) -> Frame:
+    def _at(self, nest: Nest, lane: SSAValue, block: RowBlock, level: int, known: Mapping[int, SSAValue]) -> Frame:
         r = nest.scalars.of(block.first) + nest.scalars.of(lane)
         return Frame(nest, {**self.indices_of_row(nest, r.value), LANE: lane, **known}, self.top, level)
 
-    def _heads(self, nest: Nest, block: Rows, level: int, totals: dict[Operation, SSAValue]) -> None:
+    def _heads(self, nest: Nest, block: RowBlock, level: int, totals: dict[Operation, SSAValue]) -> None:
         """What is known of each row before the elements of this level, and what reductions over these begin with."""
         group, kinds = self.group, self.group.structure.kinds
         known = [v for v in group.first_known(level) if not group.is_inner(v) and v not in self.top.values]
@@ -121,7 +121,7 @@ class ShortRowKernel(RowKernel):
         ends = nest.loop(block.lanes, [totals[op] for op in alls], row, "i")
         totals |= dict(zip(alls, ends, strict=True))
 
-    def _elements(self, nest: Nest, block: Rows, level: int, totals: dict[Operation, SSAValue]) -> None:
+    def _elements(self, nest: Nest, block: RowBlock, level: int, totals: dict[Operation, SSAValue]) -> None:
         """The pass of this level over the elements of the rows, those of one place in all rows at a time."""
         work = self.work_of(level)
         if work is None:

@@ -24,7 +24,7 @@ def can_be_inlined(kernel: KernelOp) -> bool:
 
 
 @dataclass(frozen=True)
-class Window:
+class BufferWindow:
     """A buffer of an inlined kernel: elements of a line from `offset` on, with strides of their own."""
 
     line: SSAValue
@@ -32,7 +32,7 @@ class Window:
     strides: tuple[int, ...]
 
 
-def inline(kernel: KernelOp, nest: Nest, windows: Sequence[Window], extent: int) -> None:
+def inline(kernel: KernelOp, nest: Nest, windows: Sequence[BufferWindow], extent: int) -> None:
     """Write a kernel once more at the end of a nest, over these windows, for all iterations up to `extent`."""
     *buffers, low, high = kernel.body.block.args
     env: dict[SSAValue, SSAValue] = {low: nest.kernel.index(0), high: nest.kernel.index(extent)}
@@ -44,7 +44,7 @@ def inline(kernel: KernelOp, nest: Nest, windows: Sequence[Window], extent: int)
 class _Copy:
     """Copies ops of a kernel; `env` has what there is for its values here."""
 
-    buffers: Mapping[SSAValue, Window]
+    buffers: Mapping[SSAValue, BufferWindow]
 
     def ops(self, ops: Sequence[Operation], nest: Nest, env: dict[SSAValue, SSAValue]) -> None:
         for op in ops:

@@ -16,25 +16,25 @@ from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.places import Place
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
-from xdsl_rlx.lowering.analysis.linear import Linear
+from xdsl_rlx.lowering.analysis.linear_sums import Linear
 
 _SAME_MOVE = arith.MinSIOp | arith.MaxSIOp
 
 
 @dataclass(frozen=True)
-class Parts:
+class LoopParts:
     """How many parts launches have, and how many elements the windows of two neighbours are apart in each operand."""
 
     count: int
     apart: Mapping[SSAValue, int]
 
 
-WHOLE = Parts(1, {})
+WHOLE = LoopParts(1, {})
 
 
 def parts_of(
     launches: Sequence[LaunchOp], kernels: Mapping[str, KernelOp], places: Mapping[SSAValue, Place]
-) -> Parts | None:
+) -> LoopParts | None:
     """
     As many parts as the launch of the most pieces has, or fewer; None where there are none.
 
@@ -51,7 +51,7 @@ def parts_of(
     most = max(launch.chunk_count for launch in launches)
     for count in range(most, 1, -1):
         if extent % count == 0 and (apart := _apart(count, launches, kernels, places, tiles)) is not None:
-            return Parts(count, apart)
+            return LoopParts(count, apart)
     return None
 
 

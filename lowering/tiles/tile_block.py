@@ -85,7 +85,7 @@ class Left:
 
 
 @dataclass(frozen=True)
-class Block:
+class TileBlock:
     """
     The tile of `rows` from `row` on, of all columns of a panel; its vectors have `lanes` numbers.
 

@@ -52,7 +52,7 @@ COMMON = Registers()
 
 
 @dataclass(frozen=True)
-class Tile:
+class TileSize:
     """Sums that are computed side by side."""
 
     rows: int
@@ -60,7 +60,7 @@ class Tile:
     lanes: int
 
 
-def best_tile(rows: int, columns: int, lanes: int, registers: int, vectors: int = MOST_VECTORS) -> Tile:
+def best_tile(rows: int, columns: int, lanes: int, registers: int, vectors: int = MOST_VECTORS) -> TileSize:
     """
     The tile that a product of so many rows and columns takes the least time with, of at most so many vectors a row.
 
@@ -85,7 +85,7 @@ def best_tile(rows: int, columns: int, lanes: int, registers: int, vectors: int 
         range(1, max(1, min(rows, MOST_ROWS)) + 1), range(1, max(1, min(-(-columns // lanes), vectors)) + 1)
     )
     r, w = min((x for x in shapes if x[0] * x[1] + (x[1] if x[0] > 1 else 0) < registers), key=cost)
-    return Tile(r, w * lanes, lanes)
+    return TileSize(r, w * lanes, lanes)
 
 
 def vectors_of_panel(depth: int, lanes: int, element: AnyFloat) -> int:

@@ -15,8 +15,8 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED, SideBySide
-from xdsl_rlx.lowering.tiles.tile_block import Block, Left, Panel
-from xdsl_rlx.lowering.tiles.tile_sizes import DEPTH, LATENCY, ONE_PART, Tile
+from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, TileBlock
+from xdsl_rlx.lowering.tiles.tile_sizes import DEPTH, LATENCY, ONE_PART, TileSize
 
 ROWS_AT_ONCE = 512
 """Rows of the left factor that stay in a core's own cache while panel after panel is multiplied by them."""
@@ -48,7 +48,7 @@ class TiledProduct:
 
     op: GemmOp
     nest: Nest
-    tile: Tile
+    tile: TileSize
     ends: tuple[SSAValue, SSAValue]
     rows: int | None
     columns: int
@@ -265,7 +265,7 @@ class TiledProduct:
 
     def _block(self, nest: Nest, panel: Panel, row: SSAValue, rows: int) -> None:
         tile, chains = self.tile, self._chains(panel)
-        Block(self.op, panel, self.left, row, rows, tile.lanes, self.goes_on, self.fetches, chains).emit(nest)
+        TileBlock(self.op, panel, self.left, row, rows, tile.lanes, self.goes_on, self.fetches, chains).emit(nest)
 
     def _chains(self, panel: Panel) -> int:
         """

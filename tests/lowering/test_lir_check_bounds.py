@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
-from xdsl_rlx.lowering.analysis.linear import Linear, Symbols
+from xdsl_rlx.lowering.analysis.linear_sums import Linear, Symbols
 from xdsl_rlx.lowering.errors import ConfigurationError
 from xdsl_rlx.lowering.numba.emit_python import emit_python
 
