@@ -1,26 +1,24 @@
 """What can be known of the integers of a kernel without running it: intervals, and sums of earlier values.
-Which accesses that is asked for is in `lir_check_bounds.py`."""
+What an op makes of such operands is in `integer_rows.py`; which accesses that is asked for in `lir_check_bounds.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from xdsl_rlx.lowering.analysis.linear_sums import WIDE, Linear, Symbols
+from xdsl_rlx.lowering.analysis.facts import Facts
+from xdsl_rlx.lowering.analysis.integer_rows import ROWS
+from xdsl_rlx.lowering.analysis.linear_sums import WIDE, Linear
 
 Visit = Callable[[Operation], None]
 _Ranges = list[tuple[int, int]]
 """The least and the greatest of each of some values; anything for those that are no integers."""
 MOST_ROUNDS = 3
 """How often the carried values of a loop are widened before they count as unknown."""
-
-MOST_FACTS = 24
-"""Facts that a question is asked with, the latest ones."""
 
 _NEGATED = {"eq": "ne", "ne": "eq", "slt": "sge", "sle": "sgt", "sgt": "sle", "sge": "slt"} | {
     "ult": "uge",
@@ -42,18 +40,16 @@ def _is_integer(value: SSAValue) -> bool:
     return isinstance(value.type, IntegerType | IndexType)
 
 
-class IndexRanges:
+class IndexRanges(Facts):
     """
     The values of one kernel, walked in order.
 
-    Invariant: `forms` holds what each integer seen so far is, wherever it was computed without wrapping around;
-    `facts` are sums known not to be negative where the walk is.
+    Invariant: `forms` holds what each integer seen so far is, wherever it was computed without wrapping around.
     """
 
     def __init__(self) -> None:
-        self.symbols = Symbols()
+        super().__init__()
         self.forms: dict[SSAValue, Linear] = {}
-        self.facts: list[Linear] = []
 
     def walk(self, block: Block, visit: Visit) -> None:
         """Learn from the ops of a block, in order; `visit` sees each once, before it is learnt."""
@@ -76,39 +72,6 @@ class IndexRanges:
             self.forms[value] = self.symbols.new(*type_range(value.type))
         return self.forms[value]
 
-    def holds(self, x: Linear) -> bool:
-        """Whether `x >= 0` here."""
-        symbols = self.symbols
-        if symbols.is_nonnegative(x):
-            return True
-        named = {symbol for symbol, _ in x.terms}
-        recent = self.facts[-MOST_FACTS:]
-        near = [fact for fact in recent if any(symbol in named for symbol, _ in fact.terms)]
-        if any(symbols.is_nonnegative(x.plus(fact, -1)) for fact in near):
-            return True
-        return any(symbols.is_nonnegative(x.plus(a, -1).plus(b, -1)) for a in near for b in recent)
-
-    @contextmanager
-    def given(self, facts: Sequence[Linear] = ()) -> Generator[None]:
-        """More facts for a while, and none of those learnt meanwhile afterwards."""
-        count = len(self.facts)
-        self.facts += facts
-        yield
-        del self.facts[count:]
-
-    # Single ops
-
-    def range(self, x: Linear) -> tuple[int, int]:
-        """The least and the greatest value here."""
-        low, high = self.symbols.range(x)
-        for fact in self.facts:
-            # x = +-fact + number, and fact >= 0
-            if fact.terms == x.terms:
-                low = max(low, x.constant - fact.constant)
-            elif fact.terms == x.times(-1).terms:
-                high = min(high, x.constant + fact.constant)
-        return low, high
-
     def _within(self, type_: Attribute, x: Linear | None) -> Linear:
         """`x` where it cannot have wrapped around, else anything of the type."""
         low, high = type_range(type_)
@@ -125,7 +88,7 @@ class IndexRanges:
             return Linear(abs(number) if op.result.type == IntegerType(1) else number)
         if isinstance(op, arith.SelectOp):
             return self._select(op) if _is_integer(op.result) else None
-        row = _ROWS.get(type(op))
+        row = ROWS.get(type(op))
         if row is None or not all(_is_integer(operand) for operand in op.operands):
             return None
         return row(self, op, *(self.of(operand) for operand in op.operands))
@@ -163,8 +126,6 @@ class IndexRanges:
         if predicate[0] == "s":
             return found
         return [a, *found] if self.range(b)[0] >= 0 else []
-
-    # Regions
 
     def _for(self, op: scf.ForOp, visit: Visit) -> None:
         index, *carried = op.body.block.args
@@ -257,154 +218,3 @@ class IndexRanges:
 
 def _ignore(op: Operation) -> None:
     """A visit while bounds are still sought."""
-
-
-# Rows: what an op makes of its operands
-
-
-def _sum(r: IndexRanges, op: Operation, a: Linear, b: Linear) -> Linear:
-    return a.plus(b)
-
-
-def _difference(r: IndexRanges, op: Operation, a: Linear, b: Linear) -> Linear:
-    return a.plus(b, -1)
-
-
-def _same(r: IndexRanges, op: Operation, a: Linear) -> Linear:
-    return a
-
-
-def _product(r: IndexRanges, op: Operation, a: Linear, b: Linear) -> Linear:
-    if not a.terms or not b.terms:
-        return a.times(b.constant) if not b.terms else b.times(a.constant)
-    corners = [x * y for x in r.range(a) for y in r.range(b)]
-    return r.symbols.new(min(corners), max(corners))
-
-
-def _quotient(r: IndexRanges, op: Operation, a: Linear, b: Linear) -> Linear | None:
-    """Towards zero, and 0 for a divisor of 0."""
-    low, high = r.range(a)
-    least, most = r.range(b)
-    if low < 0 or least < 0:
-        return None
-    if least == most and most > 0:
-        whole = Linear(0, tuple((s, c // most) for s, c in a.terms if c % most == 0))
-        rest = a.plus(whole, -most)
-        whole, rest = whole.add(rest.constant // most), rest.add(-(rest.constant // most * most))
-        first, last = r.range(rest)
-        if whole.terms and first >= 0 and last < most:
-            return whole
-    return r.symbols.new(low // most if least and most else 0, high // max(least, 1))
-
-
-def _remainder(r: IndexRanges, op: Operation, a: Linear, b: Linear) -> Linear | None:
-    """With the sign of the dividend, which it is for a divisor of 0."""
-    low, high = r.range(a)
-    least, most = r.range(b)
-    if least < 1:
-        return None
-    if low >= 0:
-        return a if high < least else r.symbols.new(0, min(high, most - 1), below=[a])
-    return r.symbols.new(max(low, 1 - most), max(0, min(high, most - 1)))
-
-
-def _floor_quotient(r: IndexRanges, op: Operation, a: Linear, b: Linear) -> Linear | None:
-    low, high = r.range(a)
-    least, most = r.range(b)
-    if least != most or most < 1:
-        return None
-    return _quotient(r, op, a, b) if low >= 0 else r.symbols.new(low // most, high // most)
-
-
-def _ceil_quotient(r: IndexRanges, op: Operation, a: Linear, b: Linear) -> Linear | None:
-    low, high = r.range(a)
-    least, most = r.range(b)
-    return r.symbols.new(-(-low // most), -(-high // most)) if least == most and most > 0 else None
-
-
-def _minimum(r: IndexRanges, op: Operation, a: Linear, b: Linear) -> Linear:
-    if r.holds(b.plus(a, -1)):
-        return a
-    if r.holds(a.plus(b, -1)):
-        return b
-    return r.symbols.new(min(r.range(a)[0], r.range(b)[0]), WIDE - 1, below=[a, b])
-
-
-def _maximum(r: IndexRanges, op: Operation, a: Linear, b: Linear) -> Linear:
-    return _minimum(r, op, a.times(-1), b.times(-1)).times(-1)
-
-
-def _unsigned(row: Callable[..., Linear | None]) -> Callable[..., Linear | None]:
-    """The row of the signed op, where no operand is negative."""
-
-    def unsigned(r: IndexRanges, op: Operation, *operands: Linear) -> Linear | None:
-        return row(r, op, *operands) if all(r.range(x)[0] >= 0 for x in operands) else None
-
-    return unsigned
-
-
-def _and(r: IndexRanges, op: Operation, a: Linear, b: Linear) -> Linear | None:
-    tops = [high for low, high in (r.range(a), r.range(b)) if low >= 0]
-    return r.symbols.new(0, min(tops)) if tops else None
-
-
-def _or(r: IndexRanges, op: Operation, a: Linear, b: Linear) -> Linear | None:
-    (low, high), (least, most) = r.range(a), r.range(b)
-    if low < 0 or least < 0:
-        return None
-    return r.symbols.new(0, (1 << max(high, most).bit_length()) - 1)
-
-
-def _shift_left(r: IndexRanges, op: Operation, a: Linear, b: Linear) -> Linear | None:
-    return a.times(1 << b.constant) if not b.terms and 0 <= b.constant < 63 else None
-
-
-def _shift_right(r: IndexRanges, op: Operation, a: Linear, b: Linear) -> Linear | None:
-    if b.terms or not 0 <= b.constant < 63 or r.range(a)[0] < 0:
-        return None
-    return _quotient(r, op, a, Linear(1 << b.constant))
-
-
-def _logical_shift(r: IndexRanges, op: Operation, a: Linear, b: Linear) -> Linear | None:
-    if r.range(a)[0] >= 0 or b.terms or b.constant < 1:
-        return _shift_right(r, op, a, b)
-    type_ = op.results[0].type
-    width = type_.bitwidth if isinstance(type_, IntegerType) else 64
-    return r.symbols.new(0, (1 << max(width - b.constant, 0)) - 1)
-
-
-def _zero_extended(r: IndexRanges, op: Operation, a: Linear) -> Linear | None:
-    type_ = op.operands[0].type
-    if r.range(a)[0] >= 0:
-        return a
-    return r.symbols.new(0, (1 << type_.bitwidth) - 1) if isinstance(type_, IntegerType) else None
-
-
-def _sign_extended(r: IndexRanges, op: Operation, a: Linear) -> Linear | None:
-    return a if op.operands[0].type != IntegerType(1) else a.times(-1)
-
-
-_ROWS: dict[type[Operation], Callable[..., Linear | None]] = {
-    arith.AddiOp: _sum,
-    arith.SubiOp: _difference,
-    arith.MuliOp: _product,
-    arith.DivSIOp: _quotient,
-    arith.RemSIOp: _remainder,
-    arith.FloorDivSIOp: _floor_quotient,
-    arith.CeilDivSIOp: _ceil_quotient,
-    arith.MinSIOp: _minimum,
-    arith.MaxSIOp: _maximum,
-    arith.MinUIOp: _unsigned(_minimum),
-    arith.MaxUIOp: _unsigned(_maximum),
-    arith.AndIOp: _and,
-    arith.OrIOp: _or,
-    arith.XOrIOp: _or,
-    arith.ShLIOp: _shift_left,
-    arith.ShRSIOp: _shift_right,
-    arith.ShRUIOp: _logical_shift,
-    arith.IndexCastOp: _sign_extended,
-    arith.ExtSIOp: _sign_extended,
-    arith.ExtUIOp: _zero_extended,
-    arith.TruncIOp: _same,
-    UnrealizedConversionCastOp: _same,
-}
