@@ -1,5 +1,5 @@
 """Launches that can be run in parts, each again and again beside the others: what a part reads of what is written at
-all, it has written itself. What is made of that is in `lir_outline_loops.py`."""
+all, it has written itself. What is made of that is in `outlined_loop.py`."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import CheckOp, LaunchOp, LoopOp
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
-from xdsl_rlx.lowering.lir_outline_loops import SWAPPED, LirOutlineLoopsPass
+from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
+from xdsl_rlx.lowering.loops.outlined_loop import SWAPPED
 from xdsl_rlx.lowering.numba.compilation import compile_module, lower_to_lir
 from xdsl_rlx.lowering.numba.compile import Effort
 
