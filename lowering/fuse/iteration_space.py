@@ -18,9 +18,9 @@ AxisMap = tuple[int | None, ...]
 """The loop of each axis of a value; None for an axis of extent 1."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Space:
-    """The loops of a group and the axis maps of the values it touches element by element. Only `take_in` changes it."""
+    """The loops of a group and the axis maps of the values it touches element by element; grows by what it takes in."""
 
     extents: tuple[int, ...]
     maps: dict[SSAValue, AxisMap]

@@ -1,5 +1,5 @@
 """One tile of a matrix product: its sums stay in registers along the inner dimension.
-Which tiles there are, and what is copied for them, is in `tiles.py`."""
+Which tiles there are, and what is copied for them, is in `tiled_product.py`."""
 
 from __future__ import annotations
 

@@ -696,6 +696,20 @@ FUSION = (
         "tests/lowering/test_share_bodies.py",
     ),
     _fault(
+        "a fusion is lowered though its ops ask for another nesting than it says",
+        "lowering/fuse/nesting.py",
+        " or (found.structure.split, found.structure.middle) != (decided.split.data, decided.middle)",
+        "",
+        "tests/lowering/test_fusion_loops.py",
+    ),
+    _fault(
+        "an op over all loops of a fusion has to share a value with its inputs or results",
+        "lowering/fuse/iteration_space.py",
+        " or self._take_in_all(space)",
+        "",
+        "tests/lowering/test_fusion_loops.py",
+    ),
+    _fault(
         "clusters merge across one that has to run in between",
         "lowering/fuse/clusters.py",
         "(first.after & second.before | second.after & first.before) & ~both",
