@@ -75,7 +75,7 @@ def test_an_op_has_the_trait_of_a_view_if_it_has_a_view_row(op: type[Operation])
     assert op.has_trait(View) == (VIEW.get(op) is not None), f"{IN_LOOPS} and the trait of {op.name} differ"
 
 
-@pytest.mark.parametrize("op", IN_F32, ids=_name)
+@pytest.mark.parametrize("op", sorted(IN_F32, key=_name), ids=_name)
 def test_what_is_said_to_be_computed_in_f32_is_lowered_so(op: type[Operation]) -> None:
     assert op.has_trait(OwnNest) and DECOMPOSE.get(op) is not None, f"{op.name} computes as its definition does"
     assert NORMALIZE.get(op) is not None, f"lowering/fuse/normal_forms.py does not widen {op.name}"
