@@ -90,6 +90,16 @@ def element_of(value: SSAValue | Attribute) -> Attribute:
     return tensor_type(value).element_type
 
 
+def compute_type(element: Attribute) -> Attribute:
+    """The type that values of this element type are computed in: half floats are only stored narrow, and unsigned
+    integers are computed with as signless ones of their width."""
+    if element in (f16, bf16):
+        return f32
+    if element in (u8, u32):
+        return i8 if element == u8 else i32
+    return element
+
+
 ADDRESSES = 1 << 47
 """Bytes that a process can address."""
 

@@ -31,9 +31,9 @@ from xdsl_rlx.dialects.mir import Mir, branch, control
 from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
+from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, VIEW
 from xdsl_rlx.lowering.nests import NEST
 from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, VJP, VMAP
-from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, VIEW
 from xdsl_rlx.transforms.rules.table import RuleTable
 
 DOCS = Path(__file__).resolve().parent

@@ -1,8 +1,14 @@
-"""The passes that lower to `lir` and the targets, lazily."""
+"""The passes that fuse, those that lower to `lir`, and the targets, lazily."""
 
 from xdsl.passes import ModulePass
 from xdsl.universe import XDSL_UNIVERSE, Universe
 from xdsl.utils.target import Target
+
+
+def _get_mir_fuse() -> type[ModulePass]:
+    from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
+
+    return MirFusePass
 
 
 def _get_convert_mir_to_lir() -> type[ModulePass]:
@@ -67,6 +73,7 @@ def _get_asm() -> type[Target]:
 
 UNIVERSE = Universe(
     all_passes={
+        "mir-fuse": _get_mir_fuse,
         "convert-mir-to-lir": _get_convert_mir_to_lir,
         "lir-check-bounds": _get_lir_check_bounds,
         "lir-guard-range": _get_lir_guard_range,

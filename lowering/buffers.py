@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, row_major_strides, strided_memref
 from xdsl_rlx.dialects.shapes import element_of
-from xdsl_rlx.transforms.rules.lowering import Layout
+from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Buffer:
     """The elements of a tensor value: `layout` of the elements of the `lir` buffer `root`."""
 
     root: SSAValue
-    layout: Layout
+    layout: StridedLayout
     element: Attribute
 
     @property
@@ -28,14 +28,14 @@ class Buffer:
         expected = row_major_strides(shape)
         return 0 in shape or all(n == 1 or s == e for n, s, e in zip(shape, strides, expected, strict=True))
 
-    def part(self, value: SSAValue, layout: Layout) -> Buffer:
+    def part(self, value: SSAValue, layout: StridedLayout) -> Buffer:
         """Where a value lies that is a part of this one."""
         return Buffer(self.root, layout, element_of(value))
 
 
 def contiguous(root: SSAValue, shape: Sequence[int], element: Attribute) -> Buffer:
     """All elements of a `lir` buffer, in row-major order."""
-    return Buffer(root, Layout(0, tuple(shape), row_major_strides(shape)), element)
+    return Buffer(root, StridedLayout(0, tuple(shape), row_major_strides(shape)), element)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer
-from xdsl_rlx.lowering.group_kernel import LANES
-from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, REDUCTION, VIEW, Layout
+from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, PRODUCT, REDUCTION, VIEW, StridedLayout
+from xdsl_rlx.lowering.groups.accumulators import LANES
 
 Key: TypeAlias = tuple[SSAValue, Attribute, int, int]
 """A place: its root, of what elements it is, at which of them it begins there, and how many they are."""
@@ -47,7 +47,9 @@ class Homes:
             extents = shape_of(source)
             if prod(extents) != prod(place.layout.shape) or place.element != element_of(source):
                 return
-            before = Buffer(place.root, Layout(place.layout.offset, extents, row_major_strides(extents)), place.element)
+            before = Buffer(
+                place.root, StridedLayout(place.layout.offset, extents, row_major_strides(extents)), place.element
+            )
             seen = VIEW.lookup(owner)(owner, before.layout)
             if seen is None or not place.is_contiguous or not _is_same(place, before.part(value, seen)):
                 return

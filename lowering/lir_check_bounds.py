@@ -17,8 +17,8 @@ from xdsl_rlx.dialects.lir.bounds import Reach, reaches
 from xdsl_rlx.dialects.lir.memory import LARGEST_BUFFER
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.locations import where
-from xdsl_rlx.lowering.index_ranges import IndexRanges
-from xdsl_rlx.lowering.linear import Linear
+from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
+from xdsl_rlx.lowering.analysis.linear_sums import Linear
 from xdsl_rlx.transforms.driver import verify_dominance
 
 INDEX = IndexType()

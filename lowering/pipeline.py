@@ -8,6 +8,7 @@ from xdsl.passes import ModulePass
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
+from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_guard_range import LirGuardRangePass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
@@ -15,9 +16,8 @@ from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
 from xdsl_rlx.lowering.lir_tile_products import LirTileProductsPass
 from xdsl_rlx.lowering.run_errors import ConfigurationError
-from xdsl_rlx.lowering.tile_sizes import COMMON, Registers
+from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
-from xdsl_rlx.transforms.mir_fuse import MirFusePass
 
 
 def checks_bounds() -> bool:

@@ -55,8 +55,9 @@ class Site:
     Ops that are lowered together, with the buffers that they find.
 
     `key` is all that their kernels depend on: kinds and attributes of ops, types, which values and buffers are the same
-    ones, and how buffers lie; with `offsets` also where they start. Sites of equal keys have their values and places in
-    the same order, so what was done at one can be done again at the other. It is None for ops with regions.
+    ones, and how buffers lie; with `offsets` also where they start; and what is `also` known of the ops. Sites of equal
+    keys have their values and places in the same order, so what was done at one can be done again at the other. It is
+    None for ops with regions.
     """
 
     def __init__(
@@ -65,10 +66,11 @@ class Site:
         buffers: Sequence[Mapping[SSAValue, Buffer]],
         *,
         offsets: bool = False,
+        also: Attribute | None = None,
     ):
         self.places: list[Place] = []
         self._numbers: dict[SSAValue, int] = {}
-        parts: list[object] = []
+        parts: list[object] = [also]
         roots: dict[SSAValue, int] = {}
         places: dict[Place, int] = {}
         for op in ops:

@@ -9,10 +9,10 @@ from xdsl.passes import PassPipeline
 
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
+from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
 from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
-from xdsl_rlx.transforms.mir_fuse import MirFusePass
 
 Array = np.ndarray[Any, Any]
 

@@ -34,12 +34,6 @@ def _get_mir_emit_vjp() -> type[ModulePass]:
     return MirEmitVjpPass
 
 
-def _get_mir_fuse() -> type[ModulePass]:
-    from xdsl_rlx.transforms.mir_fuse import MirFusePass
-
-    return MirFusePass
-
-
 def _get_mir_fuse_gaussian_splat() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_fuse_gaussian_splat import MirFuseGaussianSplatPass
 
@@ -149,7 +143,6 @@ UNIVERSE = Universe(
         "mir-convert-scans-for-ad": _get_mir_convert_scans_for_ad,
         "mir-decompose-fusion-regions": _get_mir_decompose_fusion_regions,
         "mir-emit-vjp": _get_mir_emit_vjp,
-        "mir-fuse": _get_mir_fuse,
         "mir-fuse-gaussian-splat": _get_mir_fuse_gaussian_splat,
         "mir-grad": _get_mir_grad,
         "mir-hvp": _get_mir_hvp,

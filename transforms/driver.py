@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.control import VjpOp
+from xdsl_rlx.dialects.mir.core import View
 from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
 
 ROUNDS = 64
@@ -115,6 +116,16 @@ def is_constant(op: Operation) -> bool:
 @cache
 def _is_constant(kind: type[Operation]) -> bool:
     return kind.has_trait(ConstantLike)
+
+
+def is_view(op: Operation) -> bool:
+    """Whether the result of an op is elements of its operand."""
+    return _is_view(type(op))
+
+
+@cache
+def _is_view(kind: type[Operation]) -> bool:
+    return kind.has_trait(View, value_if_unregistered=False)
 
 
 def verify_dominance(module: ModuleOp) -> None:

@@ -17,15 +17,15 @@ from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.mir.recurrence import RecurrenceOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.transforms.checkpoints import in_segments, is_recomputed
-from xdsl_rlx.transforms.driver import is_behind_a_rule, is_constant, is_differentiated
+from xdsl_rlx.transforms.driver import is_behind_a_rule, is_constant, is_differentiated, is_view
 from xdsl_rlx.transforms.engines.define import define, rewrite_by
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.located import located, replace
-from xdsl_rlx.transforms.rules.lowering import DEAR, VIEW, scalar_cost
 from xdsl_rlx.transforms.rules.recurrence import by_products, with_states
 from xdsl_rlx.transforms.rules.scan import Reverse
 from xdsl_rlx.transforms.rules.table import SCALAR
 from xdsl_rlx.transforms.rules.wide import rounded, wide
+from xdsl_rlx.transforms.scalar_cost import DEAR, scalar_cost
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _to_stack(op: ScanOp) -> list[SSAValue]:
 
 def _is_cheap(op: Operation) -> bool:
     """Whether to compute again rather than stack: no transcendental function, for which a step would have to wait."""
-    if is_constant(op) or is_recomputed(op) or VIEW.get(type(op)) is not None:
+    if is_constant(op) or is_recomputed(op) or is_view(op):
         return True
     return SCALAR.get(type(op)) is not None and scalar_cost(op) < DEAR
 

@@ -21,12 +21,11 @@ from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body
 from xdsl_rlx.dialects.mir.shape import TransposeOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.checkpoints import runs_segments
-from xdsl_rlx.transforms.driver import is_constant, is_differentiated
+from xdsl_rlx.transforms.driver import is_constant, is_differentiated, is_view
 from xdsl_rlx.transforms.engines.batch import Batch
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.located import located, replace
 from xdsl_rlx.transforms.rules.bodies import backward_slice, needed_carries
-from xdsl_rlx.transforms.rules.lowering import VIEW
 from xdsl_rlx.transforms.rules.scan import Draft
 
 WIDE = 1 << 10
@@ -120,7 +119,7 @@ class _Fission:
     def _base(self, value: SSAValue) -> SSAValue:
         """What a value is a view of, within the body."""
         owner = value.owner
-        while isinstance(owner, Operation) and VIEW.get(type(owner)) is not None and len(owner.operands) == 1:
+        while isinstance(owner, Operation) and is_view(owner):
             value = owner.operands[0]
             owner = value.owner
         return value
@@ -156,7 +155,7 @@ class _Fission:
     def _moves(self, op: Operation) -> bool:
         """Whether an op that hangs on no carry is worth a place in memory: a product, or what is the same each time."""
         if op.results[0] in self.same:
-            return not is_constant(op) and (VIEW.get(type(op)) is None or isinstance(op, TransposeOp))
+            return not is_constant(op) and (not is_view(op) or isinstance(op, TransposeOp))
         return self.products and _is_product(op)
 
     def _is_there(self, value: SSAValue) -> bool:

@@ -10,10 +10,10 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, f32, f64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, MirOp
+from xdsl_rlx.dialects.mir.core import AnyTensorConstr, MirOp, View
 from xdsl_rlx.dialects.mir.elementwise import BinaryOp
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, c64, c128, check_element, dims, element_of, same_element_type, shape_of
@@ -56,12 +56,16 @@ class RealOp(PartOp):
 
     name = "mir.real"
 
+    traits = traits_def(View())
+
 
 @irdl_op_definition
 class ImagOp(PartOp):
     """`result = im z`, f32 for c64 and f64 for c128."""
 
     name = "mir.imag"
+
+    traits = traits_def(View())
 
 
 @irdl_op_definition

@@ -1,23 +1,31 @@
 """Ops with regions: `mir.vjp` (the gradient of one op, not yet emitted) and `mir.fusion` (ops that share a kernel)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntAttr, IntegerType, NoneAttr, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
+    irdl_attr_definition,
     irdl_op_definition,
     lazy_traits_def,
+    opt_prop_def,
     prop_def,
     region_def,
     traits_def,
     var_operand_def,
     var_result_def,
 )
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList, i64_list
+from xdsl_rlx.dialects.shapes import shape_of
 
 
 def _holders() -> tuple[type[Operation], ...]:
@@ -146,26 +154,152 @@ class VjpOp(IRDLOperation):
                 raise VerifyException(f"gradient of type {grad.type} for an operand of type {self.primals[index].type}")
 
 
+@irdl_attr_definition
+class FusionLoopsAttr(ParametrizedAttribute):
+    """
+    The loops that the ops of a fusion share: `<[64, 32] rows 1 : (whole, [0, 1], [1]) -> ([0, 1])>`.
+
+    First their extents, none of which is 1, then how they are nested: the first loops are over rows, the others within
+    a row; with `sums 1 to 2` those from 1 to 2 are what is summed over, one after the other, around all columns. Then
+    the loop of each axis of each input and result, but for axes of 1; `whole` is a factor of a matrix product.
+    """
+
+    name = "mir.fusion_loops"
+
+    extents: DenseArrayBase[IntegerType]
+    split: IntAttr
+    stop: IntAttr | NoneAttr
+    inputs: ArrayAttr[DenseArrayBase[IntegerType] | UnitAttr]
+    results: ArrayAttr[DenseArrayBase[IntegerType]]
+
+    @staticmethod
+    def of(
+        extents: Sequence[int],
+        split: int,
+        stop: int | None,
+        inputs: Sequence[Sequence[int] | None],
+        results: Sequence[Sequence[int]],
+    ) -> FusionLoopsAttr:
+        """Loops of these extents; an input is None where it is needed whole."""
+        return FusionLoopsAttr(
+            i64_list(extents),
+            IntAttr(split),
+            NoneAttr() if stop is None else IntAttr(stop),
+            ArrayAttr([UnitAttr() if loops is None else i64_list(loops) for loops in inputs]),
+            ArrayAttr([i64_list(loops) for loops in results]),
+        )
+
+    def with_inputs(self, more: Sequence[Sequence[int] | None]) -> FusionLoopsAttr:
+        """The loops with more inputs behind those that there are."""
+        return FusionLoopsAttr.of(
+            self.sizes,
+            self.split.data,
+            None if self.middle is None else self.middle[1],
+            [*self.input_loops, *more],
+            self.result_loops,
+        )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The extents of the loops."""
+        return _numbers(self.extents)
+
+    @property
+    def middle(self) -> tuple[int, int] | None:
+        """The loops that are summed over around the columns, from the first to behind the last."""
+        return None if isinstance(self.stop, NoneAttr) else (self.split.data, self.stop.data)
+
+    @property
+    def input_loops(self) -> list[tuple[int, ...] | None]:
+        """The loops of each input; None for one that is needed whole."""
+        return [None if isinstance(loops, UnitAttr) else _numbers(loops) for loops in self.inputs]
+
+    @property
+    def result_loops(self) -> list[tuple[int, ...]]:
+        """The loops of each result."""
+        return [_numbers(loops) for loops in self.results]
+
+    def verify(self) -> None:
+        rank = len(self.sizes)
+        if any(n < 0 or n == 1 for n in self.sizes):
+            raise VerifyException(f"expected extents of loops that are not 1, got {list(self.sizes)}")
+        if not 0 <= self.split.data <= rank:
+            raise VerifyException(f"{self.split.data} loops over rows, of {rank}")
+        if self.middle is not None and not self.middle[0] < self.middle[1] < rank:
+            raise VerifyException(f"sums over the loops {self.middle[0]} to {self.middle[1]}, of {rank}")
+        for loops in (*self.input_loops, *self.result_loops):
+            if loops is not None and (sorted({*loops}) != [*loops] or any(not 0 <= loop < rank for loop in loops)):
+                raise VerifyException(f"expected ascending numbers of {rank} loops, got {list(loops)}")
+
+    def check(self, what: str, loops: Sequence[int], type_: Attribute) -> None:
+        """Require a value of this type to have an axis for each of these loops."""
+        axes = [n for n in shape_of(type_) if n != 1]
+        if axes != [self.sizes[loop] for loop in loops]:
+            raise VerifyException(f"{what} of type {type_} does not run over the loops {list(loops)}")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        def numbers() -> DenseArrayBase[IntegerType]:
+            return i64_list(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
+
+        def whole_or_numbers() -> DenseArrayBase[IntegerType] | UnitAttr:
+            return UnitAttr() if parser.parse_optional_keyword("whole") else numbers()
+
+        with parser.in_angle_brackets():
+            extents, stop = numbers(), NoneAttr()
+            if parser.parse_optional_keyword("rows"):
+                split = IntAttr(parser.parse_integer())
+            else:
+                parser.parse_keyword("sums")
+                split = IntAttr(parser.parse_integer())
+                parser.parse_keyword("to")
+                stop = IntAttr(parser.parse_integer())
+            parser.parse_punctuation(":")
+            inputs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, whole_or_numbers)
+            parser.parse_punctuation("->")
+            results = parser.parse_comma_separated_list(parser.Delimiter.PAREN, numbers)
+        return extents, split, stop, ArrayAttr(inputs), ArrayAttr(results)
+
+    def print_parameters(self, printer: Printer) -> None:
+        nested = f"rows {self.split.data}" if self.middle is None else "sums {} to {}".format(*self.middle)
+        inputs = ", ".join("whole" if loops is None else str([*loops]) for loops in self.input_loops)
+        results = ", ".join(str([*loops]) for loops in self.result_loops)
+        printer.print_string(f"<{[*self.sizes]} {nested} : ({inputs}) -> ({results})>")
+
+
+def _numbers(values: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
+    return tuple(int(value) for value in values.get_values())
+
+
 @irdl_op_definition
 class FusionOp(IRDLOperation):
     """
     Ops that run as one kernel: `body` takes `inputs`, holds the ops and yields the results.
 
     A group is either one iteration space (elementwise ops and the reductions along its rows) or a matrix product with
-    its elementwise epilogue; `convert-mir-to-lir` makes a loop nest of it.
+    its elementwise epilogue; `convert-mir-to-lir` makes a loop nest of it, of the `loops` that `mir-fuse` has decided
+    on. Where these are not given, they are those that the ops can share.
     """
 
     name = "mir.fusion"
 
     inputs = var_operand_def(AnyTensorConstr)
     results_ = var_result_def(AnyTensorConstr)
+    loops = opt_prop_def(FusionLoopsAttr)
     body = region_def("single_block")
 
     traits = traits_def(Pure(), IsolatedFromAbove())
-    assembly_format = "`(` $inputs `)` attr-dict `:` functional-type(operands, results) $body"
+    assembly_format = "`(` $inputs `)` (`loops` $loops^)? attr-dict `:` functional-type(operands, results) $body"
 
-    def __init__(self, inputs: Sequence[SSAValue], result_types: Sequence[Attribute], body: Region):
-        Operation.__init__(self, operands=inputs, result_types=result_types, regions=[body])
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        body: Region,
+        loops: FusionLoopsAttr | None = None,
+    ):
+        properties = {} if loops is None else {"loops": loops}
+        Operation.__init__(self, operands=inputs, result_types=result_types, properties=properties, regions=[body])
 
     def verify_(self) -> None:
         if tuple(self.body.block.arg_types) != tuple(v.type for v in self.inputs):
@@ -175,3 +309,18 @@ class FusionOp(IRDLOperation):
             raise VerifyException("expected a mir.yield at the end")
         if [v.type for v in last.values] != [r.type for r in self.results_]:
             raise VerifyException("the yielded values do not match the results")
+        if self.loops is not None:
+            self._verify_loops(self.loops)
+
+    def _verify_loops(self, loops: FusionLoopsAttr) -> None:
+        inputs, results = loops.input_loops, loops.result_loops
+        if len(inputs) != len(self.inputs) or len(results) != len(self.results_):
+            raise VerifyException(
+                f"loops of {len(inputs)} inputs and {len(results)} results, of which there are "
+                f"{len(self.inputs)} and {len(self.results_)}"
+            )
+        for number, (value, axes) in enumerate(zip(self.inputs, inputs, strict=True)):
+            if axes is not None:
+                loops.check(f"input {number}", axes, value.type)
+        for number, (value, axes) in enumerate(zip(self.results_, results, strict=True)):
+            loops.check(f"result {number}", axes, value.type)

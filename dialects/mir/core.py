@@ -79,6 +79,11 @@ class OwnNest(OpTrait):
     """Lowered whole, by loops of its own: not taken apart before, not fused with other ops."""
 
 
+@dataclass(frozen=True)
+class View(OpTrait):
+    """The elements of the result are elements of the operand, which it may lie on: it computes nothing."""
+
+
 class MirOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
     """A tensor op without side effects whose result types follow from its operands and properties."""
 
@@ -133,13 +138,13 @@ def _plain(kind: type[IRDLOperation]) -> tuple[int, int] | None:
     return len(definition.operands), len(definition.results)
 
 
-def i64_list(values: Sequence[int]) -> DenseArrayBase:
+def i64_list(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
     """A list property."""
     return _i64_list(tuple(values))
 
 
 @cache
-def _i64_list(values: tuple[int, ...]) -> DenseArrayBase:
+def _i64_list(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
     return DenseArrayBase.from_list(i64, values)
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, var_operand_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, I64List, IntList, MirOp, i64_attr, i64_list
+from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, I64List, IntList, MirOp, View, i64_attr, i64_list
 from xdsl_rlx.dialects.shapes import (
     broadcasts_to,
     dims,
@@ -28,6 +28,7 @@ class ReshapeOp(MirOp):
     operand = operand_def(AnyTensorConstr)
     result = result_def(AnyTensorConstr)
 
+    traits = traits_def(View())
     assembly_format = "$operand attr-dict `:` type($operand) `to` type($result)"
 
     def __init__(self, operand: SSAValue, shape: Sequence[int]):
@@ -50,6 +51,7 @@ class TransposeOp(MirOp):
     perm = prop_def(I64List)
     result = result_def(AnyTensorConstr)
 
+    traits = traits_def(View())
     custom_directives = (IntList,)
     assembly_format = "$operand `perm` custom<IntList>($perm) attr-dict `:` functional-type(operands, results)"
 
@@ -88,6 +90,7 @@ class NarrowOp(MirOp):
     length = prop_def(I64, prop_name="len")
     result = result_def(AnyTensorConstr)
 
+    traits = traits_def(View())
     assembly_format = "$operand `axis` $axis `start` $start `len` $len attr-dict `:` functional-type(operands, results)"
 
     def __init__(self, operand: SSAValue, axis: int, start: int, length: int):
@@ -168,6 +171,7 @@ class ExpandOp(MirOp):
     operand = operand_def(AnyTensorConstr)
     result = result_def(AnyTensorConstr)
 
+    traits = traits_def(View())
     assembly_format = "$operand attr-dict `:` type($operand) `to` type($result)"
 
     def __init__(self, operand: SSAValue, shape: Sequence[int]):

@@ -17,7 +17,7 @@ from xdsl_rlx.dialects.lir.kernel import LANES, ROLLED
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
-from xdsl_rlx.transforms.rules.lowering import compute_type
+from xdsl_rlx.dialects.shapes import compute_type
 
 INDEX = IndexType()
 

@@ -14,7 +14,7 @@ from xdsl_rlx.lowering.nest.syntax import tree_of
 
 
 @dataclass
-class Frame:
+class CallFrame:
     """A call under way."""
 
     name: str
@@ -36,7 +36,7 @@ class Closure:
     """A function or lambda of a function that is being translated."""
 
     tree: ast.FunctionDef | ast.Lambda
-    frame: Frame
+    frame: CallFrame
     defaults: tuple[Any, ...]
     named_defaults: Mapping[str, Any]
 

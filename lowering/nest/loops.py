@@ -127,14 +127,16 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Side:
+class BranchSide:
     """A branch that was translated: its place, and the names behind it."""
 
     nest: Nest
     names: dict[str, Any]
 
 
-def merged(a: Side, b: Side, before: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[SSAValue, SSAValue]]]:
+def merged(
+    a: BranchSide, b: BranchSide, before: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[tuple[SSAValue, SSAValue]]]:
     """
     The names that both branches leave, and pairs of values between which the branch chooses.
 
@@ -169,7 +171,7 @@ def merged(a: Side, b: Side, before: Mapping[str, Any]) -> tuple[dict[str, Any],
     return names, pairs
 
 
-def _pair(name: str, a: Side, b: Side, x: Any, y: Any) -> Any:
+def _pair(name: str, a: BranchSide, b: BranchSide, x: Any, y: Any) -> Any:
     if x is y or (is_number(x) and is_number(y) and type(x) is type(y) and x == y):
         return x
     for leaf in (x, y):

@@ -17,9 +17,9 @@ from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder, i
 from xdsl_rlx.dialects.shapes import DTYPES
 from xdsl_rlx.lowering.nest import arithmetic
 from xdsl_rlx.lowering.nest.arithmetic import Arithmetic, TypesError
+from xdsl_rlx.lowering.nest.array_views import ArrayView, Views
 from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nest.language import Iteration
-from xdsl_rlx.lowering.nest.views import View, Views
 
 
 @dataclass(frozen=True)
@@ -236,9 +236,9 @@ for _name in ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", 
 
 
 @_row
-def _scratch(place: Place, shape: Any, type_: Any) -> View:
+def _scratch(place: Place, shape: Any, type_: Any) -> ArrayView:
     extents = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-    return View.of(place.nest.kernel.scratch(MemRefType(element_type(type_), extents), None))
+    return ArrayView.of(place.nest.kernel.scratch(MemRefType(element_type(type_), extents), None))
 
 
 MEANINGS["empty"] = _scratch
@@ -313,7 +313,7 @@ def _sum(place: Place, values: Any, start: Any = 0) -> Any:
 
 
 @_row
-def _getrf(place: Place, a: View, pivots: View) -> None:
+def _getrf(place: Place, a: ArrayView, pivots: ArrayView) -> None:
     leading = [place.views.indices(place.nest, view) for view in (a, pivots)]
     place.nest.builder.insert(
         GetrfOp(a.buffer, pivots.buffer, a_indices=leading[0][:-2], pivots_indices=leading[1][:-1])
@@ -321,7 +321,7 @@ def _getrf(place: Place, a: View, pivots: View) -> None:
 
 
 @_row
-def _getrs(place: Place, lu: View, pivots: View, b: View, transpose: bool = False) -> None:
+def _getrs(place: Place, lu: ArrayView, pivots: ArrayView, b: ArrayView, transpose: bool = False) -> None:
     leading = [place.views.indices(place.nest, view) for view in (lu, pivots, b)]
     place.nest.builder.insert(
         GetrsOp(

@@ -9,11 +9,11 @@ from typing import Any, cast
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index
+from xdsl_rlx.lowering.nest.array_views import ArrayView
 from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nest.frames import Callee
 from xdsl_rlx.lowering.nest.language import Iteration
 from xdsl_rlx.lowering.nest.translate import Translator
-from xdsl_rlx.lowering.nest.views import View
 from xdsl_rlx.lowering.run_errors import NestError
 
 
@@ -46,7 +46,7 @@ class Nested:
             known.append(place.scalars.of(value) if found is None else found)
         callee = Callee.of_function(self.function)
         try:
-            names = callee.bind([Iteration(*known), *map(View.of, buffers)], options)
+            names = callee.bind([Iteration(*known), *map(ArrayView.of, buffers)], options)
         except TypeError as e:
             raise NestError(f"{callee.file}:{self.function.__code__.co_firstlineno}: {e}") from None
         walk.inline(callee, names)

@@ -18,14 +18,14 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.arithmetic import Arithmetic, TypesError
+from xdsl_rlx.lowering.nest.array_views import ArrayView, Views, index_of
 from xdsl_rlx.lowering.nest.builder import Nest
-from xdsl_rlx.lowering.nest.calls import Calls
-from xdsl_rlx.lowering.nest.frames import Callee, Closure, Frame
-from xdsl_rlx.lowering.nest.loops import Carried, Choice, Retyped, Side, merged
+from xdsl_rlx.lowering.nest.expressions import Expressions
+from xdsl_rlx.lowering.nest.frames import Callee, CallFrame, Closure
+from xdsl_rlx.lowering.nest.loops import BranchSide, Carried, Choice, Retyped, merged
 from xdsl_rlx.lowering.nest.meanings import Indices, Place, Steps, steps_of
 from xdsl_rlx.lowering.nest.syntax import assigned, jumps
 from xdsl_rlx.lowering.nest.trees import leaves, rebuilt
-from xdsl_rlx.lowering.nest.views import View, Views, index_of
 
 JUMPS = (ast.Return, ast.Break, ast.Continue)
 
@@ -42,7 +42,7 @@ CONTINUE = Ended(False)
 BREAK = Ended(False)
 
 
-class Translator(Calls):
+class Translator(Expressions):
     """The walk over the functions of a nest."""
 
     def __init__(self, nest: Nest):
@@ -64,7 +64,7 @@ class Translator(Calls):
     def inline(self, callee: Callee, names: dict[str, Any]) -> Any:
         """The value of a function whose body takes the place of its call."""
         outer = getattr(self, "frame", None)
-        self.frame = Frame(callee.name, callee.file, names, callee.around)
+        self.frame = CallFrame(callee.name, callee.file, names, callee.around)
         self.file = callee.file
         try:
             if isinstance(callee.tree, ast.Lambda):
@@ -110,7 +110,7 @@ class Translator(Calls):
         found = self.expression(test)
         if isinstance(found, Scalar):
             return found if found.type == i1 else self.checked(test, lambda: self.nest.scalars.ne(self.here(found), 0))
-        if isinstance(found, View):
+        if isinstance(found, ArrayView):
             self.refuse(test, "a window has no truth value; index an element of it")
         return bool(found)
 
@@ -153,7 +153,7 @@ class Translator(Calls):
         self, node: ast.If, condition: Scalar, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]
     ) -> Ended | None:
         """Both sides of a branch, and what is chosen between them."""
-        before, sides, ends = self.names, list[Side](), list[Ended | None]()
+        before, sides, ends = self.names, list[BranchSide](), list[Ended | None]()
         for statements in (body, orelse):
             nest = Nest(Block(), self.nest.kernel)
             with self._inside(nest, before):
@@ -163,7 +163,7 @@ class Translator(Calls):
                 ends.append(ended)
                 if ended is not None and ended.is_return:
                     self.names["return value"] = ended.value
-                sides.append(Side(nest, self.names))
+                sides.append(BranchSide(nest, self.names))
         returns = [ended is not None and ended.is_return for ended in ends]
         if any(returns) and not all(returns):
             if any(ended.value is not None for ended in ends if ended is not None):
@@ -185,7 +185,7 @@ class Translator(Calls):
         return rebuilt(value, iter(made))
 
     def _branch_op(
-        self, condition: Scalar, sides: Sequence[Side], pairs: Sequence[tuple[SSAValue, SSAValue]]
+        self, condition: Scalar, sides: Sequence[BranchSide], pairs: Sequence[tuple[SSAValue, SSAValue]]
     ) -> Sequence[SSAValue]:
         for n, side in enumerate(sides):
             side.nest.block.add_op(scf.YieldOp(*[pair[n] for pair in pairs]))
@@ -207,7 +207,7 @@ class Translator(Calls):
             self._over_indices(node, target, over.extents, (), body)
         elif (steps := steps_of(over)) is not None:
             self._over_steps(node, target, steps, body)
-        elif isinstance(over, Iterable) and not isinstance(over, View):
+        elif isinstance(over, Iterable) and not isinstance(over, ArrayView):
             return self._written_out(node, target, over, body)
         else:
             self.refuse(values, "a loop is over a range, over ndrange, or over values that are known now")

@@ -12,13 +12,12 @@ import xdsl_rlx.lowering.nest as nl
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, int_width
 from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp, TopkOp
-from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Number, cast, clamp, nest
 from xdsl_rlx.lowering.nest.builder import INDEX, Nest
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
 from xdsl_rlx.transforms.rules.elementwise import is_unsigned
-from xdsl_rlx.transforms.rules.lowering import compute_type
 
 
 def clamped_index(nest: Nest, indices: SSAValue, at: Sequence[SSAValue], extent: int) -> SSAValue:

@@ -18,13 +18,12 @@ from xdsl_rlx.dialects.mir.pool import (
     PoolOp,
     Sumpool2dBackwardOp,
 )
-from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest.builder import INDEX, Nest
 from xdsl_rlx.lowering.nests.depthwise import Taps
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
 from xdsl_rlx.lowering.nests.windows import UNROLLED, Plane, Room, affine, each, number, over_plane, over_taps
-from xdsl_rlx.transforms.rules.lowering import compute_type
 
 COMBINE: dict[PoolKind, tuple[float, Callable[[ScalarBuilder, Scalar, Scalar], Scalar]]] = {
     PoolKind.MAX: (-inf, lambda b, x, y: b.maximum(x, y)),

@@ -24,11 +24,11 @@ from xdsl_rlx.dialects.mir.quant import (
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer
+from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
 from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nests.index import clamped_index
 from xdsl_rlx.lowering.nests.quant_decode import GGUF, Block, fp4, fp8, load_byte, scale_code
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
-from xdsl_rlx.transforms.rules.lowering import Layout
 
 Put: TypeAlias = Callable[[Nest, SSAValue, Scalar, Scalar], None]
 """`(nest, row, column, value)`: what becomes of one weight, at its place in the panel."""
@@ -309,7 +309,7 @@ class Panels:
 def _moved(argument: Argument, by: int) -> Argument:
     """A buffer seen from an element further on."""
     buffer = argument.buffer
-    layout = Layout(buffer.layout.offset + by, buffer.layout.shape, buffer.layout.strides)
+    layout = StridedLayout(buffer.layout.offset + by, buffer.layout.shape, buffer.layout.strides)
     return replace(argument, buffer=Buffer(buffer.root, layout, buffer.element))
 
 

@@ -18,7 +18,7 @@ from xdsl_rlx.dialects.mir.solve import LuOp, LuSolveOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.nest.builder import INDEX, Nest
 from xdsl_rlx.lowering.nests.table import Iteration, Work
-from xdsl_rlx.lowering.side_by_side import SideBySide
+from xdsl_rlx.lowering.tiles.side_by_side import SideBySide
 
 FEWEST, MOST = 3, 16
 """Rows from which on, and up to which, matrices are handled side by side: LLVM does so by itself for fewer."""

@@ -17,10 +17,10 @@ from xdsl_rlx.dialects.mir.complex import part_type
 from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer
+from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
+from xdsl_rlx.lowering.fuse.normal_forms import RADICES
 from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
-from xdsl_rlx.transforms.rules.lowering import Layout
-from xdsl_rlx.transforms.rules.spectral import RADICES
 
 WIDTH = 8
 """Frames of a block."""
@@ -356,7 +356,7 @@ def _seen(argument: Argument, element: Attribute, shape: tuple[int, ...], stride
     """A contiguous buffer of reals, or of complex numbers taken as their parts, by other axes."""
     buffer = argument.buffer
     offset = buffer.layout.offset * (2 if buffer.element in COMPLEXES else 1)
-    return Argument(Buffer(buffer.root, Layout(offset, shape, strides), element), shape, strides, argument.name)
+    return Argument(Buffer(buffer.root, StridedLayout(offset, shape, strides), element), shape, strides, argument.name)
 
 
 @NEST.rule(FftOp)

@@ -14,8 +14,8 @@ from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
+from xdsl_rlx.dialects.shapes import compute_type
 from xdsl_rlx.lowering.nest.builder import Nest
-from xdsl_rlx.transforms.rules.lowering import compute_type
 
 UNROLLED = 32
 """Taps up to which a window is written out: the loop inside is then over neighbours in memory, and vectorises."""

@@ -19,7 +19,7 @@ from loop_texts import double_buffered, nested, stacked
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering import group_launches
+from xdsl_rlx.lowering.groups import group_launches
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
 from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
 

@@ -14,8 +14,8 @@ import pytest
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.derive import context
+from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
 from xdsl_rlx.lowering.pipeline import remaining_passes
-from xdsl_rlx.transforms.mir_fuse import MirFusePass
 from xdsl_rlx.transforms.mir_grad import MirGradPass
 from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
 

@@ -36,6 +36,7 @@ SHARED_CLASSES = {
     "Block",
     "Extents",
     "Graph",
+    "Iteration",
     "Layout",
     "Parts",
     "Place",

@@ -11,12 +11,12 @@ from xdsl.ir import Operation
 from xdsl_rlx.dialects.hir import Hir
 from xdsl_rlx.dialects.mir import Mir, control
 from xdsl_rlx.dialects.mir.bodies import BodyOp
-from xdsl_rlx.dialects.mir.core import Elementwise, OwnNest
+from xdsl_rlx.dialects.mir.core import Elementwise, OwnNest, View
+from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, NORMALIZE, PLACE, PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.nests import NEST
 from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, SCALAR, VJP, VMAP
 from xdsl_rlx.transforms.rules.hir import BLOCKS
-from xdsl_rlx.transforms.rules.lowering import LOOPS, NORMALIZE, PLACE, PRODUCT, REDUCTION, VIEW
-from xdsl_rlx.transforms.rules.table import RuleTable
+from xdsl_rlx.transforms.rules.table import IN_F32, RuleTable
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,7 +24,7 @@ FRAME = {control.YieldOp, control.VjpOp}
 """Ops that hold others; what becomes of them is said in the passes, not in tables."""
 
 OPS = [op for op in Mir.operations if op not in FRAME]
-IN_LOOPS = "transforms/rules/loops.py"
+IN_LOOPS = "lowering/fuse/loop_rows.py"
 
 
 def _rows(op: type[Operation]) -> str:
@@ -68,6 +68,17 @@ def test_every_op_can_be_lowered(op: type[Operation]) -> None:
 def test_an_op_has_the_trait_of_a_nest_of_its_own_if_it_has_one(op: type[Operation]) -> None:
     family = op.__module__.rsplit(".", 1)[-1]
     assert op.has_trait(OwnNest) == (NEST.get(op) is not None), f"see lowering/nests/{family}.py for {op.name}"
+
+
+@pytest.mark.parametrize("op", OPS, ids=_name)
+def test_an_op_has_the_trait_of_a_view_if_it_has_a_view_row(op: type[Operation]) -> None:
+    assert op.has_trait(View) == (VIEW.get(op) is not None), f"{IN_LOOPS} and the trait of {op.name} differ"
+
+
+@pytest.mark.parametrize("op", sorted(IN_F32, key=_name), ids=_name)
+def test_what_is_said_to_be_computed_in_f32_is_lowered_so(op: type[Operation]) -> None:
+    assert op.has_trait(OwnNest) and DECOMPOSE.get(op) is not None, f"{op.name} computes as its definition does"
+    assert NORMALIZE.get(op) is not None, f"lowering/fuse/normal_forms.py does not widen {op.name}"
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if op.has_trait(Elementwise)], ids=_name)

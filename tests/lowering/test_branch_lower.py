@@ -15,7 +15,7 @@ from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.control import FusionOp
-from xdsl_rlx.lowering import group_launches
+from xdsl_rlx.lowering.groups import group_launches
 from xdsl_rlx.lowering.numba.driver.layout import PlanTable
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir

@@ -14,7 +14,7 @@ from xdsl.ir import Block, SSAValue
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.bounds import trip_count
-from xdsl_rlx.lowering.in_place import store_in_place
+from xdsl_rlx.lowering.loops.in_place import store_in_place
 from xdsl_rlx.lowering.nest.builder import Kernel, Nest
 
 Array = np.ndarray[Any, Any]

@@ -8,8 +8,8 @@ import pytest
 from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.index_ranges import IndexRanges
-from xdsl_rlx.lowering.linear import Linear, Symbols
+from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
+from xdsl_rlx.lowering.analysis.linear_sums import Linear, Symbols
 from xdsl_rlx.lowering.numba.emit.python_module import emit_python
 from xdsl_rlx.lowering.run_errors import ConfigurationError
 

@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, SlotOp
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
-from xdsl_rlx.lowering.lir_outline_loops import SWAPPED, LirOutlineLoopsPass
+from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
+from xdsl_rlx.lowering.loops.outlined_loop import SWAPPED
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph

@@ -29,7 +29,7 @@ from xdsl_rlx.lowering.lir_tile_products import (
 from xdsl_rlx.lowering.numba.machine import cpu
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module
-from xdsl_rlx.lowering.tile_sizes import COMMON, Registers, best_tile
+from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers, best_tile
 
 REGISTERS = (Registers(4, 16), COMMON, Registers(16, 32))
 SOME = (0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 24, 31, 33, 48, 64)

@@ -8,7 +8,7 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LaunchOp
-from xdsl_rlx.lowering.long_products import LARGE, LENGTH, LONG, MOST
+from xdsl_rlx.lowering.groups.long_products import LARGE, LENGTH, LONG, MOST
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 
 ROWS, LINES, COLUMNS = 33, 6 * LENGTH, 70

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.splat import GaussianSplatRenderOp, Picture
-from xdsl_rlx.lowering import group_launches
+from xdsl_rlx.lowering.groups import group_launches
 from xdsl_rlx.lowering.nests import splat_tiles
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir

@@ -11,7 +11,7 @@ from levels import EVERY
 from numerics.sample import Sample
 from xdsl.dialects.builtin import ModuleOp
 
-from xdsl_rlx.lowering import group_launches
+from xdsl_rlx.lowering.groups import group_launches
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
 from xdsl_rlx.lowering.numba.machine.llvm import Effort, compile_llvm, load_object
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program

@@ -13,8 +13,8 @@ from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
 from xdsl_rlx.transforms.mir_fission_scans import WIDE, MirFissionScansPass
-from xdsl_rlx.transforms.mir_fuse import MirFusePass
 
 T = 5
 SHAPES = {"x": (T, 2, 3), "h": (2, 3), "w": (3, 3), "u": (3, 3)}

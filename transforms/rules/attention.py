@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from xdsl.dialects.builtin import BFloat16Type, BytesAttr, DenseIntOrFPElementsAttr, Float16Type, TensorType, i1
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType, i1
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionLike, AttentionOp, Configuration, MaskKind
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.heads import Layout
-from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
-from xdsl_rlx.transforms.rules.lowering import NORMALIZE
+from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.rules.rows import decompose, lift
-from xdsl_rlx.transforms.rules.table import INERT, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.table import IN_F32, INERT, VJP, VMAP, Cotangent
 
 _SAVED = "it is what mir.attention computed from the same operands"
 _THRESHOLD = "a mask is compared with 0.5"
@@ -25,6 +24,7 @@ def _is_custom(op: Operation) -> bool:
     return isinstance(op, AttentionLike) and op.kind == MaskKind.CUSTOM
 
 
+IN_F32.update((AttentionOp, AttentionBackwardOp))
 INERT.add(AttentionOp, "mask", _THRESHOLD, _is_custom)
 INERT.add(AttentionBackwardOp, "out", _SAVED)
 INERT.add(AttentionBackwardOp, "lse", _SAVED)
@@ -174,49 +174,6 @@ def attention_vjp(op: AttentionOp, b: MirBuilder, g: Value | None, d_lse: Value 
         lambda: b.value(backward().dv),
     ]
     return of_qkv if op.mask is None else [*of_qkv, of_bias]
-
-
-def _is_half(op: AttentionLike) -> bool:
-    return isinstance(element_of(op.inputs[0]), Float16Type | BFloat16Type)
-
-
-def _wide(b: MirBuilder, x: SSAValue | None) -> SSAValue | None:
-    """Half floats as f32."""
-    if x is None or not isinstance(element_of(x), Float16Type | BFloat16Type):
-        return x
-    return b.cast(x, "f32").ssa
-
-
-def _wide_attention(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    """Half floats are computed in f32."""
-    assert isinstance(op, AttentionOp)
-    if not _is_half(op):
-        return None
-    q, k, v = (b.cast(x, "f32").ssa for x in (op.q, op.k, op.v))
-    wide = b.emit(AttentionOp, q, k, v, _wide(b, op.mask), Configuration.of(op))
-    return [b.cast(wide.result, DTYPE_NAMES[element_of(op.q)]), b.value(wide.lse)]
-
-
-def _wide_backward(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    assert isinstance(op, AttentionBackwardOp)
-    if not _is_half(op):
-        return None
-    q, k, v, out, dy = (b.cast(x, "f32").ssa for x in (op.q, op.k, op.v, op.out, op.dy))
-    wide = b.emit(
-        AttentionBackwardOp,
-        (q, k, v),
-        _wide(b, op.mask),
-        (out, op.lse),
-        dy,
-        op.d_lse,
-        Configuration.of(op),
-        op.dbias is not None,
-    )
-    return [b.cast(x, DTYPE_NAMES[element_of(op.q)]) for x in wide.results]
-
-
-NORMALIZE.add(AttentionOp, _wide_attention)
-NORMALIZE.add(AttentionBackwardOp, _wide_backward)
 
 
 def _mapped(

@@ -7,9 +7,8 @@ from xdsl.dialects.builtin import bf16, f16, f32
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder, int_width
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.cast import CastOp
-from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
+from xdsl_rlx.dialects.shapes import COMPLEXES, compute_type, element_of
 from xdsl_rlx.transforms.rules.elementwise import is_unsigned
-from xdsl_rlx.transforms.rules.lowering import compute_type
 from xdsl_rlx.transforms.rules.rows import linear, pointwise
 from xdsl_rlx.transforms.rules.table import NARROW, SCALAR, Cotangent
 

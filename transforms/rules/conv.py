@@ -6,9 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type
-from xdsl.ir import Operation, SSAValue
-
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.conv import (
     Conv2dBackwardInputOp,
@@ -19,18 +16,17 @@ from xdsl_rlx.dialects.mir.conv import (
     Im2colOp,
     Windows,
 )
-from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
-from xdsl_rlx.transforms.rules.lowering import NORMALIZE
+from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.rules.rows import decompose, lift, move_axis
 from xdsl_rlx.transforms.rules.table import JVP, VJP, VMAP, Cotangent
 
 
-def _plane(b: MirBuilder, x: Value) -> Value:
+def plane(b: MirBuilder, x: Value) -> Value:
     """Images or weights of one dimension as those of two."""
     return x if x.rank == 4 else b.reshape(x, (*x.shape[:2], 1, x.shape[2]))
 
 
-def _planar(at: Windows) -> Windows:
+def planar(at: Windows) -> Windows:
     """The windows of one dimension as those of two."""
     if len(at.stride) == 2:
         return at
@@ -43,8 +39,8 @@ def _sum(left: Value | None, right: Value | None) -> list[Value | None]:
 
 @VJP.rule(ConvOp)
 def conv_vjp(op: ConvOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    x, w, dy = (_plane(b, v) for v in (b.value(op.x), b.value(op.w), g))
-    at = _planar(op.windows)
+    x, w, dy = (plane(b, v) for v in (b.value(op.x), b.value(op.w), g))
+    at = planar(op.windows)
     return [
         lambda: b.reshape(b.conv2d_backward_input(dy, w, x.shape[2:], *at), shape_of(op.x)),
         lambda: b.reshape(b.conv2d_backward_weight(x, dy, w.shape[2:], *at), shape_of(op.w)),
@@ -184,61 +180,3 @@ def conv2d_backward_weight_vmap(
     image, upper = (_more_channels(b, v if has else lift(b, v, size)) for v, has in zip((x, dy), batched, strict=True))
     dw = b.conv2d_backward_weight(image, upper, shape_of(op.result)[2:], *at[:3], size * at.groups)
     return [b.reshape(dw, (size, *shape_of(op.result)))]
-
-
-# What loops want: two dimensions, f32 or f64, and matrix products where a window is one element.
-
-
-def _is_half(x: SSAValue) -> bool:
-    return isinstance(element_of(x), Float16Type | BFloat16Type)
-
-
-def _wide(b: MirBuilder, x: SSAValue) -> Value:
-    return b.cast(x, "f32") if _is_half(x) else b.value(x)
-
-
-def _is_pointwise(at: Windows, kernel: Sequence[int]) -> bool:
-    """Whether the windows are the elements of the image, in order, of all channels."""
-    return at.groups == 1 and set(kernel) == {1} and set(at.stride) == {1} and set(at.padding) == {0}
-
-
-def _rows(b: MirBuilder, x: Value) -> Value:
-    """Images with their elements in one row, and weights of one element as a matrix."""
-    return b.reshape(x, (*x.shape[:2], prod(x.shape[2:])))
-
-
-def _normal_conv(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    assert isinstance(op, ConvOp)
-    at, kernel = op.windows, shape_of(op.w)[2:]
-    pointwise = _is_pointwise(at, kernel)
-    if not pointwise and len(kernel) == 2 and not _is_half(op.x):
-        return None
-    x, w = _wide(b, op.x), _wide(b, op.w)
-    y = b.reshape(w, w.shape[:2]) @ _rows(b, x) if pointwise else b.conv(_plane(b, x), _plane(b, w), *_planar(at))
-    return [b.cast(b.reshape(y, shape_of(op.result)), DTYPE_NAMES[element_of(op.result)])]
-
-
-def _normal_backward_input(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    assert isinstance(op, Conv2dBackwardInputOp)
-    at, pointwise = op.windows, _is_pointwise(op.windows, shape_of(op.w)[2:])
-    if not pointwise and not _is_half(op.dy):
-        return None
-    dy, w, shape = _wide(b, op.dy), _wide(b, op.w), shape_of(op.result)
-    if pointwise:
-        dx = b.reshape(b.reshape(w, w.shape[:2]).T @ _rows(b, dy), shape)
-    else:
-        dx = b.conv2d_backward_input(dy, w, shape[2:], *at)
-    return [b.cast(dx, DTYPE_NAMES[element_of(op.result)])]
-
-
-def _normal_backward_weight(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    assert isinstance(op, Conv2dBackwardWeightOp)
-    if not _is_half(op.x):
-        return None
-    dw = b.conv2d_backward_weight(_wide(b, op.x), _wide(b, op.dy), shape_of(op.result)[2:], *op.windows)
-    return [b.cast(dw, DTYPE_NAMES[element_of(op.result)])]
-
-
-NORMALIZE.add(ConvOp, _normal_conv)
-NORMALIZE.add(Conv2dBackwardInputOp, _normal_backward_input)
-NORMALIZE.add(Conv2dBackwardWeightOp, _normal_backward_weight)

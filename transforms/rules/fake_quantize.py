@@ -18,7 +18,6 @@ from xdsl_rlx.dialects.mir.fake_quantize import (
     levels_of,
     scale_shape,
 )
-from xdsl_rlx.transforms.rules.lowering import NORMALIZE
 from xdsl_rlx.transforms.rules.rows import decompose, leading
 from xdsl_rlx.transforms.rules.table import INERT, JVP, SCALAR, VJP, Cotangent
 
@@ -45,10 +44,6 @@ def straight_through_jvp(op: StraightThroughOp, b: MirBuilder, value: None, carr
 @SCALAR.rule(StraightThroughOp)
 def straight_through_scalar(op: StraightThroughOp, b: ScalarBuilder, value: Scalar, carrier: Scalar) -> Scalar:
     return value
-
-
-# Once derivatives are taken the carrier is dead, and need not be computed.
-NORMALIZE.add(StraightThroughOp, lambda op, b: [b.value(op.operands[0])])
 
 
 def along_axis(b: MirBuilder, vector: Value, rank: int, axis: int | None) -> Value:

@@ -2,13 +2,8 @@
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type
-from xdsl.ir import Operation
-
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.index import CumsumBackwardOp, CumsumOp, GatherBackwardOp, GatherOp, ScatterAddOp, TopkOp
-from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of
-from xdsl_rlx.transforms.rules.lowering import NORMALIZE
 from xdsl_rlx.transforms.rules.rows import decompose, leading, lift, linear, move_axis, zero
 from xdsl_rlx.transforms.rules.table import INERT, JVP, NARROW, VJP, VMAP, Cotangent
 
@@ -68,20 +63,6 @@ def scatter_add_vmap(
     return [move_axis(b, b.scatter_add(move_axis(b, updates, 0, dims), indices, extent, axis + 1, dims), dims, 0)]
 
 
-def _wide_sums(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    """Half floats are summed in f32."""
-    assert isinstance(op, ScatterAddOp)
-    element = element_of(op.result)
-    if not isinstance(element, Float16Type | BFloat16Type):
-        return None
-    updates = b.cast(op.updates, "f32")
-    total = b.scatter_add(updates, op.indices, op.extents.extent, op.axis_index, op.batch_dims.value.data)
-    return [b.cast(total, DTYPE_NAMES[element])]
-
-
-NORMALIZE.add(ScatterAddOp, _wide_sums)
-
-
 @decompose(GatherBackwardOp)
 def gather_backward_decompose(op: GatherBackwardOp, b: MirBuilder) -> Sequence[Value]:
     axis, batch_dims = op.axis.value.data, op.batch_dims.value.data
@@ -105,16 +86,3 @@ NARROW.add(GatherOp, ScatterAddOp, CumsumOp)
 def cumsum_backward_decompose(op: CumsumBackwardOp, b: MirBuilder) -> Sequence[Value]:
     x = b.value(op.operand)
     return [b.cumsum(x, op.axis.value.data, op.is_exclusive, not op.is_reverse, x.dtype)]
-
-
-def _wide_running_sums(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    """Half floats are summed in f32."""
-    assert isinstance(op, CumsumOp)
-    element = element_of(op.result)
-    if not isinstance(element, Float16Type | BFloat16Type):
-        return None
-    total = b.cumsum(b.cast(op.operand, "f32"), op.axis.value.data, op.is_exclusive, op.is_reverse)
-    return [b.cast(total, DTYPE_NAMES[element])]
-
-
-NORMALIZE.add(CumsumOp, _wide_running_sums)

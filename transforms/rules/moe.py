@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type
-from xdsl.ir import Operation
-
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.moe import GroupedMatmulBackwardWeightOp, GroupedMatmulOp
-from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
-from xdsl_rlx.transforms.rules.lowering import NORMALIZE
+from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.rows import fold, lifted, unfold
 from xdsl_rlx.transforms.rules.table import INERT, JVP, VJP, VMAP, Cotangent
 
@@ -98,21 +94,3 @@ def grouped_matmul_backward_weight_vmap(
     everyone = _expert_of_all(b, ids, size, experts)
     total = b.grouped_matmul_backward_weight(fold(b, x), fold(b, g), everyone, size * experts)
     return [unfold(b, total, size, experts)]
-
-
-def _wide(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    """Half floats are multiplied and summed in f32."""
-    assert isinstance(op, GroupedMatmulOp | GroupedMatmulBackwardWeightOp)
-    element = element_of(op.result)
-    if not isinstance(element, Float16Type | BFloat16Type):
-        return None
-    left, right = b.cast(op.operands[0], "f32"), b.cast(op.operands[1], "f32")
-    if isinstance(op, GroupedMatmulOp):
-        wide = b.grouped_matmul(left, right, op.expert_idx, op.transposed)
-    else:
-        wide = b.grouped_matmul_backward_weight(left, right, op.expert_idx, op.experts.value.data)
-    return [b.cast(wide, DTYPE_NAMES[element])]
-
-
-NORMALIZE.add(GroupedMatmulOp, _wide)
-NORMALIZE.add(GroupedMatmulBackwardWeightOp, _wide)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type
-from xdsl.ir import Operation
-
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.pool import (
     Maxpool2dBackwardOp,
@@ -18,8 +15,7 @@ from xdsl_rlx.dialects.mir.pool import (
     ResizeNearest2xOp,
     Sumpool2dBackwardOp,
 )
-from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
-from xdsl_rlx.transforms.rules.lowering import NORMALIZE
+from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.rows import decompose, lift, linear
 from xdsl_rlx.transforms.rules.table import INERT, JVP, VJP, VMAP, Cotangent
 
@@ -148,16 +144,3 @@ def sumpool2d_backward_vmap(
 ) -> Sequence[Value]:
     (upper,) = _images(b, batched, size, [dy])
     return _examples(op, b, b.sumpool2d_backward(upper, shape_of(op.result)[2:], *op.frames), size)
-
-
-def _wide_sums(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    """Half floats are summed in f32; which is the largest stays the same."""
-    assert isinstance(op, Maxpool2dBackwardOp)
-    element = element_of(op.result)
-    if not isinstance(element, Float16Type | BFloat16Type):
-        return None
-    total = b.maxpool2d_backward(b.cast(op.x, "f32"), b.cast(op.dy, "f32"), *op.frames)
-    return [b.cast(total, DTYPE_NAMES[element])]
-
-
-NORMALIZE.add(Maxpool2dBackwardOp, _wide_sums)

@@ -22,12 +22,14 @@ from xdsl_rlx.dialects.mir.quant import (
 )
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.transforms.rules.lowering import NORMALIZE
 from xdsl_rlx.transforms.rules.rows import decompose, fold, leading, lifted, rebuilt, unfold
-from xdsl_rlx.transforms.rules.table import INERT, JVP, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.table import IN_F32, INERT, JVP, VJP, VMAP, Cotangent
 
 _ENCODED = "indices are integers, whatever type encodes them"
 
+IN_F32.update(
+    (DequantMatmulOp, DequantMatmulBackwardInputOp, DequantGroupedMatmulOp, DequantGroupedMatmulBackwardInputOp)
+)
 INERT.add(DequantGroupedMatmulOp, "indices", _ENCODED)
 INERT.add(DequantGroupedMatmulBackwardInputOp, "indices", _ENCODED)
 
@@ -269,62 +271,6 @@ def dequant_grouped_matmul_backward_input_jvp(
     assert dy is not None
     back, experts = DequantGroupedMatmulBackwardInputOp, op.experts.value.data
     return [b.op(back, dy.ssa, op.packed, op.indices, op.scheme, experts, op.matrix[0])]
-
-
-def _straddles(
-    op: DequantMatmulOp | DequantMatmulBackwardInputOp | DequantGroupedMatmulOp | DequantGroupedMatmulBackwardInputOp,
-) -> bool:
-    """Whether gguf blocks go on from one row to the next, so that there are no panels of whole blocks."""
-    kind = op.scheme.scheme
-    return kind.is_gguf and op.matrix[0] % kind.block != 0
-
-
-def _dequant_matmul_in_blocks(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    assert isinstance(op, DequantMatmulOp)
-    if _straddles(op):
-        return dequant_matmul_decompose(op, b)
-    if not _is_half(op):
-        return None
-    wide = b.op(DequantMatmulOp, b.cast(op.x, "f32").ssa, op.w, op.scheme, op.scales)
-    return [b.cast(wide, element_of(op.result))]
-
-
-def _dequant_matmul_backward_input_in_blocks(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    assert isinstance(op, DequantMatmulBackwardInputOp)
-    if _straddles(op):
-        return dequant_matmul_backward_input_decompose(op, b)
-    if not _is_half(op):
-        return None
-    wide = b.op(DequantMatmulBackwardInputOp, b.cast(op.dy, "f32").ssa, op.w, op.scheme, op.matrix[0], op.scales)
-    return [b.cast(wide, element_of(op.result))]
-
-
-def _dequant_grouped_matmul_in_blocks(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    assert isinstance(op, DequantGroupedMatmulOp)
-    if _straddles(op):
-        return dequant_grouped_matmul_decompose(op, b)
-    if not _is_half(op):
-        return None
-    x, experts = b.cast(op.x, "f32"), op.experts.value.data
-    wide = b.op(DequantGroupedMatmulOp, x.ssa, op.packed, op.indices, op.scheme, experts)
-    return [b.cast(wide, element_of(op.result))]
-
-
-def _dequant_grouped_matmul_backward_input_in_blocks(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    assert isinstance(op, DequantGroupedMatmulBackwardInputOp)
-    if _straddles(op):
-        return dequant_grouped_matmul_backward_input_decompose(op, b)
-    if not _is_half(op):
-        return None
-    back, dy, experts = DequantGroupedMatmulBackwardInputOp, b.cast(op.dy, "f32"), op.experts.value.data
-    wide = b.op(back, dy.ssa, op.packed, op.indices, op.scheme, experts, op.matrix[0])
-    return [b.cast(wide, element_of(op.result))]
-
-
-NORMALIZE.add(DequantMatmulOp, _dequant_matmul_in_blocks)
-NORMALIZE.add(DequantMatmulBackwardInputOp, _dequant_matmul_backward_input_in_blocks)
-NORMALIZE.add(DequantGroupedMatmulOp, _dequant_grouped_matmul_in_blocks)
-NORMALIZE.add(DequantGroupedMatmulBackwardInputOp, _dequant_grouped_matmul_backward_input_in_blocks)
 
 
 @VMAP.rule(DequantizeWeightsOp)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import pi
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.random import DrawOp, RngBitsOp, RngNormalOp, RngUniformOp, SampleOp, key_batch
-from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
-from xdsl_rlx.transforms.rules.lowering import NORMALIZE, compute_type
+from xdsl_rlx.dialects.shapes import DTYPE_NAMES, compute_type, element_of, shape_of
 from xdsl_rlx.transforms.rules.rows import decompose, leading, zero
 
 zero(RngBitsOp, "it depends on a key only")
@@ -83,15 +81,3 @@ def rng_normal_decompose(op: RngNormalOp, b: MirBuilder) -> Sequence[Value]:
 def sample_decompose(op: SampleOp, b: MirBuilder) -> Sequence[Value]:
     u = b.rng_uniform(op.key, shape_of(op.result), dtype="f64")
     return [b.draw(op.logits, u, op.temperature.value.data, op.top_k.value.data, op.top_p.value.data)]
-
-
-def _wide_draw(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    """Half floats are compared and exponentiated in f32."""
-    assert isinstance(op, DrawOp)
-    if not isinstance(element_of(op.logits), Float16Type | BFloat16Type):
-        return None
-    wide = b.cast(op.logits, "f32")
-    return [b.draw(wide, op.u, op.temperature.value.data, op.top_k.value.data, op.top_p.value.data)]
-
-
-NORMALIZE.add(DrawOp, _wide_draw)

@@ -6,19 +6,14 @@ from collections.abc import Sequence
 from math import log, prod
 from typing import NamedTuple
 
-from xdsl.ir import Operation
-
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.spectral import FftNorm, FftOp, IrfftOp, LogMelBackwardOp, LogMelOp, RfftOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.transforms.rules.dft import transform
-from xdsl_rlx.transforms.rules.lowering import NORMALIZE
 from xdsl_rlx.transforms.rules.rows import decompose, leading, linear
 from xdsl_rlx.transforms.rules.table import JVP, VJP, Cotangent
 
 LEAST_ENERGY = 1e-10
-RADICES = (4, 2, 3, 5, 7, 11, 13)
-"""Factors that the loops of a transform take at a time: a length with others is decomposed."""
 DECADES = 8.0
 """The floor of log-mel features is that far below the greatest."""
 
@@ -45,29 +40,6 @@ def fft_decompose(op: FftOp, b: MirBuilder) -> Sequence[Value]:
         return [b.reshape(done, x.shape)]
     done = transform(b, _stacked(b, b.real(x), b.imag(x)), sign, op.factor)
     return [_joined(b, done)]
-
-
-def is_smooth(n: int) -> bool:
-    """Whether `n` is a product of `RADICES`."""
-    for radix in RADICES:
-        while n % radix == 0:
-            n //= radix
-    return n == 1
-
-
-def _if_rough(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    """The definition of a transform whose length has other factors."""
-    if isinstance(op, FftOp):
-        return None if is_smooth(op.points) else fft_decompose(op, b)
-    if isinstance(op, IrfftOp):
-        return None if is_smooth(op.points.value.data) else irfft_decompose(op, b)
-    assert isinstance(op, RfftOp)
-    return None if is_smooth(shape_of(op.operand)[-1]) else rfft_decompose(op, b)
-
-
-NORMALIZE.add(FftOp, _if_rough)
-NORMALIZE.add(RfftOp, _if_rough)
-NORMALIZE.add(IrfftOp, _if_rough)
 
 
 def _stacked(b: MirBuilder, re: Value, im: Value) -> Value:

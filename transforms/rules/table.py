@@ -234,6 +234,10 @@ class NarrowRules:
         return when is not None and when(op)
 
 
+IN_F32: set[type[Operation]] = set()
+"""Ops with a definition and loops of their own, which compute half floats in f32: what a derivative reads of their
+results is what these loops have before they round, and is computed once for both."""
+
 INERT = InertOperands()
 FLOW = FlowRules()
 NARROW = NarrowRules()

@@ -12,8 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.core import Elementwise, OwnNest
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.transforms.rules.lowering import NORMALIZE
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, NARROW
+from xdsl_rlx.transforms.rules.table import DECOMPOSE, IN_F32, NARROW
 
 
 def is_half(value: SSAValue) -> bool:
@@ -64,8 +63,9 @@ def wide(op: Operation, b: MirBuilder, outputs: Sequence[SSAValue] = ()) -> Gene
 
 
 def _is_computed_again(op: Operation) -> bool:
-    shared = NORMALIZE.get(type(op)) is not None
-    return op.has_trait(Elementwise) or (DECOMPOSE.get(type(op)) is not None and (shared or not op.has_trait(OwnNest)))
+    if DECOMPOSE.get(type(op)) is None:
+        return op.has_trait(Elementwise)
+    return op.has_trait(Elementwise) or type(op) in IN_F32 or not op.has_trait(OwnNest)
 
 
 def _wide_type(value: SSAValue) -> Attribute:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from xdsl_rlx.lowering.run_errors import ConfigurationError
-from xdsl_rlx.lowering.tile_sizes import COMMON, Registers
+from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
 
 VARIABLE = "XDSL_RLX_CPU"
 NATIVE = "native"

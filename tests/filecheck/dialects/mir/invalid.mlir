@@ -290,6 +290,78 @@
 
 // -----
 
+// CHECK: expected extents of loops that are not 1, got [2, 1, 3]
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.fusion (%0) loops <[2, 1, 3] rows 1 : ([0, 2]) -> ([0, 2])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+^bb0(%a: tensor<2x3xf32>):
+  mir.yield %a : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK: 3 loops over rows, of 2
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.fusion (%0) loops <[2, 3] rows 3 : ([0, 1]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+^bb0(%a: tensor<2x3xf32>):
+  mir.yield %a : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK: sums over the loops 1 to 2, of 2
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.fusion (%0) loops <[2, 3] sums 1 to 2 : ([0, 1]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+^bb0(%a: tensor<2x3xf32>):
+  mir.yield %a : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK: expected ascending numbers of 2 loops, got [1, 0]
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.fusion (%0) loops <[3, 2] rows 1 : ([1, 0]) -> ([1, 0])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+^bb0(%a: tensor<2x3xf32>):
+  mir.yield %a : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK: expected ascending numbers of 2 loops, got [0, 2]
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.fusion (%0) loops <[2, 3] rows 1 : ([0, 2]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+^bb0(%a: tensor<2x3xf32>):
+  mir.yield %a : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK: loops of 2 inputs and 1 results, of which there are 1 and 1
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.fusion (%0) loops <[2, 3] rows 1 : ([0, 1], [0]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+^bb0(%a: tensor<2x3xf32>):
+  mir.yield %a : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK: input 0 of type tensor<2x3xf32> does not run over the loops [0]
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.fusion (%0) loops <[2, 3] rows 1 : ([0]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+^bb0(%a: tensor<2x3xf32>):
+  mir.yield %a : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK: result 0 of type tensor<2x3xf32> does not run over the loops [0, 1]
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.fusion (%0) loops <[2, 4] rows 1 : (whole) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+^bb0(%a: tensor<2x3xf32>):
+  mir.yield %a : tensor<2x3xf32>
+}
+
+// -----
+
 // CHECK: 2 results for wrt [0]
 %0 = "test.op"() : () -> (tensor<2xf32>)
 %1, %2 = mir.vjp primals(%0 : tensor<2xf32>) outputs(%0 : tensor<2xf32>) cotangents(%0 : tensor<2xf32>) of [0] wrt [0] -> tensor<2xf32>, tensor<2xf32> {

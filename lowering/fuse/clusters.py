@@ -1,0 +1,362 @@
+"""Clusters of ops that are to share a kernel, and the merging of them. What becomes of a cluster is in `mir_fuse.py`.
+
+The work of merging two clusters is that of the smaller one, beside what both read and write, which is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from xdsl.ir import Block, Operation, SSAValue, Use
+from xdsl.traits import IsTerminator
+
+from xdsl_rlx.lowering.fuse.iteration_space import Space
+from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
+from xdsl_rlx.lowering.fuse.nesting import Demand, Reduces, agree, demand_of, rows_of
+from xdsl_rlx.transforms.driver import is_constant
+from xdsl_rlx.transforms.scalar_cost import scalar_cost
+
+MOST_OPS = 1000
+"""Ops in one group: beyond this the loop body no longer pays for what it saves."""
+
+MOST_BUFFERS = 96
+"""Values read and written by one group."""
+
+CHEAP = 9
+"""What computing a value again may cost, in additions, instead of storing and loading it."""
+
+MOST_AGAIN = 16
+"""Ops that a cluster may compute again for others, beside as many as it has itself."""
+
+
+@dataclass(eq=False)
+class Cluster:
+    """
+    Ops that are to share a kernel, and what merging asks of them.
+
+    `members` is the bit set of the ops' numbers, `name` the bit of one of them. `before` and `after` have the names of
+    all clusters that it depends on and that depend on it, directly or not (and numbers of other members of these).
+    `used` counts the uses of values by the ops; `outputs` are the results with uses outside, and how many; `reads` the
+    values that come from outside; `demands` what the reductions ask of the nesting. `version` is new at each change.
+    """
+
+    ops: set[Operation]
+    space: Space | None
+    products: list[Operation]
+    used: dict[SSAValue, int]
+    outputs: dict[SSAValue, int]
+    reads: set[SSAValue]
+    demands: dict[Operation, Demand | None]
+    members: int = 0
+    name: int = 0
+    before: int = 0
+    after: int = 0
+    again: int = 0
+    """Ops that are copies of those of other clusters."""
+    version: int = 0
+
+    @staticmethod
+    def of(op: Operation, number: int, before: int) -> Cluster:
+        """The cluster of one op."""
+        used: dict[SSAValue, int] = {}
+        for operand in op.operands:
+            used[operand] = used.get(operand, 0) + 1
+        space = None if _stays_outside(op) else Space.of(op)
+        is_reduction = space is not None and REDUCTION.get(type(op)) is not None
+        return Cluster(
+            {op},
+            space,
+            [op] if PRODUCT.get(type(op)) is not None else [],
+            used,
+            {result: count for result in op.results if (count := result.uses.get_length())},
+            set(used),
+            {op: demand_of(space, op, False)} if space is not None and is_reduction else {},
+            1 << number,
+            1 << number,
+            before,
+        )
+
+    def demands_with(self, other: Cluster, space: Space) -> dict[Operation, Demand | None]:
+        """What the reductions ask for in a group with another cluster, over `space`."""
+        assert self.space is not None
+        if self.space.extents != space.extents:
+            return {op: self._demand(op, other, space) for op in self.demands}
+        changed = [value.owner for value in self.outputs if value in other.used and value.owner in self.demands]
+        if not changed:
+            return self.demands
+        return self.demands | {op: self._demand(op, other, space) for op in changed if isinstance(op, Operation)}
+
+    def _demand(self, op: Operation, other: Cluster, space: Space) -> Demand | None:
+        return demand_of(space, op, op.results[0] in self.used or op.results[0] in other.used)
+
+    def take_in(self, other: Cluster, space: Space, demands: dict[Operation, Demand | None]) -> None:
+        """Make the ops of a smaller cluster this one's, over `space`; its place among the others is not set."""
+        self.outputs = dict(_outputs(self, other))
+        for op in other.ops:
+            self.reads.difference_update(op.results)
+        self.reads.update(value for value in other.reads if value.owner not in self.ops)
+        for value, count in other.used.items():
+            self.used[value] = self.used.get(value, 0) + count
+        self.ops |= other.ops
+        self.products += other.products
+        self.again += other.again
+        self.space = space
+        self.demands = demands
+        self.version += 1
+
+
+def _outputs(first: Cluster, second: Cluster) -> Iterable[tuple[SSAValue, int]]:
+    """The results of both with uses outside of both."""
+    for cluster, other in ((first, second), (second, first)):
+        for value, count in cluster.outputs.items():
+            if left := count - other.used.get(value, 0):
+                yield value, left
+
+
+def _shared(first: Cluster, second: Cluster, space: Space) -> dict[Operation, Demand | None] | None:
+    """
+    What the reductions of two clusters ask for in one nest over `space`, or None if there is none.
+
+    Each row has to write once what is needed outside.
+    """
+    outputs = [value for value, _ in _outputs(first, second)]
+    reads = len(first.reads) + sum(value not in first.reads and value.owner not in first.ops for value in second.reads)
+    reads -= sum(result in first.reads for op in second.ops for result in op.results)
+    if len(first.ops) + len(second.ops) > MOST_OPS or reads + len(outputs) > MOST_BUFFERS:
+        return None
+    products = [*first.products, *second.products]
+    rows = rows_of(products, space)
+    if products and rows is None:
+        return None
+    if any(operand.owner in first.ops or operand.owner in second.ops for op in products for operand in op.operands):
+        return None
+    if space.extents and any(not space.loops(op.results[0]) for op in products):
+        return None
+    mine, theirs = first.demands_with(second, space), second.demands_with(first, space)
+    demands = mine | theirs if mine and theirs else mine or theirs
+    place = agree(demands.values(), rows and rows.split)
+    return demands if place is not None and _cover_rows(outputs, space, place[0], demands) else None
+
+
+def _cover_rows(
+    outputs: Iterable[SSAValue], space: Space, split: int | None, demands: Mapping[Operation, Demand | None]
+) -> bool:
+    rank = len(space.extents)
+    kinds = {demand.kind for demand in set(demands.values()) if demand is not None}
+    last = max(rank - 1, 0) if split is None else split
+    required = frozenset(range(last if Reduces.ROW in kinds else rank))
+    for value in outputs:
+        demand = demands.get(value.owner)  # pyright: ignore
+        if demand is not None and demand.kind in (Reduces.COLUMN, Reduces.ALL):
+            continue
+        loops = space.loops(value)
+        if not required <= loops or (rank and not loops):
+            return False
+    return True
+
+
+class Clusters:
+    """The clusters of a block, and the merging of them."""
+
+    def __init__(self, block: Block):
+        self.block = block
+        self.ops = list(block.ops)
+        self.order = {op: index for index, op in enumerate(self.ops)}
+        self.of: dict[Operation, Cluster] = {}
+        self._refused: dict[tuple[Cluster, Cluster], tuple[int, int]] = {}
+        for op, index in self.order.items():
+            if op.has_trait(IsTerminator):
+                continue
+            before = 0
+            for operand in op.operands:
+                if isinstance(operand.owner, Operation):
+                    producer = self.of[operand.owner]
+                    before |= producer.before | producer.name
+            self.of[op] = Cluster.of(op, index, before)
+        self._by_name = {cluster.name: cluster for cluster in self.of.values()}
+        self._names = sum(self._by_name)
+        """The bits of all names."""
+        for op, cluster in reversed(self.of.items()):
+            for result in op.results:
+                for use in result.uses:
+                    if (user := self.of.get(use.operation)) is not None:
+                        cluster.after |= user.after | user.name
+
+    def all(self) -> list[Cluster]:
+        """The clusters, in the order of their first ops."""
+        found = dict.fromkeys(self.of[op] for op in self.ops if op in self.of)
+        return sorted(found, key=lambda cluster: min(self.order[op] for op in cluster.ops))
+
+    def grow(self) -> None:
+        """Merge each op with its users, from the last op to the first; then clusters that read the same values."""
+        for op in reversed(self.ops):
+            if op in self.of and self.of[op].space is not None:
+                for result in op.results:
+                    for user in sorted({use.operation for use in result.uses}, key=self.order.__getitem__):
+                        if user in self.of:
+                            self.merge(self.of[op], self.of[user])
+        readers: dict[SSAValue, list[Operation]] = {}
+        for op in self.ops:
+            if op in self.of:
+                for operand in op.operands:
+                    if not isinstance(operand.owner, Operation) or not is_constant(operand.owner):
+                        readers.setdefault(operand, []).append(op)
+        for users in readers.values():
+            for first, second in pairwise(users):
+                self.merge(self.of[first], self.of[second])
+
+    def merge(self, a: Cluster, b: Cluster) -> bool:
+        """Make one cluster of two if they can share a nest and nothing between them has to run in the middle."""
+        if a is b or a.space is None or b.space is None:
+            return False
+        first, second = (b, a) if len(a.ops) < len(b.ops) else (a, b)
+        versions = first.version, second.version
+        if self._refused.get((first, second)) == versions:
+            return False
+        both = first.members | second.members
+        if (first.after & second.before | second.after & first.before) & ~both or not _unite(first, second):
+            self._refused[first, second] = versions
+            return False
+        self._replace(first, second, both)
+        return True
+
+    def _replace(self, merged: Cluster, gone: Cluster, both: int) -> None:
+        """Note that the ops of `gone`, the smaller one, have become part of `merged`."""
+        for op in gone.ops:
+            self.of[op] = merged
+        self._names ^= gone.name
+        before, after = merged.before, merged.after
+        merged.members = both
+        merged.before, merged.after = (before | gone.before) & ~both, (after | gone.after) & ~both
+        # Who knows of both has nothing to learn; who knows of `merged`, only where more is added to it.
+        learn = gone.before & ~before | (before if merged.after & ~after else 0)
+        news = merged.after | merged.name
+        for other in self._named(learn & merged.before):
+            other.after |= news
+        learn = gone.after & ~after | (after if merged.before & ~before else 0)
+        news = merged.before | merged.name
+        for other in self._named(learn & merged.after):
+            other.before |= news
+
+    def _named(self, names: int) -> Iterable[Cluster]:
+        """The clusters whose names are among these numbers."""
+        names &= self._names
+        while names:
+            name = names & -names
+            yield self._by_name[name]
+            names ^= name
+
+    def recompute_cheap_values(self) -> None:
+        """Compute a cheap value again in every cluster that uses it, rather than store it, if it has the operands."""
+        for op in reversed(self.ops):
+            own = self.of.get(op)
+            # what an op costs is dear to find out, and few results are outputs
+            if own is None or own.space is None or own.outputs.keys().isdisjoint(op.results) or not _is_cheap(op):
+                continue
+            (result,) = op.results
+            outside: dict[Cluster | None, list[Use]] = {}
+            for use in result.uses:
+                other = self.of.get(use.operation)
+                if other is not own:
+                    outside.setdefault(other, []).append(use)
+            if not all(self._is_stored(operand, own) for operand in op.operands):
+                continue
+            targets = {other: uses for other, uses in outside.items() if other is not None}
+            if len(targets) == len(outside) and all(_has_room_for(op, *target) for target in targets.items()):
+                for target, uses in targets.items():
+                    self._compute_again(op, target, uses)
+                del own.outputs[result]
+
+    def _is_stored(self, value: SSAValue, cluster: Cluster) -> bool:
+        """Whether a value is in memory whatever a cluster does: an argument, a constant, or needed outside."""
+        owner = value.owner
+        if not isinstance(owner, Operation) or is_constant(owner) or self.of[owner] is not cluster:
+            return True
+        return value in cluster.outputs
+
+    def _compute_again(self, op: Operation, target: Cluster, uses: Sequence[Use]) -> None:
+        copy = op.clone()
+        copy.results[0].name_hint = op.results[0].name_hint
+        self.block.insert_op_after(copy, op)
+        self.order[copy] = self.order[op]
+        self.of[copy] = target
+        for use in uses:
+            use.operation.operands[use.index] = copy.results[0]
+        target.used[copy.results[0]] = target.used.pop(op.results[0])
+        space = Space.of(copy)
+        assert target.space is not None and space is not None
+        maps = target.space.maps
+        maps[copy.results[0]] = maps.pop(op.results[0])
+        joined = target.space.take_in(space)
+        assert joined
+        target.ops.add(copy)
+        target.reads.discard(op.results[0])
+        target.again += 1
+        for operand in copy.operands:
+            self._note_use(operand, target)
+
+    def _note_use(self, value: SSAValue, cluster: Cluster) -> None:
+        """Count a new use of a value by a cluster."""
+        cluster.used[value] = cluster.used.get(value, 0) + 1
+        owner = value.owner
+        if owner in cluster.ops:
+            return
+        cluster.reads.add(value)
+        if isinstance(owner, Operation):
+            outputs = self.of[owner].outputs
+            outputs[value] = outputs.get(value, 0) + 1
+
+
+def _unite(first: Cluster, second: Cluster) -> bool:
+    """Take the second cluster into the first if they can share a nest."""
+    assert first.space is not None and second.space is not None
+    large, small = first.space, second.space
+    if (len(small.extents), len(small.maps)) > (len(large.extents), len(large.maps)):
+        large, small = small, large
+    images = large.embedding(small)
+    if images is None:
+        return False
+    new = {value: axes for value, axes in small.moved(images).items() if value not in large.maps}
+    large.maps.update(new)
+    if (demands := _shared(first, second, large)) is not None:
+        first.take_in(second, large, demands)
+        return True
+    for value in new:
+        del large.maps[value]
+    return False
+
+
+def _has_room_for(op: Operation, target: Cluster, uses: Sequence[Use]) -> bool:
+    """Whether a cluster can compute `op` itself for its own uses of it."""
+    space = Space.of(op)
+    if target.space is None or space is None or 2 * target.again >= MOST_AGAIN + len(target.ops):
+        return False
+    if any(use.operation in target.products for use in uses):
+        return False
+    if len(space.extents) > len(target.space.extents) or target.space.embedding(space) is None:
+        return False
+    reads = len(target.reads) + sum(operand not in target.reads for operand in set(op.operands))
+    if len(target.ops) > MOST_OPS or reads + len(target.outputs) > MOST_BUFFERS:
+        return False
+    return len(target.ops) > 1 or _stands_alone(target)
+
+
+def _stands_alone(cluster: Cluster) -> bool:
+    """Whether a cluster of one op can be a kernel: `_shared` has seen larger ones only."""
+    nothing = Cluster(set(), cluster.space, [], {}, {}, set(), {})
+    return cluster.space is not None and _shared(cluster, nothing, cluster.space) is not None
+
+
+def _is_cheap(op: Operation) -> bool:
+    if len(op.results) != 1 or PRODUCT.get(type(op)) is not None or REDUCTION.get(type(op)) is not None:
+        return False
+    return not is_constant(op) and scalar_cost(op) <= CHEAP
+
+
+def _stays_outside(op: Operation) -> bool:
+    """Constants that need a buffer, and views of something that has to be in memory anyway."""
+    if is_constant(op):
+        return True
+    return VIEW.get(type(op)) is not None and not isinstance(op.operands[0].owner, Operation)

@@ -1,0 +1,232 @@
+"""`mir-fuse`: composite ops into parts, and the parts into groups that run as one kernel each (`mir.fusion`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import IsTerminator
+
+from xdsl_rlx.dialects.constants import splat_value
+from xdsl_rlx.dialects.mir.bodies import BodyOp
+from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
+from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.lowering.fuse.clusters import Cluster, Clusters
+from xdsl_rlx.lowering.fuse.composites import decompose_composites
+from xdsl_rlx.lowering.fuse.iteration_space import Space
+from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
+from xdsl_rlx.lowering.fuse.nesting import GroupLoops, decided_loops
+from xdsl_rlx.lowering.fuse.share_bodies import share_bodies
+from xdsl_rlx.transforms.driver import is_constant, verify_dominance
+from xdsl_rlx.transforms.mir_fission_scans import fission_scans
+from xdsl_rlx.transforms.simplify import share_common
+
+
+class MirFusePass(ModulePass):
+    """
+    Group ops into `mir.fusion`s: elementwise ops and the reductions along their rows, and matrix products with what
+    follows them row by row.
+
+    ```mlir
+    %0 = mir.matmul %x, %w                      %1 = mir.fusion (%x, %w, %b) {
+    %1 = mir.add %0, %b                 ->        %0 = mir.matmul %x, %w
+                                                  %1 = mir.add %0, %b
+                                                  mir.yield %1 }
+    ```
+
+    Groups that differ in numbers only have those as inputs, so that they are one kernel in the end. What would be a
+    group of views of one operand stays as it is: it needs no kernel.
+    """
+
+    name = "mir-fuse"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_dominance(op)
+        # what is left of a product of one term is no product
+        fission_scans(op)
+        decompose_composites(ctx, op)
+        if fission_scans(op):
+            decompose_composites(ctx, op)
+        for inner in list(op.walk(reverse=True)):
+            if isinstance(inner, FuncOp | BodyOp):
+                for block in (block for region in inner.regions for block in region.blocks):
+                    fuse_block(block)
+        share_bodies(op)
+        share_common(op)
+
+
+MOST_COPIED = 8
+"""One-element ops, each on arguments or on others of them, of which every user gets its own copy."""
+
+
+def fuse_block(block: Block) -> None:
+    """Replace the ops of a block by fusions of them."""
+    _sink_scalars(block)
+    _sink_constants(block)
+    clusters = Clusters(block)
+    clusters.grow()
+    clusters.recompute_cheap_values()
+    outline(clusters)
+
+
+def _sink_scalars(block: Block) -> None:
+    """
+    Give users their own copies of small trees of one-element ops on arguments, so that no group waits for them.
+
+    What is larger is computed once, and the one-element ops on arguments that use it share what it is made of.
+    """
+    trees: dict[Operation, dict[Operation, None]] = {}
+    scalars: set[Operation] = set()
+    for op in list(block.ops):
+        if is_constant(op) or op.has_trait(IsTerminator):
+            continue
+        owners = [x.owner for x in op.operands if isinstance(x.owner, Operation) and not is_constant(x.owner)]
+        if _is_scalar(op) and all(owner in scalars for owner in owners):
+            scalars.add(op)
+            tree = {inner: None for owner in owners for inner in trees.get(owner, {})} | {op: None}
+            if len(tree) <= MOST_COPIED and all(owner in trees for owner in owners):
+                trees[op] = tree
+        elif any(owner in trees for owner in owners):
+            _copy_for(op, {inner: None for owner in owners for inner in trees.get(owner, {})}, block)
+    for op in reversed(trees):
+        if op.results[0].first_use is None:
+            op.detach()
+            op.erase()
+
+
+def _copy_for(user: Operation, tree: Iterable[Operation], block: Block) -> None:
+    """Let an op use copies of the ops of a tree, which come in their order."""
+    copies: dict[SSAValue, SSAValue] = {}
+    for op in tree:
+        copy = op.clone(copies)
+        copy.results[0].name_hint = op.results[0].name_hint
+        block.insert_op_before(copy, user)
+    user.operands = [copies.get(operand, operand) for operand in user.operands]
+
+
+def _is_scalar(op: Operation) -> bool:
+    """Whether an op computes one element from elements."""
+    return (
+        len(op.results) == 1
+        and isinstance(op.results[0].type, TensorType)
+        and all(n == 1 for n in shape_of(op.results[0]))
+        and PRODUCT.get(type(op)) is None
+        and REDUCTION.get(type(op)) is None
+        and Space.of(op) is not None
+    )
+
+
+def _sink_constants(block: Block) -> None:
+    """Give every user its own copy of splat constants: no group waits for them."""
+    for op in list(block.ops):
+        if not is_constant(op) or not is_splat(op):
+            continue
+        (result,) = op.results
+        uses = [use for use in result.uses if not use.operation.has_trait(IsTerminator)]
+        returned = len(uses) < result.uses.get_length()
+        for use in uses[1:]:
+            copy = op.clone()
+            block.insert_op_before(copy, use.operation)
+            copy.results[0].name_hint = result.name_hint
+            use.operation.operands[use.index] = copy.results[0]
+        if uses and not returned:
+            op.detach()
+            block.insert_op_before(op, uses[0].operation)
+
+
+def dense_of(op: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] | None:
+    """The elements of a constant; None for another op."""
+    value = op.properties.get("value")
+    return (
+        cast(DenseIntOrFPElementsAttr[AnyDenseElement], value) if isinstance(value, DenseIntOrFPElementsAttr) else None
+    )
+
+
+def is_splat(op: Operation) -> bool:
+    """Whether a constant has one value throughout."""
+    value = dense_of(op)
+    return value is not None and splat_value(value) is not None
+
+
+def outline(clusters: Clusters) -> None:
+    """Put the ops of each cluster into a `mir.fusion`, in an order that respects the clusters' dependences."""
+    terminator = clusters.block.last_op
+    assert terminator is not None
+    block = clusters.block
+    done = 0
+    waiting = clusters.all()
+    ordered: list[Cluster] = []
+    while waiting:
+        rest: list[Cluster] = []
+        for cluster in waiting:
+            if not cluster.before & ~done:
+                done |= cluster.members
+                ordered.append(cluster)
+            else:
+                rest.append(cluster)
+        assert len(rest) < len(waiting), "clusters depend on each other in a circle"
+        waiting = rest
+    for cluster in ordered:
+        for op in sorted(cluster.ops, key=clusters.order.__getitem__):
+            op.detach()
+            block.insert_op_before(op, terminator)
+    # the last one first: the space of a cluster knows the values that it reads, not the fusions that will give them
+    for cluster in reversed(ordered):
+        ops = sorted(cluster.ops, key=clusters.order.__getitem__)
+        # what is nothing but another view of its operand is not copied
+        if cluster.space is None or all(VIEW.get(type(op)) is not None for op in ops):
+            continue
+        loops = GroupLoops.over(cluster.space, _used(ops))
+        assert loops is not None, "the ops of a cluster share no loops"
+        _outline(block, ops, loops)
+
+
+def _used(ops: Sequence[Operation]) -> list[Operation]:
+    """The ops but for those that others compute again for themselves, which are about to go."""
+    gone: set[Operation] = set()
+    for op in reversed(ops):
+        if all(use.operation in gone for result in op.results for use in result.uses):
+            gone.add(op)
+    return [op for op in ops if op not in gone]
+
+
+def _outline(block: Block, ops: Sequence[Operation], loops: GroupLoops) -> None:
+    inside = set(ops)
+    constants = dict.fromkeys(
+        operand.owner
+        for op in ops
+        for operand in op.operands
+        if isinstance(operand.owner, Operation) and is_constant(operand.owner) and is_splat(operand.owner)
+    )
+    own = [c for c in constants if all(u.operation in inside for u in c.results[0].uses)]
+    inside |= set(own)
+    inputs = list(dict.fromkeys(operand for op in ops for operand in op.operands if operand.owner not in inside))
+    outputs = [r for op in ops for r in op.results if any(use.operation not in inside for use in r.uses)]
+    decided = decided_loops(loops, inputs, outputs)
+    body = Block(arg_types=[value.type for value in inputs])
+    last = ops[-1]
+    following = last.next_op
+    for value, arg in zip(inputs, body.args, strict=True):
+        arg.name_hint = value.name_hint
+        for use in list(value.uses):
+            if use.operation in inside:
+                use.operation.operands[use.index] = arg
+    for op in (*own, *ops):
+        op.detach()
+        body.add_op(op)
+    fusion = FusionOp(inputs, [value.type for value in outputs], Region(), decided)
+    fusion.location = last.location
+    for value, result in zip(outputs, fusion.results, strict=True):
+        result.name_hint = value.name_hint
+        for use in list(value.uses):
+            if use.operation not in inside:
+                use.operation.operands[use.index] = result
+    body.add_op(YieldOp(*outputs))
+    fusion.body.add_block(body)
+    assert following is not None
+    block.insert_op_before(fusion, following)

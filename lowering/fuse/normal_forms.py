@@ -1,0 +1,207 @@
+"""What ops become before they are loops: the rows of NORMALIZE, from ops of mir to ops of mir.
+
+Half floats are computed with in f32, unsigned extremes as signed ones, and what loops do not do by what they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TypeAlias, get_args
+
+from xdsl.dialects.builtin import IntegerType, TensorType, f32, f64
+from xdsl.ir import Attribute, Operation
+
+from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionOp
+from xdsl_rlx.dialects.mir.branch import WhileOp
+from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeightOp, ConvOp, Windows
+from xdsl_rlx.dialects.mir.fake_quantize import StraightThroughOp
+from xdsl_rlx.dialects.mir.index import CumsumOp, ScatterAddOp
+from xdsl_rlx.dialects.mir.linalg import MatmulOp
+from xdsl_rlx.dialects.mir.moe import GroupedMatmulBackwardWeightOp, GroupedMatmulOp
+from xdsl_rlx.dialects.mir.pool import Maxpool2dBackwardOp
+from xdsl_rlx.dialects.mir.quant import (
+    DequantGroupedMatmulBackwardInputOp,
+    DequantGroupedMatmulOp,
+    DequantMatmulBackwardInputOp,
+    DequantMatmulOp,
+)
+from xdsl_rlx.dialects.mir.random import DrawOp
+from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp, ReduceMinOp, ReduceOp, ReduceProdOp, ReduceSumOp
+from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
+from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of, u8, u32
+from xdsl_rlx.lowering.fuse.counted_loops import counted
+from xdsl_rlx.lowering.fuse.loop_tables import NORMALIZE
+from xdsl_rlx.transforms.rules import DECOMPOSE
+from xdsl_rlx.transforms.rules.conv import planar, plane
+from xdsl_rlx.transforms.rules.wide import is_half, rounded, widened
+
+DequantizedProduct: TypeAlias = (
+    DequantMatmulOp | DequantMatmulBackwardInputOp | DequantGroupedMatmulOp | DequantGroupedMatmulBackwardInputOp
+)
+
+RADICES = (4, 2, 3, 5, 7, 11, 13)
+"""Factors that the loops of a Fourier transform take at a time: a length with others is decomposed."""
+
+NORMALIZE.add(WhileOp, counted)
+
+# Once derivatives are taken the carrier is dead, and need not be computed.
+NORMALIZE.add(StraightThroughOp, lambda op, b: [b.value(op.operands[0])])
+
+
+def _in_f32(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """Half floats are computed with in f32."""
+    if not is_half(op.operands[0]):
+        return None
+    wide = type(op).create(
+        operands=[widened(b, operand).ssa for operand in op.operands],
+        result_types=[TensorType(f32, shape_of(x)) if is_half(x) else x.type for x in op.results],
+        properties=dict(op.properties),
+    )
+    b.builder.insert(wide)
+    return [rounded(b, b.value(x), like) for x, like in zip(wide.results, op.results, strict=True)]
+
+
+for _op in (
+    AttentionOp,
+    AttentionBackwardOp,
+    Conv2dBackwardWeightOp,
+    CumsumOp,
+    DrawOp,
+    GroupedMatmulOp,
+    GroupedMatmulBackwardWeightOp,
+    Maxpool2dBackwardOp,
+    ScatterAddOp,
+):
+    NORMALIZE.add(_op, _in_f32)
+
+_SIGNED_IN: dict[Attribute, str] = {u8: "i32", u32: "i64"}
+
+
+def _signed_extreme(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """Unsigned integers are compared as wider signed ones, whose extremes wrap to the unsigned extremes."""
+    assert isinstance(op, ReduceOp)
+    element = element_of(op.result)
+    if element not in _SIGNED_IN:
+        return _split_runs(op, b)
+    wide = b.cast(op.operand, _SIGNED_IN[element])
+    return [b.op(type(op), wide.ssa, op.axis_list, op.keep_dim is not None).cast(element)]
+
+
+def _split_runs(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """A reduction over separate runs of axes, one run after the other, the innermost first."""
+    assert isinstance(op, ReduceOp)
+    extents = shape_of(op.operand)
+    runs: list[list[int]] = []
+    broken = True
+    for axis, extent in enumerate(extents):
+        if axis not in op.axis_list:
+            broken = broken or extent != 1
+        elif broken:
+            runs.append([axis])
+            broken = False
+        else:
+            runs[-1].append(axis)
+    if len(runs) < 2:
+        return None
+    value = widened(b, op.operand).ssa
+    for run in reversed(runs):
+        value = b.op(type(op), value, run, True).ssa
+    return [b.reshape(rounded(b, b.value(value), op.result), shape_of(op.result))]
+
+
+for _op in (ReduceSumOp, ReduceProdOp):
+    NORMALIZE.add(_op, _split_runs)
+for _op in (ReduceMaxOp, ReduceMinOp):
+    NORMALIZE.add(_op, _signed_extreme)
+
+
+def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """BLAS has f32 and f64: halves are widened, integers multiplied and summed without it; outer products are fused."""
+    assert isinstance(op, MatmulOp)
+    type_ = element_of(op.result)
+    if shape_of(op.lhs)[-1] == 1:
+        return [b.mul(op.lhs, op.rhs)]
+    if type_ in (f32, f64):
+        return None
+    if isinstance(type_, IntegerType):
+        lhs, rhs = b.value(op.lhs), b.value(op.rhs)
+        left = b.reshape(lhs, (*lhs.shape, 1))
+        right = b.reshape(rhs, (*rhs.shape[:-2], 1, *rhs.shape[-2:]))
+        return [b.reduce_sum(left * right, [-2], dtype=left.dtype)]
+    wide = b.matmul(b.cast(op.lhs, "f32"), b.cast(op.rhs, "f32"))
+    return [b.cast(wide, DTYPE_NAMES[type_])]
+
+
+NORMALIZE.add(MatmulOp, _float_matmul)
+
+
+def _is_pointwise(at: Windows, kernel: Sequence[int]) -> bool:
+    """Whether the windows are the elements of the image, in order, of all channels."""
+    return at.groups == 1 and set(kernel) == {1} and set(at.stride) == {1} and set(at.padding) == {0}
+
+
+def _rows(b: MirBuilder, x: Value) -> Value:
+    """Images with their elements in one row, and weights of one element as a matrix."""
+    return b.reshape(x, (*x.shape[:2], prod(x.shape[2:])))
+
+
+def _conv(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """Two dimensions, and a matrix product where a window is one element."""
+    assert isinstance(op, ConvOp)
+    at, kernel = op.windows, shape_of(op.w)[2:]
+    pointwise = _is_pointwise(at, kernel)
+    if not pointwise and len(kernel) == 2:
+        return _in_f32(op, b)
+    x, w = widened(b, op.x), widened(b, op.w)
+    y = b.reshape(w, w.shape[:2]) @ _rows(b, x) if pointwise else b.conv(plane(b, x), plane(b, w), *planar(at))
+    return [rounded(b, b.reshape(y, shape_of(op.result)), op.result)]
+
+
+def _conv_backward_input(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    assert isinstance(op, Conv2dBackwardInputOp)
+    if not _is_pointwise(op.windows, shape_of(op.w)[2:]):
+        return _in_f32(op, b)
+    dy, w = widened(b, op.dy), widened(b, op.w)
+    dx = b.reshape(b.reshape(w, w.shape[:2]).T @ _rows(b, dy), shape_of(op.result))
+    return [rounded(b, dx, op.result)]
+
+
+NORMALIZE.add(ConvOp, _conv)
+NORMALIZE.add(Conv2dBackwardInputOp, _conv_backward_input)
+
+
+def _in_blocks(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """The definition, where gguf blocks go on from one row to the next: there are no panels of whole blocks."""
+    assert isinstance(op, DequantizedProduct)
+    kind = op.scheme.scheme
+    if kind.is_gguf and op.matrix[0] % kind.block != 0:
+        return DECOMPOSE.lookup(op)(op, b)
+    return _in_f32(op, b)
+
+
+for _op in get_args(DequantizedProduct):
+    NORMALIZE.add(_op, _in_blocks)
+
+
+def is_smooth(n: int) -> bool:
+    """Whether `n` is a product of `RADICES`."""
+    for radix in RADICES:
+        while n % radix == 0:
+            n //= radix
+    return n == 1
+
+
+def _if_rough(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """The definition of a transform whose length has other factors."""
+    assert isinstance(op, FftOp | RfftOp | IrfftOp)
+    if isinstance(op, RfftOp):
+        points = shape_of(op.operand)[-1]
+    else:
+        points = op.points if isinstance(op, FftOp) else op.points.value.data
+    return None if is_smooth(points) else DECOMPOSE.lookup(op)(op, b)
+
+
+for _op in (FftOp, RfftOp, IrfftOp):
+    NORMALIZE.add(_op, _if_rough)

@@ -1,0 +1,90 @@
+"""Fusions that differ in nothing but numbers get them as inputs, so that one kernel serves them all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import frexp, isfinite
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_rlx.dialects.constants import splat_value
+from xdsl_rlx.dialects.mir.bodies import ops_of
+from xdsl_rlx.dialects.mir.control import FusionLoopsAttr, FusionOp
+from xdsl_rlx.dialects.mir.elementwise import ConstantOp
+from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.lowering.fuse.nesting import loops_of_inputs, space_of_fusion
+from xdsl_rlx.transforms.located import replace
+from xdsl_rlx.transforms.simplify import structure_of_region
+
+
+def share_bodies(module: ModuleOp) -> None:
+    """
+    Pass the constants of fusions in which alone they differ from others.
+
+    ```mlir
+    mir.fusion(%x) {                            mir.fusion(%x, %c) {
+    ^bb0(%a: tensor<8xf32>):                    ^bb0(%a: tensor<8xf32>, %k: tensor<f32>):
+      %k = mir.constant dense<0.3>        ->      %y = mir.mul %a, %k
+      %y = mir.mul %a, %k                         mir.yield %y }
+      mir.yield %y }
+    ```
+    """
+    alike: dict[tuple[object, ...], list[tuple[FusionOp, Sequence[ConstantOp]]]] = {}
+    for op in module.walk():
+        if isinstance(op, FusionOp) and (constants := _numbers_of(op)):
+            alike.setdefault(structure_of_region(op.body, set(constants)), []).append((op, constants))
+    for fusions in alike.values():
+        numbers = zip(*([constant.value for constant in constants] for _, constants in fusions), strict=True)
+        differ = [place for place, values in enumerate(numbers) if len(set(values)) > 1]
+        if differ:
+            for fusion, constants in fusions:
+                _pass(fusion, [constants[place] for place in differ])
+
+
+def _numbers_of(fusion: FusionOp) -> list[ConstantOp]:
+    """The constants of a fusion that might as well be passed."""
+    return [op for op in fusion.body.block.ops if isinstance(op, ConstantOp) and _is_any_number(op)]
+
+
+def _is_any_number(constant: ConstantOp) -> bool:
+    """
+    Whether code is no better for knowing the number of a constant.
+
+    It is for whole numbers (a power of an odd one keeps the sign of the base) and for powers of two (a division by one
+    is a multiplication).
+    """
+    number = splat_value(constant.value)
+    if not isinstance(number, float) or not isfinite(number):
+        return False
+    return not number.is_integer() and abs(frexp(number)[0]) != 0.5
+
+
+def _pass(fusion: FusionOp, constants: Sequence[Operation]) -> None:
+    """Compute these constants before the fusion, and pass them."""
+    block, body = fusion.parent_block(), fusion.body.block
+    assert block is not None
+    numbers, decided = [constant.results[0] for constant in constants], None
+    if fusion.loops is not None:
+        decided = fusion.loops.with_inputs(_loops_of(fusion, fusion.loops, numbers))
+    for constant, result in zip(constants, numbers, strict=True):
+        argument = body.insert_arg(result.type, len(body.args))
+        argument.name_hint = result.name_hint
+        result.replace_all_uses_with(argument)
+        constant.detach()
+        block.insert_op_before(constant, fusion)
+    passed = FusionOp([*fusion.inputs, *numbers], fusion.result_types, fusion.detach_region(fusion.body), decided)
+    passed.location = fusion.location
+    block.insert_op_before(passed, fusion)
+    replace(fusion, passed.results)
+
+
+def _loops_of(
+    fusion: FusionOp, decided: FusionLoopsAttr, numbers: Sequence[SSAValue]
+) -> Sequence[Sequence[int] | None]:
+    """The loops of constants of a fusion as inputs of it: none of those of one element, which most are."""
+    if all(n == 1 for value in numbers for n in shape_of(value)):
+        return [()] * len(numbers)
+    space = space_of_fusion(fusion, decided, ops_of(fusion.body.block))
+    assert space is not None, "the ops of a fusion do not fit its loops"
+    return loops_of_inputs(space, numbers)

@@ -1,0 +1,145 @@
+"""Loop nests of elementwise groups and of reductions over columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_rlx.lowering.fuse.nesting import Reduces
+from xdsl_rlx.lowering.groups.accumulators import BLOCK, Accumulator, most_steps
+from xdsl_rlx.lowering.groups.group import ROW, Group
+from xdsl_rlx.lowering.groups.group_kernel import Frame, GroupKernel, Range
+from xdsl_rlx.lowering.groups.products import Product
+from xdsl_rlx.lowering.nest.builder import Nest
+
+
+class ColumnKernel(GroupKernel):
+    """
+    Elementwise groups and reductions over outer or middle loops: pieces of the columns (or of the loops in front of the
+    reduced ones), and inside them the reduced loops around the columns. Matrix products of a single row come first.
+    """
+
+    row_linear = False
+
+    def __init__(
+        self,
+        group: Group,
+        chunk: int,
+        accumulators: Sequence[Accumulator],
+        cut: int | None,
+        products: Sequence[Product] = (),
+    ):
+        """`cut` is the loop whose iterations a launch is given pieces of; `products` have one row, of these columns."""
+        self.cut = cut
+        super().__init__(group, chunk, accumulators, products)
+
+    def build(self) -> None:
+        """Emit the products, the loops in front, then the sequential ones, then the columns."""
+        group, entry = self.group, self.kernel.entry
+        self.top = top = Frame(entry, {ROW: self.kernel.index(0)} if self.products else {})
+        for product in self.products:
+            product.emit(entry, self.factors[product.op], columns=self.kernel.bounds)
+        for op in group.ops:
+            for result in op.results:
+                if not group.loops_of[result] and op not in self.accumulators:
+                    self.value(top, result)
+        start = [self.accumulators[op].start(entry).value for op in self._totals]
+        pieces = {op: self.piece(entry) for op, acc in self.accumulators.items() if acc.partial is not None}
+        front = () if group.structure.middle is None else group.outer
+        ends = self.over(entry, self.ranges(front), {}, start, self._columns)
+        for op, end in zip(self._totals, ends, strict=True):
+            at = [pieces[op]] if op in pieces else []
+            entry.store(entry.scalars.of(end), self.totals[op], at)
+
+    @cached_property
+    def _totals(self) -> list[Operation]:
+        return [op for op in self.accumulators if self.group.structure.kinds[op] is Reduces.ALL]
+
+    @cached_property
+    def _sums(self) -> list[Operation]:
+        return [op for op in self.accumulators if self.group.structure.kinds[op] is Reduces.COLUMN]
+
+    @cached_property
+    def _long(self) -> list[Operation]:
+        return [op for op in self._sums if self.accumulators[op].long]
+
+    def _columns(self, nest: Nest, at: Mapping[int, SSAValue], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+        """The sums of all columns, where the loops in front are: cleared, then added to in blocks if they are long."""
+        group = self.group
+        self._each_column(nest, at, self._sums, self.clear_column)
+        sequential = self.ranges(group.outer if group.structure.middle is None else group.middle)
+        if self._long:
+            return self.in_blocks(nest, sequential, BLOCK, at, carried, self._rows)
+        return self._rows(nest, at, sequential, carried)
+
+    def _each_column(
+        self,
+        nest: Nest,
+        known: Mapping[int, SSAValue],
+        ops: Sequence[Operation],
+        visit: Callable[[Nest, Operation, Sequence[SSAValue]], None],
+    ) -> None:
+        """Visit the columns of reductions, if there are any."""
+
+        def one(inner: Nest, at: Mapping[int, SSAValue], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            for op in ops:
+                visit(inner, op, self._column(op, at))
+            return ()
+
+        if ops:
+            self.over(nest, self.ranges(self.group.inner), known, (), one)
+
+    def _rows(
+        self, nest: Nest, at: Mapping[int, SSAValue], left: Sequence[Range], carried: tuple[SSAValue, ...]
+    ) -> Sequence[SSAValue]:
+        """All columns of these rows; if their totals are long, in blocks of which each is added to them."""
+        both = [*left, *self.ranges(self.group.inner)]
+
+        def sums(
+            nest: Nest, at: Mapping[int, SSAValue], left: Sequence[Range], carried: tuple[SSAValue, ...]
+        ) -> Sequence[SSAValue]:
+            return self.widely(
+                nest, self._totals, carried, lambda starts: self.over(nest, left, at, starts, self._element)
+            )
+
+        if any(self.accumulators[op].long for op in self._totals):
+            ends = self.in_blocks(nest, both, most_steps([r.size for r in both]), at, carried, sums)
+        else:
+            ends = self.over(nest, both, at, carried, self._element)
+        self._each_column(nest, at, self._long, self.flush_column)
+        return ends
+
+    def _element(self, nest: Nest, at: Mapping[int, SSAValue], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+        """One element of a row: what is stored of it, and what is added to the sums."""
+        frame = Frame(nest, {**self.top.indices, **at}, self.top)
+        for product in self.products:
+            self.value(frame, product.op.results[0])
+        for value in self.stored:
+            self.write(frame, value)
+        for op in self._sums:
+            self.accumulate_column(frame, op, None, self._column(op, at))
+        return self.steps(frame, self._totals, carried)
+
+    def _column(self, op: Operation, at: Mapping[int, SSAValue]) -> list[SSAValue]:
+        first = [self.kernel.index(0)] if self.accumulators[op].partial is not None else []
+        return [*first, *(at[loop] for loop in self.group.space.maps[op.results[0]] if loop is not None)]
+
+    def own_column(self, nest: Nest, op: Operation, columns: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Where a kernel's own buffer, which begins with the piece, has these columns."""
+        loops = [loop for loop in self.group.space.maps[op.results[0]] if loop is not None]
+        first = nest.scalars.of(self.kernel.bounds[0])
+        return [
+            (nest.scalars.of(column) - first).value if loop == self.cut else column
+            for loop, column in zip(loops, columns, strict=True)
+        ]
+
+    def ranges(self, loops: Sequence[int]) -> list[Range]:
+        """Whole loops, of which the cut one runs over the piece only."""
+        piece = self.kernel.bounds
+        return [
+            replace(r, bounds=piece, size=min(self.chunk, r.size), exact=self.is_exact) if r.loop == self.cut else r
+            for r in super().ranges(loops)
+        ]

@@ -1,0 +1,215 @@
+"""The launches of a fusion group: which kind of kernel, into how many pieces it is cut, and the room that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.dialects.builtin import AnyFloat
+from xdsl.ir import Operation
+
+from xdsl_rlx.dialects.lir.memory import element_bytes
+from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of
+from xdsl_rlx.lowering.buffers import Buffer, Launch
+from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION
+from xdsl_rlx.lowering.fuse.nesting import Reduces
+from xdsl_rlx.lowering.groups.accumulators import (
+    BLOCK,
+    UNROLLED,
+    Accumulator,
+    combine_kernel,
+    fill_kernel,
+    most_steps,
+    wide_type,
+)
+from xdsl_rlx.lowering.groups.column_kernel import ColumnKernel
+from xdsl_rlx.lowering.groups.group import Group
+from xdsl_rlx.lowering.groups.group_kernel import GroupKernel
+from xdsl_rlx.lowering.groups.products import Product
+from xdsl_rlx.lowering.groups.row_kernel import RowKernel
+from xdsl_rlx.lowering.groups.short_row_kernel import ShortRowKernel, are_rows_short
+from xdsl_rlx.lowering.nests.table import Buffers
+
+PARALLEL_FROM = 20_000
+"""Scalar operations of a kernel from which on it is cut into pieces."""
+
+MULTIPLICATIONS = 8
+"""Multiplications of a product, of which the factors stay in cache, in the time of one scalar operation."""
+
+MULTIPLICATIONS_OF_A_ROW = 2
+"""The same of one row, for which the right factor is read from a farther cache."""
+
+TALL = 512
+"""Rows of a piece at least, where pieces are rows of which the columns are summed."""
+
+OWN = 1 << 13
+"""Bytes of a buffer up to which a kernel has it to itself: where neighbours lie side by side, threads that write to
+them again and again wait for each other, even if each line is written by one only. Not so few that the loop over them
+may be written out: LLVM then keeps them in registers, one by one."""
+
+LINE = 16
+"""Columns, and short rows, that pieces begin at multiples of: 64 bytes of f32."""
+
+PIECES_PER_THREAD = 4
+"""Pieces of a kernel without reductions: more than threads, so that a thread that is held up does not hold up all."""
+
+
+def pieces_of(threads: int, extent: int, work: int, most: int) -> int:
+    """Into how many pieces, as many for each thread and at most `most`, a launch of so much work in all is cut."""
+    if threads == 1 or extent < 2 or work < PARALLEL_FROM:
+        return 1
+    pieces = min(extent, most, max(1, 2 * work // PARALLEL_FROM))
+    return pieces - pieces % threads if pieces > threads else pieces
+
+
+def _whole_lines(chunk: int) -> int:
+    return -(-chunk // LINE) * LINE
+
+
+def group_launches(group: Group, buffers: Buffers) -> list[Launch]:
+    """The launches that compute a group, one after the other."""
+    return _GroupLaunches(group, buffers).all()
+
+
+class _GroupLaunches:
+    def __init__(self, group: Group, buffers: Buffers):
+        self.group = group
+        self.buffers = buffers
+        self.threads = buffers.threads
+
+    def all(self) -> list[Launch]:
+        group = self.group
+        kinds = group.structure.kinds
+        rows = bool(group.products) or any(kind is Reduces.ROW for kind in kinds.values())
+        covered = frozenset(range(len(group.space.extents)))
+        reduced = [op.operands[0] for op in kinds]
+        written = [value for value in group.writes if value.owner not in kinds]
+        partly = any(group.loops_of[value] != covered for value in (*reduced, *written))
+        if not rows and not partly and group.inner and not self._is_tall():
+            return self._column_launches()
+        products = Product.all_of(group, {op: self._product_home(op) for op in group.products})
+        if products and not partly and self._is_one_row(products):
+            return self._column_launches(products)
+        return self._row_launches(products)
+
+    def _is_tall(self) -> bool:
+        """Whether pieces of sums over rows are better rows: far more than columns, of which each has its own sums."""
+        group, kinds = self.group, self.group.structure.kinds
+        if (
+            not kinds
+            or any(kind is not Reduces.COLUMN for kind in kinds.values())
+            or group.structure.middle is not None
+        ):
+            return False
+        rows, columns = group.count(group.outer), group.count(group.inner)
+        return self.threads > 1 and rows >= TALL * self.threads and columns <= rows // 4
+
+    def _is_one_row(self, products: Sequence[Product]) -> bool:
+        """Whether all is about the columns of products of one row, so that it can be cut into pieces there."""
+        group = self.group
+        flat = len(group.space.extents) == len(group.inner) == 1 and not any(product.batched for product in products)
+        return flat and Reduces.ROW not in group.structure.kinds.values()
+
+    def _pieces(self, extent: int, most: int) -> int:
+        """Into how many pieces a launch of this group is cut."""
+        group = self.group
+        factors = {x for op in group.products for x in PRODUCT.lookup(op)(op)}
+        work = prod(group.space.extents) * (len(group.ops) + len(group.reads.keys() - factors))
+        shared = MULTIPLICATIONS if group.outer else MULTIPLICATIONS_OF_A_ROW
+        for op in group.products:
+            depth = group.factors[PRODUCT.lookup(op)(op)[0]].layout.shape[-1]
+            work += prod(group.space.extents) * depth // shared
+        return pieces_of(self.threads, extent, work, most)
+
+    def _row_launches(self, products: Sequence[Product]) -> list[Launch]:
+        group = self.group
+        batched = any(product.batched for product in products)
+        extent = products[0].home.shape[0] if batched else group.count(group.outer)
+        accumulating = [op for op, kind in group.structure.kinds.items() if kind is not Reduces.ROW]
+        most = self.threads * (1 if accumulating or group.products else PIECES_PER_THREAD)
+        pieces = self._pieces(extent, most)
+        chunk = max(1, -(-extent // pieces))
+        short = not batched and are_rows_short(group)
+        if short and pieces > 1:
+            chunk = _whole_lines(chunk)
+        rows = chunk * (group.count(group.outer) // extent if extent else 1)
+        accumulators = self._accumulators(accumulating, -(-extent // chunk), rows > BLOCK)
+        kind = ShortRowKernel if short else RowKernel
+        return self._with_combines(kind(group, chunk, accumulators, products), extent, accumulators)
+
+    def _column_launches(self, products: Sequence[Product] = ()) -> list[Launch]:
+        """
+        Pieces of the loops in front of the reduced ones if there are enough of them, else pieces of the columns.
+
+        Of few columns without reductions, pieces are rows: threads would write to the same lines.
+        """
+        group = self.group
+        kinds = group.structure.kinds
+        front = group.outer if group.structure.middle is not None else ()
+        cut = group.inner[0]
+        if front and group.space.extents[front[0]] >= self.threads:
+            cut = front[0]
+        elif not kinds and group.outer and self.threads > 1 and group.space.extents[cut] < LINE * self.threads:
+            cut = group.outer[0]
+        extent = group.space.extents[cut]
+        totals = [op for op, kind in kinds.items() if kind is Reduces.ALL]
+        pieces = self._pieces(extent, self.threads * (1 if kinds or products else PIECES_PER_THREAD))
+        chunk = max(1, -(-extent // pieces))
+        if chunk > LINE and pieces > 1:
+            chunk = _whole_lines(chunk)
+        sizes = [chunk if loop == cut else n for loop, n in enumerate(group.space.extents)]
+        accumulators = self._accumulators(totals, -(-extent // chunk), prod(sizes) > most_steps(sizes))
+        columns = [op for op, kind in kinds.items() if kind is Reduces.COLUMN]
+        rows = group.outer if group.structure.middle is None else group.middle
+        accumulators += self._accumulators(columns, 1, group.count(rows) > BLOCK, {cut: chunk})
+        return self._with_combines(ColumnKernel(group, chunk, accumulators, cut, products), extent, accumulators)
+
+    def _with_combines(self, kernel: GroupKernel, extent: int, accumulators: Sequence[Accumulator]) -> list[Launch]:
+        if extent == 0:
+            return [fill_kernel(acc) for acc in accumulators]
+        return [kernel.launch(extent), *(combine_kernel(acc) for acc in accumulators if acc.partial is not None)]
+
+    def _accumulators(
+        self, ops: Sequence[Operation], pieces: int, many: bool, cut: Mapping[int, int] | None = None
+    ) -> list[Accumulator]:
+        """Where reductions go that many elements are added to in a piece, or not; `cut` loops have as many of one."""
+        group = self.group
+        found: list[Accumulator] = []
+        for op in ops:
+            (result,) = op.results
+            loops = [loop for loop in group.space.maps[result] if loop is not None]
+            shape = tuple(group.space.extents[loop] for loop in loops)
+            mine = tuple((cut or {}).get(loop, group.space.extents[loop]) for loop in loops)
+            target = group.writes[result]
+            element = compute_type(target.element)
+            long = many and REDUCTION.lookup(op).rounds and isinstance(element, AnyFloat)
+            wide = wide_type(op) if long else element
+            partial = block = own = None
+            if pieces > 1 or (wide != target.element and shape):
+                partial = self.buffers.room((pieces, *shape), wide, result)
+            if long and group.structure.kinds[op] is Reduces.COLUMN:
+                if mine and mine[-1] > UNROLLED and prod(mine) * element_bytes(element) <= OWN:
+                    own = mine
+                else:
+                    lead = () if partial is None else (pieces,)
+                    block = self.buffers.room((*lead, *shape), element, result)
+            found.append(Accumulator(op, shape, target, partial, block, own, long))
+        return found
+
+    def _product_home(self, op: Operation) -> Buffer:
+        """Where a product is computed into: its own buffer, one of an output that replaces it, or a slot."""
+        group = self.group
+        (result,) = op.results
+        if result in group.writes:
+            return group.writes[result]
+        last_read = group.last_pass_reading(result)
+        taken = {group.writes.get(p.results[0]) for p in group.products}
+        everywhere = frozenset(range(len(group.space.extents)))
+        for value, buffer in group.writes.items():
+            # a product that other loops run over again is read again after the first time it would be replaced
+            once = group.loops_of[value] == group.loops_of[result] == everywhere
+            fits = once and buffer.element == element_of(result)
+            single = len(group.products) == 1
+            if fits and single and buffer.is_contiguous and buffer not in taken and group.level(value) >= last_read:
+                return buffer
+        return self.buffers.room(shape_of(result), element_of(result), result)

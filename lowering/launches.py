@@ -1,0 +1,195 @@
+"""The launches of a program: of groups and of ops with nests of their own, equal ones by the same kernels.
+Where values are is in `program_buffers.py`; which ops are launched, and in what order, in `convert_mir_to_lir.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import LocationAttr, StringAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import ConstantLike
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_rlx.dialects import lir
+from xdsl_rlx.dialects.constants import AnyDense
+from xdsl_rlx.dialects.mir.complex import ImagOp, RealOp
+from xdsl_rlx.dialects.mir.shape import ExpandOp
+from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
+from xdsl_rlx.lowering.buffers import Buffer, Launch
+from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, VIEW
+from xdsl_rlx.lowering.fuse.nesting import GroupLoops
+from xdsl_rlx.lowering.groups.group import Group
+from xdsl_rlx.lowering.groups.group_launches import PIECES_PER_THREAD, group_launches, pieces_of
+from xdsl_rlx.lowering.groups.long_products import LongProduct
+from xdsl_rlx.lowering.groups.products import is_ready
+from xdsl_rlx.lowering.nest.builder import stem_of
+from xdsl_rlx.lowering.nests import Work
+from xdsl_rlx.lowering.nests.table import Buffers, NestRule
+from xdsl_rlx.lowering.program_buffers import ProgramBuffers
+from xdsl_rlx.lowering.recipe import Passed, Recipe, Recorder, Site, Step
+from xdsl_rlx.transforms.simplify import structure_of_region
+
+Loops: TypeAlias = Callable[[Sequence[Operation]], GroupLoops]
+"""The loops of ops that are lowered together."""
+
+
+class _Kernels:
+    """The kernels so far: structurally equal ones are one."""
+
+    def __init__(self) -> None:
+        self.ops: list[lir.KernelOp] = []
+        self._names: dict[tuple[object, ...], SymbolRefAttr] = {}
+
+    def name_of(self, kernel: lir.KernelOp, stem: str) -> SymbolRefAttr:
+        """The name of the kernel, or of the equal one that is there already."""
+        key = structure_of_region(kernel.body)
+        if key not in self._names:
+            kernel.sym_name = StringAttr(f"k{len(self.ops)}_{stem}")
+            self._names[key] = SymbolRefAttr(kernel.sym_name)
+            self.ops.append(kernel)
+        return self._names[key]
+
+
+class Launches:
+    """What is launched, in the block of the program that is being filled."""
+
+    def __init__(self, buffers: ProgramBuffers, threads: int):
+        self.buffers = buffers
+        self.threads = threads
+        self.kernels = _Kernels()
+        self._recipes: dict[tuple[object, ...] | None, Recipe] = {}
+
+    def group(
+        self,
+        ops: Sequence[Operation],
+        reads: Mapping[SSAValue, Buffer],
+        writes: Mapping[SSAValue, Buffer],
+        stem: str,
+        loops: Loops = GroupLoops.of,
+        decided: Attribute | None = None,
+    ) -> None:
+        """Launch ops that are one kernel, over `loops`, as far as these are `decided`; `stem` names it."""
+        if (long := LongProduct.of(ops, reads, self.threads)) is not None:
+            long.lower(writes, stem, self.group, self.buffers.slot)
+            return
+        factors = self._factors(ops, reads)
+
+        def launches(buffers: Buffers) -> Sequence[Launch]:
+            return group_launches(Group.of(ops, reads, writes, factors, loops(ops)), buffers)
+
+        site = Site(ops, [reads, writes, factors], also=decided)
+        self._once(site, launches, stem, ops[-1].location)
+
+    def nest(self, op: Operation, rule: NestRule[Operation]) -> None:
+        """Launch an op with a nest of its own."""
+
+        def launches(buffers: Buffers) -> Sequence[Launch]:
+            work = Work(buffers)
+            rule(op, work)
+            return work.launches
+
+        reads = {operand: self.buffers.of[operand] for operand in op.operands}
+        self._once(Site([op], [reads], offsets=True), launches, stem_of_ops([op]), op.location)
+
+    def copy(self, source: Buffer, target: Buffer, value: SSAValue) -> None:
+        shape = target.layout.shape
+        if 0 in shape:
+            return
+        if source.element in COMPLEXES:
+            self._copy_parts(source, target, value)
+            return
+        op = ExpandOp(value, shape)
+        self.group([op], {value: source}, {op.result: target}, stem="copy")
+        op.erase()
+
+    def _copy_parts(self, source: Buffer, target: Buffer, value: SSAValue) -> None:
+        """A copy of complex numbers: no loop computes on them."""
+        for op in (RealOp(value), ImagOp(value)):
+            view, element = VIEW.lookup(op), element_of(op.result)
+            read, written = view(op, source.layout), view(op, target.layout)
+            assert read is not None and written is not None
+            self.copy(Buffer(source.root, read, element), Buffer(target.root, written, element), op.result)
+            op.erase()
+
+    def read(self, value: SSAValue, contiguous: bool = True) -> Buffer:
+        """The buffer of an operand, copied first if it has gaps and `contiguous` is asked for."""
+        buffer = self.buffers.of[value]
+        return buffer if buffer.is_contiguous or not contiguous else self.contiguous_copy(buffer, value)
+
+    def write(self, value: SSAValue) -> Buffer:
+        """The buffer of a result."""
+        return self.buffers.write(value)
+
+    def room(self, shape: Sequence[int], element: Attribute, like: SSAValue | None = None) -> Buffer:
+        """A new slot, named as the value `like`."""
+        return self.buffers.room(shape, element, like)
+
+    def constant(self, value: AnyDense) -> Buffer:
+        """A buffer that holds these numbers."""
+        return self.buffers.constant(value)
+
+    def pieces(self, extent: int, work: int) -> int:
+        """Into how many pieces a launch is cut."""
+        return pieces_of(self.threads, extent, extent * work, self.threads * PIECES_PER_THREAD)
+
+    def contiguous_copy(self, buffer: Buffer, value: SSAValue) -> Buffer:
+        """A copy of what is in the buffer of a value, without gaps."""
+        copy = self.buffers.slot(buffer.layout.shape, buffer.element, value.name_hint)
+        self.copy(buffer, copy, value)
+        return copy
+
+    def _once(
+        self, site: Site, launches: Callable[[Buffers], Sequence[Launch]], stem: str, location: LocationAttr
+    ) -> None:
+        """Launch what `launches` makes for a site, or what it made for an equal one."""
+        recipe = self._recipes.get(site.key)
+        if recipe is None:
+            recorder = Recorder(self, site)
+            steps = tuple(self._step(launch, site, stem) for launch in launches(recorder) if launch.extent)
+            recipe = Recipe(tuple(recorder.events), steps)
+            if site.key is not None:
+                self._recipes[site.key] = recipe
+        else:
+            site.repeat(recipe.events, self)
+        for step in recipe.steps:
+            reads = [self._pass(site, a) for a in step.reads]
+            writes = [self._pass(site, a) for a in step.writes]
+            op = lir.LaunchOp(step.kernel, step.extent, step.chunk, reads, writes)
+            op.location = location
+            self.buffers.block.add_op(op)
+
+    def _step(self, launch: Launch, site: Site, stem: str) -> Step:
+        kernel = self.kernels.name_of(launch.kernel, stem)
+        return Step(kernel, launch.extent, launch.chunk, site.passed(launch.reads), site.passed(launch.writes))
+
+    def _factors(self, ops: Iterable[Operation], reads: Mapping[SSAValue, Buffer]) -> Mapping[SSAValue, Buffer]:
+        ready: dict[SSAValue, Buffer] = {}
+        for op in ops:
+            if (rule := PRODUCT.get(type(op))) is None:
+                continue
+            batch = shape_of(op.results[0])[:-2]
+            for operand in rule(op):
+                if operand not in reads:
+                    raise PassFailedException(f"{op.name} reads what the fusion that it is in computes")
+                buffer = ready.setdefault(operand, reads[operand])
+                if is_ready(buffer.layout, batch):
+                    continue
+                buffer = self.contiguous_copy(buffer, operand)
+                if not is_ready(buffer.layout, batch):
+                    full = (*batch, *buffer.layout.shape[-2:])
+                    spread = self.buffers.slot(full, buffer.element, operand.name_hint)
+                    self.copy(buffer, spread, operand)
+                    buffer = spread
+                ready[operand] = buffer
+        return ready
+
+    def _pass(self, site: Site, argument: Passed) -> SSAValue:
+        """The buffer as the kernel's argument: the buffer itself, or a view of it."""
+        root, start = site.places[argument.place]
+        return self.buffers.view(root, start + argument.by, argument.type)
+
+
+def stem_of_ops(ops: Sequence[Operation]) -> str:
+    """A few words on what a kernel does, for its name."""
+    return stem_of(op.name.split(".", 1)[1] for op in ops if not op.has_trait(ConstantLike))

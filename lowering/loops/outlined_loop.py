@@ -1,0 +1,384 @@
+"""A loop over small launches as one kernel: whether it fits, what the kernel is given, and the loop inside of it.
+Which loops are asked for is in `lir_outline_loops.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import MemRefType, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, SlotOp, StepOp, ViewOp
+from xdsl_rlx.dialects.lir.bounds import trip_count
+from xdsl_rlx.dialects.lir.kernel import LANES
+from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, is_contiguous, strided_memref, strides_of
+from xdsl_rlx.dialects.lir.places import Move, Place, place_of
+from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar
+from xdsl_rlx.lowering.lir_mark_unrolled import VECTOR
+from xdsl_rlx.lowering.loops.in_place import store_in_place
+from xdsl_rlx.lowering.loops.inlining import BufferWindow, can_be_inlined, inline
+from xdsl_rlx.lowering.loops.loop_parts import WHOLE, parts_of
+from xdsl_rlx.lowering.loops.merge_loops import merge_loops
+from xdsl_rlx.lowering.nest.builder import Kernel, Nest, stem_of
+
+TEXT = 2000
+"""Operations that a kernel may be put together from: more take long to compile."""
+
+WORK = 1 << 17
+"""Operations of an iteration from which on it does not matter that its launches are several."""
+
+WORK_OF_PARTS = 1 << 20
+"""The same of a part where launches have several pieces, for which threads wait: ten times as long as for a launch."""
+
+TURN = 1 << 24
+"""Operations, about, after which a kernel returns, so that a run can be interrupted between."""
+
+LONGEST = 1 << 27
+"""Operations, about, that a part of all iterations may take: it is run from end to end, in a tenth of a second."""
+
+OWN = 1 << 16
+"""Bytes of a buffer that stays where it is from iteration to iteration up to which each part has its own: parts that
+lie side by side are brought from core to core, by what these fetch ahead, each time that one has been through its."""
+
+ALL_OWN = 1 << 18
+"""Bytes of all such buffers of a part: they lie on the stack of its thread."""
+
+SWAPPED = 1 << 12
+"""Elements up to which a carry is moved from one place to the other, rather than looked for in one or the other."""
+
+
+@dataclass(frozen=True)
+class _BufferLine:
+    """`size` elements of a buffer from `start` on, which the kernel gets as one of its buffers."""
+
+    buffer: SSAValue
+    start: int
+    size: int
+
+    def view(self, before: Operation) -> SSAValue:
+        """The elements as a buffer with one axis, in front of an op."""
+        type_ = strided_memref(memref_of(self.buffer).element_type, (self.size,), (1,))
+        if memref_of(self.buffer) == type_ and not self.start:
+            return self.buffer
+        view = ViewOp(self.buffer, self.start, type_)
+        view.result.name_hint = self.buffer.name_hint
+        block = before.parent_block()
+        assert block is not None
+        block.insert_op_before(view, before)
+        return view.result
+
+
+class OutlinedLoop:
+    """One loop, and what is known of it."""
+
+    def __init__(self, loop: LoopOp, kernels: dict[str, KernelOp]):
+        self.loop = loop
+        self.kernels = kernels
+        self.ops = list(loop.body.block.ops)
+        self.launches = [op for op in self.ops if isinstance(op, LaunchOp) and op.extent.value.data]
+        self.places: dict[SSAValue, Place] = {}
+        self.swapped: dict[SSAValue, int] = {}
+        self.parts = WHOLE
+        self.own: dict[_BufferLine, SSAValue] = {}
+        """Of parts: the buffers of the kernel itself that stand for some lines."""
+
+    def fits(self) -> bool:
+        """Whether the loop can be a kernel, and is better as one."""
+        if not self.launches or not self.loop.count:
+            return False
+        if not all(isinstance(op, LaunchOp | ViewOp | StepOp | SlotOp) for op in self.ops):
+            return False
+        bodies = [self._kernel(launch) for launch in self.launches]
+        if sum(1 for body in bodies for _ in body.walk()) > TEXT:
+            return False
+        if not all(map(can_be_inlined, bodies)) or not self._find_places():
+            return False
+        if all(launch.chunk_count == 1 for launch in self.launches):
+            self.swapped = self._find_swapped()
+            return self._work() <= WORK
+        return self._fits_in_parts()
+
+    def _fits_in_parts(self) -> bool:
+        """The same for launches of several pieces. Carries must be small: to look for one costs as much as to wait."""
+        work = self._work()
+        parts = parts_of(self.launches, self.kernels, self.places)
+        if parts is None or max(work // WORK_OF_PARTS, self.loop.count * work // LONGEST) >= parts.count:
+            return False
+        self.parts, self.swapped = parts, self._find_swapped()
+        if not self._find_own().keys() >= self.swapped.keys():
+            return False
+        return not any(move.period and p.root not in self.swapped for p in self.places.values() for move in p.moves)
+
+    def _kernel(self, launch: LaunchOp) -> KernelOp:
+        return self.kernels[launch.kernel.string_value()]
+
+    def _work(self) -> int:
+        """Operations of an iteration."""
+        return sum(_work(self._kernel(x).body.block, x.extent.value.data) for x in self.launches)
+
+    def _find_places(self) -> bool:
+        """Where every buffer lies; whether lines can be made of these, and those that may overlap are one."""
+        for launch in self.launches:
+            for value in launch.operands:
+                place = self.places[value] = self._place(value)
+                type_, whole = memref_of(value), memref_of(place.root)
+                if whole.element_type != type_.element_type or not is_contiguous(whole):
+                    return False
+        written = {self.places[value].root for launch in self.launches for value in launch.writes}
+        roots = [_declared(base) for base in written]
+        others = [_declared(base) for base in {place.root for place in self.places.values()} - written]
+        return len({*roots}) == len(roots) and not {*roots} & {*others}
+
+    def _place(self, value: SSAValue) -> Place:
+        """The bytes of a buffer, of what is there before the loop."""
+        op = value.owner
+        if isinstance(op, ViewOp) or (isinstance(op, StepOp) and op.loop is self.loop):
+            return place_of(op, self._place)
+        size = byte_size(memref_of(value))
+        return Place(value, 0, size, size > 0)
+
+    def replace(self) -> KernelOp:
+        """Put the launch of a kernel in the place of the loop."""
+        loop, block = self.loop, self.loop.parent_block()
+        assert block is not None
+        written = dict.fromkeys(self.places[x].root for launch in self.launches for x in launch.writes)
+        own = [line for lines in self._find_own().values() for line in lines]
+        of_body = [op.result for op in self.ops if isinstance(op, SlotOp)]
+        inner = [line for line in own if line.buffer in of_body]
+        for slot in of_body:
+            if all(line.buffer is not slot for line in inner):
+                slot.owner.detach()
+                block.insert_op_before(slot.owner, loop)
+        lines = dict.fromkeys(line for place in self.places.values() for line in self._lines(place.root))
+        lines = [line for line in lines if line not in inner]
+        reads, writes = ([x for x in lines if (x.buffer in written) == wanted] for wanted in (False, True))
+        views = [line.view(loop) for line in (*reads, *writes)]
+        into = Kernel([memref_of(view) for view in views], [view.name_hint for view in views])
+        args = dict(zip((*reads, *writes), into.block.args, strict=False))
+        extent, chunk = self.parts.count, 1
+        for line in own:
+            type_ = MemRefType(memref_of(line.buffer).element_type, [line.size // extent])
+            self.own[line] = into.scratch(type_, line.buffer.name_hint)
+        if extent > 1:
+            into.entry.each(into.bounds, "part", lambda inside, part: self._part(inside, part, args))
+        else:
+            into.entry.each(into.bounds, "n", lambda inside, n: self._iteration(inside, n, args, {}))
+            extent, chunk = loop.count, min(loop.count, max(1, TURN // max(self._work(), 1)))
+        into.close()
+        into.op.sym_name = StringAttr(self._name())
+        launch = LaunchOp(
+            into.op.sym_name.data,
+            extent,
+            chunk,
+            views[: len(reads)],
+            views[len(reads) :],
+            in_order=self.parts.count == 1 and chunk < extent,
+        )
+        launch.location = loop.location
+        block.insert_op_before(launch, loop)
+        loop.detach()
+        loop.erase()
+        return into.op
+
+    def _find_own(self) -> dict[SSAValue, list[_BufferLine]]:
+        """
+        The buffers instead of which each part has some of its own, carries first.
+
+        They are small, and all iterations touch the same of them: all that one touches at a time is a place.
+        """
+        found: dict[SSAValue, list[_BufferLine]] = {}
+        if self.parts.count == 1:
+            return found
+        room = ALL_OWN * self.parts.count
+        written = [self.places[value].root for launch in self.launches for value in launch.writes]
+        for base in dict.fromkeys([*self.swapped, *written]):
+            places, lines = [place for place in self.places.values() if place.root is base], self._lines(base)
+            stays = all(move.period is not None and base in self.swapped for place in places for move in place.moves)
+            size = lines[0].size * element_bytes(memref_of(base).element_type)
+            whole = any(place.stop - place.start == size for place in places)
+            if stays and whole and size <= OWN * self.parts.count and size * len(lines) <= room:
+                found[base] = lines
+                room -= size * len(lines)
+        return found
+
+    def _find_swapped(self) -> dict[SSAValue, int]:
+        """The buffers of two small halves that iterations read and write by turns, and their halves' elements."""
+        found: dict[SSAValue, int] = {}
+        for root in dict.fromkeys(self.places[value].root for launch in self.launches for value in launch.writes):
+            type_ = memref_of(root)
+            half, odd = divmod(prod(type_.get_shape()), 2)
+            turning = [[m for m in p.moves if m.period is not None] for p in self.places.values() if p.root is root]
+            by_turns = 2, half * element_bytes(type_.element_type)
+            if (
+                not odd
+                and 0 < half <= SWAPPED
+                and all(len(moves) == 1 and (moves[0].period, moves[0].stride) == by_turns for moves in turning)
+            ):
+                found[root] = half
+        return found
+
+    def _lines(self, base: SSAValue) -> list[_BufferLine]:
+        if (half := self.swapped.get(base)) is not None:
+            return [_BufferLine(base, 0, half), _BufferLine(base, half, half)]
+        return [_BufferLine(base, 0, prod(memref_of(base).get_shape()))]
+
+    def _line(self, place: Place) -> _BufferLine:
+        """Where an element is in the first iteration, and in all of them if halves are swapped in between."""
+        lines = self._lines(place.root)
+        if len(lines) == 1:
+            return lines[0]
+        first = self.loop.count - 1 if self.loop.reverse is not None else 0
+        (move,) = [move for move in place.moves if move.period is not None]
+        return lines[(first + move.shift) % 2]
+
+    def _name(self) -> str:
+        names = [x.kernel.string_value().partition("_")[2] for x in self.launches]
+        stem = stem_of(word for name in names for word in name.split("_") if word != "etc")
+        number = len(self.kernels)
+        while f"k{number}_loop_{stem}" in self.kernels:
+            number += 1
+        return f"k{number}_loop_{stem}"
+
+    def _part(self, nest: Nest, part: SSAValue, args: Mapping[_BufferLine, SSAValue]) -> None:
+        """All iterations of a part."""
+        sizes = {*self.parts.apart.values(), *(line.size // self.parts.count for line in self.own)} - {0}
+        ahead = {size: (nest.scalars.of(part) * size).value for size in sorted(sizes)}
+        bounds = nest.kernel.index(0), nest.kernel.index(self.loop.count)
+
+        def move(line: _BufferLine, comes: bool) -> None:
+            size = line.size // self.parts.count
+
+            def one(inside: Nest, j: SSAValue) -> None:
+                s = inside.scalars
+                places = [(args[line], (s.of(ahead[size]) + s.of(j)).value), (self.own[line], j)]
+                (source, at), (to, there) = places if comes else reversed(places)
+                value = inside.builder.insert(memref.LoadOp.get(source, [at])).res
+                inside.builder.insert(memref.StoreOp.get(value, to, [there]))
+
+            nest.each((nest.kernel.index(0), nest.kernel.index(size)), "j", one)
+
+        outer = [line for line in self.own if line in args]
+        for line in outer:
+            move(line, True)
+        nest.each(bounds, "n", lambda inside, n: self._iteration(inside, n, {**args, **self.own}, ahead))
+        for line in outer:
+            move(line, False)
+
+    def _iteration(
+        self, nest: Nest, n: SSAValue, args: Mapping[_BufferLine, SSAValue], ahead: Mapping[int, SSAValue]
+    ) -> None:
+        """
+        The kernels of an iteration, one behind the other; then its carries are handed on.
+
+        `ahead` has where a part begins, by the elements that two parts are apart.
+        """
+        index = nest.scalars.of(n)
+        if self.loop.reverse is not None:
+            index = nest.scalars.of(nest.kernel.index(self.loop.count - 1)) - index
+        moved: dict[tuple[Move, int], Scalar] = {}
+        for launch in self.launches:
+            windows: list[BufferWindow] = []
+            for value in launch.operands:
+                place, size = self.places[value], element_bytes(memref_of(value).element_type)
+                offset = nest.scalars.of(nest.kernel.index(place.start // size)) if place.start else None
+                for move in place.moves:
+                    if place.root in self.swapped and move.period is not None:
+                        continue
+                    if (move, size) not in moved:
+                        moved[move, size] = _elements(nest, index, move, size)
+                    offset = moved[move, size] if offset is None else offset + moved[move, size]
+                if self._line(place) not in self.own and (apart := self.parts.apart.get(value, 0)):
+                    begin = nest.scalars.of(ahead[apart])
+                    offset = begin if offset is None else offset + begin
+                start = None if offset is None else offset.value
+                windows.append(BufferWindow(args[self._line(place)], start, strides_of(memref_of(value))))
+            inline(self._kernel(launch), nest, windows, launch.extent.value.data // self.parts.count)
+        merge_loops(nest)
+        self._hand_on(nest, n, args)
+
+    def _hand_on(self, nest: Nest, n: SSAValue, args: Mapping[_BufferLine, SSAValue]) -> None:
+        """
+        What the next iteration reads is where this one has read; after the last, all is where the loop has it.
+
+        Most carries are stored over those before. Of others the halves are swapped.
+        """
+        kept: list[_Halves] = []
+        swapped: list[_Halves] = []
+        for base, half in self.swapped.items():
+            size, (a, b) = half // self.parts.count, (args[line] for line in self._lines(base))
+            done = next((order for order in ((a, b), (b, a)) if store_in_place(nest, *order, size)), None)
+            if done is None:
+                swapped.append((size, a, b))
+            else:
+                kept.append((size, *done))
+
+        def each(inside: Nest, halves: Sequence[_Halves], body: Callable[..., None]) -> None:
+            for size, a, b in halves:
+
+                def one(deep: Nest, i: SSAValue, a: SSAValue = a, b: SSAValue = b) -> None:
+                    body(deep, i, a, b)
+
+                inside.each((nest.kernel.index(0), nest.kernel.index(size)), "j", one)
+
+        s, last = nest.scalars, self.loop.count - 1
+        if last % 2:
+            each(nest, swapped, _exchange)
+            return
+        if swapped:
+            again = s.of(n) < s.of(nest.kernel.index(last))
+            nest.guard(again.value, lambda inside: each(inside, swapped, _exchange))
+        if kept:
+            ends = s.of(nest.kernel.index(last - 1)) < s.of(n)
+            nest.guard(ends.value, lambda inside: each(inside, kept, _copy))
+
+
+_Halves: TypeAlias = tuple[int, SSAValue, SSAValue]
+"""The elements of a half, and two halves."""
+
+
+def _copy(nest: Nest, j: SSAValue, source: SSAValue, to: SSAValue) -> None:
+    value = nest.builder.insert(memref.LoadOp.get(source, [j])).res
+    nest.builder.insert(memref.StoreOp.get(value, to, [j]))
+
+
+def _exchange(nest: Nest, j: SSAValue, a: SSAValue, b: SSAValue) -> None:
+    first = nest.builder.insert(memref.LoadOp.get(a, [j])).res
+    second = nest.builder.insert(memref.LoadOp.get(b, [j])).res
+    nest.builder.insert(memref.StoreOp.get(second, a, [j]))
+    nest.builder.insert(memref.StoreOp.get(first, b, [j]))
+
+
+def _elements(nest: Nest, index: Scalar, move: Move, size: int) -> Scalar:
+    """How many elements of so many bytes a place is moved by in the iteration of that index."""
+    s, kernel = nest.scalars, nest.kernel
+    step = index + s.of(kernel.index(move.shift)) if move.shift else index
+    if move.period is not None:
+        step = s.rem(step, s.of(kernel.index(move.period)))
+    return step * s.of(kernel.index(move.stride // size))
+
+
+def _declared(value: SSAValue) -> SSAValue:
+    """What a buffer is an alias of."""
+    while isinstance(op := value.owner, ViewOp | StepOp):
+        value = op.source
+    return value
+
+
+def _work(block: Block, extent: int) -> int:
+    """Operations of a block, of lanes those on vectors; loops whose bounds are those of the launch have its extent."""
+    total = 0
+    for op in block.ops:
+        trips = 1
+        if isinstance(op, scf.ForOp):
+            known = trip_count(op)
+            trips = extent if known is None else known
+            if LANES in op.attributes:
+                trips = -(-trips // VECTOR)
+        inside = sum(_work(inner, extent) for region in op.regions for inner in region.blocks)
+        total += trips * inside + 1
+    return total

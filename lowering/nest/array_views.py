@@ -1,0 +1,209 @@
+"""Buffers as nests index them: elements, and windows of some dimensions, which are products' operands or filled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp
+from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder
+from xdsl_rlx.dialects.shapes import compute_type
+from xdsl_rlx.lowering.nest.arithmetic import Arithmetic, TypesError, cast, is_unsigned
+from xdsl_rlx.lowering.nest.builder import Nest
+
+
+@dataclass(frozen=True)
+class Span:
+    """A range of a dimension: `size` places from `start` on; `is_whole` if nothing was cut off."""
+
+    start: Any
+    size: Any
+    is_whole: bool = False
+
+
+@dataclass(frozen=True)
+class ArrayView:
+    """A buffer of a kernel: an index or a range for each of its dimensions."""
+
+    buffer: SSAValue
+    places: tuple[Any, ...]
+    transposed: bool = False
+
+    @staticmethod
+    def of(buffer: SSAValue) -> ArrayView:
+        """All of a buffer."""
+        return ArrayView(buffer, tuple(Span(0, n, True) for n in memref_of(buffer).get_shape()))
+
+    @property
+    def spans(self) -> list[Span]:
+        """The ranges that are left to index."""
+        found = [place for place in self.places if isinstance(place, Span)]
+        return found[::-1] if self.transposed else found
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The extents of what is left to index."""
+        return tuple(span.size for span in self.spans)
+
+    @property
+    def T(self) -> ArrayView:
+        """A matrix with its dimensions exchanged, as an operand of a product."""
+        if len(self.spans) != 2:
+            raise TypesError(f"only a window of two dimensions is transposed, got {len(self.spans)}")
+        return replace(self, transposed=not self.transposed)
+
+
+@dataclass(frozen=True)
+class ViewProduct:
+    """`a @ b`, until it is stored."""
+
+    a: ArrayView
+    b: ArrayView
+
+
+def index_of(nest: Nest, x: Any) -> SSAValue:
+    """An index as a value."""
+    if isinstance(x, Scalar):
+        return cast(nest.scalars, x, INDEX).value
+    if isinstance(x, bool | float) or not hasattr(x, "__index__"):
+        raise TypesError(f"an index is an integer, got {x!r}")
+    return nest.kernel.index(int(x))
+
+
+class Views:
+    """What is done with views at a place in a kernel."""
+
+    def __init__(self, arithmetic: Arithmetic):
+        self.arithmetic = arithmetic
+
+    def at(self, s: ScalarBuilder, view: ArrayView, given: Sequence[Any]) -> ArrayView:
+        """A view with indices and ranges for its next dimensions."""
+        if view.transposed:
+            raise TypesError("a transposed window is an operand of a product; index it before .T")
+        waiting, places = list(given), list[Any]()
+        for extent, place in zip(memref_of(view.buffer).get_shape(), view.places, strict=True):
+            if not isinstance(place, Span) or not waiting:
+                places.append(place)
+                continue
+            places.append(self._placed(s, place, waiting.pop(0), extent))
+        if waiting:
+            raise TypesError(f"{len(given)} indices for {len(view.spans)} dimensions")
+        return replace(view, places=tuple(places))
+
+    def _placed(self, s: ScalarBuilder, span: Span, given: Any, extent: int) -> Any:
+        if isinstance(given, Span):
+            start = self.add(s, span.start, given.start)
+            return Span(start, given.size, span.is_whole and given.is_whole)
+        if not isinstance(given, Scalar):
+            if isinstance(given, bool | float) or not hasattr(given, "__index__"):
+                raise TypesError(f"an index is an integer, got {given!r}")
+            size = span.size if isinstance(span.size, int) else extent
+            if not -size <= given < size:
+                raise TypesError(f"index {given} is outside of the extent {size}")
+            given = given + size if given < 0 else given
+        return self.add(s, span.start, given)
+
+    def add(self, s: ScalarBuilder, a: Any, b: Any) -> Any:
+        """The sum of two indices."""
+        if not isinstance(a, Scalar) and not isinstance(b, Scalar):
+            return a + b
+        if isinstance(b, Scalar) and b.type != INDEX:
+            b = cast(s, b, INDEX)
+        if not isinstance(a, Scalar) and a == 0:
+            return b
+        if not isinstance(b, Scalar) and b == 0:
+            return a
+        x, y = self.arithmetic.together(s, a, b)
+        return x + y
+
+    def load(self, nest: Nest, view: ArrayView) -> Scalar:
+        """The element that all indices lead to; an unsigned one is read as that."""
+        element = memref_of(view.buffer).element_type
+        found = nest.load(view.buffer, self.indices(nest, view))
+        return nest.scalars.cast(found, element) if is_unsigned(element) else found
+
+    def indices(self, nest: Nest, view: ArrayView) -> list[SSAValue]:
+        """Where a view begins, along all dimensions of its buffer."""
+        return [index_of(nest, place.start if isinstance(place, Span) else place) for place in view.places]
+
+    def store(self, nest: Nest, view: ArrayView, value: Any, add: bool = False) -> None:
+        """Set an element, or all elements of a window: to a number, to those of another, or to a product."""
+        if isinstance(value, ViewProduct):
+            _multiply(nest, value, view, self, add)
+        elif add:
+            raise TypesError("a window is added to by a product; write a loop")
+        elif isinstance(value, ArrayView):
+            if len(value.spans) != len(view.spans):
+                raise TypesError(f"{len(value.spans)} dimensions are copied into {len(view.spans)}")
+            self._each(nest, view, [view, value], lambda inside, to, of: self.store(inside, to, self.load(inside, of)))
+        elif view.spans:
+            self._each(nest, view, [view], lambda inside, to: self.store(inside, to, value))
+        else:
+            nest.store(self._stored(nest, view, value), view.buffer, self.indices(nest, view))
+
+    def _stored(self, nest: Nest, view: ArrayView, value: Any) -> Scalar:
+        element = memref_of(view.buffer).element_type
+        if isinstance(value, Scalar):
+            return cast(nest.scalars, value, element)
+        if not isinstance(value, bool | int | float):
+            raise TypesError(f"what is stored is a number, got {value!r}")
+        return nest.scalars.const(value, compute_type(element))
+
+    def _each(self, nest: Nest, over: ArrayView, views: list[ArrayView], body: Any) -> None:
+        """`body` on the elements of windows of one shape."""
+        if not over.spans:
+            body(nest, *views)
+            return
+        size = over.spans[0].size
+
+        def one(inside: Nest, j: SSAValue) -> None:
+            here = [self.at(inside.scalars, view, [inside.scalars.of(j)]) for view in views]
+            self._each(inside, here[0], here, body)
+
+        nest.each((nest.kernel.index(0), index_of(nest, size)), "j", one)
+
+
+def _multiply(nest: Nest, product: ViewProduct, target: ArrayView, views: Views, add: bool) -> None:
+    """`target = a @ b`, or `+=`: by `lir.gemm` where nothing is cut but rows and columns, else by `lir.block_gemm`."""
+    a, b = product.a, product.b
+    for view in (a, b, target):
+        if len(view.spans) != 2 or any(not isinstance(place, Span) for place in view.places[-2:]):
+            raise TypesError("a product is of windows of the last two dimensions of their buffers")
+    (rows, depth), (inner, columns), result = a.spans, b.spans, target.spans
+    whole = depth.is_whole and inner.is_whole and not a.transposed and not b.transposed and not target.transposed
+    if whole and _is_same(rows, result[0]) and _is_same(columns, result[1]):
+        bounds = [_bounds(nest, views, span) for span in result]
+        leading = [views.indices(nest, view)[:-2] for view in (a, b, target)]
+        op = GemmOp(
+            a.buffer,
+            b.buffer,
+            target.buffer,
+            *bounds,
+            a_indices=leading[0],
+            b_indices=leading[1],
+            c_indices=leading[2],
+            accumulate=add,
+        )
+        nest.builder.insert(op)
+        return
+    sizes = [index_of(nest, span.size) for span in (*result, depth)]
+    flags = {"transpose_a": a.transposed, "transpose_b": b.transposed, "accumulate": add}
+    blocks = [(view.buffer, views.indices(nest, view)) for view in (a, b, target)]
+    nest.builder.insert(BlockGemmOp(*blocks, (sizes[0], sizes[1], sizes[2]), **flags))
+
+
+def _is_same(a: Span, b: Span) -> bool:
+    """Whether a range of a factor is that of the result, as the ranges were written."""
+    return (a.is_whole and b.is_whole) or (_key(a.start), _key(a.size)) == (_key(b.start), _key(b.size))
+
+
+def _key(x: Any) -> Any:
+    return x.value if isinstance(x, Scalar) else x
+
+
+def _bounds(nest: Nest, views: Views, span: Span) -> tuple[SSAValue, SSAValue]:
+    return index_of(nest, span.start), index_of(nest, views.add(nest.scalars, span.start, span.size))

@@ -1,0 +1,1 @@
+"""Matrix products as loops over tiles that stay in registers and caches."""

@@ -1,0 +1,213 @@
+"""One tile of a matrix product: its sums stay in registers along the inner dimension.
+Which tiles there are, and what is copied for them, is in `tiled_product.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+
+from xdsl_rlx.dialects.lir import GemmOp, PrefetchOp
+from xdsl_rlx.dialects.lir.bounds import constant_index
+from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar
+from xdsl_rlx.lowering.nest.builder import Nest
+
+Lane: TypeAlias = Callable[[Nest, SSAValue, int], None]
+"""What is done with one sum of a line: it gets the lane, and the vector that this is in."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """
+    Lines `low` to `high` of some columns of the right factor, and a copy of them if there is one.
+
+    The copy has the first vector of all lines, then the second one.
+    """
+
+    low: SSAValue
+    high: SSAValue
+    column: SSAValue
+    columns: int
+    copy: SSAValue | None = None
+
+    @property
+    def known_length(self) -> int | None:
+        """How many lines, if that is known."""
+        low, high = constant_index(self.low), constant_index(self.high)
+        return None if low is None or high is None else high - low
+
+    def length(self, nest: Nest) -> SSAValue:
+        """How many lines."""
+        if constant_index(self.low) == 0 and constant_index(self.high) is not None:
+            return self.high
+        return (nest.scalars.of(self.high) - nest.scalars.of(self.low)).value
+
+    def place(self, nest: Nest, k: SSAValue, j: SSAValue, vector: int, lanes: int) -> list[SSAValue]:
+        """Where the copy has column `j`, one of this vector, of line `k`."""
+        s = nest.scalars
+        line = s.of(k) if constant_index(self.low) == 0 else s.of(k) - s.of(self.low)
+        lane = s.of(j) - vector * lanes if vector else s.of(j)
+        return [nest.kernel.index(vector), (line * lanes + lane).value]
+
+    def lanes(self, nest: Nest, lanes: int, body: Lane) -> None:
+        """`body` for each column, as vectors of so many lanes: of a copy, one by one."""
+        kernel = nest.kernel
+        for low, high in pairwise(_cuts(self.columns, lanes)):
+            step = lanes if self.copy is not None else high - low
+            for first in range(low, high, step):
+                vector = first // lanes
+                nest.lanes(
+                    (kernel.index(first), kernel.index(min(first + step, high))),
+                    "j",
+                    lambda inside, j, vector=vector: body(inside, j, vector),
+                )
+
+
+@dataclass(frozen=True)
+class Left:
+    """A copy of rows of the left factor from `first` on: tile by tile, in each line by line, of at most `lines`."""
+
+    copy: SSAValue
+    first: SSAValue
+    low: SSAValue
+    lines: int
+
+    def place(self, nest: Nest, row: SSAValue, rows: int, k: SSAValue, r: SSAValue) -> list[SSAValue]:
+        """Where row `r` of line `k` is, of the tile of so many rows from `row` on."""
+        s, kernel = nest.scalars, nest.kernel
+        before = (s.of(row) - s.of(self.first)) * s.of(kernel.index(self.lines))
+        return [(before + (s.of(k) - s.of(self.low)) * s.of(kernel.index(rows)) + s.of(r)).value]
+
+
+@dataclass(frozen=True)
+class TileBlock:
+    """
+    The tile of `rows` from `row` on, of all columns of a panel; its vectors have `lanes` numbers.
+
+    `goes_on`: sums are added to what there is. `fetches`: the columns behind the panel are brought nearer. `chains`:
+    in how many sums each is added up, a power of two that divides the lines.
+    """
+
+    op: GemmOp
+    panel: Panel
+    left: Left | None
+    row: SSAValue
+    rows: int
+    lanes: int
+    goes_on: bool
+    fetches: bool
+    chains: int
+
+    def emit(self, nest: Nest) -> None:
+        """The sums start from zero, and are stored or added at the end."""
+        kernel, panel, chains = nest.kernel, self.panel, self.chains
+        element = memref_of(self.op.c).element_type
+        sums = kernel.scratch(MemRefType(element, [chains * self.rows, panel.columns]), "sums")
+        self._rows(nest, lambda at, r, _: self._begin(at, sums, r))
+        if chains == 1:
+            nest.each((panel.low, panel.high), "k", lambda inside, k: self._step(inside, sums, k, 0))
+        else:
+
+            def steps(inside: Nest, n: SSAValue) -> None:
+                s = inside.scalars
+                first = s.of(panel.low) + s.of(n) * s.of(kernel.index(chains))
+                for chain in range(chains):
+                    self._step(inside, sums, (first + chain).value, chain)
+
+            assert panel.known_length is not None
+            nest.each((kernel.index(0), kernel.index(panel.known_length // chains)), "k", steps)
+        self._rows(nest, lambda at, r, i: self._end(at, sums, r, i))
+
+    def _rows(self, nest: Nest, line: Callable[[Nest, SSAValue, SSAValue], Lane]) -> None:
+        """What `line` does with each lane, given the row's number in the tile and in all."""
+        kernel = nest.kernel
+
+        def one(inside: Nest, r: SSAValue) -> None:
+            i = self.row if self.rows == 1 else (inside.scalars.of(self.row) + inside.scalars.of(r)).value
+            self.panel.lanes(inside, self.lanes, line(inside, r, i))
+
+        if self.rows == 1:
+            one(nest, kernel.index(0))
+        else:
+            nest.each((kernel.index(0), kernel.index(self.rows)), "r", one)
+
+    def _sums_of(self, nest: Nest, r: SSAValue) -> list[SSAValue]:
+        """The numbers of the lines of sums, one for each chain, of a row of the tile."""
+        return [(nest.scalars.of(r) + n * self.rows).value if n else r for n in range(self.chains)]
+
+    def _column(self, nest: Nest, j: SSAValue) -> SSAValue:
+        return (nest.scalars.of(self.panel.column) + nest.scalars.of(j)).value
+
+    def _begin(self, nest: Nest, sums: SSAValue, r: SSAValue) -> Lane:
+        lines, element = self._sums_of(nest, r), memref_of(self.op.c).element_type
+
+        def lane(deep: Nest, j: SSAValue, _: int) -> None:
+            for line in lines:
+                deep.store(deep.scalars.const(0.0, element), sums, [line, j])
+
+        return lane
+
+    def _step(self, nest: Nest, sums: SSAValue, k: SSAValue, chain: int) -> None:
+        """Add the products with line `k` of the right factor to the sums of a chain."""
+        op, panel = self.op, self.panel
+        if self.fetches:
+            self._fetch(nest, k)
+
+        def add(at: Nest, r: SSAValue, i: SSAValue) -> Lane:
+            line = self._sums_of(at, r)[chain]
+            if self.left is None:
+                factor = at.load(op.a, [*op.a_indices, i, k]).value
+            else:
+                factor = at.load(self.left.copy, self.left.place(at, self.row, self.rows, k, r)).value
+
+            def lane(deep: Nest, j: SSAValue, vector: int) -> None:
+                s = deep.scalars
+                if panel.copy is None:
+                    term = deep.load(op.b, [*op.b_indices, k, self._column(deep, j)])
+                else:
+                    term = deep.load(panel.copy, panel.place(deep, k, j, vector, self.lanes))
+                deep.store(s.multiply_add(s.of(factor), term, deep.load(sums, [line, j])), sums, [line, j])
+
+            return lane
+
+        self._rows(nest, add)
+
+    def _fetch(self, nest: Nest, k: SSAValue) -> None:
+        """Bring the part of a line nearer that is copied next."""
+        op, s = self.op, nest.scalars
+        last = memref_of(op.b).get_shape()[-1] - 1
+        for ahead in range(0, self.panel.columns, self.lanes):
+            j = s.minimum(s.of(self.panel.column) + (self.panel.columns + ahead), s.of(nest.kernel.index(last)))
+            nest.builder.insert(PrefetchOp(op.b, [*op.b_indices, k, j.value]))
+
+    def _end(self, nest: Nest, sums: SSAValue, r: SSAValue, i: SSAValue) -> Lane:
+        op, lines = self.op, self._sums_of(nest, r)
+
+        def lane(deep: Nest, j: SSAValue, _: int) -> None:
+            at = [*op.c_indices, i, self._column(deep, j)]
+            total = _sum([deep.load(sums, [line, j]) for line in lines])
+            deep.store(deep.load(op.c, at) + total if self.goes_on else total, op.c, at)
+
+        return lane
+
+
+def _sum(terms: list[Scalar]) -> Scalar:
+    """The sum of a power of two of numbers, by pairs."""
+    while len(terms) > 1:
+        terms = [a + b for a, b in zip(terms[::2], terms[1::2], strict=True)]
+    return terms[0]
+
+
+def _cuts(columns: int, lanes: int) -> list[int]:
+    """Where a line of a tile is cut into whole vectors and into powers of two, which are vectors too."""
+    cuts = [0]
+    if columns >= lanes:
+        cuts.append(columns // lanes * lanes)
+    while (rest := columns - cuts[-1]) > 0:
+        cuts.append(cuts[-1] + (1 << rest.bit_length() - 1))
+    return cuts

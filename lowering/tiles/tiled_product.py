@@ -1,0 +1,304 @@
+"""A matrix product as loops over tiles (`tile_block.py`), and what is copied so that these find it near by.
+Which products become loops is decided in `lir_tile_products.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+
+from xdsl_rlx.dialects.lir import GemmOp
+from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
+from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar
+from xdsl_rlx.lowering.nest.builder import Nest
+from xdsl_rlx.lowering.tiles.side_by_side import MERGED, SideBySide
+from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, TileBlock
+from xdsl_rlx.lowering.tiles.tile_sizes import DEPTH, LATENCY, ONE_PART, TileSize
+
+ROWS_AT_ONCE = 512
+"""Rows of the left factor that stay in a core's own cache while panel after panel is multiplied by them."""
+
+PACKED_ROWS = 16
+"""Rows of a left factor that does not lie in lines from which on it pays to copy it."""
+
+PACKED_BYTES = 1 << 17
+"""Bytes of the copy at most: it lies on the stack, and is read again and again."""
+
+PACKED_FOR = 4
+"""Panels for which it does."""
+
+
+def lies_in_lines(op: GemmOp) -> bool:
+    """Whether the columns of the right factor lie side by side."""
+    return strides_of(memref_of(op.b))[-1] == 1
+
+
+@dataclass(frozen=True)
+class TiledProduct:
+    """
+    A product of so many columns from `op.col_lo` on and the rows between `ends`, of which the number may be known.
+
+    `copies`: the right factor is copied panel by panel, which it has to be if its columns do not lie side by side.
+    `goes_on`: sums are added to what there is. `fetches`: the right factor is far. `left` is a copy of the left one,
+    which is made where this does not lie in lines.
+    """
+
+    op: GemmOp
+    nest: Nest
+    tile: TileSize
+    ends: tuple[SSAValue, SSAValue]
+    rows: int | None
+    columns: int
+    copies: bool
+    goes_on: bool
+    fetches: bool
+    left: Left | None = None
+
+    def emit(self) -> None:
+        """
+        The loops over tiles, columns outermost: all rows read a panel of the right factor one after the other.
+
+        Many rows are cut, so that they stay in cache. So is a long inner dimension: the panel stays in cache, and the
+        digits of a sum of sums are more than those of one long sum.
+        """
+        kernel, depth = self.nest.kernel, self._depth
+        if depth <= ONE_PART:
+            self._by_rows(self.nest, kernel.index(0), kernel.index(depth))
+            return
+        if not self.goes_on:
+            self._clear()
+        further = replace(self, goes_on=True)
+
+        def part(inside: Nest, ends: tuple[SSAValue, SSAValue], _: tuple[SSAValue, ...]) -> tuple[()]:
+            further._by_rows(inside, *ends)
+            return ()
+
+        self.nest.blocks((kernel.index(0), kernel.index(depth)), DEPTH, (), part)
+
+    @property
+    def _depth(self) -> int:
+        return memref_of(self.op.a).get_shape()[-1]
+
+    @property
+    def _lines(self) -> int:
+        """How many lines of a panel are taken at a time at most."""
+        return self._depth if self._depth <= ONE_PART else DEPTH
+
+    @property
+    def _packs(self) -> bool:
+        """Whether the left factor is copied, so that what a tile reads of it lies side by side."""
+        type_ = memref_of(self.op.a)
+        if self.rows is None or self.rows < PACKED_ROWS or strides_of(type_)[-1] == 1:
+            return False
+        size = self.rows * self._lines * element_bytes(type_.element_type)
+        return size <= PACKED_BYTES and self.columns >= PACKED_FOR * self.tile.columns
+
+    def _packed(self, nest: Nest, low: SSAValue, high: SSAValue) -> Left:
+        """A copy of the left factor along a part of the inner dimension."""
+        op, kernel, height = self.op, nest.kernel, self.tile.rows
+        assert self.rows is not None
+        copy = kernel.scratch(MemRefType(memref_of(op.a).element_type, [self.rows * self._lines]), "left")
+        left = Left(copy, self.ends[0], low, self._lines)
+        whole, rest = divmod(self.rows, height)
+
+        def bring(at: Nest, row: SSAValue, rows: int) -> None:
+            def one(inside: Nest, k: SSAValue, r: SSAValue) -> None:
+                i = (inside.scalars.of(row) + inside.scalars.of(r)).value
+                number = inside.load(op.a, [*op.a_indices, i, k])
+                inside.store(number, copy, left.place(inside, row, rows, k, r))
+
+            at.each(
+                (low, high),
+                "k",
+                lambda inside, k: inside.lanes(
+                    (kernel.index(0), kernel.index(rows)), "r", lambda deep, r: one(deep, k, r)
+                ),
+            )
+
+        first = self.ends[0]
+        if whole:
+            self._repeat(nest, whole, first, height, lambda at, row: bring(at, row, height), "i")
+        if rest:
+            bring(nest, (nest.scalars.of(first) + whole * height).value, rest)
+        return left
+
+    def _clear(self) -> None:
+        """Zeros to add to."""
+        op = self.op
+
+        def one(inside: Nest, i: SSAValue, j: SSAValue) -> None:
+            inside.store(inside.scalars.const(0.0, memref_of(op.c).element_type), op.c, [*op.c_indices, i, j])
+
+        bounds = op.col_lo, op.col_hi
+        self.nest.each(self.ends, "i", lambda row, i: row.each(bounds, "j", lambda inside, j: one(inside, i, j)))
+
+    def _by_rows(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
+        """All columns, of some rows at a time, along a part of the inner dimension."""
+        if self.rows is not None and self.rows < 2 * ROWS_AT_ONCE:
+            self._columns(nest, low, high)
+            return
+        even = self.rows is not None and self.rows % ROWS_AT_ONCE == 0
+
+        def part(inside: Nest, ends: tuple[SSAValue, SSAValue], _: tuple[SSAValue, ...]) -> tuple[()]:
+            replace(self, ends=ends, rows=ROWS_AT_ONCE if even else None)._columns(inside, low, high)
+            return ()
+
+        nest.blocks(self.ends, ROWS_AT_ONCE, (), part, exact=even)
+
+    def _columns(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
+        """All columns, along a part of the inner dimension."""
+        if self._packs and self.left is None:
+            replace(self, left=self._packed(nest, low, high))._columns(nest, low, high)
+            return
+        first, wide = self.op.col_lo, self.tile.columns
+        whole, rest = divmod(self.columns, wide)
+        if whole:
+            self._repeat(nest, whole, first, wide, lambda at, j: self._panel(at, Panel(low, high, j, wide)), "j")
+        if rest:
+            if not self.goes_on and self.columns >= (lanes := -(-rest // self.tile.lanes) * self.tile.lanes):
+                # some columns twice, with the same result, rather than parts of vectors
+                rest = lanes
+            s = nest.scalars
+            last = (s.of(first) + (self.columns - rest)).value if self.columns > rest else first
+            self._panel(nest, Panel(low, high, last, rest))
+
+    @staticmethod
+    def _repeat(
+        nest: Nest, count: int, start: SSAValue, step: int, body: Callable[[Nest, SSAValue], None], name: str
+    ) -> None:
+        """`body` at `start + n step` for each `n < count`."""
+
+        def one(inside: Nest, n: SSAValue) -> None:
+            s = inside.scalars
+            body(inside, (s.of(start) + s.of(n) * s.of(nest.kernel.index(step))).value)
+
+        if count == 1:
+            body(nest, start)
+        else:
+            nest.each((nest.kernel.index(0), nest.kernel.index(count)), name, one)
+
+    def _panel(self, nest: Nest, panel: Panel) -> None:
+        """All rows of a panel."""
+        (first, end), height = self.ends, self.tile.rows
+        if self.copies:
+            panel = self._copied(nest, panel)
+        if self.rows is not None:
+            whole, rest = divmod(self.rows, height)
+            if whole:
+                self._repeat(nest, whole, first, height, lambda at, i: self._block(at, panel, i, height), "i")
+            if rest:
+                s = nest.scalars
+                last = (s.of(first) + whole * height).value if whole else first
+                self._block(nest, panel, last, rest)
+            return
+        s = nest.scalars
+        count = s.of(end) - s.of(first)
+        whole = s.div(count, height)
+
+        def block(inside: Nest, n: SSAValue) -> None:
+            t = inside.scalars
+            start = t.of(first) + t.of(n) * t.of(nest.kernel.index(height))
+            self._block(inside, panel, start.value, height)
+
+        nest.each((nest.kernel.index(0), whole.value), "i", block)
+        if height > 1:
+            rest = s.of(first) + whole * s.of(nest.kernel.index(height))
+            nest.each((rest.value, end), "i", lambda inside, i: self._block(inside, panel, i, 1))
+
+    def _copied(self, nest: Nest, panel: Panel) -> Panel:
+        """The panel with a copy on the stack."""
+        op, kernel, lanes = self.op, nest.kernel, self.tile.lanes
+        element = memref_of(op.b).element_type
+        copy = kernel.scratch(MemRefType(element, [-(-panel.columns // lanes), self._lines * lanes]), "panel")
+        panel = replace(panel, copy=copy)
+
+        def one(inside: Nest, k: SSAValue, j: SSAValue, vector: int) -> None:
+            s = inside.scalars
+            number = inside.load(op.b, [*op.b_indices, k, (s.of(panel.column) + s.of(j)).value])
+            inside.store(number, copy, panel.place(inside, k, j, vector, lanes))
+
+        if lies_in_lines(op):
+            nest.each(
+                (panel.low, panel.high),
+                "k",
+                lambda inside, k: panel.lanes(inside, lanes, lambda deep, j, vector: one(deep, k, j, vector)),
+            )
+            return panel
+        whole = panel.columns // lanes if lanes % MERGED == 0 else 0
+        if whole:
+            between = kernel.scratch(MemRefType(element, [lanes * self._lines]), "between")
+            merged = SideBySide(lanes, self._lines, between)
+            for vector in range(whole):
+                self._bring(nest, panel, merged, vector)
+        for vector in range(whole, -(-panel.columns // lanes)):
+            ends = vector * lanes, min((vector + 1) * lanes, panel.columns)
+            nest.each(
+                (kernel.index(ends[0]), kernel.index(ends[1])),
+                "j",
+                lambda inside, j, vector=vector: inside.each(
+                    (panel.low, panel.high), "k", lambda deep, k: one(deep, k, j, vector)
+                ),
+            )
+        return panel
+
+    def _bring(self, nest: Nest, panel: Panel, merged: SideBySide, vector: int) -> None:
+        """Copy the columns of a vector, which are lines in memory."""
+        op, copy = self.op, panel.copy
+        assert copy is not None
+
+        def column(inside: Nest, number: Scalar) -> SSAValue:
+            return (inside.scalars.of(panel.column) + number + vector * self.tile.lanes).value
+
+        def load(inside: Nest, at: SSAValue, k: SSAValue) -> Scalar:
+            return inside.load(op.b, [*op.b_indices, (inside.scalars.of(panel.low) + inside.scalars.of(k)).value, at])
+
+        merged.bring(
+            nest,
+            panel.length(nest),
+            column,
+            load,
+            lambda inside, x, at: inside.store(x, copy, [inside.kernel.index(vector), at]),
+        )
+
+    def _block(self, nest: Nest, panel: Panel, row: SSAValue, rows: int) -> None:
+        tile, chains = self.tile, self._chains(panel)
+        TileBlock(self.op, panel, self.left, row, rows, tile.lanes, self.goes_on, self.fetches, chains).emit(nest)
+
+    def _chains(self, panel: Panel) -> int:
+        """
+        In how many sums each is added up: several where a tile has few, which would have to wait for the last ones.
+
+        As many in all tiles, so that rows and columns do not change their digits with their place.
+        """
+        length = panel.known_length
+        under_way = self.tile.rows * -(-min(self.columns, self.tile.columns) // self.tile.lanes)
+        return next((n for n in (4, 2) if length and n * under_way <= LATENCY and length % n == 0), 1)
+
+
+def emit_sums(op: GemmOp, nest: Nest) -> None:
+    """Each element by itself, as a sum along the inner dimension: for a right factor that lies along it."""
+    kernel = nest.kernel
+    depth = memref_of(op.a).get_shape()[-1]
+
+    def element(inside: Nest, i: SSAValue, j: SSAValue) -> None:
+        def add(deep: Nest, k: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            term = deep.load(op.a, [*op.a_indices, i, k]) * deep.load(op.b, [*op.b_indices, k, j])
+            return (deep.scalars.accumulate_add(deep.scalars.of(carried[0]), term).value,)
+
+        at = [*op.c_indices, i, j]
+        start: Scalar = (
+            inside.load(op.c, at)
+            if op.accumulate is not None
+            else inside.scalars.const(0.0, memref_of(op.c).element_type)
+        )
+        (total,) = inside.loop((kernel.index(0), kernel.index(depth)), (start.value,), add, "k")
+        inside.store(inside.scalars.of(total), op.c, at)
+
+    nest.each(
+        (op.row_lo, op.row_hi),
+        "i",
+        lambda row, i: row.each((op.col_lo, op.col_hi), "j", lambda inside, j: element(inside, i, j)),
+    )
