@@ -26,7 +26,8 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, OwnNest, f64_attr, i64_attr
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import F64, I64, AnyTensorConstr, f64_attr, i64_attr, word_of
 from xdsl_rlx.dialects.mir.heads import Heads, Layout, LayoutAttr, head_count, heads_of, layout_named, shape_with
 from xdsl_rlx.dialects.mir.shape import ReshapeOp
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
@@ -261,7 +262,7 @@ class AttentionOp(AttentionLike):
         value = heads_of(shape_of(v), layout, kv, "v")
         element = element_of(q)
         lse = TensorType(statistics_type(element), (query.batch, heads, query.length))
-        super().__init__(
+        self.assemble(
             operands=[q, k, v, mask],
             properties=configuration.properties(),
             result_types=[TensorType(element, shape_with(layout, query._replace(width=value.width))), lse],
@@ -324,7 +325,7 @@ class AttentionBackwardOp(AttentionLike):
         with_dbias: bool = False,
     ):
         dbias = mask.type if with_dbias and mask is not None else None
-        super().__init__(
+        self.assemble(
             operands=[*qkv, *saved, dy, mask, d_lse],
             properties=configuration.properties(),
             result_types=[*(x.type for x in qkv), dbias],
@@ -457,10 +458,7 @@ def configure(
             f"the kind of a mask of {element_of(mask)} must be said: mask_kind='bias' adds it to the scores (0 and "
             "-inf), mask_kind='custom' hides the keys where it is below 0.5; that of an i1 mask is custom"
         )
-    try:
-        mask_kind = default if kind is None else MaskKind(kind)
-    except ValueError:
-        raise GraphError(f"mask kind '{kind}' is not one of {', '.join(MaskKind)}") from None
+    mask_kind = default if kind is None else word_of(MaskKind, "mask kind", kind)
     num_heads, head_dim, num_kv_heads = heads
     count, width = head_count(shape_of(qkv[0]), chosen, num_heads, head_dim, "q")
     if num_kv_heads is None:

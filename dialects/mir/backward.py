@@ -1,20 +1,23 @@
 """Backward ops: the vector-Jacobian products that have kernels of their own, or that graphs may hold by name."""
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import (
-    F64,
-    I64,
-    Activation,
-    ActivationAttr,
+from xdsl_rlx.dialects.mir.core import Activation, ActivationAttr, Elementwise, MirOp
+from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
-    Elementwise,
-    MirOp,
-    f64_attr,
-    i64_attr,
+    Integer,
+    OptionalInteger,
+    Real,
+    Tensor,
+    Word,
+    axis,
+    integer,
+    real,
+    tensor,
+    word,
 )
 from xdsl_rlx.dialects.mir.loss import check_labels
 from xdsl_rlx.dialects.mir.norm import check_cotangent, check_feature_vector, feature_axis
@@ -27,15 +30,11 @@ class ReluBackwardOp(MirOp):
 
     name = "mir.relu_backward"
 
-    x = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
+    x: Tensor = tensor()
+    dy: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(Elementwise())
-    assembly_format = "$x `,` $dy attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue, dy: SSAValue):
-        super().__init__(operands=[x, dy], result_types=[x.type])
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.x), FLOATS)
@@ -49,16 +48,13 @@ class ActivationBackwardOp(MirOp):
 
     name = "mir.activation_backward"
 
-    x = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-    kind = prop_def(ActivationAttr)
+    x: Tensor = tensor()
+    dy: Tensor = tensor()
+    kind: Word[Activation] = word(ActivationAttr, "activation")
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(Elementwise())
     assembly_format = "$kind $x `,` $dy attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue, dy: SSAValue, kind: Activation):
-        super().__init__(operands=[x, dy], properties={"kind": ActivationAttr(kind)}, result_types=[x.type])
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.x), FLOATS)
@@ -76,22 +72,12 @@ class LayerNormBackwardInputOp(MirOp):
 
     name = "mir.layer_norm_backward_input"
 
-    x = operand_def(AnyTensorConstr)
-    gamma = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
-    eps = prop_def(F64)
+    x: Tensor = tensor()
+    gamma: Tensor = tensor()
+    dy: Tensor = tensor()
+    axis: Integer = axis(default=-1)
+    eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = "$x `,` $gamma `,` $dy `axis` $axis `eps` $eps attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue, gamma: SSAValue, dy: SSAValue, axis: int = -1, eps: float = 1e-5):
-        axis = normalize_axis(axis, len(shape_of(x)))
-        super().__init__(
-            operands=[x, gamma, dy],
-            properties={"axis": i64_attr(axis), "eps": f64_attr(eps)},
-            result_types=[x.type],
-        )
 
     @property
     def axis_index(self) -> int:
@@ -111,21 +97,11 @@ class LayerNormBackwardGammaOp(MirOp):
 
     name = "mir.layer_norm_backward_gamma"
 
-    x = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
-    eps = prop_def(F64)
+    x: Tensor = tensor()
+    dy: Tensor = tensor()
+    axis: Integer = axis(default=-1)
+    eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = "$x `,` $dy `axis` $axis `eps` $eps attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue, dy: SSAValue, axis: int = -1, eps: float = 1e-5):
-        axis = normalize_axis(axis, len(shape_of(x)))
-        super().__init__(
-            operands=[x, dy],
-            properties={"axis": i64_attr(axis), "eps": f64_attr(eps)},
-            result_types=[TensorType(element_of(x), [shape_of(x)[axis]])],
-        )
 
     @property
     def axis_index(self) -> int:
@@ -148,23 +124,11 @@ class SoftmaxCrossEntropyBackwardOp(MirOp):
 
     name = "mir.softmax_cross_entropy_backward"
 
-    logits = operand_def(AnyTensorConstr)
-    labels = operand_def(AnyTensorConstr)
-    d_loss = operand_def(AnyTensorConstr)
-    ignore_index = opt_prop_def(I64)
+    logits: Tensor = tensor()
+    labels: Tensor = tensor(alone=True)
+    d_loss: Tensor = tensor()
+    ignore_index: OptionalInteger = integer(default=None)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = (
-        "$logits `,` $labels `,` $d_loss (`ignore_index` $ignore_index^)? attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(self, logits: SSAValue, labels: SSAValue, d_loss: SSAValue, ignore_index: int | None = None):
-        super().__init__(
-            operands=[logits, labels, d_loss],
-            properties={"ignore_index": None if ignore_index is None else i64_attr(ignore_index)},
-            result_types=[logits.type],
-        )
 
     def infer_types(self) -> tuple[Attribute]:
         check_labels(self.logits, self.labels)

@@ -4,7 +4,8 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, Elementwise, MirOp
+from xdsl_rlx.dialects.mir.core import Elementwise, MirOp
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
     DTYPE_NAMES,
@@ -35,7 +36,7 @@ class CastOp(MirOp):
     assembly_format = "$operand attr-dict `:` type($operand) `to` type($result)"
 
     def __init__(self, operand: SSAValue, to: Attribute):
-        super().__init__(operands=[operand], result_types=[tensor_of(to, shape_of(operand))])
+        self.assemble(operands=[operand], result_types=[tensor_of(to, shape_of(operand))])
 
     def infer_types(self) -> tuple[Attribute]:
         to = element_of(self.result)

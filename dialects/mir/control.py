@@ -17,7 +17,7 @@ from xdsl.irdl import (
 from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList, i64_list
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, I64List, IntList, i64_list
 
 
 def _holders() -> tuple[type[Operation], ...]:

@@ -12,7 +12,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, I64List, IntList, MirOp, OwnNest, i64_attr, i64_list
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, I64List, IntList, i64_attr, i64_list
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import (
     FLOATS,
@@ -128,7 +129,7 @@ class ConvOp(ConvLike):
     assembly_format = f"$x `,` $w {ConvLike.FORMAT}"
 
     def __init__(self, x: SSAValue, w: SSAValue, windows: Windows):
-        super().__init__(
+        self.assemble(
             operands=[x, w],
             properties=self.window_properties(windows),
             result_types=[self._infer(x, w, windows)],
@@ -177,7 +178,7 @@ class ConvTranspose2dOp(ConvLike):
     assembly_format = f"$x `,` $w `output_padding` custom<IntList>($output_padding) {ConvLike.FORMAT}"
 
     def __init__(self, x: SSAValue, w: SSAValue, windows: Windows, output_padding: Sequence[int]):
-        super().__init__(
+        self.assemble(
             operands=[x, w],
             properties={**self.window_properties(windows), "output_padding": i64_list(output_padding)},
             result_types=[self._infer(x, w, windows, tuple(output_padding))],
@@ -233,7 +234,7 @@ class Conv2dBackwardInputOp(ConvLike):
     assembly_format = f"$dy `,` $w `input_size` custom<IntList>($input_size) {ConvLike.FORMAT}"
 
     def __init__(self, dy: SSAValue, w: SSAValue, input_size: Sequence[int], windows: Windows):
-        super().__init__(
+        self.assemble(
             operands=[dy, w],
             properties={**self.window_properties(windows), "input_size": i64_list(input_size)},
             result_types=[self._infer(dy, w, tuple(input_size), windows)],
@@ -283,7 +284,7 @@ class Conv2dBackwardWeightOp(ConvLike):
     assembly_format = f"$x `,` $dy `kernel_size` custom<IntList>($kernel_size) {ConvLike.FORMAT}"
 
     def __init__(self, x: SSAValue, dy: SSAValue, kernel_size: Sequence[int], windows: Windows):
-        super().__init__(
+        self.assemble(
             operands=[x, dy],
             properties={**self.window_properties(windows), "kernel_size": i64_list(kernel_size)},
             result_types=[self._infer(x, dy, tuple(kernel_size), windows)],
@@ -339,7 +340,7 @@ class Im2colOp(MirOp):
     )
 
     def __init__(self, x: SSAValue, kernel_size: Sequence[int], windows: Windows):
-        super().__init__(
+        self.assemble(
             operands=[x],
             properties={
                 "kernel_size": i64_list(kernel_size),

@@ -4,34 +4,45 @@ import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, dataclass_transform
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, TensorType, f64, i64
+from xdsl.dialects.builtin import LocationAttr, TensorType
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
-from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SpacedOpaqueSyntaxAttribute
-from xdsl.irdl import IRDLOperation, VariadicDef, irdl_attr_definition, traits_def
-from xdsl.irdl.declarative_assembly_format import (
-    AttributeVariable,
-    CustomDirective,
-    ParsingState,
-    PrintingState,
-    irdl_custom_directive,
+from xdsl.ir import (
+    Attribute,
+    Block,
+    BlockArgument,
+    Operation,
+    OpResult,
+    Region,
+    SpacedOpaqueSyntaxAttribute,
+    SSAValues,
+    Use,
 )
-from xdsl.parser import Parser
+from xdsl.irdl import IRDLOperation, VariadicDef, irdl_attr_definition, traits_def
 from xdsl.pattern_rewriter import RewritePattern
-from xdsl.printer import Printer
 from xdsl.traits import OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
+from xdsl_rlx.dialects.mir.fields import (
+    IntList,
+    arguments_of,
+    axes,
+    axis,
+    declare,
+    flag,
+    inherited,
+    integer,
+    integer_list,
+    optional_tensor,
+    real,
+    tensor,
+    tensors,
+    word,
+)
 from xdsl_rlx.dialects.shapes import check_size
-
-AnyTensorConstr = TensorType.constr()
-I64 = IntegerAttr.constr(i64)
-F64 = FloatAttr.constr(f64)
-I64List = DenseArrayBase.constr(i64)
 
 
 class Activation(StrEnum):
@@ -79,12 +90,64 @@ class OwnNest(OpTrait):
     """Lowered whole, by loops of its own: not taken apart before, not fused with other ops."""
 
 
-class MirOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
+@dataclass_transform(
+    eq_default=False,
+    field_specifiers=(
+        tensor,
+        optional_tensor,
+        tensors,
+        integer,
+        real,
+        word,
+        flag,
+        integer_list,
+        axis,
+        axes,
+        inherited,
+    ),
+)
+class _Declared(IRDLOperation):
+    """To type checkers, subclasses have a constructor that takes their fields."""
+
+
+class MirOp(_Declared, HasCanonicalizationPatternsInterface, abc.ABC):
     """A tensor op without side effects whose result types follow from its operands and properties."""
 
-    traits = traits_def(Pure())
+    if TYPE_CHECKING:
+        _operands: SSAValues = inherited()
+        _operand_uses: tuple[Use, ...] = inherited()
+        results: SSAValues[OpResult] = inherited()
+        _successors: tuple[Block, ...] = inherited()
+        _successor_uses: tuple[Use, ...] = inherited()
+        properties: dict[str, Attribute] = inherited()
+        attributes: dict[str, Attribute] = inherited()
+        location: LocationAttr = inherited()
+        regions: tuple[Region, ...] = inherited()
+        parent: Block | None = inherited()
+        _next_op: Operation | None = inherited()
+        _prev_op: Operation | None = inherited()
 
-    def __init__(
+    traits = traits_def(Pure())
+    custom_directives = (IntList,)
+
+    def __init_subclass__(cls, *, init: bool = True) -> None:
+        """`init=False` tells type checkers that a constructor of a base that is written out serves the class."""
+        super().__init_subclass__()
+        declare(cls)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """An op of the values of its fields, in order or by name; VerifyException if they do not fit."""
+        arguments = arguments_of(type(self))
+        operands, properties = arguments.parts(arguments.bind(args, kwargs))
+        Operation.__init__(self, operands=operands, properties=properties)
+        try:
+            types = self.infer_types()
+        except VerifyException:
+            self.drop_all_references()
+            raise
+        self.results = SSAValues(OpResult(type_, self, index) for index, type_ in enumerate(types))
+
+    def assemble(
         self,
         *,
         operands: Sequence[Any] | None = None,
@@ -92,7 +155,11 @@ class MirOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
         properties: Mapping[str, Attribute | None] | None = None,
         **others: Any,
     ) -> None:
-        """As upstream's, which sorts arguments into segments; passes make most ops of a value an operand."""
+        """
+        What a constructor that is written out does in the end: that of xDSL, which sorts operands into segments.
+
+        Passes make most ops of one value for each operand, for which there is a short way.
+        """
         values, types = operands or (), result_types or ()
         if (
             _plain(type(self)) == (len(values), len(types))
@@ -103,7 +170,7 @@ class MirOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
             given = {name: value for name, value in (properties or {}).items() if value is not None}
             Operation.__init__(self, operands=values, result_types=types, properties=given)
         else:
-            super().__init__(operands=operands, result_types=result_types, properties=properties, **others)
+            IRDLOperation.__init__(self, operands=operands, result_types=result_types, properties=properties, **others)
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
@@ -131,40 +198,3 @@ def _plain(kind: type[IRDLOperation]) -> tuple[int, int] | None:
     if any(isinstance(part, VariadicDef) for part in parts) or definition.regions or definition.successors:
         return None
     return len(definition.operands), len(definition.results)
-
-
-def i64_list(values: Sequence[int]) -> DenseArrayBase:
-    """A list property."""
-    return _i64_list(tuple(values))
-
-
-@cache
-def _i64_list(values: tuple[int, ...]) -> DenseArrayBase:
-    return DenseArrayBase.from_list(i64, values)
-
-
-def i64_attr(value: int) -> IntegerAttr:
-    """An integer property."""
-    return IntegerAttr(value, i64)
-
-
-def f64_attr(value: float) -> FloatAttr:
-    """A number property."""
-    return FloatAttr(value, f64)
-
-
-@irdl_custom_directive
-class IntList(CustomDirective):
-    """A list of integers as `[0, 2]`."""
-
-    values: AttributeVariable
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        numbers = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
-        self.values.set(state, i64_list(numbers))
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        values = self.values.get(op)
-        assert isa(values, DenseArrayBase[IntegerType])
-        state.print_whitespace(printer)
-        printer.print_string("[" + ", ".join(map(str, values.get_values())) + "]")

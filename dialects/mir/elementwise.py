@@ -14,7 +14,6 @@ from xdsl.irdl import (
     VarConstraint,
     base,
     irdl_op_definition,
-    operand_def,
     prop_def,
     result_def,
     traits_def,
@@ -26,7 +25,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.dense_text import parse_dense, print_dense
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, Elementwise, MirOp
+from xdsl_rlx.dialects.mir.core import Elementwise, MirOp
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Tensor, tensor
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
     FLOATS,
@@ -53,7 +53,7 @@ class ConstantOp(MirOp):
     traits = traits_def(ConstantLike())
 
     def __init__(self, value: AnyDense):
-        super().__init__(properties={"value": value}, result_types=[value.type])
+        self.assemble(properties={"value": value}, result_types=[value.type])
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -77,14 +77,11 @@ class UnaryOp(MirOp, abc.ABC):
     T: ClassVar = VarConstraint("T", base(TensorType))
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = FLOATS
 
-    operand = operand_def(T)
+    operand: Tensor = tensor(T, alias="x")
     result = result_def(T)
 
     traits = traits_def(Elementwise())
     assembly_format = "$operand attr-dict `:` type($result)"
-
-    def __init__(self, operand: SSAValue):
-        super().__init__(operands=[operand], result_types=[operand.type])
 
     def infer_types(self) -> tuple[Attribute]:
         shape_of(self.operand)
@@ -263,15 +260,11 @@ class BinaryOp(MirOp, abc.ABC):
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS, *COMPLEXES)
 
-    lhs = operand_def(AnyTensorConstr)
-    rhs = operand_def(AnyTensorConstr)
+    lhs: Tensor = tensor()
+    rhs: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(Elementwise())
-    assembly_format = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, lhs: SSAValue, rhs: SSAValue):
-        super().__init__(operands=[lhs, rhs], result_types=[_broadcast_type(lhs, rhs)])
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(same_element_type(self.lhs, self.rhs), self.ELEMENTS)
@@ -348,19 +341,13 @@ class PowOp(BinaryOp):
 class CompareOp(MirOp, abc.ABC):
     """`result[i] = lhs[i] <op> rhs[i]` as i1; operands broadcast. NaN compares false (ne: true)."""
 
-    lhs = operand_def(AnyTensorConstr)
-    rhs = operand_def(AnyTensorConstr)
+    lhs: Tensor = tensor()
+    rhs: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS, i1)
 
     traits = traits_def(Elementwise())
-    assembly_format = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, lhs: SSAValue, rhs: SSAValue):
-        super().__init__(
-            operands=[lhs, rhs], result_types=[tensor_of(i1, broadcast_shapes(shape_of(lhs), shape_of(rhs)))]
-        )
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(same_element_type(self.lhs, self.rhs), self.ELEMENTS)
@@ -425,26 +412,23 @@ class WhereOp(MirOp):
 
     name = "mir.where"
 
-    cond = operand_def(AnyTensorConstr)
-    on_true = operand_def(AnyTensorConstr)
-    on_false = operand_def(AnyTensorConstr)
+    cond: Tensor = tensor()
+    on_true: Tensor = tensor()
+    on_false: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(Elementwise())
-    assembly_format = "$cond `,` $on_true `,` $on_false attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, cond: SSAValue, on_true: SSAValue, on_false: SSAValue):
-        super().__init__(operands=[cond, on_true, on_false], result_types=[self._infer(cond, on_true, on_false)])
-
-    @staticmethod
-    def _infer(cond: SSAValue, on_true: SSAValue, on_false: SSAValue) -> Attribute:
-        return tensor_of(element_of(on_true), broadcast_shapes(shape_of(cond), shape_of(on_true), shape_of(on_false)))
 
     def infer_types(self) -> tuple[Attribute]:
         if tensor_type(self.cond).element_type != i1:
             raise VerifyException(f"expected an i1 condition, got {self.cond.type}")
         same_element_type(self.on_true, self.on_false)
-        return (self._infer(self.cond, self.on_true, self.on_false),)
+        return (
+            tensor_of(
+                element_of(self.on_true),
+                broadcast_shapes(shape_of(self.cond), shape_of(self.on_true), shape_of(self.on_false)),
+            ),
+        )
 
 
 @irdl_op_definition

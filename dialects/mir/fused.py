@@ -10,7 +10,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
-from xdsl_rlx.dialects.mir.core import F64, Activation, ActivationAttr, AnyTensorConstr, MirOp, f64_attr
+from xdsl_rlx.dialects.mir.core import Activation, ActivationAttr, MirOp
+from xdsl_rlx.dialects.mir.fields import F64, AnyTensorConstr, OptionalWord, Tensor, f64_attr, tensor, word
 from xdsl_rlx.dialects.mir.norm import check_feature_vector, feature_axis
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import (
@@ -31,34 +32,19 @@ class FusedMatmulBiasActOp(MirOp):
 
     name = "mir.fused_matmul_bias_act"
 
-    x = operand_def(AnyTensorConstr)
-    w = operand_def(AnyTensorConstr)
-    bias = operand_def(AnyTensorConstr)
-    activation = opt_prop_def(ActivationAttr)
+    x: Tensor = tensor()
+    w: Tensor = tensor()
+    bias: Tensor = tensor()
+    activation: OptionalWord[Activation] = word(ActivationAttr, "activation", default=None)
     result = result_def(AnyTensorConstr)
 
-    assembly_format = (
-        "$x `,` $w `,` $bias (`activation` $activation^)? attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(self, x: SSAValue, w: SSAValue, bias: SSAValue, activation: Activation | None = None):
-        super().__init__(
-            operands=[x, w, bias],
-            properties={"activation": None if activation is None else ActivationAttr(activation)},
-            result_types=[self._infer(x, w, bias)],
-        )
-
-    @staticmethod
-    def _infer(x: SSAValue, w: SSAValue, bias: SSAValue) -> Attribute:
-        shape = matmul_shape(shape_of(x), shape_of(w))
-        if not broadcasts_to(shape_of(bias), shape):
-            raise VerifyException(f"a bias of shape {dims(shape_of(bias))} does not broadcast to {dims(shape)}")
-        return TensorType(same_element_type(x, w, bias), shape)
-
     def infer_types(self) -> tuple[Attribute]:
-        result = self._infer(self.x, self.w, self.bias)
-        check_element(same_element_type(self.x), FLOATS)
-        return (result,)
+        shape = matmul_shape(shape_of(self.x), shape_of(self.w))
+        if not broadcasts_to(shape_of(self.bias), shape):
+            raise VerifyException(f"a bias of shape {dims(shape_of(self.bias))} does not broadcast to {dims(shape)}")
+        element = same_element_type(self.x, self.w, self.bias)
+        check_element(element, FLOATS)
+        return (TensorType(element, shape),)
 
 
 class FusedResidualNormOp(MirOp, abc.ABC):
@@ -86,7 +72,7 @@ class FusedResidualNormOp(MirOp, abc.ABC):
         beta: SSAValue,
         eps: float = 1e-5,
     ):
-        super().__init__(
+        self.assemble(
             operands=[x, residual, bias, gamma, beta], properties={"eps": f64_attr(eps)}, result_types=[x.type]
         )
 
@@ -102,7 +88,7 @@ class FusedResidualNormOp(MirOp, abc.ABC):
 
 
 @irdl_op_definition
-class FusedResidualLnOp(FusedResidualNormOp):
+class FusedResidualLnOp(FusedResidualNormOp, init=False):
     """
     `result = layer_norm(x + residual + bias, gamma, beta)` along the last axis, without the bias where there is none.
 
@@ -113,7 +99,7 @@ class FusedResidualLnOp(FusedResidualNormOp):
 
 
 @irdl_op_definition
-class FusedResidualRmsNormOp(FusedResidualNormOp):
+class FusedResidualRmsNormOp(FusedResidualNormOp, init=False):
     """
     `result = rms_norm(x + residual + bias, gamma, beta)` along the last axis, without the bias where there is none.
 
@@ -141,7 +127,7 @@ class FusedSwigluOp(MirOp):
     assembly_format = "$packed (`gate_first` $gate_first^)? attr-dict `:` type($packed) `to` type($result)"
 
     def __init__(self, packed: SSAValue, cast_to: Attribute | None = None, gate_first: bool = False):
-        super().__init__(
+        self.assemble(
             operands=[packed],
             properties={"gate_first": UnitAttr() if gate_first else None},
             result_types=[self._infer(packed, cast_to or element_of(packed))],

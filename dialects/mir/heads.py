@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.fields import word_of
 from xdsl_rlx.dialects.shapes import dims
 
 
@@ -64,10 +65,7 @@ def shape_with(layout: Layout, x: Heads) -> tuple[int, ...]:
 
 def layout_named(layout: Layout | str) -> Layout:
     """The layout of that name; GraphError lists what there is."""
-    try:
-        return Layout(layout)
-    except ValueError:
-        raise GraphError(f"layout '{layout}' is not one of {', '.join(Layout)}") from None
+    return word_of(Layout, "layout", layout)
 
 
 def head_count(

@@ -11,8 +11,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.core import F64, AnyTensorConstr, I64List, IntList, MirOp, f64_attr, i64_list
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, I64List, IntList, Real, Tensor, i64_list, real, tensor
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
     FLOATS,
@@ -33,23 +34,14 @@ class MatmulOp(MirOp):
 
     name = "mir.matmul"
 
-    lhs = operand_def(AnyTensorConstr)
-    rhs = operand_def(AnyTensorConstr)
+    lhs: Tensor = tensor()
+    rhs: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
-    assembly_format = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, lhs: SSAValue, rhs: SSAValue):
-        super().__init__(operands=[lhs, rhs], result_types=[self._infer(lhs, rhs)])
-
-    @staticmethod
-    def _infer(lhs: SSAValue, rhs: SSAValue) -> Attribute:
-        type_ = same_element_type(lhs, rhs)
-        check_element(type_, (*FLOATS, *INTS, *COMPLEXES))
-        return tensor_of(type_, matmul_shape(shape_of(lhs), shape_of(rhs)))
-
     def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.lhs, self.rhs),)
+        type_ = same_element_type(self.lhs, self.rhs)
+        check_element(type_, (*FLOATS, *INTS, *COMPLEXES))
+        return (tensor_of(type_, matmul_shape(shape_of(self.lhs), shape_of(self.rhs))),)
 
 
 class Side(NamedTuple):
@@ -106,7 +98,7 @@ class DotGeneralOp(MirOp):
         contracting: tuple[Sequence[int], Sequence[int]],
         batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
     ):
-        super().__init__(
+        self.assemble(
             operands=[lhs, rhs],
             properties={
                 "lhs_contracting": i64_list(contracting[0]),
@@ -170,24 +162,15 @@ class LoraMatmulOp(MirOp):
 
     name = "mir.lora_matmul"
 
-    x = operand_def(AnyTensorConstr)
-    w = operand_def(AnyTensorConstr)
-    a = operand_def(AnyTensorConstr)
-    b = operand_def(AnyTensorConstr)
-    scale = prop_def(F64)
+    x: Tensor = tensor()
+    w: Tensor = tensor()
+    a: Tensor = tensor()
+    b: Tensor = tensor()
+    scale: Real = real(default=1.0)
     result = result_def(AnyTensorConstr)
 
-    assembly_format = "$x `,` $w `,` $a `,` $b `scale` $scale attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue, w: SSAValue, a: SSAValue, b: SSAValue, scale: float = 1.0):
-        super().__init__(
-            operands=[x, w, a, b],
-            properties={"scale": f64_attr(scale)},
-            result_types=[self._infer(x, w, a, b)],
-        )
-
-    @staticmethod
-    def _infer(x: SSAValue, w: SSAValue, a: SSAValue, b: SSAValue) -> Attribute:
+    def infer_types(self) -> tuple[Attribute]:
+        x, w, a, b = self.x, self.w, self.a, self.b
         type_ = same_element_type(x, w, a, b)
         check_element(type_, FLOATS)
         for name, value in (("w", w), ("a", a), ("b", b)):
@@ -197,10 +180,7 @@ class LoraMatmulOp(MirOp):
         low = matmul_shape(matmul_shape(shape_of(x), shape_of(a)), shape_of(b))
         if low != result:
             raise VerifyException(f"x @ w has the shape {dims(result)}, x @ a @ b {dims(low)}")
-        return tensor_of(type_, result)
-
-    def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.x, self.w, self.a, self.b),)
+        return (tensor_of(type_, result),)
 
 
 class LinalgBuilder(BuilderCore):
@@ -233,7 +213,4 @@ class LinalgBuilder(BuilderCore):
         lhs, rhs = self.operands(lhs, rhs)
         return self.op(DotGeneralOp, lhs, rhs, (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))
 
-    def lora_matmul(self, x: Operand, w: Operand, a: Operand, b: Operand, scale: float = 1.0) -> Value:
-        """`mir.lora_matmul`: `x @ w + scale (x @ a) @ b`."""
-        x, w, a, b = self.operands(x, w, a, b)
-        return self.op(LoraMatmulOp, x, w, a, b, scale)
+    lora_matmul = method(LoraMatmulOp)

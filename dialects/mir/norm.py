@@ -4,13 +4,14 @@ The other backward ops are in `backward.py`; norms over groups of channels and p
 import abc
 from typing import ClassVar
 
-from xdsl.dialects.builtin import FloatAttr, TensorType
+from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, f64_attr, i64_attr
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Integer, Real, Tensor, axis, real, tensor
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import (
     FLOATS,
     check_element,
@@ -53,17 +54,11 @@ class SoftmaxOp(MirOp):
 
     name = "mir.softmax"
 
-    operand = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
+    operand: Tensor = tensor(alias="x")
+    axis: Integer = axis(default=-1)
     result = result_def(AnyTensorConstr)
 
-    assembly_format = "$operand `axis` $axis attr-dict `:` functional-type(operands, results)"
-
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = FLOATS
-
-    def __init__(self, operand: SSAValue, axis: int = -1):
-        axis = normalize_axis(axis, len(shape_of(operand)))
-        super().__init__(operands=[operand], properties={"axis": i64_attr(axis)}, result_types=[operand.type])
 
     @property
     def axis_index(self) -> int:
@@ -86,22 +81,12 @@ class LayerNormOp(MirOp):
 
     name = "mir.layer_norm"
 
-    x = operand_def(AnyTensorConstr)
-    gamma = operand_def(AnyTensorConstr)
-    beta = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
-    eps = prop_def(F64)
+    x: Tensor = tensor()
+    gamma: Tensor = tensor()
+    beta: Tensor = tensor()
+    axis: Integer = axis(default=-1)
+    eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = "$x `,` $gamma `,` $beta `axis` $axis `eps` $eps attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue, gamma: SSAValue, beta: SSAValue, axis: int = -1, eps: float = 1e-5):
-        axis = normalize_axis(axis, len(shape_of(x)))
-        super().__init__(
-            operands=[x, gamma, beta],
-            properties={"axis": i64_attr(axis), "eps": f64_attr(eps)},
-            result_types=[TensorType(element_of(x), shape_of(x))],
-        )
 
     @property
     def axis_index(self) -> int:
@@ -125,22 +110,12 @@ class RmsNormOp(MirOp):
 
     name = "mir.rms_norm"
 
-    x = operand_def(AnyTensorConstr)
-    gamma = operand_def(AnyTensorConstr)
-    beta = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
-    eps = prop_def(F64)
+    x: Tensor = tensor()
+    gamma: Tensor = tensor()
+    beta: Tensor = tensor()
+    axis: Integer = axis(default=-1)
+    eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = "$x `,` $gamma `,` $beta `axis` $axis `eps` $eps attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue, gamma: SSAValue, beta: SSAValue, axis: int = -1, eps: float = 1e-5):
-        axis = normalize_axis(axis, len(shape_of(x)))
-        super().__init__(
-            operands=[x, gamma, beta],
-            properties={"axis": i64_attr(axis), "eps": f64_attr(eps)},
-            result_types=[x.type],
-        )
 
     @property
     def axis_index(self) -> int:
@@ -157,25 +132,13 @@ class RmsNormOp(MirOp):
 class RmsNormBackwardOp(MirOp, abc.ABC):
     """A cotangent of an operand of `mir.rms_norm`, from the operands and the cotangent `dy` of the result."""
 
-    x = operand_def(AnyTensorConstr)
-    gamma = operand_def(AnyTensorConstr)
-    beta = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
-    eps = prop_def(F64)
+    x: Tensor = tensor()
+    gamma: Tensor = tensor()
+    beta: Tensor = tensor()
+    dy: Tensor = tensor()
+    axis: Integer = axis(default=-1)
+    eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = (
-        "$x `,` $gamma `,` $beta `,` $dy `axis` $axis `eps` $eps attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(self, x: SSAValue, gamma: SSAValue, beta: SSAValue, dy: SSAValue, axis: int = -1, eps: float = 1e-5):
-        axis = normalize_axis(axis, len(shape_of(x)))
-        super().__init__(
-            operands=[x, gamma, beta, dy],
-            properties={"axis": i64_attr(axis), "eps": f64_attr(eps)},
-            result_types=[self._of(x, gamma).type],
-        )
 
     @property
     def axis_index(self) -> int:
@@ -252,23 +215,6 @@ class NormBuilder(BuilderCore):
         gain, offset = (self.operand(one) for one in filled)
         return value, gain, offset
 
-    def rms_norm_backward_input(
-        self, x: Operand, gamma: Operand, beta: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5
-    ) -> Value:
-        """`mir.rms_norm_backward_input`: the cotangent of `x`."""
-        x, gamma, beta, dy = (self.operand(v) for v in (x, gamma, beta, dy))
-        return self.op(RmsNormBackwardInputOp, x, gamma, beta, dy, axis, eps)
-
-    def rms_norm_backward_gamma(
-        self, x: Operand, gamma: Operand, beta: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5
-    ) -> Value:
-        """`mir.rms_norm_backward_gamma`: the cotangent of `gamma`."""
-        x, gamma, beta, dy = (self.operand(v) for v in (x, gamma, beta, dy))
-        return self.op(RmsNormBackwardGammaOp, x, gamma, beta, dy, axis, eps)
-
-    def rms_norm_backward_beta(
-        self, x: Operand, gamma: Operand, beta: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5
-    ) -> Value:
-        """`mir.rms_norm_backward_beta`: the cotangent of `beta`."""
-        x, gamma, beta, dy = (self.operand(v) for v in (x, gamma, beta, dy))
-        return self.op(RmsNormBackwardBetaOp, x, gamma, beta, dy, axis, eps)
+    rms_norm_backward_input = method(RmsNormBackwardInputOp)
+    rms_norm_backward_gamma = method(RmsNormBackwardGammaOp)
+    rms_norm_backward_beta = method(RmsNormBackwardBetaOp)

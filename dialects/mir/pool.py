@@ -13,9 +13,9 @@ from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, pro
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList, MirOp, OwnNest, i64_list
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, I64List, IntList, Tensor, i64_list, tensor, word_of
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, same_element_type, shape_of, window_counts
 
 
@@ -106,7 +106,7 @@ class PoolOp(PoolLike):
     assembly_format = f"$kind $x `count_include_pad` $count_include_pad {PoolLike.FORMAT}"
 
     def __init__(self, x: SSAValue, kind: PoolKind, frames: Frames, count_include_pad: bool = True):
-        super().__init__(
+        self.assemble(
             operands=[x],
             properties={
                 **self.frame_properties(frames),
@@ -148,7 +148,7 @@ class Maxpool2dTakeOp(PoolLike):
     assembly_format = f"$x `,` $t {PoolLike.FORMAT}"
 
     def __init__(self, x: SSAValue, t: SSAValue, frames: Frames):
-        super().__init__(
+        self.assemble(
             operands=[x, t],
             properties=self.frame_properties(frames),
             result_types=[self._infer(x, t, frames)],
@@ -183,7 +183,7 @@ class Maxpool2dBackwardOp(PoolLike):
     assembly_format = f"$x `,` $dy {PoolLike.FORMAT}"
 
     def __init__(self, x: SSAValue, dy: SSAValue, frames: Frames):
-        super().__init__(
+        self.assemble(
             operands=[x, dy],
             properties=self.frame_properties(frames),
             result_types=[self._infer(x, dy, frames)],
@@ -218,7 +218,7 @@ class Sumpool2dBackwardOp(PoolLike):
     assembly_format = f"$dy `input_size` custom<IntList>($input_size) {PoolLike.FORMAT}"
 
     def __init__(self, dy: SSAValue, input_size: Sequence[int], frames: Frames):
-        super().__init__(
+        self.assemble(
             operands=[dy],
             properties={**self.frame_properties(frames), "input_size": i64_list(input_size)},
             result_types=[self._infer(dy, tuple(input_size), frames)],
@@ -245,23 +245,14 @@ class ResizeNearest2xOp(MirOp):
 
     name = "mir.resize_nearest_2x"
 
-    x = operand_def(AnyTensorConstr)
+    x: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
-    assembly_format = "$x attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue):
-        super().__init__(operands=[x], result_types=[self._infer(x)])
-
-    @staticmethod
-    def _infer(x: SSAValue) -> Attribute:
-        shape = shape_of(x)
+    def infer_types(self) -> tuple[Attribute]:
+        shape = shape_of(self.x)
         if len(shape) != 4:
             raise VerifyException(f"expected images of shape [N, C, H, W], got {dims(shape)}")
-        return TensorType(same_element_type(x), (*shape[:2], 2 * shape[2], 2 * shape[3]))
-
-    def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.x),)
+        return (TensorType(same_element_type(self.x), (*shape[:2], 2 * shape[2], 2 * shape[3])),)
 
 
 Steps = int | Sequence[int]
@@ -288,10 +279,7 @@ class PoolBuilder(BuilderCore):
         count_include_pad: bool = True,
     ) -> Value:
         """`mir.pool`: `"max"`, `"min"`, `"sum"` or `"mean"` of the windows of images [N, C, H, W]."""
-        try:
-            kind = PoolKind(kind)
-        except ValueError:
-            raise GraphError(f"kind of pooling '{kind}' is not one of {', '.join(PoolKind)}") from None
+        kind = word_of(PoolKind, "kind of pooling", kind)
         return self.op(PoolOp, self.operand(x), kind, _frames(kernel_size, stride, padding), count_include_pad)
 
     def maxpool2d_take(
@@ -319,6 +307,4 @@ class PoolBuilder(BuilderCore):
         """`mir.sumpool2d_backward`: `dy` added to every element of its window, of images of extents `input_size`."""
         return self.op(Sumpool2dBackwardOp, self.operand(dy), input_size, _frames(kernel_size, stride, padding))
 
-    def resize_nearest_2x(self, x: Operand) -> Value:
-        """`mir.resize_nearest_2x`: images [N, C, H, W] of twice the height and width."""
-        return self.op(ResizeNearest2xOp, self.operand(x))
+    resize_nearest_2x = method(ResizeNearest2xOp)

@@ -19,16 +19,8 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import (
-    I64,
-    AnyTensorConstr,
-    I64List,
-    IntList,
-    MirOp,
-    OwnNest,
-    i64_attr,
-    i64_list,
-)
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, I64List, IntList, i64_attr, i64_list
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr, check_weights
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_of, shape_of
@@ -103,7 +95,7 @@ class DequantizeWeightsOp(_QuantisedOp):
         scales: Sequence[SSAValue] = (),
     ):
         element = scheme.result_element(scales)
-        super().__init__(
+        self.assemble(
             operands=[w, scales],
             properties={"scheme": scheme, "shape": i64_list(shape)},
             result_types=[TensorType(element, shape)],
@@ -198,7 +190,7 @@ class DequantMatmulOp(_DequantProductOp):
         scales: Sequence[SSAValue] = (),
     ):
         n = _columns(scheme, w, scales, _features(x, "x"))
-        super().__init__(
+        self.assemble(
             operands=[x, w, scales],
             properties={"scheme": scheme},
             result_types=[TensorType(element_of(x), (*shape_of(x)[:-1], n))],
@@ -235,7 +227,7 @@ class DequantMatmulBackwardInputOp(_DequantProductOp):
         k: int,
         scales: Sequence[SSAValue] = (),
     ):
-        super().__init__(
+        self.assemble(
             operands=[dy, w, scales],
             properties={"scheme": scheme, "k": i64_attr(k)},
             result_types=[TensorType(element_of(dy), (*shape_of(dy)[:-1], k))],
@@ -312,7 +304,7 @@ class DequantMoeWeightsOp(MirOp):
     )
 
     def __init__(self, packed: SSAValue, scheme: SchemeAttr, shape: Sequence[int]):
-        super().__init__(
+        self.assemble(
             operands=[packed],
             properties={"scheme": scheme, "shape": i64_list(shape)},
             result_types=[TensorType(f32, shape)],
@@ -353,7 +345,7 @@ class DequantGroupedMatmulOp(_GroupedOp):
 
     def __init__(self, x: SSAValue, packed: SSAValue, indices: SSAValue, scheme: SchemeAttr, experts: int):
         n = self._columns(x, packed, scheme, experts)
-        super().__init__(
+        self.assemble(
             operands=[x, packed, indices],
             properties={"scheme": scheme, "experts": i64_attr(experts)},
             result_types=[TensorType(element_of(x), (*shape_of(x)[:-1], n))],
@@ -394,7 +386,7 @@ class DequantGroupedMatmulBackwardInputOp(_GroupedOp):
     )
 
     def __init__(self, dy: SSAValue, packed: SSAValue, indices: SSAValue, scheme: SchemeAttr, experts: int, k: int):
-        super().__init__(
+        self.assemble(
             operands=[dy, packed, indices],
             properties={"scheme": scheme, "experts": i64_attr(experts), "k": i64_attr(k)},
             result_types=[TensorType(element_of(dy), (*shape_of(dy)[:-1], k))],

@@ -13,7 +13,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
-from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, I64List, IntList, MirOp, i64_attr, i64_list
+from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, I64List, IntList, i64_attr, i64_list
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, element_of, normalize_axis, shape_of
 
@@ -43,7 +44,7 @@ class AffineOp(MirOp, abc.ABC):
         axis: int | None,
         to: Attribute,
     ):
-        super().__init__(
+        self.assemble(
             operands=[operand],
             properties={
                 "scales": DenseArrayBase.from_list(f64, [float(scale) for scale in scales]),
@@ -94,7 +95,7 @@ class QuantizeOp(AffineOp):
 
 
 @irdl_op_definition
-class DequantizeOp(AffineOp):
+class DequantizeOp(AffineOp, init=False):
     """
     `result = (q - zero_point) * scale` of i8 levels `q`, as floats.
 

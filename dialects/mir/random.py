@@ -15,8 +15,21 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
-from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, OwnNest, f64_attr, i64_attr
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import (
+    F64,
+    I64,
+    AnyTensorConstr,
+    Integer,
+    Real,
+    Tensor,
+    f64_attr,
+    i64_attr,
+    integer,
+    real,
+    tensor,
+)
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, shape_of
 
 
@@ -59,7 +72,7 @@ class RngBitsOp(MirOp):
 
     def __init__(self, key: SSAValue, shape: Sequence[int], offset: int = 0):
         result = TensorType(i32, (*key_batch(key), *shape))
-        super().__init__(operands=[key], properties={"offset": i64_attr(offset)}, result_types=[result])
+        self.assemble(operands=[key], properties={"offset": i64_attr(offset)}, result_types=[result])
 
     def infer_types(self) -> tuple[Attribute]:
         return (_random_type(self.key, self.result, (i32,)),)
@@ -85,9 +98,7 @@ class RngUniformOp(MirOp):
 
     def __init__(self, key: SSAValue, shape: Sequence[int], element: Attribute, low: float = 0.0, high: float = 1.0):
         result = TensorType(element, (*key_batch(key), *shape))
-        super().__init__(
-            operands=[key], properties={"low": f64_attr(low), "high": f64_attr(high)}, result_types=[result]
-        )
+        self.assemble(operands=[key], properties={"low": f64_attr(low), "high": f64_attr(high)}, result_types=[result])
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -124,7 +135,7 @@ class RngNormalOp(MirOp):
 
     def __init__(self, key: SSAValue, shape: Sequence[int], element: Attribute, mean: float = 0.0, scale: float = 1.0):
         result = TensorType(element, (*key_batch(key), *shape))
-        super().__init__(
+        self.assemble(
             operands=[key], properties={"mean": f64_attr(mean), "scale": f64_attr(scale)}, result_types=[result]
         )
 
@@ -163,22 +174,14 @@ class DrawOp(MirOp):
 
     name = "mir.draw"
 
-    logits = operand_def(AnyTensorConstr)
-    u = operand_def(AnyTensorConstr)
-    temperature = prop_def(F64)
-    top_k = prop_def(I64)
-    top_p = prop_def(F64)
+    logits: Tensor = tensor()
+    u: Tensor = tensor(alone=True)
+    temperature: Real = real(default=1.0)
+    top_k: Integer = integer(default=0)
+    top_p: Real = real(default=1.0)
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = f"$logits `,` $u {_FILTERS}"
-
-    def __init__(self, logits: SSAValue, u: SSAValue, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0):
-        super().__init__(
-            operands=[logits, u],
-            properties=_filters(temperature, top_k, top_p),
-            result_types=[TensorType(i64, shape_of(logits)[:-1])],
-        )
 
     def infer_types(self) -> tuple[Attribute]:
         rows = _check_filters(self)
@@ -198,31 +201,18 @@ class SampleOp(MirOp):
 
     name = "mir.sample"
 
-    logits = operand_def(AnyTensorConstr)
-    key = operand_def(AnyTensorConstr)
-    temperature = prop_def(F64)
-    top_k = prop_def(I64)
-    top_p = prop_def(F64)
+    logits: Tensor = tensor()
+    key: Tensor = tensor(alone=True)
+    temperature: Real = real(default=1.0)
+    top_k: Integer = integer(default=0)
+    top_p: Real = real(default=1.0)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = f"$logits `,` $key {_FILTERS}"
-
-    def __init__(self, logits: SSAValue, key: SSAValue, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0):
-        super().__init__(
-            operands=[logits, key],
-            properties=_filters(temperature, top_k, top_p),
-            result_types=[TensorType(i64, shape_of(logits)[:-1])],
-        )
 
     def infer_types(self) -> tuple[Attribute]:
         rows = _check_filters(self)
         if key_batch(self.key):
             raise VerifyException(f"expected one key of shape 2, got {dims(shape_of(self.key))}")
         return (TensorType(i64, rows),)
-
-
-def _filters(temperature: float, top_k: int, top_p: float) -> dict[str, Attribute]:
-    return {"temperature": f64_attr(temperature), "top_k": i64_attr(top_k), "top_p": f64_attr(top_p)}
 
 
 class RandomBuilder(BuilderCore):
@@ -248,12 +238,5 @@ class RandomBuilder(BuilderCore):
         """`mir.rng_normal`: normally distributed numbers, of `shape` per key."""
         return self.op(RngNormalOp, self.operand(key), shape, constants.element_type(dtype), mean, scale)
 
-    def draw(self, logits: Operand, u: Operand, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Value:
-        """`mir.draw`: the id at quantile `u` of each row of logits."""
-        return self.op(DrawOp, self.operand(logits), self.operand(u), temperature, top_k, top_p)
-
-    def sample(
-        self, logits: Operand, key: Operand, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0
-    ) -> Value:
-        """`mir.sample`: an id drawn from each row of logits."""
-        return self.op(SampleOp, self.operand(logits), self.operand(key), temperature, top_k, top_p)
+    draw = method(DrawOp)
+    sample = method(SampleOp)

@@ -10,7 +10,8 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_result_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, MirOp
+from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, same_element_type, shape_of
 
@@ -35,7 +36,7 @@ class RecurrenceOp(MirOp, abc.ABC):
 
     def __init__(self, operands: Sequence[SSAValue], state: SSAValue | None = None, states: bool = False):
         """`operands` are those in front of the state."""
-        super().__init__(operands=[*operands, state], result_types=self._types(operands, state, states))
+        self.assemble(operands=[*operands, state], result_types=self._types(operands, state, states))
 
     @property
     @abc.abstractmethod

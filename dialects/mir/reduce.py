@@ -1,15 +1,15 @@
 """Reductions along axes. Softmax is in `norm.py`, losses in `loss.py`."""
 
 import abc
-from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, i64
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList, MirOp, i64_list
+from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, AxisList, Flag, IntList, Tensor, axes, flag, tensor
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
     FLOATS,
@@ -28,24 +28,12 @@ class ReduceOp(MirOp, abc.ABC):
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS)
 
-    operand = operand_def(AnyTensorConstr)
-    axes = prop_def(I64List)
-    keep_dim = opt_prop_def(UnitAttr)
+    operand: Tensor = tensor(alias="x")
+    axes: AxisList = axes(default=None)
+    keep_dim: Flag = flag(default=False)
     result = result_def(AnyTensorConstr)
 
     custom_directives = (IntList,)
-    assembly_format = (
-        "$operand `axes` custom<IntList>($axes) (`keep_dim` $keep_dim^)? attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(self, operand: SSAValue, axes: Sequence[int], keep_dim: bool = False):
-        axes = normalize_axes(axes, len(shape_of(operand)))
-        super().__init__(
-            operands=[operand],
-            properties={"axes": i64_list(axes), "keep_dim": UnitAttr() if keep_dim else None},
-            result_types=[tensor_of(element_of(operand), reduced_shape(shape_of(operand), axes, keep_dim))],
-        )
 
     @property
     def axis_list(self) -> tuple[int, ...]:

@@ -37,7 +37,7 @@ from xdsl_rlx.dialects.mir.bodies import (
     verify_end,
 )
 from xdsl_rlx.dialects.mir.control import YieldOp
-from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, i64_attr
+from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, i64_attr
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand
 from xdsl_rlx.dialects.shapes import AnyTensor, element_of, shape_of
 

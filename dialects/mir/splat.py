@@ -12,7 +12,8 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, OwnNest, f64_attr, i64_attr
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import F64, I64, AnyTensorConstr, f64_attr, i64_attr
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import check_element, dims, element_of, same_element_type, shape_of
 
@@ -189,7 +190,7 @@ class GaussianSplatRenderOp(SplatOp, PictureOp):
 
     def __init__(self, cloud: Sequence[SSAValue], meta: SSAValue, picture: Picture, radius_scale: float):
         size = 4 * picture.width * picture.height
-        super().__init__(
+        self.assemble(
             operands=[*cloud, meta],
             properties={"radius_scale": f64_attr(radius_scale), **picture.properties()},
             result_types=[TensorType(element_of(cloud[0]), (size,))],
@@ -243,7 +244,7 @@ class GaussianSplatRenderBackwardOp(SplatOp, PictureOp):
         loss_grad_clip: float | None = None,
     ):
         clip = None if loss_grad_clip is None else f64_attr(loss_grad_clip)
-        super().__init__(
+        self.assemble(
             operands=[*cloud, meta, d_rgba],
             properties={"radius_scale": f64_attr(radius_scale), **picture.properties(), "loss_grad_clip": clip},
             result_types=[x.type for x in cloud],
@@ -294,7 +295,7 @@ class GaussianSplatPrepareOp(SplatOp):
     assembly_format = f"{_CLOUD} `radius_scale` $radius_scale {_TYPES}"
 
     def __init__(self, cloud: Sequence[SSAValue], meta: SSAValue, radius_scale: float = 1.6):
-        super().__init__(
+        self.assemble(
             operands=[*cloud, meta],
             properties={"radius_scale": f64_attr(radius_scale)},
             result_types=_prepared_types(cloud[3]),
@@ -333,7 +334,7 @@ class GaussianSplatRasterizeOp(PictureOp):
 
     def __init__(self, prepared: Sequence[SSAValue], meta: SSAValue, picture: Picture):
         size = 4 * picture.width * picture.height
-        super().__init__(
+        self.assemble(
             operands=[*prepared, meta],
             properties=picture.properties(),
             result_types=[TensorType(element_of(prepared[0]), (size,))],

@@ -15,9 +15,9 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.attention import mask_extents
-from xdsl_rlx.dialects.mir.core import F64, I64, Activation, ActivationAttr, AnyTensorConstr, MirOp, f64_attr, i64_attr
+from xdsl_rlx.dialects.mir.core import Activation, ActivationAttr, MirOp
+from xdsl_rlx.dialects.mir.fields import F64, I64, AnyTensorConstr, f64_attr, i64_attr, word_of
 from xdsl_rlx.dialects.mir.heads import Heads, Layout, head_count, heads_of
 from xdsl_rlx.dialects.mir.rope import check_rotation
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
@@ -84,7 +84,7 @@ class FusedAttentionBlockOp(MirOp):
         tables: tuple[SSAValue | None, SSAValue | None],
         num_heads: int,
     ):
-        super().__init__(
+        self.assemble(
             operands=[hidden, *weights, mask, *biases, *tables],
             properties={"num_heads": i64_attr(num_heads)},
             result_types=[hidden.type],
@@ -169,7 +169,7 @@ class FusedTransformerLayerOp(MirOp):
         eps: tuple[float, float],
         activation: Activation | None,
     ):
-        super().__init__(
+        self.assemble(
             operands=[*weights, mask, *biases],
             properties={
                 "num_heads": i64_attr(num_heads),
@@ -270,9 +270,6 @@ class TransformerBuilder(BuilderCore):
         x, w1, w2, g1, w3, w4, g2 = self.operands(hidden, qkv_w, out_w, ln1_g, fc1_w, fc2_w, ln2_g)
         heads, _ = head_count(shape_of(x), Layout.PACKED, num_heads, head_dim, "hidden")
         visible, *biases = self._optional(mask, qkv_b, out_b, ln1_b, fc1_b, fc2_b, ln2_b)
-        try:
-            kind = None if activation is None else Activation(activation)
-        except ValueError:
-            raise GraphError(f"activation '{activation}' is not one of {', '.join(Activation)}") from None
+        kind = None if activation is None else word_of(Activation, "activation", activation)
         weights = x, w1, w2, g1, w3, w4, g2
         return self.op(FusedTransformerLayerOp, weights, visible, tuple(biases), heads, (eps1, eps2), kind)

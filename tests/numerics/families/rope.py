@@ -60,7 +60,7 @@ def _turn(np_: Any, op: Any, x: Any, cos: Any, sin: Any) -> Any:
     """The pairs of each head as complex numbers, turned."""
     n, shape = op.n_rot.value.data, x.shape
     x = x.transpose(0, 2, 1, 3) if op.layout.data == Layout.BHSD else x
-    heads = op.heads_in(op.operands[0])
+    heads = op.heads
     x = x.reshape(heads)
     first, second = np.arange(n // 2), np.arange(n // 2) + n // 2
     if op.pairing.data == Pairing.NEIGHBOURS:
