@@ -13,7 +13,6 @@ from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -227,8 +226,7 @@ _CONFIGURATION = (
 )
 
 
-@irdl_op_definition
-class AttentionOp(AttentionLike):
+class AttentionOp(AttentionLike, name="mir.attention"):
     """
     `result[b, i, h] = sum_j p_ij v[b, j, h // G]` with `p = softmax_j(z)`, and `lse = log sum_j exp(z_ij)`.
 
@@ -243,8 +241,6 @@ class AttentionOp(AttentionLike):
     heads. A custom mask is `[B, Sk]` or `[B|1, H|1, Sq|1, Sk]`, i1, f32 or f64; a bias `[B|1, H|1, Sq|1, Sk]` of the
     element type of q. `lse` is `[B, H, Sq]`, f32 for half floats. The scores are never stored as a whole.
     """
-
-    name = "mir.attention"
 
     q = operand_def(AnyTensorConstr)
     k = operand_def(AnyTensorConstr)
@@ -277,8 +273,7 @@ class AttentionOp(AttentionLike):
         return self.result_type(extents), self.lse_type(extents)
 
 
-@irdl_op_definition
-class AttentionBackwardOp(AttentionLike):
+class AttentionBackwardOp(AttentionLike, name="mir.attention_backward"):
     """
     The cotangents of q, k, v and (if there is a fourth result) the bias in `mir.attention`.
 
@@ -290,8 +285,6 @@ class AttentionBackwardOp(AttentionLike):
     `out` and `lse` are the results of `mir.attention` on the same q, k, v and mask: saved, not independent arguments,
     so this op is differentiated through q, k, v, the bias, `dy` and `d_lse` only. `d_lse` is 0 if left out.
     """
-
-    name = "mir.attention_backward"
 
     q = operand_def(AnyTensorConstr)
     k = operand_def(AnyTensorConstr)

@@ -2,7 +2,7 @@
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, result_def, traits_def
+from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import Activation, ActivationAttr, Elementwise, MirOp
@@ -24,11 +24,8 @@ from xdsl_rlx.dialects.mir.norm import check_cotangent, check_feature_vector, fe
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, normalize_axis, shape_of
 
 
-@irdl_op_definition
-class ReluBackwardOp(MirOp):
+class ReluBackwardOp(MirOp, name="mir.relu_backward"):
     """`result = dy where x > 0, else 0`; x and dy have one type."""
-
-    name = "mir.relu_backward"
 
     x: Tensor = tensor()
     dy: Tensor = tensor()
@@ -42,11 +39,8 @@ class ReluBackwardOp(MirOp):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class ActivationBackwardOp(MirOp):
+class ActivationBackwardOp(MirOp, name="mir.activation_backward"):
     """`result = f'(x) * dy` with `f` the elementwise op named by `kind`; x and dy have one type."""
-
-    name = "mir.activation_backward"
 
     x: Tensor = tensor()
     dy: Tensor = tensor()
@@ -62,15 +56,12 @@ class ActivationBackwardOp(MirOp):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class LayerNormBackwardInputOp(MirOp):
+class LayerNormBackwardInputOp(MirOp, name="mir.layer_norm_backward_input"):
     """
     The cotangent of `x` in `mir.layer_norm`: `inv (s - mean(s) - n mean(s n))`.
 
     Here `s = dy * gamma`, `inv = 1 / sqrt(var + eps)`, `n = (x - mean) inv`, and means are along `axis`.
     """
-
-    name = "mir.layer_norm_backward_input"
 
     x: Tensor = tensor()
     gamma: Tensor = tensor()
@@ -91,11 +82,8 @@ class LayerNormBackwardInputOp(MirOp):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class LayerNormBackwardGammaOp(MirOp):
+class LayerNormBackwardGammaOp(MirOp, name="mir.layer_norm_backward_gamma"):
     """The cotangent of `gamma` in `mir.layer_norm`: `dy (x - mean) / sqrt(var + eps)` summed over the other axes."""
-
-    name = "mir.layer_norm_backward_gamma"
 
     x: Tensor = tensor()
     dy: Tensor = tensor()
@@ -114,15 +102,12 @@ class LayerNormBackwardGammaOp(MirOp):
         return (TensorType(element_of(self.x), [shape_of(self.x)[axis]]),)
 
 
-@irdl_op_definition
-class SoftmaxCrossEntropyBackwardOp(MirOp):
+class SoftmaxCrossEntropyBackwardOp(MirOp, name="mir.softmax_cross_entropy_backward"):
     """
     The cotangent of `logits`: `result[i, c] = (softmax(logits[i])[c] - [c = labels[i]]) d_loss[i]`.
 
     Rows whose label is `ignore_index` are 0; rows with another label outside of `[0, C)` are NaN.
     """
-
-    name = "mir.softmax_cross_entropy_backward"
 
     logits: Tensor = tensor()
     labels: Tensor = tensor(alone=True)

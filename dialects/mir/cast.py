@@ -1,7 +1,7 @@
 """Conversion between element types. Quantisation is in `quantize.py`."""
 
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import Elementwise, MirOp
@@ -16,8 +16,7 @@ from xdsl_rlx.dialects.shapes import (
 )
 
 
-@irdl_op_definition
-class CastOp(MirOp):
+class CastOp(MirOp, name="mir.cast"):
     """
     `result[i] = operand[i]` converted to the element type of the result.
 
@@ -26,8 +25,6 @@ class CastOp(MirOp):
     1; float to a narrower float rounds to nearest even. The gradient through an integer type is none. A real number
     becomes a complex one with imaginary part 0; a complex tensor has no cast to real ones, only `mir.real`.
     """
-
-    name = "mir.cast"
 
     operand = operand_def(AnyTensorConstr)
     result = result_def(AnyTensorConstr)

@@ -6,7 +6,7 @@ from math import prod
 
 from xdsl.dialects.builtin import FloatAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, result_def
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import MirOp
@@ -34,16 +34,13 @@ def grouped_shape(shape: tuple[int, ...], num_groups: int) -> tuple[int, int, in
     return shape[0], num_groups, shape[1] // num_groups, prod(shape[2:])
 
 
-@irdl_op_definition
-class GroupNormOp(MirOp):
+class GroupNormOp(MirOp, name="mir.group_norm"):
     """
     `result = (x - mean) / sqrt(var + eps) * gamma + beta`, mean and biased variance over a group of channels.
 
     `x` is `[N, C, ...]`, its channels are `num_groups` runs of equal length; a group of one `n` is normalised over its
     channels and all positions. `gamma` and `beta` are `[C]`. The variance is that of the differences from the mean.
     """
-
-    name = "mir.group_norm"
 
     x: Tensor = tensor()
     gamma: Tensor = tensor()
@@ -59,15 +56,12 @@ class GroupNormOp(MirOp):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class GroupNormBackwardInputOp(MirOp):
+class GroupNormBackwardInputOp(MirOp, name="mir.group_norm_backward_input"):
     """
     The cotangent of `x` in `mir.group_norm`: `inv (s - mean(s) - n mean(s n))`.
 
     Here `s = dy * gamma`, `inv = 1 / sqrt(var + eps)`, `n = (x - mean) inv`, and means are over a group.
     """
-
-    name = "mir.group_norm_backward_input"
 
     x: Tensor = tensor()
     gamma: Tensor = tensor()
@@ -100,29 +94,20 @@ class GroupNormBackwardVectorOp(MirOp, abc.ABC):
         return (_vector(self.x, 1),)
 
 
-@irdl_op_definition
-class GroupNormBackwardGammaOp(GroupNormBackwardVectorOp):
+class GroupNormBackwardGammaOp(GroupNormBackwardVectorOp, name="mir.group_norm_backward_gamma"):
     """The cotangent of `gamma` in `mir.group_norm`: `dy (x - mean) / sqrt(var + eps)` summed per channel."""
 
-    name = "mir.group_norm_backward_gamma"
 
-
-@irdl_op_definition
-class GroupNormBackwardBetaOp(GroupNormBackwardVectorOp):
+class GroupNormBackwardBetaOp(GroupNormBackwardVectorOp, name="mir.group_norm_backward_beta"):
     """The cotangent of `beta` in `mir.group_norm`: `dy` summed per channel."""
 
-    name = "mir.group_norm_backward_beta"
 
-
-@irdl_op_definition
-class LayerNorm2dOp(MirOp):
+class LayerNorm2dOp(MirOp, name="mir.layer_norm_2d"):
     """
     `mir.layer_norm` over the channels of an image `[N, C, H, W]`, at each position of each image.
 
     `gamma` and `beta` are `[C]`.
     """
-
-    name = "mir.layer_norm_2d"
 
     x: Tensor = tensor()
     gamma: Tensor = tensor()
@@ -139,15 +124,12 @@ class LayerNorm2dOp(MirOp):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class BatchNormInferenceOp(MirOp):
+class BatchNormInferenceOp(MirOp, name="mir.batch_norm_inference"):
     """
     `result = (x - mean) / sqrt(var + eps) * gamma + beta` with given statistics.
 
     `gamma`, `beta`, `mean` and `var` are vectors along `axis`. All five operands are differentiated.
     """
-
-    name = "mir.batch_norm_inference"
 
     x: Tensor = tensor()
     gamma: Tensor = tensor()
@@ -170,11 +152,8 @@ class BatchNormInferenceOp(MirOp):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class BatchNormInferenceBackwardInputOp(MirOp):
+class BatchNormInferenceBackwardInputOp(MirOp, name="mir.batch_norm_inference_backward_input"):
     """The cotangent of `x` in `mir.batch_norm_inference`: `dy gamma / sqrt(var + eps)`."""
-
-    name = "mir.batch_norm_inference_backward_input"
 
     x: Tensor = tensor()
     gamma: Tensor = tensor()
@@ -198,14 +177,11 @@ class BatchNormInferenceBackwardInputOp(MirOp):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class BatchNormInferenceBackwardGammaOp(MirOp):
+class BatchNormInferenceBackwardGammaOp(MirOp, name="mir.batch_norm_inference_backward_gamma"):
     """
     The cotangent of `gamma` in `mir.batch_norm_inference`: `dy (x - mean) / sqrt(var + eps)` summed over the other
     axes.
     """
-
-    name = "mir.batch_norm_inference_backward_gamma"
 
     x: Tensor = tensor()
     mean: Tensor = tensor()
@@ -228,11 +204,8 @@ class BatchNormInferenceBackwardGammaOp(MirOp):
         return (_vector(self.x, axis),)
 
 
-@irdl_op_definition
-class BatchNormInferenceBackwardBetaOp(MirOp):
+class BatchNormInferenceBackwardBetaOp(MirOp, name="mir.batch_norm_inference_backward_beta"):
     """The cotangent of `beta` in `mir.batch_norm_inference`: `dy` summed over all axes but `axis`."""
-
-    name = "mir.batch_norm_inference_backward_beta"
 
     dy: Tensor = tensor()
     axis: Integer = axis(default=-1)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, f32, f64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, result_def
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import MirOp
@@ -42,25 +42,16 @@ class PartOp(MirOp, abc.ABC):
         return (TensorType(part_type(element_of(self.operand)), shape_of(self.operand)),)
 
 
-@irdl_op_definition
-class RealOp(PartOp):
+class RealOp(PartOp, name="mir.real"):
     """`result = re z`, f32 for c64 and f64 for c128."""
 
-    name = "mir.real"
 
-
-@irdl_op_definition
-class ImagOp(PartOp):
+class ImagOp(PartOp, name="mir.imag"):
     """`result = im z`, f32 for c64 and f64 for c128."""
 
-    name = "mir.imag"
 
-
-@irdl_op_definition
-class ComplexNormSqOp(PartOp):
+class ComplexNormSqOp(PartOp, name="mir.complex_norm_sq"):
     """`result = (re z)^2 + (im z)^2`, a real number. The cotangent of `z` is `2 g z`."""
-
-    name = "mir.complex_norm_sq"
 
 
 class TwoOperandOp(MirOp, abc.ABC):
@@ -78,21 +69,15 @@ class TwoOperandOp(MirOp, abc.ABC):
         return shape
 
 
-@irdl_op_definition
-class ComplexOp(TwoOperandOp):
+class ComplexOp(TwoOperandOp, name="mir.complex"):
     """`result = lhs + i rhs` of two real tensors of one shape and type: c64 of f32, c128 of f64."""
-
-    name = "mir.complex"
 
     def infer_types(self) -> tuple[Attribute]:
         return (TensorType(complex_type(same_element_type(self.lhs, self.rhs)), self.shape()),)
 
 
-@irdl_op_definition
-class ComplexNormSqBackwardOp(TwoOperandOp):
+class ComplexNormSqBackwardOp(TwoOperandOp, name="mir.complex_norm_sq_backward"):
     """`result = 2 g z` for a complex `z` and a real `g` of one shape: the cotangent of `z` in `mir.complex_norm_sq`."""
-
-    name = "mir.complex_norm_sq_backward"
 
     lhs: Tensor = tensor(alias="z")
     rhs: Tensor = tensor(alias="g", alone=True)
@@ -104,11 +89,8 @@ class ComplexNormSqBackwardOp(TwoOperandOp):
         return (self.lhs.type,)
 
 
-@irdl_op_definition
-class ConjugateOp(PartOp):
+class ConjugateOp(PartOp, name="mir.conjugate"):
     """`result = re z - i im z`."""
-
-    name = "mir.conjugate"
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.operand), COMPLEXES)
@@ -124,30 +106,21 @@ class _PointOp(BinaryOp, abc.ABC):
     rhs: Tensor = tensor(alias="y")
 
 
-@irdl_op_definition
-class HypotOp(_PointOp):
+class HypotOp(_PointOp, name="mir.hypot"):
     """`result = sqrt(x^2 + y^2)`, without overflow or underflow on the way; +inf if one is infinite. The derivative
     at (0, 0) is 0."""
 
-    name = "mir.hypot"
 
-
-@irdl_op_definition
-class LogHypotOp(_PointOp):
+class LogHypotOp(_PointOp, name="mir.log_hypot"):
     """`result = ln sqrt(x^2 + y^2)`, accurate where the root is near 1 and without overflow on the way."""
 
-    name = "mir.log_hypot"
 
-
-@irdl_op_definition
-class Atan2Op(_PointOp):
+class Atan2Op(_PointOp, name="mir.atan2"):
     """`result` is the angle of the point `(x, y)` with the x axis, from -pi to pi, as C's `atan2(y, x)`.
 
     Signed zeros and infinities of `x` and `y` are told apart as there: atan2(0, -1) = pi, atan2(-0, -1) = -pi. The
     derivative at (0, 0) is 0.
     """
-
-    name = "mir.atan2"
 
     lhs: Tensor = tensor(alias="y")
     rhs: Tensor = tensor(alias="x")

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
@@ -110,8 +110,7 @@ class ConvLike(MirOp, abc.ABC):
         }
 
 
-@irdl_op_definition
-class ConvOp(ConvLike):
+class ConvOp(ConvLike, name="mir.conv"):
     """
     `result[n, o, i] = sum over c, k of x[n, g C/G + c, i stride + k dilation - padding] w[o, c, k]`, 0 outside of `x`.
 
@@ -119,8 +118,6 @@ class ConvOp(ConvLike):
     `g = o div (O/G)` the group of the output channel; `i` and `k` have an entry per dimension. The result has
     `floor((W + 2 padding - dilation (kW - 1) - 1) / stride) + 1` windows along a dimension, at least one.
     """
-
-    name = "mir.conv"
 
     x = operand_def(AnyTensorConstr)
     w = operand_def(AnyTensorConstr)
@@ -158,8 +155,7 @@ class ConvOp(ConvLike):
         return (self._infer(self.x, self.w, self.windows),)
 
 
-@irdl_op_definition
-class ConvTranspose2dOp(ConvLike):
+class ConvTranspose2dOp(ConvLike, name="mir.conv_transpose2d"):
     """
     `result[n, g O/G + o, i] = sum of x[n, c, j] w[c, o, k]` over the `c` of group `g`, `j`, `k` with
     `j stride + k dilation - padding = i`: the transpose of `mir.conv` by the same `w`.
@@ -168,8 +164,6 @@ class ConvTranspose2dOp(ConvLike):
     `(H - 1) stride - 2 padding + dilation (kH - 1) + output_padding + 1` rows, at least one; `output_padding` is
     smaller than `stride` or than `dilation`.
     """
-
-    name = "mir.conv_transpose2d"
 
     x = operand_def(AnyTensorConstr)
     w = operand_def(AnyTensorConstr)
@@ -215,16 +209,13 @@ class ConvTranspose2dOp(ConvLike):
         return (self._infer(self.x, self.w, self.windows, extra),)
 
 
-@irdl_op_definition
-class Conv2dBackwardInputOp(ConvLike):
+class Conv2dBackwardInputOp(ConvLike, name="mir.conv2d_backward_input"):
     """
     `result[n, g C/G + c, i stride + k dilation - padding] = sum of dy[n, o, i] w[o, c, k]`: the cotangent of the image
     of a `mir.conv` of two dimensions.
 
     `dy` is `[N, O, H', W']`, `w` is `[O, C/G, kH, kW]`, the result `[N, C, *input_size]`. Linear in each operand.
     """
-
-    name = "mir.conv2d_backward_input"
 
     dy = operand_def(AnyTensorConstr)
     w = operand_def(AnyTensorConstr)
@@ -265,16 +256,13 @@ class Conv2dBackwardInputOp(ConvLike):
         return (self._infer(self.dy, self.w, size, self.windows),)
 
 
-@irdl_op_definition
-class Conv2dBackwardWeightOp(ConvLike):
+class Conv2dBackwardWeightOp(ConvLike, name="mir.conv2d_backward_weight"):
     """
     `result[o, c, k] = sum over n, i of x[n, g C/G + c, i stride + k dilation - padding] dy[n, o, i]`: the cotangent of
     the weight of a `mir.conv` of two dimensions.
 
     `x` is `[N, C, H, W]`, `dy` is `[N, O, H', W']`, the result `[O, C/G, *kernel_size]`. Linear in each operand.
     """
-
-    name = "mir.conv2d_backward_weight"
 
     x = operand_def(AnyTensorConstr)
     dy = operand_def(AnyTensorConstr)
@@ -315,15 +303,12 @@ class Conv2dBackwardWeightOp(ConvLike):
         return (self._infer(self.x, self.dy, size, self.windows),)
 
 
-@irdl_op_definition
-class Im2colOp(MirOp):
+class Im2colOp(MirOp, name="mir.im2col"):
     """
     `result[(n, i), (c, k)] = x[n, c, i stride + k dilation - padding]`, 0 outside of `x`: the windows as rows.
 
     `x` is `[N, C, H, W]`; the result is `[N H' W', C kH kW]`, so that `mir.conv` is a matrix product with it.
     """
-
-    name = "mir.im2col"
 
     x = operand_def(AnyTensorConstr)
     kernel_size = prop_def(I64List)

@@ -20,7 +20,7 @@ from xdsl.ir import (
     SSAValues,
     Use,
 )
-from xdsl.irdl import IRDLOperation, VariadicDef, irdl_attr_definition, traits_def
+from xdsl.irdl import IRDLOperation, VariadicDef, irdl_attr_definition, irdl_op_definition, traits_def
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
@@ -130,10 +130,18 @@ class MirOp(_Declared, HasCanonicalizationPatternsInterface, abc.ABC):
     traits = traits_def(Pure())
     custom_directives = (IntList,)
 
-    def __init_subclass__(cls, *, init: bool = True) -> None:
-        """`init=False` tells type checkers that a constructor of a base that is written out serves the class."""
+    def __init_subclass__(cls, *, name: str | None = None, init: bool = True) -> None:
+        """
+        A class with a name is an op, others are bases.
+
+        `init=False` tells type checkers that the constructor of a base that is written out serves the class.
+        """
         super().__init_subclass__()
+        if name is not None:
+            cls.name = name
         declare(cls)
+        if name is not None:
+            irdl_op_definition(cls)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """An op of the values of its fields, in order or by name; VerifyException if they do not fit."""

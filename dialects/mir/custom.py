@@ -99,16 +99,13 @@ class CustomBase(MirOp):
         return _infer(self.REGISTRATION, self.inputs, self.option_values)
 
 
-@irdl_op_definition
-class CustomOp(CustomBase):
+class CustomOp(CustomBase, name="mir.custom"):
     """
     `outputs = callee(inputs)`: an op registered by `xdsl_rlx.custom_op` under the name `callee`, with its `options`.
 
     An op of a registered name is an instance of the class made for it; one of this class has a name that is not
     registered, which is an error.
     """
-
-    name = "mir.custom"
 
     @classmethod
     def create(

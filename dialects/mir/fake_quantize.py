@@ -9,7 +9,6 @@ from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     irdl_attr_definition,
-    irdl_op_definition,
     result_def,
     traits_def,
 )
@@ -106,15 +105,12 @@ def _check_bits(bits: int) -> None:
         raise VerifyException(f"expected 2, 4 or 8 bits, got {bits}")
 
 
-@irdl_op_definition
-class StraightThroughOp(MirOp):
+class StraightThroughOp(MirOp, name="mir.straight_through"):
     """
     `result = value`, differentiated as if it were `carrier`: the cotangent goes to `carrier` unchanged.
 
     Both have one type. Nothing flows to `value`.
     """
-
-    name = "mir.straight_through"
 
     value: Tensor = tensor()
     carrier: Tensor = tensor()
@@ -129,8 +125,7 @@ class StraightThroughOp(MirOp):
         return (self.value.type,)
 
 
-@irdl_op_definition
-class FakeQuantizeOp(MirOp):
+class FakeQuantizeOp(MirOp, name="mir.fake_quantize"):
     """
     `result = clamp(round(x / s), -q, q) * s` with `q = 2^(bits-1) - 1`, and `scale = s`.
 
@@ -139,8 +134,6 @@ class FakeQuantizeOp(MirOp):
     `max(state, 1e-12)` (`fixed`). Rounding is to the nearest, half to even. The derivative with respect to `x` is the
     one that `ste` names, for a constant scale; nothing flows to `state` and from `scale`.
     """
-
-    name = "mir.fake_quantize"
 
     x: Tensor = tensor()
     state: OptionalTensor = optional_tensor(default=None)
@@ -185,8 +178,7 @@ def _check_scaled(x: SSAValue, scale: SSAValue, bits: int, axis: int | None) -> 
     _check_vector("scale", scale, x, axis)
 
 
-@irdl_op_definition
-class FakeQuantizeBackwardOp(MirOp):
+class FakeQuantizeBackwardOp(MirOp, name="mir.fake_quantize_backward"):
     """
     The cotangent of `x` in `mir.fake_quantize`: `dy` times the derivative that `ste` names.
 
@@ -194,8 +186,6 @@ class FakeQuantizeBackwardOp(MirOp):
     1 where `|x| <= q scale`, else 0 (`clipped_identity`), `1 - tanh(x / scale)^2` (`tanh`), or
     `max(0, 1 - |x| / (q scale))` (`hard_tanh`).
     """
-
-    name = "mir.fake_quantize_backward"
 
     x: Tensor = tensor()
     scale: Tensor = tensor()
@@ -216,8 +206,7 @@ class FakeQuantizeBackwardOp(MirOp):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class FakeQuantizeLsqOp(MirOp):
+class FakeQuantizeLsqOp(MirOp, name="mir.fake_quantize_lsq"):
     """
     `result = clamp(round(x / s), -q, q) * s` with `s = max(scale, 1e-12)` and `q = 2^(bits-1) - 1`: a learnt step size.
 
@@ -225,8 +214,6 @@ class FakeQuantizeLsqOp(MirOp):
     differentiated straight through: with `z = x / s`, the derivative with respect to `x` is 1 where `|z| <= q`, else 0,
     with respect to `scale` it is `round(z) - z` there, else `sign(z) q`, also where `scale` is below its least value.
     """
-
-    name = "mir.fake_quantize_lsq"
 
     x: Tensor = tensor()
     scale: Tensor = tensor()
@@ -270,26 +257,20 @@ class LsqBackwardOp(MirOp, abc.ABC):
         return (self._of(self.x, self.scale).type,)
 
 
-@irdl_op_definition
-class FakeQuantizeLsqBackwardXOp(LsqBackwardOp):
+class FakeQuantizeLsqBackwardXOp(LsqBackwardOp, name="mir.fake_quantize_lsq_backward_x"):
     """The cotangent of `x` in `mir.fake_quantize_lsq`: `dy` where `|x / s| <= q`, else 0."""
-
-    name = "mir.fake_quantize_lsq_backward_x"
 
     @staticmethod
     def _of(x: SSAValue, scale: SSAValue) -> SSAValue:
         return x
 
 
-@irdl_op_definition
-class FakeQuantizeLsqBackwardScaleOp(LsqBackwardOp):
+class FakeQuantizeLsqBackwardScaleOp(LsqBackwardOp, name="mir.fake_quantize_lsq_backward_scale"):
     """
     The cotangent of `scale` in `mir.fake_quantize_lsq`: `dy psi(x / s)` summed over what shares the scale.
 
     `psi(z)` is `round(z) - z` where `|z| <= q`, else `sign(z) q`.
     """
-
-    name = "mir.fake_quantize_lsq_backward_scale"
 
     @staticmethod
     def _of(x: SSAValue, scale: SSAValue) -> SSAValue:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, TypeVar, cast, overload
 
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, TensorType, UnitAttr, f64, i64
@@ -222,12 +222,17 @@ _DECLARED = "__declared__"
 
 
 def declare(kind: type[IRDLOperation]) -> None:
-    """Put xDSL's definitions in the place of the declarations of a class, and the text form where it has none."""
-    own = {name: found for name, found in vars(kind).items() if isinstance(found, Declaration)}
-    for name, found in own.items():
-        setattr(kind, name, found.definition)
-    setattr(kind, _DECLARED, own)
+    """
+    Put xDSL's definitions in the place of the declarations of a class, and a text form where an op has none.
+
+    An op gets those of its bases once more, because xDSL numbers what a class has before what its bases have.
+    """
+    setattr(kind, _DECLARED, {name: found for name, found in vars(kind).items() if isinstance(found, Declaration)})
     declared = declared_by(kind)
+    for name in vars(kind)[_DECLARED]:
+        delattr(kind, name)
+    for name, found in declared.items():
+        setattr(kind, name, found.definition)
     if "name" in vars(kind) and kind.assembly_format is None and declared:
         kind.assembly_format = _text_form(declared)
 
@@ -289,8 +294,11 @@ class Arguments:
         operands: list[SSAValue] = [values[place] for place in self._operands]
         if not self._one_each:
             operands = [x for place in self._operands for x in _group(values[place])]
-        found = ((name, convert(values[place], operands[0])) for place, name, convert in self._properties)
-        return operands, {name: attribute for name, attribute in found if attribute is not None}
+        properties: dict[str, Attribute] = {}
+        for place, name, convert in self._properties:
+            if (attribute := convert(values[place], operands[0])) is not None:
+                properties[name] = attribute
+        return operands, properties
 
 
 def _group(given: SSAValue | Sequence[SSAValue] | None) -> Sequence[SSAValue]:
@@ -313,6 +321,7 @@ def _i64_list(values: tuple[int, ...]) -> DenseArrayBase:
     return DenseArrayBase.from_list(i64, values)
 
 
+@lru_cache(1 << 12, typed=True)
 def i64_attr(value: int) -> IntegerAttr:
     """An integer property."""
     return IntegerAttr(value, i64)

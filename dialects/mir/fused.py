@@ -6,7 +6,7 @@ import abc
 
 from xdsl.dialects.builtin import TensorType, UnitAttr
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
@@ -26,11 +26,8 @@ from xdsl_rlx.dialects.shapes import (
 )
 
 
-@irdl_op_definition
-class FusedMatmulBiasActOp(MirOp):
+class FusedMatmulBiasActOp(MirOp, name="mir.fused_matmul_bias_act"):
     """`result = f(x @ w + bias)`, with `f` the elementwise op named by `activation`, if any; bias broadcasts."""
-
-    name = "mir.fused_matmul_bias_act"
 
     x: Tensor = tensor()
     w: Tensor = tensor()
@@ -87,38 +84,29 @@ class FusedResidualNormOp(MirOp, abc.ABC):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class FusedResidualLnOp(FusedResidualNormOp, init=False):
+class FusedResidualLnOp(FusedResidualNormOp, init=False, name="mir.fused_residual_ln"):
     """
     `result = layer_norm(x + residual + bias, gamma, beta)` along the last axis, without the bias where there is none.
 
     `bias`, `gamma` and `beta` are vectors along the last axis; `x` and `residual` have one type.
     """
 
-    name = "mir.fused_residual_ln"
 
-
-@irdl_op_definition
-class FusedResidualRmsNormOp(FusedResidualNormOp, init=False):
+class FusedResidualRmsNormOp(FusedResidualNormOp, init=False, name="mir.fused_residual_rms_norm"):
     """
     `result = rms_norm(x + residual + bias, gamma, beta)` along the last axis, without the bias where there is none.
 
     `bias`, `gamma` and `beta` are vectors along the last axis; `x` and `residual` have one type.
     """
 
-    name = "mir.fused_residual_rms_norm"
 
-
-@irdl_op_definition
-class FusedSwigluOp(MirOp):
+class FusedSwigluOp(MirOp, name="mir.fused_swiglu"):
     """
     `result = silu(gate) * up`, cast to the element type of the result.
 
     `packed` is `[..., 2n]`: its first half along the last axis is `up`, the second `gate`; with `gate_first` the first
     half is `gate`. The result is `[..., n]`.
     """
-
-    name = "mir.fused_swiglu"
 
     packed = operand_def(AnyTensorConstr)
     gate_first = opt_prop_def(UnitAttr)

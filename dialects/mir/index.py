@@ -12,7 +12,6 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     VarConstraint,
     base,
-    irdl_op_definition,
     result_def,
     traits_def,
 )
@@ -62,8 +61,7 @@ def scatter_type(updates: SSAValue, indices: SSAValue, extent: int, axis: int, b
     return TensorType(element_of(updates), result)
 
 
-@irdl_op_definition
-class GatherOp(MirOp):
+class GatherOp(MirOp, name="mir.gather"):
     """
     `result[b, o, k, i] = table[b, o, indices[b, k], i]`: slices of `table` along `axis`.
 
@@ -71,8 +69,6 @@ class GatherOp(MirOp):
     `batch_dims` dimensions are batch. The result is `[batch.., outer.., k.., inner..]`. Indices are integers; f32 ones
     are converted as by `mir.cast`. An index outside of `[0, n)` is clamped to it.
     """
-
-    name = "mir.gather"
 
     table: Tensor = tensor()
     indices: Tensor = tensor(alone=True)
@@ -105,8 +101,7 @@ class GatherOp(MirOp):
         return (TensorType(element_of(self.table), result),)
 
 
-@irdl_op_definition
-class ScatterAddOp(MirOp):
+class ScatterAddOp(MirOp, name="mir.scatter_add"):
     """
     `result[b, o, v, i] = sum of updates[b, o, k, i] over the k with indices[b, k] = v`: the transpose of `mir.gather`.
 
@@ -114,8 +109,6 @@ class ScatterAddOp(MirOp):
     the result `[batch.., outer.., extent, inner..]` with `axis` the position of `extent`. Indices are integers; f32
     ones are converted as by `mir.cast`. An index outside of `[0, extent)` is clamped to it. Equal indices add up.
     """
-
-    name = "mir.scatter_add"
 
     updates: Tensor = tensor()
     indices: Tensor = tensor(alone=True)
@@ -147,15 +140,12 @@ class ScatterAddOp(MirOp):
         return (scatter_type(self.updates, self.indices, self.extent.value.data, axis, batch_dims),)
 
 
-@irdl_op_definition
-class GatherBackwardOp(MirOp):
+class GatherBackwardOp(MirOp, name="mir.gather_backward"):
     """
     The cotangent of the `table` of a `mir.gather` from that of its result: `mir.scatter_add` of `dy`.
 
     `axis`, `batch_dims` and what an index means are those of the gather; `extent` is that of its axis.
     """
-
-    name = "mir.gather_backward"
 
     dy: Tensor = tensor()
     indices: Tensor = tensor(alone=True)
@@ -174,16 +164,13 @@ class GatherBackwardOp(MirOp):
         return (scatter_type(self.dy, self.indices, self.extent.value.data, axis, batch_dims),)
 
 
-@irdl_op_definition
-class TopkOp(MirOp):
+class TopkOp(MirOp, name="mir.topk"):
     """
     `result[.., i] = the position of the i-th largest of operand[.., :]`, i64 `[.., k]`, for `i < k`.
 
     Sorted by value from the largest on; equal values by position. NaN counts as larger than every number, and all NaN
     as equal; so do zeros of either sign. Floats and integers. The values are a `mir.gather` (`topk_values`).
     """
-
-    name = "mir.topk"
 
     operand: Tensor = tensor(alias="x")
     k: Integer = integer()
@@ -236,29 +223,23 @@ class RunningSumOp(MirOp, abc.ABC):
         return (self.operand.type,)
 
 
-@irdl_op_definition
-class CumsumOp(RunningSumOp):
+class CumsumOp(RunningSumOp, name="mir.cumsum"):
     """
     `result[.., i, ..] = sum of operand[.., j, ..] over j <= i` along `axis`; integers wrap.
 
     `j < i` if `exclusive`, so that the first one is 0; with `reverse`, `j >= i` and `j > i`.
     """
 
-    name = "mir.cumsum"
-
     traits = traits_def(OwnNest())
 
 
-@irdl_op_definition
-class CumsumBackwardOp(RunningSumOp):
+class CumsumBackwardOp(RunningSumOp, name="mir.cumsum_backward"):
     """
     The cotangent of the operand of a `mir.cumsum` of these properties: the sum from the other end.
 
     `result[.., j, ..] = sum of operand[.., i, ..] over i >= j` along `axis`, `i > j` if `exclusive`; with `reverse`,
     `i <= j` and `i < j`.
     """
-
-    name = "mir.cumsum_backward"
 
 
 class IndexBuilder(BuilderCore):

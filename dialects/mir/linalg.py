@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
@@ -28,11 +28,8 @@ from xdsl_rlx.dialects.shapes import (
 )
 
 
-@irdl_op_definition
-class MatmulOp(MirOp):
+class MatmulOp(MirOp, name="mir.matmul"):
     """`result[..., i, j] = sum_k lhs[..., i, k] rhs[..., k, j]`; the leading dimensions broadcast."""
-
-    name = "mir.matmul"
 
     lhs: Tensor = tensor()
     rhs: Tensor = tensor()
@@ -63,8 +60,7 @@ def _side(name: str, shape: Sequence[int], contracting: Sequence[int], batch: Se
     return Side(first, second, tuple(axis for axis in range(len(shape)) if axis not in (*first, *second)))
 
 
-@irdl_op_definition
-class DotGeneralOp(MirOp):
+class DotGeneralOp(MirOp, name="mir.dot_general"):
     """
     `result[b.., i.., j..] = sum over k.. of lhs(b.., i.., k..) rhs(b.., j.., k..)`: a contraction, as in XLA.
 
@@ -73,8 +69,6 @@ class DotGeneralOp(MirOp):
     dimensions in the order of their list, then the other dimensions of `lhs`, then those of `rhs`, in their order.
     A sum over nothing is a product, one over an extent of 0 is 0.
     """
-
-    name = "mir.dot_general"
 
     lhs = operand_def(AnyTensorConstr)
     rhs = operand_def(AnyTensorConstr)
@@ -152,15 +146,12 @@ def _numbers(values: Attribute) -> tuple[int, ...]:
     return tuple(int(n) for n in values.get_values())
 
 
-@irdl_op_definition
-class LoraMatmulOp(MirOp):
+class LoraMatmulOp(MirOp, name="mir.lora_matmul"):
     """
     `result = x @ w + scale (x @ a) @ b`: a product whose weight has a correction of low rank.
 
     `x` is [..., m, k], `w` [k, n], `a` [k, r] and `b` [r, n]; `scale` is a number of the operands' element type.
     """
-
-    name = "mir.lora_matmul"
 
     x: Tensor = tensor()
     w: Tensor = tensor()

@@ -2,7 +2,7 @@
 
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, result_def
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import MirOp
@@ -23,16 +23,13 @@ def check_labels(logits: SSAValue, labels: SSAValue) -> None:
         )
 
 
-@irdl_op_definition
-class SoftmaxCrossEntropyWithLogitsOp(MirOp):
+class SoftmaxCrossEntropyWithLogitsOp(MirOp, name="mir.softmax_cross_entropy_with_logits"):
     """
     `result[i] = logsumexp_c(logits[i, c]) - logits[i, labels[i]]`, with the maximum taken out of the logarithm.
 
     `logits` is `[..., C]`, `labels` and the result `[...]`. Labels are integers; f32 ones are converted as by
     `mir.cast`. A label equal to `ignore_index` gives 0 and no gradient; any other label outside of `[0, C)` NaN.
     """
-
-    name = "mir.softmax_cross_entropy_with_logits"
 
     logits: Tensor = tensor()
     labels: Tensor = tensor(alone=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, result_def, traits_def
+from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
@@ -26,8 +26,7 @@ def _check_rank(name: str, value: SSAValue, rank: int) -> tuple[int, ...]:
     return shape
 
 
-@irdl_op_definition
-class GroupedMatmulOp(MirOp):
+class GroupedMatmulOp(MirOp, name="mir.grouped_matmul"):
     """
     `result[i] = x[i] @ w[expert_idx[i]]`: rows `x` `[m, k]` times the matrix of their expert, `w` `[e, k, n]`.
 
@@ -35,8 +34,6 @@ class GroupedMatmulOp(MirOp):
     are integers; f32 ones are converted as by `mir.cast`. An id outside of `[0, e)` is clamped to it. Rows of one
     expert are one product: nothing of size `m k n` is made.
     """
-
-    name = "mir.grouped_matmul"
 
     x: Tensor = tensor()
     w: Tensor = tensor()
@@ -64,16 +61,13 @@ class GroupedMatmulOp(MirOp):
         return (TensorType(element_of(x), (rows, columns)),)
 
 
-@irdl_op_definition
-class GroupedMatmulBackwardWeightOp(MirOp):
+class GroupedMatmulBackwardWeightOp(MirOp, name="mir.grouped_matmul_backward_weight"):
     """
     `result[e] = sum of x[i] (x) g[i] over the rows i with expert_idx[i] = e`, zeros for an expert without rows.
 
     The cotangent of `w` in `mir.grouped_matmul`: `x` is `[m, k]`, `g` `[m, n]`, the result `[experts, k, n]`. Ids are
     read as there. The cotangent of `x` is `mir.grouped_matmul` by the transposed matrices.
     """
-
-    name = "mir.grouped_matmul_backward_weight"
 
     x: Tensor = tensor()
     g: Tensor = tensor()

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, result_def
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import MirOp
@@ -44,15 +44,12 @@ def check_cotangent(dy: SSAValue, like: SSAValue) -> None:
         raise VerifyException(f"expected a cotangent of type {like.type}, got {dy.type}")
 
 
-@irdl_op_definition
-class SoftmaxOp(MirOp):
+class SoftmaxOp(MirOp, name="mir.softmax"):
     """
     `result = exp(operand - m) / sum along axis of exp(operand - m)`, with `m` the maximum along `axis`.
 
     NaN where a row holds NaN or +inf, or only -inf.
     """
-
-    name = "mir.softmax"
 
     operand: Tensor = tensor(alias="x")
     axis: Integer = axis(default=-1)
@@ -71,15 +68,12 @@ class SoftmaxOp(MirOp):
         return (self.operand.type,)
 
 
-@irdl_op_definition
-class LayerNormOp(MirOp):
+class LayerNormOp(MirOp, name="mir.layer_norm"):
     """
     `result = (x - mean) / sqrt(var + eps) * gamma + beta`, mean and biased variance along `axis`.
 
     `gamma` and `beta` are vectors along `axis`. The variance is that of the differences from the mean.
     """
-
-    name = "mir.layer_norm"
 
     x: Tensor = tensor()
     gamma: Tensor = tensor()
@@ -100,15 +94,12 @@ class LayerNormOp(MirOp):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class RmsNormOp(MirOp):
+class RmsNormOp(MirOp, name="mir.rms_norm"):
     """
     `result = x / sqrt(mean(x^2) + eps) * gamma + beta`, the mean along `axis`.
 
     `gamma` and `beta` are vectors along `axis`. The result has the shape of `x`; as rows, it is a `mir.reshape` of it.
     """
-
-    name = "mir.rms_norm"
 
     x: Tensor = tensor()
     gamma: Tensor = tensor()
@@ -158,33 +149,24 @@ class RmsNormBackwardOp(MirOp, abc.ABC):
         return (self._of(self.x, self.gamma).type,)
 
 
-@irdl_op_definition
-class RmsNormBackwardInputOp(RmsNormBackwardOp):
+class RmsNormBackwardInputOp(RmsNormBackwardOp, name="mir.rms_norm_backward_input"):
     """
     The cotangent of `x` in `mir.rms_norm`: `r (s - n mean(s n))`.
 
     Here `s = dy * gamma`, `r = 1 / sqrt(mean(x^2) + eps)`, `n = x r`, and means are along `axis`.
     """
 
-    name = "mir.rms_norm_backward_input"
-
     @staticmethod
     def _of(x: SSAValue, gamma: SSAValue) -> SSAValue:
         return x
 
 
-@irdl_op_definition
-class RmsNormBackwardGammaOp(RmsNormBackwardOp):
+class RmsNormBackwardGammaOp(RmsNormBackwardOp, name="mir.rms_norm_backward_gamma"):
     """The cotangent of `gamma` in `mir.rms_norm`: `dy x / sqrt(mean(x^2) + eps)` summed over the other axes."""
 
-    name = "mir.rms_norm_backward_gamma"
 
-
-@irdl_op_definition
-class RmsNormBackwardBetaOp(RmsNormBackwardOp):
+class RmsNormBackwardBetaOp(RmsNormBackwardOp, name="mir.rms_norm_backward_beta"):
     """The cotangent of `beta` in `mir.rms_norm`: `dy` summed over all axes but `axis`."""
-
-    name = "mir.rms_norm_backward_beta"
 
 
 class NormBuilder(BuilderCore):

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i1
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
-from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_attr_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
@@ -86,8 +86,7 @@ class PoolLike(MirOp, abc.ABC):
         }
 
 
-@irdl_op_definition
-class PoolOp(PoolLike):
+class PoolOp(PoolLike, name="mir.pool"):
     """
     `result[n, c, i] = kind over k of x[n, c, i stride + k - padding]`: max, min, sum or mean of windows of an image.
 
@@ -96,8 +95,6 @@ class PoolOp(PoolLike):
     that are not padding. NaN in a window gives NaN. Padding is at most half the kernel, so no window lies in it alone.
     There is no product of a window: `mir.im2col` and `mir.reduce_prod` give it.
     """
-
-    name = "mir.pool"
 
     x = operand_def(AnyTensorConstr)
     kind = prop_def(PoolKindAttr)
@@ -131,16 +128,13 @@ class PoolOp(PoolLike):
         return (self._infer(self.x, self.frames),)
 
 
-@irdl_op_definition
-class Maxpool2dTakeOp(PoolLike):
+class Maxpool2dTakeOp(PoolLike, name="mir.maxpool2d_take"):
     """
     `result[n, c, i] = t[n, c, m]`, `m` the place of the largest element of `x` in the window `i`: the tangent of a
     pooling by maximum.
 
     Of equal elements the first in row-major order counts; NaN is larger than every number.
     """
-
-    name = "mir.maxpool2d_take"
 
     x = operand_def(AnyTensorConstr)
     t = operand_def(AnyTensorConstr)
@@ -166,16 +160,13 @@ class Maxpool2dTakeOp(PoolLike):
         return (self._infer(self.x, self.t, self.frames),)
 
 
-@irdl_op_definition
-class Maxpool2dBackwardOp(PoolLike):
+class Maxpool2dBackwardOp(PoolLike, name="mir.maxpool2d_backward"):
     """
     `result[n, c, m] = sum of dy[n, c, i]` over the windows `i` whose largest element of `x` is at `m`: the cotangent of
     a pooling by maximum.
 
     Of equal elements the first in row-major order counts; NaN is larger than every number.
     """
-
-    name = "mir.maxpool2d_backward"
 
     x = operand_def(AnyTensorConstr)
     dy = operand_def(AnyTensorConstr)
@@ -202,15 +193,12 @@ class Maxpool2dBackwardOp(PoolLike):
         return (self._infer(self.x, self.dy, self.frames),)
 
 
-@irdl_op_definition
-class Sumpool2dBackwardOp(PoolLike):
+class Sumpool2dBackwardOp(PoolLike, name="mir.sumpool2d_backward"):
     """
     `result[n, c, m] = sum of dy[n, c, i]` over the windows `i` that `m` is in: the cotangent of a pooling by sum.
 
     `dy` is `[N, C, H', W']`, the result `[N, C, *input_size]`.
     """
-
-    name = "mir.sumpool2d_backward"
 
     dy = operand_def(AnyTensorConstr)
     input_size = prop_def(I64List)
@@ -239,11 +227,8 @@ class Sumpool2dBackwardOp(PoolLike):
         return (self._infer(self.dy, size, self.frames),)
 
 
-@irdl_op_definition
-class ResizeNearest2xOp(MirOp):
+class ResizeNearest2xOp(MirOp, name="mir.resize_nearest_2x"):
     """`result[n, c, 2 i + a, 2 j + b] = x[n, c, i, j]` for `a`, `b` of 0 and 1: each element four times."""
-
-    name = "mir.resize_nearest_2x"
 
     x: Tensor = tensor()
     result = result_def(AnyTensorConstr)

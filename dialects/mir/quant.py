@@ -10,7 +10,6 @@ from math import prod
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, f32, f64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
-    irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
@@ -66,8 +65,7 @@ class _QuantisedOp(MirOp, abc.ABC):
         check_weights(self.scheme, self.stored, self.w, self.scales)
 
 
-@irdl_op_definition
-class DequantizeWeightsOp(_QuantisedOp):
+class DequantizeWeightsOp(_QuantisedOp, name="mir.dequantize_weights"):
     """
     The numbers that quantised weights stand for, as a tensor of that `shape`.
 
@@ -77,8 +75,6 @@ class DequantizeWeightsOp(_QuantisedOp):
     shape of as many. Nibbles are packed two to a byte, the element of even number low. The result has the element type
     of scale or global_scale, f32 without one.
     """
-
-    name = "mir.dequantize_weights"
 
     shape = prop_def(I64List)
     result = result_def(AnyTensorConstr)
@@ -165,16 +161,13 @@ def _columns(scheme: SchemeAttr, w: SSAValue, scales: Sequence[SSAValue], k: int
     return shape_of(w)[-1] if shape_of(w) else 0
 
 
-@irdl_op_definition
-class DequantMatmulOp(_DequantProductOp):
+class DequantMatmulOp(_DequantProductOp, name="mir.dequant_matmul"):
     """
     `result = x @ W` with `x` `[..., K]` and quantised weights `W` `[K, N]`, as `mir.dequantize_weights` defines them.
 
     gguf weights are stored as `[N, K]`, row by row. Weights are dequantised a panel at a time, in the element type of
     `x` (f32 for half floats).
     """
-
-    name = "mir.dequant_matmul"
 
     x = operand_def(AnyTensorConstr)
     result = result_def(AnyTensorConstr)
@@ -206,11 +199,8 @@ class DequantMatmulOp(_DequantProductOp):
         return (TensorType(self.check_product(self.x), (*shape_of(self.x)[:-1], n)),)
 
 
-@irdl_op_definition
-class DequantMatmulBackwardInputOp(_DequantProductOp):
+class DequantMatmulBackwardInputOp(_DequantProductOp, name="mir.dequant_matmul_backward_input"):
     """`result = dy @ transpose(W)` with `dy` `[..., N]` and quantised weights `W` `[K, N]`: the cotangent of x."""
-
-    name = "mir.dequant_matmul_backward_input"
 
     dy = operand_def(AnyTensorConstr)
     k = prop_def(I64)
@@ -283,15 +273,12 @@ def check_experts(attr: SchemeAttr, packed: SSAValue, extents: tuple[int, int, i
     check_weights(attr, (experts * n, k), packed, ())
 
 
-@irdl_op_definition
-class DequantMoeWeightsOp(MirOp):
+class DequantMoeWeightsOp(MirOp, name="mir.dequant_moe_weights"):
     """
     The gguf weights of all experts, `[E, K, N]`: `result[e, p, j]` is element `(e N + j) K + p` of the packed list.
 
     `shape` is `[E, K, N]`. Every expert has whole blocks.
     """
-
-    name = "mir.dequant_moe_weights"
 
     packed = operand_def(AnyTensorConstr)
     scheme = prop_def(SchemeAttr)
@@ -324,15 +311,12 @@ class DequantMoeWeightsOp(MirOp):
         return (TensorType(f32, self.extents),)
 
 
-@irdl_op_definition
-class DequantGroupedMatmulOp(_GroupedOp):
+class DequantGroupedMatmulOp(_GroupedOp, name="mir.dequant_grouped_matmul"):
     """
     `result[m] = x[m] @ W[indices[m]]` with gguf weights `W` `[E, K, N]` as in `mir.dequant_moe_weights`.
 
     `x` is `[M, K]`. Indices are integers, or f32 that hold integers; one outside of `[0, experts)` is clamped to it.
     """
-
-    name = "mir.dequant_grouped_matmul"
 
     x = operand_def(AnyTensorConstr)
     result = result_def(AnyTensorConstr)
@@ -369,11 +353,8 @@ class DequantGroupedMatmulOp(_GroupedOp):
         return (TensorType(self.check(self.x), (*shape_of(self.x)[:-1], n)),)
 
 
-@irdl_op_definition
-class DequantGroupedMatmulBackwardInputOp(_GroupedOp):
+class DequantGroupedMatmulBackwardInputOp(_GroupedOp, name="mir.dequant_grouped_matmul_backward_input"):
     """`result[m] = dy[m] @ transpose(W[indices[m]])` with `dy` `[M, N]`: the cotangent of x."""
-
-    name = "mir.dequant_grouped_matmul_backward_input"
 
     dy = operand_def(AnyTensorConstr)
     k = prop_def(I64)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i8, i32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, result_def, traits_def
+from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
@@ -69,8 +69,7 @@ def _check_bias(bias: SSAValue, count: int) -> None:
         raise VerifyException(f"expected a bias of shape {count}, got {dims(shape_of(bias))}")
 
 
-@irdl_op_definition
-class QMatmulOp(_IntegerProductOp):
+class QMatmulOp(_IntegerProductOp, name="mir.q_matmul"):
     """
     `result = clamp(round(acc multiplier) + out_zero_point, -128, 127)` with `acc[m, n] = bias[n] + sum over k of
     (x[m, k] - x_zero_point) (w[k, n] - w_zero_point)`.
@@ -78,8 +77,6 @@ class QMatmulOp(_IntegerProductOp):
     `x` is `[M, K]` i8, `w` `[K, N]` i8, `bias` `[N]` i32. `acc` is exact in i32 (it wraps beyond). The product with the
     multiplier is one of f64, rounded to the nearest integer, half to even.
     """
-
-    name = "mir.q_matmul"
 
     result = result_def(AnyTensorConstr)
 
@@ -107,8 +104,7 @@ class Window(NamedTuple):
     result: int
 
 
-@irdl_op_definition
-class QConv2dOp(_IntegerProductOp):
+class QConv2dOp(_IntegerProductOp, name="mir.q_conv2d"):
     """
     `acc[n, o, i, j] = bias[o] + sum over c, p, q of (x[n, c, i s - pad + p d, j s - pad + q d] - x_zero_point)
     (w[o, c, p, q] - w_zero_point)`, rounded to i8 as in `mir.q_matmul`; what lies outside of x contributes nothing.
@@ -117,8 +113,6 @@ class QConv2dOp(_IntegerProductOp):
     is `[top, left, bottom, right]`; `strides` and `dilations` are `[vertical, horizontal]`. Channels are in `groups`:
     an output channel sums over those of its group.
     """
-
-    name = "mir.q_conv2d"
 
     strides: IntegerList = integer_list(default=(1, 1))
     padding: IntegerList = integer_list(default=(0, 0, 0, 0))

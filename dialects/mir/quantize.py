@@ -9,7 +9,7 @@ from math import isfinite
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, f64, i8
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
@@ -73,8 +73,7 @@ class AffineOp(MirOp, abc.ABC):
             raise VerifyException("expected zero points that fit in i32")
 
 
-@irdl_op_definition
-class QuantizeOp(AffineOp):
+class QuantizeOp(AffineOp, name="mir.quantize"):
     """
     `result = clamp(round(x / scale) + zero_point, -128, 127)` as i8; the nearest integer, half to even. NaN becomes 0.
 
@@ -82,8 +81,6 @@ class QuantizeOp(AffineOp):
     the zero point is added without rounding. The result is an integer, so nothing is differentiated:
     `mir.fake_quantize` is the op to train with.
     """
-
-    name = "mir.quantize"
 
     def __init__(self, operand: SSAValue, scales: Sequence[float], zero_points: Sequence[int], axis: int | None = None):
         super().__init__(operand, scales, zero_points, axis, i8)
@@ -94,16 +91,13 @@ class QuantizeOp(AffineOp):
         return (TensorType(i8, shape_of(self.operand)),)
 
 
-@irdl_op_definition
-class DequantizeOp(AffineOp, init=False):
+class DequantizeOp(AffineOp, init=False, name="mir.dequantize"):
     """
     `result = (q - zero_point) * scale` of i8 levels `q`, as floats.
 
     Scale and zero point (within i32) are one for all, or one per index of `axis`. The operand is an integer, so nothing
     is differentiated.
     """
-
-    name = "mir.dequantize"
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.operand), (i8,))

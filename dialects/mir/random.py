@@ -11,7 +11,7 @@ from math import isfinite
 
 from xdsl.dialects.builtin import TensorType, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
@@ -51,8 +51,7 @@ def _random_type(key: SSAValue, result: SSAValue | Attribute, elements: Sequence
     return TensorType(element, shape)
 
 
-@irdl_op_definition
-class RngBitsOp(MirOp):
+class RngBitsOp(MirOp, name="mir.rng_bits"):
     """
     `result[i] = word i of the Philox 4x32-10 stream of the key`: 32 random bits each, as an i32.
 
@@ -60,8 +59,6 @@ class RngBitsOp(MirOp):
     are the block of counter `(offset + n, seed >> 32, stream >> 32)` (64, 32 and 32 bits, the least significant word
     first) and key `(seed mod 2^32, stream mod 2^32)`. A key `[b.., 2]` is a batch of keys: the result is `[b.., i..]`.
     """
-
-    name = "mir.rng_bits"
 
     key = operand_def(AnyTensorConstr)
     offset = prop_def(I64)
@@ -78,16 +75,13 @@ class RngBitsOp(MirOp):
         return (_random_type(self.key, self.result, (i32,)),)
 
 
-@irdl_op_definition
-class RngUniformOp(MirOp):
+class RngUniformOp(MirOp, name="mir.rng_uniform"):
     """
     `result = low + u (high - low)`, independent uniform numbers of `[low, high)`.
 
     `u[i] = (word i >> 8) / 2^24` of `mir.rng_bits`; in f64 it has 53 bits, of words `i` and `n + i` (of `n` numbers
     per key). Bounds are rounded to the element type, and a result that rounds to `high` is the number below it.
     """
-
-    name = "mir.rng_uniform"
 
     key = operand_def(AnyTensorConstr)
     low = prop_def(F64)
@@ -114,8 +108,7 @@ class RngUniformOp(MirOp):
         return (type_,)
 
 
-@irdl_op_definition
-class RngNormalOp(MirOp):
+class RngNormalOp(MirOp, name="mir.rng_normal"):
     """
     `result = mean + scale z`, independent standard normal `z[i] = sqrt(-2 ln u) cos(2 pi v)` (Box-Muller).
 
@@ -123,8 +116,6 @@ class RngNormalOp(MirOp):
     `u = (word >> 8 + 1) / 2^24`, `v = (word >> 8) / 2^24`. In f64 they have 53 bits, of words `i` and `n + i`, and of
     `2 n + i` and `3 n + i`.
     """
-
-    name = "mir.rng_normal"
 
     key = operand_def(AnyTensorConstr)
     mean = prop_def(F64)
@@ -161,8 +152,7 @@ def _check_filters(op: DrawOp | SampleOp) -> tuple[int, ...]:
 _FILTERS = "`temperature` $temperature `top_k` $top_k `top_p` $top_p attr-dict `:` functional-type(operands, results)"
 
 
-@irdl_op_definition
-class DrawOp(MirOp):
+class DrawOp(MirOp, name="mir.draw"):
     """
     The id at quantile `u` of each row of `logits` `[.., v]`: the first one whose cumulative probability exceeds `u`.
 
@@ -171,8 +161,6 @@ class DrawOp(MirOp):
     probable ones, ties by smaller id, up to and including the one at which their sum reaches `top_p`. An id of
     probability 0 is not drawn. `u` is f64 `[..]`, in [0, 1); the result is i64 `[..]`. A row with NaN gives 0.
     """
-
-    name = "mir.draw"
 
     logits: Tensor = tensor()
     u: Tensor = tensor(alone=True)
@@ -190,16 +178,13 @@ class DrawOp(MirOp):
         return (TensorType(i64, rows),)
 
 
-@irdl_op_definition
-class SampleOp(MirOp):
+class SampleOp(MirOp, name="mir.sample"):
     """
     An id drawn from each row of `logits` `[.., v]`, i64 `[..]`: `mir.draw` at numbers `u` of `mir.rng_uniform` in f64.
 
     Row `r` of `n` uses words `r` and `n + r` of the stream of the key `[2]`, so rows are independent. The same key
     gives the same draws; a batch of keys (`mir-vmap`, `rng_split`) gives each example draws of its own.
     """
-
-    name = "mir.sample"
 
     logits: Tensor = tensor()
     key: Tensor = tensor(alone=True)

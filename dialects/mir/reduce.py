@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, result_def
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import MirOp
@@ -50,44 +50,29 @@ class ReduceOp(MirOp, abc.ABC):
         return (tensor_of(type_, shape),)
 
 
-@irdl_op_definition
-class ReduceSumOp(ReduceOp):
+class ReduceSumOp(ReduceOp, name="mir.reduce_sum"):
     """`result = sum over axes`; 0 over an empty extent. Integers wrap: the builder casts them to i64 first."""
-
-    name = "mir.reduce_sum"
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS, *COMPLEXES)
 
 
-@irdl_op_definition
-class ReduceMeanOp(ReduceOp):
+class ReduceMeanOp(ReduceOp, name="mir.reduce_mean"):
     """`result = sum over axes / count`; NaN over an empty extent."""
-
-    name = "mir.reduce_mean"
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *COMPLEXES)
 
 
-@irdl_op_definition
-class ReduceMaxOp(ReduceOp):
+class ReduceMaxOp(ReduceOp, name="mir.reduce_max"):
     """`result = max over axes`; -inf over an empty extent, NaN if one is. Ties share the cotangent evenly."""
 
-    name = "mir.reduce_max"
 
-
-@irdl_op_definition
-class ReduceMinOp(ReduceOp):
+class ReduceMinOp(ReduceOp, name="mir.reduce_min"):
     """`result = min over axes`; +inf over an empty extent, NaN if one is. Ties share the cotangent evenly."""
 
-    name = "mir.reduce_min"
 
-
-@irdl_op_definition
-class ReduceProdOp(ReduceOp):
+class ReduceProdOp(ReduceOp, name="mir.reduce_prod"):
     """
     `result = product over axes`; 1 over an empty extent. The gradient is exact with any number of zeros.
 
     Integers wrap: the builder casts them to i64 first.
     """
-
-    name = "mir.reduce_prod"

@@ -8,7 +8,7 @@ from math import isfinite
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
-from xdsl.irdl import irdl_attr_definition, irdl_op_definition, result_def, traits_def
+from xdsl.irdl import irdl_attr_definition, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
@@ -66,8 +66,7 @@ _FORMAT = (
 )
 
 
-@irdl_op_definition
-class RopeOp(MirOp):
+class RopeOp(MirOp, name="mir.rope"):
     """
     In each head the pairs of the first `n_rot` features are rotated: `(a, b) -> (a c - b s, b c + a s)`.
 
@@ -76,8 +75,6 @@ class RopeOp(MirOp):
     layouts of `mir.attention`; the tables are `[S, D/2]` or `[B, S, D/2]`, of which the first `n_rot/2` columns are
     read.
     """
-
-    name = "mir.rope"
 
     x: Tensor = tensor()
     cos: Tensor = tensor()
@@ -101,11 +98,8 @@ class RopeOp(MirOp):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class RopeBackwardOp(MirOp):
+class RopeBackwardOp(MirOp, name="mir.rope_backward"):
     """The cotangent of x in `mir.rope`: `dy` rotated back, `(a, b) -> (a c + b s, b c - a s)`."""
-
-    name = "mir.rope_backward"
 
     dy: Tensor = tensor()
     cos: Tensor = tensor()
@@ -128,8 +122,7 @@ class RopeBackwardOp(MirOp):
         return (self.dy.type,)
 
 
-@irdl_op_definition
-class AxialRope2dOp(MirOp):
+class AxialRope2dOp(MirOp, name="mir.axial_rope_2d"):
     """
     Rotation of neighbouring features by the place of a token on a grid.
 
@@ -138,8 +131,6 @@ class AxialRope2dOp(MirOp):
     `column f_c`, pair `D/4 + c` by `row f_c`; pair `i` is the features `(2i, 2i + 1)`, and
     `(a, b) -> (a cos - b sin, a sin + b cos)`. x is `[B, T, H*D]` with `D` a multiple of 4.
     """
-
-    name = "mir.axial_rope_2d"
 
     x: Tensor = tensor()
     num_heads: Integer = integer()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import MirOp
@@ -31,11 +31,8 @@ from xdsl_rlx.dialects.shapes import (
 )
 
 
-@irdl_op_definition
-class ReshapeOp(MirOp):
+class ReshapeOp(MirOp, name="mir.reshape"):
     """`result` has the elements of `operand` in row-major order under another shape of as many elements."""
-
-    name = "mir.reshape"
 
     operand = operand_def(AnyTensorConstr)
     result = result_def(AnyTensorConstr)
@@ -52,11 +49,8 @@ class ReshapeOp(MirOp):
         return (tensor_of(element_of(self.operand), after),)
 
 
-@irdl_op_definition
-class TransposeOp(MirOp):
+class TransposeOp(MirOp, name="mir.transpose"):
     """`result.shape[d] = operand.shape[perm[d]]`: dimension `d` of the result is dimension `perm[d]` of the operand."""
-
-    name = "mir.transpose"
 
     operand: Tensor = tensor(alias="x")
     perm: IntegerList = integer_list()
@@ -77,11 +71,8 @@ class TransposeOp(MirOp):
         return (tensor_of(element_of(self.operand), [shape[p] for p in perm]),)
 
 
-@irdl_op_definition
-class NarrowOp(MirOp):
+class NarrowOp(MirOp, name="mir.narrow"):
     """`result` is `operand[start : start+len]` along `axis`."""
-
-    name = "mir.narrow"
 
     operand: Tensor = tensor(alias="x")
     axis: Integer = integer()
@@ -103,11 +94,8 @@ class NarrowOp(MirOp):
         return (tensor_of(element_of(self.operand), shape),)
 
 
-@irdl_op_definition
-class ConcatOp(MirOp):
+class ConcatOp(MirOp, name="mir.concat"):
     """`result` is the operands one after the other along `axis`; the other dimensions agree."""
-
-    name = "mir.concat"
 
     parts: Tensors = tensors()
     axis: Integer = integer()
@@ -134,11 +122,8 @@ class ConcatOp(MirOp):
         return (tensor_of(same_element_type(*parts), first),)
 
 
-@irdl_op_definition
-class ExpandOp(MirOp):
+class ExpandOp(MirOp, name="mir.expand"):
     """`result` is `operand` broadcast, as in NumPy's `broadcast_to`, to the shape of the result."""
-
-    name = "mir.expand"
 
     operand = operand_def(AnyTensorConstr)
     result = result_def(AnyTensorConstr)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType, f32, f64, i32
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, result_def, traits_def
+from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
@@ -51,8 +51,7 @@ class SolveOp(MirOp):
         return (b.type,)
 
 
-@irdl_op_definition
-class DenseSolveOp(SolveOp):
+class DenseSolveOp(SolveOp, name="mir.dense_solve"):
     """
     `result = a^-1 b`, with `transpose` `a^-T b`: `a` is [n, n], `b` and the result [n] or [n, k], real or complex.
 
@@ -62,23 +61,18 @@ class DenseSolveOp(SolveOp):
     A complex system is solved as the real one of its parts, with the matrix `[[re a, -im a], [im a, re a]]`.
     """
 
-    name = "mir.dense_solve"
-
     @classmethod
     def check_rank(cls, rank: int) -> None:
         if rank != 2:
             raise VerifyException(f"expected one matrix, got a tensor of rank {rank}; see mir.batched_dense_solve")
 
 
-@irdl_op_definition
-class BatchedDenseSolveOp(SolveOp):
+class BatchedDenseSolveOp(SolveOp, name="mir.batched_dense_solve"):
     """
     `mir.dense_solve` for each of a batch: `a` is [b.., n, n], `b` and the result [b.., n] or [b.., n, k].
 
     The batch dimensions are equal; they do not broadcast.
     """
-
-    name = "mir.batched_dense_solve"
 
     @classmethod
     def check_rank(cls, rank: int) -> None:
@@ -86,8 +80,7 @@ class BatchedDenseSolveOp(SolveOp):
             raise VerifyException(f"expected a batch of matrices, got a tensor of rank {rank}; see mir.dense_solve")
 
 
-@irdl_op_definition
-class LuOp(MirOp):
+class LuOp(MirOp, name="mir.lu"):
     """
     `P operand^T = L U` for each matrix of [..., n, n], of f32 or f64: LU factorisation with partial pivoting.
 
@@ -98,8 +91,6 @@ class LuOp(MirOp):
 
     Pivots are chosen again at every call: a derivative is that of the factors with the interchanges that were made.
     """
-
-    name = "mir.lu"
 
     operand: Tensor = tensor(alias="a")
     packed = result_def(AnyTensorConstr)
@@ -115,16 +106,13 @@ class LuOp(MirOp):
         return operand.type, TensorType(i32, shape[:-1])
 
 
-@irdl_op_definition
-class LuSolveOp(MirOp):
+class LuSolveOp(MirOp, name="mir.lu_solve"):
     """
     `result = a^-1 b`, with `transpose` `a^-T b`, for each matrix `a` that `mir.lu` gave `packed` and `pivots` of.
 
     `packed` is [..., n, n], `pivots` [..., n], `b` and the result [..., n] or [..., n, k]. A 0 on the diagonal of `U`
     divides as IEEE 754 does.
     """
-
-    name = "mir.lu_solve"
 
     packed: Tensor = tensor()
     pivots: Tensor = tensor(alone=True)

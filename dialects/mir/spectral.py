@@ -12,7 +12,6 @@ from xdsl.irdl import (
     VarConstraint,
     base,
     irdl_attr_definition,
-    irdl_op_definition,
     result_def,
     traits_def,
 )
@@ -52,8 +51,7 @@ class FftNormAttr(EnumAttribute[FftNorm], SpacedOpaqueSyntaxAttribute):
     name = "mir.fft_norm"
 
 
-@irdl_op_definition
-class FftOp(MirOp):
+class FftOp(MirOp, name="mir.fft"):
     """
     `result[k] = s sum_j operand[j] e^(-2 pi i jk/n)` along the last axis; `inverse`: with `+` in the exponent.
 
@@ -61,8 +59,6 @@ class FftOp(MirOp):
     both (`ortho`). A complex operand has `n` points; a real one has `2n` numbers along the axis, `n` real parts and
     then `n` imaginary parts, and so has the result. Any `n` of at least 1. The other axes are batch.
     """
-
-    name = "mir.fft"
 
     traits = traits_def(OwnNest())
 
@@ -99,15 +95,12 @@ class FftOp(MirOp):
         return (self.operand.type,)
 
 
-@irdl_op_definition
-class RfftOp(MirOp):
+class RfftOp(MirOp, name="mir.rfft"):
     """
     `result[k] = sum_j operand[j] e^(-2 pi i jk/n)` of a real operand along the last axis, for `k` up to `n/2`.
 
     The result is complex, with `n/2 + 1` elements (rounded down) along the axis. The others are their conjugates.
     """
-
-    name = "mir.rfft"
 
     traits = traits_def(OwnNest())
 
@@ -121,16 +114,13 @@ class RfftOp(MirOp):
         return (TensorType(complex_type(element_of(self.operand)), (*shape[:-1], shape[-1] // 2 + 1)),)
 
 
-@irdl_op_definition
-class IrfftOp(MirOp):
+class IrfftOp(MirOp, name="mir.irfft"):
     """
     `result[j] = sum_k z[k] e^(2 pi i jk/n)` along the last axis, real, for the `n = points` bins of a real signal.
 
     The operand has the first `n/2 + 1` (rounded down), the others are their conjugates. The imaginary parts of the
     first bin and of that in the middle of an even `n` are not read. `n` times the inverse of `mir.rfft`.
     """
-
-    name = "mir.irfft"
 
     traits = traits_def(OwnNest())
 
@@ -158,8 +148,7 @@ def _mel_shape(spectrum: SSAValue, filters: SSAValue, clip: bool) -> tuple[int, 
     return (*shape[:-1], bands[0])
 
 
-@irdl_op_definition
-class LogMelOp(MirOp):
+class LogMelOp(MirOp, name="mir.log_mel"):
     """
     The log-mel features of speech recognisers: `result = (max(l, M - 8) + 4) / 4` with `l = log10(max(F p, 1e-10))`.
 
@@ -167,8 +156,6 @@ class LogMelOp(MirOp):
     magnitudes of its first `n/2 + 1` bins, `filters` is `F` `[bands, n/2 + 1]`, the result `[.., bands]`. `M` is the
     greatest `l` of the frame, or with `clip` of all frames, the axis in front of the last.
     """
-
-    name = "mir.log_mel"
 
     spectrum: Tensor = tensor()
     filters: Tensor = tensor()
@@ -180,16 +167,13 @@ class LogMelOp(MirOp):
         return (TensorType(element_of(self.spectrum), _mel_shape(self.spectrum, self.filters, clip)),)
 
 
-@irdl_op_definition
-class LogMelBackwardOp(MirOp):
+class LogMelBackwardOp(MirOp, name="mir.log_mel_backward"):
     """
     The cotangent of `spectrum` in `mir.log_mel`, for the cotangent `dy` of its result.
 
     What arrives at bands below the floor `M - 8` goes to the band that has the greatest `l`, for the floor depends on
     it; several such share it evenly.
     """
-
-    name = "mir.log_mel_backward"
 
     spectrum: Tensor = tensor()
     filters: Tensor = tensor()

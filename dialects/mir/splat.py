@@ -9,7 +9,7 @@ from math import isfinite
 
 from xdsl.dialects.builtin import TensorType, f32, f64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
@@ -156,8 +156,7 @@ _PICTURE = (
 _TYPES = "attr-dict `:` functional-type(operands, results)"
 
 
-@irdl_op_definition
-class GaussianSplatRenderOp(SplatOp, PictureOp):
+class GaussianSplatRenderOp(SplatOp, PictureOp, name="mir.gaussian_splat_render"):
     """
     The picture of N Gaussians, front to back: `mir.gaussian_splat_rasterize` of `mir.gaussian_splat_prepare`.
 
@@ -173,8 +172,6 @@ class GaussianSplatRenderOp(SplatOp, PictureOp):
     numbers a pixel, by rows from the top. The camera has no derivative. The section on splats of docs/math.md has all
     conventions.
     """
-
-    name = "mir.gaussian_splat_render"
 
     positions = operand_def(AnyTensorConstr)
     scales = operand_def(AnyTensorConstr)
@@ -201,8 +198,7 @@ class GaussianSplatRenderOp(SplatOp, PictureOp):
         return (self.check_picture(self.opacities),)
 
 
-@irdl_op_definition
-class GaussianSplatRenderBackwardOp(SplatOp, PictureOp):
+class GaussianSplatRenderBackwardOp(SplatOp, PictureOp, name="mir.gaussian_splat_render_backward"):
     """
     The cotangents of positions, scales, rotations, opacities, colours, coefficients in `mir.gaussian_splat_render`.
 
@@ -210,8 +206,6 @@ class GaussianSplatRenderBackwardOp(SplatOp, PictureOp):
     the cutoff and the threshold leave out count as fixed. `d_rgba` is the cotangent of the picture, alpha included;
     with `loss_grad_clip` its elements are clamped to [-clip, clip] first.
     """
-
-    name = "mir.gaussian_splat_render_backward"
 
     positions = operand_def(AnyTensorConstr)
     scales = operand_def(AnyTensorConstr)
@@ -265,8 +259,7 @@ class GaussianSplatRenderBackwardOp(SplatOp, PictureOp):
         return [x.type for x in self.cloud]
 
 
-@irdl_op_definition
-class GaussianSplatPrepareOp(SplatOp):
+class GaussianSplatPrepareOp(SplatOp, name="mir.gaussian_splat_prepare"):
     """
     N Gaussians as the camera sees them, in order of their distance from it (equal ones in theirs).
 
@@ -276,8 +269,6 @@ class GaussianSplatPrepareOp(SplatOp):
     opacities clamped to [0, 1], 0 for a splat that is not in front of the camera. Operands as in
     `mir.gaussian_splat_render`.
     """
-
-    name = "mir.gaussian_splat_prepare"
 
     positions = operand_def(AnyTensorConstr)
     scales = operand_def(AnyTensorConstr)
@@ -311,16 +302,13 @@ def _prepared_types(opacities: SSAValue) -> list[Attribute]:
     return [TensorType(element, shape) for shape in ((count, 3), (count, 3, 3), (count, 3), (count,))]
 
 
-@irdl_op_definition
-class GaussianSplatRasterizeOp(PictureOp):
+class GaussianSplatRasterizeOp(PictureOp, name="mir.gaussian_splat_rasterize"):
     """
     The picture of what `mir.gaussian_splat_prepare` made, composited in the order given.
 
     The formulas are those of `mir.gaussian_splat_render`, with `u` the rows of `origins`, `v = frame d` for the ray `d`
     of a pixel, `c` the rows of `tints` and `o` the elements of `alphas`.
     """
-
-    name = "mir.gaussian_splat_rasterize"
 
     origins = operand_def(AnyTensorConstr)
     frames = operand_def(AnyTensorConstr)

@@ -6,7 +6,6 @@ from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -45,8 +44,7 @@ def _check_mask(mask: SSAValue | None, heads: Heads) -> None:
     mask_extents(shape_of(mask), (heads.batch, heads.heads, heads.length, heads.length), True)
 
 
-@irdl_op_definition
-class FusedAttentionBlockOp(MirOp):
+class FusedAttentionBlockOp(MirOp, name="mir.fused_attention_block"):
     """
     `result = attention(rope(q), rope(k), v) @ out_w + out_b` with `q | k | v = hidden @ qkv_w + qkv_b`.
 
@@ -54,8 +52,6 @@ class FusedAttentionBlockOp(MirOp):
     May be left out: the biases; the tables `cos` and `sin` of `mir.rope`, both, and with them the rotation; the mask, a
     custom one of `mir.attention`, of i1.
     """
-
-    name = "mir.fused_attention_block"
 
     hidden = operand_def(AnyTensorConstr)
     qkv_w = operand_def(AnyTensorConstr)
@@ -116,8 +112,7 @@ class FusedAttentionBlockOp(MirOp):
         return (self.hidden.type,)
 
 
-@irdl_op_definition
-class FusedTransformerLayerOp(MirOp):
+class FusedTransformerLayerOp(MirOp, name="mir.fused_transformer_layer"):
     """
     A post-norm encoder layer: `result = norm2(f(h @ fc1_w + fc1_b) @ fc2_w + fc2_b + h)`, `h = norm1(block(x) + x)`.
 
@@ -126,8 +121,6 @@ class FusedTransformerLayerOp(MirOp):
     `ln2_b`, and `eps1`, `eps2`; `f` is the elementwise op named by `activation`, if any. All six biases may be left
     out, and the mask.
     """
-
-    name = "mir.fused_transformer_layer"
 
     hidden = operand_def(AnyTensorConstr)
     qkv_w = operand_def(AnyTensorConstr)

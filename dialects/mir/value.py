@@ -387,13 +387,15 @@ def _emitter(make: Callable[P, MirOp]) -> Callable[..., MirOp]:
 
     def emit(self: BuilderCore, *args: Any, **kwargs: Any) -> MirOp:
         values = list(arguments.bind(args, kwargs))
-        like = next((values[place] for place in shared if isinstance(values[place], Value | SSAValue)), None)
         for place, alone in tensors:
             given = values[place]
-            if isinstance(given, tuple | list):
+            if type(given) is Value:
+                values[place] = self.operand(given)
+            elif isinstance(given, tuple | list):
                 values[place] = self.operands(*cast("Sequence[Operand]", given))
             elif given is not None:
-                values[place] = self.operand(given, None if alone else like)
+                known = (values[p] for p in shared if isinstance(values[p], Value | SSAValue))
+                values[place] = self.operand(given, None if alone else next(known, None))
         return self.emit(kind, *values)
 
     return emit
