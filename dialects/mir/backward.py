@@ -5,7 +5,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import Activation, ActivationAttr, Elementwise, MirOp
+from xdsl_rlx.dialects.mir.core import Activation, ActivationAttr, AlongAxis, Elementwise, MirOp
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
     Integer,
@@ -21,7 +21,7 @@ from xdsl_rlx.dialects.mir.fields import (
 )
 from xdsl_rlx.dialects.mir.loss import check_labels
 from xdsl_rlx.dialects.mir.norm import check_cotangent, check_feature_vector, feature_axis
-from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, normalize_axis, shape_of
+from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, shape_of
 
 
 class ReluBackwardOp(MirOp, name="mir.relu_backward"):
@@ -56,7 +56,7 @@ class ActivationBackwardOp(MirOp, name="mir.activation_backward"):
         return (self.x.type,)
 
 
-class LayerNormBackwardInputOp(MirOp, name="mir.layer_norm_backward_input"):
+class LayerNormBackwardInputOp(AlongAxis, MirOp, name="mir.layer_norm_backward_input"):
     """
     The cotangent of `x` in `mir.layer_norm`: `inv (s - mean(s) - n mean(s n))`.
 
@@ -70,11 +70,6 @@ class LayerNormBackwardInputOp(MirOp, name="mir.layer_norm_backward_input"):
     eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
 
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
-
     def infer_types(self) -> tuple[Attribute]:
         axis = feature_axis(self.x, self.axis.value.data, self.eps)
         check_feature_vector("gamma", self.gamma, self.x, axis)
@@ -82,7 +77,7 @@ class LayerNormBackwardInputOp(MirOp, name="mir.layer_norm_backward_input"):
         return (self.x.type,)
 
 
-class LayerNormBackwardGammaOp(MirOp, name="mir.layer_norm_backward_gamma"):
+class LayerNormBackwardGammaOp(AlongAxis, MirOp, name="mir.layer_norm_backward_gamma"):
     """The cotangent of `gamma` in `mir.layer_norm`: `dy (x - mean) / sqrt(var + eps)` summed over the other axes."""
 
     x: Tensor = tensor()
@@ -90,11 +85,6 @@ class LayerNormBackwardGammaOp(MirOp, name="mir.layer_norm_backward_gamma"):
     axis: Integer = axis(default=-1)
     eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
-
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
 
     def infer_types(self) -> tuple[Attribute]:
         axis = feature_axis(self.x, self.axis.value.data, self.eps)

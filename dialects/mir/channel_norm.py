@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.core import AlongAxis, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Integer, Real, Tensor, axis, integer, real, tensor
 from xdsl_rlx.dialects.mir.norm import check_cotangent, check_feature_vector, feature_axis
 from xdsl_rlx.dialects.mir.value import BuilderCore, method
@@ -124,7 +124,7 @@ class LayerNorm2dOp(MirOp, name="mir.layer_norm_2d"):
         return (self.x.type,)
 
 
-class BatchNormInferenceOp(MirOp, name="mir.batch_norm_inference"):
+class BatchNormInferenceOp(AlongAxis, MirOp, name="mir.batch_norm_inference"):
     """
     `result = (x - mean) / sqrt(var + eps) * gamma + beta` with given statistics.
 
@@ -140,11 +140,6 @@ class BatchNormInferenceOp(MirOp, name="mir.batch_norm_inference"):
     eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
 
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
-
     def infer_types(self) -> tuple[Attribute]:
         axis = feature_axis(self.x, self.axis.value.data, self.eps)
         for name, vector in (("gamma", self.gamma), ("beta", self.beta), ("mean", self.mean), ("var", self.var)):
@@ -152,7 +147,7 @@ class BatchNormInferenceOp(MirOp, name="mir.batch_norm_inference"):
         return (self.x.type,)
 
 
-class BatchNormInferenceBackwardInputOp(MirOp, name="mir.batch_norm_inference_backward_input"):
+class BatchNormInferenceBackwardInputOp(AlongAxis, MirOp, name="mir.batch_norm_inference_backward_input"):
     """The cotangent of `x` in `mir.batch_norm_inference`: `dy gamma / sqrt(var + eps)`."""
 
     x: Tensor = tensor()
@@ -164,11 +159,6 @@ class BatchNormInferenceBackwardInputOp(MirOp, name="mir.batch_norm_inference_ba
     eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
 
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
-
     def infer_types(self) -> tuple[Attribute]:
         axis = feature_axis(self.x, self.axis.value.data, self.eps)
         for name, vector in (("gamma", self.gamma), ("mean", self.mean), ("var", self.var)):
@@ -177,7 +167,7 @@ class BatchNormInferenceBackwardInputOp(MirOp, name="mir.batch_norm_inference_ba
         return (self.x.type,)
 
 
-class BatchNormInferenceBackwardGammaOp(MirOp, name="mir.batch_norm_inference_backward_gamma"):
+class BatchNormInferenceBackwardGammaOp(AlongAxis, MirOp, name="mir.batch_norm_inference_backward_gamma"):
     """
     The cotangent of `gamma` in `mir.batch_norm_inference`: `dy (x - mean) / sqrt(var + eps)` summed over the other
     axes.
@@ -191,11 +181,6 @@ class BatchNormInferenceBackwardGammaOp(MirOp, name="mir.batch_norm_inference_ba
     eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
 
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
-
     def infer_types(self) -> tuple[Attribute]:
         axis = feature_axis(self.x, self.axis.value.data, self.eps)
         check_feature_vector("mean", self.mean, self.x, axis)
@@ -204,17 +189,12 @@ class BatchNormInferenceBackwardGammaOp(MirOp, name="mir.batch_norm_inference_ba
         return (_vector(self.x, axis),)
 
 
-class BatchNormInferenceBackwardBetaOp(MirOp, name="mir.batch_norm_inference_backward_beta"):
+class BatchNormInferenceBackwardBetaOp(AlongAxis, MirOp, name="mir.batch_norm_inference_backward_beta"):
     """The cotangent of `beta` in `mir.batch_norm_inference`: `dy` summed over all axes but `axis`."""
 
     dy: Tensor = tensor()
     axis: Integer = axis(default=-1)
     result = result_def(AnyTensorConstr)
-
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.dy)))
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.dy), FLOATS)

@@ -27,7 +27,9 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.mir.fields import (
+    Integer,
     IntList,
+    OptionalInteger,
     arguments_of,
     axes,
     axis,
@@ -42,7 +44,7 @@ from xdsl_rlx.dialects.mir.fields import (
     tensors,
     word,
 )
-from xdsl_rlx.dialects.shapes import check_size
+from xdsl_rlx.dialects.shapes import check_size, normalize_axis, shape_of
 
 
 class Activation(StrEnum):
@@ -196,6 +198,30 @@ class MirOp(_Declared, HasCanonicalizationPatternsInterface, abc.ABC):
                 which = f"result {index}" if len(self.results) > 1 else "result"
                 raise VerifyException(f"expected {which} of type {expected}, got {result.type}")
             check_size(expected)
+
+
+class AlongAxis(Operation):
+    """An op along an `axis` of its first operand."""
+
+    if TYPE_CHECKING:
+        axis: Integer
+
+    @property
+    def axis_index(self) -> int:
+        """The axis counted from the front."""
+        return normalize_axis(self.axis.value.data, len(shape_of(self.operands[0])))
+
+
+class PerChannel(Operation):
+    """An op with one parameter for all elements of its first operand, or one per index of an `axis` of it."""
+
+    if TYPE_CHECKING:
+        axis: OptionalInteger
+
+    @property
+    def axis_index(self) -> int | None:
+        """The axis of the channels, counted from the front; None where the parameter is one for all."""
+        return None if self.axis is None else normalize_axis(self.axis.value.data, len(shape_of(self.operands[0])))
 
 
 @cache

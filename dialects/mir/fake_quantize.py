@@ -15,7 +15,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from xdsl_rlx.dialects.mir.core import Elementwise, MirOp
+from xdsl_rlx.dialects.mir.core import Elementwise, MirOp, PerChannel
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
     Integer,
@@ -37,7 +37,6 @@ from xdsl_rlx.dialects.shapes import (
     FLOATS,
     check_element,
     element_of,
-    normalize_axis,
     same_element_type,
     shape_of,
 )
@@ -125,7 +124,7 @@ class StraightThroughOp(MirOp, name="mir.straight_through"):
         return (self.value.type,)
 
 
-class FakeQuantizeOp(MirOp, name="mir.fake_quantize"):
+class FakeQuantizeOp(PerChannel, MirOp, name="mir.fake_quantize"):
     """
     `result = clamp(round(x / s), -q, q) * s` with `q = 2^(bits-1) - 1`, and `scale = s`.
 
@@ -150,11 +149,6 @@ class FakeQuantizeOp(MirOp, name="mir.fake_quantize"):
         "attr-dict `:` functional-type(operands, results)"
     )
 
-    @property
-    def axis_index(self) -> int | None:
-        """The axis of the channels, counted from the front; None where the scale is one for all."""
-        return None if self.axis is None else normalize_axis(self.axis.value.data, len(shape_of(self.x)))
-
     def infer_types(self) -> tuple[Attribute, Attribute]:
         check_element(element_of(self.x), (f32, f64))
         _check_bits(self.bits.value.data)
@@ -178,7 +172,7 @@ def _check_scaled(x: SSAValue, scale: SSAValue, bits: int, axis: int | None) -> 
     _check_vector("scale", scale, x, axis)
 
 
-class FakeQuantizeBackwardOp(MirOp, name="mir.fake_quantize_backward"):
+class FakeQuantizeBackwardOp(PerChannel, MirOp, name="mir.fake_quantize_backward"):
     """
     The cotangent of `x` in `mir.fake_quantize`: `dy` times the derivative that `ste` names.
 
@@ -195,18 +189,13 @@ class FakeQuantizeBackwardOp(MirOp, name="mir.fake_quantize_backward"):
     ste: Word[StraightThrough] = word(StraightThroughAttr, "ste", default=StraightThrough.IDENTITY)
     result = result_def(AnyTensorConstr)
 
-    @property
-    def axis_index(self) -> int | None:
-        """The axis of the channels, counted from the front; None where the scale is one for all."""
-        return None if self.axis is None else normalize_axis(self.axis.value.data, len(shape_of(self.x)))
-
     def infer_types(self) -> tuple[Attribute]:
         _check_scaled(self.x, self.scale, self.bits.value.data, self.axis_index)
         check_cotangent(self.dy, self.x)
         return (self.x.type,)
 
 
-class FakeQuantizeLsqOp(MirOp, name="mir.fake_quantize_lsq"):
+class FakeQuantizeLsqOp(PerChannel, MirOp, name="mir.fake_quantize_lsq"):
     """
     `result = clamp(round(x / s), -q, q) * s` with `s = max(scale, 1e-12)` and `q = 2^(bits-1) - 1`: a learnt step size.
 
@@ -221,17 +210,12 @@ class FakeQuantizeLsqOp(MirOp, name="mir.fake_quantize_lsq"):
     axis: OptionalInteger = axis(default=None)
     result = result_def(AnyTensorConstr)
 
-    @property
-    def axis_index(self) -> int | None:
-        """The axis of the channels, counted from the front; None where the scale is one for all."""
-        return None if self.axis is None else normalize_axis(self.axis.value.data, len(shape_of(self.x)))
-
     def infer_types(self) -> tuple[Attribute]:
         _check_scaled(self.x, self.scale, self.bits.value.data, self.axis_index)
         return (self.x.type,)
 
 
-class LsqBackwardOp(MirOp, abc.ABC):
+class LsqBackwardOp(PerChannel, MirOp, abc.ABC):
     """A cotangent of an operand of `mir.fake_quantize_lsq`."""
 
     x: Tensor = tensor()
@@ -240,11 +224,6 @@ class LsqBackwardOp(MirOp, abc.ABC):
     bits: Integer = integer(default=8)
     axis: OptionalInteger = axis(default=None)
     result = result_def(AnyTensorConstr)
-
-    @property
-    def axis_index(self) -> int | None:
-        """The axis of the channels, counted from the front; None where the scale is one for all."""
-        return None if self.axis is None else normalize_axis(self.axis.value.data, len(shape_of(self.x)))
 
     @staticmethod
     @abc.abstractmethod

@@ -17,7 +17,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.core import AlongAxis, MirOp, OwnNest
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Flag, Integer, Tensor, flag, integer, tensor
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_of, normalize_axis, shape_of
@@ -61,7 +61,7 @@ def scatter_type(updates: SSAValue, indices: SSAValue, extent: int, axis: int, b
     return TensorType(element_of(updates), result)
 
 
-class GatherOp(MirOp, name="mir.gather"):
+class GatherOp(AlongAxis, MirOp, name="mir.gather"):
     """
     `result[b, o, k, i] = table[b, o, indices[b, k], i]`: slices of `table` along `axis`.
 
@@ -77,11 +77,6 @@ class GatherOp(MirOp, name="mir.gather"):
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.table)))
 
     @property
     def extents(self) -> Taken:
@@ -187,7 +182,7 @@ class TopkOp(MirOp, name="mir.topk"):
         return (TensorType(i64, (*shape[:-1], k)),)
 
 
-class RunningSumOp(MirOp, abc.ABC):
+class RunningSumOp(AlongAxis, MirOp, abc.ABC):
     """A sum along an axis up to each position."""
 
     T: ClassVar = VarConstraint("T", base(TensorType))
@@ -201,11 +196,6 @@ class RunningSumOp(MirOp, abc.ABC):
     assembly_format = (
         "$operand `axis` $axis (`exclusive` $exclusive^)? (`reverse` $reverse^)? attr-dict `:` type($result)"
     )
-
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.operand)))
 
     @property
     def is_exclusive(self) -> bool:

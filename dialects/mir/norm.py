@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.core import AlongAxis, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Integer, Real, Tensor, axis, real, tensor
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import (
@@ -44,7 +44,7 @@ def check_cotangent(dy: SSAValue, like: SSAValue) -> None:
         raise VerifyException(f"expected a cotangent of type {like.type}, got {dy.type}")
 
 
-class SoftmaxOp(MirOp, name="mir.softmax"):
+class SoftmaxOp(AlongAxis, MirOp, name="mir.softmax"):
     """
     `result = exp(operand - m) / sum along axis of exp(operand - m)`, with `m` the maximum along `axis`.
 
@@ -57,18 +57,13 @@ class SoftmaxOp(MirOp, name="mir.softmax"):
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = FLOATS
 
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.operand)))
-
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.operand), self.ELEMENTS)
         normalize_axis(self.axis.value.data, len(shape_of(self.operand)))
         return (self.operand.type,)
 
 
-class LayerNormOp(MirOp, name="mir.layer_norm"):
+class LayerNormOp(AlongAxis, MirOp, name="mir.layer_norm"):
     """
     `result = (x - mean) / sqrt(var + eps) * gamma + beta`, mean and biased variance along `axis`.
 
@@ -82,11 +77,6 @@ class LayerNormOp(MirOp, name="mir.layer_norm"):
     eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
 
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
-
     def infer_types(self) -> tuple[Attribute]:
         axis = feature_axis(self.x, self.axis.value.data, self.eps)
         check_feature_vector("gamma", self.gamma, self.x, axis)
@@ -94,7 +84,7 @@ class LayerNormOp(MirOp, name="mir.layer_norm"):
         return (self.x.type,)
 
 
-class RmsNormOp(MirOp, name="mir.rms_norm"):
+class RmsNormOp(AlongAxis, MirOp, name="mir.rms_norm"):
     """
     `result = x / sqrt(mean(x^2) + eps) * gamma + beta`, the mean along `axis`.
 
@@ -108,11 +98,6 @@ class RmsNormOp(MirOp, name="mir.rms_norm"):
     eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
 
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
-
     def infer_types(self) -> tuple[Attribute]:
         axis = feature_axis(self.x, self.axis.value.data, self.eps)
         check_feature_vector("gamma", self.gamma, self.x, axis)
@@ -120,7 +105,7 @@ class RmsNormOp(MirOp, name="mir.rms_norm"):
         return (self.x.type,)
 
 
-class RmsNormBackwardOp(MirOp, abc.ABC):
+class RmsNormBackwardOp(AlongAxis, MirOp, abc.ABC):
     """A cotangent of an operand of `mir.rms_norm`, from the operands and the cotangent `dy` of the result."""
 
     x: Tensor = tensor()
@@ -130,11 +115,6 @@ class RmsNormBackwardOp(MirOp, abc.ABC):
     axis: Integer = axis(default=-1)
     eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
-
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
 
     @staticmethod
     def _of(x: SSAValue, gamma: SSAValue) -> SSAValue:

@@ -379,6 +379,16 @@ def pair(make: Callable[P, MirOp]) -> Callable[Concatenate[BuilderCore, P], tupl
     return _described(build, cast("type[MirOp]", make), 2, "tuple[Value, Value]")
 
 
+def results_of(make: Callable[P, MirOp]) -> Callable[Concatenate[BuilderCore, P], tuple[Value, ...]]:
+    """The builder method of an op, as `method`, that gives all results."""
+    emit = _emitter(make)
+
+    def build(self: BuilderCore, *args: P.args, **kwargs: P.kwargs) -> tuple[Value, ...]:
+        return tuple(self.value(result) for result in emit(self, *args, **kwargs).results)
+
+    return _described(build, cast("type[MirOp]", make), None, "tuple[Value, ...]")
+
+
 def _emitter(make: Callable[P, MirOp]) -> Callable[..., MirOp]:
     kind = cast("type[MirOp]", make)
     arguments = arguments_of(kind)
@@ -404,8 +414,8 @@ def _emitter(make: Callable[P, MirOp]) -> Callable[..., MirOp]:
 FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
 
 
-def _described(build: FunctionT, kind: type[MirOp], count: int, annotation: str) -> FunctionT:
-    """With the docstring and the signature that the class of the op says; it gives `count` results."""
+def _described(build: FunctionT, kind: type[MirOp], count: int | None, annotation: str) -> FunctionT:
+    """With the docstring and the signature that the class of the op says; it gives `count` results, or all."""
     vars(build)[OP] = kind
     results = [name for name, _ in kind.get_irdl_definition().results]
     which = "" if len(results) == 1 else f", {' and '.join(f'`{name}`' for name in results[:count])}"
