@@ -40,8 +40,10 @@ from xdsl_rlx.dialects.mir.fields import (
     integer_list,
     optional_tensor,
     real,
+    steps,
     tensor,
     tensors,
+    truth,
     word,
 )
 from xdsl_rlx.dialects.shapes import check_size, normalize_axis, shape_of
@@ -100,11 +102,14 @@ class OwnNest(OpTrait):
         tensors,
         integer,
         real,
+        steps,
         word,
         flag,
         integer_list,
         axis,
         axes,
+        steps,
+        truth,
         inherited,
     ),
 )

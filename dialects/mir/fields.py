@@ -6,13 +6,23 @@ A field without annotation is xDSL's: the constructor of an op that has such one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, TypeVar, cast, overload
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, TensorType, UnitAttr, f64, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    UnitAttr,
+    f64,
+    i1,
+    i64,
+)
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
@@ -45,6 +55,7 @@ if TYPE_CHECKING:
 
 AnyTensorConstr = TensorType.constr()
 I64 = IntegerAttr.constr(i64)
+I1 = IntegerAttr.constr(i1)
 F64 = FloatAttr.constr(f64)
 I64List = DenseArrayBase.constr(i64)
 
@@ -85,6 +96,9 @@ Real: TypeAlias = Field[FloatAttr, float]
 OptionalReal: TypeAlias = Field[FloatAttr | None, float | None]
 Flag: TypeAlias = Field[UnitAttr | None, bool]
 IntegerList: TypeAlias = Field[DenseArrayBase[IntegerType], Sequence[int]]
+StepList: TypeAlias = Field[DenseArrayBase[IntegerType], int | Sequence[int]]
+OptionalStepList: TypeAlias = Field[DenseArrayBase[IntegerType], int | Sequence[int] | None]
+Truth: TypeAlias = Field[IntegerAttr[IntegerType], bool]
 AxisList: TypeAlias = Field[DenseArrayBase[IntegerType], int | Sequence[int] | None]
 Word: TypeAlias = Field[EnumAttribute[EnumT], EnumT | str]
 OptionalWord: TypeAlias = Field[EnumAttribute[EnumT] | None, EnumT | str | None]
@@ -106,6 +120,8 @@ class Declaration:
     """The name of the argument, and of a property, if it is not that of the field."""
     alone: bool = False
     """Whether a number given for this operand is no number of the other operands' element type."""
+    like: str | None = None
+    """The field whose value is taken where None is given."""
 
 
 def tensor(constraint: AttrConstraint = AnyTensorConstr, *, alias: str | None = None, alone: bool = False) -> Tensor:
@@ -164,6 +180,31 @@ def integer_list(*, default: Sequence[int] | _Required = REQUIRED) -> IntegerLis
     """A list of i64."""
     found = Declaration(prop_def(I64List), Sequence[int], default, _LIST, lambda x, _: i64_list(integers("list", x)))
     return cast(IntegerList, found)
+
+
+@overload
+def steps(*, default: int | _Required = REQUIRED) -> StepList: ...
+@overload
+def steps(*, default: None, like: str) -> OptionalStepList: ...
+def steps(*, default: int | _Required | None = REQUIRED, like: str | None = None) -> Any:
+    """
+    A list of i64, one for each dimension behind the first two of the first operand; one number stands for all.
+
+    With `like`, None stands for what is given for the field of that name.
+    """
+
+    def convert(given: int | Sequence[int], first: SSAValue) -> Attribute:
+        found = integers("steps", given)
+        return i64_list(found if isinstance(given, Iterable) else found * (len(shape_of(first)) - 2))
+
+    kind = int | Sequence[int] if like is None else int | Sequence[int] | None
+    return Declaration(prop_def(I64List), kind, default, _LIST, convert, like=like)
+
+
+def truth(*, default: bool) -> Truth:
+    """An i1."""
+    found = Declaration(prop_def(I1), bool, default, _REQUIRED, lambda x, _: IntegerAttr.from_bool(x))
+    return cast(Truth, found)
 
 
 @overload
@@ -263,6 +304,7 @@ class Arguments:
         self.names = [found.alias or name for name, found in declared.items()]
         self._defaults = [found.default for found in self.declared]
         places = {name: place for place, name in enumerate(declared)}
+        self._like = [(places[name], places[found.like]) for name, found in declared.items() if found.like is not None]
         definition = kind.get_irdl_definition()
         self._operands = [places[name] for name, _ in definition.operands]
         self._one_each = all(type(part) is OperandDef for _, part in definition.operands)
@@ -294,6 +336,10 @@ class Arguments:
         operands: list[SSAValue] = [values[place] for place in self._operands]
         if not self._one_each:
             operands = [x for place in self._operands for x in _group(values[place])]
+        if self._like:
+            values = list(values)
+            for place, other in self._like:
+                values[place] = values[other] if values[place] is None else values[place]
         properties: dict[str, Attribute] = {}
         for place, name, convert in self._properties:
             if (attribute := convert(values[place], operands[0])) is not None:

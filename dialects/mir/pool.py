@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i1
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
-from xdsl.irdl import irdl_attr_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, I64List, IntList, Tensor, i64_list, tensor, word_of
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    IntegerList,
+    OptionalStepList,
+    StepList,
+    Tensor,
+    Truth,
+    Word,
+    integer_list,
+    steps,
+    tensor,
+    truth,
+    word,
+)
+from xdsl_rlx.dialects.mir.value import BuilderCore, method
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, same_element_type, shape_of, window_counts
 
 
@@ -54,36 +67,28 @@ class Frames(NamedTuple):
         return (*image[:2], *counts)
 
 
-class PoolLike(MirOp, abc.ABC):
+class _Framed(Operation):
+    """An op that takes windows, behind its other arguments."""
+
+    if TYPE_CHECKING:
+        kernel_size: StepList
+        stride: OptionalStepList
+        padding: StepList
+
+
+class PoolLike(_Framed, MirOp, abc.ABC):
     """What the ops of a pooling share: how its windows lie."""
 
-    kernel_size = prop_def(I64List)
-    stride = prop_def(I64List)
-    padding = prop_def(I64List)
     result = result_def(AnyTensorConstr)
 
-    custom_directives = (IntList,)
     traits = traits_def(OwnNest())
-    FORMAT: ClassVar[str] = (
-        "`kernel_size` custom<IntList>($kernel_size) `stride` custom<IntList>($stride) "
-        "`padding` custom<IntList>($padding) attr-dict `:` functional-type(operands, results)"
-    )
 
     @property
     def frames(self) -> Frames:
         """The windows as integers."""
-        lists: tuple[DenseArrayBase, ...] = (self.kernel_size, self.stride, self.padding)
+        lists = (self.kernel_size, self.stride, self.padding)
         kernel, stride, padding = (tuple(int(n) for n in values.get_values()) for values in lists)
         return Frames(kernel, stride, padding)
-
-    @staticmethod
-    def frame_properties(frames: Frames) -> dict[str, Attribute]:
-        """The properties of these windows."""
-        return {
-            "kernel_size": i64_list(frames.kernel),
-            "stride": i64_list(frames.stride),
-            "padding": i64_list(frames.padding),
-        }
 
 
 class PoolOp(PoolLike, name="mir.pool"):
@@ -96,36 +101,28 @@ class PoolOp(PoolLike, name="mir.pool"):
     There is no product of a window: `mir.im2col` and `mir.reduce_prod` give it.
     """
 
-    x = operand_def(AnyTensorConstr)
-    kind = prop_def(PoolKindAttr)
-    count_include_pad = prop_def(IntegerAttr.constr(i1))
+    x: Tensor = tensor()
+    kind: Word[PoolKind] = word(PoolKindAttr, "kind of pooling")
+    kernel_size: StepList = steps()
+    stride: OptionalStepList = steps(default=None, like="kernel_size")
+    padding: StepList = steps(default=0)
+    count_include_pad: Truth = truth(default=True)
 
-    assembly_format = f"$kind $x `count_include_pad` $count_include_pad {PoolLike.FORMAT}"
-
-    def __init__(self, x: SSAValue, kind: PoolKind, frames: Frames, count_include_pad: bool = True):
-        self.assemble(
-            operands=[x],
-            properties={
-                **self.frame_properties(frames),
-                "kind": PoolKindAttr(kind),
-                "count_include_pad": IntegerAttr.from_bool(count_include_pad),
-            },
-            result_types=[self._infer(x, frames)],
-        )
+    assembly_format = (
+        "$kind $x `count_include_pad` $count_include_pad `kernel_size` custom<IntList>($kernel_size) "
+        "`stride` custom<IntList>($stride) `padding` custom<IntList>($padding) attr-dict "
+        "`:` functional-type(operands, results)"
+    )
 
     @property
     def includes_padding(self) -> bool:
         """Whether a mean divides by the whole extent of the kernel everywhere."""
         return bool(self.count_include_pad.value.data)
 
-    @staticmethod
-    def _infer(x: SSAValue, frames: Frames) -> Attribute:
-        element = same_element_type(x)
-        check_element(element, FLOATS)
-        return TensorType(element, frames.counts(shape_of(x)))
-
     def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.x, self.frames),)
+        element = same_element_type(self.x)
+        check_element(element, FLOATS)
+        return (TensorType(element, self.frames.counts(shape_of(self.x))),)
 
 
 class Maxpool2dTakeOp(PoolLike, name="mir.maxpool2d_take"):
@@ -136,28 +133,19 @@ class Maxpool2dTakeOp(PoolLike, name="mir.maxpool2d_take"):
     Of equal elements the first in row-major order counts; NaN is larger than every number.
     """
 
-    x = operand_def(AnyTensorConstr)
-    t = operand_def(AnyTensorConstr)
+    x: Tensor = tensor()
+    t: Tensor = tensor()
+    kernel_size: StepList = steps()
+    stride: OptionalStepList = steps(default=None, like="kernel_size")
+    padding: StepList = steps(default=0)
 
-    assembly_format = f"$x `,` $t {PoolLike.FORMAT}"
-
-    def __init__(self, x: SSAValue, t: SSAValue, frames: Frames):
-        self.assemble(
-            operands=[x, t],
-            properties=self.frame_properties(frames),
-            result_types=[self._infer(x, t, frames)],
-        )
-
-    @staticmethod
-    def _infer(x: SSAValue, t: SSAValue, frames: Frames) -> Attribute:
+    def infer_types(self) -> tuple[Attribute]:
+        x, t = self.x, self.t
         element = same_element_type(x, t)
         check_element(element, FLOATS)
         if shape_of(x) != shape_of(t):
             raise VerifyException(f"expected t of shape {dims(shape_of(x))}, got {dims(shape_of(t))}")
-        return TensorType(element, frames.counts(shape_of(x)))
-
-    def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.x, self.t, self.frames),)
+        return (TensorType(element, self.frames.counts(shape_of(x))),)
 
 
 class Maxpool2dBackwardOp(PoolLike, name="mir.maxpool2d_backward"):
@@ -168,29 +156,20 @@ class Maxpool2dBackwardOp(PoolLike, name="mir.maxpool2d_backward"):
     Of equal elements the first in row-major order counts; NaN is larger than every number.
     """
 
-    x = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-
-    assembly_format = f"$x `,` $dy {PoolLike.FORMAT}"
-
-    def __init__(self, x: SSAValue, dy: SSAValue, frames: Frames):
-        self.assemble(
-            operands=[x, dy],
-            properties=self.frame_properties(frames),
-            result_types=[self._infer(x, dy, frames)],
-        )
-
-    @staticmethod
-    def _infer(x: SSAValue, dy: SSAValue, frames: Frames) -> Attribute:
-        element = same_element_type(x, dy)
-        check_element(element, FLOATS)
-        expected = frames.counts(shape_of(x))
-        if shape_of(dy) != expected:
-            raise VerifyException(f"expected dy of shape {dims(expected)}, got {dims(shape_of(dy))}")
-        return TensorType(element, shape_of(x))
+    x: Tensor = tensor()
+    dy: Tensor = tensor()
+    kernel_size: StepList = steps()
+    stride: OptionalStepList = steps(default=None, like="kernel_size")
+    padding: StepList = steps(default=0)
 
     def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.x, self.dy, self.frames),)
+        x, dy = self.x, self.dy
+        element = same_element_type(x, dy)
+        check_element(element, FLOATS)
+        expected = self.frames.counts(shape_of(x))
+        if shape_of(dy) != expected:
+            raise VerifyException(f"expected dy of shape {dims(expected)}, got {dims(shape_of(dy))}")
+        return (TensorType(element, shape_of(x)),)
 
 
 class Sumpool2dBackwardOp(PoolLike, name="mir.sumpool2d_backward"):
@@ -200,31 +179,22 @@ class Sumpool2dBackwardOp(PoolLike, name="mir.sumpool2d_backward"):
     `dy` is `[N, C, H', W']`, the result `[N, C, *input_size]`.
     """
 
-    dy = operand_def(AnyTensorConstr)
-    input_size = prop_def(I64List)
-
-    assembly_format = f"$dy `input_size` custom<IntList>($input_size) {PoolLike.FORMAT}"
-
-    def __init__(self, dy: SSAValue, input_size: Sequence[int], frames: Frames):
-        self.assemble(
-            operands=[dy],
-            properties={**self.frame_properties(frames), "input_size": i64_list(input_size)},
-            result_types=[self._infer(dy, tuple(input_size), frames)],
-        )
-
-    @staticmethod
-    def _infer(dy: SSAValue, input_size: tuple[int, ...], frames: Frames) -> Attribute:
-        element = same_element_type(dy)
-        check_element(element, FLOATS)
-        image = (*shape_of(dy)[:2], *input_size)
-        expected = frames.counts(image)
-        if shape_of(dy) != expected:
-            raise VerifyException(f"expected dy of shape {dims(expected)}, got {dims(shape_of(dy))}")
-        return TensorType(element, image)
+    dy: Tensor = tensor()
+    input_size: IntegerList = integer_list()
+    kernel_size: StepList = steps()
+    stride: OptionalStepList = steps(default=None, like="kernel_size")
+    padding: StepList = steps(default=0)
 
     def infer_types(self) -> tuple[Attribute]:
         size = tuple(int(n) for n in self.input_size.get_values())
-        return (self._infer(self.dy, size, self.frames),)
+        dy = self.dy
+        element = same_element_type(dy)
+        check_element(element, FLOATS)
+        image = (*shape_of(dy)[:2], *size)
+        expected = self.frames.counts(image)
+        if shape_of(dy) != expected:
+            raise VerifyException(f"expected dy of shape {dims(expected)}, got {dims(shape_of(dy))}")
+        return (TensorType(element, image),)
 
 
 class ResizeNearest2xOp(MirOp, name="mir.resize_nearest_2x"):
@@ -240,56 +210,11 @@ class ResizeNearest2xOp(MirOp, name="mir.resize_nearest_2x"):
         return (TensorType(same_element_type(self.x), (*shape[:2], 2 * shape[2], 2 * shape[3])),)
 
 
-Steps = int | Sequence[int]
-"""A number for both dimensions, or one a dimension."""
-
-
-def _frames(kernel_size: Steps, stride: Steps | None, padding: Steps) -> Frames:
-    def spread(steps: Steps) -> tuple[int, ...]:
-        return (steps, steps) if isinstance(steps, int) else tuple(steps)
-
-    return Frames(spread(kernel_size), spread(kernel_size if stride is None else stride), spread(padding))
-
-
 class PoolBuilder(BuilderCore):
     """Builder methods of this family; windows do not overlap unless a stride is given."""
 
-    def pool(
-        self,
-        x: Operand,
-        kind: PoolKind | str,
-        kernel_size: Steps,
-        stride: Steps | None = None,
-        padding: Steps = 0,
-        count_include_pad: bool = True,
-    ) -> Value:
-        """`mir.pool`: `"max"`, `"min"`, `"sum"` or `"mean"` of the windows of images [N, C, H, W]."""
-        kind = word_of(PoolKind, "kind of pooling", kind)
-        return self.op(PoolOp, self.operand(x), kind, _frames(kernel_size, stride, padding), count_include_pad)
-
-    def maxpool2d_take(
-        self, x: Operand, t: Operand, kernel_size: Steps, stride: Steps | None = None, padding: Steps = 0
-    ) -> Value:
-        """`mir.maxpool2d_take`: the elements of `t` where the windows of `x` are largest."""
-        image, tangent = self.operands(x, t)
-        return self.op(Maxpool2dTakeOp, image, tangent, _frames(kernel_size, stride, padding))
-
-    def maxpool2d_backward(
-        self, x: Operand, dy: Operand, kernel_size: Steps, stride: Steps | None = None, padding: Steps = 0
-    ) -> Value:
-        """`mir.maxpool2d_backward`: `dy` added to zeros where the windows of `x` are largest."""
-        image, upper = self.operands(x, dy)
-        return self.op(Maxpool2dBackwardOp, image, upper, _frames(kernel_size, stride, padding))
-
-    def sumpool2d_backward(
-        self,
-        dy: Operand,
-        input_size: Sequence[int],
-        kernel_size: Steps,
-        stride: Steps | None = None,
-        padding: Steps = 0,
-    ) -> Value:
-        """`mir.sumpool2d_backward`: `dy` added to every element of its window, of images of extents `input_size`."""
-        return self.op(Sumpool2dBackwardOp, self.operand(dy), input_size, _frames(kernel_size, stride, padding))
-
+    pool = method(PoolOp)
+    maxpool2d_take = method(Maxpool2dTakeOp)
+    maxpool2d_backward = method(Maxpool2dBackwardOp)
+    sumpool2d_backward = method(Sumpool2dBackwardOp)
     resize_nearest_2x = method(ResizeNearest2xOp)

@@ -254,7 +254,6 @@ class GaussianSplatPrepareOp(SplatOp, name="mir.gaussian_splat_prepare"):
     alphas = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = f"{_CLOUD} `radius_scale` $radius_scale {_TYPES}"
 
     def infer_types(self) -> Sequence[Attribute]:
         self.check_cloud()
@@ -287,7 +286,6 @@ class GaussianSplatRasterizeOp(PictureOp, PreparedSplatsOp, name="mir.gaussian_s
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = f"$origins `,` $frames `,` $tints `,` $alphas `,` $meta {_PICTURE} {_TYPES}"
 
     @property
     def prepared(self) -> tuple[SSAValue, ...]:
