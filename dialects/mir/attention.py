@@ -27,7 +27,15 @@ from xdsl.utils.str_enum import StrEnum
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
 from xdsl_rlx.dialects.mir.fields import F64, I64, AnyTensorConstr, f64_attr, i64_attr, word_of
-from xdsl_rlx.dialects.mir.heads import Heads, Layout, LayoutAttr, head_count, heads_of, layout_named, shape_with
+from xdsl_rlx.dialects.mir.heads import (
+    HeadLayout,
+    HeadLayoutAttr,
+    Heads,
+    head_count,
+    heads_of,
+    layout_named,
+    shape_with,
+)
 from xdsl_rlx.dialects.mir.shape import ReshapeOp
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, same_element_type, shape_of
@@ -50,7 +58,7 @@ class MaskKindAttr(EnumAttribute[MaskKind], SpacedOpaqueSyntaxAttribute):
     name = "mir.mask_kind"
 
 
-class Extents(NamedTuple):
+class AttentionExtents(NamedTuple):
     """The extents of an attention. Query head `h` reads key head `h // group`."""
 
     batch: int
@@ -93,7 +101,7 @@ def mask_extents(shape: tuple[int, ...], full: tuple[int, int, int, int], paddin
 class AttentionLike(MirOp, abc.ABC):
     """What an attention and its backward op share: the configuration, and the rules of shapes."""
 
-    layout = prop_def(LayoutAttr)
+    layout = prop_def(HeadLayoutAttr)
     num_heads = prop_def(I64)
     num_kv_heads = prop_def(I64)
     mask_kind = prop_def(MaskKindAttr)
@@ -112,7 +120,7 @@ class AttentionLike(MirOp, abc.ABC):
         return self.mask_kind.data
 
     @property
-    def extents(self) -> Extents:
+    def extents(self) -> AttentionExtents:
         """The extents; VerifyException if the operands do not fit."""
         q, k, v, _ = self.inputs
         layout, kv = self.layout.data, self.num_kv_heads.value.data
@@ -128,7 +136,7 @@ class AttentionLike(MirOp, abc.ABC):
             raise VerifyException(
                 f"expected one batch size in q, k and v, got {query.batch}, {key.batch}, {value.batch}"
             )
-        return Extents(query.batch, query.heads, kv, query.length, key.length, query.width, value.width)
+        return AttentionExtents(query.batch, query.heads, kv, query.length, key.length, query.width, value.width)
 
     @property
     def scale(self) -> float:
@@ -149,7 +157,7 @@ class AttentionLike(MirOp, abc.ABC):
         assert mask is not None
         return mask_extents(shape_of(mask), (e.batch, e.heads, e.queries, e.keys), self.kind == MaskKind.CUSTOM)
 
-    def check(self) -> Extents:
+    def check(self) -> AttentionExtents:
         """The extents of a configuration that is right; VerifyException otherwise."""
         q, k, v, mask = self.inputs
         check_element(same_element_type(q, k, v), FLOATS)
@@ -173,12 +181,12 @@ class AttentionLike(MirOp, abc.ABC):
             raise VerifyException(f"expected a positive finite attn_logit_softcap, got {self.softcap}")
         return extents
 
-    def result_type(self, e: Extents) -> Attribute:
+    def result_type(self, e: AttentionExtents) -> Attribute:
         """The type of the output."""
         shape = shape_with(self.layout.data, Heads(e.batch, e.queries, e.heads, e.value_width))
         return TensorType(element_of(self.inputs[0]), shape)
 
-    def lse_type(self, e: Extents) -> Attribute:
+    def lse_type(self, e: AttentionExtents) -> Attribute:
         """The type of the log-sum-exp."""
         return TensorType(statistics_type(element_of(self.inputs[0])), (e.batch, e.heads, e.queries))
 
@@ -188,7 +196,7 @@ class Configuration(NamedTuple):
 
     num_heads: int
     num_kv_heads: int
-    layout: Layout = Layout.PACKED
+    layout: HeadLayout = HeadLayout.PACKED
     mask_kind: MaskKind = MaskKind.NONE
     window: int | None = None
     score_scale: float | None = None
@@ -211,7 +219,7 @@ class Configuration(NamedTuple):
         """The properties of an op."""
         numbers = {"score_scale": self.score_scale, "attn_logit_softcap": self.attn_logit_softcap}
         return {
-            "layout": LayoutAttr(self.layout),
+            "layout": HeadLayoutAttr(self.layout),
             "num_heads": i64_attr(self.num_heads),
             "num_kv_heads": i64_attr(self.num_kv_heads),
             "mask_kind": MaskKindAttr(self.mask_kind),
@@ -362,7 +370,7 @@ class AttentionBuilder(BuilderCore):
         window: int | None = None,
         score_scale: float | None = None,
         attn_logit_softcap: float | None = None,
-        layout: Layout | str = Layout.PACKED,
+        layout: HeadLayout | str = HeadLayout.PACKED,
     ) -> Value:
         """
         `mir.attention`: its output.
@@ -385,10 +393,10 @@ class AttentionBuilder(BuilderCore):
         out = self.op(AttentionOp, operands[0], operands[1], operands[2], fourth, chosen)
         return self.op(ReshapeOp, out.ssa, out.shape[1:]) if single else out
 
-    def _as_batch(self, layout: Layout | str, *xs: Operand) -> tuple[list[SSAValue], bool]:
+    def _as_batch(self, layout: HeadLayout | str, *xs: Operand) -> tuple[list[SSAValue], bool]:
         """Matrices in layout `packed` as a batch of one, and whether they were."""
         operands = [self.operand(x) for x in xs]
-        single = layout == Layout.PACKED and all(len(shape_of(x)) == 2 for x in operands)
+        single = layout == HeadLayout.PACKED and all(len(shape_of(x)) == 2 for x in operands)
         return [self.op(ReshapeOp, x, (1, *shape_of(x))).ssa for x in operands] if single else operands, single
 
     def attention_backward(
@@ -406,7 +414,7 @@ class AttentionBuilder(BuilderCore):
         window: int | None = None,
         score_scale: float | None = None,
         attn_logit_softcap: float | None = None,
-        layout: Layout | str = Layout.PACKED,
+        layout: HeadLayout | str = HeadLayout.PACKED,
     ) -> tuple[Value, ...]:
         """
         `mir.attention_backward` (after the `mir.attention` it needs): cotangents of q, k, v, and of a bias.
@@ -438,7 +446,7 @@ class AttentionBuilder(BuilderCore):
 def configure(
     qkv: Sequence[SSAValue],
     mask: SSAValue | None,
-    layout: Layout | str,
+    layout: HeadLayout | str,
     kind: MaskKind | str | None,
     heads: tuple[int | None, int | None, int | None],
     numbers: tuple[int | None, float | None, float | None],

@@ -36,7 +36,7 @@ from xdsl_rlx.dialects.shapes import (
 )
 
 
-class Extents(NamedTuple):
+class ConvExtents(NamedTuple):
     """The loops of a convolution; sizes, counts of windows and steps are by axis."""
 
     images: int
@@ -124,10 +124,10 @@ class ConvOp(ConvLike, ImageAndWeightOp, name="mir.conv"):
     traits = traits_def(OwnNest())
 
     @property
-    def extents(self) -> Extents:
+    def extents(self) -> ConvExtents:
         """The loops."""
         x, w, y, at = shape_of(self.x), shape_of(self.w), shape_of(self.result), self.windows
-        return Extents(x[0], at.groups, w[1], w[0] // at.groups, x[2:], w[2:], y[2:], *at[:3])
+        return ConvExtents(x[0], at.groups, w[1], w[0] // at.groups, x[2:], w[2:], y[2:], *at[:3])
 
     def infer_types(self) -> tuple[Attribute]:
         x, w, windows = self.x, self.w, self.windows
@@ -208,10 +208,10 @@ class Conv2dBackwardInputOp(ConvLike, CotangentAndWeightOp, name="mir.conv2d_bac
     traits = traits_def(OwnNest())
 
     @property
-    def extents(self) -> Extents:
+    def extents(self) -> ConvExtents:
         """The loops."""
         dy, w, x, at = shape_of(self.dy), shape_of(self.w), shape_of(self.result), self.windows
-        return Extents(x[0], at.groups, w[1], w[0] // at.groups, x[2:], w[2:], dy[2:], *at[:3])
+        return ConvExtents(x[0], at.groups, w[1], w[0] // at.groups, x[2:], w[2:], dy[2:], *at[:3])
 
     def infer_types(self) -> tuple[Attribute]:
         dy, w, input_size, windows = self.dy, self.w, _numbers(self.input_size), self.windows
@@ -247,10 +247,10 @@ class Conv2dBackwardWeightOp(ConvLike, ImageAndCotangentOp, name="mir.conv2d_bac
     traits = traits_def(OwnNest())
 
     @property
-    def extents(self) -> Extents:
+    def extents(self) -> ConvExtents:
         """The loops."""
         x, dy, w, at = shape_of(self.x), shape_of(self.dy), shape_of(self.result), self.windows
-        return Extents(x[0], at.groups, w[1], w[0] // at.groups, x[2:], w[2:], dy[2:], *at[:3])
+        return ConvExtents(x[0], at.groups, w[1], w[0] // at.groups, x[2:], w[2:], dy[2:], *at[:3])
 
     def infer_types(self) -> tuple[Attribute]:
         x, dy, kernel_size, windows = self.x, self.dy, _numbers(self.kernel_size), self.windows

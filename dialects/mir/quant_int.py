@@ -92,7 +92,7 @@ class QMatmulOp(_IntegerProductOp, name="mir.q_matmul"):
         return (TensorType(i8, (a[0], b[1])),)
 
 
-class Window(NamedTuple):
+class PaddedAxis(NamedTuple):
     """One spatial axis of a convolution."""
 
     extent: int
@@ -129,7 +129,7 @@ class QConv2dOp(_IntegerProductOp, name="mir.q_conv2d"):
     )
 
     @property
-    def windows(self) -> tuple[Window, Window]:
+    def windows(self) -> tuple[PaddedAxis, PaddedAxis]:
         """The vertical and the horizontal axis."""
         x, w = shape_of(self.x), shape_of(self.w)
         strides, padding, dilations = _ints(self.strides), _ints(self.padding), _ints(self.dilations)
@@ -166,10 +166,10 @@ def _windows(
     strides: Sequence[int],
     padding: Sequence[int],
     dilations: Sequence[int],
-) -> list[Window]:
+) -> list[PaddedAxis]:
     rows = zip(extents, kernels, strides, padding[:2], padding[2:], dilations, strict=True)
     return [
-        Window(n, k, s, before, d, (n + before + after - (k - 1) * d - 1) // s + 1)
+        PaddedAxis(n, k, s, before, d, (n + before + after - (k - 1) * d - 1) // s + 1)
         for n, k, s, before, after, d in rows
     ]
 

@@ -25,7 +25,7 @@ from xdsl_rlx.dialects.mir.fields import (
     word,
     word_of,
 )
-from xdsl_rlx.dialects.mir.heads import Heads, Layout, LayoutAttr, head_count, heads_of, layout_named
+from xdsl_rlx.dialects.mir.heads import HeadLayout, HeadLayoutAttr, Heads, head_count, heads_of, layout_named
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, same_element_type, shape_of
 
@@ -81,7 +81,7 @@ class RopeOp(MirOp, name="mir.rope"):
     sin: Tensor = tensor()
     num_heads: Integer = integer()
     n_rot: Integer = integer()
-    layout: Word[Layout] = word(LayoutAttr, "layout", default=Layout.PACKED)
+    layout: Word[HeadLayout] = word(HeadLayoutAttr, "layout", default=HeadLayout.PACKED)
     pairing: Word[Pairing] = word(PairingAttr, "pairing", default=Pairing.HALVES)
     result = result_def(AnyTensorConstr)
 
@@ -106,7 +106,7 @@ class RopeBackwardOp(MirOp, name="mir.rope_backward"):
     sin: Tensor = tensor()
     num_heads: Integer = integer()
     n_rot: Integer = integer()
-    layout: Word[Layout] = word(LayoutAttr, "layout", default=Layout.PACKED)
+    layout: Word[HeadLayout] = word(HeadLayoutAttr, "layout", default=HeadLayout.PACKED)
     pairing: Word[Pairing] = word(PairingAttr, "pairing", default=Pairing.HALVES)
     result = result_def(AnyTensorConstr)
 
@@ -148,7 +148,7 @@ class AxialRope2dOp(MirOp, name="mir.axial_rope_2d"):
     @property
     def heads(self) -> Heads:
         """The extents of x."""
-        return heads_of(shape_of(self.x), Layout.PACKED, self.num_heads.value.data, "x")
+        return heads_of(shape_of(self.x), HeadLayout.PACKED, self.num_heads.value.data, "x")
 
     @property
     def repeats(self) -> int:
@@ -179,7 +179,7 @@ class RopeBuilder(BuilderCore):
         head_dim: int | None = None,
         num_heads: int | None = None,
         n_rot: int | None = None,
-        layout: Layout | str = Layout.PACKED,
+        layout: HeadLayout | str = HeadLayout.PACKED,
         pairing: Pairing | str = Pairing.HALVES,
     ) -> Value:
         """`mir.rope`; `n_rot` is by default the whole head. Layout `packed` needs `head_dim` or `num_heads`."""
@@ -195,7 +195,7 @@ class RopeBuilder(BuilderCore):
         head_dim: int | None = None,
         num_heads: int | None = None,
         n_rot: int | None = None,
-        layout: Layout | str = Layout.PACKED,
+        layout: HeadLayout | str = HeadLayout.PACKED,
         pairing: Pairing | str = Pairing.HALVES,
     ) -> Value:
         """`mir.rope_backward`: the cotangent of x in `mir.rope`."""
@@ -215,7 +215,7 @@ class RopeBuilder(BuilderCore):
     ) -> Value:
         """`mir.axial_rope_2d` of x `[B, T, H*D]` on a grid of `end_x` columns and `end_y` rows."""
         value = self.operand(x)
-        heads, _ = head_count(shape_of(value), Layout.PACKED, num_heads, head_dim, "x")
+        heads, _ = head_count(shape_of(value), HeadLayout.PACKED, num_heads, head_dim, "x")
         return self.op(AxialRope2dOp, value, heads, end_x, end_y, theta, repeat_factor)
 
 
@@ -223,9 +223,9 @@ def _rotation(
     x: SSAValue,
     heads: tuple[int | None, int | None],
     n_rot: int | None,
-    layout: Layout | str,
+    layout: HeadLayout | str,
     pairing: Pairing | str,
-) -> tuple[int, int, Layout, Pairing]:
+) -> tuple[int, int, HeadLayout, Pairing]:
     chosen = layout_named(layout)
     count, width = head_count(shape_of(x), chosen, *heads, "x")
     return count, width if n_rot is None else n_rot, chosen, word_of(Pairing, "pairing", pairing)

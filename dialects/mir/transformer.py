@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_rlx.dialects.mir.attention import mask_extents
 from xdsl_rlx.dialects.mir.core import Activation, ActivationAttr, MirOp
 from xdsl_rlx.dialects.mir.fields import F64, I64, AnyTensorConstr, f64_attr, i64_attr, word_of
-from xdsl_rlx.dialects.mir.heads import Heads, Layout, head_count, heads_of
+from xdsl_rlx.dialects.mir.heads import HeadLayout, Heads, head_count, heads_of
 from xdsl_rlx.dialects.mir.rope import check_rotation
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, i1, same_element_type, shape_of
@@ -89,7 +89,7 @@ class FusedAttentionBlockOp(MirOp, name="mir.fused_attention_block"):
     @property
     def heads(self) -> Heads:
         """The extents of q, k and v."""
-        return heads_of(shape_of(self.hidden), Layout.PACKED, self.num_heads.value.data, "hidden")
+        return heads_of(shape_of(self.hidden), HeadLayout.PACKED, self.num_heads.value.data, "hidden")
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.hidden), FLOATS)
@@ -176,7 +176,7 @@ class FusedTransformerLayerOp(MirOp, name="mir.fused_transformer_layer"):
     @property
     def heads(self) -> Heads:
         """The extents of q, k and v."""
-        return heads_of(shape_of(self.hidden), Layout.PACKED, self.num_heads.value.data, "hidden")
+        return heads_of(shape_of(self.hidden), HeadLayout.PACKED, self.num_heads.value.data, "hidden")
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.hidden), FLOATS)
@@ -232,7 +232,7 @@ class TransformerBuilder(BuilderCore):
     ) -> Value:
         """`mir.fused_attention_block`; needs `num_heads` or `head_dim`."""
         hidden, qkv_w, out_w = self.operands(hidden, qkv_w, out_w)
-        heads, _ = head_count(shape_of(hidden), Layout.PACKED, num_heads, head_dim, "hidden")
+        heads, _ = head_count(shape_of(hidden), HeadLayout.PACKED, num_heads, head_dim, "hidden")
         visible, b1, b2, c, s = self._optional(mask, qkv_b, out_b, cos, sin)
         return self.op(FusedAttentionBlockOp, hidden, (qkv_w, out_w), visible, (b1, b2), (c, s), heads)
 
@@ -261,7 +261,7 @@ class TransformerBuilder(BuilderCore):
     ) -> Value:
         """`mir.fused_transformer_layer`; needs `num_heads` or `head_dim`."""
         x, w1, w2, g1, w3, w4, g2 = self.operands(hidden, qkv_w, out_w, ln1_g, fc1_w, fc2_w, ln2_g)
-        heads, _ = head_count(shape_of(x), Layout.PACKED, num_heads, head_dim, "hidden")
+        heads, _ = head_count(shape_of(x), HeadLayout.PACKED, num_heads, head_dim, "hidden")
         visible, *biases = self._optional(mask, qkv_b, out_b, ln1_b, fc1_b, fc2_b, ln2_b)
         kind = None if activation is None else word_of(Activation, "activation", activation)
         weights = x, w1, w2, g1, w3, w4, g2
