@@ -31,6 +31,7 @@ from xdsl_rlx.dialects.mir.fields import (
     IntList,
     OptionalInteger,
     arguments_of,
+    attribute,
     axes,
     axis,
     declare,
@@ -110,6 +111,7 @@ class OwnNest(OpTrait):
         axes,
         steps,
         truth,
+        attribute,
         inherited,
     ),
 )

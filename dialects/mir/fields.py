@@ -21,12 +21,14 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     f64,
     i1,
+    i32,
     i64,
 )
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrConstraint,
+    AttrSizedOperandSegments,
     IRDLOperation,
     OperandDef,
     operand_def,
@@ -61,6 +63,7 @@ I64List = DenseArrayBase.constr(i64)
 
 Held = TypeVar("Held")
 Given = TypeVar("Given")
+AttributeT = TypeVar("AttributeT", bound=Attribute)
 EnumT = TypeVar("EnumT", bound=StrEnum)
 
 
@@ -136,9 +139,9 @@ def optional_tensor(*, default: None, alone: bool = False) -> OptionalTensor:
     return cast(OptionalTensor, found)
 
 
-def tensors() -> Tensors:
+def tensors(*, default: tuple[()] | _Required = REQUIRED) -> Tensors:
     """Any number of operands."""
-    found = Declaration(var_operand_def(AnyTensorConstr), "Sequence[Operand]", REQUIRED, "${}")
+    found = Declaration(var_operand_def(AnyTensorConstr), "Sequence[Operand]", default, "${}")
     return cast(Tensors, found)
 
 
@@ -168,6 +171,11 @@ def word(kind: type[EnumAttribute[EnumT]], what: str, *, default: EnumT | _Requi
     """One of a few words, optional if None is the default; `what` they are says the message about any other."""
     enum = cast("type[EnumT]", kind.enum_type)
     return _property(kind, enum | str, default, lambda x, _: kind(word_of(enum, what, x)))
+
+
+def attribute(kind: type[AttributeT]) -> Field[AttributeT, AttributeT]:
+    """An attribute that is given as such."""
+    return cast("Field[AttributeT, AttributeT]", _property(kind, kind, REQUIRED, lambda x, _: x))
 
 
 def flag(*, default: bool) -> Flag:
@@ -306,6 +314,7 @@ class Arguments:
         places = {name: place for place, name in enumerate(declared)}
         self._like = [(places[name], places[found.like]) for name, found in declared.items() if found.like is not None]
         definition = kind.get_irdl_definition()
+        self._segmented = any(isinstance(option, AttrSizedOperandSegments) for option in definition.options)
         self._operands = [places[name] for name, _ in definition.operands]
         self._one_each = all(type(part) is OperandDef for _, part in definition.operands)
         ir_names = definition.accessor_names
@@ -344,6 +353,9 @@ class Arguments:
         for place, name, convert in self._properties:
             if (attribute := convert(values[place], operands[0])) is not None:
                 properties[name] = attribute
+        if self._segmented:
+            sizes = [len(_group(values[place])) for place in self._operands]
+            properties[AttrSizedOperandSegments.attribute_name] = DenseArrayBase.from_list(i32, sizes)
         return operands, properties
 
 

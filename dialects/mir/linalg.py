@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import MirOp
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, I64List, IntList, Real, Tensor, i64_list, real, tensor
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, I64List, Real, Tensor, i64_list, real, tensor
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
@@ -78,7 +78,6 @@ class DotGeneralOp(MirOp, name="mir.dot_general"):
     rhs_batch = prop_def(I64List)
     result = result_def(AnyTensorConstr)
 
-    custom_directives = (IntList,)
     assembly_format = (
         "$lhs `,` $rhs `contracting` custom<IntList>($lhs_contracting) `x` custom<IntList>($rhs_contracting) "
         "`batch` custom<IntList>($lhs_batch) `x` custom<IntList>($rhs_batch) attr-dict "

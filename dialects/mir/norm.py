@@ -63,46 +63,37 @@ class SoftmaxOp(AlongAxis, MirOp, name="mir.softmax"):
         return (self.operand.type,)
 
 
-class LayerNormOp(AlongAxis, MirOp, name="mir.layer_norm"):
+class AffineNormOp(AlongAxis, MirOp, abc.ABC):
+    """A normalisation along `axis`, with gains and offsets."""
+
+    x: Tensor = tensor()
+    gamma: Tensor = tensor()
+    beta: Tensor = tensor()
+    axis: Integer = axis(default=-1)
+    eps: Real = real(default=1e-05)
+    result = result_def(AnyTensorConstr)
+
+    def infer_types(self) -> tuple[Attribute]:
+        axis = feature_axis(self.x, self.axis.value.data, self.eps)
+        check_feature_vector("gamma", self.gamma, self.x, axis)
+        check_feature_vector("beta", self.beta, self.x, axis)
+        return (self.x.type,)
+
+
+class LayerNormOp(AffineNormOp, name="mir.layer_norm"):
     """
     `result = (x - mean) / sqrt(var + eps) * gamma + beta`, mean and biased variance along `axis`.
 
     `gamma` and `beta` are vectors along `axis`. The variance is that of the differences from the mean.
     """
 
-    x: Tensor = tensor()
-    gamma: Tensor = tensor()
-    beta: Tensor = tensor()
-    axis: Integer = axis(default=-1)
-    eps: Real = real(default=1e-05)
-    result = result_def(AnyTensorConstr)
 
-    def infer_types(self) -> tuple[Attribute]:
-        axis = feature_axis(self.x, self.axis.value.data, self.eps)
-        check_feature_vector("gamma", self.gamma, self.x, axis)
-        check_feature_vector("beta", self.beta, self.x, axis)
-        return (self.x.type,)
-
-
-class RmsNormOp(AlongAxis, MirOp, name="mir.rms_norm"):
+class RmsNormOp(AffineNormOp, name="mir.rms_norm"):
     """
     `result = x / sqrt(mean(x^2) + eps) * gamma + beta`, the mean along `axis`.
 
     `gamma` and `beta` are vectors along `axis`. The result has the shape of `x`; as rows, it is a `mir.reshape` of it.
     """
-
-    x: Tensor = tensor()
-    gamma: Tensor = tensor()
-    beta: Tensor = tensor()
-    axis: Integer = axis(default=-1)
-    eps: Real = real(default=1e-05)
-    result = result_def(AnyTensorConstr)
-
-    def infer_types(self) -> tuple[Attribute]:
-        axis = feature_axis(self.x, self.axis.value.data, self.eps)
-        check_feature_vector("gamma", self.gamma, self.x, axis)
-        check_feature_vector("beta", self.beta, self.x, axis)
-        return (self.x.type,)
 
 
 class RmsNormBackwardOp(AlongAxis, MirOp, abc.ABC):

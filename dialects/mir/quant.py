@@ -6,20 +6,30 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from math import prod
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, f32, f64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
-    operand_def,
-    prop_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
-from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, I64List, IntList, i64_attr, i64_list
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    Field,
+    Integer,
+    IntegerList,
+    Tensor,
+    Tensors,
+    attribute,
+    integer,
+    integer_list,
+    tensor,
+    tensors,
+)
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr, check_weights
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_of, shape_of
@@ -27,12 +37,17 @@ from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_
 _SIDES = "(`scales` `(` $scales^ `)`)? `scheme` $scheme"
 
 
-class _QuantisedOp(MirOp, abc.ABC):
-    """What ops on one matrix of quantised weights share: the operands that hold it, and how it is packed."""
+class _Quantised(Operation):
+    """An op that takes quantised weights, and the rows that they are multiplied by in front of them."""
 
-    w = operand_def(AnyTensorConstr)
-    scales = var_operand_def(AnyTensorConstr)
-    scheme = prop_def(SchemeAttr)
+    if TYPE_CHECKING:
+        w: Tensor
+        scales: Tensors
+        scheme: Field[SchemeAttr, SchemeAttr]
+
+
+class _QuantisedOp(_Quantised, MirOp, abc.ABC):
+    """What ops on one matrix of quantised weights share: the operands that hold it, and how it is packed."""
 
     @property
     def scale(self) -> SSAValue | None:
@@ -76,26 +91,14 @@ class DequantizeWeightsOp(_QuantisedOp, name="mir.dequantize_weights"):
     of scale or global_scale, f32 without one.
     """
 
-    shape = prop_def(I64List)
+    w: Tensor = tensor(alone=True)
+    scheme: Field[SchemeAttr, SchemeAttr] = attribute(SchemeAttr)
+    shape: IntegerList = integer_list()
+    scales: Tensors = tensors(default=())
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    custom_directives = (IntList,)
     assembly_format = f"$w {_SIDES} `shape` custom<IntList>($shape) attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        w: SSAValue,
-        scheme: SchemeAttr,
-        shape: Sequence[int],
-        scales: Sequence[SSAValue] = (),
-    ):
-        element = scheme.result_element(scales)
-        self.assemble(
-            operands=[w, scales],
-            properties={"scheme": scheme, "shape": i64_list(shape)},
-            result_types=[TensorType(element, shape)],
-        )
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -169,25 +172,14 @@ class DequantMatmulOp(_DequantProductOp, name="mir.dequant_matmul"):
     `x` (f32 for half floats).
     """
 
-    x = operand_def(AnyTensorConstr)
+    x: Tensor = tensor()
+    w: Tensor = tensor(alone=True)
+    scheme: Field[SchemeAttr, SchemeAttr] = attribute(SchemeAttr)
+    scales: Tensors = tensors(default=())
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
     assembly_format = f"$x `,` $w {_SIDES} attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        x: SSAValue,
-        w: SSAValue,
-        scheme: SchemeAttr,
-        scales: Sequence[SSAValue] = (),
-    ):
-        n = _columns(scheme, w, scales, _features(x, "x"))
-        self.assemble(
-            operands=[x, w, scales],
-            properties={"scheme": scheme},
-            result_types=[TensorType(element_of(x), (*shape_of(x)[:-1], n))],
-        )
 
     @property
     def matrix(self) -> tuple[int, int]:
@@ -202,26 +194,15 @@ class DequantMatmulOp(_DequantProductOp, name="mir.dequant_matmul"):
 class DequantMatmulBackwardInputOp(_DequantProductOp, name="mir.dequant_matmul_backward_input"):
     """`result = dy @ transpose(W)` with `dy` `[..., N]` and quantised weights `W` `[K, N]`: the cotangent of x."""
 
-    dy = operand_def(AnyTensorConstr)
-    k = prop_def(I64)
+    dy: Tensor = tensor()
+    w: Tensor = tensor(alone=True)
+    scheme: Field[SchemeAttr, SchemeAttr] = attribute(SchemeAttr)
+    k: Integer = integer()
+    scales: Tensors = tensors(default=())
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
     assembly_format = f"$dy `,` $w {_SIDES} `k` $k attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        dy: SSAValue,
-        w: SSAValue,
-        scheme: SchemeAttr,
-        k: int,
-        scales: Sequence[SSAValue] = (),
-    ):
-        self.assemble(
-            operands=[dy, w, scales],
-            properties={"scheme": scheme, "k": i64_attr(k)},
-            result_types=[TensorType(element_of(dy), (*shape_of(dy)[:-1], k))],
-        )
 
     @property
     def matrix(self) -> tuple[int, int]:
@@ -234,13 +215,18 @@ class DequantMatmulBackwardInputOp(_DequantProductOp, name="mir.dequant_matmul_b
         return (TensorType(self.check_product(self.dy), (*shape_of(self.dy)[:-1], k)),)
 
 
-class _GroupedOp(MirOp, abc.ABC):
-    """What products with the weights of one of several experts per row share; the weights are gguf."""
+class _Grouped(Operation):
+    """An op that takes the weights of several experts, and the rows that they are multiplied by in front of them."""
 
-    packed = operand_def(AnyTensorConstr)
-    indices = operand_def(AnyTensorConstr)
-    scheme = prop_def(SchemeAttr)
-    experts = prop_def(I64)
+    if TYPE_CHECKING:
+        packed: Tensor
+        indices: Tensor
+        scheme: Field[SchemeAttr, SchemeAttr]
+        experts: Integer
+
+
+class _GroupedOp(_Grouped, MirOp, abc.ABC):
+    """What products with the weights of one of several experts per row share; the weights are gguf."""
 
     @property
     @abc.abstractmethod
@@ -280,22 +266,10 @@ class DequantMoeWeightsOp(MirOp, name="mir.dequant_moe_weights"):
     `shape` is `[E, K, N]`. Every expert has whole blocks.
     """
 
-    packed = operand_def(AnyTensorConstr)
-    scheme = prop_def(SchemeAttr)
-    shape = prop_def(I64List)
+    packed: Tensor = tensor()
+    scheme: Field[SchemeAttr, SchemeAttr] = attribute(SchemeAttr)
+    shape: IntegerList = integer_list()
     result = result_def(AnyTensorConstr)
-
-    custom_directives = (IntList,)
-    assembly_format = (
-        "$packed `scheme` $scheme `shape` custom<IntList>($shape) attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(self, packed: SSAValue, scheme: SchemeAttr, shape: Sequence[int]):
-        self.assemble(
-            operands=[packed],
-            properties={"scheme": scheme, "shape": i64_list(shape)},
-            result_types=[TensorType(f32, shape)],
-        )
 
     @property
     def extents(self) -> tuple[int, int, int]:
@@ -318,22 +292,14 @@ class DequantGroupedMatmulOp(_GroupedOp, name="mir.dequant_grouped_matmul"):
     `x` is `[M, K]`. Indices are integers, or f32 that hold integers; one outside of `[0, experts)` is clamped to it.
     """
 
-    x = operand_def(AnyTensorConstr)
+    x: Tensor = tensor()
+    packed: Tensor = tensor(alone=True)
+    indices: Tensor = tensor(alone=True)
+    scheme: Field[SchemeAttr, SchemeAttr] = attribute(SchemeAttr)
+    experts: Integer = integer()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = (
-        "$x `,` $packed `,` $indices `scheme` $scheme `experts` $experts attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(self, x: SSAValue, packed: SSAValue, indices: SSAValue, scheme: SchemeAttr, experts: int):
-        n = self._columns(x, packed, scheme, experts)
-        self.assemble(
-            operands=[x, packed, indices],
-            properties={"scheme": scheme, "experts": i64_attr(experts)},
-            result_types=[TensorType(element_of(x), (*shape_of(x)[:-1], n))],
-        )
 
     @staticmethod
     def _columns(x: SSAValue, packed: SSAValue, scheme: SchemeAttr, experts: int) -> int:
@@ -356,22 +322,15 @@ class DequantGroupedMatmulOp(_GroupedOp, name="mir.dequant_grouped_matmul"):
 class DequantGroupedMatmulBackwardInputOp(_GroupedOp, name="mir.dequant_grouped_matmul_backward_input"):
     """`result[m] = dy[m] @ transpose(W[indices[m]])` with `dy` `[M, N]`: the cotangent of x."""
 
-    dy = operand_def(AnyTensorConstr)
-    k = prop_def(I64)
+    dy: Tensor = tensor()
+    packed: Tensor = tensor(alone=True)
+    indices: Tensor = tensor(alone=True)
+    scheme: Field[SchemeAttr, SchemeAttr] = attribute(SchemeAttr)
+    experts: Integer = integer()
+    k: Integer = integer()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = (
-        "$dy `,` $packed `,` $indices `scheme` $scheme `experts` $experts `k` $k attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(self, dy: SSAValue, packed: SSAValue, indices: SSAValue, scheme: SchemeAttr, experts: int, k: int):
-        self.assemble(
-            operands=[dy, packed, indices],
-            properties={"scheme": scheme, "experts": i64_attr(experts), "k": i64_attr(k)},
-            result_types=[TensorType(element_of(dy), (*shape_of(dy)[:-1], k))],
-        )
 
     @property
     def matrix(self) -> tuple[int, int]:

@@ -18,7 +18,6 @@ from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
     Integer,
     IntegerList,
-    IntList,
     Real,
     Tensor,
     integer,
@@ -121,7 +120,6 @@ class QConv2dOp(_IntegerProductOp, name="mir.q_conv2d"):
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    custom_directives = (IntList,)
     assembly_format = (
         "$x `,` $w `,` $bias `strides` custom<IntList>($strides) `padding` custom<IntList>($padding) "
         f"`dilations` custom<IntList>($dilations) `groups` $groups {_QUANTISERS} attr-dict "

@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.mir.core import MirOp
-from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, I64List, IntList, i64_attr, i64_list
+from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, I64List, i64_attr, i64_list
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, element_of, normalize_axis, shape_of
 
@@ -30,7 +30,6 @@ class AffineOp(MirOp, abc.ABC):
     axis = opt_prop_def(I64)
     result = result_def(AnyTensorConstr)
 
-    custom_directives = (IntList,)
     assembly_format = (
         "$operand (`axis` $axis^)? `scales` $scales `zero_points` custom<IntList>($zero_points) attr-dict "
         "`:` type($operand) `to` type($result)"

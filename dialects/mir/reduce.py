@@ -9,7 +9,7 @@ from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import MirOp
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, AxisList, Flag, IntList, Tensor, axes, flag, tensor
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, AxisList, Flag, Tensor, axes, flag, tensor
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
     FLOATS,
@@ -32,8 +32,6 @@ class ReduceOp(MirOp, abc.ABC):
     axes: AxisList = axes(default=None)
     keep_dim: Flag = flag(default=False)
     result = result_def(AnyTensorConstr)
-
-    custom_directives = (IntList,)
 
     @property
     def axis_list(self) -> tuple[int, ...]:

@@ -12,7 +12,6 @@ from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
     Integer,
     IntegerList,
-    IntList,
     Tensor,
     Tensors,
     integer,
@@ -55,8 +54,6 @@ class TransposeOp(MirOp, name="mir.transpose"):
     operand: Tensor = tensor(alias="x")
     perm: IntegerList = integer_list()
     result = result_def(AnyTensorConstr)
-
-    custom_directives = (IntList,)
 
     @property
     def perm_list(self) -> tuple[int, ...]:
