@@ -6,13 +6,21 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import DenseArrayBase
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def
+from xdsl.ir import Attribute
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import MirOp
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, I64List, Real, Tensor, i64_list, real, tensor
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    IntegerList,
+    Real,
+    Tensor,
+    integer_list,
+    real,
+    tensor,
+)
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
@@ -70,12 +78,12 @@ class DotGeneralOp(MirOp, name="mir.dot_general"):
     A sum over nothing is a product, one over an extent of 0 is 0.
     """
 
-    lhs = operand_def(AnyTensorConstr)
-    rhs = operand_def(AnyTensorConstr)
-    lhs_contracting = prop_def(I64List)
-    rhs_contracting = prop_def(I64List)
-    lhs_batch = prop_def(I64List)
-    rhs_batch = prop_def(I64List)
+    lhs: Tensor = tensor()
+    rhs: Tensor = tensor()
+    lhs_contracting: IntegerList = integer_list(default=())
+    rhs_contracting: IntegerList = integer_list(default=())
+    lhs_batch: IntegerList = integer_list(default=())
+    rhs_batch: IntegerList = integer_list(default=())
     result = result_def(AnyTensorConstr)
 
     assembly_format = (
@@ -83,24 +91,6 @@ class DotGeneralOp(MirOp, name="mir.dot_general"):
         "`batch` custom<IntList>($lhs_batch) `x` custom<IntList>($rhs_batch) attr-dict "
         "`:` functional-type(operands, results)"
     )
-
-    def __init__(
-        self,
-        lhs: SSAValue,
-        rhs: SSAValue,
-        contracting: tuple[Sequence[int], Sequence[int]],
-        batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
-    ):
-        self.assemble(
-            operands=[lhs, rhs],
-            properties={
-                "lhs_contracting": i64_list(contracting[0]),
-                "rhs_contracting": i64_list(contracting[1]),
-                "lhs_batch": i64_list(batch[0]),
-                "rhs_batch": i64_list(batch[1]),
-            },
-            result_types=[self._infer(lhs, rhs, contracting, batch)],
-        )
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -110,17 +100,11 @@ class DotGeneralOp(MirOp, name="mir.dot_general"):
             _side("rhs", shape_of(self.rhs), _numbers(self.rhs_contracting), _numbers(self.rhs_batch)),
         )
 
-    @staticmethod
-    def _infer(
-        lhs: SSAValue,
-        rhs: SSAValue,
-        contracting: tuple[Sequence[int], Sequence[int]],
-        batch: tuple[Sequence[int], Sequence[int]],
-    ) -> Attribute:
-        type_ = same_element_type(lhs, rhs)
+    def infer_types(self) -> tuple[Attribute]:
+        type_ = same_element_type(self.lhs, self.rhs)
         check_element(type_, (*FLOATS, *INTS, *COMPLEXES))
-        a, b = shape_of(lhs), shape_of(rhs)
-        left, right = _side("lhs", a, contracting[0], batch[0]), _side("rhs", b, contracting[1], batch[1])
+        a, b = shape_of(self.lhs), shape_of(self.rhs)
+        left, right = self.sides
         for what, mine, yours in (
             ("contracting", left.contracting, right.contracting),
             ("batch", left.batch, right.batch),
@@ -133,11 +117,7 @@ class DotGeneralOp(MirOp, name="mir.dot_general"):
                         f"{what} dimensions differ: {dims(a)} has extent {a[i]} at {i}, {dims(b)} has {b[j]} at {j}"
                     )
         shape = (*(a[i] for i in (*left.batch, *left.free)), *(b[j] for j in right.free))
-        return tensor_of(type_, shape)
-
-    def infer_types(self) -> tuple[Attribute]:
-        contracting = _numbers(self.lhs_contracting), _numbers(self.rhs_contracting)
-        return (self._infer(self.lhs, self.rhs, contracting, (_numbers(self.lhs_batch), _numbers(self.rhs_batch))),)
+        return (tensor_of(type_, shape),)
 
 
 def _numbers(values: Attribute) -> tuple[int, ...]:
@@ -190,17 +170,5 @@ class LinalgBuilder(BuilderCore):
         shape = product.shape
         return self._this.reshape(product, (*shape[:-2], *shape[-2 + row : len(shape) - column]))
 
-    def dot_general(
-        self,
-        lhs: Operand,
-        rhs: Operand,
-        lhs_contracting: Sequence[int] = (),
-        rhs_contracting: Sequence[int] = (),
-        lhs_batch: Sequence[int] = (),
-        rhs_batch: Sequence[int] = (),
-    ) -> Value:
-        """`mir.dot_general`: a sum over the contracting dimensions, for each index of the batch dimensions."""
-        lhs, rhs = self.operands(lhs, rhs)
-        return self.op(DotGeneralOp, lhs, rhs, (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))
-
+    dot_general = method(DotGeneralOp)
     lora_matmul = method(LoraMatmulOp)
