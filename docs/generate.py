@@ -30,6 +30,7 @@ from xdsl_rlx.builder import Graph
 from xdsl_rlx.dialects.mir import Mir, branch, control
 from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.dialects.mir.scan import ScanOp
+from xdsl_rlx.dialects.mir.value import OP
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, VIEW
 from xdsl_rlx.lowering.nests import NEST
@@ -207,7 +208,10 @@ def _method(name: str, function: Any) -> str:
         if parameter.name != "self"
     ]
     text = str(inspect.Signature(parameters))
-    return f"* `{name}{text}`: " + " ".join(inspect.cleandoc(function.__doc__ or "").split())
+    said = inspect.cleandoc(function.__doc__ or "")
+    # the docstring of an op stands as a whole in ops.md
+    shown = said.split("\n\n")[0] if hasattr(function, OP) else said
+    return f"* `{name}{text}`: {' '.join(shown.split())}"
 
 
 def _methods(entity: type, *, inherited: bool) -> list[str]:

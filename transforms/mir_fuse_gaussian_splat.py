@@ -21,7 +21,7 @@ class FuseRasterizeOfPrepare(RewritePattern):
         if op.prepared != tuple(prepare.results) or not all(result.has_one_use() for result in prepare.results):
             return
         scale = prepare.radius_scale.value.data
-        rewriter.replace(op, GaussianSplatRenderOp(prepare.cloud, op.meta, op.picture, scale))
+        rewriter.replace(op, GaussianSplatRenderOp(*prepare.cloud, op.meta, **vars(op.picture), radius_scale=scale))
         rewriter.erase(prepare)
 
 

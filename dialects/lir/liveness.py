@@ -38,7 +38,7 @@ def lives_of(program: ProgramOp) -> list[Life]:
 
 
 @dataclass
-class _OpenLoop:
+class _LoopSpan:
     """A loop in which the walk is."""
 
     begin: int
@@ -49,7 +49,7 @@ class _OpenLoop:
 class _Walk:
     def __init__(self) -> None:
         self.time = 0
-        self.loops: list[_OpenLoop] = []
+        self.loops: list[_LoopSpan] = []
         self.lives: dict[SSAValue, Life] = {}
         """Of a buffer under each of its names."""
         self.used: list[Life] = []
@@ -71,7 +71,7 @@ class _Walk:
                     self.time += 1
                     self.block(region.block)
             elif isinstance(op, LoopOp | WhileOp):
-                self.loops.append(_OpenLoop(self.time))
+                self.loops.append(_LoopSpan(self.time))
                 for region in op.regions:
                     self.time += 1
                     self.block(region.block)

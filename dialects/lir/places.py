@@ -15,7 +15,7 @@ ITERATIONS_LOOKED_AT = 64
 
 
 @dataclass(frozen=True)
-class Move:
+class LoopMove:
     """How far a place lies behind its start in iteration `i`: `stride * ((i + shift) mod period)` bytes."""
 
     loop: LoopOp
@@ -37,21 +37,21 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Place:
+class ByteSpan:
     """Where a buffer lies: bytes `[start, stop)` of what `root` declares; `dense` when it takes all, and not none."""
 
     root: SSAValue
     start: int
     stop: int
     dense: bool
-    moves: tuple[Move, ...] = ()
+    moves: tuple[LoopMove, ...] = ()
 
     @property
     def end(self) -> int:
         """Where it ends in the iteration in which it lies last."""
         return self.stop + sum(move.most for move in self.moves) if self.moves else self.stop
 
-    def meets(self, other: "Place") -> bool:
+    def meets(self, other: "ByteSpan") -> bool:
         """Whether bytes of both are surely the same in an iteration; of many iterations the first are looked at."""
         if self.root is not other.root or not self.dense or not other.dense:
             return False
@@ -68,7 +68,7 @@ class Place:
     def _at(self, iteration: Mapping[LoopOp, int]) -> int:
         return sum(move.at(iteration[move.loop]) for move in self.moves)
 
-    def may_meet(self, other: "Place") -> bool:
+    def may_meet(self, other: "ByteSpan") -> bool:
         """Whether bytes of both, under one root, may be the same in an iteration."""
         if self.start >= other.end or other.start >= self.end:
             return False
@@ -82,7 +82,7 @@ class Place:
         return self.start < other.stop + behind and other.start < self.stop + ahead
 
 
-def _distances(one: Move, other: Move) -> tuple[int, ...]:
+def _distances(one: LoopMove, other: LoopMove) -> tuple[int, ...]:
     """How far `one` lies behind `other` in one iteration or another; empty where that is not one of two numbers."""
     if one.period is None or (one.loop, one.stride, one.period) != (other.loop, other.stride, other.period):
         return ()
@@ -90,21 +90,21 @@ def _distances(one: Move, other: Move) -> tuple[int, ...]:
     return ahead * one.stride, (ahead - one.period) * one.stride
 
 
-def place_of(op: Operation, place: Callable[[SSAValue], Place], start: int = 0) -> Place:
+def place_of(op: Operation, place: Callable[[SSAValue], ByteSpan], start: int = 0) -> ByteSpan:
     """The place of the buffer that an op defines, by those of its sources; what is no alias begins at `start`."""
     (result,) = op.results
     if not isinstance(op, ViewOp | StepOp):
         size = byte_size(memref_of(result))
-        return Place(result, start, start + size, size > 0)
+        return ByteSpan(result, start, start + size, size > 0)
     source, type_ = place(op.source), memref_of(result)
     size = element_bytes(type_.element_type)
     span = span_elements(type_) * size
     dense = span > 0 and is_contiguous(type_)
     if isinstance(op, ViewOp):
         begin = source.start + op.offset.value.data * size
-        return Place(source.root, begin, begin + span, dense, source.moves)
+        return ByteSpan(source.root, begin, begin + span, dense, source.moves)
     stride, begin, shift = strides_of(memref_of(op.source))[0] * size, source.start, op.moved
     if op.period is None:
         begin, shift = begin + stride * shift, 0
-    moves = (*source.moves, Move(op.loop, stride, shift, op.period)) if stride else source.moves
-    return Place(source.root, begin, begin + span, dense, moves)
+    moves = (*source.moves, LoopMove(op.loop, stride, shift, op.period)) if stride else source.moves
+    return ByteSpan(source.root, begin, begin + span, dense, moves)

@@ -42,7 +42,7 @@ _WRAP: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none"
 _CMPF = {name: IntegerAttr(i, i64) for i, name in enumerate(arith.CMPF_COMPARISON_OPERATIONS)}
 _CMPI = {name: IntegerAttr(i, i64) for i, name in enumerate(arith.CMPI_COMPARISON_OPERATIONS)}
 
-Number: TypeAlias = int | float | bool
+PlainNumber: TypeAlias = int | float | bool
 OpT = TypeVar("OpT", bound=Operation)
 
 
@@ -74,73 +74,73 @@ class Scalar:
     def type(self) -> Attribute:
         return self.value.type
 
-    def __add__(self, other: Scalar | Number) -> Scalar:
+    def __add__(self, other: Scalar | PlainNumber) -> Scalar:
         return self.b.add(self, other)
 
-    def __radd__(self, other: Number) -> Scalar:
+    def __radd__(self, other: PlainNumber) -> Scalar:
         return self.b.add(self.b.const(other, self.type), self)
 
-    def __sub__(self, other: Scalar | Number) -> Scalar:
+    def __sub__(self, other: Scalar | PlainNumber) -> Scalar:
         return self.b.sub(self, other)
 
-    def __rsub__(self, other: Number) -> Scalar:
+    def __rsub__(self, other: PlainNumber) -> Scalar:
         return self.b.sub(self.b.const(other, self.type), self)
 
-    def __mul__(self, other: Scalar | Number) -> Scalar:
+    def __mul__(self, other: Scalar | PlainNumber) -> Scalar:
         return self.b.mul(self, other)
 
-    def __rmul__(self, other: Number) -> Scalar:
+    def __rmul__(self, other: PlainNumber) -> Scalar:
         return self.b.mul(self.b.const(other, self.type), self)
 
-    def __truediv__(self, other: Scalar | Number) -> Scalar:
+    def __truediv__(self, other: Scalar | PlainNumber) -> Scalar:
         return self.b.div(self, other)
 
-    def __rtruediv__(self, other: Number) -> Scalar:
+    def __rtruediv__(self, other: PlainNumber) -> Scalar:
         return self.b.div(self.b.const(other, self.type), self)
 
     def __neg__(self) -> Scalar:
         return self.b.neg(self)
 
-    def __lt__(self, other: Scalar | Number) -> Scalar:
+    def __lt__(self, other: Scalar | PlainNumber) -> Scalar:
         return self.b.compare("olt", "slt", self, other)
 
-    def __le__(self, other: Scalar | Number) -> Scalar:
+    def __le__(self, other: Scalar | PlainNumber) -> Scalar:
         return self.b.compare("ole", "sle", self, other)
 
-    def __gt__(self, other: Scalar | Number) -> Scalar:
+    def __gt__(self, other: Scalar | PlainNumber) -> Scalar:
         return self.b.compare("ogt", "sgt", self, other)
 
-    def __ge__(self, other: Scalar | Number) -> Scalar:
+    def __ge__(self, other: Scalar | PlainNumber) -> Scalar:
         return self.b.compare("oge", "sge", self, other)
 
-    def __and__(self, other: Scalar | Number) -> Scalar:
+    def __and__(self, other: Scalar | PlainNumber) -> Scalar:
         return self.b.integer(arith.AndIOp, self, other)
 
-    def __rand__(self, other: Number) -> Scalar:
+    def __rand__(self, other: PlainNumber) -> Scalar:
         return self.b.integer(arith.AndIOp, self, other)
 
-    def __or__(self, other: Scalar | Number) -> Scalar:
+    def __or__(self, other: Scalar | PlainNumber) -> Scalar:
         return self.b.integer(arith.OrIOp, self, other)
 
-    def __ror__(self, other: Number) -> Scalar:
+    def __ror__(self, other: PlainNumber) -> Scalar:
         return self.b.integer(arith.OrIOp, self, other)
 
-    def __xor__(self, other: Scalar | Number) -> Scalar:
+    def __xor__(self, other: Scalar | PlainNumber) -> Scalar:
         return self.b.integer(arith.XOrIOp, self, other)
 
-    def __rxor__(self, other: Number) -> Scalar:
+    def __rxor__(self, other: PlainNumber) -> Scalar:
         return self.b.integer(arith.XOrIOp, self, other)
 
-    def __lshift__(self, other: Scalar | Number) -> Scalar:
+    def __lshift__(self, other: Scalar | PlainNumber) -> Scalar:
         return self.b.integer(arith.ShLIOp, self, other, _WRAP)
 
-    def __rlshift__(self, other: Number) -> Scalar:
+    def __rlshift__(self, other: PlainNumber) -> Scalar:
         return self.b.integer(arith.ShLIOp, self.b.const(other, self.type), self, _WRAP)
 
-    def __rshift__(self, other: Scalar | Number) -> Scalar:
+    def __rshift__(self, other: Scalar | PlainNumber) -> Scalar:
         return self.b.integer(arith.ShRSIOp, self, other)
 
-    def __rrshift__(self, other: Number) -> Scalar:
+    def __rrshift__(self, other: PlainNumber) -> Scalar:
         return self.b.integer(arith.ShRSIOp, self.b.const(other, self.type), self)
 
 
@@ -165,7 +165,7 @@ class ScalarBuilder:
         """The handle of an existing value."""
         return Scalar(value, self)
 
-    def const(self, x: Number, type: Attribute) -> Scalar:
+    def const(self, x: PlainNumber, type: Attribute) -> Scalar:
         """The constant `x`, rounded to a float `type` or wrapped to the width of an integer `type`."""
         point = self.builder.insertion_point
         key = (point.block, point.insert_before, id(type), repr(x))
@@ -183,7 +183,7 @@ class ScalarBuilder:
         self._constants[key] = made
         return made
 
-    def like(self, x: Scalar | Number, other: Scalar) -> Scalar:
+    def like(self, x: Scalar | PlainNumber, other: Scalar) -> Scalar:
         """`x` itself, or the constant `x` of the type of `other`."""
         return x if isinstance(x, Scalar) else self.const(x, other.value.type)
 
@@ -191,7 +191,7 @@ class ScalarBuilder:
         self.builder.insert(op)
         return Scalar(op.results[0], self)
 
-    def _binary(self, op: type[Operation], a: Scalar, b: Scalar | Number, props: dict[str, Attribute]) -> Scalar:
+    def _binary(self, op: type[Operation], a: Scalar, b: Scalar | PlainNumber, props: dict[str, Attribute]) -> Scalar:
         """`op(a, b)` with the type of `a`; `props` is copied because ops own their dictionary."""
         rhs = b.value if isinstance(b, Scalar) else self.const(b, a.value.type).value
         return self._result(
@@ -203,7 +203,7 @@ class ScalarBuilder:
         float_op: type[Operation],
         int_op: type[Operation],
         a: Scalar,
-        b: Scalar | Number,
+        b: Scalar | PlainNumber,
         int_props: dict[str, Attribute],
     ) -> Scalar:
         return self._binary(float_op, a, b, _STRICT) if is_float(a.type) else self._binary(int_op, a, b, int_props)
@@ -215,46 +215,46 @@ class ScalarBuilder:
         return self._result(op.create(operands=[a.value], result_types=[type]))
 
     def integer(
-        self, op: type[Operation], a: Scalar, b: Scalar | Number, props: dict[str, Attribute] | None = None
+        self, op: type[Operation], a: Scalar, b: Scalar | PlainNumber, props: dict[str, Attribute] | None = None
     ) -> Scalar:
         """The integer op `op(a, b)`."""
         return self._binary(op, a, b, props or {})
 
     # Arithmetic
 
-    def add(self, a: Scalar, b: Scalar | Number) -> Scalar:
+    def add(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         return self._arith(arith.AddfOp, arith.AddiOp, a, b, _WRAP)
 
-    def sub(self, a: Scalar, b: Scalar | Number) -> Scalar:
+    def sub(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         return self._arith(arith.SubfOp, arith.SubiOp, a, b, _WRAP)
 
-    def mul(self, a: Scalar, b: Scalar | Number) -> Scalar:
+    def mul(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         return self._arith(arith.MulfOp, arith.MuliOp, a, b, _WRAP)
 
-    def div(self, a: Scalar, b: Scalar | Number) -> Scalar:
+    def div(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         """Float division, or integer division truncating towards zero."""
         return self._arith(arith.DivfOp, arith.DivSIOp, a, b, {})
 
-    def rem(self, a: Scalar, b: Scalar | Number) -> Scalar:
+    def rem(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         """Integer remainder with the sign of the dividend."""
         return self._binary(arith.RemSIOp, a, b, {})
 
-    def floordiv(self, a: Scalar, b: Scalar | Number) -> Scalar:
+    def floordiv(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         """Integer division rounding towards minus infinity."""
         return self._binary(arith.FloorDivSIOp, a, b, {})
 
-    def accumulate_add(self, acc: Scalar, x: Scalar | Number) -> Scalar:
+    def accumulate_add(self, acc: Scalar, x: Scalar | PlainNumber) -> Scalar:
         """`acc + x` of a reduction: may be reassociated (vectorised), unlike every other sum."""
         return self._binary(arith.AddfOp, acc, x, _REASSOC) if is_float(acc.type) else self.add(acc, x)
 
-    def accumulate_mul(self, acc: Scalar, x: Scalar | Number) -> Scalar:
+    def accumulate_mul(self, acc: Scalar, x: Scalar | PlainNumber) -> Scalar:
         """`acc * x` of a reduction: may be reassociated (vectorised)."""
         return self._binary(arith.MulfOp, acc, x, _REASSOC) if is_float(acc.type) else self.mul(acc, x)
 
     def neg(self, a: Scalar) -> Scalar:
         return self._unary(arith.NegfOp, a) if is_float(a.type) else self.const(0, a.type) - a
 
-    def fma(self, a: Scalar, b: Scalar | Number, c: Scalar | Number) -> Scalar:
+    def fma(self, a: Scalar, b: Scalar | PlainNumber, c: Scalar | PlainNumber) -> Scalar:
         """`a * b + c` of floats, rounded once."""
         type = a.value.type
         operands = [a.value, self.like(b, a).value, self.like(c, a).value]
@@ -291,20 +291,20 @@ class ScalarBuilder:
     def trunc(self, a: Scalar) -> Scalar:
         return self._unary(math.TruncOp, a)
 
-    def maximum(self, a: Scalar, b: Scalar | Number) -> Scalar:
+    def maximum(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         """The larger one; NaN if one is NaN, and +0 is larger than -0. Signed for integers."""
         return self._arith(arith.MaximumfOp, arith.MaxSIOp, a, b, {})
 
-    def minimum(self, a: Scalar, b: Scalar | Number) -> Scalar:
+    def minimum(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         """The smaller one; NaN if one is NaN, and -0 is smaller than +0. Signed for integers."""
         return self._arith(arith.MinimumfOp, arith.MinSIOp, a, b, {})
 
-    def copysign(self, magnitude: Scalar, sign: Scalar | Number) -> Scalar:
+    def copysign(self, magnitude: Scalar, sign: Scalar | PlainNumber) -> Scalar:
         return self._binary(math.CopySignOp, magnitude, sign, _STRICT)
 
     # Comparison and choice
 
-    def compare(self, float_predicate: str, int_predicate: str, a: Scalar, b: Scalar | Number) -> Scalar:
+    def compare(self, float_predicate: str, int_predicate: str, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         """arith.cmpf or arith.cmpi by the type of `a`."""
         operands = [a.value, self.like(b, a).value]
         if is_float(a.type):
@@ -313,18 +313,18 @@ class ScalarBuilder:
         properties = {"predicate": _CMPI[int_predicate]}
         return self._result(arith.CmpiOp.create(operands=operands, result_types=[i1], properties=properties))
 
-    def eq(self, a: Scalar, b: Scalar | Number) -> Scalar:
+    def eq(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         """Equal; false when one is NaN."""
         return self.compare("oeq", "eq", a, b)
 
-    def ne(self, a: Scalar, b: Scalar | Number) -> Scalar:
+    def ne(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         """Not equal; true when one is NaN."""
         return self.compare("une", "ne", a, b)
 
     def is_nan(self, a: Scalar) -> Scalar:
         return self.compare("uno", "ne", a, a)
 
-    def select(self, c: Scalar, a: Scalar | Number, b: Scalar | Number) -> Scalar:
+    def select(self, c: Scalar, a: Scalar | PlainNumber, b: Scalar | PlainNumber) -> Scalar:
         """`a` where `c`, else `b`; one of them may be a Python number."""
         if not isinstance(a, Scalar):
             assert isinstance(b, Scalar), "select needs a typed operand"
@@ -346,7 +346,7 @@ class ScalarBuilder:
     def bitcast(self, a: Scalar, type: Attribute) -> Scalar:
         return self._convert(arith.BitcastOp, a, type)
 
-    def shift_right_logical(self, a: Scalar, b: Scalar | Number) -> Scalar:
+    def shift_right_logical(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         return self.integer(arith.ShRUIOp, a, b)
 
     def cast(self, a: Scalar, type: Attribute, *, signed: bool = True) -> Scalar:
@@ -456,7 +456,7 @@ class ScalarBuilder:
     def atan(self, a: Scalar) -> Scalar:
         return self._unary(math.AtanOp, a)
 
-    def pow(self, a: Scalar, b: Scalar | Number) -> Scalar:
+    def pow(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         return self._binary(math.PowFOp, a, b, _STRICT)
 
     def sigmoid(self, a: Scalar) -> Scalar:

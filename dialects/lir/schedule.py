@@ -13,7 +13,7 @@ from xdsl_rlx.dialects.lir.control import IfOp, LoopOp, StepOp, WhileOp, program
 from xdsl_rlx.dialects.lir.kernel import KernelOp
 from xdsl_rlx.dialects.lir.liveness import Life, lives_of
 from xdsl_rlx.dialects.lir.memory import LARGEST_BUFFER, byte_size
-from xdsl_rlx.dialects.lir.places import Place, place_of
+from xdsl_rlx.dialects.lir.places import ByteSpan, place_of
 from xdsl_rlx.dialects.lir.program import (
     ConstantOp,
     InputOp,
@@ -67,7 +67,7 @@ class _Schedule:
         self.kernels = kernels
         """None where launches cannot be looked up."""
         self.kernel_writes = written
-        self.places: dict[SSAValue, Place] = {}
+        self.places: dict[SSAValue, ByteSpan] = {}
         self.written: set[SSAValue] = set()
         """What has been written whatever was run."""
         self.perhaps: set[SSAValue] = set()
@@ -130,7 +130,7 @@ class _Schedule:
         if all(loop.count for loop in self.loops) and place.root not in self.written:
             raise VerifyException(f"the predicate of {op.name} is read before anything has written it")
 
-    def source(self, op: Operation, value: SSAValue) -> Place:
+    def source(self, op: Operation, value: SSAValue) -> ByteSpan:
         if (place := self.places.get(value)) is None:
             what = "an element" if isinstance(op, StepOp) else "a view"
             raise VerifyException(f"{what} of {memref_of(value)} comes before what it is {what} of")
@@ -218,7 +218,7 @@ def _verify_call(launch: LaunchOp, kernels: dict[str, KernelOp], written: dict[s
             raise VerifyException(f"@{name} writes to its buffer {number}, which the launch only reads")
 
 
-def _verify_buffers(launch: LaunchOp, places: dict[SSAValue, Place]) -> None:
+def _verify_buffers(launch: LaunchOp, places: dict[SSAValue, ByteSpan]) -> None:
     passed = list(launch.operands)
     for value in passed:
         if value not in places:

@@ -45,7 +45,7 @@ class _Materialize(ConstantMaterializationInterface):
         return None
 
 
-_SHARED = {"bodies", "builder", "core", "value"}
+_SHARED = {"bodies", "builder", "core", "fields", "value"}
 FAMILIES: tuple[ModuleType, ...] = tuple(
     import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__) if info.name not in _SHARED
 )

@@ -13,7 +13,6 @@ from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -26,8 +25,17 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, OwnNest, f64_attr, i64_attr
-from xdsl_rlx.dialects.mir.heads import Heads, Layout, LayoutAttr, head_count, heads_of, layout_named, shape_with
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import F64, I64, AnyTensorConstr, f64_attr, i64_attr, word_of
+from xdsl_rlx.dialects.mir.heads import (
+    HeadLayout,
+    HeadLayoutAttr,
+    Heads,
+    head_count,
+    heads_of,
+    layout_named,
+    shape_with,
+)
 from xdsl_rlx.dialects.mir.shape import ReshapeOp
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, same_element_type, shape_of
@@ -50,7 +58,7 @@ class MaskKindAttr(EnumAttribute[MaskKind], SpacedOpaqueSyntaxAttribute):
     name = "mir.mask_kind"
 
 
-class Extents(NamedTuple):
+class AttentionExtents(NamedTuple):
     """The extents of an attention. Query head `h` reads key head `h // group`."""
 
     batch: int
@@ -93,7 +101,7 @@ def mask_extents(shape: tuple[int, ...], full: tuple[int, int, int, int], paddin
 class AttentionLike(MirOp, abc.ABC):
     """What an attention and its backward op share: the configuration, and the rules of shapes."""
 
-    layout = prop_def(LayoutAttr)
+    layout = prop_def(HeadLayoutAttr)
     num_heads = prop_def(I64)
     num_kv_heads = prop_def(I64)
     mask_kind = prop_def(MaskKindAttr)
@@ -112,7 +120,7 @@ class AttentionLike(MirOp, abc.ABC):
         return self.mask_kind.data
 
     @property
-    def extents(self) -> Extents:
+    def extents(self) -> AttentionExtents:
         """The extents; VerifyException if the operands do not fit."""
         q, k, v, _ = self.inputs
         layout, kv = self.layout.data, self.num_kv_heads.value.data
@@ -128,7 +136,7 @@ class AttentionLike(MirOp, abc.ABC):
             raise VerifyException(
                 f"expected one batch size in q, k and v, got {query.batch}, {key.batch}, {value.batch}"
             )
-        return Extents(query.batch, query.heads, kv, query.length, key.length, query.width, value.width)
+        return AttentionExtents(query.batch, query.heads, kv, query.length, key.length, query.width, value.width)
 
     @property
     def scale(self) -> float:
@@ -149,7 +157,7 @@ class AttentionLike(MirOp, abc.ABC):
         assert mask is not None
         return mask_extents(shape_of(mask), (e.batch, e.heads, e.queries, e.keys), self.kind == MaskKind.CUSTOM)
 
-    def check(self) -> Extents:
+    def check(self) -> AttentionExtents:
         """The extents of a configuration that is right; VerifyException otherwise."""
         q, k, v, mask = self.inputs
         check_element(same_element_type(q, k, v), FLOATS)
@@ -173,12 +181,12 @@ class AttentionLike(MirOp, abc.ABC):
             raise VerifyException(f"expected a positive finite attn_logit_softcap, got {self.softcap}")
         return extents
 
-    def result_type(self, e: Extents) -> Attribute:
+    def result_type(self, e: AttentionExtents) -> Attribute:
         """The type of the output."""
         shape = shape_with(self.layout.data, Heads(e.batch, e.queries, e.heads, e.value_width))
         return TensorType(element_of(self.inputs[0]), shape)
 
-    def lse_type(self, e: Extents) -> Attribute:
+    def lse_type(self, e: AttentionExtents) -> Attribute:
         """The type of the log-sum-exp."""
         return TensorType(statistics_type(element_of(self.inputs[0])), (e.batch, e.heads, e.queries))
 
@@ -188,7 +196,7 @@ class Configuration(NamedTuple):
 
     num_heads: int
     num_kv_heads: int
-    layout: Layout = Layout.PACKED
+    layout: HeadLayout = HeadLayout.PACKED
     mask_kind: MaskKind = MaskKind.NONE
     window: int | None = None
     score_scale: float | None = None
@@ -211,7 +219,7 @@ class Configuration(NamedTuple):
         """The properties of an op."""
         numbers = {"score_scale": self.score_scale, "attn_logit_softcap": self.attn_logit_softcap}
         return {
-            "layout": LayoutAttr(self.layout),
+            "layout": HeadLayoutAttr(self.layout),
             "num_heads": i64_attr(self.num_heads),
             "num_kv_heads": i64_attr(self.num_kv_heads),
             "mask_kind": MaskKindAttr(self.mask_kind),
@@ -226,8 +234,7 @@ _CONFIGURATION = (
 )
 
 
-@irdl_op_definition
-class AttentionOp(AttentionLike):
+class AttentionOp(AttentionLike, name="mir.attention"):
     """
     `result[b, i, h] = sum_j p_ij v[b, j, h // G]` with `p = softmax_j(z)`, and `lse = log sum_j exp(z_ij)`.
 
@@ -242,8 +249,6 @@ class AttentionOp(AttentionLike):
     heads. A custom mask is `[B, Sk]` or `[B|1, H|1, Sq|1, Sk]`, i1, f32 or f64; a bias `[B|1, H|1, Sq|1, Sk]` of the
     element type of q. `lse` is `[B, H, Sq]`, f32 for half floats. The scores are never stored as a whole.
     """
-
-    name = "mir.attention"
 
     q = operand_def(AnyTensorConstr)
     k = operand_def(AnyTensorConstr)
@@ -261,7 +266,7 @@ class AttentionOp(AttentionLike):
         value = heads_of(shape_of(v), layout, kv, "v")
         element = element_of(q)
         lse = TensorType(statistics_type(element), (query.batch, heads, query.length))
-        super().__init__(
+        self.assemble(
             operands=[q, k, v, mask],
             properties=configuration.properties(),
             result_types=[TensorType(element, shape_with(layout, query._replace(width=value.width))), lse],
@@ -276,8 +281,7 @@ class AttentionOp(AttentionLike):
         return self.result_type(extents), self.lse_type(extents)
 
 
-@irdl_op_definition
-class AttentionBackwardOp(AttentionLike):
+class AttentionBackwardOp(AttentionLike, name="mir.attention_backward"):
     """
     The cotangents of q, k, v and (if there is a fourth result) the bias in `mir.attention`.
 
@@ -289,8 +293,6 @@ class AttentionBackwardOp(AttentionLike):
     `out` and `lse` are the results of `mir.attention` on the same q, k, v and mask: saved, not independent arguments,
     so this op is differentiated through q, k, v, the bias, `dy` and `d_lse` only. `d_lse` is 0 if left out.
     """
-
-    name = "mir.attention_backward"
 
     q = operand_def(AnyTensorConstr)
     k = operand_def(AnyTensorConstr)
@@ -324,7 +326,7 @@ class AttentionBackwardOp(AttentionLike):
         with_dbias: bool = False,
     ):
         dbias = mask.type if with_dbias and mask is not None else None
-        super().__init__(
+        self.assemble(
             operands=[*qkv, *saved, dy, mask, d_lse],
             properties=configuration.properties(),
             result_types=[*(x.type for x in qkv), dbias],
@@ -368,7 +370,7 @@ class AttentionBuilder(BuilderCore):
         window: int | None = None,
         score_scale: float | None = None,
         attn_logit_softcap: float | None = None,
-        layout: Layout | str = Layout.PACKED,
+        layout: HeadLayout | str = HeadLayout.PACKED,
     ) -> Value:
         """
         `mir.attention`: its output.
@@ -391,10 +393,10 @@ class AttentionBuilder(BuilderCore):
         out = self.op(AttentionOp, operands[0], operands[1], operands[2], fourth, chosen)
         return self.op(ReshapeOp, out.ssa, out.shape[1:]) if single else out
 
-    def _as_batch(self, layout: Layout | str, *xs: Operand) -> tuple[list[SSAValue], bool]:
+    def _as_batch(self, layout: HeadLayout | str, *xs: Operand) -> tuple[list[SSAValue], bool]:
         """Matrices in layout `packed` as a batch of one, and whether they were."""
         operands = [self.operand(x) for x in xs]
-        single = layout == Layout.PACKED and all(len(shape_of(x)) == 2 for x in operands)
+        single = layout == HeadLayout.PACKED and all(len(shape_of(x)) == 2 for x in operands)
         return [self.op(ReshapeOp, x, (1, *shape_of(x))).ssa for x in operands] if single else operands, single
 
     def attention_backward(
@@ -412,7 +414,7 @@ class AttentionBuilder(BuilderCore):
         window: int | None = None,
         score_scale: float | None = None,
         attn_logit_softcap: float | None = None,
-        layout: Layout | str = Layout.PACKED,
+        layout: HeadLayout | str = HeadLayout.PACKED,
     ) -> tuple[Value, ...]:
         """
         `mir.attention_backward` (after the `mir.attention` it needs): cotangents of q, k, v, and of a bias.
@@ -444,7 +446,7 @@ class AttentionBuilder(BuilderCore):
 def configure(
     qkv: Sequence[SSAValue],
     mask: SSAValue | None,
-    layout: Layout | str,
+    layout: HeadLayout | str,
     kind: MaskKind | str | None,
     heads: tuple[int | None, int | None, int | None],
     numbers: tuple[int | None, float | None, float | None],
@@ -457,10 +459,7 @@ def configure(
             f"the kind of a mask of {element_of(mask)} must be said: mask_kind='bias' adds it to the scores (0 and "
             "-inf), mask_kind='custom' hides the keys where it is below 0.5; that of an i1 mask is custom"
         )
-    try:
-        mask_kind = default if kind is None else MaskKind(kind)
-    except ValueError:
-        raise GraphError(f"mask kind '{kind}' is not one of {', '.join(MaskKind)}") from None
+    mask_kind = default if kind is None else word_of(MaskKind, "mask kind", kind)
     num_heads, head_dim, num_kv_heads = heads
     count, width = head_count(shape_of(qkv[0]), chosen, num_heads, head_dim, "q")
     if num_kv_heads is None:

@@ -41,7 +41,7 @@ from xdsl_rlx.dialects.mir.bodies import (
     yielded_types,
 )
 from xdsl_rlx.dialects.mir.control import YieldOp
-from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, i64_attr
+from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, i64_attr
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, INTS, element_of, i1, shape_of
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.constants import Number
-from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, loss, norm, reduce, shape
 from xdsl_rlx.dialects.mir.attention import AttentionBuilder
 from xdsl_rlx.dialects.mir.branch import BranchBuilder
@@ -20,6 +19,7 @@ from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.custom import CustomBuilder
 from xdsl_rlx.dialects.mir.custom_fn import CustomFnBuilder
 from xdsl_rlx.dialects.mir.fake_quantize import FakeQuantizeBuilder
+from xdsl_rlx.dialects.mir.fields import word_of
 from xdsl_rlx.dialects.mir.fused import FusedBuilder
 from xdsl_rlx.dialects.mir.index import IndexBuilder
 from xdsl_rlx.dialects.mir.linalg import LinalgBuilder
@@ -38,7 +38,7 @@ from xdsl_rlx.dialects.mir.solve import SolveBuilder
 from xdsl_rlx.dialects.mir.spectral import SpectralBuilder
 from xdsl_rlx.dialects.mir.splat import SplatBuilder
 from xdsl_rlx.dialects.mir.transformer import TransformerBuilder
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, resolve_shape
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method, resolve_shape
 from xdsl_rlx.dialects.shapes import element_of, i1, integers, shape_of
 
 __all__ = ["ACTIVATIONS", "MirBuilder", "Operand", "Value", "activation_kind"]
@@ -54,10 +54,7 @@ ACTIVATIONS: dict[Activation, type[elementwise.UnaryOp]] = {
 
 def activation_kind(kind: Activation | str) -> Activation:
     """The activation of that name; GraphError lists what there is."""
-    try:
-        return Activation(kind)
-    except ValueError:
-        raise GraphError(f"activation '{kind}' is not one of {', '.join(Activation)}") from None
+    return word_of(Activation, "activation", kind)
 
 
 class MirBuilder(
@@ -97,57 +94,19 @@ class MirBuilder(
     VerifyException, numbers and names that mean nothing a GraphError.
     """
 
-    def gelu(self, x: Operand) -> Value:
-        """`mir.gelu`: x ndtr(x)."""
-        return self.op(elementwise.GeluOp, self.operand(x))
-
-    def gelu_approx(self, x: Operand) -> Value:
-        """`mir.gelu_approx`: gelu by tanh."""
-        return self.op(elementwise.GeluApproxOp, self.operand(x))
-
-    def silu(self, x: Operand) -> Value:
-        """`mir.silu`: x / (1 + exp(-x))."""
-        return self.op(elementwise.SiluOp, self.operand(x))
-
-    def relu(self, x: Operand) -> Value:
-        """`mir.relu`: max(x, 0)."""
-        return self.op(elementwise.ReluOp, self.operand(x))
-
-    def sigmoid(self, x: Operand) -> Value:
-        """`mir.sigmoid`: 1 / (1 + exp(-x))."""
-        return self.op(elementwise.SigmoidOp, self.operand(x))
-
-    def tanh(self, x: Operand) -> Value:
-        """`mir.tanh`: tanh x."""
-        return self.op(elementwise.TanhOp, self.operand(x))
-
-    def exp(self, x: Operand) -> Value:
-        """`mir.exp`: e^x."""
-        return self.op(elementwise.ExpOp, self.operand(x))
-
-    def log(self, x: Operand) -> Value:
-        """`mir.log`: ln x."""
-        return self.op(elementwise.LogOp, self.operand(x))
-
-    def erf(self, x: Operand) -> Value:
-        """`mir.erf`: erf x."""
-        return self.op(elementwise.ErfOp, self.operand(x))
-
-    def ndtr(self, x: Operand) -> Value:
-        """`mir.ndtr`: the distribution function of the normal distribution, 1/2 (1 + erf(x/sqrt 2))."""
-        return self.op(elementwise.NdtrOp, self.operand(x))
-
-    def gaussian(self, x: Operand) -> Value:
-        """`mir.gaussian`: e^(-x^2/2)."""
-        return self.op(elementwise.GaussianOp, self.operand(x))
-
-    def sqrt(self, x: Operand) -> Value:
-        """`mir.sqrt`: sqrt x."""
-        return self.op(elementwise.SqrtOp, self.operand(x))
-
-    def rsqrt(self, x: Operand) -> Value:
-        """`mir.rsqrt`: 1 / sqrt x."""
-        return self.op(elementwise.RsqrtOp, self.operand(x))
+    gelu = method(elementwise.GeluOp)
+    gelu_approx = method(elementwise.GeluApproxOp)
+    silu = method(elementwise.SiluOp)
+    relu = method(elementwise.ReluOp)
+    sigmoid = method(elementwise.SigmoidOp)
+    tanh = method(elementwise.TanhOp)
+    exp = method(elementwise.ExpOp)
+    log = method(elementwise.LogOp)
+    erf = method(elementwise.ErfOp)
+    ndtr = method(elementwise.NdtrOp)
+    gaussian = method(elementwise.GaussianOp)
+    sqrt = method(elementwise.SqrtOp)
+    rsqrt = method(elementwise.RsqrtOp)
 
     def safe_sqrt(self, x: Operand) -> Value:
         """`sqrt x` for `x > 0`, else 0 with slope 0, where that of `mir.sqrt` is infinite or NaN; NaN stays NaN."""
@@ -163,101 +122,30 @@ class MirBuilder(
         outside = value <= 0.0
         return self.where(outside, 0.0, function(self.where(outside, 1.0, value)))
 
-    def recip(self, x: Operand) -> Value:
-        """`mir.recip`: 1 / x."""
-        return self.op(elementwise.RecipOp, self.operand(x))
-
-    def neg(self, x: Operand) -> Value:
-        """`mir.neg`: -x."""
-        return self.op(elementwise.NegOp, self.operand(x))
-
-    def abs(self, x: Operand) -> Value:
-        """`mir.abs`: |x|."""
-        return self.op(elementwise.AbsOp, self.operand(x))
-
-    def sin(self, x: Operand) -> Value:
-        """`mir.sin`: sin x."""
-        return self.op(elementwise.SinOp, self.operand(x))
-
-    def cos(self, x: Operand) -> Value:
-        """`mir.cos`: cos x."""
-        return self.op(elementwise.CosOp, self.operand(x))
-
-    def tan(self, x: Operand) -> Value:
-        """`mir.tan`: tan x."""
-        return self.op(elementwise.TanOp, self.operand(x))
-
-    def atan(self, x: Operand) -> Value:
-        """`mir.atan`: atan x."""
-        return self.op(elementwise.AtanOp, self.operand(x))
-
-    def round(self, x: Operand) -> Value:
-        """`mir.round`: the nearest integer, half to even."""
-        return self.op(elementwise.RoundOp, self.operand(x))
-
-    def stop_gradient(self, x: Operand) -> Value:
-        """`mir.stop_gradient`: x, through which nothing is differentiated."""
-        return self.op(elementwise.StopGradientOp, self.operand(x))
-
-    def add(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.add`: lhs + rhs."""
-        return self.op(elementwise.AddOp, *self.operands(lhs, rhs))
-
-    def sub(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.sub`: lhs - rhs."""
-        return self.op(elementwise.SubOp, *self.operands(lhs, rhs))
-
-    def mul(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.mul`: lhs * rhs."""
-        return self.op(elementwise.MulOp, *self.operands(lhs, rhs))
-
-    def div(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.div`: lhs / rhs."""
-        return self.op(elementwise.DivOp, *self.operands(lhs, rhs))
-
-    def max(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.max`: the larger; NaN if either is."""
-        return self.op(elementwise.MaxOp, *self.operands(lhs, rhs))
-
-    def min(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.min`: the smaller; NaN if either is."""
-        return self.op(elementwise.MinOp, *self.operands(lhs, rhs))
-
-    def pow(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.pow`: lhs^rhs."""
-        return self.op(elementwise.PowOp, *self.operands(lhs, rhs))
-
-    def and_(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.and`: both (i1), or bitwise (integers)."""
-        return self.op(elementwise.AndOp, *self.operands(lhs, rhs))
-
-    def shift_right_logical(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.shift_right_logical`: the bits of `lhs` shifted right by `rhs`, zeros coming in."""
-        return self.op(elementwise.ShiftRightLogicalOp, *self.operands(lhs, rhs))
-
-    def eq(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.eq`: lhs == rhs."""
-        return self.op(elementwise.EqOp, *self.operands(lhs, rhs))
-
-    def ne(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.ne`: lhs != rhs."""
-        return self.op(elementwise.NeOp, *self.operands(lhs, rhs))
-
-    def lt(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.lt`: lhs < rhs."""
-        return self.op(elementwise.LtOp, *self.operands(lhs, rhs))
-
-    def le(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.le`: lhs <= rhs."""
-        return self.op(elementwise.LeOp, *self.operands(lhs, rhs))
-
-    def gt(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.gt`: lhs > rhs."""
-        return self.op(elementwise.GtOp, *self.operands(lhs, rhs))
-
-    def ge(self, lhs: Operand, rhs: Operand) -> Value:
-        """`mir.ge`: lhs >= rhs."""
-        return self.op(elementwise.GeOp, *self.operands(lhs, rhs))
+    recip = method(elementwise.RecipOp)
+    neg = method(elementwise.NegOp)
+    abs = method(elementwise.AbsOp)
+    sin = method(elementwise.SinOp)
+    cos = method(elementwise.CosOp)
+    tan = method(elementwise.TanOp)
+    atan = method(elementwise.AtanOp)
+    round = method(elementwise.RoundOp)
+    stop_gradient = method(elementwise.StopGradientOp)
+    add = method(elementwise.AddOp)
+    sub = method(elementwise.SubOp)
+    mul = method(elementwise.MulOp)
+    div = method(elementwise.DivOp)
+    max = method(elementwise.MaxOp)
+    min = method(elementwise.MinOp)
+    pow = method(elementwise.PowOp)
+    and_ = method(elementwise.AndOp)
+    shift_right_logical = method(elementwise.ShiftRightLogicalOp)
+    eq = method(elementwise.EqOp)
+    ne = method(elementwise.NeOp)
+    lt = method(elementwise.LtOp)
+    le = method(elementwise.LeOp)
+    gt = method(elementwise.GtOp)
+    ge = method(elementwise.GeOp)
 
     def activation(self, x: Operand, kind: Activation | str | None) -> Value:
         """The elementwise op named `kind`, or `x` itself for None."""
@@ -284,33 +172,17 @@ class MirBuilder(
 
         `dtype` names another element type to sum in: in that of `x`, integers wrap.
         """
-        return self._reduce(reduce.ReduceSumOp, self.accumulated(x, dtype), axes, keep_dim)
+        return self.op(reduce.ReduceSumOp, self.accumulated(x, dtype).ssa, axes, keep_dim)
 
-    def reduce_mean(self, x: Operand, axes: int | Sequence[int] | None = None, keep_dim: bool = False) -> Value:
-        """`mir.reduce_mean` over `axes`, by default all."""
-        return self._reduce(reduce.ReduceMeanOp, x, axes, keep_dim)
-
-    def reduce_max(self, x: Operand, axes: int | Sequence[int] | None = None, keep_dim: bool = False) -> Value:
-        """`mir.reduce_max` over `axes`, by default all."""
-        return self._reduce(reduce.ReduceMaxOp, x, axes, keep_dim)
-
-    def reduce_min(self, x: Operand, axes: int | Sequence[int] | None = None, keep_dim: bool = False) -> Value:
-        """`mir.reduce_min` over `axes`, by default all."""
-        return self._reduce(reduce.ReduceMinOp, x, axes, keep_dim)
+    reduce_mean = method(reduce.ReduceMeanOp)
+    reduce_max = method(reduce.ReduceMaxOp)
+    reduce_min = method(reduce.ReduceMinOp)
 
     def reduce_prod(
         self, x: Operand, axes: int | Sequence[int] | None = None, keep_dim: bool = False, dtype: object = None
     ) -> Value:
         """`mir.reduce_prod` over `axes`, by default all; integers, and `dtype`, are as in `reduce_sum`."""
-        return self._reduce(reduce.ReduceProdOp, self.accumulated(x, dtype), axes, keep_dim)
-
-    def _reduce(
-        self, kind: type[reduce.ReduceOp], x: Operand, axes: int | Sequence[int] | None, keep_dim: bool
-    ) -> Value:
-        operand = self.operand(x)
-        if axes is None:
-            axes = range(len(shape_of(operand)))
-        return self.op(kind, operand, integers("axes", axes), keep_dim)
+        return self.op(reduce.ReduceProdOp, self.accumulated(x, dtype).ssa, axes, keep_dim)
 
     def reshape(self, x: Operand, new_shape: Sequence[int]) -> Value:
         """`mir.reshape`, where one dimension may be -1; `x` itself if it has that shape."""
@@ -325,60 +197,19 @@ class MirBuilder(
         in_place = perm == tuple(range(len(shape_of(value))))
         return self.value(value) if in_place else self.op(shape.TransposeOp, value, perm)
 
-    def narrow(self, x: Operand, axis: int, start: int, len: int) -> Value:
-        """`mir.narrow`: elements `start` to `start + len` along `axis`."""
-        return self.op(shape.NarrowOp, self.operand(x), *integers("narrow", (axis, start, len)))
-
-    def concat(self, parts: Sequence[Operand], axis: int) -> Value:
-        """`mir.concat`: the parts one after the other along `axis`."""
-        return self.op(shape.ConcatOp, [self.operand(part) for part in parts], axis)
+    narrow = method(shape.NarrowOp)
+    concat = method(shape.ConcatOp)
 
     def expand(self, x: Operand, target_shape: Sequence[int]) -> Value:
         """`mir.expand`: `x` broadcast to `target_shape`; `x` itself if it has that shape."""
         value, target = self.operand(x), integers("expand", target_shape)
         return self.value(value) if shape_of(value) == target else self.op(shape.ExpandOp, value, target)
 
-    def softmax(self, x: Operand, axis: int = -1) -> Value:
-        """`mir.softmax` along `axis`."""
-        return self.op(norm.SoftmaxOp, self.operand(x), axis)
-
-    def softmax_cross_entropy_with_logits(
-        self, logits: Operand, labels: Operand, ignore_index: int | None = None
-    ) -> Value:
-        """`mir.softmax_cross_entropy_with_logits` of logits [..., C] and integer labels [...]: losses [...]."""
-        op = loss.SoftmaxCrossEntropyWithLogitsOp
-        return self.op(op, self.operand(logits), self.operand(labels), ignore_index)
-
-    def fused_matmul_bias_act(
-        self, x: Operand, w: Operand, bias: Operand, activation: Activation | str | None = None
-    ) -> Value:
-        """`mir.fused_matmul_bias_act`: `activation(x @ w + bias)`."""
-        kind = None if activation is None else activation_kind(activation)
-        x, w, bias = self.operands(x, w, bias)
-        return self.op(fused.FusedMatmulBiasActOp, x, w, bias, kind)
-
-    def relu_backward(self, x: Operand, dy: Operand) -> Value:
-        """`mir.relu_backward`: `dy` where `x > 0`, else 0."""
-        return self.op(backward.ReluBackwardOp, self.operand(x), self.operand(dy))
-
-    def activation_backward(self, x: Operand, dy: Operand, kind: Activation | str) -> Value:
-        """`mir.activation_backward`: the derivative of the elementwise op `kind` at `x`, times `dy`."""
-        return self.op(backward.ActivationBackwardOp, self.operand(x), self.operand(dy), activation_kind(kind))
-
-    def layer_norm_backward_input(
-        self, x: Operand, gamma: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5
-    ) -> Value:
-        """`mir.layer_norm_backward_input`: the cotangent of `x`."""
-        op = backward.LayerNormBackwardInputOp
-        return self.op(op, self.operand(x), self.operand(gamma), self.operand(dy), axis, eps)
-
-    def layer_norm_backward_gamma(self, x: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5) -> Value:
-        """`mir.layer_norm_backward_gamma`: the cotangent of `gamma`."""
-        return self.op(backward.LayerNormBackwardGammaOp, self.operand(x), self.operand(dy), axis, eps)
-
-    def softmax_cross_entropy_backward(
-        self, logits: Operand, labels: Operand, d_loss: Operand, ignore_index: int | None = None
-    ) -> Value:
-        """`mir.softmax_cross_entropy_backward`: the cotangent of `logits`."""
-        op = backward.SoftmaxCrossEntropyBackwardOp
-        return self.op(op, self.operand(logits), self.operand(labels), self.operand(d_loss), ignore_index)
+    softmax = method(norm.SoftmaxOp)
+    softmax_cross_entropy_with_logits = method(loss.SoftmaxCrossEntropyWithLogitsOp)
+    fused_matmul_bias_act = method(fused.FusedMatmulBiasActOp)
+    relu_backward = method(backward.ReluBackwardOp)
+    activation_backward = method(backward.ActivationBackwardOp)
+    layer_norm_backward_input = method(backward.LayerNormBackwardInputOp)
+    layer_norm_backward_gamma = method(backward.LayerNormBackwardGammaOp)
+    softmax_cross_entropy_backward = method(backward.SoftmaxCrossEntropyBackwardOp)

@@ -1,10 +1,11 @@
 """Conversion between element types. Quantisation is in `quantize.py`."""
 
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, Elementwise, MirOp
+from xdsl_rlx.dialects.mir.core import Elementwise, MirOp
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
     DTYPE_NAMES,
@@ -15,8 +16,7 @@ from xdsl_rlx.dialects.shapes import (
 )
 
 
-@irdl_op_definition
-class CastOp(MirOp):
+class CastOp(MirOp, name="mir.cast"):
     """
     `result[i] = operand[i]` converted to the element type of the result.
 
@@ -26,8 +26,6 @@ class CastOp(MirOp):
     becomes a complex one with imaginary part 0; a complex tensor has no cast to real ones, only `mir.real`.
     """
 
-    name = "mir.cast"
-
     operand = operand_def(AnyTensorConstr)
     result = result_def(AnyTensorConstr)
 
@@ -35,7 +33,7 @@ class CastOp(MirOp):
     assembly_format = "$operand attr-dict `:` type($operand) `to` type($result)"
 
     def __init__(self, operand: SSAValue, to: Attribute):
-        super().__init__(operands=[operand], result_types=[tensor_of(to, shape_of(operand))])
+        self.assemble(operands=[operand], result_types=[tensor_of(to, shape_of(operand))])
 
     def infer_types(self) -> tuple[Attribute]:
         to = element_of(self.result)

@@ -6,12 +6,13 @@ from math import prod
 
 from xdsl.dialects.builtin import FloatAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, f64_attr, i64_attr
+from xdsl_rlx.dialects.mir.core import AlongAxis, MirOp
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Integer, Real, Tensor, axis, integer, real, tensor
 from xdsl_rlx.dialects.mir.norm import check_cotangent, check_feature_vector, feature_axis
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.value import BuilderCore, method
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, normalize_axis, shape_of
 
 
@@ -33,8 +34,7 @@ def grouped_shape(shape: tuple[int, ...], num_groups: int) -> tuple[int, int, in
     return shape[0], num_groups, shape[1] // num_groups, prod(shape[2:])
 
 
-@irdl_op_definition
-class GroupNormOp(MirOp):
+class GroupNormOp(MirOp, name="mir.group_norm"):
     """
     `result = (x - mean) / sqrt(var + eps) * gamma + beta`, mean and biased variance over a group of channels.
 
@@ -42,25 +42,12 @@ class GroupNormOp(MirOp):
     channels and all positions. `gamma` and `beta` are `[C]`. The variance is that of the differences from the mean.
     """
 
-    name = "mir.group_norm"
-
-    x = operand_def(AnyTensorConstr)
-    gamma = operand_def(AnyTensorConstr)
-    beta = operand_def(AnyTensorConstr)
-    num_groups = prop_def(I64)
-    eps = prop_def(F64)
+    x: Tensor = tensor()
+    gamma: Tensor = tensor()
+    beta: Tensor = tensor()
+    num_groups: Integer = integer()
+    eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = (
-        "$x `,` $gamma `,` $beta `num_groups` $num_groups `eps` $eps attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(self, x: SSAValue, gamma: SSAValue, beta: SSAValue, num_groups: int, eps: float = 1e-5):
-        super().__init__(
-            operands=[x, gamma, beta],
-            properties={"num_groups": i64_attr(num_groups), "eps": f64_attr(eps)},
-            result_types=[x.type],
-        )
 
     def infer_types(self) -> tuple[Attribute]:
         _check_groups(self.x, self.num_groups.value.data, self.eps)
@@ -69,35 +56,20 @@ class GroupNormOp(MirOp):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class GroupNormBackwardInputOp(MirOp):
+class GroupNormBackwardInputOp(MirOp, name="mir.group_norm_backward_input"):
     """
     The cotangent of `x` in `mir.group_norm`: `inv (s - mean(s) - n mean(s n))`.
 
     Here `s = dy * gamma`, `inv = 1 / sqrt(var + eps)`, `n = (x - mean) inv`, and means are over a group.
     """
 
-    name = "mir.group_norm_backward_input"
-
-    x = operand_def(AnyTensorConstr)
-    gamma = operand_def(AnyTensorConstr)
-    beta = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-    num_groups = prop_def(I64)
-    eps = prop_def(F64)
+    x: Tensor = tensor()
+    gamma: Tensor = tensor()
+    beta: Tensor = tensor()
+    dy: Tensor = tensor()
+    num_groups: Integer = integer()
+    eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = (
-        "$x `,` $gamma `,` $beta `,` $dy `num_groups` $num_groups `eps` $eps attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(self, x: SSAValue, gamma: SSAValue, beta: SSAValue, dy: SSAValue, num_groups: int, eps: float = 1e-5):
-        super().__init__(
-            operands=[x, gamma, beta, dy],
-            properties={"num_groups": i64_attr(num_groups), "eps": f64_attr(eps)},
-            result_types=[x.type],
-        )
 
     def infer_types(self) -> tuple[Attribute]:
         _check_groups(self.x, self.num_groups.value.data, self.eps)
@@ -110,20 +82,11 @@ class GroupNormBackwardInputOp(MirOp):
 class GroupNormBackwardVectorOp(MirOp, abc.ABC):
     """The cotangent of `gamma` or `beta` of `mir.group_norm`."""
 
-    x = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-    num_groups = prop_def(I64)
-    eps = prop_def(F64)
+    x: Tensor = tensor()
+    dy: Tensor = tensor()
+    num_groups: Integer = integer()
+    eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = "$x `,` $dy `num_groups` $num_groups `eps` $eps attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue, dy: SSAValue, num_groups: int, eps: float = 1e-5):
-        super().__init__(
-            operands=[x, dy],
-            properties={"num_groups": i64_attr(num_groups), "eps": f64_attr(eps)},
-            result_types=[_vector(x, 1)],
-        )
 
     def infer_types(self) -> tuple[Attribute]:
         _check_groups(self.x, self.num_groups.value.data, self.eps)
@@ -131,40 +94,26 @@ class GroupNormBackwardVectorOp(MirOp, abc.ABC):
         return (_vector(self.x, 1),)
 
 
-@irdl_op_definition
-class GroupNormBackwardGammaOp(GroupNormBackwardVectorOp):
+class GroupNormBackwardGammaOp(GroupNormBackwardVectorOp, name="mir.group_norm_backward_gamma"):
     """The cotangent of `gamma` in `mir.group_norm`: `dy (x - mean) / sqrt(var + eps)` summed per channel."""
 
-    name = "mir.group_norm_backward_gamma"
 
-
-@irdl_op_definition
-class GroupNormBackwardBetaOp(GroupNormBackwardVectorOp):
+class GroupNormBackwardBetaOp(GroupNormBackwardVectorOp, name="mir.group_norm_backward_beta"):
     """The cotangent of `beta` in `mir.group_norm`: `dy` summed per channel."""
 
-    name = "mir.group_norm_backward_beta"
 
-
-@irdl_op_definition
-class LayerNorm2dOp(MirOp):
+class LayerNorm2dOp(MirOp, name="mir.layer_norm_2d"):
     """
     `mir.layer_norm` over the channels of an image `[N, C, H, W]`, at each position of each image.
 
     `gamma` and `beta` are `[C]`.
     """
 
-    name = "mir.layer_norm_2d"
-
-    x = operand_def(AnyTensorConstr)
-    gamma = operand_def(AnyTensorConstr)
-    beta = operand_def(AnyTensorConstr)
-    eps = prop_def(F64)
+    x: Tensor = tensor()
+    gamma: Tensor = tensor()
+    beta: Tensor = tensor()
+    eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = "$x `,` $gamma `,` $beta `eps` $eps attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue, gamma: SSAValue, beta: SSAValue, eps: float = 1e-5):
-        super().__init__(operands=[x, gamma, beta], properties={"eps": f64_attr(eps)}, result_types=[x.type])
 
     def infer_types(self) -> tuple[Attribute]:
         if len(shape_of(self.x)) != 4:
@@ -175,51 +124,21 @@ class LayerNorm2dOp(MirOp):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class BatchNormInferenceOp(MirOp):
+class BatchNormInferenceOp(AlongAxis, MirOp, name="mir.batch_norm_inference"):
     """
     `result = (x - mean) / sqrt(var + eps) * gamma + beta` with given statistics.
 
     `gamma`, `beta`, `mean` and `var` are vectors along `axis`. All five operands are differentiated.
     """
 
-    name = "mir.batch_norm_inference"
-
-    x = operand_def(AnyTensorConstr)
-    gamma = operand_def(AnyTensorConstr)
-    beta = operand_def(AnyTensorConstr)
-    mean = operand_def(AnyTensorConstr)
-    var = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
-    eps = prop_def(F64)
+    x: Tensor = tensor()
+    gamma: Tensor = tensor()
+    beta: Tensor = tensor()
+    mean: Tensor = tensor()
+    var: Tensor = tensor()
+    axis: Integer = axis(default=-1)
+    eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = (
-        "$x `,` $gamma `,` $beta `,` $mean `,` $var `axis` $axis `eps` $eps attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        x: SSAValue,
-        gamma: SSAValue,
-        beta: SSAValue,
-        mean: SSAValue,
-        var: SSAValue,
-        axis: int = -1,
-        eps: float = 1e-5,
-    ):
-        axis = normalize_axis(axis, len(shape_of(x)))
-        super().__init__(
-            operands=[x, gamma, beta, mean, var],
-            properties={"axis": i64_attr(axis), "eps": f64_attr(eps)},
-            result_types=[x.type],
-        )
-
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
 
     def infer_types(self) -> tuple[Attribute]:
         axis = feature_axis(self.x, self.axis.value.data, self.eps)
@@ -228,47 +147,17 @@ class BatchNormInferenceOp(MirOp):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class BatchNormInferenceBackwardInputOp(MirOp):
+class BatchNormInferenceBackwardInputOp(AlongAxis, MirOp, name="mir.batch_norm_inference_backward_input"):
     """The cotangent of `x` in `mir.batch_norm_inference`: `dy gamma / sqrt(var + eps)`."""
 
-    name = "mir.batch_norm_inference_backward_input"
-
-    x = operand_def(AnyTensorConstr)
-    gamma = operand_def(AnyTensorConstr)
-    mean = operand_def(AnyTensorConstr)
-    var = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
-    eps = prop_def(F64)
+    x: Tensor = tensor()
+    gamma: Tensor = tensor()
+    mean: Tensor = tensor()
+    var: Tensor = tensor()
+    dy: Tensor = tensor()
+    axis: Integer = axis(default=-1)
+    eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = (
-        "$x `,` $gamma `,` $mean `,` $var `,` $dy `axis` $axis `eps` $eps attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        x: SSAValue,
-        gamma: SSAValue,
-        mean: SSAValue,
-        var: SSAValue,
-        dy: SSAValue,
-        axis: int = -1,
-        eps: float = 1e-5,
-    ):
-        axis = normalize_axis(axis, len(shape_of(x)))
-        super().__init__(
-            operands=[x, gamma, mean, var, dy],
-            properties={"axis": i64_attr(axis), "eps": f64_attr(eps)},
-            result_types=[x.type],
-        )
-
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
 
     def infer_types(self) -> tuple[Attribute]:
         axis = feature_axis(self.x, self.axis.value.data, self.eps)
@@ -278,39 +167,19 @@ class BatchNormInferenceBackwardInputOp(MirOp):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class BatchNormInferenceBackwardGammaOp(MirOp):
+class BatchNormInferenceBackwardGammaOp(AlongAxis, MirOp, name="mir.batch_norm_inference_backward_gamma"):
     """
     The cotangent of `gamma` in `mir.batch_norm_inference`: `dy (x - mean) / sqrt(var + eps)` summed over the other
     axes.
     """
 
-    name = "mir.batch_norm_inference_backward_gamma"
-
-    x = operand_def(AnyTensorConstr)
-    mean = operand_def(AnyTensorConstr)
-    var = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
-    eps = prop_def(F64)
+    x: Tensor = tensor()
+    mean: Tensor = tensor()
+    var: Tensor = tensor()
+    dy: Tensor = tensor()
+    axis: Integer = axis(default=-1)
+    eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = (
-        "$x `,` $mean `,` $var `,` $dy `axis` $axis `eps` $eps attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(self, x: SSAValue, mean: SSAValue, var: SSAValue, dy: SSAValue, axis: int = -1, eps: float = 1e-5):
-        axis = normalize_axis(axis, len(shape_of(x)))
-        super().__init__(
-            operands=[x, mean, var, dy],
-            properties={"axis": i64_attr(axis), "eps": f64_attr(eps)},
-            result_types=[_vector(x, axis)],
-        )
-
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
 
     def infer_types(self) -> tuple[Attribute]:
         axis = feature_axis(self.x, self.axis.value.data, self.eps)
@@ -320,26 +189,12 @@ class BatchNormInferenceBackwardGammaOp(MirOp):
         return (_vector(self.x, axis),)
 
 
-@irdl_op_definition
-class BatchNormInferenceBackwardBetaOp(MirOp):
+class BatchNormInferenceBackwardBetaOp(AlongAxis, MirOp, name="mir.batch_norm_inference_backward_beta"):
     """The cotangent of `beta` in `mir.batch_norm_inference`: `dy` summed over all axes but `axis`."""
 
-    name = "mir.batch_norm_inference_backward_beta"
-
-    dy = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
+    dy: Tensor = tensor()
+    axis: Integer = axis(default=-1)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = "$dy `axis` $axis attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, dy: SSAValue, axis: int = -1):
-        axis = normalize_axis(axis, len(shape_of(dy)))
-        super().__init__(operands=[dy], properties={"axis": i64_attr(axis)}, result_types=[_vector(dy, axis)])
-
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.dy)))
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.dy), FLOATS)
@@ -349,64 +204,12 @@ class BatchNormInferenceBackwardBetaOp(MirOp):
 class ChannelNormBuilder(BuilderCore):
     """Builder methods of this family."""
 
-    def group_norm(self, x: Operand, gamma: Operand, beta: Operand, num_groups: int, eps: float = 1e-5) -> Value:
-        """`mir.group_norm` of `x` [N, C, ...]; `gamma` and `beta` are [C]."""
-        return self.op(GroupNormOp, self.operand(x), self.operand(gamma), self.operand(beta), num_groups, eps)
-
-    def group_norm_backward_input(
-        self, x: Operand, gamma: Operand, beta: Operand, dy: Operand, num_groups: int, eps: float = 1e-5
-    ) -> Value:
-        """`mir.group_norm_backward_input`: the cotangent of `x`."""
-        x, gamma, beta, dy = (self.operand(v) for v in (x, gamma, beta, dy))
-        return self.op(GroupNormBackwardInputOp, x, gamma, beta, dy, num_groups, eps)
-
-    def group_norm_backward_gamma(self, x: Operand, dy: Operand, num_groups: int, eps: float = 1e-5) -> Value:
-        """`mir.group_norm_backward_gamma`: the cotangent of `gamma`."""
-        return self.op(GroupNormBackwardGammaOp, self.operand(x), self.operand(dy), num_groups, eps)
-
-    def group_norm_backward_beta(self, x: Operand, dy: Operand, num_groups: int, eps: float = 1e-5) -> Value:
-        """`mir.group_norm_backward_beta`: the cotangent of `beta`."""
-        return self.op(GroupNormBackwardBetaOp, self.operand(x), self.operand(dy), num_groups, eps)
-
-    def layer_norm_2d(self, x: Operand, gamma: Operand, beta: Operand, eps: float = 1e-5) -> Value:
-        """`mir.layer_norm_2d` over the channels of `x` [N, C, H, W]; `gamma` and `beta` are [C]."""
-        return self.op(LayerNorm2dOp, self.operand(x), self.operand(gamma), self.operand(beta), eps)
-
-    def batch_norm_inference(
-        self,
-        x: Operand,
-        gamma: Operand,
-        beta: Operand,
-        mean: Operand,
-        var: Operand,
-        axis: int = -1,
-        eps: float = 1e-5,
-    ) -> Value:
-        """`mir.batch_norm_inference`; `gamma`, `beta`, `mean` and `var` are vectors along `axis`."""
-        x, gamma, beta, mean, var = (self.operand(v) for v in (x, gamma, beta, mean, var))
-        return self.op(BatchNormInferenceOp, x, gamma, beta, mean, var, axis, eps)
-
-    def batch_norm_inference_backward_input(
-        self,
-        x: Operand,
-        gamma: Operand,
-        mean: Operand,
-        var: Operand,
-        dy: Operand,
-        axis: int = -1,
-        eps: float = 1e-5,
-    ) -> Value:
-        """`mir.batch_norm_inference_backward_input`: the cotangent of `x`."""
-        x, gamma, mean, var, dy = (self.operand(v) for v in (x, gamma, mean, var, dy))
-        return self.op(BatchNormInferenceBackwardInputOp, x, gamma, mean, var, dy, axis, eps)
-
-    def batch_norm_inference_backward_gamma(
-        self, x: Operand, mean: Operand, var: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5
-    ) -> Value:
-        """`mir.batch_norm_inference_backward_gamma`: the cotangent of `gamma`."""
-        x, mean, var, dy = (self.operand(v) for v in (x, mean, var, dy))
-        return self.op(BatchNormInferenceBackwardGammaOp, x, mean, var, dy, axis, eps)
-
-    def batch_norm_inference_backward_beta(self, dy: Operand, axis: int = -1) -> Value:
-        """`mir.batch_norm_inference_backward_beta`: the cotangent of `beta`."""
-        return self.op(BatchNormInferenceBackwardBetaOp, self.operand(dy), axis)
+    group_norm = method(GroupNormOp)
+    group_norm_backward_input = method(GroupNormBackwardInputOp)
+    group_norm_backward_gamma = method(GroupNormBackwardGammaOp)
+    group_norm_backward_beta = method(GroupNormBackwardBetaOp)
+    layer_norm_2d = method(LayerNorm2dOp)
+    batch_norm_inference = method(BatchNormInferenceOp)
+    batch_norm_inference_backward_input = method(BatchNormInferenceBackwardInputOp)
+    batch_norm_inference_backward_gamma = method(BatchNormInferenceBackwardGammaOp)
+    batch_norm_inference_backward_beta = method(BatchNormInferenceBackwardBetaOp)

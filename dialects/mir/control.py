@@ -24,7 +24,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList, i64_list
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, I64List, IntList, i64_list
 from xdsl_rlx.dialects.shapes import shape_of
 
 

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, I64List, IntList, MirOp, OwnNest, i64_attr, i64_list
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    Integer,
+    IntegerList,
+    StepList,
+    Tensor,
+    integer,
+    integer_list,
+    steps,
+    tensor,
+)
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import (
     FLOATS,
     check_element,
     check_windows,
     dims,
-    integers,
     same_element_type,
     shape_of,
     window_counts,
 )
 
 
-class Extents(NamedTuple):
+class ConvExtents(NamedTuple):
     """The loops of a convolution; sizes, counts of windows and steps are by axis."""
 
     images: int
@@ -41,6 +51,10 @@ class Extents(NamedTuple):
     stride: tuple[int, ...]
     padding: tuple[int, ...]
     dilation: tuple[int, ...]
+
+
+def _numbers(values: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
+    return tuple(int(n) for n in values.get_values())
 
 
 class Windows(NamedTuple):
@@ -78,39 +92,27 @@ def _images(shape: Sequence[int], what: str) -> None:
 class ConvLike(MirOp, abc.ABC):
     """What the ops of a convolution share: two operands, and how its windows lie."""
 
-    stride = prop_def(I64List)
-    padding = prop_def(I64List)
-    dilation = prop_def(I64List)
-    groups = prop_def(I64)
+    stride: StepList = steps(default=1)
+    padding: StepList = steps(default=0)
+    dilation: StepList = steps(default=1)
+    groups: Integer = integer(default=1)
     result = result_def(AnyTensorConstr)
-
-    custom_directives = (IntList,)
-    FORMAT: ClassVar[str] = (
-        "`stride` custom<IntList>($stride) `padding` custom<IntList>($padding) "
-        "`dilation` custom<IntList>($dilation) `groups` $groups attr-dict `:` functional-type(operands, results)"
-    )
 
     @property
     def windows(self) -> Windows:
         """Steps, padding and groups as integers."""
-        stride, padding, dilation = (
-            tuple(int(n) for n in values.get_values()) for values in (self.stride, self.padding, self.dilation)
-        )
+        stride, padding, dilation = map(_numbers, (self.stride, self.padding, self.dilation))
         return Windows(stride, padding, dilation, self.groups.value.data)
 
-    @staticmethod
-    def window_properties(windows: Windows) -> dict[str, Attribute]:
-        """The properties of these windows."""
-        return {
-            "stride": i64_list(windows.stride),
-            "padding": i64_list(windows.padding),
-            "dilation": i64_list(windows.dilation),
-            "groups": i64_attr(windows.groups),
-        }
+
+class ImageAndWeightOp(MirOp, abc.ABC):
+    """An op on images and a weight."""
+
+    x: Tensor = tensor()
+    w: Tensor = tensor()
 
 
-@irdl_op_definition
-class ConvOp(ConvLike):
+class ConvOp(ConvLike, ImageAndWeightOp, name="mir.conv"):
     """
     `result[n, o, i] = sum over c, k of x[n, g C/G + c, i stride + k dilation - padding] w[o, c, k]`, 0 outside of `x`.
 
@@ -119,29 +121,16 @@ class ConvOp(ConvLike):
     `floor((W + 2 padding - dilation (kW - 1) - 1) / stride) + 1` windows along a dimension, at least one.
     """
 
-    name = "mir.conv"
-
-    x = operand_def(AnyTensorConstr)
-    w = operand_def(AnyTensorConstr)
-
     traits = traits_def(OwnNest())
-    assembly_format = f"$x `,` $w {ConvLike.FORMAT}"
-
-    def __init__(self, x: SSAValue, w: SSAValue, windows: Windows):
-        super().__init__(
-            operands=[x, w],
-            properties=self.window_properties(windows),
-            result_types=[self._infer(x, w, windows)],
-        )
 
     @property
-    def extents(self) -> Extents:
+    def extents(self) -> ConvExtents:
         """The loops."""
         x, w, y, at = shape_of(self.x), shape_of(self.w), shape_of(self.result), self.windows
-        return Extents(x[0], at.groups, w[1], w[0] // at.groups, x[2:], w[2:], y[2:], *at[:3])
+        return ConvExtents(x[0], at.groups, w[1], w[0] // at.groups, x[2:], w[2:], y[2:], *at[:3])
 
-    @staticmethod
-    def _infer(x: SSAValue, w: SSAValue, windows: Windows) -> Attribute:
+    def infer_types(self) -> tuple[Attribute]:
+        x, w, windows = self.x, self.w, self.windows
         element = same_element_type(x, w)
         check_element(element, FLOATS)
         image, weight = shape_of(x), shape_of(w)
@@ -151,14 +140,10 @@ class ConvOp(ConvLike):
                 f"got {dims(image)} with {dims(weight)}"
             )
         _channels(image[1], weight[0], weight[1], windows.groups)
-        return TensorType(element, (image[0], weight[0], *windows.counts(image[2:], weight[2:])))
-
-    def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.x, self.w, self.windows),)
+        return (TensorType(element, (image[0], weight[0], *windows.counts(image[2:], weight[2:]))),)
 
 
-@irdl_op_definition
-class ConvTranspose2dOp(ConvLike):
+class ConvTranspose2dOp(ConvLike, ImageAndWeightOp, name="mir.conv_transpose2d"):
     """
     `result[n, g O/G + o, i] = sum of x[n, c, j] w[c, o, k]` over the `c` of group `g`, `j`, `k` with
     `j stride + k dilation - padding = i`: the transpose of `mir.conv` by the same `w`.
@@ -168,23 +153,17 @@ class ConvTranspose2dOp(ConvLike):
     smaller than `stride` or than `dilation`.
     """
 
-    name = "mir.conv_transpose2d"
+    output_padding: StepList = steps(default=0)
 
-    x = operand_def(AnyTensorConstr)
-    w = operand_def(AnyTensorConstr)
-    output_padding = prop_def(I64List)
+    assembly_format = (
+        "$x `,` $w `output_padding` custom<IntList>($output_padding) `stride` custom<IntList>($stride) "
+        "`padding` custom<IntList>($padding) `dilation` custom<IntList>($dilation) `groups` $groups attr-dict "
+        "`:` functional-type(operands, results)"
+    )
 
-    assembly_format = f"$x `,` $w `output_padding` custom<IntList>($output_padding) {ConvLike.FORMAT}"
-
-    def __init__(self, x: SSAValue, w: SSAValue, windows: Windows, output_padding: Sequence[int]):
-        super().__init__(
-            operands=[x, w],
-            properties={**self.window_properties(windows), "output_padding": i64_list(output_padding)},
-            result_types=[self._infer(x, w, windows, tuple(output_padding))],
-        )
-
-    @staticmethod
-    def _infer(x: SSAValue, w: SSAValue, windows: Windows, output_padding: tuple[int, ...]) -> Attribute:
+    def infer_types(self) -> tuple[Attribute]:
+        x, w, windows = self.x, self.w, self.windows
+        output_padding = _numbers(self.output_padding)
         element = same_element_type(x, w)
         check_element(element, FLOATS)
         image, weight = shape_of(x), shape_of(w)
@@ -207,15 +186,18 @@ class ConvTranspose2dOp(ConvLike):
             raise VerifyException(f"a padding of {list(windows.padding)} leaves nothing: the result is {dims(size)}")
         outputs = weight[1] * windows.groups
         _channels(outputs, weight[0], weight[1], windows.groups)
-        return TensorType(element, (image[0], outputs, *size))
-
-    def infer_types(self) -> tuple[Attribute]:
-        extra = tuple(int(n) for n in self.output_padding.get_values())
-        return (self._infer(self.x, self.w, self.windows, extra),)
+        return (TensorType(element, (image[0], outputs, *size)),)
 
 
-@irdl_op_definition
-class Conv2dBackwardInputOp(ConvLike):
+class CotangentAndWeightOp(MirOp, abc.ABC):
+    """An op on the cotangent of a convolution and its weight."""
+
+    dy: Tensor = tensor()
+    w: Tensor = tensor()
+    input_size: IntegerList = integer_list()
+
+
+class Conv2dBackwardInputOp(ConvLike, CotangentAndWeightOp, name="mir.conv2d_backward_input"):
     """
     `result[n, g C/G + c, i stride + k dilation - padding] = sum of dy[n, o, i] w[o, c, k]`: the cotangent of the image
     of a `mir.conv` of two dimensions.
@@ -223,30 +205,16 @@ class Conv2dBackwardInputOp(ConvLike):
     `dy` is `[N, O, H', W']`, `w` is `[O, C/G, kH, kW]`, the result `[N, C, *input_size]`. Linear in each operand.
     """
 
-    name = "mir.conv2d_backward_input"
-
-    dy = operand_def(AnyTensorConstr)
-    w = operand_def(AnyTensorConstr)
-    input_size = prop_def(I64List)
-
     traits = traits_def(OwnNest())
-    assembly_format = f"$dy `,` $w `input_size` custom<IntList>($input_size) {ConvLike.FORMAT}"
-
-    def __init__(self, dy: SSAValue, w: SSAValue, input_size: Sequence[int], windows: Windows):
-        super().__init__(
-            operands=[dy, w],
-            properties={**self.window_properties(windows), "input_size": i64_list(input_size)},
-            result_types=[self._infer(dy, w, tuple(input_size), windows)],
-        )
 
     @property
-    def extents(self) -> Extents:
+    def extents(self) -> ConvExtents:
         """The loops."""
         dy, w, x, at = shape_of(self.dy), shape_of(self.w), shape_of(self.result), self.windows
-        return Extents(x[0], at.groups, w[1], w[0] // at.groups, x[2:], w[2:], dy[2:], *at[:3])
+        return ConvExtents(x[0], at.groups, w[1], w[0] // at.groups, x[2:], w[2:], dy[2:], *at[:3])
 
-    @staticmethod
-    def _infer(dy: SSAValue, w: SSAValue, input_size: tuple[int, ...], windows: Windows) -> Attribute:
+    def infer_types(self) -> tuple[Attribute]:
+        dy, w, input_size, windows = self.dy, self.w, _numbers(self.input_size), self.windows
         element = same_element_type(dy, w)
         check_element(element, FLOATS)
         upper, weight = shape_of(dy), shape_of(w)
@@ -257,15 +225,18 @@ class Conv2dBackwardInputOp(ConvLike):
         expected = (upper[0], weight[0], *windows.counts(input_size, weight[2:]))
         if upper != expected:
             raise VerifyException(f"expected dy of shape {dims(expected)}, got {dims(upper)}")
-        return TensorType(element, (upper[0], inputs, *input_size))
-
-    def infer_types(self) -> tuple[Attribute]:
-        size = tuple(int(n) for n in self.input_size.get_values())
-        return (self._infer(self.dy, self.w, size, self.windows),)
+        return (TensorType(element, (upper[0], inputs, *input_size)),)
 
 
-@irdl_op_definition
-class Conv2dBackwardWeightOp(ConvLike):
+class ImageAndCotangentOp(MirOp, abc.ABC):
+    """An op on the images of a convolution and its cotangent."""
+
+    x: Tensor = tensor()
+    dy: Tensor = tensor()
+    kernel_size: IntegerList = integer_list()
+
+
+class Conv2dBackwardWeightOp(ConvLike, ImageAndCotangentOp, name="mir.conv2d_backward_weight"):
     """
     `result[o, c, k] = sum over n, i of x[n, g C/G + c, i stride + k dilation - padding] dy[n, o, i]`: the cotangent of
     the weight of a `mir.conv` of two dimensions.
@@ -273,30 +244,16 @@ class Conv2dBackwardWeightOp(ConvLike):
     `x` is `[N, C, H, W]`, `dy` is `[N, O, H', W']`, the result `[O, C/G, *kernel_size]`. Linear in each operand.
     """
 
-    name = "mir.conv2d_backward_weight"
-
-    x = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-    kernel_size = prop_def(I64List)
-
     traits = traits_def(OwnNest())
-    assembly_format = f"$x `,` $dy `kernel_size` custom<IntList>($kernel_size) {ConvLike.FORMAT}"
-
-    def __init__(self, x: SSAValue, dy: SSAValue, kernel_size: Sequence[int], windows: Windows):
-        super().__init__(
-            operands=[x, dy],
-            properties={**self.window_properties(windows), "kernel_size": i64_list(kernel_size)},
-            result_types=[self._infer(x, dy, tuple(kernel_size), windows)],
-        )
 
     @property
-    def extents(self) -> Extents:
+    def extents(self) -> ConvExtents:
         """The loops."""
         x, dy, w, at = shape_of(self.x), shape_of(self.dy), shape_of(self.result), self.windows
-        return Extents(x[0], at.groups, w[1], w[0] // at.groups, x[2:], w[2:], dy[2:], *at[:3])
+        return ConvExtents(x[0], at.groups, w[1], w[0] // at.groups, x[2:], w[2:], dy[2:], *at[:3])
 
-    @staticmethod
-    def _infer(x: SSAValue, dy: SSAValue, kernel_size: tuple[int, ...], windows: Windows) -> Attribute:
+    def infer_types(self) -> tuple[Attribute]:
+        x, dy, kernel_size, windows = self.x, self.dy, _numbers(self.kernel_size), self.windows
         element = same_element_type(x, dy)
         check_element(element, FLOATS)
         image, upper = shape_of(x), shape_of(dy)
@@ -307,87 +264,47 @@ class Conv2dBackwardWeightOp(ConvLike):
         expected = (image[0], upper[1], *windows.counts(image[2:], kernel_size))
         if upper != expected:
             raise VerifyException(f"expected dy of shape {dims(expected)}, got {dims(upper)}")
-        return TensorType(element, (upper[1], per_group, *kernel_size))
-
-    def infer_types(self) -> tuple[Attribute]:
-        size = tuple(int(n) for n in self.kernel_size.get_values())
-        return (self._infer(self.x, self.dy, size, self.windows),)
+        return (TensorType(element, (upper[1], per_group, *kernel_size)),)
 
 
-@irdl_op_definition
-class Im2colOp(MirOp):
+class Im2colOp(MirOp, name="mir.im2col"):
     """
     `result[(n, i), (c, k)] = x[n, c, i stride + k dilation - padding]`, 0 outside of `x`: the windows as rows.
 
     `x` is `[N, C, H, W]`; the result is `[N H' W', C kH kW]`, so that `mir.conv` is a matrix product with it.
     """
 
-    name = "mir.im2col"
-
-    x = operand_def(AnyTensorConstr)
-    kernel_size = prop_def(I64List)
-    stride = prop_def(I64List)
-    padding = prop_def(I64List)
-    dilation = prop_def(I64List)
+    x: Tensor = tensor()
+    kernel_size: StepList = steps()
+    stride: StepList = steps(default=1)
+    padding: StepList = steps(default=0)
+    dilation: StepList = steps(default=1)
     result = result_def(AnyTensorConstr)
-
-    custom_directives = (IntList,)
-    assembly_format = (
-        "$x `kernel_size` custom<IntList>($kernel_size) `stride` custom<IntList>($stride) "
-        "`padding` custom<IntList>($padding) `dilation` custom<IntList>($dilation) attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(self, x: SSAValue, kernel_size: Sequence[int], windows: Windows):
-        super().__init__(
-            operands=[x],
-            properties={
-                "kernel_size": i64_list(kernel_size),
-                "stride": i64_list(windows.stride),
-                "padding": i64_list(windows.padding),
-                "dilation": i64_list(windows.dilation),
-            },
-            result_types=[self._infer(x, tuple(kernel_size), windows)],
-        )
 
     @property
     def windows(self) -> Windows:
         """Steps and padding; each channel is a group."""
-        lists = (self.stride, self.padding, self.dilation)
-        stride, padding, dilation = (tuple(int(n) for n in values.get_values()) for values in lists)
+        stride, padding, dilation = map(_numbers, (self.stride, self.padding, self.dilation))
         return Windows(stride, padding, dilation, shape_of(self.x)[1])
 
     @property
     def kernel(self) -> tuple[int, ...]:
         """The extents of a window."""
-        return tuple(int(n) for n in self.kernel_size.get_values())
+        return _numbers(self.kernel_size)
 
-    @staticmethod
-    def _infer(x: SSAValue, kernel: tuple[int, ...], windows: Windows) -> Attribute:
+    def infer_types(self) -> tuple[Attribute]:
+        x, kernel, windows = self.x, self.kernel, self.windows
         element = same_element_type(x)
         check_element(element, FLOATS)
         image = shape_of(x)
         _images(image, "x")
         _channels(image[1], image[1], 1, image[1])
         rows, columns = windows.counts(image[2:], kernel)
-        return TensorType(element, (image[0] * rows * columns, image[1] * kernel[0] * kernel[1]))
-
-    def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.x, self.kernel, self.windows),)
+        return (TensorType(element, (image[0] * rows * columns, image[1] * kernel[0] * kernel[1])),)
 
 
 Steps = int | Sequence[int]
 """A number for every dimension, or one a dimension."""
-
-
-def _spread(steps: Steps, rank: int) -> tuple[int, ...]:
-    given = integers("windows", steps)
-    return given if isinstance(steps, Iterable) else given * rank
-
-
-def windows_of(rank: int, stride: Steps, padding: Steps, dilation: Steps, groups: int = 1) -> Windows:
-    """The windows of an image of `rank` dimensions."""
-    return Windows(_spread(stride, rank), _spread(padding, rank), _spread(dilation, rank), groups)
 
 
 class ConvBuilder(BuilderCore):
@@ -409,8 +326,7 @@ class ConvBuilder(BuilderCore):
         `bias` [O] is added to each channel of the result.
         """
         image, weight = self.operands(x, w)
-        windows = windows_of(len(shape_of(image)) - 2, stride, padding, dilation, groups)
-        return self._biased(self.op(ConvOp, image, weight, windows), bias)
+        return self._biased(self.op(ConvOp, image, weight, stride, padding, dilation, groups), bias)
 
     def _biased(self, images: Value, bias: Operand | None) -> Value:
         if bias is None:
@@ -437,43 +353,9 @@ class ConvBuilder(BuilderCore):
         `bias` [O] is added to each channel of the result.
         """
         image, weight = self.operands(x, w)
-        windows = windows_of(2, stride, padding, dilation, groups)
-        made = self.op(ConvTranspose2dOp, image, weight, windows, _spread(output_padding, 2))
+        made = self.op(ConvTranspose2dOp, image, weight, stride, padding, dilation, groups, output_padding)
         return self._biased(made, bias)
 
-    def conv2d_backward_input(
-        self,
-        dy: Operand,
-        w: Operand,
-        input_size: Sequence[int],
-        stride: Steps = 1,
-        padding: Steps = 0,
-        dilation: Steps = 1,
-        groups: int = 1,
-    ) -> Value:
-        """`mir.conv2d_backward_input`: the cotangent of the image, of extents `input_size`, of a `mir.conv`."""
-        upper, weight = self.operands(dy, w)
-        windows = windows_of(2, stride, padding, dilation, groups)
-        return self.op(Conv2dBackwardInputOp, upper, weight, input_size, windows)
-
-    def conv2d_backward_weight(
-        self,
-        x: Operand,
-        dy: Operand,
-        kernel_size: Sequence[int],
-        stride: Steps = 1,
-        padding: Steps = 0,
-        dilation: Steps = 1,
-        groups: int = 1,
-    ) -> Value:
-        """`mir.conv2d_backward_weight`: the cotangent of the weight, of extents `kernel_size`, of a `mir.conv`."""
-        image, upper = self.operands(x, dy)
-        windows = windows_of(2, stride, padding, dilation, groups)
-        return self.op(Conv2dBackwardWeightOp, image, upper, kernel_size, windows)
-
-    def im2col(
-        self, x: Operand, kernel_size: Steps, stride: Steps = 1, padding: Steps = 0, dilation: Steps = 1
-    ) -> Value:
-        """`mir.im2col`: the windows of images [N, C, H, W] as the rows of a matrix."""
-        windows = windows_of(2, stride, padding, dilation)
-        return self.op(Im2colOp, self.operand(x), _spread(kernel_size, 2), windows)
+    conv2d_backward_input = method(Conv2dBackwardInputOp)
+    conv2d_backward_weight = method(Conv2dBackwardWeightOp)
+    im2col = method(Im2colOp)

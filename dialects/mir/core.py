@@ -4,34 +4,50 @@ import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, dataclass_transform
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, TensorType, f64, i64
+from xdsl.dialects.builtin import LocationAttr, TensorType
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
-from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SpacedOpaqueSyntaxAttribute
-from xdsl.irdl import IRDLOperation, VariadicDef, irdl_attr_definition, traits_def
-from xdsl.irdl.declarative_assembly_format import (
-    AttributeVariable,
-    CustomDirective,
-    ParsingState,
-    PrintingState,
-    irdl_custom_directive,
+from xdsl.ir import (
+    Attribute,
+    Block,
+    BlockArgument,
+    Operation,
+    OpResult,
+    Region,
+    SpacedOpaqueSyntaxAttribute,
+    SSAValues,
+    Use,
 )
-from xdsl.parser import Parser
+from xdsl.irdl import IRDLOperation, VariadicDef, irdl_attr_definition, irdl_op_definition, traits_def
 from xdsl.pattern_rewriter import RewritePattern
-from xdsl.printer import Printer
 from xdsl.traits import OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
-from xdsl_rlx.dialects.shapes import check_size
-
-AnyTensorConstr = TensorType.constr()
-I64 = IntegerAttr.constr(i64)
-F64 = FloatAttr.constr(f64)
-I64List = DenseArrayBase.constr(i64)
+from xdsl_rlx.dialects.mir.fields import (
+    Integer,
+    IntList,
+    OptionalInteger,
+    arguments_of,
+    attribute,
+    axes,
+    axis,
+    declare,
+    flag,
+    inherited,
+    integer,
+    integer_list,
+    optional_tensor,
+    real,
+    steps,
+    tensor,
+    tensors,
+    truth,
+    word,
+)
+from xdsl_rlx.dialects.shapes import check_size, normalize_axis, shape_of
 
 
 class Activation(StrEnum):
@@ -84,12 +100,76 @@ class View(OpTrait):
     """The elements of the result are elements of the operand, which it may lie on: it computes nothing."""
 
 
-class MirOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
+@dataclass_transform(
+    eq_default=False,
+    field_specifiers=(
+        tensor,
+        optional_tensor,
+        tensors,
+        integer,
+        real,
+        steps,
+        word,
+        flag,
+        integer_list,
+        axis,
+        axes,
+        steps,
+        truth,
+        attribute,
+        inherited,
+    ),
+)
+class _Declared(IRDLOperation):
+    """To type checkers, subclasses have a constructor that takes their fields."""
+
+
+class MirOp(_Declared, HasCanonicalizationPatternsInterface, abc.ABC):
     """A tensor op without side effects whose result types follow from its operands and properties."""
 
-    traits = traits_def(Pure())
+    if TYPE_CHECKING:
+        _operands: SSAValues = inherited()
+        _operand_uses: tuple[Use, ...] = inherited()
+        results: SSAValues[OpResult] = inherited()
+        _successors: tuple[Block, ...] = inherited()
+        _successor_uses: tuple[Use, ...] = inherited()
+        properties: dict[str, Attribute] = inherited()
+        attributes: dict[str, Attribute] = inherited()
+        location: LocationAttr = inherited()
+        regions: tuple[Region, ...] = inherited()
+        parent: Block | None = inherited()
+        _next_op: Operation | None = inherited()
+        _prev_op: Operation | None = inherited()
 
-    def __init__(
+    traits = traits_def(Pure())
+    custom_directives = (IntList,)
+
+    def __init_subclass__(cls, *, name: str | None = None, init: bool = True) -> None:
+        """
+        A class with a name is an op, others are bases.
+
+        `init=False` tells type checkers that the constructor of a base that is written out serves the class.
+        """
+        super().__init_subclass__()
+        if name is not None:
+            cls.name = name
+        declare(cls)
+        if name is not None:
+            irdl_op_definition(cls)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """An op of the values of its fields, in order or by name; VerifyException if they do not fit."""
+        arguments = arguments_of(type(self))
+        operands, properties = arguments.parts(arguments.bind(args, kwargs))
+        Operation.__init__(self, operands=operands, properties=properties)
+        try:
+            types = self.infer_types()
+        except VerifyException:
+            self.drop_all_references()
+            raise
+        self.results = SSAValues(OpResult(type_, self, index) for index, type_ in enumerate(types))
+
+    def assemble(
         self,
         *,
         operands: Sequence[Any] | None = None,
@@ -97,7 +177,11 @@ class MirOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
         properties: Mapping[str, Attribute | None] | None = None,
         **others: Any,
     ) -> None:
-        """As upstream's, which sorts arguments into segments; passes make most ops of a value an operand."""
+        """
+        What a constructor that is written out does in the end: that of xDSL, which sorts operands into segments.
+
+        Passes make most ops of one value for each operand, for which there is a short way.
+        """
         values, types = operands or (), result_types or ()
         if (
             _plain(type(self)) == (len(values), len(types))
@@ -108,7 +192,7 @@ class MirOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
             given = {name: value for name, value in (properties or {}).items() if value is not None}
             Operation.__init__(self, operands=values, result_types=types, properties=given)
         else:
-            super().__init__(operands=operands, result_types=result_types, properties=properties, **others)
+            IRDLOperation.__init__(self, operands=operands, result_types=result_types, properties=properties, **others)
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
@@ -128,6 +212,30 @@ class MirOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
             check_size(expected)
 
 
+class AlongAxis(Operation):
+    """An op along an `axis` of its first operand."""
+
+    if TYPE_CHECKING:
+        axis: Integer
+
+    @property
+    def axis_index(self) -> int:
+        """The axis counted from the front."""
+        return normalize_axis(self.axis.value.data, len(shape_of(self.operands[0])))
+
+
+class PerChannel(Operation):
+    """An op with one parameter for all elements of its first operand, or one per index of an `axis` of it."""
+
+    if TYPE_CHECKING:
+        axis: OptionalInteger
+
+    @property
+    def axis_index(self) -> int | None:
+        """The axis of the channels, counted from the front; None where the parameter is one for all."""
+        return None if self.axis is None else normalize_axis(self.axis.value.data, len(shape_of(self.operands[0])))
+
+
 @cache
 def _plain(kind: type[IRDLOperation]) -> tuple[int, int] | None:
     """The numbers of operands and results of a class of ops; None if they vary or it has anything beside them."""
@@ -136,40 +244,3 @@ def _plain(kind: type[IRDLOperation]) -> tuple[int, int] | None:
     if any(isinstance(part, VariadicDef) for part in parts) or definition.regions or definition.successors:
         return None
     return len(definition.operands), len(definition.results)
-
-
-def i64_list(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
-    """A list property."""
-    return _i64_list(tuple(values))
-
-
-@cache
-def _i64_list(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
-    return DenseArrayBase.from_list(i64, values)
-
-
-def i64_attr(value: int) -> IntegerAttr:
-    """An integer property."""
-    return IntegerAttr(value, i64)
-
-
-def f64_attr(value: float) -> FloatAttr:
-    """A number property."""
-    return FloatAttr(value, f64)
-
-
-@irdl_custom_directive
-class IntList(CustomDirective):
-    """A list of integers as `[0, 2]`."""
-
-    values: AttributeVariable
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        numbers = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
-        self.values.set(state, i64_list(numbers))
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        values = self.values.get(op)
-        assert isa(values, DenseArrayBase[IntegerType])
-        state.print_whitespace(printer)
-        printer.print_string("[" + ", ".join(map(str, values.get_values())) + "]")

@@ -25,7 +25,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, MirOp, OwnNest, f64_attr, i64_attr, i64_list
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, f64_attr, i64_attr, i64_list
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 
@@ -73,7 +74,7 @@ class CustomBase(MirOp):
         if found is None or found.REGISTRATION is None:
             raise VerifyException(_unknown(callee))
         attributes = {name: attribute_of(name, value) for name, value in (options or {}).items()}
-        super().__init__(
+        self.assemble(
             operands=[inputs],
             properties={
                 "callee": StringAttr(callee),
@@ -98,16 +99,13 @@ class CustomBase(MirOp):
         return _infer(self.REGISTRATION, self.inputs, self.option_values)
 
 
-@irdl_op_definition
-class CustomOp(CustomBase):
+class CustomOp(CustomBase, name="mir.custom"):
     """
     `outputs = callee(inputs)`: an op registered by `xdsl_rlx.custom_op` under the name `callee`, with its `options`.
 
     An op of a registered name is an instance of the class made for it; one of this class has a name that is not
     registered, which is an error.
     """
-
-    name = "mir.custom"
 
     @classmethod
     def create(

@@ -37,7 +37,7 @@ from xdsl_rlx.dialects.mir.bodies import (
     yielded_types,
 )
 from xdsl_rlx.dialects.mir.control import YieldOp
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of
 

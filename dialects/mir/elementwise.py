@@ -13,8 +13,6 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     VarConstraint,
     base,
-    irdl_op_definition,
-    operand_def,
     prop_def,
     result_def,
     traits_def,
@@ -26,7 +24,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.dense_text import parse_dense, print_dense
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, Elementwise, MirOp
+from xdsl_rlx.dialects.mir.core import Elementwise, MirOp
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Tensor, tensor
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
     FLOATS,
@@ -41,11 +40,8 @@ from xdsl_rlx.dialects.shapes import (
 )
 
 
-@irdl_op_definition
-class ConstantOp(MirOp):
+class ConstantOp(MirOp, name="mir.constant"):
     """`result = value`, of any element type; a splat is stored once."""
-
-    name = "mir.constant"
 
     value = prop_def(DenseIntOrFPElementsAttr)
     result = result_def(AnyTensorConstr)
@@ -53,7 +49,7 @@ class ConstantOp(MirOp):
     traits = traits_def(ConstantLike())
 
     def __init__(self, value: AnyDense):
-        super().__init__(properties={"value": value}, result_types=[value.type])
+        self.assemble(properties={"value": value}, result_types=[value.type])
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -77,14 +73,11 @@ class UnaryOp(MirOp, abc.ABC):
     T: ClassVar = VarConstraint("T", base(TensorType))
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = FLOATS
 
-    operand = operand_def(T)
+    operand: Tensor = tensor(T, alias="x")
     result = result_def(T)
 
     traits = traits_def(Elementwise())
     assembly_format = "$operand attr-dict `:` type($result)"
-
-    def __init__(self, operand: SSAValue):
-        super().__init__(operands=[operand], result_types=[operand.type])
 
     def infer_types(self) -> tuple[Attribute]:
         shape_of(self.operand)
@@ -92,168 +85,102 @@ class UnaryOp(MirOp, abc.ABC):
         return (self.operand.type,)
 
 
-@irdl_op_definition
-class GeluOp(UnaryOp):
+class GeluOp(UnaryOp, name="mir.gelu"):
     """`result = x ndtr(x)`; at -inf the limit, 0."""
 
-    name = "mir.gelu"
 
-
-@irdl_op_definition
-class GeluApproxOp(UnaryOp):
+class GeluApproxOp(UnaryOp, name="mir.gelu_approx"):
     """`result = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`; at -inf the limit, 0."""
 
-    name = "mir.gelu_approx"
 
-
-@irdl_op_definition
-class SiluOp(UnaryOp):
+class SiluOp(UnaryOp, name="mir.silu"):
     """`result = x / (1 + exp(-x))`; at -inf the limit, 0."""
 
-    name = "mir.silu"
 
-
-@irdl_op_definition
-class ReluOp(UnaryOp):
+class ReluOp(UnaryOp, name="mir.relu"):
     """`result = max(x, 0)`; NaN stays NaN. The derivative at 0 and at NaN is 0."""
 
-    name = "mir.relu"
 
-
-@irdl_op_definition
-class SigmoidOp(UnaryOp):
+class SigmoidOp(UnaryOp, name="mir.sigmoid"):
     """`result = 1 / (1 + exp(-x))`."""
 
-    name = "mir.sigmoid"
 
-
-@irdl_op_definition
-class TanhOp(UnaryOp):
+class TanhOp(UnaryOp, name="mir.tanh"):
     """`result = tanh(x)`."""
 
-    name = "mir.tanh"
 
-
-@irdl_op_definition
-class ExpOp(UnaryOp):
+class ExpOp(UnaryOp, name="mir.exp"):
     """`result = e^x`."""
 
-    name = "mir.exp"
-
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *COMPLEXES)
 
 
-@irdl_op_definition
-class LogOp(UnaryOp):
+class LogOp(UnaryOp, name="mir.log"):
     """`result = ln x`: -inf at 0, NaN below."""
 
-    name = "mir.log"
-
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *COMPLEXES)
 
 
-@irdl_op_definition
-class ErfOp(UnaryOp):
+class ErfOp(UnaryOp, name="mir.erf"):
     """`result = 2/sqrt(pi) integral_0^x exp(-t^2) dt`."""
 
-    name = "mir.erf"
 
-
-@irdl_op_definition
-class NdtrOp(UnaryOp):
+class NdtrOp(UnaryOp, name="mir.ndtr"):
     """`result = 1/sqrt(2 pi) integral_-inf^x e^(-t^2/2) dt`, the distribution function of the normal distribution."""
 
-    name = "mir.ndtr"
 
-
-@irdl_op_definition
-class GaussianOp(UnaryOp):
+class GaussianOp(UnaryOp, name="mir.gaussian"):
     """`result = e^(-x^2/2)`, accurate where the rounding of `x^2` would show."""
 
-    name = "mir.gaussian"
 
-
-@irdl_op_definition
-class SqrtOp(UnaryOp):
+class SqrtOp(UnaryOp, name="mir.sqrt"):
     """`result = sqrt x`: NaN below 0. The derivative at 0 is +inf."""
-
-    name = "mir.sqrt"
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *COMPLEXES)
 
 
-@irdl_op_definition
-class RsqrtOp(UnaryOp):
+class RsqrtOp(UnaryOp, name="mir.rsqrt"):
     """`result = 1 / sqrt x`: +inf at 0, NaN below."""
 
-    name = "mir.rsqrt"
 
-
-@irdl_op_definition
-class RecipOp(UnaryOp):
+class RecipOp(UnaryOp, name="mir.recip"):
     """`result = 1 / x`."""
 
-    name = "mir.recip"
 
-
-@irdl_op_definition
-class NegOp(UnaryOp):
+class NegOp(UnaryOp, name="mir.neg"):
     """`result = -x`, also of integers and complex numbers."""
-
-    name = "mir.neg"
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS, *COMPLEXES)
 
 
-@irdl_op_definition
-class AbsOp(UnaryOp):
+class AbsOp(UnaryOp, name="mir.abs"):
     """`result = |x|`, also of integers. The derivative at 0 is 0."""
-
-    name = "mir.abs"
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS)
 
 
-@irdl_op_definition
-class SinOp(UnaryOp):
+class SinOp(UnaryOp, name="mir.sin"):
     """`result = sin x`."""
 
-    name = "mir.sin"
 
-
-@irdl_op_definition
-class CosOp(UnaryOp):
+class CosOp(UnaryOp, name="mir.cos"):
     """`result = cos x`."""
 
-    name = "mir.cos"
 
-
-@irdl_op_definition
-class TanOp(UnaryOp):
+class TanOp(UnaryOp, name="mir.tan"):
     """`result = tan x`."""
 
-    name = "mir.tan"
 
-
-@irdl_op_definition
-class AtanOp(UnaryOp):
+class AtanOp(UnaryOp, name="mir.atan"):
     """`result = atan x`."""
 
-    name = "mir.atan"
 
-
-@irdl_op_definition
-class RoundOp(UnaryOp):
+class RoundOp(UnaryOp, name="mir.round"):
     """`result` is the nearest integer, half to even; differentiated straight through (derivative 1) in both modes."""
 
-    name = "mir.round"
 
-
-@irdl_op_definition
-class StopGradientOp(UnaryOp):
+class StopGradientOp(UnaryOp, name="mir.stop_gradient"):
     """`result = x`; nothing flows back, and tangents are zero."""
-
-    name = "mir.stop_gradient"
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS, *COMPLEXES, i1)
 
@@ -263,15 +190,11 @@ class BinaryOp(MirOp, abc.ABC):
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS, *COMPLEXES)
 
-    lhs = operand_def(AnyTensorConstr)
-    rhs = operand_def(AnyTensorConstr)
+    lhs: Tensor = tensor()
+    rhs: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(Elementwise())
-    assembly_format = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, lhs: SSAValue, rhs: SSAValue):
-        super().__init__(operands=[lhs, rhs], result_types=[_broadcast_type(lhs, rhs)])
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(same_element_type(self.lhs, self.rhs), self.ELEMENTS)
@@ -284,63 +207,46 @@ def _broadcast_type(lhs: SSAValue, rhs: SSAValue) -> Attribute:
     return lhs.type if shape == shape_of(lhs) else tensor_of(element_of(lhs), shape)
 
 
-@irdl_op_definition
-class AddOp(BinaryOp):
+class AddOp(BinaryOp, name="mir.add"):
     """`result = lhs + rhs`; integers wrap."""
 
-    name = "mir.add"
     traits = traits_def(Commutative())
 
 
-@irdl_op_definition
-class SubOp(BinaryOp):
+class SubOp(BinaryOp, name="mir.sub"):
     """`result = lhs - rhs`; integers wrap."""
 
-    name = "mir.sub"
 
-
-@irdl_op_definition
-class MulOp(BinaryOp):
+class MulOp(BinaryOp, name="mir.mul"):
     """`result = lhs * rhs`; integers wrap."""
 
-    name = "mir.mul"
     traits = traits_def(Commutative())
 
 
-@irdl_op_definition
-class DivOp(BinaryOp):
+class DivOp(BinaryOp, name="mir.div"):
     """`result = lhs / rhs` of floats, with IEEE infinities and NaN."""
-
-    name = "mir.div"
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *COMPLEXES)
 
 
-@irdl_op_definition
-class MaxOp(BinaryOp):
+class MaxOp(BinaryOp, name="mir.max"):
     """`result = max(lhs, rhs)`; NaN if either is. A tie gives half the cotangent to each, a NaN none to either."""
 
-    name = "mir.max"
     traits = traits_def(Commutative())
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS)
 
 
-@irdl_op_definition
-class MinOp(BinaryOp):
+class MinOp(BinaryOp, name="mir.min"):
     """`result = min(lhs, rhs)`; NaN if either is. A tie gives half the cotangent to each, a NaN none to either."""
 
-    name = "mir.min"
     traits = traits_def(Commutative())
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS)
 
 
-@irdl_op_definition
-class PowOp(BinaryOp):
+class PowOp(BinaryOp, name="mir.pow"):
     """`result = lhs^rhs` as IEEE pow: `0^0 = 1`, NaN for a negative base and a fractional exponent."""
-
-    name = "mir.pow"
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = FLOATS
 
@@ -348,120 +254,85 @@ class PowOp(BinaryOp):
 class CompareOp(MirOp, abc.ABC):
     """`result[i] = lhs[i] <op> rhs[i]` as i1; operands broadcast. NaN compares false (ne: true)."""
 
-    lhs = operand_def(AnyTensorConstr)
-    rhs = operand_def(AnyTensorConstr)
+    lhs: Tensor = tensor()
+    rhs: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS, i1)
 
     traits = traits_def(Elementwise())
-    assembly_format = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, lhs: SSAValue, rhs: SSAValue):
-        super().__init__(
-            operands=[lhs, rhs], result_types=[tensor_of(i1, broadcast_shapes(shape_of(lhs), shape_of(rhs)))]
-        )
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(same_element_type(self.lhs, self.rhs), self.ELEMENTS)
         return (tensor_of(i1, broadcast_shapes(shape_of(self.lhs), shape_of(self.rhs))),)
 
 
-@irdl_op_definition
-class EqOp(CompareOp):
+class EqOp(CompareOp, name="mir.eq"):
     """`result = lhs == rhs`."""
 
-    name = "mir.eq"
-
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS, *COMPLEXES, i1)
     traits = traits_def(Commutative())
 
 
-@irdl_op_definition
-class NeOp(CompareOp):
+class NeOp(CompareOp, name="mir.ne"):
     """`result = lhs != rhs`; true if either is NaN."""
 
-    name = "mir.ne"
-
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS, *COMPLEXES, i1)
     traits = traits_def(Commutative())
 
 
-@irdl_op_definition
-class LtOp(CompareOp):
+class LtOp(CompareOp, name="mir.lt"):
     """`result = lhs < rhs`."""
 
-    name = "mir.lt"
 
-
-@irdl_op_definition
-class LeOp(CompareOp):
+class LeOp(CompareOp, name="mir.le"):
     """`result = lhs <= rhs`."""
 
-    name = "mir.le"
 
-
-@irdl_op_definition
-class GtOp(CompareOp):
+class GtOp(CompareOp, name="mir.gt"):
     """`result = lhs > rhs`."""
 
-    name = "mir.gt"
 
-
-@irdl_op_definition
-class GeOp(CompareOp):
+class GeOp(CompareOp, name="mir.ge"):
     """`result = lhs >= rhs`."""
 
-    name = "mir.ge"
 
-
-@irdl_op_definition
-class WhereOp(MirOp):
+class WhereOp(MirOp, name="mir.where"):
     """
     `result[i] = on_true[i] if cond[i] else on_false[i]`; all three broadcast.
 
     `cond` is i1. The builder's method takes numbers of any type and compares them with 0 by `mir.ne`.
     """
 
-    name = "mir.where"
-
-    cond = operand_def(AnyTensorConstr)
-    on_true = operand_def(AnyTensorConstr)
-    on_false = operand_def(AnyTensorConstr)
+    cond: Tensor = tensor()
+    on_true: Tensor = tensor()
+    on_false: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(Elementwise())
-    assembly_format = "$cond `,` $on_true `,` $on_false attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, cond: SSAValue, on_true: SSAValue, on_false: SSAValue):
-        super().__init__(operands=[cond, on_true, on_false], result_types=[self._infer(cond, on_true, on_false)])
-
-    @staticmethod
-    def _infer(cond: SSAValue, on_true: SSAValue, on_false: SSAValue) -> Attribute:
-        return tensor_of(element_of(on_true), broadcast_shapes(shape_of(cond), shape_of(on_true), shape_of(on_false)))
 
     def infer_types(self) -> tuple[Attribute]:
         if tensor_type(self.cond).element_type != i1:
             raise VerifyException(f"expected an i1 condition, got {self.cond.type}")
         same_element_type(self.on_true, self.on_false)
-        return (self._infer(self.cond, self.on_true, self.on_false),)
+        return (
+            tensor_of(
+                element_of(self.on_true),
+                broadcast_shapes(shape_of(self.cond), shape_of(self.on_true), shape_of(self.on_false)),
+            ),
+        )
 
 
-@irdl_op_definition
-class AndOp(BinaryOp):
+class AndOp(BinaryOp, name="mir.and"):
     """`result = lhs and rhs` of i1, bitwise of integers."""
 
-    name = "mir.and"
     traits = traits_def(Commutative())
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (i1, *INTS)
 
 
-@irdl_op_definition
-class ShiftRightLogicalOp(BinaryOp):
+class ShiftRightLogicalOp(BinaryOp, name="mir.shift_right_logical"):
     """`result` is the bits of `lhs`, as an unsigned integer, shifted right by `rhs` modulo their number."""
-
-    name = "mir.shift_right_logical"
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = INTS
 

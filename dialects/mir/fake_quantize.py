@@ -4,39 +4,39 @@ from __future__ import annotations
 
 import abc
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, f32, f64
+from xdsl.dialects.builtin import TensorType, f32, f64
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     irdl_attr_definition,
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
     result_def,
     traits_def,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.core import (
-    F64,
-    I64,
+from xdsl_rlx.dialects.mir.core import Elementwise, MirOp, PerChannel
+from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
-    Elementwise,
-    MirOp,
-    f64_attr,
-    i64_attr,
+    Integer,
+    OptionalInteger,
+    OptionalReal,
+    OptionalTensor,
+    Tensor,
+    Word,
+    axis,
+    integer,
+    optional_tensor,
+    real,
+    tensor,
+    word,
 )
 from xdsl_rlx.dialects.mir.norm import check_cotangent
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.value import BuilderCore, method, pair
 from xdsl_rlx.dialects.shapes import (
     FLOATS,
     check_element,
     element_of,
-    normalize_axis,
     same_element_type,
     shape_of,
 )
@@ -83,14 +83,6 @@ class ScaleModeAttr(EnumAttribute[ScaleMode], SpacedOpaqueSyntaxAttribute):
     name = "mir.scale_mode"
 
 
-def _axis_of(x: SSAValue, axis: int | None) -> int | None:
-    return None if axis is None else normalize_axis(axis, len(shape_of(x)))
-
-
-def _optional(axis: int | None) -> IntegerAttr | None:
-    return None if axis is None else i64_attr(axis)
-
-
 def scale_shape(x: SSAValue, axis: int | None) -> tuple[int]:
     """`[C]` for scales along `axis`, `[1]` for one scale."""
     return (1 if axis is None else shape_of(x)[axis],)
@@ -112,25 +104,18 @@ def _check_bits(bits: int) -> None:
         raise VerifyException(f"expected 2, 4 or 8 bits, got {bits}")
 
 
-@irdl_op_definition
-class StraightThroughOp(MirOp):
+class StraightThroughOp(MirOp, name="mir.straight_through"):
     """
     `result = value`, differentiated as if it were `carrier`: the cotangent goes to `carrier` unchanged.
 
     Both have one type. Nothing flows to `value`.
     """
 
-    name = "mir.straight_through"
-
-    value = operand_def(AnyTensorConstr)
-    carrier = operand_def(AnyTensorConstr)
+    value: Tensor = tensor()
+    carrier: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(Elementwise())
-    assembly_format = "$value `,` $carrier attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, value: SSAValue, carrier: SSAValue):
-        super().__init__(operands=[value, carrier], result_types=[value.type])
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.value), FLOATS)
@@ -139,8 +124,7 @@ class StraightThroughOp(MirOp):
         return (self.value.type,)
 
 
-@irdl_op_definition
-class FakeQuantizeOp(MirOp):
+class FakeQuantizeOp(PerChannel, MirOp, name="mir.fake_quantize"):
     """
     `result = clamp(round(x / s), -q, q) * s` with `q = 2^(bits-1) - 1`, and `scale = s`.
 
@@ -150,15 +134,13 @@ class FakeQuantizeOp(MirOp):
     one that `ste` names, for a constant scale; nothing flows to `state` and from `scale`.
     """
 
-    name = "mir.fake_quantize"
-
-    x = operand_def(AnyTensorConstr)
-    state = opt_operand_def(AnyTensorConstr)
-    bits = prop_def(I64)
-    axis = opt_prop_def(I64)
-    ste = prop_def(StraightThroughAttr)
-    scale_mode = prop_def(ScaleModeAttr)
-    decay = opt_prop_def(F64)
+    x: Tensor = tensor()
+    state: OptionalTensor = optional_tensor(default=None)
+    bits: Integer = integer(default=8)
+    axis: OptionalInteger = axis(default=None)
+    ste: Word[StraightThrough] = word(StraightThroughAttr, "ste", default=StraightThrough.IDENTITY)
+    scale_mode: Word[ScaleMode] = word(ScaleModeAttr, "scale mode", default=ScaleMode.PER_BATCH)
+    decay: OptionalReal = real(default=None)
     result = result_def(AnyTensorConstr)
     scale = result_def(AnyTensorConstr)
 
@@ -166,34 +148,6 @@ class FakeQuantizeOp(MirOp):
         "$x (`state` $state^)? `bits` $bits (`axis` $axis^)? `ste` $ste `scale_mode` $scale_mode (`decay` $decay^)? "
         "attr-dict `:` functional-type(operands, results)"
     )
-
-    def __init__(
-        self,
-        x: SSAValue,
-        state: SSAValue | None = None,
-        bits: int = 8,
-        axis: int | None = None,
-        ste: StraightThrough = StraightThrough.IDENTITY,
-        scale_mode: ScaleMode = ScaleMode.PER_BATCH,
-        decay: float | None = None,
-    ):
-        axis = _axis_of(x, axis)
-        super().__init__(
-            operands=[x, state],
-            properties={
-                "bits": i64_attr(bits),
-                "axis": _optional(axis),
-                "ste": StraightThroughAttr(ste),
-                "scale_mode": ScaleModeAttr(scale_mode),
-                "decay": None if decay is None else f64_attr(decay),
-            },
-            result_types=[x.type, TensorType(element_of(x), scale_shape(x, axis))],
-        )
-
-    @property
-    def axis_index(self) -> int | None:
-        """The axis of the channels, counted from the front; None where the scale is one for all."""
-        return None if self.axis is None else normalize_axis(self.axis.value.data, len(shape_of(self.x)))
 
     def infer_types(self) -> tuple[Attribute, Attribute]:
         check_element(element_of(self.x), (f32, f64))
@@ -218,8 +172,7 @@ def _check_scaled(x: SSAValue, scale: SSAValue, bits: int, axis: int | None) -> 
     _check_vector("scale", scale, x, axis)
 
 
-@irdl_op_definition
-class FakeQuantizeBackwardOp(MirOp):
+class FakeQuantizeBackwardOp(PerChannel, MirOp, name="mir.fake_quantize_backward"):
     """
     The cotangent of `x` in `mir.fake_quantize`: `dy` times the derivative that `ste` names.
 
@@ -228,44 +181,13 @@ class FakeQuantizeBackwardOp(MirOp):
     `max(0, 1 - |x| / (q scale))` (`hard_tanh`).
     """
 
-    name = "mir.fake_quantize_backward"
-
-    x = operand_def(AnyTensorConstr)
-    scale = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-    bits = prop_def(I64)
-    axis = opt_prop_def(I64)
-    ste = prop_def(StraightThroughAttr)
+    x: Tensor = tensor()
+    scale: Tensor = tensor()
+    dy: Tensor = tensor()
+    bits: Integer = integer(default=8)
+    axis: OptionalInteger = axis(default=None)
+    ste: Word[StraightThrough] = word(StraightThroughAttr, "ste", default=StraightThrough.IDENTITY)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = (
-        "$x `,` $scale `,` $dy `bits` $bits (`axis` $axis^)? `ste` $ste attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        x: SSAValue,
-        scale: SSAValue,
-        dy: SSAValue,
-        bits: int = 8,
-        axis: int | None = None,
-        ste: StraightThrough = StraightThrough.IDENTITY,
-    ):
-        super().__init__(
-            operands=[x, scale, dy],
-            properties={
-                "bits": i64_attr(bits),
-                "axis": _optional(_axis_of(x, axis)),
-                "ste": StraightThroughAttr(ste),
-            },
-            result_types=[x.type],
-        )
-
-    @property
-    def axis_index(self) -> int | None:
-        """The axis of the channels, counted from the front; None where the scale is one for all."""
-        return None if self.axis is None else normalize_axis(self.axis.value.data, len(shape_of(self.x)))
 
     def infer_types(self) -> tuple[Attribute]:
         _check_scaled(self.x, self.scale, self.bits.value.data, self.axis_index)
@@ -273,8 +195,7 @@ class FakeQuantizeBackwardOp(MirOp):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class FakeQuantizeLsqOp(MirOp):
+class FakeQuantizeLsqOp(PerChannel, MirOp, name="mir.fake_quantize_lsq"):
     """
     `result = clamp(round(x / s), -q, q) * s` with `s = max(scale, 1e-12)` and `q = 2^(bits-1) - 1`: a learnt step size.
 
@@ -283,58 +204,26 @@ class FakeQuantizeLsqOp(MirOp):
     with respect to `scale` it is `round(z) - z` there, else `sign(z) q`, also where `scale` is below its least value.
     """
 
-    name = "mir.fake_quantize_lsq"
-
-    x = operand_def(AnyTensorConstr)
-    scale = operand_def(AnyTensorConstr)
-    bits = prop_def(I64)
-    axis = opt_prop_def(I64)
+    x: Tensor = tensor()
+    scale: Tensor = tensor()
+    bits: Integer = integer(default=8)
+    axis: OptionalInteger = axis(default=None)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = "$x `,` $scale `bits` $bits (`axis` $axis^)? attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue, scale: SSAValue, bits: int = 8, axis: int | None = None):
-        super().__init__(
-            operands=[x, scale],
-            properties={"bits": i64_attr(bits), "axis": _optional(_axis_of(x, axis))},
-            result_types=[x.type],
-        )
-
-    @property
-    def axis_index(self) -> int | None:
-        """The axis of the channels, counted from the front; None where the scale is one for all."""
-        return None if self.axis is None else normalize_axis(self.axis.value.data, len(shape_of(self.x)))
 
     def infer_types(self) -> tuple[Attribute]:
         _check_scaled(self.x, self.scale, self.bits.value.data, self.axis_index)
         return (self.x.type,)
 
 
-class LsqBackwardOp(MirOp, abc.ABC):
+class LsqBackwardOp(PerChannel, MirOp, abc.ABC):
     """A cotangent of an operand of `mir.fake_quantize_lsq`."""
 
-    x = operand_def(AnyTensorConstr)
-    scale = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-    bits = prop_def(I64)
-    axis = opt_prop_def(I64)
+    x: Tensor = tensor()
+    scale: Tensor = tensor()
+    dy: Tensor = tensor()
+    bits: Integer = integer(default=8)
+    axis: OptionalInteger = axis(default=None)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = (
-        "$x `,` $scale `,` $dy `bits` $bits (`axis` $axis^)? attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(self, x: SSAValue, scale: SSAValue, dy: SSAValue, bits: int = 8, axis: int | None = None):
-        super().__init__(
-            operands=[x, scale, dy],
-            properties={"bits": i64_attr(bits), "axis": _optional(_axis_of(x, axis))},
-            result_types=[self._of(x, scale).type],
-        )
-
-    @property
-    def axis_index(self) -> int | None:
-        """The axis of the channels, counted from the front; None where the scale is one for all."""
-        return None if self.axis is None else normalize_axis(self.axis.value.data, len(shape_of(self.x)))
 
     @staticmethod
     @abc.abstractmethod
@@ -347,26 +236,20 @@ class LsqBackwardOp(MirOp, abc.ABC):
         return (self._of(self.x, self.scale).type,)
 
 
-@irdl_op_definition
-class FakeQuantizeLsqBackwardXOp(LsqBackwardOp):
+class FakeQuantizeLsqBackwardXOp(LsqBackwardOp, name="mir.fake_quantize_lsq_backward_x"):
     """The cotangent of `x` in `mir.fake_quantize_lsq`: `dy` where `|x / s| <= q`, else 0."""
-
-    name = "mir.fake_quantize_lsq_backward_x"
 
     @staticmethod
     def _of(x: SSAValue, scale: SSAValue) -> SSAValue:
         return x
 
 
-@irdl_op_definition
-class FakeQuantizeLsqBackwardScaleOp(LsqBackwardOp):
+class FakeQuantizeLsqBackwardScaleOp(LsqBackwardOp, name="mir.fake_quantize_lsq_backward_scale"):
     """
     The cotangent of `scale` in `mir.fake_quantize_lsq`: `dy psi(x / s)` summed over what shares the scale.
 
     `psi(z)` is `round(z) - z` where `|z| <= q`, else `sign(z) q`.
     """
-
-    name = "mir.fake_quantize_lsq_backward_scale"
 
     @staticmethod
     def _of(x: SSAValue, scale: SSAValue) -> SSAValue:
@@ -376,80 +259,10 @@ class FakeQuantizeLsqBackwardScaleOp(LsqBackwardOp):
 class FakeQuantizeBuilder(BuilderCore):
     """Builder methods of this family."""
 
-    def straight_through(self, value: Operand, carrier: Operand) -> Value:
-        """`mir.straight_through`: `value`, differentiated as if it were `carrier`."""
-        return self.op(StraightThroughOp, self.operand(value), self.operand(carrier))
-
-    def fake_quantize(
-        self,
-        x: Operand,
-        state: Operand | None = None,
-        bits: int = 8,
-        axis: int | None = None,
-        ste: StraightThrough | str = StraightThrough.IDENTITY,
-        scale_mode: ScaleMode | str = ScaleMode.PER_BATCH,
-        decay: float | None = None,
-    ) -> Value:
-        """`mir.fake_quantize`: `x` rounded to levels, without the scale."""
-        return self.fake_quantize_with_scale(x, state, bits, axis, ste, scale_mode, decay)[0]
-
-    def fake_quantize_with_scale(
-        self,
-        x: Operand,
-        state: Operand | None = None,
-        bits: int = 8,
-        axis: int | None = None,
-        ste: StraightThrough | str = StraightThrough.IDENTITY,
-        scale_mode: ScaleMode | str = ScaleMode.PER_BATCH,
-        decay: float | None = None,
-    ) -> tuple[Value, Value]:
-        """`mir.fake_quantize`: `x` rounded to levels, and the scale, which is the next state of mode `ema`."""
-        given = None if state is None else self.operand(state)
-        kind, mode = _estimator(ste), _mode(scale_mode)
-        op = self.emit(FakeQuantizeOp, self.operand(x), given, bits, axis, kind, mode, decay)
-        return self.value(op.result), self.value(op.scale)
-
-    def fake_quantize_backward(
-        self,
-        x: Operand,
-        scale: Operand,
-        dy: Operand,
-        bits: int = 8,
-        axis: int | None = None,
-        ste: StraightThrough | str = StraightThrough.IDENTITY,
-    ) -> Value:
-        """`mir.fake_quantize_backward`: the cotangent of `x`."""
-        x, scale, dy = (self.operand(v) for v in (x, scale, dy))
-        return self.op(FakeQuantizeBackwardOp, x, scale, dy, bits, axis, _estimator(ste))
-
-    def fake_quantize_lsq(self, x: Operand, scale: Operand, bits: int = 8, axis: int | None = None) -> Value:
-        """`mir.fake_quantize_lsq`: `x` rounded to multiples of a learnt scale, [1] or [C] along `axis`."""
-        return self.op(FakeQuantizeLsqOp, self.operand(x), self.operand(scale), bits, axis)
-
-    def fake_quantize_lsq_backward_x(
-        self, x: Operand, scale: Operand, dy: Operand, bits: int = 8, axis: int | None = None
-    ) -> Value:
-        """`mir.fake_quantize_lsq_backward_x`: the cotangent of `x`."""
-        x, scale, dy = (self.operand(v) for v in (x, scale, dy))
-        return self.op(FakeQuantizeLsqBackwardXOp, x, scale, dy, bits, axis)
-
-    def fake_quantize_lsq_backward_scale(
-        self, x: Operand, scale: Operand, dy: Operand, bits: int = 8, axis: int | None = None
-    ) -> Value:
-        """`mir.fake_quantize_lsq_backward_scale`: the cotangent of `scale`."""
-        x, scale, dy = (self.operand(v) for v in (x, scale, dy))
-        return self.op(FakeQuantizeLsqBackwardScaleOp, x, scale, dy, bits, axis)
-
-
-def _estimator(name: StraightThrough | str) -> StraightThrough:
-    try:
-        return StraightThrough(name)
-    except ValueError:
-        raise GraphError(f"ste '{name}' is not one of {', '.join(StraightThrough)}") from None
-
-
-def _mode(name: ScaleMode | str) -> ScaleMode:
-    try:
-        return ScaleMode(name)
-    except ValueError:
-        raise GraphError(f"scale mode '{name}' is not one of {', '.join(ScaleMode)}") from None
+    straight_through = method(StraightThroughOp)
+    fake_quantize = method(FakeQuantizeOp)
+    fake_quantize_with_scale = pair(FakeQuantizeOp)
+    fake_quantize_backward = method(FakeQuantizeBackwardOp)
+    fake_quantize_lsq = method(FakeQuantizeLsqOp)
+    fake_quantize_lsq_backward_x = method(FakeQuantizeLsqBackwardXOp)
+    fake_quantize_lsq_backward_scale = method(FakeQuantizeLsqBackwardScaleOp)

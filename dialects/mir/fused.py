@@ -6,11 +6,12 @@ import abc
 
 from xdsl.dialects.builtin import TensorType, UnitAttr
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
-from xdsl_rlx.dialects.mir.core import F64, Activation, ActivationAttr, AnyTensorConstr, MirOp, f64_attr
+from xdsl_rlx.dialects.mir.core import Activation, ActivationAttr, MirOp
+from xdsl_rlx.dialects.mir.fields import F64, AnyTensorConstr, OptionalWord, Tensor, f64_attr, tensor, word
 from xdsl_rlx.dialects.mir.norm import check_feature_vector, feature_axis
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import (
@@ -25,40 +26,22 @@ from xdsl_rlx.dialects.shapes import (
 )
 
 
-@irdl_op_definition
-class FusedMatmulBiasActOp(MirOp):
+class FusedMatmulBiasActOp(MirOp, name="mir.fused_matmul_bias_act"):
     """`result = f(x @ w + bias)`, with `f` the elementwise op named by `activation`, if any; bias broadcasts."""
 
-    name = "mir.fused_matmul_bias_act"
-
-    x = operand_def(AnyTensorConstr)
-    w = operand_def(AnyTensorConstr)
-    bias = operand_def(AnyTensorConstr)
-    activation = opt_prop_def(ActivationAttr)
+    x: Tensor = tensor()
+    w: Tensor = tensor()
+    bias: Tensor = tensor()
+    activation: OptionalWord[Activation] = word(ActivationAttr, "activation", default=None)
     result = result_def(AnyTensorConstr)
 
-    assembly_format = (
-        "$x `,` $w `,` $bias (`activation` $activation^)? attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(self, x: SSAValue, w: SSAValue, bias: SSAValue, activation: Activation | None = None):
-        super().__init__(
-            operands=[x, w, bias],
-            properties={"activation": None if activation is None else ActivationAttr(activation)},
-            result_types=[self._infer(x, w, bias)],
-        )
-
-    @staticmethod
-    def _infer(x: SSAValue, w: SSAValue, bias: SSAValue) -> Attribute:
-        shape = matmul_shape(shape_of(x), shape_of(w))
-        if not broadcasts_to(shape_of(bias), shape):
-            raise VerifyException(f"a bias of shape {dims(shape_of(bias))} does not broadcast to {dims(shape)}")
-        return TensorType(same_element_type(x, w, bias), shape)
-
     def infer_types(self) -> tuple[Attribute]:
-        result = self._infer(self.x, self.w, self.bias)
-        check_element(same_element_type(self.x), FLOATS)
-        return (result,)
+        shape = matmul_shape(shape_of(self.x), shape_of(self.w))
+        if not broadcasts_to(shape_of(self.bias), shape):
+            raise VerifyException(f"a bias of shape {dims(shape_of(self.bias))} does not broadcast to {dims(shape)}")
+        element = same_element_type(self.x, self.w, self.bias)
+        check_element(element, FLOATS)
+        return (TensorType(element, shape),)
 
 
 class FusedResidualNormOp(MirOp, abc.ABC):
@@ -86,7 +69,7 @@ class FusedResidualNormOp(MirOp, abc.ABC):
         beta: SSAValue,
         eps: float = 1e-5,
     ):
-        super().__init__(
+        self.assemble(
             operands=[x, residual, bias, gamma, beta], properties={"eps": f64_attr(eps)}, result_types=[x.type]
         )
 
@@ -101,38 +84,29 @@ class FusedResidualNormOp(MirOp, abc.ABC):
         return (self.x.type,)
 
 
-@irdl_op_definition
-class FusedResidualLnOp(FusedResidualNormOp):
+class FusedResidualLnOp(FusedResidualNormOp, init=False, name="mir.fused_residual_ln"):
     """
     `result = layer_norm(x + residual + bias, gamma, beta)` along the last axis, without the bias where there is none.
 
     `bias`, `gamma` and `beta` are vectors along the last axis; `x` and `residual` have one type.
     """
 
-    name = "mir.fused_residual_ln"
 
-
-@irdl_op_definition
-class FusedResidualRmsNormOp(FusedResidualNormOp):
+class FusedResidualRmsNormOp(FusedResidualNormOp, init=False, name="mir.fused_residual_rms_norm"):
     """
     `result = rms_norm(x + residual + bias, gamma, beta)` along the last axis, without the bias where there is none.
 
     `bias`, `gamma` and `beta` are vectors along the last axis; `x` and `residual` have one type.
     """
 
-    name = "mir.fused_residual_rms_norm"
 
-
-@irdl_op_definition
-class FusedSwigluOp(MirOp):
+class FusedSwigluOp(MirOp, name="mir.fused_swiglu"):
     """
     `result = silu(gate) * up`, cast to the element type of the result.
 
     `packed` is `[..., 2n]`: its first half along the last axis is `up`, the second `gate`; with `gate_first` the first
     half is `gate`. The result is `[..., n]`.
     """
-
-    name = "mir.fused_swiglu"
 
     packed = operand_def(AnyTensorConstr)
     gate_first = opt_prop_def(UnitAttr)
@@ -141,7 +115,7 @@ class FusedSwigluOp(MirOp):
     assembly_format = "$packed (`gate_first` $gate_first^)? attr-dict `:` type($packed) `to` type($result)"
 
     def __init__(self, packed: SSAValue, cast_to: Attribute | None = None, gate_first: bool = False):
-        super().__init__(
+        self.assemble(
             operands=[packed],
             properties={"gate_first": UnitAttr() if gate_first else None},
             result_types=[self._infer(packed, cast_to or element_of(packed))],

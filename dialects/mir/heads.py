@@ -10,10 +10,11 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.fields import word_of
 from xdsl_rlx.dialects.shapes import dims
 
 
-class Layout(StrEnum):
+class HeadLayout(StrEnum):
     """How heads lie in a tensor: `[B, S, H*D]`, `[B, S, H, D]` or `[B, H, S, D]`."""
 
     PACKED = "packed"
@@ -22,7 +23,7 @@ class Layout(StrEnum):
 
 
 @irdl_attr_definition
-class LayoutAttr(EnumAttribute[Layout], SpacedOpaqueSyntaxAttribute):
+class HeadLayoutAttr(EnumAttribute[HeadLayout], SpacedOpaqueSyntaxAttribute):
     """How heads lie, as a property."""
 
     name = "mir.layout"
@@ -37,47 +38,44 @@ class Heads(NamedTuple):
     width: int
 
 
-def heads_of(shape: Sequence[int], layout: Layout, heads: int, name: str) -> Heads:
+def heads_of(shape: Sequence[int], layout: HeadLayout, heads: int, name: str) -> Heads:
     """The extents behind a shape; VerifyException if it does not hold that many heads."""
     if heads < 1:
         raise VerifyException(f"expected at least one head, got {heads}")
-    rank = 3 if layout == Layout.PACKED else 4
+    rank = 3 if layout == HeadLayout.PACKED else 4
     if len(shape) != rank:
         raise VerifyException(f"layout {layout} is of rank {rank}, got {name} of shape {dims(shape)}")
-    if layout == Layout.PACKED:
+    if layout == HeadLayout.PACKED:
         batch, length, width = shape
         if width % heads:
             raise VerifyException(f"{name} of width {width} does not hold {heads} heads")
         return Heads(batch, length, heads, width // heads)
-    found = Heads(*shape) if layout == Layout.BSHD else Heads(shape[0], shape[2], shape[1], shape[3])
+    found = Heads(*shape) if layout == HeadLayout.BSHD else Heads(shape[0], shape[2], shape[1], shape[3])
     if found.heads != heads:
         raise VerifyException(f"expected {heads} heads in {name}, got {found.heads} (layout {layout}, {dims(shape)})")
     return found
 
 
-def shape_with(layout: Layout, x: Heads) -> tuple[int, ...]:
+def shape_with(layout: HeadLayout, x: Heads) -> tuple[int, ...]:
     """The shape of a tensor of heads."""
-    if layout == Layout.PACKED:
+    if layout == HeadLayout.PACKED:
         return (x.batch, x.length, x.heads * x.width)
-    return tuple(x) if layout == Layout.BSHD else (x.batch, x.heads, x.length, x.width)
+    return tuple(x) if layout == HeadLayout.BSHD else (x.batch, x.heads, x.length, x.width)
 
 
-def layout_named(layout: Layout | str) -> Layout:
+def layout_named(layout: HeadLayout | str) -> HeadLayout:
     """The layout of that name; GraphError lists what there is."""
-    try:
-        return Layout(layout)
-    except ValueError:
-        raise GraphError(f"layout '{layout}' is not one of {', '.join(Layout)}") from None
+    return word_of(HeadLayout, "layout", layout)
 
 
 def head_count(
-    shape: Sequence[int], layout: Layout, heads: int | None, width: int | None, name: str
+    shape: Sequence[int], layout: HeadLayout, heads: int | None, width: int | None, name: str
 ) -> tuple[int, int]:
     """Heads and features of a head, from the shape and what was said; GraphError if that is not enough or wrong."""
-    rank = 3 if layout == Layout.PACKED else 4
+    rank = 3 if layout == HeadLayout.PACKED else 4
     if len(shape) != rank:
         raise GraphError(f"layout {layout} is of rank {rank}, got {name} of shape {dims(shape)}")
-    if layout == Layout.PACKED:
+    if layout == HeadLayout.PACKED:
         if heads is None:
             if not width:
                 raise GraphError(f"layout packed needs num_heads or head_dim, {name} is {dims(shape)}")
@@ -86,7 +84,7 @@ def head_count(
         if found[0] * found[1] != shape[-1]:
             raise GraphError(f"{name} of shape {dims(shape)} does not hold {heads} heads")
     else:
-        found = (shape[1 if layout == Layout.BHSD else 2], shape[3])
+        found = (shape[1 if layout == HeadLayout.BHSD else 2], shape[3])
     if (heads is not None and heads != found[0]) or (width is not None and width != found[1]):
         raise GraphError(
             f"{name} of shape {dims(shape)} in layout {layout} has {found[0]} heads of {found[1]} features, "

@@ -7,22 +7,19 @@ from collections.abc import Sequence
 from math import prod
 from typing import ClassVar, NamedTuple
 
-from xdsl.dialects.builtin import TensorType, UnitAttr, f32, i64
+from xdsl.dialects.builtin import TensorType, f32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     VarConstraint,
     base,
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
     result_def,
     traits_def,
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, MirOp, OwnNest, i64_attr
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.core import AlongAxis, MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Flag, Integer, Tensor, flag, integer, tensor
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_of, normalize_axis, shape_of
 
 
@@ -64,8 +61,7 @@ def scatter_type(updates: SSAValue, indices: SSAValue, extent: int, axis: int, b
     return TensorType(element_of(updates), result)
 
 
-@irdl_op_definition
-class GatherOp(MirOp):
+class GatherOp(AlongAxis, MirOp, name="mir.gather"):
     """
     `result[b, o, k, i] = table[b, o, indices[b, k], i]`: slices of `table` along `axis`.
 
@@ -74,30 +70,13 @@ class GatherOp(MirOp):
     are converted as by `mir.cast`. An index outside of `[0, n)` is clamped to it.
     """
 
-    name = "mir.gather"
-
-    table = operand_def(AnyTensorConstr)
-    indices = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
-    batch_dims = prop_def(I64)
+    table: Tensor = tensor()
+    indices: Tensor = tensor(alone=True)
+    axis: Integer = integer(default=0)
+    batch_dims: Integer = integer(default=0)
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = (
-        "$table `,` $indices `axis` $axis `batch_dims` $batch_dims attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(self, table: SSAValue, indices: SSAValue, axis: int = 0, batch_dims: int = 0):
-        super().__init__(
-            operands=[table, indices],
-            properties={"axis": i64_attr(axis), "batch_dims": i64_attr(batch_dims)},
-            result_types=[self._infer(table, indices, axis, batch_dims)],
-        )
-
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.table)))
 
     @property
     def extents(self) -> Taken:
@@ -106,22 +85,18 @@ class GatherOp(MirOp):
         count = prod(shape_of(self.indices)[batch:])
         return Taken(prod(table[:batch]), prod(table[batch:axis]), table[axis], count, prod(table[axis + 1 :]))
 
-    @staticmethod
-    def _infer(table: SSAValue, indices: SSAValue, axis: int, batch_dims: int) -> Attribute:
-        check_element(element_of(indices), (*INTS, f32))
-        shape = shape_of(table)
+    def infer_types(self) -> tuple[Attribute]:
+        axis = self.axis.value.data
+        check_element(element_of(self.indices), (*INTS, f32))
+        shape = shape_of(self.table)
         axis = normalize_axis(axis, len(shape))
-        result = taken_shape(shape, shape_of(indices), axis, batch_dims)
+        result = taken_shape(shape, shape_of(self.indices), axis, self.batch_dims.value.data)
         if not shape[axis] and prod(result):
             raise VerifyException("cannot take slices of an axis of extent 0")
-        return TensorType(element_of(table), result)
-
-    def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.table, self.indices, self.axis.value.data, self.batch_dims.value.data),)
+        return (TensorType(element_of(self.table), result),)
 
 
-@irdl_op_definition
-class ScatterAddOp(MirOp):
+class ScatterAddOp(MirOp, name="mir.scatter_add"):
     """
     `result[b, o, v, i] = sum of updates[b, o, k, i] over the k with indices[b, k] = v`: the transpose of `mir.gather`.
 
@@ -130,13 +105,11 @@ class ScatterAddOp(MirOp):
     ones are converted as by `mir.cast`. An index outside of `[0, extent)` is clamped to it. Equal indices add up.
     """
 
-    name = "mir.scatter_add"
-
-    updates = operand_def(AnyTensorConstr)
-    indices = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
-    batch_dims = prop_def(I64)
-    extent = prop_def(I64)
+    updates: Tensor = tensor()
+    indices: Tensor = tensor(alone=True)
+    extent: Integer = integer()
+    axis: Integer = integer(default=0)
+    batch_dims: Integer = integer(default=0)
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
@@ -144,13 +117,6 @@ class ScatterAddOp(MirOp):
         "$updates `,` $indices `axis` $axis `batch_dims` $batch_dims `extent` $extent attr-dict "
         "`:` functional-type(operands, results)"
     )
-
-    def __init__(self, updates: SSAValue, indices: SSAValue, extent: int, axis: int = 0, batch_dims: int = 0):
-        super().__init__(
-            operands=[updates, indices],
-            properties={"axis": i64_attr(axis), "batch_dims": i64_attr(batch_dims), "extent": i64_attr(extent)},
-            result_types=[scatter_type(updates, indices, extent, axis, batch_dims)],
-        )
 
     @property
     def axis_index(self) -> int:
@@ -169,21 +135,18 @@ class ScatterAddOp(MirOp):
         return (scatter_type(self.updates, self.indices, self.extent.value.data, axis, batch_dims),)
 
 
-@irdl_op_definition
-class GatherBackwardOp(MirOp):
+class GatherBackwardOp(MirOp, name="mir.gather_backward"):
     """
     The cotangent of the `table` of a `mir.gather` from that of its result: `mir.scatter_add` of `dy`.
 
     `axis`, `batch_dims` and what an index means are those of the gather; `extent` is that of its axis.
     """
 
-    name = "mir.gather_backward"
-
-    dy = operand_def(AnyTensorConstr)
-    indices = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
-    batch_dims = prop_def(I64)
-    extent = prop_def(I64)
+    dy: Tensor = tensor()
+    indices: Tensor = tensor(alone=True)
+    extent: Integer = integer()
+    axis: Integer = integer(default=0)
+    batch_dims: Integer = integer(default=0)
     result = result_def(AnyTensorConstr)
 
     assembly_format = (
@@ -191,20 +154,12 @@ class GatherBackwardOp(MirOp):
         "`:` functional-type(operands, results)"
     )
 
-    def __init__(self, dy: SSAValue, indices: SSAValue, extent: int, axis: int = 0, batch_dims: int = 0):
-        super().__init__(
-            operands=[dy, indices],
-            properties={"axis": i64_attr(axis), "batch_dims": i64_attr(batch_dims), "extent": i64_attr(extent)},
-            result_types=[scatter_type(dy, indices, extent, axis, batch_dims)],
-        )
-
     def infer_types(self) -> tuple[Attribute]:
         axis, batch_dims = self.axis.value.data, self.batch_dims.value.data
         return (scatter_type(self.dy, self.indices, self.extent.value.data, axis, batch_dims),)
 
 
-@irdl_op_definition
-class TopkOp(MirOp):
+class TopkOp(MirOp, name="mir.topk"):
     """
     `result[.., i] = the position of the i-th largest of operand[.., :]`, i64 `[.., k]`, for `i < k`.
 
@@ -212,60 +167,35 @@ class TopkOp(MirOp):
     as equal; so do zeros of either sign. Floats and integers. The values are a `mir.gather` (`topk_values`).
     """
 
-    name = "mir.topk"
-
-    operand = operand_def(AnyTensorConstr)
-    k = prop_def(I64)
+    operand: Tensor = tensor(alias="x")
+    k: Integer = integer()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = "$operand `k` $k attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, operand: SSAValue, k: int):
-        super().__init__(operands=[operand], properties={"k": i64_attr(k)}, result_types=[self._infer(operand, k)])
-
-    @staticmethod
-    def _infer(operand: SSAValue, k: int) -> Attribute:
-        check_element(element_of(operand), (*FLOATS, *INTS))
-        shape = shape_of(operand)
-        if not shape or not 0 <= k <= shape[-1]:
-            raise VerifyException(f"expected k from 0 to the last extent, got {k} of {dims(shape)}")
-        return TensorType(i64, (*shape[:-1], k))
 
     def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.operand, self.k.value.data),)
+        k = self.k.value.data
+        check_element(element_of(self.operand), (*FLOATS, *INTS))
+        shape = shape_of(self.operand)
+        if not shape or not 0 <= k <= shape[-1]:
+            raise VerifyException(f"expected k from 0 to the last extent, got {k} of {dims(shape)}")
+        return (TensorType(i64, (*shape[:-1], k)),)
 
 
-class RunningSumOp(MirOp, abc.ABC):
+class RunningSumOp(AlongAxis, MirOp, abc.ABC):
     """A sum along an axis up to each position."""
 
     T: ClassVar = VarConstraint("T", base(TensorType))
 
-    operand = operand_def(T)
-    axis = prop_def(I64)
-    exclusive = opt_prop_def(UnitAttr)
-    reverse = opt_prop_def(UnitAttr)
+    operand: Tensor = tensor(T, alias="x")
+    axis: Integer = integer(default=-1)
+    exclusive: Flag = flag(default=False)
+    reverse: Flag = flag(default=False)
     result = result_def(T)
 
     assembly_format = (
         "$operand `axis` $axis (`exclusive` $exclusive^)? (`reverse` $reverse^)? attr-dict `:` type($result)"
     )
-
-    def __init__(self, operand: SSAValue, axis: int = -1, exclusive: bool = False, reverse: bool = False):
-        super().__init__(
-            operands=[operand],
-            properties={
-                "axis": i64_attr(axis),
-                "exclusive": UnitAttr() if exclusive else None,
-                "reverse": UnitAttr() if reverse else None,
-            },
-            result_types=[operand.type],
-        )
-
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.operand)))
 
     @property
     def is_exclusive(self) -> bool:
@@ -283,21 +213,17 @@ class RunningSumOp(MirOp, abc.ABC):
         return (self.operand.type,)
 
 
-@irdl_op_definition
-class CumsumOp(RunningSumOp):
+class CumsumOp(RunningSumOp, name="mir.cumsum"):
     """
     `result[.., i, ..] = sum of operand[.., j, ..] over j <= i` along `axis`; integers wrap.
 
     `j < i` if `exclusive`, so that the first one is 0; with `reverse`, `j >= i` and `j > i`.
     """
 
-    name = "mir.cumsum"
-
     traits = traits_def(OwnNest())
 
 
-@irdl_op_definition
-class CumsumBackwardOp(RunningSumOp):
+class CumsumBackwardOp(RunningSumOp, name="mir.cumsum_backward"):
     """
     The cotangent of the operand of a `mir.cumsum` of these properties: the sum from the other end.
 
@@ -305,27 +231,14 @@ class CumsumBackwardOp(RunningSumOp):
     `i <= j` and `i < j`.
     """
 
-    name = "mir.cumsum_backward"
-
 
 class IndexBuilder(BuilderCore):
     """Builder methods of this family."""
 
-    def gather(self, table: Operand, indices: Operand, axis: int = 0, batch_dims: int = 0) -> Value:
-        """`mir.gather`: slices of `table` along `axis` by integer `indices`."""
-        return self.op(GatherOp, self.operand(table), self.operand(indices), axis, batch_dims)
-
-    def scatter_add(self, updates: Operand, indices: Operand, extent: int, axis: int = 0, batch_dims: int = 0) -> Value:
-        """`mir.scatter_add`: `updates` added into zeros, at `indices` of an axis of that `extent`."""
-        return self.op(ScatterAddOp, self.operand(updates), self.operand(indices), extent, axis, batch_dims)
-
-    def gather_backward(self, dy: Operand, indices: Operand, extent: int, axis: int = 0, batch_dims: int = 0) -> Value:
-        """`mir.gather_backward`: the cotangent of a gather's table, whose axis has that `extent`."""
-        return self.op(GatherBackwardOp, self.operand(dy), self.operand(indices), extent, axis, batch_dims)
-
-    def topk(self, x: Operand, k: int) -> Value:
-        """`mir.topk`: the positions of the `k` largest elements along the last axis."""
-        return self.op(TopkOp, self.operand(x), k)
+    gather = method(GatherOp)
+    scatter_add = method(ScatterAddOp)
+    gather_backward = method(GatherBackwardOp)
+    topk = method(TopkOp)
 
     def topk_values(self, x: Operand, k: int) -> Value:
         """The `k` largest elements along the last axis, gathered at `mir.topk`: they have gradients."""
@@ -343,6 +256,4 @@ class IndexBuilder(BuilderCore):
         """
         return self.op(CumsumOp, self.accumulated(x, dtype).ssa, axis, exclusive, reverse)
 
-    def cumsum_backward(self, dy: Operand, axis: int = -1, exclusive: bool = False, reverse: bool = False) -> Value:
-        """`mir.cumsum_backward`: the cotangent of the operand of a cumsum of these properties."""
-        return self.op(CumsumBackwardOp, self.operand(dy), axis, exclusive, reverse)
+    cumsum_backward = method(CumsumBackwardOp)

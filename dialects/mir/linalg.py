@@ -6,13 +6,22 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import DenseArrayBase
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.ir import Attribute
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.core import F64, AnyTensorConstr, I64List, IntList, MirOp, f64_attr, i64_list
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    IntegerList,
+    Real,
+    Tensor,
+    integer_list,
+    real,
+    tensor,
+)
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
     FLOATS,
@@ -27,29 +36,17 @@ from xdsl_rlx.dialects.shapes import (
 )
 
 
-@irdl_op_definition
-class MatmulOp(MirOp):
+class MatmulOp(MirOp, name="mir.matmul"):
     """`result[..., i, j] = sum_k lhs[..., i, k] rhs[..., k, j]`; the leading dimensions broadcast."""
 
-    name = "mir.matmul"
-
-    lhs = operand_def(AnyTensorConstr)
-    rhs = operand_def(AnyTensorConstr)
+    lhs: Tensor = tensor()
+    rhs: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
-    assembly_format = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, lhs: SSAValue, rhs: SSAValue):
-        super().__init__(operands=[lhs, rhs], result_types=[self._infer(lhs, rhs)])
-
-    @staticmethod
-    def _infer(lhs: SSAValue, rhs: SSAValue) -> Attribute:
-        type_ = same_element_type(lhs, rhs)
-        check_element(type_, (*FLOATS, *INTS, *COMPLEXES))
-        return tensor_of(type_, matmul_shape(shape_of(lhs), shape_of(rhs)))
-
     def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.lhs, self.rhs),)
+        type_ = same_element_type(self.lhs, self.rhs)
+        check_element(type_, (*FLOATS, *INTS, *COMPLEXES))
+        return (tensor_of(type_, matmul_shape(shape_of(self.lhs), shape_of(self.rhs))),)
 
 
 class Side(NamedTuple):
@@ -71,8 +68,7 @@ def _side(name: str, shape: Sequence[int], contracting: Sequence[int], batch: Se
     return Side(first, second, tuple(axis for axis in range(len(shape)) if axis not in (*first, *second)))
 
 
-@irdl_op_definition
-class DotGeneralOp(MirOp):
+class DotGeneralOp(MirOp, name="mir.dot_general"):
     """
     `result[b.., i.., j..] = sum over k.. of lhs(b.., i.., k..) rhs(b.., j.., k..)`: a contraction, as in XLA.
 
@@ -82,40 +78,19 @@ class DotGeneralOp(MirOp):
     A sum over nothing is a product, one over an extent of 0 is 0.
     """
 
-    name = "mir.dot_general"
-
-    lhs = operand_def(AnyTensorConstr)
-    rhs = operand_def(AnyTensorConstr)
-    lhs_contracting = prop_def(I64List)
-    rhs_contracting = prop_def(I64List)
-    lhs_batch = prop_def(I64List)
-    rhs_batch = prop_def(I64List)
+    lhs: Tensor = tensor()
+    rhs: Tensor = tensor()
+    lhs_contracting: IntegerList = integer_list(default=())
+    rhs_contracting: IntegerList = integer_list(default=())
+    lhs_batch: IntegerList = integer_list(default=())
+    rhs_batch: IntegerList = integer_list(default=())
     result = result_def(AnyTensorConstr)
 
-    custom_directives = (IntList,)
     assembly_format = (
         "$lhs `,` $rhs `contracting` custom<IntList>($lhs_contracting) `x` custom<IntList>($rhs_contracting) "
         "`batch` custom<IntList>($lhs_batch) `x` custom<IntList>($rhs_batch) attr-dict "
         "`:` functional-type(operands, results)"
     )
-
-    def __init__(
-        self,
-        lhs: SSAValue,
-        rhs: SSAValue,
-        contracting: tuple[Sequence[int], Sequence[int]],
-        batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
-    ):
-        super().__init__(
-            operands=[lhs, rhs],
-            properties={
-                "lhs_contracting": i64_list(contracting[0]),
-                "rhs_contracting": i64_list(contracting[1]),
-                "lhs_batch": i64_list(batch[0]),
-                "rhs_batch": i64_list(batch[1]),
-            },
-            result_types=[self._infer(lhs, rhs, contracting, batch)],
-        )
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -125,17 +100,11 @@ class DotGeneralOp(MirOp):
             _side("rhs", shape_of(self.rhs), _numbers(self.rhs_contracting), _numbers(self.rhs_batch)),
         )
 
-    @staticmethod
-    def _infer(
-        lhs: SSAValue,
-        rhs: SSAValue,
-        contracting: tuple[Sequence[int], Sequence[int]],
-        batch: tuple[Sequence[int], Sequence[int]],
-    ) -> Attribute:
-        type_ = same_element_type(lhs, rhs)
+    def infer_types(self) -> tuple[Attribute]:
+        type_ = same_element_type(self.lhs, self.rhs)
         check_element(type_, (*FLOATS, *INTS, *COMPLEXES))
-        a, b = shape_of(lhs), shape_of(rhs)
-        left, right = _side("lhs", a, contracting[0], batch[0]), _side("rhs", b, contracting[1], batch[1])
+        a, b = shape_of(self.lhs), shape_of(self.rhs)
+        left, right = self.sides
         for what, mine, yours in (
             ("contracting", left.contracting, right.contracting),
             ("batch", left.batch, right.batch),
@@ -148,11 +117,7 @@ class DotGeneralOp(MirOp):
                         f"{what} dimensions differ: {dims(a)} has extent {a[i]} at {i}, {dims(b)} has {b[j]} at {j}"
                     )
         shape = (*(a[i] for i in (*left.batch, *left.free)), *(b[j] for j in right.free))
-        return tensor_of(type_, shape)
-
-    def infer_types(self) -> tuple[Attribute]:
-        contracting = _numbers(self.lhs_contracting), _numbers(self.rhs_contracting)
-        return (self._infer(self.lhs, self.rhs, contracting, (_numbers(self.lhs_batch), _numbers(self.rhs_batch))),)
+        return (tensor_of(type_, shape),)
 
 
 def _numbers(values: Attribute) -> tuple[int, ...]:
@@ -160,34 +125,22 @@ def _numbers(values: Attribute) -> tuple[int, ...]:
     return tuple(int(n) for n in values.get_values())
 
 
-@irdl_op_definition
-class LoraMatmulOp(MirOp):
+class LoraMatmulOp(MirOp, name="mir.lora_matmul"):
     """
     `result = x @ w + scale (x @ a) @ b`: a product whose weight has a correction of low rank.
 
     `x` is [..., m, k], `w` [k, n], `a` [k, r] and `b` [r, n]; `scale` is a number of the operands' element type.
     """
 
-    name = "mir.lora_matmul"
-
-    x = operand_def(AnyTensorConstr)
-    w = operand_def(AnyTensorConstr)
-    a = operand_def(AnyTensorConstr)
-    b = operand_def(AnyTensorConstr)
-    scale = prop_def(F64)
+    x: Tensor = tensor()
+    w: Tensor = tensor()
+    a: Tensor = tensor()
+    b: Tensor = tensor()
+    scale: Real = real(default=1.0)
     result = result_def(AnyTensorConstr)
 
-    assembly_format = "$x `,` $w `,` $a `,` $b `scale` $scale attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue, w: SSAValue, a: SSAValue, b: SSAValue, scale: float = 1.0):
-        super().__init__(
-            operands=[x, w, a, b],
-            properties={"scale": f64_attr(scale)},
-            result_types=[self._infer(x, w, a, b)],
-        )
-
-    @staticmethod
-    def _infer(x: SSAValue, w: SSAValue, a: SSAValue, b: SSAValue) -> Attribute:
+    def infer_types(self) -> tuple[Attribute]:
+        x, w, a, b = self.x, self.w, self.a, self.b
         type_ = same_element_type(x, w, a, b)
         check_element(type_, FLOATS)
         for name, value in (("w", w), ("a", a), ("b", b)):
@@ -197,10 +150,7 @@ class LoraMatmulOp(MirOp):
         low = matmul_shape(matmul_shape(shape_of(x), shape_of(a)), shape_of(b))
         if low != result:
             raise VerifyException(f"x @ w has the shape {dims(result)}, x @ a @ b {dims(low)}")
-        return tensor_of(type_, result)
-
-    def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.x, self.w, self.a, self.b),)
+        return (tensor_of(type_, result),)
 
 
 class LinalgBuilder(BuilderCore):
@@ -220,20 +170,5 @@ class LinalgBuilder(BuilderCore):
         shape = product.shape
         return self._this.reshape(product, (*shape[:-2], *shape[-2 + row : len(shape) - column]))
 
-    def dot_general(
-        self,
-        lhs: Operand,
-        rhs: Operand,
-        lhs_contracting: Sequence[int] = (),
-        rhs_contracting: Sequence[int] = (),
-        lhs_batch: Sequence[int] = (),
-        rhs_batch: Sequence[int] = (),
-    ) -> Value:
-        """`mir.dot_general`: a sum over the contracting dimensions, for each index of the batch dimensions."""
-        lhs, rhs = self.operands(lhs, rhs)
-        return self.op(DotGeneralOp, lhs, rhs, (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))
-
-    def lora_matmul(self, x: Operand, w: Operand, a: Operand, b: Operand, scale: float = 1.0) -> Value:
-        """`mir.lora_matmul`: `x @ w + scale (x @ a) @ b`."""
-        x, w, a, b = self.operands(x, w, a, b)
-        return self.op(LoraMatmulOp, x, w, a, b, scale)
+    dot_general = method(DotGeneralOp)
+    lora_matmul = method(LoraMatmulOp)

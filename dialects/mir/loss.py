@@ -2,10 +2,11 @@
 
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, MirOp, i64_attr
+from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, OptionalInteger, Tensor, integer, tensor
 from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_of, shape_of
 
 
@@ -22,8 +23,7 @@ def check_labels(logits: SSAValue, labels: SSAValue) -> None:
         )
 
 
-@irdl_op_definition
-class SoftmaxCrossEntropyWithLogitsOp(MirOp):
+class SoftmaxCrossEntropyWithLogitsOp(MirOp, name="mir.softmax_cross_entropy_with_logits"):
     """
     `result[i] = logsumexp_c(logits[i, c]) - logits[i, labels[i]]`, with the maximum taken out of the logarithm.
 
@@ -31,23 +31,10 @@ class SoftmaxCrossEntropyWithLogitsOp(MirOp):
     `mir.cast`. A label equal to `ignore_index` gives 0 and no gradient; any other label outside of `[0, C)` NaN.
     """
 
-    name = "mir.softmax_cross_entropy_with_logits"
-
-    logits = operand_def(AnyTensorConstr)
-    labels = operand_def(AnyTensorConstr)
-    ignore_index = opt_prop_def(I64)
+    logits: Tensor = tensor()
+    labels: Tensor = tensor(alone=True)
+    ignore_index: OptionalInteger = integer(default=None)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = (
-        "$logits `,` $labels (`ignore_index` $ignore_index^)? attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(self, logits: SSAValue, labels: SSAValue, ignore_index: int | None = None):
-        super().__init__(
-            operands=[logits, labels],
-            properties={"ignore_index": None if ignore_index is None else i64_attr(ignore_index)},
-            result_types=[TensorType(element_of(logits), shape_of(logits)[:-1])],
-        )
 
     def infer_types(self) -> tuple[Attribute]:
         check_labels(self.logits, self.labels)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import TensorType, UnitAttr, f32
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, MirOp, OwnNest, i64_attr
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Flag, Integer, Tensor, flag, integer, tensor
+from xdsl_rlx.dialects.mir.value import BuilderCore, method
 from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_of, same_element_type, shape_of
 
 
@@ -25,8 +26,7 @@ def _check_rank(name: str, value: SSAValue, rank: int) -> tuple[int, ...]:
     return shape
 
 
-@irdl_op_definition
-class GroupedMatmulOp(MirOp):
+class GroupedMatmulOp(MirOp, name="mir.grouped_matmul"):
     """
     `result[i] = x[i] @ w[expert_idx[i]]`: rows `x` `[m, k]` times the matrix of their expert, `w` `[e, k, n]`.
 
@@ -35,49 +35,33 @@ class GroupedMatmulOp(MirOp):
     expert are one product: nothing of size `m k n` is made.
     """
 
-    name = "mir.grouped_matmul"
-
-    x = operand_def(AnyTensorConstr)
-    w = operand_def(AnyTensorConstr)
-    expert_idx = operand_def(AnyTensorConstr)
-    transpose_rhs = opt_prop_def(UnitAttr)
+    x: Tensor = tensor()
+    w: Tensor = tensor()
+    expert_idx: Tensor = tensor(alone=True)
+    transpose_rhs: Flag = flag(default=False)
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = (
-        "$x `,` $w `,` $expert_idx (`transpose_rhs` $transpose_rhs^)? attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(self, x: SSAValue, w: SSAValue, expert_idx: SSAValue, transpose_rhs: bool = False):
-        super().__init__(
-            operands=[x, w, expert_idx],
-            properties={"transpose_rhs": UnitAttr() if transpose_rhs else None},
-            result_types=[self._infer(x, w, expert_idx, transpose_rhs)],
-        )
 
     @property
     def transposed(self) -> bool:
         """Whether the matrices are used transposed."""
         return self.transpose_rhs is not None
 
-    @staticmethod
-    def _infer(x: SSAValue, w: SSAValue, ids: SSAValue, transposed: bool) -> Attribute:
-        check_element(same_element_type(x, w), FLOATS)
-        (rows, k), (experts, *matrix) = _check_rank("x", x, 2), _check_rank("w", w, 3)
-        inner, columns = reversed(matrix) if transposed else matrix
+    def infer_types(self) -> tuple[Attribute]:
+        x = self.x
+        check_element(same_element_type(x, self.w), FLOATS)
+        (rows, k), (experts, *matrix) = _check_rank("x", x, 2), _check_rank("w", self.w, 3)
+        inner, columns = reversed(matrix) if self.transposed else matrix
         if inner != k:
             raise VerifyException(f"rows of {k} elements do not fit matrices of {dims(matrix)}")
-        _check_ids(ids, rows)
+        _check_ids(self.expert_idx, rows)
         if rows and not experts:
             raise VerifyException("cannot send rows to one of 0 experts")
-        return TensorType(element_of(x), (rows, columns))
-
-    def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.x, self.w, self.expert_idx, self.transposed),)
+        return (TensorType(element_of(x), (rows, columns)),)
 
 
-@irdl_op_definition
-class GroupedMatmulBackwardWeightOp(MirOp):
+class GroupedMatmulBackwardWeightOp(MirOp, name="mir.grouped_matmul_backward_weight"):
     """
     `result[e] = sum of x[i] (x) g[i] over the rows i with expert_idx[i] = e`, zeros for an expert without rows.
 
@@ -85,48 +69,28 @@ class GroupedMatmulBackwardWeightOp(MirOp):
     read as there. The cotangent of `x` is `mir.grouped_matmul` by the transposed matrices.
     """
 
-    name = "mir.grouped_matmul_backward_weight"
-
-    x = operand_def(AnyTensorConstr)
-    g = operand_def(AnyTensorConstr)
-    expert_idx = operand_def(AnyTensorConstr)
-    experts = prop_def(I64)
+    x: Tensor = tensor()
+    g: Tensor = tensor()
+    expert_idx: Tensor = tensor(alone=True)
+    experts: Integer = integer()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = "$x `,` $g `,` $expert_idx `experts` $experts attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue, g: SSAValue, expert_idx: SSAValue, experts: int):
-        super().__init__(
-            operands=[x, g, expert_idx],
-            properties={"experts": i64_attr(experts)},
-            result_types=[self._infer(x, g, expert_idx, experts)],
-        )
-
-    @staticmethod
-    def _infer(x: SSAValue, g: SSAValue, ids: SSAValue, experts: int) -> Attribute:
-        check_element(same_element_type(x, g), FLOATS)
-        (rows, k), (others, n) = _check_rank("x", x, 2), _check_rank("g", g, 2)
-        if others != rows:
-            raise VerifyException(f"{rows} rows of x do not fit {others} rows of g")
-        _check_ids(ids, rows)
-        if experts < 0 or (rows and not experts):
-            raise VerifyException(f"cannot send rows to one of {experts} experts")
-        return TensorType(element_of(x), (experts, k, n))
 
     def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.x, self.g, self.expert_idx, self.experts.value.data),)
+        x, experts = self.x, self.experts.value.data
+        check_element(same_element_type(x, self.g), FLOATS)
+        (rows, k), (others, n) = _check_rank("x", x, 2), _check_rank("g", self.g, 2)
+        if others != rows:
+            raise VerifyException(f"{rows} rows of x do not fit {others} rows of g")
+        _check_ids(self.expert_idx, rows)
+        if experts < 0 or (rows and not experts):
+            raise VerifyException(f"cannot send rows to one of {experts} experts")
+        return (TensorType(element_of(x), (experts, k, n)),)
 
 
 class MoeBuilder(BuilderCore):
     """Builder methods of this family."""
 
-    def grouped_matmul(self, x: Operand, w: Operand, expert_idx: Operand, transpose_rhs: bool = False) -> Value:
-        """`mir.grouped_matmul`: each row of `x` times the matrix of its expert."""
-        x, w = self.operands(x, w)
-        return self.op(GroupedMatmulOp, x, w, self.operand(expert_idx), transpose_rhs)
-
-    def grouped_matmul_backward_weight(self, x: Operand, g: Operand, expert_idx: Operand, experts: int) -> Value:
-        """`mir.grouped_matmul_backward_weight`: per expert, the outer products of its rows summed."""
-        x, g = self.operands(x, g)
-        return self.op(GroupedMatmulBackwardWeightOp, x, g, self.operand(expert_idx), experts)
+    grouped_matmul = method(GroupedMatmulOp)
+    grouped_matmul_backward_weight = method(GroupedMatmulBackwardWeightOp)

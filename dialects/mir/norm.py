@@ -4,13 +4,14 @@ The other backward ops are in `backward.py`; norms over groups of channels and p
 import abc
 from typing import ClassVar
 
-from xdsl.dialects.builtin import FloatAttr, TensorType
+from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, f64_attr, i64_attr
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.core import AlongAxis, MirOp
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Integer, Real, Tensor, axis, real, tensor
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import (
     FLOATS,
     check_element,
@@ -43,32 +44,18 @@ def check_cotangent(dy: SSAValue, like: SSAValue) -> None:
         raise VerifyException(f"expected a cotangent of type {like.type}, got {dy.type}")
 
 
-@irdl_op_definition
-class SoftmaxOp(MirOp):
+class SoftmaxOp(AlongAxis, MirOp, name="mir.softmax"):
     """
     `result = exp(operand - m) / sum along axis of exp(operand - m)`, with `m` the maximum along `axis`.
 
     NaN where a row holds NaN or +inf, or only -inf.
     """
 
-    name = "mir.softmax"
-
-    operand = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
+    operand: Tensor = tensor(alias="x")
+    axis: Integer = axis(default=-1)
     result = result_def(AnyTensorConstr)
 
-    assembly_format = "$operand `axis` $axis attr-dict `:` functional-type(operands, results)"
-
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = FLOATS
-
-    def __init__(self, operand: SSAValue, axis: int = -1):
-        axis = normalize_axis(axis, len(shape_of(operand)))
-        super().__init__(operands=[operand], properties={"axis": i64_attr(axis)}, result_types=[operand.type])
-
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.operand)))
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.operand), self.ELEMENTS)
@@ -76,111 +63,49 @@ class SoftmaxOp(MirOp):
         return (self.operand.type,)
 
 
-@irdl_op_definition
-class LayerNormOp(MirOp):
+class AffineNormOp(AlongAxis, MirOp, abc.ABC):
+    """A normalisation along `axis`, with gains and offsets."""
+
+    x: Tensor = tensor()
+    gamma: Tensor = tensor()
+    beta: Tensor = tensor()
+    axis: Integer = axis(default=-1)
+    eps: Real = real(default=1e-05)
+    result = result_def(AnyTensorConstr)
+
+    def infer_types(self) -> tuple[Attribute]:
+        axis = feature_axis(self.x, self.axis.value.data, self.eps)
+        check_feature_vector("gamma", self.gamma, self.x, axis)
+        check_feature_vector("beta", self.beta, self.x, axis)
+        return (self.x.type,)
+
+
+class LayerNormOp(AffineNormOp, name="mir.layer_norm"):
     """
     `result = (x - mean) / sqrt(var + eps) * gamma + beta`, mean and biased variance along `axis`.
 
     `gamma` and `beta` are vectors along `axis`. The variance is that of the differences from the mean.
     """
 
-    name = "mir.layer_norm"
 
-    x = operand_def(AnyTensorConstr)
-    gamma = operand_def(AnyTensorConstr)
-    beta = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
-    eps = prop_def(F64)
-    result = result_def(AnyTensorConstr)
-
-    assembly_format = "$x `,` $gamma `,` $beta `axis` $axis `eps` $eps attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue, gamma: SSAValue, beta: SSAValue, axis: int = -1, eps: float = 1e-5):
-        axis = normalize_axis(axis, len(shape_of(x)))
-        super().__init__(
-            operands=[x, gamma, beta],
-            properties={"axis": i64_attr(axis), "eps": f64_attr(eps)},
-            result_types=[TensorType(element_of(x), shape_of(x))],
-        )
-
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
-
-    def infer_types(self) -> tuple[Attribute]:
-        axis = feature_axis(self.x, self.axis.value.data, self.eps)
-        check_feature_vector("gamma", self.gamma, self.x, axis)
-        check_feature_vector("beta", self.beta, self.x, axis)
-        return (self.x.type,)
-
-
-@irdl_op_definition
-class RmsNormOp(MirOp):
+class RmsNormOp(AffineNormOp, name="mir.rms_norm"):
     """
     `result = x / sqrt(mean(x^2) + eps) * gamma + beta`, the mean along `axis`.
 
     `gamma` and `beta` are vectors along `axis`. The result has the shape of `x`; as rows, it is a `mir.reshape` of it.
     """
 
-    name = "mir.rms_norm"
 
-    x = operand_def(AnyTensorConstr)
-    gamma = operand_def(AnyTensorConstr)
-    beta = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
-    eps = prop_def(F64)
-    result = result_def(AnyTensorConstr)
-
-    assembly_format = "$x `,` $gamma `,` $beta `axis` $axis `eps` $eps attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue, gamma: SSAValue, beta: SSAValue, axis: int = -1, eps: float = 1e-5):
-        axis = normalize_axis(axis, len(shape_of(x)))
-        super().__init__(
-            operands=[x, gamma, beta],
-            properties={"axis": i64_attr(axis), "eps": f64_attr(eps)},
-            result_types=[x.type],
-        )
-
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
-
-    def infer_types(self) -> tuple[Attribute]:
-        axis = feature_axis(self.x, self.axis.value.data, self.eps)
-        check_feature_vector("gamma", self.gamma, self.x, axis)
-        check_feature_vector("beta", self.beta, self.x, axis)
-        return (self.x.type,)
-
-
-class RmsNormBackwardOp(MirOp, abc.ABC):
+class RmsNormBackwardOp(AlongAxis, MirOp, abc.ABC):
     """A cotangent of an operand of `mir.rms_norm`, from the operands and the cotangent `dy` of the result."""
 
-    x = operand_def(AnyTensorConstr)
-    gamma = operand_def(AnyTensorConstr)
-    beta = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-    axis = prop_def(I64)
-    eps = prop_def(F64)
+    x: Tensor = tensor()
+    gamma: Tensor = tensor()
+    beta: Tensor = tensor()
+    dy: Tensor = tensor()
+    axis: Integer = axis(default=-1)
+    eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = (
-        "$x `,` $gamma `,` $beta `,` $dy `axis` $axis `eps` $eps attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(self, x: SSAValue, gamma: SSAValue, beta: SSAValue, dy: SSAValue, axis: int = -1, eps: float = 1e-5):
-        axis = normalize_axis(axis, len(shape_of(x)))
-        super().__init__(
-            operands=[x, gamma, beta, dy],
-            properties={"axis": i64_attr(axis), "eps": f64_attr(eps)},
-            result_types=[self._of(x, gamma).type],
-        )
-
-    @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
 
     @staticmethod
     def _of(x: SSAValue, gamma: SSAValue) -> SSAValue:
@@ -195,33 +120,24 @@ class RmsNormBackwardOp(MirOp, abc.ABC):
         return (self._of(self.x, self.gamma).type,)
 
 
-@irdl_op_definition
-class RmsNormBackwardInputOp(RmsNormBackwardOp):
+class RmsNormBackwardInputOp(RmsNormBackwardOp, name="mir.rms_norm_backward_input"):
     """
     The cotangent of `x` in `mir.rms_norm`: `r (s - n mean(s n))`.
 
     Here `s = dy * gamma`, `r = 1 / sqrt(mean(x^2) + eps)`, `n = x r`, and means are along `axis`.
     """
 
-    name = "mir.rms_norm_backward_input"
-
     @staticmethod
     def _of(x: SSAValue, gamma: SSAValue) -> SSAValue:
         return x
 
 
-@irdl_op_definition
-class RmsNormBackwardGammaOp(RmsNormBackwardOp):
+class RmsNormBackwardGammaOp(RmsNormBackwardOp, name="mir.rms_norm_backward_gamma"):
     """The cotangent of `gamma` in `mir.rms_norm`: `dy x / sqrt(mean(x^2) + eps)` summed over the other axes."""
 
-    name = "mir.rms_norm_backward_gamma"
 
-
-@irdl_op_definition
-class RmsNormBackwardBetaOp(RmsNormBackwardOp):
+class RmsNormBackwardBetaOp(RmsNormBackwardOp, name="mir.rms_norm_backward_beta"):
     """The cotangent of `beta` in `mir.rms_norm`: `dy` summed over all axes but `axis`."""
-
-    name = "mir.rms_norm_backward_beta"
 
 
 class NormBuilder(BuilderCore):
@@ -252,23 +168,6 @@ class NormBuilder(BuilderCore):
         gain, offset = (self.operand(one) for one in filled)
         return value, gain, offset
 
-    def rms_norm_backward_input(
-        self, x: Operand, gamma: Operand, beta: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5
-    ) -> Value:
-        """`mir.rms_norm_backward_input`: the cotangent of `x`."""
-        x, gamma, beta, dy = (self.operand(v) for v in (x, gamma, beta, dy))
-        return self.op(RmsNormBackwardInputOp, x, gamma, beta, dy, axis, eps)
-
-    def rms_norm_backward_gamma(
-        self, x: Operand, gamma: Operand, beta: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5
-    ) -> Value:
-        """`mir.rms_norm_backward_gamma`: the cotangent of `gamma`."""
-        x, gamma, beta, dy = (self.operand(v) for v in (x, gamma, beta, dy))
-        return self.op(RmsNormBackwardGammaOp, x, gamma, beta, dy, axis, eps)
-
-    def rms_norm_backward_beta(
-        self, x: Operand, gamma: Operand, beta: Operand, dy: Operand, axis: int = -1, eps: float = 1e-5
-    ) -> Value:
-        """`mir.rms_norm_backward_beta`: the cotangent of `beta`."""
-        x, gamma, beta, dy = (self.operand(v) for v in (x, gamma, beta, dy))
-        return self.op(RmsNormBackwardBetaOp, x, gamma, beta, dy, axis, eps)
+    rms_norm_backward_input = method(RmsNormBackwardInputOp)
+    rms_norm_backward_gamma = method(RmsNormBackwardGammaOp)
+    rms_norm_backward_beta = method(RmsNormBackwardBetaOp)

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i1
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
-from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList, MirOp, OwnNest, i64_list
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    IntegerList,
+    OptionalStepList,
+    StepList,
+    Tensor,
+    Truth,
+    Word,
+    integer_list,
+    steps,
+    tensor,
+    truth,
+    word,
+)
+from xdsl_rlx.dialects.mir.value import BuilderCore, method
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, same_element_type, shape_of, window_counts
 
 
@@ -54,40 +67,31 @@ class Frames(NamedTuple):
         return (*image[:2], *counts)
 
 
-class PoolLike(MirOp, abc.ABC):
+class _Framed(Operation):
+    """An op that takes windows, behind its other arguments."""
+
+    if TYPE_CHECKING:
+        kernel_size: StepList
+        stride: OptionalStepList
+        padding: StepList
+
+
+class PoolLike(_Framed, MirOp, abc.ABC):
     """What the ops of a pooling share: how its windows lie."""
 
-    kernel_size = prop_def(I64List)
-    stride = prop_def(I64List)
-    padding = prop_def(I64List)
     result = result_def(AnyTensorConstr)
 
-    custom_directives = (IntList,)
     traits = traits_def(OwnNest())
-    FORMAT: ClassVar[str] = (
-        "`kernel_size` custom<IntList>($kernel_size) `stride` custom<IntList>($stride) "
-        "`padding` custom<IntList>($padding) attr-dict `:` functional-type(operands, results)"
-    )
 
     @property
     def frames(self) -> Frames:
         """The windows as integers."""
-        lists: tuple[DenseArrayBase, ...] = (self.kernel_size, self.stride, self.padding)
+        lists = (self.kernel_size, self.stride, self.padding)
         kernel, stride, padding = (tuple(int(n) for n in values.get_values()) for values in lists)
         return Frames(kernel, stride, padding)
 
-    @staticmethod
-    def frame_properties(frames: Frames) -> dict[str, Attribute]:
-        """The properties of these windows."""
-        return {
-            "kernel_size": i64_list(frames.kernel),
-            "stride": i64_list(frames.stride),
-            "padding": i64_list(frames.padding),
-        }
 
-
-@irdl_op_definition
-class PoolOp(PoolLike):
+class PoolOp(PoolLike, name="mir.pool"):
     """
     `result[n, c, i] = kind over k of x[n, c, i stride + k - padding]`: max, min, sum or mean of windows of an image.
 
@@ -97,42 +101,31 @@ class PoolOp(PoolLike):
     There is no product of a window: `mir.im2col` and `mir.reduce_prod` give it.
     """
 
-    name = "mir.pool"
+    x: Tensor = tensor()
+    kind: Word[PoolKind] = word(PoolKindAttr, "kind of pooling")
+    kernel_size: StepList = steps()
+    stride: OptionalStepList = steps(default=None, like="kernel_size")
+    padding: StepList = steps(default=0)
+    count_include_pad: Truth = truth(default=True)
 
-    x = operand_def(AnyTensorConstr)
-    kind = prop_def(PoolKindAttr)
-    count_include_pad = prop_def(IntegerAttr.constr(i1))
-
-    assembly_format = f"$kind $x `count_include_pad` $count_include_pad {PoolLike.FORMAT}"
-
-    def __init__(self, x: SSAValue, kind: PoolKind, frames: Frames, count_include_pad: bool = True):
-        super().__init__(
-            operands=[x],
-            properties={
-                **self.frame_properties(frames),
-                "kind": PoolKindAttr(kind),
-                "count_include_pad": IntegerAttr.from_bool(count_include_pad),
-            },
-            result_types=[self._infer(x, frames)],
-        )
+    assembly_format = (
+        "$kind $x `count_include_pad` $count_include_pad `kernel_size` custom<IntList>($kernel_size) "
+        "`stride` custom<IntList>($stride) `padding` custom<IntList>($padding) attr-dict "
+        "`:` functional-type(operands, results)"
+    )
 
     @property
     def includes_padding(self) -> bool:
         """Whether a mean divides by the whole extent of the kernel everywhere."""
         return bool(self.count_include_pad.value.data)
 
-    @staticmethod
-    def _infer(x: SSAValue, frames: Frames) -> Attribute:
-        element = same_element_type(x)
-        check_element(element, FLOATS)
-        return TensorType(element, frames.counts(shape_of(x)))
-
     def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.x, self.frames),)
+        element = same_element_type(self.x)
+        check_element(element, FLOATS)
+        return (TensorType(element, self.frames.counts(shape_of(self.x))),)
 
 
-@irdl_op_definition
-class Maxpool2dTakeOp(PoolLike):
+class Maxpool2dTakeOp(PoolLike, name="mir.maxpool2d_take"):
     """
     `result[n, c, i] = t[n, c, m]`, `m` the place of the largest element of `x` in the window `i`: the tangent of a
     pooling by maximum.
@@ -140,34 +133,22 @@ class Maxpool2dTakeOp(PoolLike):
     Of equal elements the first in row-major order counts; NaN is larger than every number.
     """
 
-    name = "mir.maxpool2d_take"
+    x: Tensor = tensor()
+    t: Tensor = tensor()
+    kernel_size: StepList = steps()
+    stride: OptionalStepList = steps(default=None, like="kernel_size")
+    padding: StepList = steps(default=0)
 
-    x = operand_def(AnyTensorConstr)
-    t = operand_def(AnyTensorConstr)
-
-    assembly_format = f"$x `,` $t {PoolLike.FORMAT}"
-
-    def __init__(self, x: SSAValue, t: SSAValue, frames: Frames):
-        super().__init__(
-            operands=[x, t],
-            properties=self.frame_properties(frames),
-            result_types=[self._infer(x, t, frames)],
-        )
-
-    @staticmethod
-    def _infer(x: SSAValue, t: SSAValue, frames: Frames) -> Attribute:
+    def infer_types(self) -> tuple[Attribute]:
+        x, t = self.x, self.t
         element = same_element_type(x, t)
         check_element(element, FLOATS)
         if shape_of(x) != shape_of(t):
             raise VerifyException(f"expected t of shape {dims(shape_of(x))}, got {dims(shape_of(t))}")
-        return TensorType(element, frames.counts(shape_of(x)))
-
-    def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.x, self.t, self.frames),)
+        return (TensorType(element, self.frames.counts(shape_of(x))),)
 
 
-@irdl_op_definition
-class Maxpool2dBackwardOp(PoolLike):
+class Maxpool2dBackwardOp(PoolLike, name="mir.maxpool2d_backward"):
     """
     `result[n, c, m] = sum of dy[n, c, i]` over the windows `i` whose largest element of `x` is at `m`: the cotangent of
     a pooling by maximum.
@@ -175,150 +156,65 @@ class Maxpool2dBackwardOp(PoolLike):
     Of equal elements the first in row-major order counts; NaN is larger than every number.
     """
 
-    name = "mir.maxpool2d_backward"
-
-    x = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-
-    assembly_format = f"$x `,` $dy {PoolLike.FORMAT}"
-
-    def __init__(self, x: SSAValue, dy: SSAValue, frames: Frames):
-        super().__init__(
-            operands=[x, dy],
-            properties=self.frame_properties(frames),
-            result_types=[self._infer(x, dy, frames)],
-        )
-
-    @staticmethod
-    def _infer(x: SSAValue, dy: SSAValue, frames: Frames) -> Attribute:
-        element = same_element_type(x, dy)
-        check_element(element, FLOATS)
-        expected = frames.counts(shape_of(x))
-        if shape_of(dy) != expected:
-            raise VerifyException(f"expected dy of shape {dims(expected)}, got {dims(shape_of(dy))}")
-        return TensorType(element, shape_of(x))
+    x: Tensor = tensor()
+    dy: Tensor = tensor()
+    kernel_size: StepList = steps()
+    stride: OptionalStepList = steps(default=None, like="kernel_size")
+    padding: StepList = steps(default=0)
 
     def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.x, self.dy, self.frames),)
+        x, dy = self.x, self.dy
+        element = same_element_type(x, dy)
+        check_element(element, FLOATS)
+        expected = self.frames.counts(shape_of(x))
+        if shape_of(dy) != expected:
+            raise VerifyException(f"expected dy of shape {dims(expected)}, got {dims(shape_of(dy))}")
+        return (TensorType(element, shape_of(x)),)
 
 
-@irdl_op_definition
-class Sumpool2dBackwardOp(PoolLike):
+class Sumpool2dBackwardOp(PoolLike, name="mir.sumpool2d_backward"):
     """
     `result[n, c, m] = sum of dy[n, c, i]` over the windows `i` that `m` is in: the cotangent of a pooling by sum.
 
     `dy` is `[N, C, H', W']`, the result `[N, C, *input_size]`.
     """
 
-    name = "mir.sumpool2d_backward"
-
-    dy = operand_def(AnyTensorConstr)
-    input_size = prop_def(I64List)
-
-    assembly_format = f"$dy `input_size` custom<IntList>($input_size) {PoolLike.FORMAT}"
-
-    def __init__(self, dy: SSAValue, input_size: Sequence[int], frames: Frames):
-        super().__init__(
-            operands=[dy],
-            properties={**self.frame_properties(frames), "input_size": i64_list(input_size)},
-            result_types=[self._infer(dy, tuple(input_size), frames)],
-        )
-
-    @staticmethod
-    def _infer(dy: SSAValue, input_size: tuple[int, ...], frames: Frames) -> Attribute:
-        element = same_element_type(dy)
-        check_element(element, FLOATS)
-        image = (*shape_of(dy)[:2], *input_size)
-        expected = frames.counts(image)
-        if shape_of(dy) != expected:
-            raise VerifyException(f"expected dy of shape {dims(expected)}, got {dims(shape_of(dy))}")
-        return TensorType(element, image)
+    dy: Tensor = tensor()
+    input_size: IntegerList = integer_list()
+    kernel_size: StepList = steps()
+    stride: OptionalStepList = steps(default=None, like="kernel_size")
+    padding: StepList = steps(default=0)
 
     def infer_types(self) -> tuple[Attribute]:
         size = tuple(int(n) for n in self.input_size.get_values())
-        return (self._infer(self.dy, size, self.frames),)
+        dy = self.dy
+        element = same_element_type(dy)
+        check_element(element, FLOATS)
+        image = (*shape_of(dy)[:2], *size)
+        expected = self.frames.counts(image)
+        if shape_of(dy) != expected:
+            raise VerifyException(f"expected dy of shape {dims(expected)}, got {dims(shape_of(dy))}")
+        return (TensorType(element, image),)
 
 
-@irdl_op_definition
-class ResizeNearest2xOp(MirOp):
+class ResizeNearest2xOp(MirOp, name="mir.resize_nearest_2x"):
     """`result[n, c, 2 i + a, 2 j + b] = x[n, c, i, j]` for `a`, `b` of 0 and 1: each element four times."""
 
-    name = "mir.resize_nearest_2x"
-
-    x = operand_def(AnyTensorConstr)
+    x: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
-    assembly_format = "$x attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: SSAValue):
-        super().__init__(operands=[x], result_types=[self._infer(x)])
-
-    @staticmethod
-    def _infer(x: SSAValue) -> Attribute:
-        shape = shape_of(x)
+    def infer_types(self) -> tuple[Attribute]:
+        shape = shape_of(self.x)
         if len(shape) != 4:
             raise VerifyException(f"expected images of shape [N, C, H, W], got {dims(shape)}")
-        return TensorType(same_element_type(x), (*shape[:2], 2 * shape[2], 2 * shape[3]))
-
-    def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.x),)
-
-
-Steps = int | Sequence[int]
-"""A number for both dimensions, or one a dimension."""
-
-
-def _frames(kernel_size: Steps, stride: Steps | None, padding: Steps) -> Frames:
-    def spread(steps: Steps) -> tuple[int, ...]:
-        return (steps, steps) if isinstance(steps, int) else tuple(steps)
-
-    return Frames(spread(kernel_size), spread(kernel_size if stride is None else stride), spread(padding))
+        return (TensorType(same_element_type(self.x), (*shape[:2], 2 * shape[2], 2 * shape[3])),)
 
 
 class PoolBuilder(BuilderCore):
     """Builder methods of this family; windows do not overlap unless a stride is given."""
 
-    def pool(
-        self,
-        x: Operand,
-        kind: PoolKind | str,
-        kernel_size: Steps,
-        stride: Steps | None = None,
-        padding: Steps = 0,
-        count_include_pad: bool = True,
-    ) -> Value:
-        """`mir.pool`: `"max"`, `"min"`, `"sum"` or `"mean"` of the windows of images [N, C, H, W]."""
-        try:
-            kind = PoolKind(kind)
-        except ValueError:
-            raise GraphError(f"kind of pooling '{kind}' is not one of {', '.join(PoolKind)}") from None
-        return self.op(PoolOp, self.operand(x), kind, _frames(kernel_size, stride, padding), count_include_pad)
-
-    def maxpool2d_take(
-        self, x: Operand, t: Operand, kernel_size: Steps, stride: Steps | None = None, padding: Steps = 0
-    ) -> Value:
-        """`mir.maxpool2d_take`: the elements of `t` where the windows of `x` are largest."""
-        image, tangent = self.operands(x, t)
-        return self.op(Maxpool2dTakeOp, image, tangent, _frames(kernel_size, stride, padding))
-
-    def maxpool2d_backward(
-        self, x: Operand, dy: Operand, kernel_size: Steps, stride: Steps | None = None, padding: Steps = 0
-    ) -> Value:
-        """`mir.maxpool2d_backward`: `dy` added to zeros where the windows of `x` are largest."""
-        image, upper = self.operands(x, dy)
-        return self.op(Maxpool2dBackwardOp, image, upper, _frames(kernel_size, stride, padding))
-
-    def sumpool2d_backward(
-        self,
-        dy: Operand,
-        input_size: Sequence[int],
-        kernel_size: Steps,
-        stride: Steps | None = None,
-        padding: Steps = 0,
-    ) -> Value:
-        """`mir.sumpool2d_backward`: `dy` added to every element of its window, of images of extents `input_size`."""
-        return self.op(Sumpool2dBackwardOp, self.operand(dy), input_size, _frames(kernel_size, stride, padding))
-
-    def resize_nearest_2x(self, x: Operand) -> Value:
-        """`mir.resize_nearest_2x`: images [N, C, H, W] of twice the height and width."""
-        return self.op(ResizeNearest2xOp, self.operand(x))
+    pool = method(PoolOp)
+    maxpool2d_take = method(Maxpool2dTakeOp)
+    maxpool2d_backward = method(Maxpool2dBackwardOp)
+    sumpool2d_backward = method(Sumpool2dBackwardOp)
+    resize_nearest_2x = method(ResizeNearest2xOp)

@@ -6,28 +6,29 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from math import prod
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, f32, f64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    prop_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import (
-    I64,
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
-    I64List,
-    IntList,
-    MirOp,
-    OwnNest,
-    i64_attr,
-    i64_list,
+    Field,
+    Integer,
+    IntegerList,
+    Tensor,
+    Tensors,
+    attribute,
+    integer,
+    integer_list,
+    tensor,
+    tensors,
 )
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr, check_weights
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
@@ -36,12 +37,17 @@ from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_
 _SIDES = "(`scales` `(` $scales^ `)`)? `scheme` $scheme"
 
 
-class _QuantisedOp(MirOp, abc.ABC):
-    """What ops on one matrix of quantised weights share: the operands that hold it, and how it is packed."""
+class _Quantised(Operation):
+    """An op that takes quantised weights, and the rows that they are multiplied by in front of them."""
 
-    w = operand_def(AnyTensorConstr)
-    scales = var_operand_def(AnyTensorConstr)
-    scheme = prop_def(SchemeAttr)
+    if TYPE_CHECKING:
+        w: Tensor
+        scales: Tensors
+        scheme: Field[SchemeAttr, SchemeAttr]
+
+
+class _QuantisedOp(_Quantised, MirOp, abc.ABC):
+    """What ops on one matrix of quantised weights share: the operands that hold it, and how it is packed."""
 
     @property
     def scale(self) -> SSAValue | None:
@@ -74,8 +80,7 @@ class _QuantisedOp(MirOp, abc.ABC):
         check_weights(self.scheme, self.stored, self.w, self.scales)
 
 
-@irdl_op_definition
-class DequantizeWeightsOp(_QuantisedOp):
+class DequantizeWeightsOp(_QuantisedOp, name="mir.dequantize_weights"):
     """
     The numbers that quantised weights stand for, as a tensor of that `shape`.
 
@@ -86,28 +91,14 @@ class DequantizeWeightsOp(_QuantisedOp):
     of scale or global_scale, f32 without one.
     """
 
-    name = "mir.dequantize_weights"
-
-    shape = prop_def(I64List)
+    w: Tensor = tensor(alone=True)
+    scheme: Field[SchemeAttr, SchemeAttr] = attribute(SchemeAttr)
+    shape: IntegerList = integer_list()
+    scales: Tensors = tensors(default=())
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    custom_directives = (IntList,)
     assembly_format = f"$w {_SIDES} `shape` custom<IntList>($shape) attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        w: SSAValue,
-        scheme: SchemeAttr,
-        shape: Sequence[int],
-        scales: Sequence[SSAValue] = (),
-    ):
-        element = scheme.result_element(scales)
-        super().__init__(
-            operands=[w, scales],
-            properties={"scheme": scheme, "shape": i64_list(shape)},
-            result_types=[TensorType(element, shape)],
-        )
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -173,8 +164,7 @@ def _columns(scheme: SchemeAttr, w: SSAValue, scales: Sequence[SSAValue], k: int
     return shape_of(w)[-1] if shape_of(w) else 0
 
 
-@irdl_op_definition
-class DequantMatmulOp(_DequantProductOp):
+class DequantMatmulOp(_DequantProductOp, name="mir.dequant_matmul"):
     """
     `result = x @ W` with `x` `[..., K]` and quantised weights `W` `[K, N]`, as `mir.dequantize_weights` defines them.
 
@@ -182,27 +172,14 @@ class DequantMatmulOp(_DequantProductOp):
     `x` (f32 for half floats).
     """
 
-    name = "mir.dequant_matmul"
-
-    x = operand_def(AnyTensorConstr)
+    x: Tensor = tensor()
+    w: Tensor = tensor(alone=True)
+    scheme: Field[SchemeAttr, SchemeAttr] = attribute(SchemeAttr)
+    scales: Tensors = tensors(default=())
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
     assembly_format = f"$x `,` $w {_SIDES} attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        x: SSAValue,
-        w: SSAValue,
-        scheme: SchemeAttr,
-        scales: Sequence[SSAValue] = (),
-    ):
-        n = _columns(scheme, w, scales, _features(x, "x"))
-        super().__init__(
-            operands=[x, w, scales],
-            properties={"scheme": scheme},
-            result_types=[TensorType(element_of(x), (*shape_of(x)[:-1], n))],
-        )
 
     @property
     def matrix(self) -> tuple[int, int]:
@@ -214,32 +191,18 @@ class DequantMatmulOp(_DequantProductOp):
         return (TensorType(self.check_product(self.x), (*shape_of(self.x)[:-1], n)),)
 
 
-@irdl_op_definition
-class DequantMatmulBackwardInputOp(_DequantProductOp):
+class DequantMatmulBackwardInputOp(_DequantProductOp, name="mir.dequant_matmul_backward_input"):
     """`result = dy @ transpose(W)` with `dy` `[..., N]` and quantised weights `W` `[K, N]`: the cotangent of x."""
 
-    name = "mir.dequant_matmul_backward_input"
-
-    dy = operand_def(AnyTensorConstr)
-    k = prop_def(I64)
+    dy: Tensor = tensor()
+    w: Tensor = tensor(alone=True)
+    scheme: Field[SchemeAttr, SchemeAttr] = attribute(SchemeAttr)
+    k: Integer = integer()
+    scales: Tensors = tensors(default=())
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
     assembly_format = f"$dy `,` $w {_SIDES} `k` $k attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        dy: SSAValue,
-        w: SSAValue,
-        scheme: SchemeAttr,
-        k: int,
-        scales: Sequence[SSAValue] = (),
-    ):
-        super().__init__(
-            operands=[dy, w, scales],
-            properties={"scheme": scheme, "k": i64_attr(k)},
-            result_types=[TensorType(element_of(dy), (*shape_of(dy)[:-1], k))],
-        )
 
     @property
     def matrix(self) -> tuple[int, int]:
@@ -252,13 +215,18 @@ class DequantMatmulBackwardInputOp(_DequantProductOp):
         return (TensorType(self.check_product(self.dy), (*shape_of(self.dy)[:-1], k)),)
 
 
-class _GroupedOp(MirOp, abc.ABC):
-    """What products with the weights of one of several experts per row share; the weights are gguf."""
+class _Grouped(Operation):
+    """An op that takes the weights of several experts, and the rows that they are multiplied by in front of them."""
 
-    packed = operand_def(AnyTensorConstr)
-    indices = operand_def(AnyTensorConstr)
-    scheme = prop_def(SchemeAttr)
-    experts = prop_def(I64)
+    if TYPE_CHECKING:
+        packed: Tensor
+        indices: Tensor
+        scheme: Field[SchemeAttr, SchemeAttr]
+        experts: Integer
+
+
+class _GroupedOp(_Grouped, MirOp, abc.ABC):
+    """What products with the weights of one of several experts per row share; the weights are gguf."""
 
     @property
     @abc.abstractmethod
@@ -291,32 +259,17 @@ def check_experts(attr: SchemeAttr, packed: SSAValue, extents: tuple[int, int, i
     check_weights(attr, (experts * n, k), packed, ())
 
 
-@irdl_op_definition
-class DequantMoeWeightsOp(MirOp):
+class DequantMoeWeightsOp(MirOp, name="mir.dequant_moe_weights"):
     """
     The gguf weights of all experts, `[E, K, N]`: `result[e, p, j]` is element `(e N + j) K + p` of the packed list.
 
     `shape` is `[E, K, N]`. Every expert has whole blocks.
     """
 
-    name = "mir.dequant_moe_weights"
-
-    packed = operand_def(AnyTensorConstr)
-    scheme = prop_def(SchemeAttr)
-    shape = prop_def(I64List)
+    packed: Tensor = tensor()
+    scheme: Field[SchemeAttr, SchemeAttr] = attribute(SchemeAttr)
+    shape: IntegerList = integer_list()
     result = result_def(AnyTensorConstr)
-
-    custom_directives = (IntList,)
-    assembly_format = (
-        "$packed `scheme` $scheme `shape` custom<IntList>($shape) attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(self, packed: SSAValue, scheme: SchemeAttr, shape: Sequence[int]):
-        super().__init__(
-            operands=[packed],
-            properties={"scheme": scheme, "shape": i64_list(shape)},
-            result_types=[TensorType(f32, shape)],
-        )
 
     @property
     def extents(self) -> tuple[int, int, int]:
@@ -332,32 +285,21 @@ class DequantMoeWeightsOp(MirOp):
         return (TensorType(f32, self.extents),)
 
 
-@irdl_op_definition
-class DequantGroupedMatmulOp(_GroupedOp):
+class DequantGroupedMatmulOp(_GroupedOp, name="mir.dequant_grouped_matmul"):
     """
     `result[m] = x[m] @ W[indices[m]]` with gguf weights `W` `[E, K, N]` as in `mir.dequant_moe_weights`.
 
     `x` is `[M, K]`. Indices are integers, or f32 that hold integers; one outside of `[0, experts)` is clamped to it.
     """
 
-    name = "mir.dequant_grouped_matmul"
-
-    x = operand_def(AnyTensorConstr)
+    x: Tensor = tensor()
+    packed: Tensor = tensor(alone=True)
+    indices: Tensor = tensor(alone=True)
+    scheme: Field[SchemeAttr, SchemeAttr] = attribute(SchemeAttr)
+    experts: Integer = integer()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = (
-        "$x `,` $packed `,` $indices `scheme` $scheme `experts` $experts attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(self, x: SSAValue, packed: SSAValue, indices: SSAValue, scheme: SchemeAttr, experts: int):
-        n = self._columns(x, packed, scheme, experts)
-        super().__init__(
-            operands=[x, packed, indices],
-            properties={"scheme": scheme, "experts": i64_attr(experts)},
-            result_types=[TensorType(element_of(x), (*shape_of(x)[:-1], n))],
-        )
 
     @staticmethod
     def _columns(x: SSAValue, packed: SSAValue, scheme: SchemeAttr, experts: int) -> int:
@@ -377,28 +319,18 @@ class DequantGroupedMatmulOp(_GroupedOp):
         return (TensorType(self.check(self.x), (*shape_of(self.x)[:-1], n)),)
 
 
-@irdl_op_definition
-class DequantGroupedMatmulBackwardInputOp(_GroupedOp):
+class DequantGroupedMatmulBackwardInputOp(_GroupedOp, name="mir.dequant_grouped_matmul_backward_input"):
     """`result[m] = dy[m] @ transpose(W[indices[m]])` with `dy` `[M, N]`: the cotangent of x."""
 
-    name = "mir.dequant_grouped_matmul_backward_input"
-
-    dy = operand_def(AnyTensorConstr)
-    k = prop_def(I64)
+    dy: Tensor = tensor()
+    packed: Tensor = tensor(alone=True)
+    indices: Tensor = tensor(alone=True)
+    scheme: Field[SchemeAttr, SchemeAttr] = attribute(SchemeAttr)
+    experts: Integer = integer()
+    k: Integer = integer()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = (
-        "$dy `,` $packed `,` $indices `scheme` $scheme `experts` $experts `k` $k attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(self, dy: SSAValue, packed: SSAValue, indices: SSAValue, scheme: SchemeAttr, experts: int, k: int):
-        super().__init__(
-            operands=[dy, packed, indices],
-            properties={"scheme": scheme, "experts": i64_attr(experts), "k": i64_attr(k)},
-            result_types=[TensorType(element_of(dy), (*shape_of(dy)[:-1], k))],
-        )
 
     @property
     def matrix(self) -> tuple[int, int]:

@@ -10,22 +10,22 @@ from typing import NamedTuple
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i8, i32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import (
-    F64,
-    I64,
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
-    I64List,
-    IntList,
-    MirOp,
-    OwnNest,
-    f64_attr,
-    i64_attr,
-    i64_list,
+    Integer,
+    IntegerList,
+    Real,
+    Tensor,
+    integer,
+    integer_list,
+    real,
+    tensor,
 )
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.value import BuilderCore, method
 from xdsl_rlx.dialects.shapes import dims, element_of, shape_of
 
 _QUANTISERS = "`zero_points` $x_zero_point `,` $w_zero_point `,` $out_zero_point `multiplier` $multiplier"
@@ -34,13 +34,13 @@ _QUANTISERS = "`zero_points` $x_zero_point `,` $w_zero_point `,` $out_zero_point
 class _IntegerProductOp(MirOp, abc.ABC):
     """Integer products of `x` and `w`, with a bias, brought back to i8."""
 
-    x = operand_def(AnyTensorConstr)
-    w = operand_def(AnyTensorConstr)
-    bias = operand_def(AnyTensorConstr)
-    x_zero_point = prop_def(I64)
-    w_zero_point = prop_def(I64)
-    out_zero_point = prop_def(I64)
-    multiplier = prop_def(F64)
+    x: Tensor = tensor()
+    w: Tensor = tensor()
+    bias: Tensor = tensor(alone=True)
+    multiplier: Real = real()
+    x_zero_point: Integer = integer(default=0)
+    w_zero_point: Integer = integer(default=0)
+    out_zero_point: Integer = integer(default=0)
 
     @property
     def zero_points(self) -> tuple[int, int, int]:
@@ -68,8 +68,7 @@ def _check_bias(bias: SSAValue, count: int) -> None:
         raise VerifyException(f"expected a bias of shape {count}, got {dims(shape_of(bias))}")
 
 
-@irdl_op_definition
-class QMatmulOp(_IntegerProductOp):
+class QMatmulOp(_IntegerProductOp, name="mir.q_matmul"):
     """
     `result = clamp(round(acc multiplier) + out_zero_point, -128, 127)` with `acc[m, n] = bias[n] + sum over k of
     (x[m, k] - x_zero_point) (w[k, n] - w_zero_point)`.
@@ -78,34 +77,21 @@ class QMatmulOp(_IntegerProductOp):
     multiplier is one of f64, rounded to the nearest integer, half to even.
     """
 
-    name = "mir.q_matmul"
-
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
     assembly_format = f"$x `,` $w `,` $bias {_QUANTISERS} attr-dict `:` functional-type(operands, results)"
 
-    def __init__(self, x: SSAValue, w: SSAValue, bias: SSAValue, zero_points: tuple[int, int, int], multiplier: float):
-        super().__init__(
-            operands=[x, w, bias],
-            properties=_properties(zero_points, multiplier),
-            result_types=[self._infer(x, w, bias)],
-        )
-
-    @staticmethod
-    def _infer(x: SSAValue, w: SSAValue, bias: SSAValue) -> Attribute:
-        a, b = shape_of(x), shape_of(w)
-        if len(a) != 2 or len(b) != 2 or a[1] != b[0]:
-            raise VerifyException(f"expected shapes MxK and KxN, got {dims(a)} and {dims(b)}")
-        _check_bias(bias, b[1])
-        return TensorType(i8, (a[0], b[1]))
-
     def infer_types(self) -> tuple[Attribute]:
         self.check()
-        return (self._infer(self.x, self.w, self.bias),)
+        a, b = shape_of(self.x), shape_of(self.w)
+        if len(a) != 2 or len(b) != 2 or a[1] != b[0]:
+            raise VerifyException(f"expected shapes MxK and KxN, got {dims(a)} and {dims(b)}")
+        _check_bias(self.bias, b[1])
+        return (TensorType(i8, (a[0], b[1])),)
 
 
-class Window(NamedTuple):
+class PaddedAxis(NamedTuple):
     """One spatial axis of a convolution."""
 
     extent: int
@@ -117,8 +103,7 @@ class Window(NamedTuple):
     result: int
 
 
-@irdl_op_definition
-class QConv2dOp(_IntegerProductOp):
+class QConv2dOp(_IntegerProductOp, name="mir.q_conv2d"):
     """
     `acc[n, o, i, j] = bias[o] + sum over c, p, q of (x[n, c, i s - pad + p d, j s - pad + q d] - x_zero_point)
     (w[o, c, p, q] - w_zero_point)`, rounded to i8 as in `mir.q_matmul`; what lies outside of x contributes nothing.
@@ -128,65 +113,32 @@ class QConv2dOp(_IntegerProductOp):
     an output channel sums over those of its group.
     """
 
-    name = "mir.q_conv2d"
-
-    strides = prop_def(I64List)
-    padding = prop_def(I64List)
-    dilations = prop_def(I64List)
-    groups = prop_def(I64)
+    strides: IntegerList = integer_list(default=(1, 1))
+    padding: IntegerList = integer_list(default=(0, 0, 0, 0))
+    dilations: IntegerList = integer_list(default=(1, 1))
+    groups: Integer = integer(default=1)
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    custom_directives = (IntList,)
     assembly_format = (
         "$x `,` $w `,` $bias `strides` custom<IntList>($strides) `padding` custom<IntList>($padding) "
         f"`dilations` custom<IntList>($dilations) `groups` $groups {_QUANTISERS} attr-dict "
         "`:` functional-type(operands, results)"
     )
 
-    def __init__(
-        self,
-        x: SSAValue,
-        w: SSAValue,
-        bias: SSAValue,
-        zero_points: tuple[int, int, int],
-        multiplier: float,
-        strides: Sequence[int] = (1, 1),
-        padding: Sequence[int] = (0, 0, 0, 0),
-        dilations: Sequence[int] = (1, 1),
-        groups: int = 1,
-    ):
-        properties: dict[str, Attribute] = {
-            "strides": i64_list(strides),
-            "padding": i64_list(padding),
-            "dilations": i64_list(dilations),
-            "groups": i64_attr(groups),
-        }
-        super().__init__(
-            operands=[x, w, bias],
-            properties=_properties(zero_points, multiplier) | properties,
-            result_types=[self._infer(x, w, bias, strides, padding, dilations, groups)],
-        )
-
     @property
-    def windows(self) -> tuple[Window, Window]:
+    def windows(self) -> tuple[PaddedAxis, PaddedAxis]:
         """The vertical and the horizontal axis."""
         x, w = shape_of(self.x), shape_of(self.w)
         strides, padding, dilations = _ints(self.strides), _ints(self.padding), _ints(self.dilations)
         vertical, horizontal = _windows(x[2:], w[2:], strides, padding, dilations)
         return vertical, horizontal
 
-    @staticmethod
-    def _infer(
-        x: SSAValue,
-        w: SSAValue,
-        bias: SSAValue,
-        strides: Sequence[int],
-        padding: Sequence[int],
-        dilations: Sequence[int],
-        groups: int,
-    ) -> Attribute:
-        a, b = shape_of(x), shape_of(w)
+    def infer_types(self) -> tuple[Attribute]:
+        self.check()
+        strides, padding, dilations = _ints(self.strides), _ints(self.padding), _ints(self.dilations)
+        groups = self.groups.value.data
+        a, b = shape_of(self.x), shape_of(self.w)
         if len(a) != 4 or len(b) != 4:
             raise VerifyException(f"expected x and w of rank 4, got {dims(a)} and {dims(b)}")
         if groups < 1 or b[0] % groups or b[1] * groups != a[1]:
@@ -195,16 +147,11 @@ class QConv2dOp(_IntegerProductOp):
             raise VerifyException("expected two strides, four paddings and two dilations")
         if min(*strides, *dilations) < 1 or min(padding) < 0:
             raise VerifyException("expected strides and dilations of at least 1 and no negative padding")
-        _check_bias(bias, b[0])
+        _check_bias(self.bias, b[0])
         vertical, horizontal = _windows(a[2:], b[2:], strides, padding, dilations)
         if min(vertical.result, horizontal.result) < 1:
             raise VerifyException(f"weights of shape {dims(b)} are larger than the padded input of shape {dims(a)}")
-        return TensorType(i8, (a[0], b[0], vertical.result, horizontal.result))
-
-    def infer_types(self) -> tuple[Attribute]:
-        self.check()
-        lists = _ints(self.strides), _ints(self.padding), _ints(self.dilations)
-        return (self._infer(self.x, self.w, self.bias, *lists, self.groups.value.data),)
+        return (TensorType(i8, (a[0], b[0], vertical.result, horizontal.result)),)
 
 
 def _ints(values: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
@@ -217,56 +164,16 @@ def _windows(
     strides: Sequence[int],
     padding: Sequence[int],
     dilations: Sequence[int],
-) -> list[Window]:
+) -> list[PaddedAxis]:
     rows = zip(extents, kernels, strides, padding[:2], padding[2:], dilations, strict=True)
     return [
-        Window(n, k, s, before, d, (n + before + after - (k - 1) * d - 1) // s + 1)
+        PaddedAxis(n, k, s, before, d, (n + before + after - (k - 1) * d - 1) // s + 1)
         for n, k, s, before, after, d in rows
     ]
-
-
-def _properties(zero_points: tuple[int, int, int], multiplier: float) -> dict[str, Attribute]:
-    x, w, out = zero_points
-    return {
-        "x_zero_point": i64_attr(x),
-        "w_zero_point": i64_attr(w),
-        "out_zero_point": i64_attr(out),
-        "multiplier": f64_attr(multiplier),
-    }
 
 
 class QuantIntBuilder(BuilderCore):
     """Builder methods of this family."""
 
-    def q_matmul(
-        self,
-        x: Operand,
-        w: Operand,
-        bias: Operand,
-        multiplier: float,
-        x_zero_point: int = 0,
-        w_zero_point: int = 0,
-        out_zero_point: int = 0,
-    ) -> Value:
-        """`mir.q_matmul`: i8 matrices multiplied in i32 and brought back to i8."""
-        points = x_zero_point, w_zero_point, out_zero_point
-        return self.op(QMatmulOp, self.operand(x), self.operand(w), self.operand(bias), points, multiplier)
-
-    def q_conv2d(
-        self,
-        x: Operand,
-        w: Operand,
-        bias: Operand,
-        multiplier: float,
-        x_zero_point: int = 0,
-        w_zero_point: int = 0,
-        out_zero_point: int = 0,
-        strides: Sequence[int] = (1, 1),
-        padding: Sequence[int] = (0, 0, 0, 0),
-        dilations: Sequence[int] = (1, 1),
-        groups: int = 1,
-    ) -> Value:
-        """`mir.q_conv2d`: an i8 convolution in i32, brought back to i8."""
-        points = x_zero_point, w_zero_point, out_zero_point
-        operands = self.operand(x), self.operand(w), self.operand(bias)
-        return self.op(QConv2dOp, *operands, points, multiplier, strides, padding, dilations, groups)
+    q_matmul = method(QMatmulOp)
+    q_conv2d = method(QConv2dOp)

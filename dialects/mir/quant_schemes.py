@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.fields import word_of
 from xdsl_rlx.dialects.shapes import dims, element_of, shape_of, u8
 
 
@@ -110,10 +111,7 @@ class SchemeAttr(ParametrizedAttribute):
     @staticmethod
     def of(scheme: Scheme | str, block_size: int | None = None) -> SchemeAttr:
         """The scheme of that name; GraphError if there is none, or if `block_size` does not belong to it."""
-        try:
-            kind = Scheme(scheme)
-        except ValueError:
-            raise GraphError(f"scheme '{scheme}' is not one of {', '.join(Scheme)}") from None
+        kind = word_of(Scheme, "scheme", scheme)
         try:
             return SchemeAttr(StringAttr(kind), IntAttr(block_size or 0))
         except VerifyException as error:

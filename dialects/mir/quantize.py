@@ -9,11 +9,12 @@ from math import isfinite
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, f64, i8
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
-from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, I64List, IntList, MirOp, i64_attr, i64_list
+from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, I64List, i64_attr, i64_list
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, element_of, normalize_axis, shape_of
 
@@ -29,7 +30,6 @@ class AffineOp(MirOp, abc.ABC):
     axis = opt_prop_def(I64)
     result = result_def(AnyTensorConstr)
 
-    custom_directives = (IntList,)
     assembly_format = (
         "$operand (`axis` $axis^)? `scales` $scales `zero_points` custom<IntList>($zero_points) attr-dict "
         "`:` type($operand) `to` type($result)"
@@ -43,7 +43,7 @@ class AffineOp(MirOp, abc.ABC):
         axis: int | None,
         to: Attribute,
     ):
-        super().__init__(
+        self.assemble(
             operands=[operand],
             properties={
                 "scales": DenseArrayBase.from_list(f64, [float(scale) for scale in scales]),
@@ -72,8 +72,7 @@ class AffineOp(MirOp, abc.ABC):
             raise VerifyException("expected zero points that fit in i32")
 
 
-@irdl_op_definition
-class QuantizeOp(AffineOp):
+class QuantizeOp(AffineOp, name="mir.quantize"):
     """
     `result = clamp(round(x / scale) + zero_point, -128, 127)` as i8; the nearest integer, half to even. NaN becomes 0.
 
@@ -81,8 +80,6 @@ class QuantizeOp(AffineOp):
     the zero point is added without rounding. The result is an integer, so nothing is differentiated:
     `mir.fake_quantize` is the op to train with.
     """
-
-    name = "mir.quantize"
 
     def __init__(self, operand: SSAValue, scales: Sequence[float], zero_points: Sequence[int], axis: int | None = None):
         super().__init__(operand, scales, zero_points, axis, i8)
@@ -93,16 +90,13 @@ class QuantizeOp(AffineOp):
         return (TensorType(i8, shape_of(self.operand)),)
 
 
-@irdl_op_definition
-class DequantizeOp(AffineOp):
+class DequantizeOp(AffineOp, init=False, name="mir.dequantize"):
     """
     `result = (q - zero_point) * scale` of i8 levels `q`, as floats.
 
     Scale and zero point (within i32) are one for all, or one per index of `axis`. The operand is an integer, so nothing
     is differentiated.
     """
-
-    name = "mir.dequantize"
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.operand), (i8,))

@@ -11,12 +11,25 @@ from math import isfinite
 
 from xdsl.dialects.builtin import TensorType, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
-from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, OwnNest, f64_attr, i64_attr
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import (
+    F64,
+    I64,
+    AnyTensorConstr,
+    Integer,
+    Real,
+    Tensor,
+    f64_attr,
+    i64_attr,
+    integer,
+    real,
+    tensor,
+)
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, shape_of
 
 
@@ -38,8 +51,7 @@ def _random_type(key: SSAValue, result: SSAValue | Attribute, elements: Sequence
     return TensorType(element, shape)
 
 
-@irdl_op_definition
-class RngBitsOp(MirOp):
+class RngBitsOp(MirOp, name="mir.rng_bits"):
     """
     `result[i] = word i of the Philox 4x32-10 stream of the key`: 32 random bits each, as an i32.
 
@@ -47,8 +59,6 @@ class RngBitsOp(MirOp):
     are the block of counter `(offset + n, seed >> 32, stream >> 32)` (64, 32 and 32 bits, the least significant word
     first) and key `(seed mod 2^32, stream mod 2^32)`. A key `[b.., 2]` is a batch of keys: the result is `[b.., i..]`.
     """
-
-    name = "mir.rng_bits"
 
     key = operand_def(AnyTensorConstr)
     offset = prop_def(I64)
@@ -59,22 +69,19 @@ class RngBitsOp(MirOp):
 
     def __init__(self, key: SSAValue, shape: Sequence[int], offset: int = 0):
         result = TensorType(i32, (*key_batch(key), *shape))
-        super().__init__(operands=[key], properties={"offset": i64_attr(offset)}, result_types=[result])
+        self.assemble(operands=[key], properties={"offset": i64_attr(offset)}, result_types=[result])
 
     def infer_types(self) -> tuple[Attribute]:
         return (_random_type(self.key, self.result, (i32,)),)
 
 
-@irdl_op_definition
-class RngUniformOp(MirOp):
+class RngUniformOp(MirOp, name="mir.rng_uniform"):
     """
     `result = low + u (high - low)`, independent uniform numbers of `[low, high)`.
 
     `u[i] = (word i >> 8) / 2^24` of `mir.rng_bits`; in f64 it has 53 bits, of words `i` and `n + i` (of `n` numbers
     per key). Bounds are rounded to the element type, and a result that rounds to `high` is the number below it.
     """
-
-    name = "mir.rng_uniform"
 
     key = operand_def(AnyTensorConstr)
     low = prop_def(F64)
@@ -85,9 +92,7 @@ class RngUniformOp(MirOp):
 
     def __init__(self, key: SSAValue, shape: Sequence[int], element: Attribute, low: float = 0.0, high: float = 1.0):
         result = TensorType(element, (*key_batch(key), *shape))
-        super().__init__(
-            operands=[key], properties={"low": f64_attr(low), "high": f64_attr(high)}, result_types=[result]
-        )
+        self.assemble(operands=[key], properties={"low": f64_attr(low), "high": f64_attr(high)}, result_types=[result])
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -103,8 +108,7 @@ class RngUniformOp(MirOp):
         return (type_,)
 
 
-@irdl_op_definition
-class RngNormalOp(MirOp):
+class RngNormalOp(MirOp, name="mir.rng_normal"):
     """
     `result = mean + scale z`, independent standard normal `z[i] = sqrt(-2 ln u) cos(2 pi v)` (Box-Muller).
 
@@ -112,8 +116,6 @@ class RngNormalOp(MirOp):
     `u = (word >> 8 + 1) / 2^24`, `v = (word >> 8) / 2^24`. In f64 they have 53 bits, of words `i` and `n + i`, and of
     `2 n + i` and `3 n + i`.
     """
-
-    name = "mir.rng_normal"
 
     key = operand_def(AnyTensorConstr)
     mean = prop_def(F64)
@@ -124,7 +126,7 @@ class RngNormalOp(MirOp):
 
     def __init__(self, key: SSAValue, shape: Sequence[int], element: Attribute, mean: float = 0.0, scale: float = 1.0):
         result = TensorType(element, (*key_batch(key), *shape))
-        super().__init__(
+        self.assemble(
             operands=[key], properties={"mean": f64_attr(mean), "scale": f64_attr(scale)}, result_types=[result]
         )
 
@@ -150,8 +152,7 @@ def _check_filters(op: DrawOp | SampleOp) -> tuple[int, ...]:
 _FILTERS = "`temperature` $temperature `top_k` $top_k `top_p` $top_p attr-dict `:` functional-type(operands, results)"
 
 
-@irdl_op_definition
-class DrawOp(MirOp):
+class DrawOp(MirOp, name="mir.draw"):
     """
     The id at quantile `u` of each row of `logits` `[.., v]`: the first one whose cumulative probability exceeds `u`.
 
@@ -161,24 +162,14 @@ class DrawOp(MirOp):
     probability 0 is not drawn. `u` is f64 `[..]`, in [0, 1); the result is i64 `[..]`. A row with NaN gives 0.
     """
 
-    name = "mir.draw"
-
-    logits = operand_def(AnyTensorConstr)
-    u = operand_def(AnyTensorConstr)
-    temperature = prop_def(F64)
-    top_k = prop_def(I64)
-    top_p = prop_def(F64)
+    logits: Tensor = tensor()
+    u: Tensor = tensor(alone=True)
+    temperature: Real = real(default=1.0)
+    top_k: Integer = integer(default=0)
+    top_p: Real = real(default=1.0)
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = f"$logits `,` $u {_FILTERS}"
-
-    def __init__(self, logits: SSAValue, u: SSAValue, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0):
-        super().__init__(
-            operands=[logits, u],
-            properties=_filters(temperature, top_k, top_p),
-            result_types=[TensorType(i64, shape_of(logits)[:-1])],
-        )
 
     def infer_types(self) -> tuple[Attribute]:
         rows = _check_filters(self)
@@ -187,8 +178,7 @@ class DrawOp(MirOp):
         return (TensorType(i64, rows),)
 
 
-@irdl_op_definition
-class SampleOp(MirOp):
+class SampleOp(MirOp, name="mir.sample"):
     """
     An id drawn from each row of `logits` `[.., v]`, i64 `[..]`: `mir.draw` at numbers `u` of `mir.rng_uniform` in f64.
 
@@ -196,33 +186,18 @@ class SampleOp(MirOp):
     gives the same draws; a batch of keys (`mir-vmap`, `rng_split`) gives each example draws of its own.
     """
 
-    name = "mir.sample"
-
-    logits = operand_def(AnyTensorConstr)
-    key = operand_def(AnyTensorConstr)
-    temperature = prop_def(F64)
-    top_k = prop_def(I64)
-    top_p = prop_def(F64)
+    logits: Tensor = tensor()
+    key: Tensor = tensor(alone=True)
+    temperature: Real = real(default=1.0)
+    top_k: Integer = integer(default=0)
+    top_p: Real = real(default=1.0)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = f"$logits `,` $key {_FILTERS}"
-
-    def __init__(self, logits: SSAValue, key: SSAValue, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0):
-        super().__init__(
-            operands=[logits, key],
-            properties=_filters(temperature, top_k, top_p),
-            result_types=[TensorType(i64, shape_of(logits)[:-1])],
-        )
 
     def infer_types(self) -> tuple[Attribute]:
         rows = _check_filters(self)
         if key_batch(self.key):
             raise VerifyException(f"expected one key of shape 2, got {dims(shape_of(self.key))}")
         return (TensorType(i64, rows),)
-
-
-def _filters(temperature: float, top_k: int, top_p: float) -> dict[str, Attribute]:
-    return {"temperature": f64_attr(temperature), "top_k": i64_attr(top_k), "top_p": f64_attr(top_p)}
 
 
 class RandomBuilder(BuilderCore):
@@ -248,12 +223,5 @@ class RandomBuilder(BuilderCore):
         """`mir.rng_normal`: normally distributed numbers, of `shape` per key."""
         return self.op(RngNormalOp, self.operand(key), shape, constants.element_type(dtype), mean, scale)
 
-    def draw(self, logits: Operand, u: Operand, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Value:
-        """`mir.draw`: the id at quantile `u` of each row of logits."""
-        return self.op(DrawOp, self.operand(logits), self.operand(u), temperature, top_k, top_p)
-
-    def sample(
-        self, logits: Operand, key: Operand, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0
-    ) -> Value:
-        """`mir.sample`: an id drawn from each row of logits."""
-        return self.op(SampleOp, self.operand(logits), self.operand(key), temperature, top_k, top_p)
+    draw = method(DrawOp)
+    sample = method(SampleOp)

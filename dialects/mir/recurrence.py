@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType, f32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_result_def, result_def
+from xdsl.irdl import operand_def, opt_operand_def, opt_result_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, MirOp
+from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, same_element_type, shape_of
 
@@ -35,7 +36,7 @@ class RecurrenceOp(MirOp, abc.ABC):
 
     def __init__(self, operands: Sequence[SSAValue], state: SSAValue | None = None, states: bool = False):
         """`operands` are those in front of the state."""
-        super().__init__(operands=[*operands, state], result_types=self._types(operands, state, states))
+        self.assemble(operands=[*operands, state], result_types=self._types(operands, state, states))
 
     @property
     @abc.abstractmethod
@@ -92,8 +93,7 @@ def _check_rank(name: str, value: SSAValue, axes: str) -> tuple[int, ...]:
     return shape
 
 
-@irdl_op_definition
-class SelectiveScanOp(RecurrenceOp):
+class SelectiveScanOp(RecurrenceOp, name="mir.selective_scan"):
     """
     The state-space recurrence of Mamba (Gu and Dao 2023). For each sequence of the batch, at each time t, with the
     state `h[c, i]` from the time before:
@@ -105,8 +105,6 @@ class SelectiveScanOp(RecurrenceOp):
     and `final`, the state behind the last time, `[B, H, n]`, f32 for half floats. `states`, if there, are the states
     before each time, `[S, B, H, n]`.
     """
-
-    name = "mir.selective_scan"
 
     x = operand_def(AnyTensorConstr)
     delta = operand_def(AnyTensorConstr)
@@ -140,8 +138,7 @@ class SelectiveScanOp(RecurrenceOp):
         return shape_of(x), (batch, channels, n)
 
 
-@irdl_op_definition
-class GatedDeltaNetOp(RecurrenceOp):
+class GatedDeltaNetOp(RecurrenceOp, name="mir.gated_delta_net"):
     """
     The gated delta rule (Yang, Kautz and Hatamizadeh 2024). For each sequence of the batch and each head, at each time
     t, with the state `s[i, j]` from the time before:
@@ -154,8 +151,6 @@ class GatedDeltaNetOp(RecurrenceOp):
     the states before each time, `[S, B, H, n, m]`. Queries and keys are taken as they are: normalising them is the
     caller's.
     """
-
-    name = "mir.gated_delta_net"
 
     q = operand_def(AnyTensorConstr)
     k = operand_def(AnyTensorConstr)

@@ -1,15 +1,15 @@
 """Reductions along axes. Softmax is in `norm.py`, losses in `loss.py`."""
 
 import abc
-from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, i64
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, I64List, IntList, MirOp, i64_list
+from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, AxisList, Flag, Tensor, axes, flag, tensor
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
     FLOATS,
@@ -28,24 +28,10 @@ class ReduceOp(MirOp, abc.ABC):
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS)
 
-    operand = operand_def(AnyTensorConstr)
-    axes = prop_def(I64List)
-    keep_dim = opt_prop_def(UnitAttr)
+    operand: Tensor = tensor(alias="x")
+    axes: AxisList = axes(default=None)
+    keep_dim: Flag = flag(default=False)
     result = result_def(AnyTensorConstr)
-
-    custom_directives = (IntList,)
-    assembly_format = (
-        "$operand `axes` custom<IntList>($axes) (`keep_dim` $keep_dim^)? attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(self, operand: SSAValue, axes: Sequence[int], keep_dim: bool = False):
-        axes = normalize_axes(axes, len(shape_of(operand)))
-        super().__init__(
-            operands=[operand],
-            properties={"axes": i64_list(axes), "keep_dim": UnitAttr() if keep_dim else None},
-            result_types=[tensor_of(element_of(operand), reduced_shape(shape_of(operand), axes, keep_dim))],
-        )
 
     @property
     def axis_list(self) -> tuple[int, ...]:
@@ -62,44 +48,29 @@ class ReduceOp(MirOp, abc.ABC):
         return (tensor_of(type_, shape),)
 
 
-@irdl_op_definition
-class ReduceSumOp(ReduceOp):
+class ReduceSumOp(ReduceOp, name="mir.reduce_sum"):
     """`result = sum over axes`; 0 over an empty extent. Integers wrap: the builder casts them to i64 first."""
-
-    name = "mir.reduce_sum"
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *INTS, *COMPLEXES)
 
 
-@irdl_op_definition
-class ReduceMeanOp(ReduceOp):
+class ReduceMeanOp(ReduceOp, name="mir.reduce_mean"):
     """`result = sum over axes / count`; NaN over an empty extent."""
-
-    name = "mir.reduce_mean"
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *COMPLEXES)
 
 
-@irdl_op_definition
-class ReduceMaxOp(ReduceOp):
+class ReduceMaxOp(ReduceOp, name="mir.reduce_max"):
     """`result = max over axes`; -inf over an empty extent, NaN if one is. Ties share the cotangent evenly."""
 
-    name = "mir.reduce_max"
 
-
-@irdl_op_definition
-class ReduceMinOp(ReduceOp):
+class ReduceMinOp(ReduceOp, name="mir.reduce_min"):
     """`result = min over axes`; +inf over an empty extent, NaN if one is. Ties share the cotangent evenly."""
 
-    name = "mir.reduce_min"
 
-
-@irdl_op_definition
-class ReduceProdOp(ReduceOp):
+class ReduceProdOp(ReduceOp, name="mir.reduce_prod"):
     """
     `result = product over axes`; 1 over an empty extent. The gradient is exact with any number of zeros.
 
     Integers wrap: the builder casts them to i64 first.
     """
-
-    name = "mir.reduce_prod"

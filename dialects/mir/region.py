@@ -36,8 +36,8 @@ from xdsl_rlx.dialects.mir.bodies import (
 )
 from xdsl_rlx.dialects.mir.cast import CastOp
 from xdsl_rlx.dialects.mir.control import YieldOp
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr
 from xdsl_rlx.dialects.mir.elementwise import BinaryOp, CompareOp, ConstantOp, UnaryOp, WhereOp
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr
 from xdsl_rlx.dialects.mir.pool import ResizeNearest2xOp
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import check_size, dims, element_of, shape_of

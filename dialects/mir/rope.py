@@ -8,13 +8,24 @@ from math import isfinite
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
-from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_attr_definition, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, OwnNest, f64_attr, i64_attr
-from xdsl_rlx.dialects.mir.heads import Heads, Layout, LayoutAttr, head_count, heads_of, layout_named
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    Integer,
+    Real,
+    Tensor,
+    Word,
+    integer,
+    real,
+    tensor,
+    word,
+    word_of,
+)
+from xdsl_rlx.dialects.mir.heads import HeadLayout, HeadLayoutAttr, Heads, head_count, heads_of, layout_named
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, same_element_type, shape_of
 
@@ -49,36 +60,13 @@ def check_rotation(x: SSAValue, tables: Sequence[SSAValue], heads: Heads, n_rot:
         )
 
 
-class _Rotation(MirOp):
-    """What a rotation and its transpose share."""
-
-    num_heads = prop_def(I64)
-    n_rot = prop_def(I64)
-    layout = prop_def(LayoutAttr)
-    pairing = prop_def(PairingAttr)
-
-    def heads_in(self, x: SSAValue) -> Heads:
-        """The extents of what is rotated."""
-        return heads_of(shape_of(x), self.layout.data, self.num_heads.value.data, "x")
-
-
-def _properties(num_heads: int, n_rot: int, layout: Layout, pairing: Pairing) -> dict[str, Attribute]:
-    return {
-        "num_heads": i64_attr(num_heads),
-        "n_rot": i64_attr(n_rot),
-        "layout": LayoutAttr(layout),
-        "pairing": PairingAttr(pairing),
-    }
-
-
 _FORMAT = (
     "`layout` $layout `heads` $num_heads `n_rot` $n_rot `pairing` $pairing attr-dict "
     "`:` functional-type(operands, results)"
 )
 
 
-@irdl_op_definition
-class RopeOp(_Rotation):
+class RopeOp(MirOp, name="mir.rope"):
     """
     In each head the pairs of the first `n_rot` features are rotated: `(a, b) -> (a c - b s, b c + a s)`.
 
@@ -88,78 +76,53 @@ class RopeOp(_Rotation):
     read.
     """
 
-    name = "mir.rope"
-
-    x = operand_def(AnyTensorConstr)
-    cos = operand_def(AnyTensorConstr)
-    sin = operand_def(AnyTensorConstr)
+    x: Tensor = tensor()
+    cos: Tensor = tensor()
+    sin: Tensor = tensor()
+    num_heads: Integer = integer()
+    n_rot: Integer = integer()
+    layout: Word[HeadLayout] = word(HeadLayoutAttr, "layout", default=HeadLayout.PACKED)
+    pairing: Word[Pairing] = word(PairingAttr, "pairing", default=Pairing.HALVES)
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
     assembly_format = f"$x `,` $cos `,` $sin {_FORMAT}"
 
-    def __init__(
-        self,
-        x: SSAValue,
-        cos: SSAValue,
-        sin: SSAValue,
-        num_heads: int,
-        n_rot: int,
-        layout: Layout = Layout.PACKED,
-        pairing: Pairing = Pairing.HALVES,
-    ):
-        super().__init__(
-            operands=[x, cos, sin],
-            properties=_properties(num_heads, n_rot, layout, pairing),
-            result_types=[x.type],
-        )
-
     @property
     def heads(self) -> Heads:
         """The extents of x."""
-        return self.heads_in(self.x)
+        return heads_of(shape_of(self.x), self.layout.data, self.num_heads.value.data, "x")
 
     def infer_types(self) -> tuple[Attribute]:
         check_rotation(self.x, (self.cos, self.sin), self.heads, self.n_rot.value.data)
         return (self.x.type,)
 
 
-@irdl_op_definition
-class RopeBackwardOp(_Rotation):
+class RopeBackwardOp(MirOp, name="mir.rope_backward"):
     """The cotangent of x in `mir.rope`: `dy` rotated back, `(a, b) -> (a c + b s, b c - a s)`."""
 
-    name = "mir.rope_backward"
-
-    dy = operand_def(AnyTensorConstr)
-    cos = operand_def(AnyTensorConstr)
-    sin = operand_def(AnyTensorConstr)
+    dy: Tensor = tensor()
+    cos: Tensor = tensor()
+    sin: Tensor = tensor()
+    num_heads: Integer = integer()
+    n_rot: Integer = integer()
+    layout: Word[HeadLayout] = word(HeadLayoutAttr, "layout", default=HeadLayout.PACKED)
+    pairing: Word[Pairing] = word(PairingAttr, "pairing", default=Pairing.HALVES)
     result = result_def(AnyTensorConstr)
 
     assembly_format = f"$dy `,` $cos `,` $sin {_FORMAT}"
 
-    def __init__(
-        self,
-        dy: SSAValue,
-        cos: SSAValue,
-        sin: SSAValue,
-        num_heads: int,
-        n_rot: int,
-        layout: Layout = Layout.PACKED,
-        pairing: Pairing = Pairing.HALVES,
-    ):
-        super().__init__(
-            operands=[dy, cos, sin],
-            properties=_properties(num_heads, n_rot, layout, pairing),
-            result_types=[dy.type],
-        )
+    @property
+    def heads(self) -> Heads:
+        """The extents of dy."""
+        return heads_of(shape_of(self.dy), self.layout.data, self.num_heads.value.data, "x")
 
     def infer_types(self) -> tuple[Attribute]:
-        check_rotation(self.dy, (self.cos, self.sin), self.heads_in(self.dy), self.n_rot.value.data)
+        check_rotation(self.dy, (self.cos, self.sin), self.heads, self.n_rot.value.data)
         return (self.dy.type,)
 
 
-@irdl_op_definition
-class AxialRope2dOp(MirOp):
+class AxialRope2dOp(MirOp, name="mir.axial_rope_2d"):
     """
     Rotation of neighbouring features by the place of a token on a grid.
 
@@ -169,14 +132,12 @@ class AxialRope2dOp(MirOp):
     `(a, b) -> (a cos - b sin, a sin + b cos)`. x is `[B, T, H*D]` with `D` a multiple of 4.
     """
 
-    name = "mir.axial_rope_2d"
-
-    x = operand_def(AnyTensorConstr)
-    num_heads = prop_def(I64)
-    end_x = prop_def(I64)
-    end_y = prop_def(I64)
-    theta = prop_def(F64)
-    repeat_factor = prop_def(I64)
+    x: Tensor = tensor()
+    num_heads: Integer = integer()
+    end_x: Integer = integer()
+    end_y: Integer = integer()
+    theta: Real = real(default=10000.0)
+    repeat_factor: Integer = integer(default=1)
     result = result_def(AnyTensorConstr)
 
     assembly_format = (
@@ -184,25 +145,10 @@ class AxialRope2dOp(MirOp):
         "`:` functional-type(operands, results)"
     )
 
-    def __init__(
-        self, x: SSAValue, num_heads: int, end_x: int, end_y: int, theta: float = 10000.0, repeat_factor: int = 1
-    ):
-        super().__init__(
-            operands=[x],
-            properties={
-                "num_heads": i64_attr(num_heads),
-                "end_x": i64_attr(end_x),
-                "end_y": i64_attr(end_y),
-                "theta": f64_attr(theta),
-                "repeat_factor": i64_attr(repeat_factor),
-            },
-            result_types=[x.type],
-        )
-
     @property
     def heads(self) -> Heads:
         """The extents of x."""
-        return heads_of(shape_of(self.x), Layout.PACKED, self.num_heads.value.data, "x")
+        return heads_of(shape_of(self.x), HeadLayout.PACKED, self.num_heads.value.data, "x")
 
     @property
     def repeats(self) -> int:
@@ -233,7 +179,7 @@ class RopeBuilder(BuilderCore):
         head_dim: int | None = None,
         num_heads: int | None = None,
         n_rot: int | None = None,
-        layout: Layout | str = Layout.PACKED,
+        layout: HeadLayout | str = HeadLayout.PACKED,
         pairing: Pairing | str = Pairing.HALVES,
     ) -> Value:
         """`mir.rope`; `n_rot` is by default the whole head. Layout `packed` needs `head_dim` or `num_heads`."""
@@ -249,7 +195,7 @@ class RopeBuilder(BuilderCore):
         head_dim: int | None = None,
         num_heads: int | None = None,
         n_rot: int | None = None,
-        layout: Layout | str = Layout.PACKED,
+        layout: HeadLayout | str = HeadLayout.PACKED,
         pairing: Pairing | str = Pairing.HALVES,
     ) -> Value:
         """`mir.rope_backward`: the cotangent of x in `mir.rope`."""
@@ -269,7 +215,7 @@ class RopeBuilder(BuilderCore):
     ) -> Value:
         """`mir.axial_rope_2d` of x `[B, T, H*D]` on a grid of `end_x` columns and `end_y` rows."""
         value = self.operand(x)
-        heads, _ = head_count(shape_of(value), Layout.PACKED, num_heads, head_dim, "x")
+        heads, _ = head_count(shape_of(value), HeadLayout.PACKED, num_heads, head_dim, "x")
         return self.op(AxialRope2dOp, value, heads, end_x, end_y, theta, repeat_factor)
 
 
@@ -277,13 +223,9 @@ def _rotation(
     x: SSAValue,
     heads: tuple[int | None, int | None],
     n_rot: int | None,
-    layout: Layout | str,
+    layout: HeadLayout | str,
     pairing: Pairing | str,
-) -> tuple[int, int, Layout, Pairing]:
+) -> tuple[int, int, HeadLayout, Pairing]:
     chosen = layout_named(layout)
     count, width = head_count(shape_of(x), chosen, *heads, "x")
-    try:
-        pairs = Pairing(pairing)
-    except ValueError:
-        raise GraphError(f"pairing '{pairing}' is not one of {', '.join(Pairing)}") from None
-    return count, width if n_rot is None else n_rot, chosen, pairs
+    return count, width if n_rot is None else n_rot, chosen, word_of(Pairing, "pairing", pairing)

@@ -37,11 +37,11 @@ from xdsl_rlx.dialects.mir.bodies import (
     verify_end,
 )
 from xdsl_rlx.dialects.mir.control import YieldOp
-from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, i64_attr
+from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, i64_attr
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand
 from xdsl_rlx.dialects.shapes import AnyTensor, element_of, shape_of
 
-Step: TypeAlias = Callable[..., Any]
+ScanBody: TypeAlias = Callable[..., Any]
 """`(carry, x) -> (carry, y)`, each of them a value or a tuple of values, y or None."""
 
 
@@ -170,7 +170,7 @@ class ScanBuilder(BuilderCore):
 
     def scan(
         self,
-        body: Step,
+        body: ScanBody,
         init: Operand | Sequence[Operand],
         xs: Operand | Sequence[Operand] | None = None,
         length: int | None = None,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType, UnitAttr, f32, f64, i32
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
+from xdsl.dialects.builtin import TensorType, f32, f64, i32
+from xdsl.ir import Attribute
+from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import AnyTensorConstr, MirOp, OwnNest
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Flag, Tensor, flag, tensor
+from xdsl_rlx.dialects.mir.value import BuilderCore, method, pair
 from xdsl_rlx.dialects.shapes import COMPLEXES, check_element, dims, element_of, same_element_type, shape_of
 
 
@@ -31,39 +32,26 @@ def _check_right_hand_side(matrices: Sequence[int], given: Sequence[int]) -> Non
 class SolveOp(MirOp):
     """The base of solves: `a` and `b` are [..., n, n] and [..., n] or [..., n, k], real or complex."""
 
-    a = operand_def(AnyTensorConstr)
-    b = operand_def(AnyTensorConstr)
-    transpose = opt_prop_def(UnitAttr)
+    a: Tensor = tensor()
+    b: Tensor = tensor()
+    transpose: Flag = flag(default=False)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = "$a `,` $b (`transpose` $transpose^)? attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, a: SSAValue, b: SSAValue, transpose: bool = False):
-        super().__init__(
-            operands=[a, b],
-            properties={"transpose": UnitAttr() if transpose else None},
-            result_types=[self._infer(a, b)],
-        )
 
     @classmethod
     def check_rank(cls, rank: int) -> None:
         """VerifyException if `a` may not have this rank."""
 
-    @classmethod
-    def _infer(cls, a: SSAValue, b: SSAValue) -> Attribute:
+    def infer_types(self) -> tuple[Attribute]:
+        a, b = self.a, self.b
         type_ = same_element_type(a, b)
         check_element(type_, (f32, f64, *COMPLEXES))
-        cls.check_rank(len(shape_of(a)))
+        self.check_rank(len(shape_of(a)))
         _check_square(shape_of(a))
         _check_right_hand_side(shape_of(a), shape_of(b))
-        return b.type
-
-    def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.a, self.b),)
+        return (b.type,)
 
 
-@irdl_op_definition
-class DenseSolveOp(SolveOp):
+class DenseSolveOp(SolveOp, name="mir.dense_solve"):
     """
     `result = a^-1 b`, with `transpose` `a^-T b`: `a` is [n, n], `b` and the result [n] or [n, k], real or complex.
 
@@ -73,23 +61,18 @@ class DenseSolveOp(SolveOp):
     A complex system is solved as the real one of its parts, with the matrix `[[re a, -im a], [im a, re a]]`.
     """
 
-    name = "mir.dense_solve"
-
     @classmethod
     def check_rank(cls, rank: int) -> None:
         if rank != 2:
             raise VerifyException(f"expected one matrix, got a tensor of rank {rank}; see mir.batched_dense_solve")
 
 
-@irdl_op_definition
-class BatchedDenseSolveOp(SolveOp):
+class BatchedDenseSolveOp(SolveOp, name="mir.batched_dense_solve"):
     """
     `mir.dense_solve` for each of a batch: `a` is [b.., n, n], `b` and the result [b.., n] or [b.., n, k].
 
     The batch dimensions are equal; they do not broadcast.
     """
-
-    name = "mir.batched_dense_solve"
 
     @classmethod
     def check_rank(cls, rank: int) -> None:
@@ -97,8 +80,7 @@ class BatchedDenseSolveOp(SolveOp):
             raise VerifyException(f"expected a batch of matrices, got a tensor of rank {rank}; see mir.dense_solve")
 
 
-@irdl_op_definition
-class LuOp(MirOp):
+class LuOp(MirOp, name="mir.lu"):
     """
     `P operand^T = L U` for each matrix of [..., n, n], of f32 or f64: LU factorisation with partial pivoting.
 
@@ -110,31 +92,21 @@ class LuOp(MirOp):
     Pivots are chosen again at every call: a derivative is that of the factors with the interchanges that were made.
     """
 
-    name = "mir.lu"
-
-    operand = operand_def(AnyTensorConstr)
+    operand: Tensor = tensor(alias="a")
     packed = result_def(AnyTensorConstr)
     pivots = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = "$operand attr-dict `:` functional-type(operands, results)"
 
-    def __init__(self, operand: SSAValue):
-        super().__init__(operands=[operand], result_types=self._infer(operand))
-
-    @staticmethod
-    def _infer(operand: SSAValue) -> tuple[Attribute, Attribute]:
+    def infer_types(self) -> tuple[Attribute, Attribute]:
+        operand = self.operand
         check_element(element_of(operand), (f32, f64))
         shape = shape_of(operand)
         _check_square(shape)
         return operand.type, TensorType(i32, shape[:-1])
 
-    def infer_types(self) -> tuple[Attribute, Attribute]:
-        return self._infer(self.operand)
 
-
-@irdl_op_definition
-class LuSolveOp(MirOp):
+class LuSolveOp(MirOp, name="mir.lu_solve"):
     """
     `result = a^-1 b`, with `transpose` `a^-T b`, for each matrix `a` that `mir.lu` gave `packed` and `pivots` of.
 
@@ -142,60 +114,31 @@ class LuSolveOp(MirOp):
     divides as IEEE 754 does.
     """
 
-    name = "mir.lu_solve"
-
-    packed = operand_def(AnyTensorConstr)
-    pivots = operand_def(AnyTensorConstr)
-    b = operand_def(AnyTensorConstr)
-    transpose = opt_prop_def(UnitAttr)
+    packed: Tensor = tensor()
+    pivots: Tensor = tensor(alone=True)
+    b: Tensor = tensor()
+    transpose: Flag = flag(default=False)
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = (
-        "$packed `,` $pivots `,` $b (`transpose` $transpose^)? attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(self, packed: SSAValue, pivots: SSAValue, b: SSAValue, transpose: bool = False):
-        super().__init__(
-            operands=[packed, pivots, b],
-            properties={"transpose": UnitAttr() if transpose else None},
-            result_types=[self._infer(packed, pivots, b)],
-        )
-
-    @staticmethod
-    def _infer(packed: SSAValue, pivots: SSAValue, b: SSAValue) -> Attribute:
-        check_element(same_element_type(packed, b), (f32, f64))
-        shape = shape_of(packed)
-        _check_square(shape)
-        expected = TensorType(i32, shape[:-1])
-        if pivots.type != expected:
-            raise VerifyException(f"expected pivots of type {expected}, got {pivots.type}")
-        _check_right_hand_side(shape, shape_of(b))
-        return b.type
 
     def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.packed, self.pivots, self.b),)
+        b = self.b
+        check_element(same_element_type(self.packed, b), (f32, f64))
+        shape = shape_of(self.packed)
+        _check_square(shape)
+        expected = TensorType(i32, shape[:-1])
+        if self.pivots.type != expected:
+            raise VerifyException(f"expected pivots of type {expected}, got {self.pivots.type}")
+        _check_right_hand_side(shape, shape_of(b))
+        return (b.type,)
 
 
 class SolveBuilder(BuilderCore):
     """Builder methods of this family."""
 
-    def dense_solve(self, a: Operand, b: Operand, transpose: bool = False) -> Value:
-        """`mir.dense_solve`: `x` with `a x = b`, or with `a^T x = b`, for one matrix."""
-        a, b = self.operands(a, b)
-        return self.op(DenseSolveOp, a, b, transpose)
+    dense_solve = method(DenseSolveOp)
+    batched_dense_solve = method(BatchedDenseSolveOp)
 
-    def batched_dense_solve(self, a: Operand, b: Operand, transpose: bool = False) -> Value:
-        """`mir.batched_dense_solve`: `x` with `a x = b`, or with `a^T x = b`, for each of a batch of matrices."""
-        a, b = self.operands(a, b)
-        return self.op(BatchedDenseSolveOp, a, b, transpose)
-
-    def lu(self, a: Operand) -> tuple[Value, Value]:
-        """`mir.lu`: the packed factors and the pivots of matrices."""
-        op = self.emit(LuOp, self.operand(a))
-        return self.value(op.packed), self.value(op.pivots)
-
-    def lu_solve(self, packed: Operand, pivots: Operand, b: Operand, transpose: bool = False) -> Value:
-        """`mir.lu_solve`: a solve with what `mir.lu` gave."""
-        packed, b = self.operands(packed, b)
-        return self.op(LuSolveOp, packed, self.operand(pivots), b, transpose)
+    lu = pair(LuOp)
+    lu_solve = method(LuSolveOp)

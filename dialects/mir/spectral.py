@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import TensorType, UnitAttr, f32, f64
+from xdsl.dialects.builtin import TensorType, f32, f64
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     VarConstraint,
     base,
     irdl_attr_definition,
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
     result_def,
     traits_def,
 )
@@ -24,8 +20,9 @@ from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.complex import complex_type, part_type
-from xdsl_rlx.dialects.mir.core import I64, AnyTensorConstr, MirOp, OwnNest, i64_attr
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Flag, Integer, Tensor, Word, flag, integer, tensor, word
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
     check_element,
@@ -54,8 +51,7 @@ class FftNormAttr(EnumAttribute[FftNorm], SpacedOpaqueSyntaxAttribute):
     name = "mir.fft_norm"
 
 
-@irdl_op_definition
-class FftOp(MirOp):
+class FftOp(MirOp, name="mir.fft"):
     """
     `result[k] = s sum_j operand[j] e^(-2 pi i jk/n)` along the last axis; `inverse`: with `+` in the exponent.
 
@@ -64,22 +60,16 @@ class FftOp(MirOp):
     then `n` imaginary parts, and so has the result. Any `n` of at least 1. The other axes are batch.
     """
 
-    name = "mir.fft"
-
     traits = traits_def(OwnNest())
 
     T: ClassVar = VarConstraint("T", base(TensorType))
 
-    operand = operand_def(T)
-    inverse = opt_prop_def(UnitAttr)
-    norm = prop_def(FftNormAttr)
+    operand: Tensor = tensor(T, alias="x")
+    inverse: Flag = flag(default=False)
+    norm: Word[FftNorm] = word(FftNormAttr, "norm", default=FftNorm.BACKWARD)
     result = result_def(T)
 
     assembly_format = "$operand (`inverse` $inverse^)? `norm` $norm attr-dict `:` type($result)"
-
-    def __init__(self, operand: SSAValue, inverse: bool = False, norm: FftNorm = FftNorm.BACKWARD):
-        properties = {"inverse": UnitAttr() if inverse else None, "norm": FftNormAttr(norm)}
-        super().__init__(operands=[operand], properties=properties, result_types=[operand.type])
 
     @property
     def points(self) -> int:
@@ -105,39 +95,26 @@ class FftOp(MirOp):
         return (self.operand.type,)
 
 
-@irdl_op_definition
-class RfftOp(MirOp):
+class RfftOp(MirOp, name="mir.rfft"):
     """
     `result[k] = sum_j operand[j] e^(-2 pi i jk/n)` of a real operand along the last axis, for `k` up to `n/2`.
 
     The result is complex, with `n/2 + 1` elements (rounded down) along the axis. The others are their conjugates.
     """
 
-    name = "mir.rfft"
-
     traits = traits_def(OwnNest())
 
-    operand = operand_def(AnyTensorConstr)
+    operand: Tensor = tensor(alias="x")
     result = result_def(AnyTensorConstr)
 
-    assembly_format = "$operand attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, operand: SSAValue):
-        super().__init__(operands=[operand], result_types=[self._infer(operand)])
-
-    @staticmethod
-    def _infer(operand: SSAValue) -> Attribute:
-        shape = shape_of(operand)
+    def infer_types(self) -> tuple[Attribute]:
+        shape = shape_of(self.operand)
         if not shape or not shape[-1]:
             raise VerifyException(f"expected at least one point along the last axis, got {dims(shape)}")
-        return TensorType(complex_type(element_of(operand)), (*shape[:-1], shape[-1] // 2 + 1))
-
-    def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.operand),)
+        return (TensorType(complex_type(element_of(self.operand)), (*shape[:-1], shape[-1] // 2 + 1)),)
 
 
-@irdl_op_definition
-class IrfftOp(MirOp):
+class IrfftOp(MirOp, name="mir.irfft"):
     """
     `result[j] = sum_k z[k] e^(2 pi i jk/n)` along the last axis, real, for the `n = points` bins of a real signal.
 
@@ -145,30 +122,18 @@ class IrfftOp(MirOp):
     first bin and of that in the middle of an even `n` are not read. `n` times the inverse of `mir.rfft`.
     """
 
-    name = "mir.irfft"
-
     traits = traits_def(OwnNest())
 
-    operand = operand_def(AnyTensorConstr)
-    points = prop_def(I64)
+    operand: Tensor = tensor(alias="z")
+    points: Integer = integer()
     result = result_def(AnyTensorConstr)
 
-    assembly_format = "$operand `points` $points attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, operand: SSAValue, points: int):
-        super().__init__(
-            operands=[operand], properties={"points": i64_attr(points)}, result_types=[self._infer(operand, points)]
-        )
-
-    @staticmethod
-    def _infer(operand: SSAValue, points: int) -> Attribute:
-        shape = shape_of(operand)
+    def infer_types(self) -> tuple[Attribute]:
+        points = self.points.value.data
+        shape = shape_of(self.operand)
         if points < 1 or not shape or shape[-1] != points // 2 + 1:
             raise VerifyException(f"expected {max(points, 0) // 2 + 1} bins for {points} points, got {dims(shape)}")
-        return TensorType(part_type(element_of(operand)), (*shape[:-1], points))
-
-    def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.operand, self.points.value.data),)
+        return (TensorType(part_type(element_of(self.operand)), (*shape[:-1], points)),)
 
 
 def _mel_shape(spectrum: SSAValue, filters: SSAValue, clip: bool) -> tuple[int, ...]:
@@ -183,8 +148,7 @@ def _mel_shape(spectrum: SSAValue, filters: SSAValue, clip: bool) -> tuple[int, 
     return (*shape[:-1], bands[0])
 
 
-@irdl_op_definition
-class LogMelOp(MirOp):
+class LogMelOp(MirOp, name="mir.log_mel"):
     """
     The log-mel features of speech recognisers: `result = (max(l, M - 8) + 4) / 4` with `l = log10(max(F p, 1e-10))`.
 
@@ -193,32 +157,17 @@ class LogMelOp(MirOp):
     greatest `l` of the frame, or with `clip` of all frames, the axis in front of the last.
     """
 
-    name = "mir.log_mel"
-
-    spectrum = operand_def(AnyTensorConstr)
-    filters = operand_def(AnyTensorConstr)
-    clip = opt_prop_def(UnitAttr)
+    spectrum: Tensor = tensor()
+    filters: Tensor = tensor()
+    clip: Flag = flag(default=False)
     result = result_def(AnyTensorConstr)
 
-    assembly_format = "$spectrum `,` $filters (`clip` $clip^)? attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, spectrum: SSAValue, filters: SSAValue, clip: bool = False):
-        super().__init__(
-            operands=[spectrum, filters],
-            properties={"clip": UnitAttr() if clip else None},
-            result_types=[self._infer(spectrum, filters, clip)],
-        )
-
-    @staticmethod
-    def _infer(spectrum: SSAValue, filters: SSAValue, clip: bool) -> Attribute:
-        return TensorType(element_of(spectrum), _mel_shape(spectrum, filters, clip))
-
     def infer_types(self) -> tuple[Attribute]:
-        return (self._infer(self.spectrum, self.filters, self.clip is not None),)
+        clip = self.clip is not None
+        return (TensorType(element_of(self.spectrum), _mel_shape(self.spectrum, self.filters, clip)),)
 
 
-@irdl_op_definition
-class LogMelBackwardOp(MirOp):
+class LogMelBackwardOp(MirOp, name="mir.log_mel_backward"):
     """
     The cotangent of `spectrum` in `mir.log_mel`, for the cotangent `dy` of its result.
 
@@ -226,22 +175,11 @@ class LogMelBackwardOp(MirOp):
     it; several such share it evenly.
     """
 
-    name = "mir.log_mel_backward"
-
-    spectrum = operand_def(AnyTensorConstr)
-    filters = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-    clip = opt_prop_def(UnitAttr)
+    spectrum: Tensor = tensor()
+    filters: Tensor = tensor()
+    dy: Tensor = tensor()
+    clip: Flag = flag(default=False)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = "$spectrum `,` $filters `,` $dy (`clip` $clip^)? attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, spectrum: SSAValue, filters: SSAValue, dy: SSAValue, clip: bool = False):
-        super().__init__(
-            operands=[spectrum, filters, dy],
-            properties={"clip": UnitAttr() if clip else None},
-            result_types=[spectrum.type],
-        )
 
     def infer_types(self) -> tuple[Attribute]:
         shape = _mel_shape(self.spectrum, self.filters, self.clip is not None)
@@ -249,14 +187,6 @@ class LogMelBackwardOp(MirOp):
         if shape_of(self.dy) != shape:
             raise VerifyException(f"expected a cotangent of shape {dims(shape)}, got {dims(shape_of(self.dy))}")
         return (self.spectrum.type,)
-
-
-def fft_norm(norm: FftNorm | str) -> FftNorm:
-    """The norm of that name; GraphError lists what there is."""
-    try:
-        return FftNorm(norm)
-    except ValueError:
-        raise GraphError(f"norm '{norm}' is not one of {', '.join(FftNorm)}") from None
 
 
 def fast_length(n: int) -> int:
@@ -271,9 +201,7 @@ def fast_length(n: int) -> int:
 class SpectralBuilder(BuilderCore):
     """Builder methods of this family. Those that are no ops follow `numpy.fft`, its factors and lengths included."""
 
-    def fft(self, x: Operand, inverse: bool = False, norm: FftNorm | str = FftNorm.BACKWARD) -> Value:
-        """`mir.fft` along the last axis. Its `backward` has no factor in either direction; NumPy's ifft is `ifftn`."""
-        return self.op(FftOp, self.operand(x), inverse, fft_norm(norm))
+    fft = method(FftOp)
 
     def fft_axis(self, x: Operand, axis: int, inverse: bool = False, norm: FftNorm | str = FftNorm.BACKWARD) -> Value:
         """`mir.fft` along any axis."""
@@ -375,15 +303,8 @@ class SpectralBuilder(BuilderCore):
         """The frequency of each bin of `rfft` of `n` points that are `d` apart."""
         return self.constant([k / (n * d) for k in range(_points(n, d) // 2 + 1)], dtype)
 
-    def log_mel(self, spectrum: Operand, filters: Operand, clip: bool = False) -> Value:
-        """`mir.log_mel`: the floor is below the greatest of the frame, or with `clip` of all frames."""
-        spectrum, filters = self.operands(spectrum, filters)
-        return self.op(LogMelOp, spectrum, filters, clip)
-
-    def log_mel_backward(self, spectrum: Operand, filters: Operand, dy: Operand, clip: bool = False) -> Value:
-        """`mir.log_mel_backward`: the cotangent of `spectrum`."""
-        spectrum, filters, dy = self.operands(spectrum, filters, dy)
-        return self.op(LogMelBackwardOp, spectrum, filters, dy, clip)
+    log_mel = method(LogMelOp)
+    log_mel_backward = method(LogMelBackwardOp)
 
 
 def _points(n: int, d: float) -> int:

@@ -6,14 +6,16 @@ import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects.builtin import TensorType, f32, f64
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import F64, I64, AnyTensorConstr, MirOp, OwnNest, f64_attr, i64_attr
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Integer, OptionalReal, Real, Tensor, integer, real, tensor
+from xdsl_rlx.dialects.mir.value import BuilderCore, method, results_of
 from xdsl_rlx.dialects.shapes import check_element, dims, element_of, same_element_type, shape_of
 
 CAMERA = 15
@@ -35,16 +37,6 @@ class Picture:
     alpha_cutoff: float = 1 / 255
     transmittance_threshold: float = 0.01
     gamma: float = 1.0
-
-    def properties(self) -> dict[str, Attribute]:
-        """As properties of an op."""
-        return {
-            "width": i64_attr(self.width),
-            "height": i64_attr(self.height),
-            "alpha_cutoff": f64_attr(self.alpha_cutoff),
-            "transmittance_threshold": f64_attr(self.transmittance_threshold),
-            "gamma": f64_attr(self.gamma),
-        }
 
 
 def check_radius_scale(scale: float) -> None:
@@ -77,11 +69,11 @@ def check_camera(meta: SSAValue) -> None:
 class PictureOp(MirOp, abc.ABC):
     """An op about a picture."""
 
-    width = prop_def(I64)
-    height = prop_def(I64)
-    alpha_cutoff = prop_def(F64)
-    transmittance_threshold = prop_def(F64)
-    gamma = prop_def(F64)
+    width: Integer = integer(default=Picture.width)
+    height: Integer = integer(default=Picture.height)
+    alpha_cutoff: Real = real(default=Picture.alpha_cutoff)
+    transmittance_threshold: Real = real(default=Picture.transmittance_threshold)
+    gamma: Real = real(default=Picture.gamma)
 
     @property
     def picture(self) -> Picture:
@@ -107,25 +99,42 @@ class PictureOp(MirOp, abc.ABC):
         return TensorType(element_of(like), (4 * p.width * p.height,))
 
 
-class SplatOp(MirOp, abc.ABC):
+Cloud: TypeAlias = tuple[SSAValue, SSAValue, SSAValue, SSAValue, SSAValue, SSAValue]
+"""Positions, scales, rotations, opacities, colours, coefficients."""
+
+
+class _Scaled(Operation):
+    """An op that scales splats."""
+
+    if TYPE_CHECKING:
+        radius_scale: Real
+
+
+class SplatOp(_Scaled, MirOp, abc.ABC):
     """An op whose first seven operands are a cloud of splats and a camera."""
 
-    radius_scale = prop_def(F64)
+    positions: Tensor = tensor()
+    scales: Tensor = tensor()
+    rotations: Tensor = tensor()
+    opacities: Tensor = tensor()
+    colors: Tensor = tensor()
+    sh_coeffs: Tensor = tensor()
+    meta: Tensor = tensor()
 
     @property
-    def cloud(self) -> tuple[SSAValue, ...]:
-        """Positions, scales, rotations, opacities, colours, coefficients."""
-        return tuple(self.operands[:6])
+    def cloud(self) -> Cloud:
+        """The splats."""
+        return self.positions, self.scales, self.rotations, self.opacities, self.colors, self.sh_coeffs
 
     @property
     def count(self) -> int:
         """The number of splats."""
-        return shape_of(self.operands[3])[0]
+        return shape_of(self.opacities)[0]
 
     @property
     def bands(self) -> int:
         """The number of coefficients of a splat and colour."""
-        return shape_of(self.operands[5])[0] // (3 * self.count) if self.count else 0
+        return shape_of(self.sh_coeffs)[0] // (3 * self.count) if self.count else 0
 
     def check_cloud(self) -> None:
         """VerifyException for operands that do not fit each other."""
@@ -140,11 +149,11 @@ class SplatOp(MirOp, abc.ABC):
                 ("colors", colors, 3),
             ]
         )
-        same_element_type(opacities, sh_coeffs, self.operands[6])
+        same_element_type(opacities, sh_coeffs, self.meta)
         shape = shape_of(sh_coeffs)
         if len(shape) != 1 or shape[0] % max(3 * count, 1) or (shape[0] and not count):
             raise VerifyException(f"expected sh_coeffs of a multiple of {3 * count} numbers, got shape {dims(shape)}")
-        check_camera(self.operands[6])
+        check_camera(self.meta)
 
 
 _CLOUD = "$positions `,` $scales `,` $rotations `,` $opacities `,` $colors `,` $sh_coeffs `,` $meta"
@@ -155,8 +164,7 @@ _PICTURE = (
 _TYPES = "attr-dict `:` functional-type(operands, results)"
 
 
-@irdl_op_definition
-class GaussianSplatRenderOp(SplatOp, PictureOp):
+class GaussianSplatRenderOp(PictureOp, SplatOp, name="mir.gaussian_splat_render"):
     """
     The picture of N Gaussians, front to back: `mir.gaussian_splat_rasterize` of `mir.gaussian_splat_prepare`.
 
@@ -173,35 +181,24 @@ class GaussianSplatRenderOp(SplatOp, PictureOp):
     conventions.
     """
 
-    name = "mir.gaussian_splat_render"
-
-    positions = operand_def(AnyTensorConstr)
-    scales = operand_def(AnyTensorConstr)
-    rotations = operand_def(AnyTensorConstr)
-    opacities = operand_def(AnyTensorConstr)
-    colors = operand_def(AnyTensorConstr)
-    sh_coeffs = operand_def(AnyTensorConstr)
-    meta = operand_def(AnyTensorConstr)
+    radius_scale: Real = real(default=1.6)
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
     assembly_format = f"{_CLOUD} `radius_scale` $radius_scale {_PICTURE} {_TYPES}"
-
-    def __init__(self, cloud: Sequence[SSAValue], meta: SSAValue, picture: Picture, radius_scale: float):
-        size = 4 * picture.width * picture.height
-        super().__init__(
-            operands=[*cloud, meta],
-            properties={"radius_scale": f64_attr(radius_scale), **picture.properties()},
-            result_types=[TensorType(element_of(cloud[0]), (size,))],
-        )
 
     def infer_types(self) -> Sequence[Attribute]:
         self.check_cloud()
         return (self.check_picture(self.opacities),)
 
 
-@irdl_op_definition
-class GaussianSplatRenderBackwardOp(SplatOp, PictureOp):
+class SplatCotangentOp(SplatOp, abc.ABC):
+    """An op on a cloud of splats and the cotangent of its picture."""
+
+    d_rgba: Tensor = tensor()
+
+
+class GaussianSplatRenderBackwardOp(PictureOp, SplatCotangentOp, name="mir.gaussian_splat_render_backward"):
     """
     The cotangents of positions, scales, rotations, opacities, colours, coefficients in `mir.gaussian_splat_render`.
 
@@ -210,17 +207,8 @@ class GaussianSplatRenderBackwardOp(SplatOp, PictureOp):
     with `loss_grad_clip` its elements are clamped to [-clip, clip] first.
     """
 
-    name = "mir.gaussian_splat_render_backward"
-
-    positions = operand_def(AnyTensorConstr)
-    scales = operand_def(AnyTensorConstr)
-    rotations = operand_def(AnyTensorConstr)
-    opacities = operand_def(AnyTensorConstr)
-    colors = operand_def(AnyTensorConstr)
-    sh_coeffs = operand_def(AnyTensorConstr)
-    meta = operand_def(AnyTensorConstr)
-    d_rgba = operand_def(AnyTensorConstr)
-    loss_grad_clip = opt_prop_def(F64)
+    radius_scale: Real = real(default=1.6)
+    loss_grad_clip: OptionalReal = real(default=None)
     d_positions = result_def(AnyTensorConstr)
     d_scales = result_def(AnyTensorConstr)
     d_rotations = result_def(AnyTensorConstr)
@@ -232,22 +220,6 @@ class GaussianSplatRenderBackwardOp(SplatOp, PictureOp):
     assembly_format = (
         f"{_CLOUD} `,` $d_rgba `radius_scale` $radius_scale {_PICTURE} (`loss_grad_clip` $loss_grad_clip^)? {_TYPES}"
     )
-
-    def __init__(
-        self,
-        cloud: Sequence[SSAValue],
-        meta: SSAValue,
-        d_rgba: SSAValue,
-        picture: Picture,
-        radius_scale: float,
-        loss_grad_clip: float | None = None,
-    ):
-        clip = None if loss_grad_clip is None else f64_attr(loss_grad_clip)
-        super().__init__(
-            operands=[*cloud, meta, d_rgba],
-            properties={"radius_scale": f64_attr(radius_scale), **picture.properties(), "loss_grad_clip": clip},
-            result_types=[x.type for x in cloud],
-        )
 
     @property
     def clip(self) -> float | None:
@@ -264,8 +236,7 @@ class GaussianSplatRenderBackwardOp(SplatOp, PictureOp):
         return [x.type for x in self.cloud]
 
 
-@irdl_op_definition
-class GaussianSplatPrepareOp(SplatOp):
+class GaussianSplatPrepareOp(SplatOp, name="mir.gaussian_splat_prepare"):
     """
     N Gaussians as the camera sees them, in order of their distance from it (equal ones in theirs).
 
@@ -276,29 +247,13 @@ class GaussianSplatPrepareOp(SplatOp):
     `mir.gaussian_splat_render`.
     """
 
-    name = "mir.gaussian_splat_prepare"
-
-    positions = operand_def(AnyTensorConstr)
-    scales = operand_def(AnyTensorConstr)
-    rotations = operand_def(AnyTensorConstr)
-    opacities = operand_def(AnyTensorConstr)
-    colors = operand_def(AnyTensorConstr)
-    sh_coeffs = operand_def(AnyTensorConstr)
-    meta = operand_def(AnyTensorConstr)
+    radius_scale: Real = real(default=1.6)
     origins = result_def(AnyTensorConstr)
     frames = result_def(AnyTensorConstr)
     tints = result_def(AnyTensorConstr)
     alphas = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = f"{_CLOUD} `radius_scale` $radius_scale {_TYPES}"
-
-    def __init__(self, cloud: Sequence[SSAValue], meta: SSAValue, radius_scale: float = 1.6):
-        super().__init__(
-            operands=[*cloud, meta],
-            properties={"radius_scale": f64_attr(radius_scale)},
-            result_types=_prepared_types(cloud[3]),
-        )
 
     def infer_types(self) -> Sequence[Attribute]:
         self.check_cloud()
@@ -310,8 +265,17 @@ def _prepared_types(opacities: SSAValue) -> list[Attribute]:
     return [TensorType(element, shape) for shape in ((count, 3), (count, 3, 3), (count, 3), (count,))]
 
 
-@irdl_op_definition
-class GaussianSplatRasterizeOp(PictureOp):
+class PreparedSplatsOp(MirOp, abc.ABC):
+    """An op on what `mir.gaussian_splat_prepare` gives, and the camera."""
+
+    origins: Tensor = tensor()
+    frames: Tensor = tensor()
+    tints: Tensor = tensor()
+    alphas: Tensor = tensor()
+    meta: Tensor = tensor()
+
+
+class GaussianSplatRasterizeOp(PictureOp, PreparedSplatsOp, name="mir.gaussian_splat_rasterize"):
     """
     The picture of what `mir.gaussian_splat_prepare` made, composited in the order given.
 
@@ -319,25 +283,9 @@ class GaussianSplatRasterizeOp(PictureOp):
     of a pixel, `c` the rows of `tints` and `o` the elements of `alphas`.
     """
 
-    name = "mir.gaussian_splat_rasterize"
-
-    origins = operand_def(AnyTensorConstr)
-    frames = operand_def(AnyTensorConstr)
-    tints = operand_def(AnyTensorConstr)
-    alphas = operand_def(AnyTensorConstr)
-    meta = operand_def(AnyTensorConstr)
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())
-    assembly_format = f"$origins `,` $frames `,` $tints `,` $alphas `,` $meta {_PICTURE} {_TYPES}"
-
-    def __init__(self, prepared: Sequence[SSAValue], meta: SSAValue, picture: Picture):
-        size = 4 * picture.width * picture.height
-        super().__init__(
-            operands=[*prepared, meta],
-            properties=picture.properties(),
-            result_types=[TensorType(element_of(prepared[0]), (size,))],
-        )
 
     @property
     def prepared(self) -> tuple[SSAValue, ...]:
@@ -363,82 +311,7 @@ class GaussianSplatRasterizeOp(PictureOp):
 class SplatBuilder(BuilderCore):
     """Builder methods of this family."""
 
-    def gaussian_splat_render(
-        self,
-        positions: Operand,
-        scales: Operand,
-        rotations: Operand,
-        opacities: Operand,
-        colors: Operand,
-        sh_coeffs: Operand,
-        meta: Operand,
-        width: int = 64,
-        height: int = 64,
-        alpha_cutoff: float = 1 / 255,
-        transmittance_threshold: float = 0.01,
-        gamma: float = 1.0,
-        radius_scale: float = 1.6,
-    ) -> Value:
-        """`mir.gaussian_splat_render`: the picture of splats, flat: `height * width * 4` numbers, row after row."""
-        *cloud, camera = self.operands(positions, scales, rotations, opacities, colors, sh_coeffs, meta)
-        picture = Picture(width, height, alpha_cutoff, transmittance_threshold, gamma)
-        return self.op(GaussianSplatRenderOp, cloud, camera, picture, radius_scale)
-
-    def gaussian_splat_render_backward(
-        self,
-        positions: Operand,
-        scales: Operand,
-        rotations: Operand,
-        opacities: Operand,
-        colors: Operand,
-        sh_coeffs: Operand,
-        meta: Operand,
-        d_rgba: Operand,
-        width: int = 64,
-        height: int = 64,
-        alpha_cutoff: float = 1 / 255,
-        transmittance_threshold: float = 0.01,
-        gamma: float = 1.0,
-        radius_scale: float = 1.6,
-        loss_grad_clip: float | None = None,
-    ) -> tuple[Value, ...]:
-        """`mir.gaussian_splat_render_backward`: the cotangents of all operands up to `sh_coeffs`."""
-        *cloud, camera, dy = self.operands(positions, scales, rotations, opacities, colors, sh_coeffs, meta, d_rgba)
-        picture = Picture(width, height, alpha_cutoff, transmittance_threshold, gamma)
-        op = GaussianSplatRenderBackwardOp
-        made = self.emit(op, cloud, camera, dy, picture, radius_scale, loss_grad_clip)
-        return tuple(self.value(result) for result in made.results)
-
-    def gaussian_splat_prepare(
-        self,
-        positions: Operand,
-        scales: Operand,
-        rotations: Operand,
-        opacities: Operand,
-        colors: Operand,
-        sh_coeffs: Operand,
-        meta: Operand,
-        radius_scale: float = 1.6,
-    ) -> tuple[Value, ...]:
-        """`mir.gaussian_splat_prepare`: origins, frames, tints, alphas in order of depth."""
-        *cloud, camera = self.operands(positions, scales, rotations, opacities, colors, sh_coeffs, meta)
-        made = self.emit(GaussianSplatPrepareOp, cloud, camera, radius_scale)
-        return tuple(self.value(result) for result in made.results)
-
-    def gaussian_splat_rasterize(
-        self,
-        origins: Operand,
-        frames: Operand,
-        tints: Operand,
-        alphas: Operand,
-        meta: Operand,
-        width: int = 64,
-        height: int = 64,
-        alpha_cutoff: float = 1 / 255,
-        transmittance_threshold: float = 0.01,
-        gamma: float = 1.0,
-    ) -> Value:
-        """`mir.gaussian_splat_rasterize`: the picture of what `gaussian_splat_prepare` gave."""
-        *prepared, camera = self.operands(origins, frames, tints, alphas, meta)
-        picture = Picture(width, height, alpha_cutoff, transmittance_threshold, gamma)
-        return self.op(GaussianSplatRasterizeOp, prepared, camera, picture)
+    gaussian_splat_render = method(GaussianSplatRenderOp)
+    gaussian_splat_render_backward = results_of(GaussianSplatRenderBackwardOp)
+    gaussian_splat_prepare = results_of(GaussianSplatPrepareOp)
+    gaussian_splat_rasterize = method(GaussianSplatRasterizeOp)

@@ -6,19 +6,26 @@ from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
     result_def,
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.attention import mask_extents
-from xdsl_rlx.dialects.mir.core import F64, I64, Activation, ActivationAttr, AnyTensorConstr, MirOp, f64_attr, i64_attr
-from xdsl_rlx.dialects.mir.heads import Heads, Layout, head_count, heads_of
+from xdsl_rlx.dialects.mir.core import Activation, ActivationAttr, MirOp
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    Integer,
+    OptionalTensor,
+    OptionalWord,
+    Real,
+    Tensor,
+    integer,
+    optional_tensor,
+    real,
+    tensor,
+    word,
+)
+from xdsl_rlx.dialects.mir.heads import HeadLayout, Heads, head_count, heads_of
 from xdsl_rlx.dialects.mir.rope import check_rotation
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, i1, same_element_type, shape_of
@@ -45,8 +52,7 @@ def _check_mask(mask: SSAValue | None, heads: Heads) -> None:
     mask_extents(shape_of(mask), (heads.batch, heads.heads, heads.length, heads.length), True)
 
 
-@irdl_op_definition
-class FusedAttentionBlockOp(MirOp):
+class FusedAttentionBlockOp(MirOp, name="mir.fused_attention_block"):
     """
     `result = attention(rope(q), rope(k), v) @ out_w + out_b` with `q | k | v = hidden @ qkv_w + qkv_b`.
 
@@ -55,17 +61,15 @@ class FusedAttentionBlockOp(MirOp):
     custom one of `mir.attention`, of i1.
     """
 
-    name = "mir.fused_attention_block"
-
-    hidden = operand_def(AnyTensorConstr)
-    qkv_w = operand_def(AnyTensorConstr)
-    out_w = operand_def(AnyTensorConstr)
-    mask = opt_operand_def(AnyTensorConstr)
-    qkv_b = opt_operand_def(AnyTensorConstr)
-    out_b = opt_operand_def(AnyTensorConstr)
-    cos = opt_operand_def(AnyTensorConstr)
-    sin = opt_operand_def(AnyTensorConstr)
-    num_heads = prop_def(I64)
+    hidden: Tensor = tensor()
+    qkv_w: Tensor = tensor()
+    out_w: Tensor = tensor()
+    num_heads: Integer = integer()
+    mask: OptionalTensor = optional_tensor(default=None, alone=True)
+    qkv_b: OptionalTensor = optional_tensor(default=None, alone=True)
+    out_b: OptionalTensor = optional_tensor(default=None, alone=True)
+    cos: OptionalTensor = optional_tensor(default=None, alone=True)
+    sin: OptionalTensor = optional_tensor(default=None, alone=True)
     result = result_def(AnyTensorConstr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -75,25 +79,10 @@ class FusedAttentionBlockOp(MirOp):
         "`heads` $num_heads attr-dict `:` type($hidden) `,` type($qkv_w) `,` type($out_w) `to` type($result)"
     )
 
-    def __init__(
-        self,
-        hidden: SSAValue,
-        weights: tuple[SSAValue, SSAValue],
-        mask: SSAValue | None,
-        biases: tuple[SSAValue | None, SSAValue | None],
-        tables: tuple[SSAValue | None, SSAValue | None],
-        num_heads: int,
-    ):
-        super().__init__(
-            operands=[hidden, *weights, mask, *biases, *tables],
-            properties={"num_heads": i64_attr(num_heads)},
-            result_types=[hidden.type],
-        )
-
     @property
     def heads(self) -> Heads:
         """The extents of q, k and v."""
-        return heads_of(shape_of(self.hidden), Layout.PACKED, self.num_heads.value.data, "hidden")
+        return heads_of(shape_of(self.hidden), HeadLayout.PACKED, self.num_heads.value.data, "hidden")
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.hidden), FLOATS)
@@ -116,8 +105,7 @@ class FusedAttentionBlockOp(MirOp):
         return (self.hidden.type,)
 
 
-@irdl_op_definition
-class FusedTransformerLayerOp(MirOp):
+class FusedTransformerLayerOp(MirOp, name="mir.fused_transformer_layer"):
     """
     A post-norm encoder layer: `result = norm2(f(h @ fc1_w + fc1_b) @ fc2_w + fc2_b + h)`, `h = norm1(block(x) + x)`.
 
@@ -127,26 +115,24 @@ class FusedTransformerLayerOp(MirOp):
     out, and the mask.
     """
 
-    name = "mir.fused_transformer_layer"
-
-    hidden = operand_def(AnyTensorConstr)
-    qkv_w = operand_def(AnyTensorConstr)
-    out_w = operand_def(AnyTensorConstr)
-    ln1_g = operand_def(AnyTensorConstr)
-    fc1_w = operand_def(AnyTensorConstr)
-    fc2_w = operand_def(AnyTensorConstr)
-    ln2_g = operand_def(AnyTensorConstr)
-    mask = opt_operand_def(AnyTensorConstr)
-    qkv_b = opt_operand_def(AnyTensorConstr)
-    out_b = opt_operand_def(AnyTensorConstr)
-    ln1_b = opt_operand_def(AnyTensorConstr)
-    fc1_b = opt_operand_def(AnyTensorConstr)
-    fc2_b = opt_operand_def(AnyTensorConstr)
-    ln2_b = opt_operand_def(AnyTensorConstr)
-    num_heads = prop_def(I64)
-    eps1 = prop_def(F64)
-    eps2 = prop_def(F64)
-    activation = opt_prop_def(ActivationAttr)
+    hidden: Tensor = tensor()
+    qkv_w: Tensor = tensor()
+    out_w: Tensor = tensor()
+    ln1_g: Tensor = tensor()
+    fc1_w: Tensor = tensor()
+    fc2_w: Tensor = tensor()
+    ln2_g: Tensor = tensor()
+    num_heads: Integer = integer()
+    mask: OptionalTensor = optional_tensor(default=None, alone=True)
+    qkv_b: OptionalTensor = optional_tensor(default=None, alone=True)
+    out_b: OptionalTensor = optional_tensor(default=None, alone=True)
+    ln1_b: OptionalTensor = optional_tensor(default=None, alone=True)
+    fc1_b: OptionalTensor = optional_tensor(default=None, alone=True)
+    fc2_b: OptionalTensor = optional_tensor(default=None, alone=True)
+    ln2_b: OptionalTensor = optional_tensor(default=None, alone=True)
+    eps1: Real = real(default=1e-5)
+    eps2: Real = real(default=1e-5)
+    activation: OptionalWord[Activation] = word(ActivationAttr, "activation", default=None)
     result = result_def(AnyTensorConstr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -160,30 +146,10 @@ class FusedTransformerLayerOp(MirOp):
         "type($ln2_g) `to` type($result)"
     )
 
-    def __init__(
-        self,
-        weights: tuple[SSAValue, SSAValue, SSAValue, SSAValue, SSAValue, SSAValue, SSAValue],
-        mask: SSAValue | None,
-        biases: tuple[SSAValue | None, ...],
-        num_heads: int,
-        eps: tuple[float, float],
-        activation: Activation | None,
-    ):
-        super().__init__(
-            operands=[*weights, mask, *biases],
-            properties={
-                "num_heads": i64_attr(num_heads),
-                "eps1": f64_attr(eps[0]),
-                "eps2": f64_attr(eps[1]),
-                "activation": None if activation is None else ActivationAttr(activation),
-            },
-            result_types=[weights[0].type],
-        )
-
     @property
     def heads(self) -> Heads:
         """The extents of q, k and v."""
-        return heads_of(shape_of(self.hidden), Layout.PACKED, self.num_heads.value.data, "hidden")
+        return heads_of(shape_of(self.hidden), HeadLayout.PACKED, self.num_heads.value.data, "hidden")
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.hidden), FLOATS)
@@ -239,9 +205,9 @@ class TransformerBuilder(BuilderCore):
     ) -> Value:
         """`mir.fused_attention_block`; needs `num_heads` or `head_dim`."""
         hidden, qkv_w, out_w = self.operands(hidden, qkv_w, out_w)
-        heads, _ = head_count(shape_of(hidden), Layout.PACKED, num_heads, head_dim, "hidden")
+        heads, _ = head_count(shape_of(hidden), HeadLayout.PACKED, num_heads, head_dim, "hidden")
         visible, b1, b2, c, s = self._optional(mask, qkv_b, out_b, cos, sin)
-        return self.op(FusedAttentionBlockOp, hidden, (qkv_w, out_w), visible, (b1, b2), (c, s), heads)
+        return self.op(FusedAttentionBlockOp, hidden, qkv_w, out_w, heads, visible, b1, b2, c, s)
 
     def fused_transformer_layer(
         self,
@@ -268,11 +234,8 @@ class TransformerBuilder(BuilderCore):
     ) -> Value:
         """`mir.fused_transformer_layer`; needs `num_heads` or `head_dim`."""
         x, w1, w2, g1, w3, w4, g2 = self.operands(hidden, qkv_w, out_w, ln1_g, fc1_w, fc2_w, ln2_g)
-        heads, _ = head_count(shape_of(x), Layout.PACKED, num_heads, head_dim, "hidden")
-        visible, *biases = self._optional(mask, qkv_b, out_b, ln1_b, fc1_b, fc2_b, ln2_b)
-        try:
-            kind = None if activation is None else Activation(activation)
-        except ValueError:
-            raise GraphError(f"activation '{activation}' is not one of {', '.join(Activation)}") from None
-        weights = x, w1, w2, g1, w3, w4, g2
-        return self.op(FusedTransformerLayerOp, weights, visible, tuple(biases), heads, (eps1, eps2), kind)
+        heads, _ = head_count(shape_of(x), HeadLayout.PACKED, num_heads, head_dim, "hidden")
+        visible, b1, b2, b3, b4, b5, b6 = self._optional(mask, qkv_b, out_b, ln1_b, fc1_b, fc2_b, ln2_b)
+        biases = b1, b2, b3, b4, b5, b6
+        op = FusedTransformerLayerOp
+        return self.op(op, x, w1, w2, g1, w3, w4, g2, heads, visible, *biases, eps1, eps2, activation)

@@ -5,10 +5,11 @@ The methods named after ops are in `builder.py`.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, NoReturn, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeAlias, TypeVar, cast
 
 from xdsl.builder import Builder
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -17,7 +18,9 @@ from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.constants import AnyDense, Array, Nested, Number
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.dialects.mir.core import MirOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
+from xdsl_rlx.dialects.mir.fields import REQUIRED, Declaration, arguments_of
 from xdsl_rlx.dialects.mir.subscripts import Index, subscript
 from xdsl_rlx.dialects.shapes import (
     DTYPE_NAMES,
@@ -234,6 +237,11 @@ class BuilderCore:
     def __init__(self, builder: Builder):
         self.builder = builder
 
+    def __init_subclass__(cls) -> None:
+        for name, found in vars(cls).items():
+            if inspect.isfunction(found) and OP in vars(found):
+                found.__name__, found.__qualname__ = name, f"{cls.__qualname__}.{name}"
+
     @property
     def _this(self) -> MirBuilder:
         from xdsl_rlx.dialects.mir.builder import MirBuilder
@@ -340,6 +348,91 @@ class BuilderCore:
             gone = {normalize_axis(axis, len(shape)) for axis in axes}
             value = self._this.reshape(value, [1 if axis in gone else n for axis, n in enumerate(shape)])
         return self._this.expand(value, shape)
+
+
+OP = "__op__"
+"""Where a method keeps the op that it was derived from."""
+
+
+def method(make: Callable[P, MirOp]) -> Callable[Concatenate[BuilderCore, P], Value]:
+    """
+    The builder method of an op: it takes what the op's constructor takes, and gives the first result.
+
+    Numbers and arrays among the operands become constants, of the element type of the other operands.
+    """
+    emit = _emitter(make)
+
+    def build(self: BuilderCore, *args: P.args, **kwargs: P.kwargs) -> Value:
+        return self.value(emit(self, *args, **kwargs).results[0])
+
+    return _described(build, cast("type[MirOp]", make), 1, "Value")
+
+
+def pair(make: Callable[P, MirOp]) -> Callable[Concatenate[BuilderCore, P], tuple[Value, Value]]:
+    """The builder method of an op, as `method`, that gives the first two results."""
+    emit = _emitter(make)
+
+    def build(self: BuilderCore, *args: P.args, **kwargs: P.kwargs) -> tuple[Value, Value]:
+        first, second, *_ = emit(self, *args, **kwargs).results
+        return self.value(first), self.value(second)
+
+    return _described(build, cast("type[MirOp]", make), 2, "tuple[Value, Value]")
+
+
+def results_of(make: Callable[P, MirOp]) -> Callable[Concatenate[BuilderCore, P], tuple[Value, ...]]:
+    """The builder method of an op, as `method`, that gives all results."""
+    emit = _emitter(make)
+
+    def build(self: BuilderCore, *args: P.args, **kwargs: P.kwargs) -> tuple[Value, ...]:
+        return tuple(self.value(result) for result in emit(self, *args, **kwargs).results)
+
+    return _described(build, cast("type[MirOp]", make), None, "tuple[Value, ...]")
+
+
+def _emitter(make: Callable[P, MirOp]) -> Callable[..., MirOp]:
+    kind = cast("type[MirOp]", make)
+    arguments = arguments_of(kind)
+    tensors = [(place, found.alone) for place, found in enumerate(arguments.declared) if found.convert is None]
+    shared = [place for place, alone in tensors if not alone]
+
+    def emit(self: BuilderCore, *args: Any, **kwargs: Any) -> MirOp:
+        values = list(arguments.bind(args, kwargs))
+        for place, alone in tensors:
+            given = values[place]
+            if type(given) is Value:
+                values[place] = self.operand(given)
+            elif isinstance(given, tuple | list):
+                values[place] = self.operands(*cast("Sequence[Operand]", given))
+            elif given is not None:
+                known = (values[p] for p in shared if isinstance(values[p], Value | SSAValue))
+                values[place] = self.operand(given, None if alone else next(known, None))
+        return self.emit(kind, *values)
+
+    return emit
+
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
+
+
+def _described(build: FunctionT, kind: type[MirOp], count: int | None, annotation: str) -> FunctionT:
+    """With the docstring and the signature that the class of the op says; it gives `count` results, or all."""
+    vars(build)[OP] = kind
+    results = [name for name, _ in kind.get_irdl_definition().results]
+    which = "" if len(results) == 1 else f", {' and '.join(f'`{name}`' for name in results[:count])}"
+    build.__doc__ = f"`{kind.name}`{which}: {inspect.cleandoc(kind.__doc__ or '')}"
+    arguments = arguments_of(kind)
+    named = zip(arguments.names, arguments.declared, strict=True)
+    parameters = [inspect.Parameter("self", _KIND), *(_parameter(name, found) for name, found in named)]
+    vars(build)["__signature__"] = inspect.Signature(parameters, return_annotation=annotation)
+    return build
+
+
+_KIND = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+def _parameter(name: str, declared: Declaration) -> inspect.Parameter:
+    default = inspect.Parameter.empty if declared.default is REQUIRED else declared.default
+    return inspect.Parameter(name, _KIND, default=default, annotation=declared.given)
 
 
 def resolve_shape(shape: Sequence[int], new_shape: Sequence[int]) -> tuple[int, ...]:

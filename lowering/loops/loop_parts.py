@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
-from xdsl_rlx.dialects.lir.places import Place
+from xdsl_rlx.dialects.lir.places import ByteSpan
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
 from xdsl_rlx.lowering.analysis.linear_sums import Linear
@@ -33,7 +33,7 @@ WHOLE = LoopParts(1, {})
 
 
 def parts_of(
-    launches: Sequence[LaunchOp], kernels: Mapping[str, KernelOp], places: Mapping[SSAValue, Place]
+    launches: Sequence[LaunchOp], kernels: Mapping[str, KernelOp], places: Mapping[SSAValue, ByteSpan]
 ) -> LoopParts | None:
     """
     As many parts as the launch of the most pieces has, or fewer; None where there are none.
@@ -59,7 +59,7 @@ def _apart(
     count: int,
     launches: Sequence[LaunchOp],
     kernels: Mapping[str, KernelOp],
-    places: Mapping[SSAValue, Place],
+    places: Mapping[SSAValue, ByteSpan],
     tiles: Mapping[SSAValue, int | None],
 ) -> dict[SSAValue, int] | None:
     """
@@ -89,7 +89,7 @@ def _apart(
     return apart
 
 
-def _tile(places: Collection[Place]) -> int | None:
+def _tile(places: Collection[ByteSpan]) -> int | None:
     """The bytes of a tile, the largest place, if all move by multiples of it."""
     size = max(place.stop - place.start for place in places)
     moves = [move.stride for place in places for move in place.moves]

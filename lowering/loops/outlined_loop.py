@@ -16,7 +16,7 @@ from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, SlotOp, StepOp, Vi
 from xdsl_rlx.dialects.lir.bounds import trip_count
 from xdsl_rlx.dialects.lir.kernel import LANES
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, is_contiguous, strided_memref, strides_of
-from xdsl_rlx.dialects.lir.places import Move, Place, place_of
+from xdsl_rlx.dialects.lir.places import ByteSpan, LoopMove, place_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.lir_mark_unrolled import VECTOR
@@ -81,7 +81,7 @@ class OutlinedLoop:
         self.kernels = kernels
         self.ops = list(loop.body.block.ops)
         self.launches = [op for op in self.ops if isinstance(op, LaunchOp) and op.extent.value.data]
-        self.places: dict[SSAValue, Place] = {}
+        self.places: dict[SSAValue, ByteSpan] = {}
         self.swapped: dict[SSAValue, int] = {}
         self.parts = WHOLE
         self.own: dict[_BufferLine, SSAValue] = {}
@@ -134,13 +134,13 @@ class OutlinedLoop:
         others = [_declared(base) for base in {place.root for place in self.places.values()} - written]
         return len({*roots}) == len(roots) and not {*roots} & {*others}
 
-    def _place(self, value: SSAValue) -> Place:
+    def _place(self, value: SSAValue) -> ByteSpan:
         """The bytes of a buffer, of what is there before the loop."""
         op = value.owner
         if isinstance(op, ViewOp) or (isinstance(op, StepOp) and op.loop is self.loop):
             return place_of(op, self._place)
         size = byte_size(memref_of(value))
-        return Place(value, 0, size, size > 0)
+        return ByteSpan(value, 0, size, size > 0)
 
     def replace(self) -> KernelOp:
         """Put the launch of a kernel in the place of the loop."""
@@ -227,7 +227,7 @@ class OutlinedLoop:
             return [_BufferLine(base, 0, half), _BufferLine(base, half, half)]
         return [_BufferLine(base, 0, prod(memref_of(base).get_shape()))]
 
-    def _line(self, place: Place) -> _BufferLine:
+    def _line(self, place: ByteSpan) -> _BufferLine:
         """Where an element is in the first iteration, and in all of them if halves are swapped in between."""
         lines = self._lines(place.root)
         if len(lines) == 1:
@@ -280,7 +280,7 @@ class OutlinedLoop:
         index = nest.scalars.of(n)
         if self.loop.reverse is not None:
             index = nest.scalars.of(nest.kernel.index(self.loop.count - 1)) - index
-        moved: dict[tuple[Move, int], Scalar] = {}
+        moved: dict[tuple[LoopMove, int], Scalar] = {}
         for launch in self.launches:
             windows: list[BufferWindow] = []
             for value in launch.operands:
@@ -353,7 +353,7 @@ def _exchange(nest: Nest, j: SSAValue, a: SSAValue, b: SSAValue) -> None:
     nest.builder.insert(memref.StoreOp.get(first, b, [j]))
 
 
-def _elements(nest: Nest, index: Scalar, move: Move, size: int) -> Scalar:
+def _elements(nest: Nest, index: Scalar, move: LoopMove, size: int) -> Scalar:
     """How many elements of so many bytes a place is moved by in the iteration of that index."""
     s, kernel = nest.scalars, nest.kernel
     step = index + s.of(kernel.index(move.shift)) if move.shift else index

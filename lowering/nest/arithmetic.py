@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i1
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Number, Scalar, ScalarBuilder, int_width, is_float
+from xdsl_rlx.dialects.lir.scalar_builder import INDEX, PlainNumber, Scalar, ScalarBuilder, int_width, is_float
 
-Operand: TypeAlias = "Scalar | Number"
+Operand: TypeAlias = "Scalar | PlainNumber"
 
 STATIC: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,

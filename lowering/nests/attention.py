@@ -14,7 +14,7 @@ from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, is_float
 from xdsl_rlx.dialects.mir.attention import AttentionLike, AttentionOp, MaskKind
-from xdsl_rlx.dialects.mir.heads import Heads, Layout
+from xdsl_rlx.dialects.mir.heads import HeadLayout, Heads
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest.builder import INDEX, Nest
@@ -30,7 +30,7 @@ ELEMENT_COST = 24
 """What the softmax of one score costs, in scalar operations."""
 
 
-def of_heads(work: Work, value: SSAValue, layout: Layout, x: Heads, write: bool = False) -> Argument:
+def of_heads(work: Work, value: SSAValue, layout: HeadLayout, x: Heads, write: bool = False) -> Argument:
     """A tensor of heads seen as `[B, H, S, D]`, as it lies where its rows have unit stride, else copied."""
     found = work.write(value) if write else work.read_strided(value)
     argument = by_heads(found, layout, x)
@@ -40,12 +40,12 @@ def of_heads(work: Work, value: SSAValue, layout: Layout, x: Heads, write: bool 
     return argument
 
 
-def by_heads(found: Argument, layout: Layout, x: Heads) -> Argument:
+def by_heads(found: Argument, layout: HeadLayout, x: Heads) -> Argument:
     """A tensor of heads in its own layout seen as `[B, H, S, D]`."""
-    if layout == Layout.PACKED:
+    if layout == HeadLayout.PACKED:
         batch, length, unit = found.strides
         strides = (batch, x.width * unit, length, unit)
-    elif layout == Layout.BSHD:
+    elif layout == HeadLayout.BSHD:
         batch, length, head, unit = found.strides
         strides = (batch, head, length, unit)
     else:

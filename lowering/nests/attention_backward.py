@@ -9,7 +9,7 @@ from math import inf
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, Extents
+from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionExtents
 from xdsl_rlx.dialects.mir.heads import Heads
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
@@ -310,7 +310,7 @@ class Walk:
         self.keys(nest, block)
 
 
-def _add_up(work: Work, e: Extents, parts: Argument, dq: Argument) -> None:
+def _add_up(work: Work, e: AttentionExtents, parts: Argument, dq: Argument) -> None:
     """dq is the sum of its copies, in their order."""
 
     def body(it: Iteration, parts: SSAValue, dq: SSAValue) -> None:

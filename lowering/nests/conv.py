@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir import GemmOp
 from xdsl_rlx.dialects.lir.memory import row_major_strides
-from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeightOp, ConvOp, Extents
+from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeightOp, ConvExtents, ConvOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest.builder import Nest
@@ -44,17 +44,17 @@ def _divisor(n: int, most: float) -> int:
 class Blocks:
     """How the matrix of windows of one group is cut: `channels` input channels and `rows` rows of windows at once."""
 
-    e: Extents
+    e: ConvExtents
     channels: int
     rows: int
 
     @staticmethod
-    def whole(e: Extents) -> Blocks:
+    def whole(e: ConvExtents) -> Blocks:
         """All channels, as many rows as fit."""
         return Blocks(e, e.inputs, _divisor(e.counts[0], COLUMNS / (e.inputs * prod(e.kernel) * e.counts[1])))
 
     @staticmethod
-    def some(e: Extents, tasks: int) -> Blocks:
+    def some(e: ConvExtents, tasks: int) -> Blocks:
         """As many rows, then channels, as fit; fewer channels where there are few other tasks."""
         row = prod(e.kernel) * e.counts[1]
         rows = _divisor(e.counts[0], COLUMNS / row)
@@ -128,7 +128,7 @@ class Blocks:
         return plane.at(nest, rows, [(i[4], e.stride[1]), (i[2], e.dilation[1])])
 
 
-def _padded(work: Work, e: Extents, room: Room, value: SSAValue) -> tuple[Argument, int]:
+def _padded(work: Work, e: ConvExtents, room: Room, value: SSAValue) -> tuple[Argument, int]:
     """The planes of an image with zeros around, and the distance of their rows."""
     planes, (height, width) = e.images * e.groups * e.inputs, e.size
     source = work.read(value, (planes, height * width))
@@ -181,7 +181,7 @@ def conv_nest(op: ConvOp, work: Work) -> None:
         _convolve(work, e, op.x, w, op.result)
 
 
-def _convolve(work: Work, e: Extents, image: SSAValue, w: Argument, result: SSAValue) -> None:
+def _convolve(work: Work, e: ConvExtents, image: SSAValue, w: Argument, result: SSAValue) -> None:
     """`result = w @ windows of the image`; an iteration is a block of rows of windows of one image and group."""
     blocks = Blocks.whole(e)
     count, size = blocks.row_blocks, (e.outputs, blocks.columns)
@@ -242,15 +242,17 @@ def conv2d_backward_input_nest(op: Conv2dBackwardInputOp, work: Work) -> None:
         _scatter(op, work)
 
 
-def _turned(e: Extents) -> Extents | None:
+def _turned(e: ConvExtents) -> ConvExtents | None:
     """The convolution with the weight turned round that gives the cotangent of the image, if windows are all there."""
     padding = tuple(d * (k - 1) - p for d, k, p in zip(e.dilation, e.kernel, e.padding, strict=True))
     if set(e.stride) != {1} or min(padding) < 0 or e.outputs > 4 * e.inputs:
         return None
-    return Extents(e.images, e.groups, e.outputs, e.inputs, e.counts, e.kernel, e.size, e.stride, padding, e.dilation)
+    return ConvExtents(
+        e.images, e.groups, e.outputs, e.inputs, e.counts, e.kernel, e.size, e.stride, padding, e.dilation
+    )
 
 
-def _turned_weight(work: Work, e: Extents, w: SSAValue) -> Argument:
+def _turned_weight(work: Work, e: ConvExtents, w: SSAValue) -> Argument:
     """`result[g, c, (o, k)] = w[g, o, c, -k]`."""
     taps = prod(e.kernel)
     source = work.read(w, (e.groups, e.outputs, e.inputs, taps))

@@ -10,7 +10,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.dialects.mir.conv import Extents
+from xdsl_rlx.dialects.mir.conv import ConvExtents
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nests.table import Iteration, Work
@@ -90,7 +90,7 @@ class Taps:
         return window
 
 
-def forward(work: Work, e: Extents, x: SSAValue, w: SSAValue, result: SSAValue) -> None:
+def forward(work: Work, e: ConvExtents, x: SSAValue, w: SSAValue, result: SSAValue) -> None:
     """An iteration is a plane of the image: padded, then convolved with each of its weights."""
     room = Room.around(e.size, e.counts, e.kernel, e.stride, e.padding, e.dilation)
     taps = Taps(room, e.counts, e.kernel, e.stride, e.dilation)
@@ -124,7 +124,7 @@ def _placed(nest: Nest, room: Room, source: Plane, piece: SSAValue, padded: Sequ
     return target
 
 
-def backward_input(work: Work, e: Extents, dy: SSAValue, w: SSAValue, result: SSAValue) -> None:
+def backward_input(work: Work, e: ConvExtents, dy: SSAValue, w: SSAValue, result: SSAValue) -> None:
     """An iteration is a plane of the image: what each output channel gives it."""
     room = Room.between(e.size, e.counts, e.kernel, e.stride, e.padding, e.dilation)
     taps = Taps(room, e.size, e.kernel, (1, 1), e.dilation, flipped=True)
@@ -153,7 +153,7 @@ def backward_input(work: Work, e: Extents, dy: SSAValue, w: SSAValue, result: SS
     work.launch(planes, cost, [source, weights], [target, *scratch], body)
 
 
-def backward_weight(work: Work, e: Extents, x: SSAValue, dy: SSAValue, result: SSAValue) -> None:
+def backward_weight(work: Work, e: ConvExtents, x: SSAValue, dy: SSAValue, result: SSAValue) -> None:
     """An iteration is an output channel: a sum over images and windows for each tap."""
     room = Room.around(e.size, e.counts, e.kernel, e.stride, e.padding, e.dilation)
     taps = Taps(room, e.counts, e.kernel, e.stride, e.dilation)

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.dialects.mir.quant_int import QConv2dOp, QMatmulOp, Window
+from xdsl_rlx.dialects.mir.quant_int import PaddedAxis, QConv2dOp, QMatmulOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
@@ -101,7 +101,7 @@ def q_matmul_nest(op: QMatmulOp, work: Work) -> None:
     )
 
 
-def _inside(nest: Nest, window: Window, tap: Scalar) -> tuple[Scalar, Scalar]:
+def _inside(nest: Nest, window: PaddedAxis, tap: Scalar) -> tuple[Scalar, Scalar]:
     """
     The results whose window reads a place inside of the input at a kernel position: `[lo, hi)`.
 
@@ -115,7 +115,7 @@ def _inside(nest: Nest, window: Window, tap: Scalar) -> tuple[Scalar, Scalar]:
     return s.div(low, window.stride), high
 
 
-def _columns(nest: Nest, window: Window, tap: SSAValue) -> Bounds:
+def _columns(nest: Nest, window: PaddedAxis, tap: SSAValue) -> Bounds:
     """`_inside` at a position in a row of the kernel: constants if the position is one."""
     known = constant_index(tap)
     if known is None:

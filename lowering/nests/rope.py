@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.mir.heads import Layout
+from xdsl_rlx.dialects.mir.heads import HeadLayout
 from xdsl_rlx.dialects.mir.rope import Pairing, RopeOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.buffers import Argument
@@ -30,7 +30,7 @@ def rope_nest(op: RopeOp, work: Work) -> None:
     x, result = of_heads(work, op.x, layout, e), of_heads(work, op.result, layout, e, write=True)
     cos, sin = _table(work, op.cos), _table(work, op.sin)
     shared = len(shape_of(op.cos)) == 2
-    by_head = layout == Layout.BHSD
+    by_head = layout == HeadLayout.BHSD
     count, inner = (e.heads, e.length) if by_head else (e.length, e.heads)
     halves = op.pairing.data == Pairing.HALVES
 

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionLike, AttentionOp, Configuration, MaskKind
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.heads import Layout
+from xdsl_rlx.dialects.mir.heads import HeadLayout
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.rules.rows import decompose, lift
 from xdsl_rlx.transforms.rules.table import IN_F32, INERT, VJP, VMAP, Cotangent
@@ -34,9 +34,9 @@ INERT.add(AttentionBackwardOp, "mask", _THRESHOLD, _is_custom)
 def _split(op: AttentionLike, b: MirBuilder, x: SSAValue, heads: int) -> Value:
     """`[B, Hkv, heads / Hkv, S, D]`."""
     e, value = op.extents, b.value(x)
-    if op.layout.data == Layout.PACKED:
+    if op.layout.data == HeadLayout.PACKED:
         value = b.reshape(value, (*value.shape[:2], heads, value.shape[2] // heads))
-    if op.layout.data != Layout.BHSD:
+    if op.layout.data != HeadLayout.BHSD:
         value = b.transpose(value, (0, 2, 1, 3))
     return b.reshape(value, (e.batch, e.kv_heads, heads // e.kv_heads, *value.shape[2:]))
 
@@ -45,7 +45,7 @@ def _join(op: AttentionLike, b: MirBuilder, value: Value, like: SSAValue) -> Val
     """The inverse of `_split`."""
     batch, kv_heads, group, length, width = value.shape
     value = b.reshape(value, (batch, kv_heads * group, length, width))
-    if op.layout.data != Layout.BHSD:
+    if op.layout.data != HeadLayout.BHSD:
         value = b.transpose(value, (0, 2, 1, 3))
     return b.reshape(value, shape_of(like))
 

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.core import i64_list
+from xdsl_rlx.dialects.mir.fields import i64_list
 from xdsl_rlx.dialects.mir.quant import (
     DequantGroupedMatmulBackwardInputOp,
     DequantGroupedMatmulOp,

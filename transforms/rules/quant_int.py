@@ -20,18 +20,18 @@ def q_matmul_vmap(
 ) -> Sequence[Value]:
     """More rows, or more columns; for both, a convolution of single pixels whose groups are the batch."""
     (m, k), n = shape_of(op.x), shape_of(op.w)[1]
-    points, multiplier = op.zero_points, op.multiplier.value.data
+    numbers = op.multiplier.value.data, *op.zero_points
     if not any(batched[1:]):
-        return [unfold(b, b.op(QMatmulOp, fold(b, x).ssa, w.ssa, bias.ssa, points, multiplier), size, m)]
+        return [unfold(b, b.op(QMatmulOp, fold(b, x).ssa, w.ssa, bias.ssa, *numbers), size, m)]
     if not size:
         return [b.full((0, m, n), 0, "i8")]
     w, bias = lifted(b, batched[1:], size, (w, bias))
     if not batched[0]:
-        columns = b.op(QMatmulOp, x.ssa, fold(b, w, 1).ssa, fold(b, bias).ssa, points, multiplier)
+        columns = b.op(QMatmulOp, x.ssa, fold(b, w, 1).ssa, fold(b, bias).ssa, *numbers)
         return [unfold(b, columns, size, n, 1)]
     pixels = b.reshape(fold(b, x, 1), (m, size * k, 1, 1))
     kernels = b.reshape(b.transpose(w, (0, 2, 1)), (size * n, k, 1, 1))
-    found = b.op(QConv2dOp, pixels.ssa, kernels.ssa, fold(b, bias).ssa, points, multiplier, groups=size)
+    found = b.op(QConv2dOp, pixels.ssa, kernels.ssa, fold(b, bias).ssa, *numbers, groups=size)
     return [unfold(b, b.reshape(found, (m, size * n)), size, n, 1)]
 
 
@@ -44,7 +44,7 @@ def q_conv2d_vmap(
     def product(x: Value, w: Value, bias: Value, groups: int) -> Value:
         geometry = [[int(n) for n in values.get_values()] for values in (op.strides, op.padding, op.dilations)]
         return b.op(
-            QConv2dOp, x.ssa, w.ssa, bias.ssa, op.zero_points, op.multiplier.value.data, *geometry, groups=groups
+            QConv2dOp, x.ssa, w.ssa, bias.ssa, op.multiplier.value.data, *op.zero_points, *geometry, groups=groups
         )
 
     groups = op.groups.value.data

@@ -8,7 +8,7 @@ from math import cos, sin
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.heads import Layout
+from xdsl_rlx.dialects.mir.heads import HeadLayout
 from xdsl_rlx.dialects.mir.rope import AxialRope2dOp, Pairing, RopeBackwardOp, RopeOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 from xdsl_rlx.transforms.rules.rows import decompose
@@ -26,7 +26,7 @@ class _Pairs:
         """The first and the second features of all pairs, and the features that are left."""
         b, h, n = self.b, self.heads, self.count
         value = b.value(b.operand(x))
-        if self.op.layout.data == Layout.BHSD:
+        if self.op.layout.data == HeadLayout.BHSD:
             value = b.transpose(value, (0, 2, 1, 3))
         value = b.reshape(value, tuple(h))
         rest = b.narrow(value, 3, 2 * n, h.width - 2 * n) if 2 * n < h.width else None
@@ -45,7 +45,7 @@ class _Pairs:
             both = b.concat([b.reshape(x, (*h[:3], n, 1)) for x in (first, second)], 4)
             parts = [b.reshape(both, (*h[:3], 2 * n))]
         value = b.concat([*parts, *([] if rest is None else [rest])], 3)
-        if self.op.layout.data == Layout.BHSD:
+        if self.op.layout.data == HeadLayout.BHSD:
             return b.transpose(value, (0, 2, 1, 3))
         return b.reshape(value, shape_of(self.op.x))
 
@@ -95,7 +95,7 @@ def rope_vjp(op: RopeOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
     return [of_x, of_cos, of_sin]
 
 
-def _configuration(op: RopeOp | RopeBackwardOp) -> tuple[int, int, Layout, Pairing]:
+def _configuration(op: RopeOp | RopeBackwardOp) -> tuple[int, int, HeadLayout, Pairing]:
     return op.num_heads.value.data, op.n_rot.value.data, op.layout.data, op.pairing.data
 
 
@@ -129,4 +129,4 @@ def axial_rope_2d_decompose(op: AxialRope2dOp, b: MirBuilder) -> Sequence[Value]
     angles = [at * f for place in places for at in (place % columns, place // columns) for f in frequencies]
     shape = (heads.length, heads.width // 2)
     tables = [b.reshape(b.constant([f(angle) for angle in angles], name), shape).ssa for f in (cos, sin)]
-    return [b.op(RopeOp, op.x, tables[0], tables[1], heads.heads, heads.width, Layout.PACKED, Pairing.NEIGHBOURS)]
+    return [b.op(RopeOp, op.x, tables[0], tables[1], heads.heads, heads.width, HeadLayout.PACKED, Pairing.NEIGHBOURS)]

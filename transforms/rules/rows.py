@@ -17,8 +17,9 @@ from xdsl.utils.hints import isa
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.core import Elementwise, i64_list
+from xdsl_rlx.dialects.mir.core import Elementwise
 from xdsl_rlx.dialects.mir.elementwise import BinaryOp, ConstantOp, UnaryOp
+from xdsl_rlx.dialects.mir.fields import i64_list
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, SCALAR, VJP, VMAP, Cotangent, DecomposeRule
 

@@ -194,14 +194,15 @@ def gaussian_splat_rasterize_decompose(op: GaussianSplatRasterizeOp, b: MirBuild
 
 @decompose(GaussianSplatRenderOp)
 def gaussian_splat_render_decompose(op: GaussianSplatRenderOp, b: MirBuilder) -> Sequence[Value]:
-    prepared = b.emit(GaussianSplatPrepareOp, op.cloud, op.meta, op.radius_scale.value.data)
-    return [b.op(GaussianSplatRasterizeOp, prepared.results, op.meta, op.picture)]
+    prepared = b.emit(GaussianSplatPrepareOp, *op.cloud, op.meta, op.radius_scale.value.data)
+    rays = prepared.origins, prepared.frames, prepared.tints, prepared.alphas
+    return [b.op(GaussianSplatRasterizeOp, *rays, op.meta, **vars(op.picture))]
 
 
 @VJP.rule(GaussianSplatRenderOp)
 def gaussian_splat_render_vjp(op: GaussianSplatRenderOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
     scale = op.radius_scale.value.data
-    backward = b.emit(GaussianSplatRenderBackwardOp, op.cloud, op.meta, g.ssa, op.picture, scale)
+    backward = b.emit(GaussianSplatRenderBackwardOp, *op.cloud, op.meta, g.ssa, **vars(op.picture), radius_scale=scale)
     return [*map(b.value, backward.results), None]
 
 
@@ -210,9 +211,9 @@ def gaussian_splat_render_backward_decompose(op: GaussianSplatRenderBackwardOp, 
     """The reverse of the definition of the picture, in primitive ops, which have derivatives of all orders."""
     aside = Block()
     forward = MirBuilder(Builder(InsertPoint.at_end(aside)))
-    prepare = forward.emit(GaussianSplatPrepareOp, op.cloud, op.meta, op.radius_scale.value.data)
-    prepared = [x.ssa for x in gaussian_splat_prepare_decompose(prepare, forward)]
-    rasterize = forward.emit(GaussianSplatRasterizeOp, prepared, op.meta, op.picture)
+    prepare = forward.emit(GaussianSplatPrepareOp, *op.cloud, op.meta, op.radius_scale.value.data)
+    origins, frames, tints, alphas = (x.ssa for x in gaussian_splat_prepare_decompose(prepare, forward))
+    rasterize = forward.emit(GaussianSplatRasterizeOp, origins, frames, tints, alphas, op.meta, **vars(op.picture))
     (picture,) = gaussian_splat_rasterize_decompose(rasterize, forward)
     for composite in (prepare, rasterize):
         composite.detach()

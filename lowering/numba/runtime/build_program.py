@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.control import program_ops
-from xdsl_rlx.dialects.lir.places import Place, place_of
+from xdsl_rlx.dialects.lir.places import ByteSpan, place_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.numba.driver.manifest import (
@@ -50,7 +50,7 @@ class _Builder:
     def __init__(self, program: lir.ProgramOp):
         self.program = program
         self.ops = list(program_ops(program))
-        self.places: dict[SSAValue, Place] = {}
+        self.places: dict[SSAValue, ByteSpan] = {}
         """Those of slots in the arena, with the arena's start as theirs."""
         self.bases: dict[SSAValue, int] = {}
         """The base number of what is no alias."""
@@ -103,8 +103,8 @@ class _Builder:
 
         The first launch of a body or branch waits, and so does the first one behind a loop or branch.
         """
-        reads: defaultdict[int, list[Place]] = defaultdict(list)
-        writes: defaultdict[int, list[Place]] = defaultdict(list)
+        reads: defaultdict[int, list[ByteSpan]] = defaultdict(list)
+        writes: defaultdict[int, list[ByteSpan]] = defaultdict(list)
         for op in block.ops:
             if isinstance(op, lir.LoopOp | lir.IfOp | lir.WhileOp):
                 reads.clear()
@@ -135,7 +135,7 @@ class _Builder:
         return Branch(predicate, first, *rest) if isinstance(op, lir.IfOp) else While(predicate, first, *rest)
 
     def _launch(
-        self, op: lir.LaunchOp, args: Sequence[tuple[int, Place]], independent: bool, loops: Sequence[lir.LoopOp]
+        self, op: lir.LaunchOp, args: Sequence[tuple[int, ByteSpan]], independent: bool, loops: Sequence[lir.LoopOp]
     ) -> ScheduledLaunch:
         return ScheduledLaunch(
             op.kernel.root_reference.data,
@@ -147,17 +147,17 @@ class _Builder:
             op.in_order is not None,
         )
 
-    def _interval(self, value: SSAValue) -> tuple[int, Place]:
+    def _interval(self, value: SSAValue) -> tuple[int, ByteSpan]:
         place = self.places[value]
         return self.bases[place.root], place
 
 
-def _moves(argument: int, place: Place, loops: Sequence[lir.LoopOp]) -> Iterator[ArgumentMove]:
+def _moves(argument: int, place: ByteSpan, loops: Sequence[lir.LoopOp]) -> Iterator[ArgumentMove]:
     for move in place.moves:
         yield ArgumentMove(argument, loops.index(move.loop), move.stride, move.shift, move.period or 0)
 
 
-def _overlap(own: list[tuple[int, Place]], known: Mapping[int, list[Place]]) -> bool:
+def _overlap(own: list[tuple[int, ByteSpan]], known: Mapping[int, list[ByteSpan]]) -> bool:
     return any(part.may_meet(other) for base, part in own for other in known.get(base, ()))
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numerics.sample import Operand, Sample, Sampler, values
 from oracle import Array, widen
 
-from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionLike, AttentionOp, Extents
+from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionExtents, AttentionLike, AttentionOp
 from xdsl_rlx.dialects.mir.attention import MaskKind as Kind
-from xdsl_rlx.dialects.mir.heads import Heads, Layout, shape_with
+from xdsl_rlx.dialects.mir.heads import HeadLayout, Heads, shape_with
 
 PADDING = values(1, 1, 0, 1, 1, 0, 0, 1, 0.5, 0.25, 1)
 """Masks that hide some keys."""
@@ -35,7 +35,7 @@ def _with_infinities(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return bias
 
 
-def _tensors(e: Extents, layout: Layout) -> list[tuple[int, ...]]:
+def _tensors(e: AttentionExtents, layout: HeadLayout) -> list[tuple[int, ...]]:
     """The shapes of q, k, v and of the output."""
     heads = (
         Heads(e.batch, e.queries, e.heads, e.width),
@@ -46,55 +46,67 @@ def _tensors(e: Extents, layout: Layout) -> list[tuple[int, ...]]:
     return [shape_with(layout, x) for x in heads]
 
 
-Row = tuple[str, Extents, Layout, tuple[tuple[int, ...], Sampler | None, str] | None, dict[str, Any]]
+Row = tuple[str, AttentionExtents, HeadLayout, tuple[tuple[int, ...], Sampler | None, str] | None, dict[str, Any]]
 
-_SMALL = Extents(2, 2, 2, 5, 7, 3, 3)
+_SMALL = AttentionExtents(2, 2, 2, 5, 7, 3, 3)
 
 ROWS: list[Row] = [
-    ("", _SMALL, Layout.PACKED, None, {}),
-    ("-bhsd-causal", _SMALL, Layout.BHSD, None, {"mask_kind": "causal"}),
-    ("-bshd-causal-late", Extents(1, 2, 2, 6, 4, 4, 4), Layout.BSHD, None, {"mask_kind": "causal"}),
-    ("-window", Extents(1, 2, 2, 6, 6, 3, 3), Layout.PACKED, None, {"mask_kind": "sliding_window", "window": 2}),
-    ("-window-0", Extents(1, 1, 1, 3, 4, 2, 2), Layout.BHSD, None, {"mask_kind": "sliding_window", "window": 0}),
-    ("-shared-keys", Extents(2, 6, 2, 4, 5, 3, 2), Layout.PACKED, None, {"mask_kind": "causal"}),
-    ("-one-key-head", Extents(1, 3, 1, 4, 4, 2, 5), Layout.BHSD, None, {}),
-    ("-padding", _SMALL, Layout.PACKED, ((2, 7), PADDING, "float"), {"mask_kind": "custom"}),
-    ("-mask", _SMALL, Layout.BHSD, ((2, 2, 5, 7), _nothing_first, "i1"), {}),
-    ("-mask-of-all-heads", _SMALL, Layout.BSHD, ((1, 1, 5, 7), BITS, "i1"), {}),
-    ("-mask-of-keys", _SMALL, Layout.PACKED, ((2, 1, 1, 7), BITS, "i1"), {}),
-    ("-hides-everything", Extents(1, 1, 1, 2, 3, 2, 2), Layout.BHSD, ((1, 3), values(0), "i1"), {}),
-    ("-bias", _SMALL, Layout.PACKED, ((2, 2, 5, 7), None, "float"), {"mask_kind": "bias"}),
-    ("-bias-of-all-batches", _SMALL, Layout.PACKED, ((1, 2, 5, 7), None, "float"), {"mask_kind": "bias"}),
-    ("-bias-of-all-queries", _SMALL, Layout.BSHD, ((2, 1, 1, 7), None, "float"), {"mask_kind": "bias"}),
+    ("", _SMALL, HeadLayout.PACKED, None, {}),
+    ("-bhsd-causal", _SMALL, HeadLayout.BHSD, None, {"mask_kind": "causal"}),
+    ("-bshd-causal-late", AttentionExtents(1, 2, 2, 6, 4, 4, 4), HeadLayout.BSHD, None, {"mask_kind": "causal"}),
+    (
+        "-window",
+        AttentionExtents(1, 2, 2, 6, 6, 3, 3),
+        HeadLayout.PACKED,
+        None,
+        {"mask_kind": "sliding_window", "window": 2},
+    ),
+    (
+        "-window-0",
+        AttentionExtents(1, 1, 1, 3, 4, 2, 2),
+        HeadLayout.BHSD,
+        None,
+        {"mask_kind": "sliding_window", "window": 0},
+    ),
+    ("-shared-keys", AttentionExtents(2, 6, 2, 4, 5, 3, 2), HeadLayout.PACKED, None, {"mask_kind": "causal"}),
+    ("-one-key-head", AttentionExtents(1, 3, 1, 4, 4, 2, 5), HeadLayout.BHSD, None, {}),
+    ("-padding", _SMALL, HeadLayout.PACKED, ((2, 7), PADDING, "float"), {"mask_kind": "custom"}),
+    ("-mask", _SMALL, HeadLayout.BHSD, ((2, 2, 5, 7), _nothing_first, "i1"), {}),
+    ("-mask-of-all-heads", _SMALL, HeadLayout.BSHD, ((1, 1, 5, 7), BITS, "i1"), {}),
+    ("-mask-of-keys", _SMALL, HeadLayout.PACKED, ((2, 1, 1, 7), BITS, "i1"), {}),
+    ("-hides-everything", AttentionExtents(1, 1, 1, 2, 3, 2, 2), HeadLayout.BHSD, ((1, 3), values(0), "i1"), {}),
+    ("-bias", _SMALL, HeadLayout.PACKED, ((2, 2, 5, 7), None, "float"), {"mask_kind": "bias"}),
+    ("-bias-of-all-batches", _SMALL, HeadLayout.PACKED, ((1, 2, 5, 7), None, "float"), {"mask_kind": "bias"}),
+    ("-bias-of-all-queries", _SMALL, HeadLayout.BSHD, ((2, 1, 1, 7), None, "float"), {"mask_kind": "bias"}),
     (
         "-bias-of-all-heads",
-        Extents(2, 4, 2, 3, 4, 2, 2),
-        Layout.BHSD,
+        AttentionExtents(2, 4, 2, 3, 4, 2, 2),
+        HeadLayout.BHSD,
         ((1, 1, 3, 4), None, "float"),
         {"mask_kind": "bias", "attn_logit_softcap": 1.5},
     ),
-    ("-softcap", _SMALL, Layout.PACKED, None, {"attn_logit_softcap": 0.7, "score_scale": 0.9}),
-    ("-scale", _SMALL, Layout.BHSD, None, {"score_scale": -1.25, "mask_kind": "causal"}),
-    ("-one", Extents(1, 1, 1, 1, 1, 1, 1), Layout.PACKED, None, {}),
+    ("-softcap", _SMALL, HeadLayout.PACKED, None, {"attn_logit_softcap": 0.7, "score_scale": 0.9}),
+    ("-scale", _SMALL, HeadLayout.BHSD, None, {"score_scale": -1.25, "mask_kind": "causal"}),
+    ("-one", AttentionExtents(1, 1, 1, 1, 1, 1, 1), HeadLayout.PACKED, None, {}),
 ]
 """What is sampled: extents, layout, mask, attributes."""
 
 EDGES: list[Row] = [
-    ("-infinite-bias", _SMALL, Layout.BHSD, ((2, 2, 5, 7), _with_infinities, "float"), {"mask_kind": "bias"}),
-    ("-no-keys", Extents(1, 2, 2, 3, 0, 2, 2), Layout.BHSD, None, {}),
-    ("-no-queries", Extents(1, 2, 2, 0, 3, 2, 2), Layout.PACKED, None, {"mask_kind": "causal"}),
+    ("-infinite-bias", _SMALL, HeadLayout.BHSD, ((2, 2, 5, 7), _with_infinities, "float"), {"mask_kind": "bias"}),
+    ("-no-keys", AttentionExtents(1, 2, 2, 3, 0, 2, 2), HeadLayout.BHSD, None, {}),
+    ("-no-queries", AttentionExtents(1, 2, 2, 0, 3, 2, 2), HeadLayout.PACKED, None, {"mask_kind": "causal"}),
     (
         "-blocks-window",
-        Extents(1, 1, 1, 70, 300, 4, 4),
-        Layout.BHSD,
+        AttentionExtents(1, 1, 1, 70, 300, 4, 4),
+        HeadLayout.BHSD,
         None,
         {"mask_kind": "sliding_window", "window": 9},
     ),
 ]
 
 BLOCKS: list[Row] = [
-    ("-blocks-causal", Extents(1, 2, 1, 130, 130, 5, 5), Layout.PACKED, None, {"mask_kind": "causal"}),
-    ("-blocks", Extents(1, 1, 1, 67, 530, 3, 3), Layout.BHSD, None, {}),
+    ("-blocks-causal", AttentionExtents(1, 2, 1, 130, 130, 5, 5), HeadLayout.PACKED, None, {"mask_kind": "causal"}),
+    ("-blocks", AttentionExtents(1, 1, 1, 67, 530, 3, 3), HeadLayout.BHSD, None, {}),
 ]
 """Longer than the blocks of the nests."""
 
@@ -166,16 +178,16 @@ def _attention(op: AttentionLike, fixed: Callable[[Any], Any], np_: Any, tensors
 
 def _heads_first(op: AttentionLike, x: Any, heads: int) -> Any:
     """`[B, H, S, D]` of a tensor of heads."""
-    if op.layout.data == Layout.PACKED:
+    if op.layout.data == HeadLayout.PACKED:
         x = x.reshape(*x.shape[:2], heads, x.shape[2] // heads)
-    return x if op.layout.data == Layout.BHSD else x.transpose(0, 2, 1, 3)
+    return x if op.layout.data == HeadLayout.BHSD else x.transpose(0, 2, 1, 3)
 
 
 def _as_laid_out(op: AttentionLike, x: Any) -> Any:
     """The inverse."""
-    if op.layout.data != Layout.BHSD:
+    if op.layout.data != HeadLayout.BHSD:
         x = x.transpose(0, 2, 1, 3)
-    return x.reshape(*x.shape[:2], x.shape[2] * x.shape[3]) if op.layout.data == Layout.PACKED else x
+    return x.reshape(*x.shape[:2], x.shape[2] * x.shape[3]) if op.layout.data == HeadLayout.PACKED else x
 
 
 def _oracle_attention(op: AttentionOp, *tensors: Array) -> tuple[Array, ...]:
@@ -236,7 +248,7 @@ _MATRICES = Sample(
 )
 
 _KINDS = (AttentionOp, AttentionBackwardOp)
-_HALF = (_SMALL, Layout.PACKED, ((2, 2, 5, 7), None, "float"), {"mask_kind": "bias"})
+_HALF = (_SMALL, HeadLayout.PACKED, ((2, 2, 5, 7), None, "float"), {"mask_kind": "bias"})
 
 SAMPLES = (
     *(_sample(op, row, True) for op in _KINDS for row in ROWS),

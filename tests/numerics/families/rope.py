@@ -9,7 +9,7 @@ from numerics.sample import Operand, Sample
 from oracle import Array, widen
 
 from xdsl_rlx.dialects.mir import rope
-from xdsl_rlx.dialects.mir.heads import Layout
+from xdsl_rlx.dialects.mir.heads import HeadLayout
 from xdsl_rlx.dialects.mir.rope import Pairing
 
 Shape = tuple[int, ...]
@@ -59,8 +59,8 @@ def _axial_samples() -> list[Sample]:
 def _turn(np_: Any, op: Any, x: Any, cos: Any, sin: Any) -> Any:
     """The pairs of each head as complex numbers, turned."""
     n, shape = op.n_rot.value.data, x.shape
-    x = x.transpose(0, 2, 1, 3) if op.layout.data == Layout.BHSD else x
-    heads = op.heads_in(op.operands[0])
+    x = x.transpose(0, 2, 1, 3) if op.layout.data == HeadLayout.BHSD else x
+    heads = op.heads
     x = x.reshape(heads)
     first, second = np.arange(n // 2), np.arange(n // 2) + n // 2
     if op.pairing.data == Pairing.NEIGHBOURS:
@@ -69,7 +69,7 @@ def _turn(np_: Any, op: Any, x: Any, cos: Any, sin: Any) -> Any:
     rows = [t[..., None, :][..., : n // 2] for t in (cos, sin)]
     a, b = x[..., first], x[..., second]
     turned = np_.concatenate([a * rows[0] - b * rows[1], b * rows[0] + a * rows[1], x[..., n:]], axis=-1)[..., places]
-    return (turned.transpose(0, 2, 1, 3) if op.layout.data == Layout.BHSD else turned).reshape(shape)
+    return (turned.transpose(0, 2, 1, 3) if op.layout.data == HeadLayout.BHSD else turned).reshape(shape)
 
 
 def _oracle(sign: int) -> Any:

@@ -1,0 +1,407 @@
+"""Fields of mir ops: what an op takes is said once, as annotated fields of its class, and the rest follows from them.
+
+That is its constructor, the text form of an op that has no other, and the arguments of its builder method (`value.py`).
+A field without annotation is xDSL's: the constructor of an op that has such ones for arguments is written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, TypeVar, cast, overload
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    UnitAttr,
+    f64,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    AttrConstraint,
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    OperandDef,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    var_operand_def,
+)
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.hints import isa
+from xdsl.utils.str_enum import StrEnum
+
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.shapes import integers, normalize_axes, normalize_axis, shape_of
+
+if TYPE_CHECKING:
+    from xdsl_rlx.dialects.mir.value import Operand
+
+AnyTensorConstr = TensorType.constr()
+I64 = IntegerAttr.constr(i64)
+I1 = IntegerAttr.constr(i1)
+F64 = FloatAttr.constr(f64)
+I64List = DenseArrayBase.constr(i64)
+
+Held = TypeVar("Held")
+Given = TypeVar("Given")
+AttributeT = TypeVar("AttributeT", bound=Attribute)
+EnumT = TypeVar("EnumT", bound=StrEnum)
+
+
+class _Missing(Enum):
+    REQUIRED = auto()
+
+
+REQUIRED = _Missing.REQUIRED
+"""The default of a field that has none."""
+
+_Required: TypeAlias = Literal[_Missing.REQUIRED]
+
+
+class Field(Generic[Held, Given]):
+    """What a type checker sees of a field: an op has a `Held` where its constructor was given a `Given`."""
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, op: None, owner: object) -> Self: ...
+        @overload
+        def __get__(self, op: Operation, owner: object) -> Held: ...
+        def __get__(self, op: Operation | None, owner: object) -> Held | Self: ...
+        def __set__(self, op: Operation, given: Given) -> None: ...
+
+
+Tensor: TypeAlias = Field[SSAValue, "Operand"]
+OptionalTensor: TypeAlias = Field[SSAValue | None, "Operand | None"]
+Tensors: TypeAlias = Field[Sequence[SSAValue], "Sequence[Operand]"]
+Integer: TypeAlias = Field[IntegerAttr[IntegerType], int]
+OptionalInteger: TypeAlias = Field[IntegerAttr[IntegerType] | None, int | None]
+Real: TypeAlias = Field[FloatAttr, float]
+OptionalReal: TypeAlias = Field[FloatAttr | None, float | None]
+Flag: TypeAlias = Field[UnitAttr | None, bool]
+IntegerList: TypeAlias = Field[DenseArrayBase[IntegerType], Sequence[int]]
+StepList: TypeAlias = Field[DenseArrayBase[IntegerType], int | Sequence[int]]
+OptionalStepList: TypeAlias = Field[DenseArrayBase[IntegerType], int | Sequence[int] | None]
+Truth: TypeAlias = Field[IntegerAttr[IntegerType], bool]
+AxisList: TypeAlias = Field[DenseArrayBase[IntegerType], int | Sequence[int] | None]
+Word: TypeAlias = Field[EnumAttribute[EnumT], EnumT | str]
+OptionalWord: TypeAlias = Field[EnumAttribute[EnumT] | None, EnumT | str | None]
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A field as declared. Once its class is made, xDSL's definition is in its place, and this in `declared_by`."""
+
+    definition: Any
+    given: Any
+    """The annotation of the argument."""
+    default: Any
+    form: str
+    """What the text form has for it, where `{}` is its name."""
+    convert: Callable[[Any, SSAValue], Attribute | None] | None = None
+    """From what is given, and the op's first operand, to the property. None for operands."""
+    alias: str | None = None
+    """The name of the argument, and of a property, if it is not that of the field."""
+    alone: bool = False
+    """Whether a number given for this operand is no number of the other operands' element type."""
+    like: str | None = None
+    """The field whose value is taken where None is given."""
+
+
+def tensor(constraint: AttrConstraint = AnyTensorConstr, *, alias: str | None = None, alone: bool = False) -> Tensor:
+    """An operand; `alone` if its element type has nothing to do with that of the others."""
+    found = Declaration(operand_def(constraint), "Operand", REQUIRED, "${}", alias=alias, alone=alone)
+    return cast(Tensor, found)
+
+
+def optional_tensor(*, default: None, alone: bool = False) -> OptionalTensor:
+    """An operand that may be left out."""
+    found = Declaration(opt_operand_def(AnyTensorConstr), "Operand | None", default, "(`,` ${}^)?", alone=alone)
+    return cast(OptionalTensor, found)
+
+
+def tensors(*, default: tuple[()] | _Required = REQUIRED) -> Tensors:
+    """Any number of operands."""
+    found = Declaration(var_operand_def(AnyTensorConstr), "Sequence[Operand]", default, "${}")
+    return cast(Tensors, found)
+
+
+@overload
+def integer(*, default: int | _Required = REQUIRED, alias: str | None = None) -> Integer: ...
+@overload
+def integer(*, default: None) -> OptionalInteger: ...
+def integer(*, default: int | _Required | None = REQUIRED, alias: str | None = None) -> Any:
+    """An i64, optional if None is the default."""
+    return _property(I64, int, default, lambda x, _: i64_attr(x), alias)
+
+
+@overload
+def real(*, default: float | _Required = REQUIRED) -> Real: ...
+@overload
+def real(*, default: None) -> OptionalReal: ...
+def real(*, default: float | _Required | None = REQUIRED) -> Any:
+    """An f64, optional if None is the default."""
+    return _property(F64, float, default, lambda x, _: f64_attr(x))
+
+
+@overload
+def word(kind: type[EnumAttribute[EnumT]], what: str, *, default: EnumT | _Required = REQUIRED) -> Word[EnumT]: ...
+@overload
+def word(kind: type[EnumAttribute[EnumT]], what: str, *, default: None) -> OptionalWord[EnumT]: ...
+def word(kind: type[EnumAttribute[EnumT]], what: str, *, default: EnumT | _Required | None = REQUIRED) -> Any:
+    """One of a few words, optional if None is the default; `what` they are says the message about any other."""
+    enum = cast("type[EnumT]", kind.enum_type)
+    return _property(kind, enum | str, default, lambda x, _: kind(word_of(enum, what, x)))
+
+
+def attribute(kind: type[AttributeT]) -> Field[AttributeT, AttributeT]:
+    """An attribute that is given as such."""
+    return cast("Field[AttributeT, AttributeT]", _property(kind, kind, REQUIRED, lambda x, _: x))
+
+
+def flag(*, default: bool) -> Flag:
+    """A unit attribute that is there or not."""
+    found = Declaration(opt_prop_def(UnitAttr), bool, default, _OPTIONAL, lambda x, _: UnitAttr() if x else None)
+    return cast(Flag, found)
+
+
+def integer_list(*, default: Sequence[int] | _Required = REQUIRED) -> IntegerList:
+    """A list of i64."""
+    found = Declaration(prop_def(I64List), Sequence[int], default, _LIST, lambda x, _: i64_list(integers("list", x)))
+    return cast(IntegerList, found)
+
+
+@overload
+def steps(*, default: int | _Required = REQUIRED) -> StepList: ...
+@overload
+def steps(*, default: None, like: str) -> OptionalStepList: ...
+def steps(*, default: int | _Required | None = REQUIRED, like: str | None = None) -> Any:
+    """
+    A list of i64, one for each dimension behind the first two of the first operand; one number stands for all.
+
+    With `like`, None stands for what is given for the field of that name.
+    """
+
+    def convert(given: int | Sequence[int], first: SSAValue) -> Attribute:
+        found = integers("steps", given)
+        return i64_list(found if isinstance(given, Iterable) else found * (len(shape_of(first)) - 2))
+
+    kind = int | Sequence[int] if like is None else int | Sequence[int] | None
+    return Declaration(prop_def(I64List), kind, default, _LIST, convert, like=like)
+
+
+def truth(*, default: bool) -> Truth:
+    """An i1."""
+    found = Declaration(prop_def(I1), bool, default, _REQUIRED, lambda x, _: IntegerAttr.from_bool(x))
+    return cast(Truth, found)
+
+
+@overload
+def axis(*, default: int | _Required = REQUIRED) -> Integer: ...
+@overload
+def axis(*, default: None) -> OptionalInteger: ...
+def axis(*, default: int | _Required | None = REQUIRED) -> Any:
+    """An axis of the first operand, which the constructor counts from the front; optional if None is the default."""
+    return _property(I64, int, default, lambda x, first: i64_attr(normalize_axis(x, len(shape_of(first)))))
+
+
+def axes(*, default: None) -> AxisList:
+    """AxisList of the first operand, by default all, which the constructor counts from the front and sorts."""
+
+    def convert(given: int | Sequence[int] | None, first: SSAValue) -> Attribute:
+        rank = len(shape_of(first))
+        return i64_list(range(rank) if given is None else normalize_axes(integers("axes", given), rank))
+
+    return cast(AxisList, Declaration(prop_def(I64List), int | Sequence[int] | None, default, _LIST, convert))
+
+
+def inherited(*, init: Literal[False] = False) -> Any:
+    """A field of xDSL's base class, which is no argument of a constructor. For type checkers."""
+
+
+_REQUIRED = "`{0}` ${0}"
+_OPTIONAL = "(`{0}` ${0}^)?"
+_LIST = "`{0}` custom<IntList>(${0})"
+
+
+def _property(
+    constraint: Any,
+    given: Any,
+    default: object,
+    convert: Callable[[Any, SSAValue], Attribute],
+    alias: str | None = None,
+) -> Declaration:
+    if default is None:
+        definition = opt_prop_def(constraint, prop_name=alias)
+        return Declaration(
+            definition, given | None, None, _OPTIONAL, lambda x, first: None if x is None else convert(x, first), alias
+        )
+    return Declaration(prop_def(constraint, prop_name=alias), given, default, _REQUIRED, convert, alias)
+
+
+def word_of(kind: type[EnumT], what: str, given: EnumT | str) -> EnumT:
+    """The member of that name; GraphError lists what there is."""
+    try:
+        return kind(given)
+    except ValueError:
+        raise GraphError(f"{what} '{given}' is not one of {', '.join(kind)}") from None
+
+
+_DECLARED = "__declared__"
+"""Where a class keeps its own declarations: under a name that xDSL takes for Python's, not for a definition."""
+
+
+def declare(kind: type[IRDLOperation]) -> None:
+    """
+    Put xDSL's definitions in the place of the declarations of a class, and a text form where an op has none.
+
+    An op gets those of its bases once more, because xDSL numbers what a class has before what its bases have.
+    """
+    setattr(kind, _DECLARED, {name: found for name, found in vars(kind).items() if isinstance(found, Declaration)})
+    declared = declared_by(kind)
+    for name in vars(kind)[_DECLARED]:
+        delattr(kind, name)
+    for name, found in declared.items():
+        setattr(kind, name, found.definition)
+    if "name" in vars(kind) and kind.assembly_format is None and declared:
+        kind.assembly_format = _text_form(declared)
+
+
+def declared_by(kind: type[IRDLOperation]) -> dict[str, Declaration]:
+    """The declarations of a class by field, in the order of its constructor: those of its bases, then its own."""
+    found: dict[str, Declaration] = {}
+    for base in reversed(kind.__mro__):
+        found |= vars(base).get(_DECLARED, {})
+    return found
+
+
+def _text_form(declared: dict[str, Declaration]) -> str:
+    names = [(found, found.alias if found.convert and found.alias else name) for name, found in declared.items()]
+    operands = " `,` ".join(found.form.format(name) for found, name in names if found.convert is None)
+    properties = [found.form.format(name) for found, name in names if found.convert is not None]
+    operands = operands.replace("`,` (`,`", "(`,`")
+    return " ".join([operands, *properties, "attr-dict `:` functional-type(operands, results)"])
+
+
+class Arguments:
+    """The arguments of the constructor of a class of ops, and what becomes of them."""
+
+    def __init__(self, kind: type[IRDLOperation]):
+        self.kind = kind
+        declared = declared_by(kind)
+        self.declared = list(declared.values())
+        self.names = [found.alias or name for name, found in declared.items()]
+        self._defaults = [found.default for found in self.declared]
+        places = {name: place for place, name in enumerate(declared)}
+        self._like = [(places[name], places[found.like]) for name, found in declared.items() if found.like is not None]
+        definition = kind.get_irdl_definition()
+        self._segmented = any(isinstance(option, AttrSizedOperandSegments) for option in definition.options)
+        self._operands = [places[name] for name, _ in definition.operands]
+        self._one_each = all(type(part) is OperandDef for _, part in definition.operands)
+        ir_names = definition.accessor_names
+        self._properties = [
+            (places[name], ir_names[name][0] if name in ir_names else name, found.convert)
+            for name, found in declared.items()
+            if found.convert is not None
+        ]
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+        """A value for each argument; TypeError for one that is missing, unknown or given twice."""
+        if len(args) == len(self.names) and not kwargs:
+            return args
+        if len(args) > len(self.names):
+            raise TypeError(f"{self.kind.name} takes {len(self.names)} arguments, got {len(args)}")
+        values = [*args, *self._defaults[len(args) :]]
+        for name, value in kwargs.items():
+            if name not in self.names[len(args) :]:
+                raise TypeError(f"{self.kind.name} has no argument {name!r}, or it is given by position")
+            values[self.names.index(name)] = value
+        for name, value in zip(self.names, values, strict=True):
+            if value is REQUIRED:
+                raise TypeError(f"{self.kind.name}: {name} is missing")
+        return values
+
+    def parts(self, values: Sequence[Any]) -> tuple[list[SSAValue], dict[str, Attribute]]:
+        """The operands and properties that an op of these values has."""
+        operands: list[SSAValue] = [values[place] for place in self._operands]
+        if not self._one_each:
+            operands = [x for place in self._operands for x in _group(values[place])]
+        if self._like:
+            values = list(values)
+            for place, other in self._like:
+                values[place] = values[other] if values[place] is None else values[place]
+        properties: dict[str, Attribute] = {}
+        for place, name, convert in self._properties:
+            if (attribute := convert(values[place], operands[0])) is not None:
+                properties[name] = attribute
+        if self._segmented:
+            sizes = [len(_group(values[place])) for place in self._operands]
+            properties[AttrSizedOperandSegments.attribute_name] = DenseArrayBase.from_list(i32, sizes)
+        return operands, properties
+
+
+def _group(given: SSAValue | Sequence[SSAValue] | None) -> Sequence[SSAValue]:
+    return (given,) if isinstance(given, SSAValue) else given or ()
+
+
+@cache
+def arguments_of(kind: type[IRDLOperation]) -> Arguments:
+    """The arguments of the constructor of a class of ops."""
+    return Arguments(kind)
+
+
+def i64_list(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
+    """A list property."""
+    return _i64_list(tuple(values))
+
+
+@cache
+def _i64_list(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
+    return DenseArrayBase.from_list(i64, values)
+
+
+@lru_cache(1 << 12, typed=True)
+def i64_attr(value: int) -> IntegerAttr:
+    """An integer property."""
+    return IntegerAttr(value, i64)
+
+
+def f64_attr(value: float) -> FloatAttr:
+    """A number property."""
+    return FloatAttr(value, f64)
+
+
+@irdl_custom_directive
+class IntList(CustomDirective):
+    """A list of integers as `[0, 2]`."""
+
+    values: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        numbers = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
+        self.values.set(state, i64_list(numbers))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        values = self.values.get(op)
+        assert isa(values, DenseArrayBase[IntegerType])
+        state.print_whitespace(printer)
+        printer.print_string("[" + ", ".join(map(str, values.get_values())) + "]")

@@ -1,0 +1,130 @@
+"""Fields of ops: from what a class says once, its constructor, text form and builder method follow."""
+
+import inspect
+from typing import Any
+
+import pytest
+from xdsl.dialects import test
+from xdsl.dialects.builtin import TensorType, f32, f64, i64
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.mir import Mir
+from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.elementwise import AddOp
+from xdsl_rlx.dialects.mir.fields import declared_by
+from xdsl_rlx.dialects.mir.index import CumsumBackwardOp, GatherOp, TopkOp
+from xdsl_rlx.dialects.mir.norm import LayerNormOp
+from xdsl_rlx.dialects.mir.pool import PoolOp
+from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp
+from xdsl_rlx.dialects.mir.shape import ConcatOp, NarrowOp
+from xdsl_rlx.dialects.mir.spectral import FftOp
+from xdsl_rlx.dialects.mir.value import OP
+
+DERIVED = {
+    name: function
+    for name, function in inspect.getmembers(MirBuilder, inspect.isfunction)
+    if hasattr(function, OP) and not name.startswith("_")
+}
+
+
+def value(*shape: int, element: Any = f32) -> SSAValue:
+    return test.TestOp(result_types=[TensorType(element, shape)]).results[0]
+
+
+def test_most_builder_methods_are_derived():
+    assert len(DERIVED) > 90
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_a_derived_method_has_the_arguments_and_the_words_of_its_op(name: str):
+    function = DERIVED[name]
+    op: type[MirOp] = vars(function)[OP]
+    _, *parameters = inspect.signature(function).parameters.values()
+    declared = declared_by(op)
+    assert [p.name for p in parameters] == [found.alias or field for field, found in declared.items()]
+    assert inspect.cleandoc(op.__doc__ or "") in (function.__doc__ or "")
+    assert (function.__doc__ or "").startswith(f"`{op.name}`")
+    guarded = getattr(rlx.Graph, name)
+    assert inspect.signature(guarded) == inspect.signature(function)
+    assert (guarded.__name__, guarded.__doc__) == (name, function.__doc__)
+
+
+@pytest.mark.parametrize("op", [op for op in Mir.operations if declared_by(op)], ids=lambda op: op.name)
+def test_operands_are_numbered_as_the_constructor_has_them(op: type[MirOp]):
+    operands = [name for name, found in declared_by(op).items() if found.convert is None]
+    assert [name for name, _ in op.get_irdl_definition().operands] == operands
+
+
+def test_arguments_are_given_in_order_or_by_name_and_defaults_are_filled_in():
+    x = value(2, 5)
+    by_order, by_name = CumsumBackwardOp(x, 0, True), CumsumBackwardOp(x, exclusive=True, axis=0)
+    assert by_order.properties == by_name.properties
+    assert by_order.reverse is None and by_order.exclusive is not None
+    assert str(CumsumBackwardOp(x)).count("axis -1") == 1
+
+
+def test_the_alias_is_the_name_of_the_argument_and_of_the_property():
+    op = NarrowOp(x=value(4, 3), axis=0, start=1, len=2)
+    assert op.length.value.data == 2 and "len" in op.properties
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda x: TopkOp(x), "mir.topk: k is missing"),
+        (lambda x: TopkOp(x, 1, 2), "mir.topk takes 2 arguments, got 3"),
+        (lambda x: TopkOp(x, 1, k=1), "no argument 'k', or it is given by position"),
+        (lambda x: TopkOp(x, kk=1), "mir.topk has no argument 'kk'"),
+    ],
+)
+def test_wrong_arguments_are_named(make: Any, words: str):
+    with pytest.raises(TypeError, match=words):
+        make(value(3))
+
+
+def test_an_axis_is_counted_from_the_front():
+    assert LayerNormOp(value(2, 3), value(3), value(3)).axis.value.data == 1
+    assert tuple(ReduceMaxOp(value(2, 3, 4), -1).axes.get_values()) == (2,)
+    assert tuple(ReduceMaxOp(value(2, 3, 4)).axes.get_values()) == (0, 1, 2)
+    with pytest.raises(VerifyException, match="axis 3 is out of range for rank 2"):
+        LayerNormOp(value(2, 3), value(3), value(3), 3)
+
+
+def test_a_word_is_a_member_or_its_name():
+    x = value(2, 8)
+    assert FftOp(x, norm="ortho").norm == FftOp(x, False, FftOp(x, norm="ortho").norm.data).norm
+    with pytest.raises(rlx.GraphError, match="norm 'other' is not one of backward, forward, ortho"):
+        FftOp(x, norm="other")
+
+
+def test_one_step_stands_for_all_dimensions_and_none_for_another_field():
+    op = PoolOp(value(1, 1, 8, 8), "max", 2)
+    assert tuple(op.kernel_size.get_values()) == (2, 2)
+    assert op.stride == op.kernel_size
+    assert tuple(op.padding.get_values()) == (0, 0)
+    assert tuple(PoolOp(value(1, 1, 8, 8), "max", 2, (1, 2)).stride.get_values()) == (1, 2)
+
+
+def test_an_op_that_does_not_fit_leaves_no_uses():
+    x, y = value(2), value(3)
+    with pytest.raises(VerifyException, match="do not broadcast"):
+        AddOp(x, y)
+    assert not x.uses.get_length() and not y.uses.get_length()
+
+
+def test_numbers_take_the_element_type_of_the_others_unless_they_stand_alone():
+    g = rlx.Graph("f")
+    x = g.input("x", (3, 4), "f64")
+    assert (g.add(2, x)).dtype == "f64"
+    assert g.gather(x, 1).shape == (4,)
+    op = g.gather(x, 1).ssa.owner
+    assert isinstance(op, GatherOp) and op.indices.type == TensorType(f32, [])
+    assert isinstance(ConcatOp([value(2), value(3)], 0).result.type, TensorType)
+
+
+def test_a_missing_text_form_is_that_of_the_fields():
+    text = str(GatherOp(value(4, 2, element=f64), value(3, element=i64)))
+    assert "mir.gather %1, %2 axis 0 batch_dims 0 : (tensor<4x2xf64>, tensor<3xi64>) -> tensor<3x2xf64>" in text
