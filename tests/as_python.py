@@ -1,0 +1,104 @@
+"""The nest of an op run as plain Python on NumPy's arrays, launch by launch, as its own oracle's neighbour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import UnrealizedConversionCastOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.lowering.buffers import Argument, Buffer, contiguous
+from xdsl_rlx.lowering.nest import Iteration, Nested
+from xdsl_rlx.lowering.nest.language import numpy_type
+from xdsl_rlx.lowering.nests import NEST
+from xdsl_rlx.lowering.nests.table import Work
+
+
+class _Arrays:
+    """Where the values of an op are: arrays, narrow floats as f32."""
+
+    threads = 2
+
+    def __init__(self, pieces: int):
+        self.arrays: dict[SSAValue, np.ndarray[Any, Any]] = {}
+        self._pieces = pieces
+
+    def read(self, value: SSAValue, contiguous: bool = True) -> Buffer:
+        return self._at(value)
+
+    def write(self, value: SSAValue) -> Buffer:
+        if value not in self.arrays:
+            self.arrays[value] = _empty(shape_of(value), element_of(value))
+        return self._at(value)
+
+    def room(self, shape: Sequence[int], element: Attribute, like: SSAValue | None = None) -> Buffer:
+        root = UnrealizedConversionCastOp.get([], [element]).results[0]
+        self.arrays[root] = _empty(shape, element)
+        return contiguous(root, shape, element)
+
+    def constant(self, value: Any) -> Buffer:
+        found = self.room(value.get_shape(), value.get_element_type())
+        self.arrays[found.root][...] = np.reshape(list(value.get_values()), value.get_shape())
+        return found
+
+    def pieces(self, extent: int, work: int) -> int:
+        return min(self._pieces, max(extent, 1))
+
+    def _at(self, value: SSAValue) -> Buffer:
+        return contiguous(value, shape_of(value), element_of(value))
+
+
+def _empty(shape: Sequence[int], element: Attribute) -> np.ndarray[Any, Any]:
+    dtype = numpy_type(element)
+    narrow = dtype.kind not in "biufc" or dtype == np.float16
+    return np.full(tuple(shape), 99, np.float32 if narrow else dtype)
+
+
+class _PythonWork(Work):
+    """Launches that are run where they are made."""
+
+    def launch(self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument], body: Any) -> None:
+        assert isinstance(body, Nested), "a nest that is not a plain Python function"
+        chunk = self._chunk(extent, work)
+        windows = [self._window(x) for x in (*reads, *writes)]
+        for index in range(extent):
+            body(Iteration(np.int64(index), np.int64(index // chunk)), *windows)
+
+    def _window(self, x: Argument) -> np.ndarray[Any, Any]:
+        arrays = self.buffers
+        assert isinstance(arrays, _Arrays)
+        flat = arrays.arrays[x.buffer.root].reshape(-1)[x.buffer.layout.offset :]
+        if not prod(x.shape):
+            return np.zeros(x.shape, flat.dtype)
+        return np.lib.stride_tricks.as_strided(flat, x.shape, [n * flat.itemsize for n in x.strides])
+
+
+def nest_of(graph: rlx.Graph) -> Operation:
+    """The one op of a graph that has a nest."""
+    function = next(op for op in graph.module.walk() if isinstance(op, func.FuncOp))
+    (found,) = [op for op in function.walk() if NEST.get(type(op)) is not None]
+    return found
+
+
+def run_as_python(graph: rlx.Graph, *inputs: np.ndarray[Any, Any], pieces: int = 2) -> list[np.ndarray[Any, Any]]:
+    """
+    The results of the op with a nest, computed by the nest's functions as plain Python.
+
+    `inputs` are those of the graph, in order; the op's operands have to be some of them. Narrow floats are f32.
+    """
+    op = nest_of(graph)
+    arrays = _Arrays(pieces)
+    function = next(x for x in graph.module.walk() if isinstance(x, func.FuncOp))
+    for argument, given in zip(function.body.block.args, inputs, strict=True):
+        arrays.arrays[argument] = np.ascontiguousarray(given)
+    row = NEST.get(type(op))
+    assert row is not None
+    with np.errstate(all="ignore"):
+        row(op, _PythonWork(arrays))
+    return [arrays.arrays[result] for result in op.results if result in arrays.arrays]
