@@ -17,35 +17,48 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, PlainNumber, Scalar, ScalarBuilder, int_width, is_float
 
+_UNSIGNED = tuple(IntegerType(width, Signedness.UNSIGNED) for width in (8, 16, 32, 64))
+
 Operand: TypeAlias = "Scalar | PlainNumber"
 
+
+def _is_in(a: Any, b: Any) -> bool:
+    return a in b
+
+
+def _is_not_in(a: Any, b: Any) -> bool:
+    return a not in b
+
+
+_PYTHON: Any = operator
+
 STATIC: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
-    ast.Invert: operator.invert,
+    ast.Add: _PYTHON.add,
+    ast.Sub: _PYTHON.sub,
+    ast.Mult: _PYTHON.mul,
+    ast.Div: _PYTHON.truediv,
+    ast.FloorDiv: _PYTHON.floordiv,
+    ast.Mod: _PYTHON.mod,
+    ast.Pow: _PYTHON.pow,
+    ast.BitAnd: _PYTHON.and_,
+    ast.BitOr: _PYTHON.or_,
+    ast.BitXor: _PYTHON.xor,
+    ast.LShift: _PYTHON.lshift,
+    ast.RShift: _PYTHON.rshift,
+    ast.Eq: _PYTHON.eq,
+    ast.NotEq: _PYTHON.ne,
+    ast.Lt: _PYTHON.lt,
+    ast.LtE: _PYTHON.le,
+    ast.Gt: _PYTHON.gt,
+    ast.GtE: _PYTHON.ge,
+    ast.Is: _PYTHON.is_,
+    ast.IsNot: _PYTHON.is_not,
+    ast.In: _is_in,
+    ast.NotIn: _is_not_in,
+    ast.USub: _PYTHON.neg,
+    ast.UAdd: _PYTHON.pos,
+    ast.Not: _PYTHON.not_,
+    ast.Invert: _PYTHON.invert,
 }
 """Operators on what is known now."""
 
@@ -56,7 +69,7 @@ class TypesError(Exception):
 
 def is_unsigned(type_: Attribute) -> bool:
     """Whether scalars of this type are integers without a sign, of which nothing but a `cast` is computed."""
-    return isinstance(type_, IntegerType) and type_.signedness.data == Signedness.UNSIGNED
+    return type_ in _UNSIGNED
 
 
 def cast(s: ScalarBuilder, x: Operand, type_: Attribute) -> Scalar:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from xdsl.ir import SSAValue
@@ -139,9 +140,9 @@ class Views:
         elif isinstance(value, ArrayView):
             if len(value.spans) != len(view.spans):
                 raise TypesError(f"{len(value.spans)} dimensions are copied into {len(view.spans)}")
-            self._each(nest, view, [view, value], lambda inside, to, of: self.store(inside, to, self.load(inside, of)))
+            self._each(nest, [view, value], self._copy)
         elif view.spans:
-            self._each(nest, view, [view], lambda inside, to: self.store(inside, to, value))
+            self._each(nest, [view], partial(self._fill, value))
         else:
             nest.store(self._stored(nest, view, value), view.buffer, self.indices(nest, view))
 
@@ -153,16 +154,22 @@ class Views:
             raise TypesError(f"what is stored is a number, got {value!r}")
         return nest.scalars.const(value, compute_type(element))
 
-    def _each(self, nest: Nest, over: ArrayView, views: list[ArrayView], body: Any) -> None:
+    def _copy(self, nest: Nest, to: ArrayView, of: ArrayView) -> None:
+        self.store(nest, to, self.load(nest, of))
+
+    def _fill(self, value: Any, nest: Nest, to: ArrayView) -> None:
+        self.store(nest, to, value)
+
+    def _each(self, nest: Nest, views: list[ArrayView], body: Callable[..., None]) -> None:
         """`body` on the elements of windows of one shape."""
-        if not over.spans:
+        if not views[0].spans:
             body(nest, *views)
             return
-        size = over.spans[0].size
+        size = views[0].spans[0].size
 
         def one(inside: Nest, j: SSAValue) -> None:
             here = [self.at(inside.scalars, view, [inside.scalars.of(j)]) for view in views]
-            self._each(inside, here[0], here, body)
+            self._each(inside, here, body)
 
         nest.each((nest.kernel.index(0), index_of(nest, size)), "j", one)
 
@@ -192,8 +199,8 @@ def _multiply(nest: Nest, product: ViewProduct, target: ArrayView, views: Views,
         return
     sizes = [index_of(nest, span.size) for span in (*result, depth)]
     flags = {"transpose_a": a.transposed, "transpose_b": b.transposed, "accumulate": add}
-    blocks = [(view.buffer, views.indices(nest, view)) for view in (a, b, target)]
-    nest.builder.insert(BlockGemmOp(*blocks, (sizes[0], sizes[1], sizes[2]), **flags))
+    left, right, into = ((view.buffer, views.indices(nest, view)) for view in (a, b, target))
+    nest.builder.insert(BlockGemmOp(left, right, into, (sizes[0], sizes[1], sizes[2]), **flags))
 
 
 def _is_same(a: Span, b: Span) -> bool:

@@ -18,7 +18,7 @@ from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.arithmetic import STATIC, Arithmetic, TypesError, compare
 from xdsl_rlx.lowering.nest.array_views import ArrayView, Span, ViewProduct, Views
 from xdsl_rlx.lowering.nest.builder import Nest
-from xdsl_rlx.lowering.nest.frames import Callee, CallFrame, Closure, unwrapped
+from xdsl_rlx.lowering.nest.frames import Callee, CallFrame, Closure, PlainFunction, unwrapped
 from xdsl_rlx.lowering.nest.language import WORDS
 from xdsl_rlx.lowering.nest.meanings import MEANINGS, Indices, Place, Steps
 from xdsl_rlx.lowering.nest.syntax import Subset
@@ -311,7 +311,7 @@ class Expressions(Subset[Any]):
             if name not in ("shape", "T", "ndim"):
                 self.refuse(node, "a buffer has the attributes shape, ndim and T")
             return self.checked(node, lambda: len(base.spans) if name == "ndim" else getattr(base, name))
-        row = getattr(type(base), name, None)
+        row = getattr(cast("type[Any]", type(base)), name, None)
         if isinstance(row, property) and isinstance(row.fget, FunctionType) and is_of_kernel(base):
             return self._called(node, row.fget, (base,), {})
         return self._static(node, lambda: getattr(base, name))
@@ -391,9 +391,8 @@ class Expressions(Subset[Any]):
         given, named = (*first, *given), {**before, **named}
         if isinstance(function, Closure):
             return self._inlined(node, Callee.of_closure(function), given, named)
-        body = getattr(function, "function", None)
-        if getattr(type(function), "is_nest", False):
-            return self._inlined(node, Callee.of_function(cast(FunctionType, body)), given, named)
+        if isinstance(function, PlainFunction):
+            return self._inlined(node, Callee.of_function(function.function), given, named)
         touches = any(map(is_of_kernel, (*given, *named.values())))
         if (meaning := self._meaning(function)) is not None:
             if touches or (function in WORDS and not given) or getattr(function, "__name__", "") in _ALWAYS:
@@ -433,7 +432,8 @@ class Expressions(Subset[Any]):
     def _takes_anything(self, function: Any) -> bool:
         """Whether a function of Python only puts values together or takes them apart."""
         if isinstance(function, type):
-            return function in _CONTAINERS or is_dataclass(function) or hasattr(function, "_fields")
+            kind = cast("type[Any]", function)
+            return kind in _CONTAINERS or is_dataclass(kind) or hasattr(kind, "_fields")
         return isinstance(function, BuiltinFunctionType | ModuleType) and function in _LOOKING
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, cast
 
 from xdsl_rlx.lowering.nest.syntax import tree_of
 
@@ -29,6 +29,13 @@ class CallFrame:
     def look_up(self, name: str) -> Any:
         """The value of a name; KeyError."""
         return self.names[name] if name in self.names else self.around(name)
+
+
+class PlainFunction:
+    """A function that is always translated, whatever it is called with."""
+
+    def __init__(self, function: FunctionType):
+        self.function = function
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,7 @@ def unwrapped(function: Any) -> tuple[Any, tuple[Any, ...], Mapping[str, Any]]:
         inner, first, named = unwrapped(function.__func__)
         return inner, (*first, function.__self__), named
     if isinstance(function, partial):
-        made: partial[Any] = function
+        made = cast("partial[Any]", function)
         inner, first, named = unwrapped(made.func)
         return inner, (*first, *made.args), {**named, **made.keywords}
     return function, (), {}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar
-from xdsl_rlx.lowering.nest.arithmetic import TypesError, cast
+from xdsl_rlx.lowering.nest import arithmetic
+from xdsl_rlx.lowering.nest.arithmetic import TypesError
 from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nest.trees import is_alike, is_number, leaves, rebuilt
 
@@ -65,7 +66,7 @@ class Carried:
     def _typed(self, nest: Nest, leaf: Any, type_: Attribute) -> SSAValue:
         if not isinstance(leaf, Scalar) and type_ == INDEX:
             return nest.kernel.index(int(leaf))
-        return cast(nest.scalars, leaf, type_).value
+        return arithmetic.cast(nest.scalars, leaf, type_).value
 
     def values(self, nest: Nest, given: Sequence[SSAValue]) -> dict[str, Any]:
         """The names with carried values in place of the leaves."""
@@ -164,7 +165,7 @@ def merged(
         for leaf in found:
             if isinstance(leaf, tuple):
                 made.append(Choice(len(pairs)))
-                pairs.append(leaf)
+                pairs.append(cast("tuple[SSAValue, SSAValue]", leaf))
             else:
                 made.append(leaf)
         names[name] = rebuilt(x, iter(made))
@@ -184,4 +185,4 @@ def _pair(name: str, a: BranchSide, b: BranchSide, x: Any, y: Any) -> Any:
     for leaf in (x, y):
         if isinstance(leaf, Scalar) and leaf.type != type_:
             raise TypesError(f"{name} is of type {x.type} in one branch and {y.type} in the other; cast one")
-    return cast(a.nest.scalars, x, type_).value, cast(b.nest.scalars, y, type_).value
+    return arithmetic.cast(a.nest.scalars, x, type_).value, arithmetic.cast(b.nest.scalars, y, type_).value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -136,8 +136,8 @@ MEANINGS["maximum"], MEANINGS["minimum"] = _extreme(True), _extreme(False)
 
 
 def _extreme_of_integers(name: str, largest: bool) -> None:
-    def emit(place: Place, *given: Any) -> Any:
-        found, *others = given if len(given) > 1 else tuple(given[0])
+    def emit(place: Place, first: Any, *rest: Any) -> Any:
+        found, *others = (first, *rest) if rest else list(first)
         for x in others:
             for one in (found, x):
                 if isinstance(one, Scalar) and is_float(one.type):
@@ -231,13 +231,20 @@ def _float(place: Place, x: Any) -> Scalar:
     return _cast(place, x, float)
 
 
+def _cast_to(type_: str) -> Meaning:
+    def emit(place: Place, x: Any) -> Scalar:
+        return _cast(place, x, type_)
+
+    return emit
+
+
 for _name in ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32"):
-    MEANINGS[_name] = lambda place, x, name=_name: _cast(place, x, name)
+    MEANINGS[_name] = _cast_to(_name)
 
 
 @_row
 def _scratch(place: Place, shape: Any, type_: Any) -> ArrayView:
-    extents = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    extents: tuple[int, ...] = (shape,) if isinstance(shape, int) else tuple(shape)
     return ArrayView.of(place.nest.kernel.scratch(MemRefType(element_type(type_), extents), None))
 
 

@@ -11,19 +11,17 @@ from xdsl.ir import SSAValue
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.lowering.nest.array_views import ArrayView
 from xdsl_rlx.lowering.nest.builder import Nest
-from xdsl_rlx.lowering.nest.frames import Callee
+from xdsl_rlx.lowering.nest.frames import Callee, PlainFunction
 from xdsl_rlx.lowering.nest.language import Iteration
 from xdsl_rlx.lowering.nest.translate import Translator
 from xdsl_rlx.lowering.run_errors import NestError
 
 
-class Nested:
+class Nested(PlainFunction):
     """A function `(it, *buffers)`: called, it runs as Python on NumPy's arrays; `emit` translates it."""
 
-    is_nest = True
-
     def __init__(self, function: FunctionType):
-        self.function = function
+        super().__init__(function)
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
 

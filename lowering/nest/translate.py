@@ -7,10 +7,10 @@ some) becomes ops: loops over ranges, branches on scalars, and functions, whose 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import i1
@@ -140,7 +140,7 @@ class Translator(Expressions):
         return CONTINUE
 
     @contextmanager
-    def _inside(self, nest: Nest, names: Mapping[str, Any]) -> Iterator[None]:
+    def _inside(self, nest: Nest, names: Mapping[str, Any]) -> Generator[None]:
         """At another place of the kernel, on a copy of the names."""
         place, kept = self.nest, self.frame.names
         self.nest, self.frame.names = nest, dict(names)
@@ -208,7 +208,7 @@ class Translator(Expressions):
         elif (steps := steps_of(over)) is not None:
             self._over_steps(node, target, steps, body)
         elif isinstance(over, Iterable) and not isinstance(over, ArrayView):
-            return self._written_out(node, target, over, body)
+            return self._written_out(node, target, cast("Iterable[Any]", over), body)
         else:
             self.refuse(values, "a loop is over a range, over ndrange, or over values that are known now")
         return None

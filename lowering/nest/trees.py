@@ -38,7 +38,7 @@ def rebuilt(value: object, given: Iterator[Any]) -> Any:
         return made
     kind = cast("Callable[..., Any]", type(value))
     if isinstance(value, tuple):
-        return kind(*made) if hasattr(value, "_fields") else tuple(made)
+        return kind(*made) if hasattr(kind, "_fields") else tuple(made)
     return kind(**dict(zip([name for name, _ in found], made, strict=True)))
 
 
