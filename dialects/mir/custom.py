@@ -44,6 +44,11 @@ class Shaped(NamedTuple):
     dtype: str
 
 
+def shaped(value: SSAValue) -> Shaped:
+    """Shape and dtype of a value."""
+    return Shaped(shape_of(value), DTYPE_NAMES[element_of(value)])
+
+
 ShapeRule: TypeAlias = Callable[..., "Shaped | Sequence[Shaped]"]
 """`(*operands: Shaped, **options) -> Shaped`, or a list of them for several results."""
 
@@ -178,7 +183,7 @@ def _unknown(name: str) -> str:
 
 def _infer(registration: Registration, inputs: Sequence[SSAValue], options: Mapping[str, Option]) -> list[Attribute]:
     what = f'the shape rule of mir.custom "{registration.name}"'
-    given = [Shaped(shape_of(x), DTYPE_NAMES[element_of(x)]) for x in inputs]
+    given = [shaped(x) for x in inputs]
     try:
         found = registration.shape(*given, **options)
     except (VerifyException, GraphError) as error:

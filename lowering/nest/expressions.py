@@ -437,7 +437,7 @@ class Expressions(Subset[Any]):
         return isinstance(function, BuiltinFunctionType | ModuleType) and function in _LOOKING
 
 
-_ALWAYS = ("scratch", "empty", "cast", "ndrange", "ndindex", "rolled", "lanes")
+_ALWAYS = ("scratch", "empty", "cast", "ndrange", "ndindex", "rolled", "lanes", "reversed")
 """Functions that are of the kernel whatever they are given."""
 
 _CONTAINERS: set[type] = {tuple, list, dict, zip, enumerate, map, filter}

@@ -280,11 +280,11 @@ MEANINGS["rolled"], MEANINGS["lanes"] = _marked("rolled"), _marked("lanes")
 
 @_row
 def _reversed(place: Place, values: Any) -> Any:
-    if not isinstance(values, Steps):
+    if (found := steps_of(values)) is None:
         return reversed(values)
-    if values.step != 1:
+    if found.step != 1:
         raise TypesError("only a range in steps of 1 is gone through backwards")
-    return Steps(values.start, values.stop, 1, values.mark, True)
+    return Steps(found.start, found.stop, 1, found.mark, True)
 
 
 @_row

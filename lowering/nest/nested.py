@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, cast
 
@@ -18,24 +18,23 @@ from xdsl_rlx.lowering.run_errors import NestError
 
 
 class Nested(PlainFunction):
-    """A function `(it, *buffers)`: called, it runs as Python on NumPy's arrays; `emit` translates it."""
+    """
+    A function `(it, *buffers)`: called, it runs as Python on NumPy's arrays; `emit` translates it.
 
-    def __init__(self, function: FunctionType):
-        super().__init__(function)
+    `options` are further arguments by name, known now.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: Mapping[str, object] | None = None):
+        super().__init__(cast(FunctionType, function))
+        self.options = options or {}
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        return self.function(*given, **named)
+    def __call__(self, *given: Any) -> Any:
+        return self.function(*given, **self.options)
 
-    def emit(
-        self, place: Nest, index: SSAValue, piece: SSAValue, buffers: Sequence[SSAValue], **options: object
-    ) -> None:
-        """
-        Insert one iteration into a kernel. Raises `NestError`, with file and line, for what is outside of the subset.
-
-        `options` are further arguments by name, known now.
-        """
+    def emit(self, place: Nest, index: SSAValue, piece: SSAValue, buffers: Sequence[SSAValue]) -> None:
+        """Insert one iteration into a kernel. Raises `NestError`, with file and line, for what is not translated."""
         walk = Translator(place)
         known: list[Any] = []
         for value in (index, piece):
@@ -44,7 +43,7 @@ class Nested(PlainFunction):
             known.append(place.scalars.of(value) if found is None else found)
         callee = Callee.of_function(self.function)
         try:
-            names = callee.bind([Iteration(*known), *map(ArrayView.of, buffers)], options)
+            names = callee.bind([Iteration(*known), *map(ArrayView.of, buffers)], self.options)
         except TypeError as e:
             raise NestError(f"{callee.file}:{self.function.__code__.co_firstlineno}: {e}") from None
         walk.inline(callee, names)
@@ -52,4 +51,4 @@ class Nested(PlainFunction):
 
 def nest(function: Callable[..., Any]) -> Nested:
     """Decorator: what a function does to NumPy's arrays is what the kernel does (docs/custom-ops.md has the subset)."""
-    return Nested(cast(FunctionType, function))
+    return Nested(function)

@@ -57,12 +57,15 @@ def custom_op(
     inert: Mapping[int, str] | None = None,
     version: str | None = None,
     replace: bool = False,
+    iterations: int | Callable[..., int] = 1,
 ) -> Callable[[Callable[..., Any]], CustomKernel]:
     """
     Decorator: the function is what the op `mir.custom "name"` does.
 
     `kernel="graph"`: `function(b, *inputs, **options)` builds the results of other ops with the builder `b`.
-    `kernel="nest"`: `function(op, work)` adds the loops that compute them, as a row of `lowering/nests` does.
+    `kernel="nest"`: `function(it, *inputs, *outputs, **options)` is one iteration of a loop whose iterations run at the
+    same time: plain Python on arrays, which is translated (docs/custom-ops.md has the subset). `iterations` is how
+    many there are, or a function that computes it as `shape` computes shapes.
 
     `shape(*operands, **options)` gives a `Shaped`, or a list of them, from those of the operands; those of a graph are
     what it builds. `vjp(b, inputs, outputs, cotangents, **options)` gives a cotangent for each input, `jvp(b, inputs,
@@ -92,8 +95,9 @@ def custom_op(
         add_rows(kind, Functions(None if own_nest else function, vjp, jvp, vmap, dict(inert or {})))
         if own_nest:
             from xdsl_rlx.lowering.nests import NEST
+            from xdsl_rlx.lowering.nests.custom import custom_nest
 
-            NEST.add(kind, function)
+            NEST.add(kind, custom_nest(function, iterations))
         return CustomKernel(name, function)
 
     return decorate

@@ -52,16 +52,12 @@ def pushed(b: Any, x: Any) -> Any:
     return b.round(x)
 
 
-def _copy(op: Any, work: Any) -> None:
-    x, y = work.read(op.inputs[0]), work.write(op.outputs[0])
+@rlx.custom_op(
+    "face.copied", kernel="nest", shape=lambda x: x, iterations=lambda x: x.shape[0], version="1", replace=True
+)
+def copied(it: Any, x: Any, y: Any) -> None:
+    y[it.index] = x[it.index]
 
-    def body(it: Any, x: Any, y: Any) -> None:
-        it.nest.store(it.nest.load(x, (it.index,)), y, (it.index,))
-
-    work.launch(x.shape[0], 1, [x], [y], body)
-
-
-copied = rlx.custom_op("face.copied", kernel="nest", shape=lambda x: x, replace=True)(_copy)
 
 X = np.array([0.2, 1.6, -2.7], np.float32)
 

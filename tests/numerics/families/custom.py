@@ -7,14 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from numerics.sample import Operand, Sample, apart, integers
 from oracle import Array, widen
-from xdsl.ir import SSAValue
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.custom import find
-from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.nest.builder import Nest
-from xdsl_rlx.lowering.nests.table import Iteration, Work
 
 
 @rlx.custom_op("test.huber", replace=True)
@@ -63,30 +59,19 @@ def _running_vmap(b: MirBuilder, size: int, batched: Sequence[bool], inputs: Seq
     "test.running_sum",
     kernel="nest",
     shape=lambda x, backwards: x,
+    iterations=lambda x, backwards: x.shape[0],
     vjp=lambda b, inputs, outputs, gs, backwards: [running(gs[0], backwards=not backwards)],
     jvp=lambda b, inputs, outputs, ts, backwards: running(ts[0], backwards=backwards),
     vmap=_running_vmap,
     replace=True,
 )
-def running(op: Any, work: Work) -> None:
+def running(it: Any, x: Any, y: Any, backwards: bool) -> None:
     """The sums of the first (or last) elements of each row of a matrix."""
-    rows, n = shape_of(op.inputs[0])
-    backwards = op.option_values["backwards"]
-    x, y = work.read(op.inputs[0]), work.write(op.outputs[0])
-
-    def body(it: Iteration, x: SSAValue, y: SSAValue) -> None:
-        nest = it.nest
-
-        def step(inside: Nest, at: tuple[SSAValue, ...], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            s = inside.scalars
-            j = (s.of(inside.kernel.index(n - 1)) - s.of(at[0])).value if backwards else at[0]
-            total = s.of(carried[0]) + inside.load(x, (it.index, j))
-            inside.store(total, y, (it.index, j))
-            return (total.value,)
-
-        nest.loops([n], [nest.scalars.const(0.0, element_of(op.inputs[0])).value], step, "j")
-
-    work.launch(rows if n else 0, n, [x], [y], body)
+    columns = range(x.shape[1])
+    total = 0.0
+    for j in reversed(columns) if backwards else columns:
+        total += x[it.index, j]
+        y[it.index, j] = total
 
 
 def _samples() -> list[Sample]:

@@ -1,0 +1,266 @@
+"""Nests as plain Python functions: what they are translated to computes what they compute as Python."""
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xdsl_rlx as rlx
+from xdsl_rlx.lowering.nest import (
+    Iteration,
+    accumulate,
+    cast,
+    clamp,
+    fma,
+    lanes,
+    maximum,
+    ndrange,
+    nest,
+    rolled,
+    scratch,
+    select,
+)
+from xdsl_rlx.lowering.run_errors import NestError
+
+Function = Callable[..., None]
+X = np.array([[3.0, -1.0, 2.0, 0.5], [0.0, np.nan, -inf, 7.0], [1.0, 1.0, 1.0, 1.0]], np.float32)
+
+
+def compiled(function: Function, *inputs: Any, out: Any = None, iterations: int = 3, **options: Any) -> Any:
+    """What the kernel of a nest gives, and that Python gives the same; the result is of the first input's shape."""
+    like = inputs[0] if out is None else out
+    name = f"test.{function.__name__}"
+    shape = rlx.Shaped(
+        like.shape, {"float32": "f32", "int64": "i64", "float64": "f64", "int32": "i32"}[like.dtype.name]
+    )
+    op = rlx.custom_op(
+        name, kernel="nest", shape=lambda *_, **__: shape, iterations=iterations, version="1", replace=True
+    )(function)
+    g = rlx.Graph("f")
+    values = [
+        g.input(f"x{n}", x.shape, x.dtype.name) if x.ndim else g.input(f"x{n}", (), x.dtype.name)
+        for n, x in enumerate(inputs)
+    ]
+    g.set_outputs([op(*values, **options)])
+    (found,) = rlx.compile(g, threads=2)(*inputs)
+    expected = np.zeros_like(like)
+    with np.errstate(all="ignore"):
+        for index in range(iterations):
+            function(Iteration(np.int64(index)), *inputs, expected, **options)
+    np.testing.assert_array_equal(found, expected)
+    return found
+
+
+def test_numbers_that_a_loop_carries_take_the_type_of_what_they_meet():
+    def sums(it: Any, x: Any, y: Any) -> None:
+        total, count, best = 0.0, 0, -inf
+        for j in range(x.shape[1]):
+            total = total + x[it.index, j]
+            count += 1
+            best = maximum(best, x[it.index, j])
+            y[it.index, j] = total + best
+        y[it.index, 0] = cast(count, "f32")
+
+    assert compiled(sums, X)[2].tolist() == [4.0, 3.0, 4.0, 5.0]
+
+
+def test_branches_choose_values_and_effects():
+    def signs(it: Any, x: Any, y: Any) -> None:
+        y[it.index] = 0.0
+        for j in range(4):
+            v = x[it.index, j]
+            if v > 0.0:
+                s = v * 2.0
+            elif v < 0.0:
+                s = v * 3.0
+                y[it.index, 0] = 5.0
+            else:
+                s = 7.0
+            if v != v:
+                continue
+            y[it.index, j] = s
+
+    compiled(signs, X)
+
+
+def test_loops_are_left_early():
+    def first_above(it: Any, x: Any, y: Any) -> None:
+        found = -1
+        y[it.index] = 0.0
+        for j in range(4):
+            if x[it.index, j] > 1.5:
+                found = j
+                break
+            y[it.index, j] = -1.0
+        k = 0
+        while k < 4 and x[it.index, k] != 2.0:
+            k += 1
+            if k == 3:
+                break
+        y[it.index, 3] = cast(found * 10 + k, "f32")
+
+    assert compiled(first_above, X)[0, 3] == 2.0
+
+
+def test_functions_are_inlined_and_return_early():
+    def sign(v: Any) -> Any:
+        if v > 0.0:
+            return v
+        if v != v:
+            return v * 0.0 + 4.0
+        return -v
+
+    def apply(it: Any, x: Any, y: Any) -> None:
+        def at(j: Any, scale: float = 2.0) -> Any:
+            return sign(x[it.index, j]) * scale
+
+        for j, f in zip(range(4), (at, at, at, lambda j: at(j, scale=3.0)), strict=True):
+            y[it.index, j] = f(j)
+
+    compiled(apply, X)
+
+
+def test_what_is_known_is_decided_and_written_out():
+    class Scheme:
+        scales = (1.0, 2.0, 4.0)
+
+    def scaled(it: Any, x: Any, y: Any, power: int) -> None:
+        if power == 2:
+            values = [x[it.index, j] * x[it.index, j] for j in range(4)]
+        else:
+            values = [x[it.index, j] for j in range(4)]
+        for n, scale in enumerate(Scheme.scales):
+            values = [v + scale for v in values]
+            y[it.index, n] = sum(values)
+        y[it.index, 3] = cast(power, "f32")
+
+    compiled(scaled, X, power=2)
+    compiled(scaled, X, power=1)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 130])
+def test_ranges_of_any_length(n: int):
+    x = np.arange(n, dtype=np.float64)
+
+    def backwards(it: Any, x: Any, y: Any) -> None:
+        last = 0.0
+        for i in reversed(range(n)):
+            last = last * 0.5 + x[i]
+            y[i] = last
+        for i in range(1, n, 3):
+            y[i] += 1.0
+        for i in rolled(range(n // 2)):
+            y[i] *= 2.0
+        for i in lanes(range(n // 4)):
+            y[i] = fma(y[i], 0.5, x[i])
+
+    compiled(backwards, x, iterations=1)
+
+
+def test_integers_floor_and_mix():
+    ids = np.array([-7, -1, 0, 3, 8], np.int64)
+
+    def floors(it: Any, x: Any, y: Any) -> None:
+        for i in range(5):
+            v = x[i]
+            y[i] = (v // 3) * 1000 + v % 3 + (i - 2) // 2 * 100 + clamp(v, 0, 4) * 10 + min(v, i) + (v >> 1 & 3)
+
+    compiled(floors, ids, iterations=1)
+
+
+def test_windows_are_filled_copied_and_multiplied():
+    a = np.arange(12, dtype=np.float64).reshape(3, 4)
+    b = np.arange(20, dtype=np.float64).reshape(4, 5) - 7
+
+    def products(it: Any, a: Any, b: Any, y: Any) -> None:
+        room = scratch((3, 4), "f64")
+        room[...] = 1.0
+        room[1] = a[2]
+        y[0:2] = a[0:2] @ b
+        y[2:3, :] = room[1:2, 0:4] @ b[0:4, :]
+        y[0:2, 0:3] += a[0:2, :] @ a[:, 0:4].T
+
+    compiled(products, a, b, out=np.zeros((3, 5)), iterations=1)
+
+
+def test_several_loops_at_once_and_unravelled_iterations():
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+    def turned(it: Any, x: Any, y: Any) -> None:
+        i, j = it.unravel(2, 3)
+        total = 0.0
+        for k, m in ndrange(4, 2):
+            total = accumulate(total, x[i, j, k] * cast(m, "f32"))
+        for k in range(4):
+            y[i, j, k] = select(x[i, j, k] > total, total, x[i, j, k]) if j > 0 else total
+
+    compiled(turned, x, iterations=6)
+
+
+def test_a_choice_reads_only_where_it_is_taken():
+    def guarded(it: Any, x: Any, y: Any) -> None:
+        for j in range(4):
+            y[it.index, j] = x[it.index, j + 1] if j + 1 < 4 and x[it.index, j + 1] > 0.0 else cast(-1.0, "f32")
+
+    compiled(guarded, X)
+
+
+REFUSED: list[tuple[str, str, str]] = [
+    ("y[0] = x[0] ** 2.0", "this operator is not translated", "np.power"),
+    ("for i in range(3):\n        y[0] = x[0] + i", "an integer meets a float", "cast"),
+    ("y[0] = min(x[0], x[1])", "min of floats", "np.minimum"),
+    ("y[0] = x[5]", "index 5 is outside of the extent 4", ""),
+    ("y[0] = x", "dimensions are copied", ""),
+    ("y[0] = x + 1.0", "a window", "index it"),
+    ("for v in x:\n        y[0] = v", "a loop is over a range", ""),
+    ("with x:\n        pass", "outside of the subset", ""),
+    ("y[0] = {1: 2}[1]", "outside of the subset", ""),
+    ("y[0] = later", "later is not set here", ""),
+    ("for i in range(3):\n        t = x[i]\n    y[0] = t", "t is not set here", "in a loop"),
+    ("for i in range(3):\n        return", "cannot return from inside of a loop", "break"),
+    ("y[0] = str(x[0])", "str is not a function that is translated", "docs/custom-ops.md"),
+    ("y[0] = 1 // 0", "ZeroDivisionError", ""),
+    ("t = 0.0\n    for i in range(3):\n        t = t + 1.0\n    y[0] = t", "needs a type", "cast"),
+    ("t = x[0]\n    for i in range(3):\n        t = i\n    y[0] = t", "cast it", ""),
+    ("a, b = x[0]\n    y[0] = a", "taken apart", ""),
+    ("y.shape = 3", "set", ""),
+    ("for i in range(2):\n        y[0] = (1.0, x[0])[i]", "has to be known now", "scratch"),
+    ("y[0] = 1.0 if x[0] > 0.0 else 2.0", "no type", "cast"),
+    ("lost(x)", "lost is not set here", ""),
+]
+
+
+@pytest.mark.parametrize(("body", "what", "cure"), REFUSED, ids=[x[0].split("\n")[0] for x in REFUSED])
+def test_what_is_outside_of_the_subset_is_an_error_with_line_and_cure(body: str, what: str, cure: str, tmp_path: Any):
+    source = f"def refused(it, x, y):\n    {body}\n"
+    path = tmp_path / "refused.py"
+    path.write_text(source)
+    names: dict[str, Any] = {}
+    exec(compile(source, str(path), "exec"), names)
+    op = rlx.custom_op("test.refused", kernel="nest", shape=lambda x: x, replace=True)(names["refused"])
+    g = rlx.Graph("f")
+    g.set_outputs([op(g.input("x", (4,)))])
+    with pytest.raises(NestError, match=r"refused\.py:\d+: `") as raised:
+        rlx.compile(g)
+    assert what in str(raised.value)
+    assert cure in str(raised.value)
+
+
+def test_a_function_without_source_is_an_error_that_says_so():
+    names: dict[str, Any] = {}
+    exec("def hidden(it, x, y):\n    y[0] = x[0]\n", names)
+    op = rlx.custom_op("test.hidden", kernel="nest", shape=lambda x: x, replace=True)(names["hidden"])
+    g = rlx.Graph("f")
+    g.set_outputs([op(g.input("x", (4,)))])
+    with pytest.raises(NestError, match="hidden has no source text"):
+        rlx.compile(g)
+
+
+def test_the_arguments_have_to_fit():
+    op = rlx.custom_op("test.few", kernel="nest", shape=lambda x: x, replace=True)(nest(lambda it: None).function)
+    g = rlx.Graph("f")
+    g.set_outputs([op(g.input("x", (4,)))])
+    with pytest.raises(NestError):
+        rlx.compile(g)
