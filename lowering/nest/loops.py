@@ -24,13 +24,13 @@ class Retyped(Exception):
         self.types = types
 
 
-def type_of_number(x: Any) -> Attribute:
+def type_of_number(name: str, x: Any) -> Attribute:
     """The type of a number that nothing else gives one. Raises `TypesError` for a float."""
     if isinstance(x, bool):
         return i1
     if isinstance(x, int):
         return INDEX
-    raise TypesError(f"a float that changes in a loop or branch needs a type; begin with cast({x}, f32) or f64")
+    raise TypesError(f'{name} is a float that changes here, and needs a type; begin with cast({x}, "f32") or "f64"')
 
 
 @dataclass
@@ -116,7 +116,7 @@ class Carried:
         if isinstance(new, Scalar):
             return new.type
         if is_number(new):
-            return type_of_number(new)
+            return type_of_number(name, new)
         raise TypesError(f"{name} becomes {new!r} in a loop, which is no number; use another name")
 
 
@@ -181,7 +181,7 @@ def _pair(name: str, a: BranchSide, b: BranchSide, x: Any, y: Any) -> Any:
     if isinstance(x, Scalar) and isinstance(y, Scalar) and x.value is y.value:
         return x
     known = next((leaf.type for leaf in (x, y) if isinstance(leaf, Scalar)), None)
-    type_ = known if known is not None else type_of_number(x)
+    type_ = known if known is not None else type_of_number(name, x)
     for leaf in (x, y):
         if isinstance(leaf, Scalar) and leaf.type != type_:
             raise TypesError(f"{name} is of type {x.type} in one branch and {y.type} in the other; cast one")

@@ -25,15 +25,15 @@ def tree_of(function: FunctionType) -> ast.FunctionDef:
     """The tree of a function, with the line numbers of its file. Raises `NestError` where there is no source."""
     try:
         lines, first = inspect.getsourcelines(function)
-    except (OSError, TypeError):
+        module = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError):
         raise NestError(
-            f"{function.__qualname__} has no source text to translate; define it in a file, not in exec or a prompt"
+            f"{function.__qualname__} has no source text to translate; define it by def, in a file"
         ) from None
-    module = ast.parse(textwrap.dedent("".join(lines)))
     ast.increment_lineno(module, first - 1)
     (tree,) = module.body
     if not isinstance(tree, ast.FunctionDef):
-        raise NestError(f"{function.__code__.co_filename}:{first}: a lambda has no statements; define it with def")
+        raise NestError(f"{function.__code__.co_filename}:{first}: a lambda is not translated here; define it by def")
     return tree
 
 

@@ -1,5 +1,6 @@
 """The pages say what is so: reference pages are those of the docstrings, commands and programs run as printed."""
 
+import linecache
 import re
 import shlex
 import shutil
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
+from xdsl_rlx.lowering.nest import Iteration
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,8 +32,10 @@ def fenced(page: str, language: str) -> list[str]:
 def run_blocks(page: str) -> dict[str, Any]:
     """The names left by the Python blocks of a page, run one after the other."""
     names: dict[str, Any] = {}
-    for block in fenced(page, "python"):
-        exec(compile(block, page, "exec"), names)
+    for number, block in enumerate(fenced(page, "python")):
+        name = f"<{page} {number}>"
+        linecache.cache[name] = (len(block), None, block.splitlines(keepends=True), name)
+        exec(compile(block, name, "exec"), names)
     return names
 
 
@@ -94,7 +98,26 @@ def test_the_custom_ops_of_the_docs_run() -> None:
     np.testing.assert_allclose(loss, (np.rint(x) * x).sum(), rtol=1e-6)
     np.testing.assert_allclose(dx, np.rint(x) + x, rtol=1e-6)
 
-    g = rlx.Graph("copy")
-    g.set_outputs([names["copied"](g.input("x", (8,)))])
-    (copy,) = rlx.compile(g)(x)
-    np.testing.assert_array_equal(copy, x)
+    g, x = rlx.Graph("nests"), np.random.default_rng(0).normal(size=(5, 7)).astype(np.float32)
+    x_in = g.input("x", (5, 7))
+    g.set_outputs(
+        [names["blur"](x_in), names["histogram"](x_in, bins=3, low=-1.5, high=1.5), names["smoothed"](x_in, decay=0.5)]
+    )
+    blurred, counts, smooth = rlx.compile(g)(x)
+    rims = np.pad(x, 1, constant_values=np.nan)
+    windows = np.lib.stride_tricks.sliding_window_view(rims, (3, 3))
+    np.testing.assert_allclose(blurred, np.nanmean(windows, axis=(2, 3)), rtol=1e-5)
+    np.testing.assert_array_equal(counts, [np.histogram(row, 3, (-1.5, 1.5))[0] for row in x])
+    state = np.zeros(5)
+    for t in range(7):
+        state = 0.5 * state + 0.5 * x[:, t]
+        np.testing.assert_allclose(smooth[:, t], state, rtol=1e-5, atol=1e-6)
+    as_python = np.zeros_like(x)
+    for index in range(5):
+        names["blur"].function(Iteration(index), x, as_python)
+    np.testing.assert_allclose(blurred, as_python, rtol=1e-6)
+
+    h = rlx.Graph("gradient")
+    h.set_outputs([h.reduce_sum(names["smoothed"](h.input("x", (5, 7)), decay=0.5) * 1.0)])
+    (dx,) = rlx.compile(rlx.grad(h, wrt=["x"]))(x)
+    np.testing.assert_allclose(dx, np.tile(1 - 0.5 ** np.arange(7, 0, -1), (5, 1)), rtol=1e-6)
