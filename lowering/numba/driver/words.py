@@ -7,6 +7,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from types import FunctionType, ModuleType
 
+from xdsl_rlx.lowering.nest.syntax import Subset
+
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "sub",
@@ -46,7 +48,7 @@ def llvm_text(modules: Sequence[ModuleType], exported: Sequence[str], processor:
     They may use each other's functions, and the numbers that their module names or a class that it names.
 
     `processor` is the first part of the target triple; it says how to pause in a spin loop. The functions of
-    `primitives.py` become instructions. Raises `TypeError` for Python that is outside the subset.
+    `primitives.py` become instructions. Raises `NestError` for Python that is outside the subset.
     """
     own = {
         name: value
@@ -72,7 +74,7 @@ def _constants(module: ModuleType) -> dict[str, int]:
     return {name: value for name, value in named if type(value) is int}
 
 
-class _Function:
+class _Function(Subset[str]):
     """
     The text of one function.
 
@@ -83,6 +85,7 @@ class _Function:
     def __init__(
         self, tree: ast.FunctionDef, constants: Mapping[str, int], functions: Mapping[str, FunctionType], processor: str
     ) -> None:
+        self.file = tree.name
         self._tree = tree
         self._constants = constants
         self._functions = functions
@@ -121,33 +124,15 @@ class _Function:
         self._variables[name] = None
         self._emit(f"store i64 {value}, ptr %{name}.slot")
 
-    def _unsupported(self, node: ast.AST) -> TypeError:
-        return TypeError(f"{self._tree.name} uses {ast.unparse(node)!r}, which the driver's subset of Python lacks")
-
     def _block(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
-            self._statement(statement)
+            self.statement(statement)
 
-    def _statement(self, node: ast.stmt) -> None:
+    def statement(self, node: ast.stmt) -> None:
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                self._set(name, self._expression(value))
-            case ast.AugAssign(target=ast.Name(id=name), op=operator, value=value):
-                target = ast.Name(name, ast.Load())
-                self._set(name, self._expression(ast.BinOp(target, operator, value)))
-            case ast.Expr(value=ast.Constant(value=str())):
-                pass
-            case ast.Expr(value=value):
-                self._expression(value)
             case ast.Return(value=value):
-                self._emit(f"ret i64 {self._expression(value) if value else 0}")
+                self._emit(f"ret i64 {self.expression(value) if value else 0}")
                 self._begin(self._label())
-            case ast.If(test=test, body=body, orelse=orelse):
-                self._if(test, body, orelse)
-            case ast.While(test=test, body=body, orelse=[]):
-                self._while(test, body, None)
-            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=bounds), orelse=[]):
-                self._for(name, bounds, node.body)
             case ast.Break():
                 self._jump(self._loops[-1][1])
                 self._begin(self._label())
@@ -155,29 +140,43 @@ class _Function:
                 self._jump(self._loops[-1][0])
                 self._begin(self._label())
             case _:
-                raise self._unsupported(node)
+                super().statement(node)
+
+    def assign(self, target: ast.expr, value: str) -> None:
+        if not isinstance(target, ast.Name):
+            self.refuse(target, "only a name is set")
+        self._set(target.id, value)
+
+    def update(self, target: ast.expr, operator: ast.operator, value: ast.expr) -> None:
+        if not isinstance(target, ast.Name):
+            self.refuse(target, "only a name is set")
+        found = ast.Name(target.id, ast.Load())
+        self._set(target.id, self.expression(ast.BinOp(found, operator, value)))
 
     def _jump(self, label: str) -> None:
         self._emit(f"br label %{label}")
 
-    def _branch(self, test: ast.expr, yes: str, no: str) -> None:
-        truth = self._value(f"icmp ne i64 {self._expression(test)}, 0")
+    def _goto(self, test: ast.expr, yes: str, no: str) -> None:
+        truth = self._value(f"icmp ne i64 {self.expression(test)}, 0")
         self._emit(f"br i1 {truth}, label %{yes}, label %{no}")
 
-    def _if(self, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
+    def branch(self, node: ast.If, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
         yes, no, end = self._label(), self._label(), self._label()
-        self._branch(test, yes, no)
+        self._goto(test, yes, no)
         for label, statements in ((yes, body), (no, orelse)):
             self._begin(label)
             self._block(statements)
             self._jump(end)
         self._begin(end)
 
+    def repeat(self, node: ast.While, test: ast.expr, body: Sequence[ast.stmt]) -> None:
+        self._while(test, body, None)
+
     def _while(self, test: ast.expr, body: Sequence[ast.stmt], step: str | None) -> None:
         head, inside, after, end = self._label(), self._label(), self._label(), self._label()
         self._jump(head)
         self._begin(head)
-        self._branch(test, inside, end)
+        self._goto(test, inside, end)
         self._begin(inside)
         self._loops.append((after, end))
         self._block(body)
@@ -185,65 +184,83 @@ class _Function:
         self._jump(after)
         self._begin(after)
         if step:
-            self._set(step, self._value(f"add i64 {self._expression(ast.Name(step, ast.Load()))}, 1"))
+            self._set(step, self._value(f"add i64 {self.expression(ast.Name(step, ast.Load()))}, 1"))
         self._jump(head)
         self._begin(end)
 
-    def _for(self, name: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> None:
-        self._set(name, self._expression(bounds[0]) if len(bounds) == 2 else "0")
-        stop = f"{name}.stop{next(self._numbers)}"
-        self._set(stop, self._expression(bounds[-1]))
-        test = ast.Compare(ast.Name(name, ast.Load()), [ast.Lt()], [ast.Name(stop, ast.Load())])
-        self._while(test, body, name)
-
-    def _expression(self, node: ast.expr) -> str:
-        match node:
-            case ast.Constant(value=int() as value):
-                return str(int(value))
-            case ast.Name(id=name) if name in self._variables:
-                return self._value(f"load i64, ptr %{name}.slot")
-            case ast.Name(id=name) if name in self._constants:
-                return str(self._constants[name])
-            case ast.Attribute(value=ast.Name(id=name), attr=field) if f"{name}.{field}" in self._constants:
-                return str(self._constants[f"{name}.{field}"])
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return self._value(f"sub i64 0, {self._expression(operand)}")
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return self._truth(f"icmp eq i64 {self._expression(operand)}, 0")
-            case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
-                first, second = self._expression(left), self._expression(right)
-                return self._value(f"{_OPERATORS[type(operator)]} i64 {first}, {second}")
-            case ast.Compare(left=left, ops=[operator], comparators=[right]) if type(operator) in _COMPARISONS:
-                first, second = self._expression(left), self._expression(right)
-                return self._truth(f"icmp {_COMPARISONS[type(operator)]} i64 {first}, {second}")
-            case ast.BoolOp(op=operator, values=[first, *rest]):
-                last = rest[0] if len(rest) == 1 else ast.BoolOp(operator, rest)
-                if isinstance(operator, ast.And):
-                    return self._choice(first, last, ast.Constant(0))
-                return self._choice(first, ast.Constant(1), last)
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self._choice(test, body, orelse)
-            case ast.Call(func=ast.Name(id=name), args=arguments):
-                return self._call(node, name, arguments)
+    def loop(self, node: ast.For, target: ast.expr, values: ast.expr, body: Sequence[ast.stmt]) -> None:
+        match target, values:
+            case ast.Name(id=name), ast.Call(func=ast.Name(id="range"), args=[*bounds]) if 1 <= len(bounds) <= 2:
+                self._set(name, self.expression(bounds[0]) if len(bounds) == 2 else "0")
+                stop = f"{name}.stop{next(self._numbers)}"
+                self._set(stop, self.expression(bounds[-1]))
+                test = ast.Compare(ast.Name(name, ast.Load()), [ast.Lt()], [ast.Name(stop, ast.Load())])
+                self._while(test, body, name)
             case _:
-                raise self._unsupported(node)
+                self.refuse(node, "a loop is over range(stop) or range(start, stop)")
+
+    def constant(self, node: ast.expr, value: object) -> str:
+        if not isinstance(value, int):
+            self.refuse(node, "a word is an integer")
+        return str(int(value))
+
+    def name(self, node: ast.expr, name: str) -> str:
+        if name in self._variables:
+            return self._value(f"load i64, ptr %{name}.slot")
+        if name in self._constants:
+            return str(self._constants[name])
+        self.refuse(node, f"{name} is neither set before nor a number of the module")
+
+    def other(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in self._constants:
+            return str(self._constants[ast.unparse(node)])
+        return super().other(node)
+
+    def unary(self, node: ast.expr, operator: ast.unaryop, x: str) -> str:
+        match operator:
+            case ast.USub():
+                return self._value(f"sub i64 0, {x}")
+            case ast.Not():
+                return self._truth(f"icmp eq i64 {x}, 0")
+            case _:
+                self.refuse(node, "of one word there are - and not")
+
+    def binary(self, node: ast.expr, operator: ast.operator, a: str, b: str) -> str:
+        if (name := _OPERATORS.get(type(operator))) is None:
+            self.refuse(node, "words have no such operator")
+        return self._value(f"{name} i64 {a}, {b}")
+
+    def compare(self, node: ast.expr, operator: ast.cmpop, a: str, b: str) -> str:
+        if (name := _COMPARISONS.get(type(operator))) is None:
+            self.refuse(node, "words have no such comparison")
+        return self._truth(f"icmp {name} i64 {a}, {b}")
+
+    def either(self, node: ast.expr, operator: ast.boolop, first: ast.expr, second: ast.expr) -> str:
+        if isinstance(operator, ast.And):
+            return self.choice(node, first, second, ast.Constant(0))
+        return self.choice(node, first, ast.Constant(1), second)
 
     def _truth(self, instruction: str) -> str:
         return self._value(f"zext i1 {self._value(instruction)} to i64")
 
-    def _choice(self, test: ast.expr, body: ast.expr, orelse: ast.expr) -> str:
+    def choice(self, node: ast.expr, test: ast.expr, body: ast.expr, orelse: ast.expr) -> str:
         name = f"choice{next(self._numbers)}"
         yes, no, end = self._label(), self._label(), self._label()
-        self._branch(test, yes, no)
+        self._goto(test, yes, no)
         for label, value in ((yes, body), (no, orelse)):
             self._begin(label)
-            self._set(name, self._expression(value))
+            self._set(name, self.expression(value))
             self._jump(end)
         self._begin(end)
-        return self._expression(ast.Name(name, ast.Load()))
+        return self.expression(ast.Name(name, ast.Load()))
 
-    def _call(self, node: ast.expr, name: str, arguments: Sequence[ast.expr]) -> str:
-        values = [self._expression(argument) for argument in arguments]
+    def call(
+        self, node: ast.Call, function: ast.expr, arguments: Sequence[ast.expr], keywords: Sequence[ast.keyword]
+    ) -> str:
+        if not isinstance(function, ast.Name) or keywords:
+            self.refuse(node, "a function is called by its name, with words")
+        name = function.id
+        values = [self.expression(argument) for argument in arguments]
         if name in self._functions:
             return self._value(f"call i64 @{name}({', '.join(f'i64 {value}' for value in values)})")
         match name, values:
@@ -255,15 +272,15 @@ class _Function:
                 if self._processor in _PAUSES:
                     self._emit(_PAUSES[self._processor])
                 return "0"
-            case "invoke" | "invoke_int", [function, *words]:
-                pointer = self._value(f"inttoptr i64 {function} to ptr")
+            case "invoke" | "invoke_int", [callee, *words]:
+                pointer = self._value(f"inttoptr i64 {callee} to ptr")
                 kind = "i64" if name == "invoke" else "i32"
                 result = self._value(f"call {kind} {pointer}({', '.join(f'i64 {word}' for word in words)})")
                 return result if name == "invoke" else self._value(f"sext i32 {result} to i64")
             case _, [address, *operands]:
                 return self._memory(node, name, address, operands)
             case _:
-                raise self._unsupported(node)
+                self.refuse(node, "the driver has no such function")
 
     def _memory(self, node: ast.expr, name: str, address: str, operands: Sequence[str]) -> str:
         pointer = self._value(f"inttoptr i64 {address} to ptr")
@@ -293,5 +310,5 @@ class _Function:
                 pair = self._value(f"cmpxchg ptr {pointer}, i64 {expected}, i64 {value} seq_cst seq_cst")
                 return self._truth(f"extractvalue {{ i64, i1 }} {pair}, 1")
             case _:
-                raise self._unsupported(node)
+                self.refuse(node, "the driver has no such function")
         return "0"

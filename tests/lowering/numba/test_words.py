@@ -39,7 +39,7 @@ def loops(n, m):
 def bits(n, m):
     x = (n << 5) | (m & 255)
     x = x + (n >> 2)
-    return min(x, m) if not n < m else max(x, 1000) * (n <= m) - (n >= m)
+    return min(x, m) if not n < m < 9 else max(x, 1000) * (n <= m) - (n >= m)
 
 def choose(n, m):
     # the second operand must not run: it would divide the pool's memory by nothing
@@ -87,10 +87,10 @@ def test_truth_values_are_words(module: ModuleType):
     assert [compiled(0, 0), compiled(0, 5), compiled(2, 3)] == [1, 1, 53]
 
 
-@pytest.mark.parametrize("statement", ["return n / 2", "n = [n]", "return n < 1 < 2", "return print(n)", "del n"])
+@pytest.mark.parametrize("statement", ["return n / 2", "n = [n]", "return n in n", "return print(n)", "del n"])
 def test_other_python_is_refused(tmp_path: Path, statement: str):
     module = load(tmp_path, f"def f(n):\n    {statement}\n")
-    with pytest.raises(TypeError, match=r"f uses .*, which the driver's subset of Python lacks"):
+    with pytest.raises(TypeError, match=r"f:\d+: `.*`: "):
         llvm_text([module], ["f"], processor())
 
 
