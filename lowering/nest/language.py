@@ -39,8 +39,10 @@ def _numpy() -> Any:
 
 def numpy_type(type_: object) -> Any:
     """How NumPy calls an element type."""
-    element = constants.element_type(type_)
-    return _numpy().dtype(constants.NUMPY_NAMES[DTYPE_NAMES[element]])
+    name = constants.NUMPY_NAMES[DTYPE_NAMES[constants.element_type(type_)]]
+    if name == "bfloat16":
+        return _numpy().dtype(import_module("ml_dtypes").bfloat16)
+    return _numpy().dtype(name)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from xdsl_rlx.lowering.nest import (
     scratch,
     select,
 )
+from xdsl_rlx.lowering.nest.language import numpy_type
 from xdsl_rlx.lowering.run_errors import NestError
 
 Function = Callable[..., None]
@@ -264,3 +265,79 @@ def test_the_arguments_have_to_fit():
     g.set_outputs([op(g.input("x", (4,)))])
     with pytest.raises(NestError):
         rlx.compile(g)
+
+
+DTYPES = ["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "u32", "i1"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_of_every_element_type(dtype: str):
+    """A copy keeps the bits; what is added is added in the type that the package computes in."""
+    name = numpy_type(dtype)
+    x = np.array([0, 1, 1, 0, 1, 1, 1], name) if dtype == "i1" else np.array([0, 1, 2, 100, 3, 127, 7], name)
+
+    def copied(it: Any, x: Any, y: Any, n: Any) -> None:
+        for i in range(7):
+            y[i] = x[i]
+            n[0] = n[0] + cast(x[i], "i64") if i > 0 else cast(x[i], "i64")
+
+    shapes = [rlx.Shaped((7,), dtype), rlx.Shaped((1,), "i64")]
+    op = rlx.custom_op("test.copied", kernel="nest", shape=lambda _: shapes, version=dtype, replace=True)(copied)
+    g = rlx.Graph("f")
+    g.set_outputs(list(op(g.input("x", (7,), dtype))))
+    y, n = rlx.compile(g)(x)
+    np.testing.assert_array_equal(y, x)
+    assert n[0] == int(x.astype(np.int64).sum())
+
+
+def test_arithmetic_on_unsigned_integers_asks_for_a_cast():
+    def added(it: Any, x: Any, y: Any) -> None:
+        y[0] = x[0] + x[1]
+
+    op = rlx.custom_op("test.unsigned", kernel="nest", shape=lambda x: x, replace=True)(added)
+    g = rlx.Graph("f")
+    g.set_outputs([op(g.input("x", (2,), "u8"))])
+    with pytest.raises(NestError, match=r"unsigned integers; write cast\(x, i32\)"):
+        rlx.compile(g)
+
+
+def test_arrays_of_rank_0_and_without_elements():
+    def least(it: Any, x: Any, s: Any, y: Any) -> None:
+        y[()] = s[()] * 2.0
+        for i in range(x.shape[0]):
+            y[()] += x[i]
+
+    for n in (0, 1, 3):
+        x, s = np.arange(n, dtype=np.float32), np.array(5.0, np.float32)
+        assert compiled(least, x, s, out=s, iterations=1) == 10 + x.sum()
+
+
+@pytest.mark.parametrize("at", [-5, 4, 1 << 40])
+def test_an_index_outside_of_an_array_is_found_where_that_is_asked_for(at: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDSL_RLX_CHECK", "1")
+
+    def take(it: Any, table: Any, ids: Any, y: Any) -> None:
+        for i in range(3):
+            y[i] = table[ids[i]]
+
+    op = rlx.custom_op("test.take", kernel="nest", shape=lambda table, ids: rlx.Shaped((3,), "f32"), replace=True)(take)
+    g = rlx.Graph("f")
+    g.set_outputs([op(g.input("table", (4,)), g.input("ids", (3,), "i64"))])
+    call = rlx.compile(g)
+    table = np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(call(table, np.array([3, 0, 1]))[0], [3, 0, 1])
+    with pytest.raises(rlx.OutOfBoundsError, match=r"dimension 0 of %table"):
+        call(table, np.array([0, at, 1]))
+
+
+def test_a_kernel_is_compiled_anew_when_its_version_changes():
+    def of(factor: float, version: str) -> float:
+        def scaled(it: Any, x: Any, y: Any) -> None:
+            y[0] = x[0] * factor
+
+        op = rlx.custom_op("test.scaled", kernel="nest", shape=lambda x: x, version=version, replace=True)(scaled)
+        g = rlx.Graph("f")
+        g.set_outputs([op(g.input("x", (1,)))])
+        return float(rlx.compile(g)(np.ones(1, np.float32))[0][0])
+
+    assert (of(2.0, "1"), of(3.0, "2")) == (2.0, 3.0)
