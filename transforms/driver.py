@@ -1,16 +1,22 @@
-"""How passes rewrite a module: one walker that keeps locations, fixpoints with a limit, the order of definitions.
+"""How passes rewrite a module: the driver of patterns, which keeps locations, fixpoints, the order of definitions.
 No patterns are here."""
 
-from collections.abc import Callable, Sequence
+import abc
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+)
 from xdsl.traits import ConstantLike
 from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException, VerifyException
@@ -18,31 +24,38 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.control import VjpOp
 from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
+from xdsl_rlx.transforms.located import located
 
 ROUNDS = 64
 """Rewrites nest far less deep than this; a pattern that still fires is one that undoes itself."""
 
 
-@dataclass
-class _Located(RewritePattern):
-    """Tries patterns in order, and remembers where the op that they rewrite stands in the source."""
+class RewritingPass(ModulePass, abc.ABC):
+    """A pass that says whether it changed anything, by which a pipeline knows when it is at rest."""
 
-    patterns: Sequence[RewritePattern]
-    location: LocationAttr = UNKNOWN_LOC
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.run(ctx, op)
+
+    @abc.abstractmethod
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        """Rewrite the module. Whether anything changed."""
+
+
+@dataclass
+class Located(RewritePattern):
+    """A pattern whose new ops stand where the op that it rewrites stood; what a `mir.vjp` holds is not rewritten."""
+
+    pattern: RewritePattern
+    last: str = ""
+    """The name of the op that was rewritten last."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if is_differentiated(op):
             return
-        self.location = op.location
-        for pattern in self.patterns:
-            pattern.match_and_rewrite(op, rewriter)
-            if rewriter.has_done_action:
-                return
-
-    def locate(self, op: Operation) -> None:
-        """Give an inserted op the location of the op being rewritten."""
-        if op.location == UNKNOWN_LOC:
-            op.location = self.location
+        with located(rewriter, op.location):
+            self.pattern.match_and_rewrite(op, rewriter)
+        if rewriter.has_done_action:
+            self.last = op.name
 
 
 def is_differentiated(op: Operation) -> bool:
@@ -64,40 +77,57 @@ def is_behind_a_rule(op: Operation) -> bool:
     return False
 
 
+def sweep(module: ModuleOp, *patterns: RewritePattern, inner_first: bool = False) -> bool:
+    """
+    Try the patterns on every op once, the first that acts winning; on what they insert, not at all. Whether one acted.
+
+    Ops come in their order, or `inner_first`: backwards, and behind those in their regions.
+    """
+    return _sweep(module, Located(_first_of(patterns)), inner_first)
+
+
+def _first_of(patterns: Sequence[RewritePattern]) -> RewritePattern:
+    return GreedyRewritePatternApplier([*patterns], dce_enabled=False)
+
+
+def _sweep(module: ModuleOp, pattern: RewritePattern, inner_first: bool = False) -> bool:
+    walker = PatternRewriteWalker(
+        pattern, apply_recursively=False, walk_regions_first=inner_first, walk_reverse=inner_first
+    )
+    return walker.rewrite_module(module)
+
+
 def rewrite(module: ModuleOp, *patterns: RewritePattern) -> bool:
     """
-    Apply the patterns, the first that acts winning, until none does; then remove what became dead.
+    Sweep with the patterns until none acts; then remove what became dead. Whether one acted.
 
-    Inserted ops get the location of the op they come from. True if anything was rewritten; PassFailedException if the
-    patterns do not come to rest.
+    PassFailedException if they do not come to rest, naming an op to which they lead back.
     """
-    located = _Located(patterns)
-    listener = PatternRewriterListener(operation_insertion_handler=[located.locate])
-    walker = PatternRewriteWalker(located, apply_recursively=False, listener=listener)
-    rounds = repeat(lambda: walker.rewrite_module(module), " and ".join(type(p).__name__ for p in patterns))
-    if rounds:
-        dce(module)
-    return rounds > 0
+    pattern = Located(_first_of(patterns))
+    for rounds in range(ROUNDS):
+        if not _sweep(module, pattern):
+            if rounds:
+                dce(module)
+            return rounds > 0
+    names = " and ".join(type(p).__name__ for p in patterns)
+    raise PassFailedException(f"{names} did not come to rest in {ROUNDS} rounds, but led back to {pattern.last}")
 
 
-def repeat(step: Callable[[], bool], what: str) -> int:
-    """Repeat `step` until it changes nothing; how often it did. PassFailedException past the limit."""
-    for done in range(ROUNDS):
-        if not step():
-            return done
-    raise PassFailedException(f"{what} did not come to rest in {ROUNDS} rounds")
+def run_once(ctx: Context, module: ModuleOp, passes: Sequence[RewritingPass]) -> bool:
+    """Run the passes in order. Whether one of them changed anything."""
+    changed = False
+    for step in passes:
+        changed |= step.run(ctx, module)
+    return changed
 
 
-def run_to_fixpoint(ctx: Context, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
-    """Apply the passes in order, again and again, until a round leaves the module as it was."""
-
-    def once() -> bool:
-        before = module.clone()
-        for step in passes:
-            step.apply(ctx, module)
-        return not module.is_structurally_equivalent(before)
-
-    repeat(once, ", ".join(step.name for step in passes))
+def run_to_fixpoint(ctx: Context, module: ModuleOp, passes: Sequence[RewritingPass]) -> None:
+    """Run the passes in order, again and again, until none of them changes anything; PassFailedException if they do
+    not come to rest."""
+    for _ in range(ROUNDS):
+        if not run_once(ctx, module, passes):
+            return
+    raise PassFailedException(f"{', '.join(step.name for step in passes)} did not come to rest in {ROUNDS} rounds")
 
 
 def expect_gone(module: ModuleOp, ops: tuple[type[Operation], ...], by: str) -> None:

@@ -1,8 +1,8 @@
-"""How every engine inserts and replaces ops: what stands for an op has its location and the names of its results."""
+"""How the driver and the engines insert and replace ops: what stands for an op has its location, and its names."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from xdsl.builder import Builder
@@ -13,34 +13,34 @@ from xdsl_rlx.dialects.mir.builder import Value
 
 
 @contextmanager
-def located(builder: Builder, location: LocationAttr) -> Generator[list[Operation]]:
+def located(builder: Builder, location: LocationAttr) -> Generator[None]:
     """
-    The ops that `builder` inserts meanwhile, each at `location` if it has none.
+    Have the ops that `builder` inserts meanwhile stand at `location`, each with those in its regions, if it has none.
 
     Of several around each other, the innermost says where.
     """
-    inserted: list[Operation] = []
 
     def locate(op: Operation) -> None:
-        inserted.append(op)
-        if op.regions:
-            locate_all((op,), location)
-        elif op.location == UNKNOWN_LOC:
-            op.location = location
+        for inner in op.walk() if op.regions else (op,):
+            if inner.location == UNKNOWN_LOC:
+                inner.location = location
 
     builder.operation_insertion_handler.insert(0, locate)
     try:
-        yield inserted
+        yield
     finally:
         builder.operation_insertion_handler.remove(locate)
 
 
-def locate_all(ops: Iterable[Operation], location: LocationAttr) -> None:
-    """Give ops, and those in their regions, the location if they have none."""
-    for op in ops:
-        for inner in op.walk():
-            if inner.location == UNKNOWN_LOC:
-                inner.location = location
+@contextmanager
+def recorded(builder: Builder) -> Generator[list[Operation]]:
+    """The ops that `builder` inserts meanwhile."""
+    inserted: list[Operation] = []
+    builder.operation_insertion_handler.append(inserted.append)
+    try:
+        yield inserted
+    finally:
+        builder.operation_insertion_handler.remove(inserted.append)
 
 
 def replace(op: Operation, values: Sequence[Value | SSAValue]) -> None:

@@ -20,7 +20,7 @@ from xdsl_rlx.transforms.clusters import Cluster, Clusters
 from xdsl_rlx.transforms.decompose import decompose_composites
 from xdsl_rlx.transforms.driver import is_constant, verify_dominance
 from xdsl_rlx.transforms.iteration_space import Space
-from xdsl_rlx.transforms.mir_fission_scans import fission_scans
+from xdsl_rlx.transforms.mir_fission_scans import MirFissionScansPass
 from xdsl_rlx.transforms.rules.lowering import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.transforms.share_bodies import share_bodies
 from xdsl_rlx.transforms.simplify import share_common
@@ -47,9 +47,9 @@ class MirFusePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)
         # what is left of a product of one term is no product
-        fission_scans(op)
+        MirFissionScansPass().run(ctx, op)
         decompose_composites(ctx, op)
-        if fission_scans(op):
+        if MirFissionScansPass().run(ctx, op):
             decompose_composites(ctx, op)
         for inner in list(op.walk(reverse=True)):
             if isinstance(inner, FuncOp | BodyOp):

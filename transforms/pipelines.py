@@ -1,7 +1,6 @@
 """Named pipelines as tuples of passes: the one place where their order is decided."""
 
-from xdsl.passes import ModulePass
-
+from xdsl_rlx.transforms.driver import RewritingPass
 from xdsl_rlx.transforms.mir_convert_scans_for_ad import MirConvertScansForAdPass
 from xdsl_rlx.transforms.mir_decompose_fusion_regions import MirDecomposeFusionRegionsPass
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
@@ -13,7 +12,7 @@ from xdsl_rlx.transforms.mir_unfuse_elementwise_regions import MirUnfuseElementw
 from xdsl_rlx.transforms.mir_unfuse_for_ad import MirUnfuseForAdPass
 from xdsl_rlx.transforms.mir_unroll_while import MirUnrollWhilePass
 
-PREPARE_FOR_AD: tuple[ModulePass, ...] = (
+PREPARE_FOR_AD: tuple[RewritingPass, ...] = (
     MirEmitVjpPass(),
     MirDecomposeFusionRegionsPass(),
     MirUnfuseElementwiseRegionsPass(),
@@ -26,7 +25,7 @@ PREPARE_FOR_AD: tuple[ModulePass, ...] = (
 """What stands between a function and its derivatives. Unfusing may bring up what legalisation splits, and would take
 apart what fusing keeps."""
 
-PREPARE_FOR_REVERSE: tuple[ModulePass, ...] = (
+PREPARE_FOR_REVERSE: tuple[RewritingPass, ...] = (
     *PREPARE_FOR_AD,
     MirUnrollWhilePass(differentiable=True),
     MirConvertScansForAdPass(),

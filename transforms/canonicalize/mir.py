@@ -15,8 +15,7 @@ from xdsl_rlx.dialects.constants import Number, splat_value
 from xdsl_rlx.dialects.mir import attention, cast, complex, elementwise, linalg, reduce, shape
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import FLOATS, broadcast_shapes, element_of, shape_of, u8, u32
-from xdsl_rlx.transforms.driver import is_differentiated
-from xdsl_rlx.transforms.located import located
+from xdsl_rlx.transforms.driver import Located
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -30,17 +29,13 @@ _PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {}
 
 
 class _ReplaceResults(RewritePattern):
-    """Replaces an op by the values that a function gives for it, located where the op was."""
+    """Replaces an op by the values that a function gives for it."""
 
     def __init__(self, rewrite: Callable[..., Replacement]):
         self.rewrite = rewrite
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        if is_differentiated(op):
-            return
-
-        with located(rewriter, op.location):
-            found = self.rewrite(op, MirBuilder(rewriter))
+        found = self.rewrite(op, MirBuilder(rewriter))
         if found is not None:
             values = found if isinstance(found, Sequence) else (found,)
             rewriter.replace(op, [], [value.ssa if isinstance(value, Value) else value for value in values])
@@ -58,7 +53,7 @@ def canonical(*ops: type[OpT]) -> Callable[[Rewrite[OpT]], Rewrite[OpT]]:
 
     def register(rewrite: Rewrite[OpT]) -> Rewrite[OpT]:
         for op in ops:
-            _PATTERNS[op] = (*patterns_of(op), _ReplaceResults(rewrite))
+            _PATTERNS[op] = (*patterns_of(op), Located(_ReplaceResults(rewrite)))
         return rewrite
 
     return register
@@ -332,19 +327,18 @@ def reduce_once(op: reduce.ReduceOp, b: MirBuilder) -> Value | None:
     return b.reshape(b.op(type(op), inner.operand, axes), shape_of(op.result))
 
 
-class DropUnreadBiasCotangent(RewritePattern):
-    """`mir.attention_backward` without the cotangent of a bias, large as that may be, where nothing reads it."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        if not isinstance(op, attention.AttentionBackwardOp) or is_differentiated(op):
-            return
-        if op.dbias is None or op.dbias.first_use is not None:
-            return
-        without = attention.AttentionBackwardOp(
-            (op.q, op.k, op.v), op.mask, (op.out, op.lse), op.dy, op.d_lse, attention.Configuration.of(op)
-        )
-        without.location = op.location
-        rewriter.replace(op, without, [*without.results, None])
-
-
-_PATTERNS[attention.AttentionBackwardOp] = (DropUnreadBiasCotangent(),)
+@canonical(attention.AttentionBackwardOp)
+def drop_unread_bias_cotangent(op: attention.AttentionBackwardOp, b: MirBuilder) -> Replacement:
+    """Large as it may be, where nothing reads it."""
+    if op.dbias is None or op.dbias.first_use is not None:
+        return None
+    without = b.emit(
+        attention.AttentionBackwardOp,
+        (op.q, op.k, op.v),
+        op.mask,
+        (op.out, op.lse),
+        op.dy,
+        op.d_lse,
+        attention.Configuration.of(op),
+    )
+    return [*without.results, None]
