@@ -156,7 +156,7 @@ class Rlx:
         import xdsl_rlx as rlx
 
         # The package imports its parts on first use; what is timed later is their work, not their import.
-        for part in ("api", "lowering.pipeline", "lowering.numba.compilation", "lowering.numba.emit_llvm"):
+        for part in ("api", "lowering.pipelines", "lowering.numba.compilation", "lowering.numba.emit_llvm"):
             import_module(f"xdsl_rlx.{part}")
 
         self.rlx, self.work = rlx, work

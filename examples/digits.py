@@ -30,6 +30,7 @@ WEIGHTS = [f"{kind}{i}" for i in LAYERS for kind in "wb"]
 PIPELINE = (
     "mir-prepare-for-ad",
     f"mir-grad{{wrt={','.join(WEIGHTS)}}}",
+    "mir-prepare-for-fusion",
     "mir-fuse",
     "convert-mir-to-lir",
     "lir-plan-memory",

@@ -1,4 +1,4 @@
-"""The passes that lower to `lir` and the targets, lazily."""
+"""The passes that lower to `lir`, those that run a pipeline, and the targets, lazily."""
 
 from xdsl.passes import ModulePass
 from xdsl.universe import XDSL_UNIVERSE, Universe
@@ -35,6 +35,30 @@ def _get_lir_plan_memory() -> type[ModulePass]:
     return LirPlanMemoryPass
 
 
+def _get_mir_decompose() -> type[ModulePass]:
+    from xdsl_rlx.lowering.mir_decompose import MirDecomposePass
+
+    return MirDecomposePass
+
+
+def _get_mir_normalize() -> type[ModulePass]:
+    from xdsl_rlx.lowering.mir_normalize import MirNormalizePass
+
+    return MirNormalizePass
+
+
+def _get_mir_prepare_for_ad() -> type[ModulePass]:
+    from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
+
+    return MirPrepareForAdPass
+
+
+def _get_mir_prepare_for_fusion() -> type[ModulePass]:
+    from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
+
+    return MirPrepareForFusionPass
+
+
 def _get_numba() -> type[Target]:
     from xdsl_rlx.lowering.numba.target import NumbaTarget
 
@@ -60,6 +84,10 @@ UNIVERSE = Universe(
         "lir-tile-products": _get_lir_tile_products,
         "lir-outline-loops": _get_lir_outline_loops,
         "lir-plan-memory": _get_lir_plan_memory,
+        "mir-decompose": _get_mir_decompose,
+        "mir-normalize": _get_mir_normalize,
+        "mir-prepare-for-ad": _get_mir_prepare_for_ad,
+        "mir-prepare-for-fusion": _get_mir_prepare_for_fusion,
     },
     all_targets={"numba": _get_numba, "asm": _get_asm},
 )

@@ -50,7 +50,7 @@ from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.mir_fuse import dense_of, is_splat
 from xdsl_rlx.transforms.rules import DECOMPOSE
 from xdsl_rlx.transforms.rules.lowering import LOOPS, PLACE, PRODUCT, VIEW, Layout
-from xdsl_rlx.transforms.simplify import structure_of_region
+from xdsl_rlx.transforms.structure import structure_of_region
 
 
 def _without_loops(op: Operation) -> str:
@@ -58,7 +58,7 @@ def _without_loops(op: Operation) -> str:
     if op.name.startswith("hir."):
         return f"{named(op)} has no loops: run convert-hir-to-mir before convert-mir-to-lir"
     if DECOMPOSE.get(type(op)) is not None:
-        return f"{named(op)} has no loops: run mir-fuse (which decomposes it) before convert-mir-to-lir"
+        return f"{named(op)} has no loops: run mir-prepare-for-fusion and mir-fuse before convert-mir-to-lir"
     return f"{named(op)} has no loops: only ops of mir have, and custom ones (rlx.custom_op)"
 
 

@@ -10,6 +10,12 @@ def _get_convert_hir_to_mir() -> type[ModulePass]:
     return ConvertHirToMirPass
 
 
+def _get_mir_canonicalize() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_canonicalize import MirCanonicalizePass
+
+    return MirCanonicalizePass
+
+
 def _get_mir_fission_scans() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_fission_scans import MirFissionScansPass
 
@@ -20,6 +26,12 @@ def _get_mir_convert_scans_for_ad() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_convert_scans_for_ad import MirConvertScansForAdPass
 
     return MirConvertScansForAdPass
+
+
+def _get_mir_cse() -> type[ModulePass]:
+    from xdsl_rlx.transforms.mir_cse import MirCsePass
+
+    return MirCsePass
 
 
 def _get_mir_decompose_fusion_regions() -> type[ModulePass]:
@@ -106,12 +118,6 @@ def _get_mir_lower_dot_general() -> type[ModulePass]:
     return MirLowerDotGeneralPass
 
 
-def _get_mir_prepare_for_ad() -> type[ModulePass]:
-    from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
-
-    return MirPrepareForAdPass
-
-
 def _get_mir_select_outputs() -> type[ModulePass]:
     from xdsl_rlx.transforms.mir_select_outputs import MirSelectOutputsPass
 
@@ -145,6 +151,8 @@ def _get_mir_vmap() -> type[ModulePass]:
 UNIVERSE = Universe(
     all_passes={
         "convert-hir-to-mir": _get_convert_hir_to_mir,
+        "mir-canonicalize": _get_mir_canonicalize,
+        "mir-cse": _get_mir_cse,
         "mir-fission-scans": _get_mir_fission_scans,
         "mir-convert-scans-for-ad": _get_mir_convert_scans_for_ad,
         "mir-decompose-fusion-regions": _get_mir_decompose_fusion_regions,
@@ -161,7 +169,6 @@ UNIVERSE = Universe(
         "mir-legalize-multi-axis-reduce": _get_mir_legalize_multi_axis_reduce,
         "mir-lower-complex": _get_mir_lower_complex,
         "mir-lower-dot-general": _get_mir_lower_dot_general,
-        "mir-prepare-for-ad": _get_mir_prepare_for_ad,
         "mir-select-outputs": _get_mir_select_outputs,
         "mir-unfuse-elementwise-regions": _get_mir_unfuse_elementwise_regions,
         "mir-unfuse-for-ad": _get_mir_unfuse_for_ad,

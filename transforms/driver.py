@@ -11,20 +11,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import (
-    GreedyRewritePatternApplier,
-    PatternRewriter,
-    PatternRewriteWalker,
-    RewritePattern,
-)
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, PatternRewriteWalker, RewritePattern
 from xdsl.traits import ConstantLike
-from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.control import VjpOp
 from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
-from xdsl_rlx.transforms.located import located
+from xdsl_rlx.transforms.dead_ops import remove_dead
+from xdsl_rlx.transforms.located import locate
 
 ROUNDS = 64
 """Rewrites nest far less deep than this; a pattern that still fires is one that undoes itself."""
@@ -42,28 +37,36 @@ class RewritingPass(ModulePass, abc.ABC):
 
 
 @dataclass
-class Located(RewritePattern):
-    """A pattern whose new ops stand where the op that it rewrites stood; what a `mir.vjp` holds is not rewritten."""
+class _Driven(RewritePattern):
+    """A pattern on its way over a module: it leaves alone what a `mir.vjp` holds."""
 
     pattern: RewritePattern
+    op: Operation
+    """The op that it looks at."""
     last: str = ""
-    """The name of the op that was rewritten last."""
+    """The name of the op that it rewrote last."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if is_differentiated(op):
             return
-        with located(rewriter, op.location):
-            self.pattern.match_and_rewrite(op, rewriter)
+        self.op = op
+        self.pattern.match_and_rewrite(op, rewriter)
         if rewriter.has_done_action:
             self.last = op.name
+
+    def locate(self, inserted: Operation) -> None:
+        """What is inserted stands where the op stood that is rewritten."""
+        locate(inserted, self.op.location)
 
 
 def is_differentiated(op: Operation) -> bool:
     """Whether an op is in a `mir.vjp`, at any depth: it says what is differentiated, and is not code to rewrite."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, VjpOp):
-        parent = parent.parent_op()
-    return parent is not None
+    block = op.parent
+    while block is not None and (region := block.parent) is not None and (holder := region.parent) is not None:
+        if type(holder) is VjpOp:
+            return True
+        block = holder.parent
+    return False
 
 
 def is_behind_a_rule(op: Operation) -> bool:
@@ -77,40 +80,36 @@ def is_behind_a_rule(op: Operation) -> bool:
     return False
 
 
-def sweep(module: ModuleOp, *patterns: RewritePattern, inner_first: bool = False) -> bool:
+def sweep(module: ModuleOp, pattern: RewritePattern, inner_first: bool = False) -> bool:
     """
-    Try the patterns on every op once, the first that acts winning; on what they insert, not at all. Whether one acted.
+    Try a pattern on every op once, not on what it inserts. Whether it acted.
 
-    Ops come in their order, or `inner_first`: backwards, and behind those in their regions.
+    Ops come in their order, or `inner_first`: backwards, and behind those in their regions. What the pattern inserts
+    has the location of the op that it rewrites.
     """
-    return _sweep(module, Located(_first_of(patterns)), inner_first)
+    return _sweep(module, _Driven(pattern, module), inner_first)
 
 
-def _first_of(patterns: Sequence[RewritePattern]) -> RewritePattern:
-    return GreedyRewritePatternApplier([*patterns], dce_enabled=False)
-
-
-def _sweep(module: ModuleOp, pattern: RewritePattern, inner_first: bool = False) -> bool:
-    walker = PatternRewriteWalker(
-        pattern, apply_recursively=False, walk_regions_first=inner_first, walk_reverse=inner_first
-    )
+def _sweep(module: ModuleOp, driven: _Driven, inner_first: bool = False) -> bool:
+    listener = PatternRewriterListener(operation_insertion_handler=[driven.locate])
+    walker = PatternRewriteWalker(driven, inner_first, False, inner_first, listener=listener)
     return walker.rewrite_module(module)
 
 
-def rewrite(module: ModuleOp, *patterns: RewritePattern) -> bool:
+def rewrite(module: ModuleOp, pattern: RewritePattern) -> bool:
     """
-    Sweep with the patterns until none acts; then remove what became dead. Whether one acted.
+    Sweep with a pattern until it does not act; then remove what became dead. Whether it acted.
 
-    PassFailedException if they do not come to rest, naming an op to which they lead back.
+    PassFailedException if it does not come to rest, naming an op to which it leads back.
     """
-    pattern = Located(_first_of(patterns))
+    driven = _Driven(pattern, module)
     for rounds in range(ROUNDS):
-        if not _sweep(module, pattern):
+        if not _sweep(module, driven):
             if rounds:
-                dce(module)
+                remove_dead(module.body, PatternRewriterListener())
             return rounds > 0
-    names = " and ".join(type(p).__name__ for p in patterns)
-    raise PassFailedException(f"{names} did not come to rest in {ROUNDS} rounds, but led back to {pattern.last}")
+    name = type(pattern).__name__
+    raise PassFailedException(f"{name} did not come to rest in {ROUNDS} rounds, but led back to {driven.last}")
 
 
 def run_once(ctx: Context, module: ModuleOp, passes: Sequence[RewritingPass]) -> bool:

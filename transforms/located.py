@@ -12,24 +12,32 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_rlx.dialects.mir.builder import Value
 
 
-@contextmanager
-def located(builder: Builder, location: LocationAttr) -> Generator[None]:
+class located:
     """
-    Have the ops that `builder` inserts meanwhile stand at `location`, each with those in its regions, if it has none.
+    Has the ops that `builder` inserts meanwhile stand at `location`, each with those in its regions, if it has none.
 
     Of several around each other, the innermost says where.
     """
 
-    def locate(op: Operation) -> None:
-        for inner in op.walk() if op.regions else (op,):
-            if inner.location == UNKNOWN_LOC:
-                inner.location = location
+    def __init__(self, builder: Builder, location: LocationAttr):
+        self._handlers = builder.operation_insertion_handler
+        self._location = location
 
-    builder.operation_insertion_handler.insert(0, locate)
-    try:
-        yield
-    finally:
-        builder.operation_insertion_handler.remove(locate)
+    def __enter__(self) -> None:
+        self._handlers.insert(0, self._locate)
+
+    def __exit__(self, *_: object) -> None:
+        self._handlers.remove(self._locate)
+
+    def _locate(self, op: Operation) -> None:
+        locate(op, self._location)
+
+
+def locate(op: Operation, location: LocationAttr) -> None:
+    """Give an op, and those in its regions, the location if they have none."""
+    for inner in op.walk() if op.regions else (op,):
+        if inner.location == UNKNOWN_LOC:
+            inner.location = location
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
 from xdsl_rlx.transforms.located import replace
-from xdsl_rlx.transforms.simplify import structure_of_region
+from xdsl_rlx.transforms.structure import structure_of_region
 
 
 def share_bodies(module: ModuleOp) -> None:

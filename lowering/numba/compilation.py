@@ -17,7 +17,7 @@ from xdsl_rlx.lowering.numba.compile import Effort, target
 from xdsl_rlx.lowering.numba.driver import begin_driver, thread_count
 from xdsl_rlx.lowering.numba.program import Program
 from xdsl_rlx.lowering.numba.runtime import CompiledGraph, compile_cached
-from xdsl_rlx.lowering.pipeline import checks_bounds, compile_passes
+from xdsl_rlx.lowering.pipelines import checks_bounds, compile_passes
 from xdsl_rlx.transforms.driver import verify_dominance
 
 

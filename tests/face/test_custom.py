@@ -14,8 +14,8 @@ import pytest
 from xdsl.context import Context
 
 import xdsl_rlx as rlx
+from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.lowering.numba.build import fingerprint
-from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
 
 
 def graph(kernel: Callable[..., Any], **options: Any) -> rlx.Graph:

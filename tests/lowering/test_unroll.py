@@ -13,13 +13,13 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, ProgramOp
 from xdsl_rlx.dialects.lir.kernel import UNROLL
 from xdsl_rlx.lowering import unroll
+from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.lowering.nest.builder import Kernel, Nest
 from xdsl_rlx.lowering.numba import compile
 from xdsl_rlx.lowering.numba.compilation import lower_to_lir
 from xdsl_rlx.lowering.numba.emit_llvm import emit_llvm
 from xdsl_rlx.lowering.numba.loop_hints import AS_VECTORS, METADATA, SIDE_BY_SIDE, WRITTEN_OUT
 from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
-from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
 
 LEVELS = ("x86-64-v3", "x86-64-v4") if compile.processor() == "x86_64" else (None,)
 """LLVM's decisions differ most between these."""

@@ -101,7 +101,7 @@ def test_the_states_are_computed_once(make: Any) -> None:
         gradient = rlx.grad_with_loss(graph, wrt)
         (op,) = {type(op): op for op in gradient.module.walk() if isinstance(op, RecurrenceOp)}.values()
         assert op.states is not None
-        fused = rlx.run_passes(gradient, "mir-fuse")
+        fused = rlx.run_passes(gradient, "mir-prepare-for-fusion,mir-fuse")
         scans = [op for op in fused.module.walk() if isinstance(op, ScanOp)]
         assert [scan.reverse is not None for scan in scans] == [False, True]
 

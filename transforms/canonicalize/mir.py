@@ -15,7 +15,8 @@ from xdsl_rlx.dialects.constants import Number, splat_value
 from xdsl_rlx.dialects.mir import attention, cast, complex, elementwise, linalg, reduce, shape
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import FLOATS, broadcast_shapes, element_of, shape_of, u8, u32
-from xdsl_rlx.transforms.driver import Located
+from xdsl_rlx.transforms.driver import is_differentiated
+from xdsl_rlx.transforms.located import located
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -29,13 +30,16 @@ _PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {}
 
 
 class _ReplaceResults(RewritePattern):
-    """Replaces an op by the values that a function gives for it."""
+    """Replaces an op by the values that a function gives, located where the op was: any driver may run it."""
 
     def __init__(self, rewrite: Callable[..., Replacement]):
         self.rewrite = rewrite
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        found = self.rewrite(op, MirBuilder(rewriter))
+        if is_differentiated(op):
+            return
+        with located(rewriter, op.location):
+            found = self.rewrite(op, MirBuilder(rewriter))
         if found is not None:
             values = found if isinstance(found, Sequence) else (found,)
             rewriter.replace(op, [], [value.ssa if isinstance(value, Value) else value for value in values])
@@ -53,7 +57,7 @@ def canonical(*ops: type[OpT]) -> Callable[[Rewrite[OpT]], Rewrite[OpT]]:
 
     def register(rewrite: Rewrite[OpT]) -> Rewrite[OpT]:
         for op in ops:
-            _PATTERNS[op] = (*patterns_of(op), Located(_ReplaceResults(rewrite)))
+            _PATTERNS[op] = (*patterns_of(op), _ReplaceResults(rewrite))
         return rewrite
 
     return register
@@ -310,6 +314,12 @@ def reshape_instead_of_reducing_one(op: reduce.ReduceOp, b: MirBuilder) -> Value
 
 
 @canonical(*REDUCTIONS)
+def reshape_instead_of_keeping_axes(op: reduce.ReduceOp, b: MirBuilder) -> Value | None:
+    """Reductions that differ in this alone are equal: a loss sums exponentials without the axis, its gradient with."""
+    return b.reshape(b.op(type(op), op.operand, op.axis_list), shape_of(op.result)) if op.keep_dim is not None else None
+
+
+@canonical(*REDUCTIONS)
 def reduce_once(op: reduce.ReduceOp, b: MirBuilder) -> Value | None:
     """
     A reduction of a reduction of the same kind that nothing else reads.
@@ -317,10 +327,15 @@ def reduce_once(op: reduce.ReduceOp, b: MirBuilder) -> Value | None:
     With axes between theirs, two are faster: each sweeps over memory in order.
     """
     inner = op.operand.owner
+    with_ones = isinstance(inner, shape.ReshapeOp)
+    if isinstance(inner, shape.ReshapeOp) and op.operand.has_one_use():
+        inner = inner.operand.owner
     if not isinstance(inner, reduce.ReduceOp) or type(inner) is not type(op) or not inner.result.has_one_use():
         return None
     before = shape_of(inner.operand)
-    kept = [a for a in range(len(before)) if inner.keep_dim is not None or a not in inner.axis_list]
+    if with_ones and shape_of(op.operand) != tuple(1 if a in inner.axis_list else n for a, n in enumerate(before)):
+        return None
+    kept = [a for a in range(len(before)) if with_ones or a not in inner.axis_list]
     axes = sorted({*inner.axis_list, *(kept[a] for a in op.axis_list)})
     if any(before[a] != 1 for a in range(axes[0], axes[-1]) if a not in axes):
         return None
