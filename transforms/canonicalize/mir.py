@@ -297,13 +297,7 @@ def drop_empty_parts(op: shape.ConcatOp, b: MirBuilder) -> Value | SSAValue | No
     return b.concat(parts, axis) if parts and len(parts) < len(op.parts) else None
 
 
-REDUCTIONS = (
-    reduce.ReduceSumOp,
-    reduce.ReduceMeanOp,
-    reduce.ReduceMaxOp,
-    reduce.ReduceMinOp,
-    reduce.ReduceProdOp,
-)
+REDUCTIONS = reduce.ReduceOp.__subclasses__()
 
 
 @canonical(*REDUCTIONS)
