@@ -20,11 +20,11 @@ from kernel_cases import CASES, HALVES, Arguments, Case
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp
+from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
 from xdsl_rlx.lowering.numba.machine.llvm import compile_llvm
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
-from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
 
 SECONDS = 0.5
 """CPU time that no kernel may take in LLVM."""

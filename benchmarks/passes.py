@@ -23,11 +23,11 @@ import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.lowering.fingerprint import fingerprint
+from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
-from xdsl_rlx.lowering.pipeline import remaining_passes
+from xdsl_rlx.lowering.pipelines import remaining_passes
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.mir_grad import MirGradPass
-from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
 
 Row = tuple[str, int, int, float]
 """Pass, ops in, ops out, CPU seconds."""

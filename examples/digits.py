@@ -30,6 +30,7 @@ WEIGHTS = [f"{kind}{i}" for i in LAYERS for kind in "wb"]
 PIPELINE = (
     "mir-prepare-for-ad",
     f"mir-grad{{wrt={','.join(WEIGHTS)}}}",
+    "mir-prepare-for-fusion",
     "mir-fuse",
     "convert-mir-to-lir",
     "lir-mark-unrolled",
@@ -214,7 +215,7 @@ def main() -> int:
     print(f"gradient in f64 against central differences: largest relative error {error:.1e}")
     print("IR of the gradient step:")
     for stage, operations, lines in write_stages():
-        print(f"  {stage:20} {operations:5} operations {lines:6} lines")
+        print(f"  {stage:22} {operations:5} operations {lines:6} lines")
     for name, graph in (("gradient step", step), ("Adam step", adam)):
         launches = graph.program.launches
         kernels = len({launch.kernel for launch in launches})

@@ -43,7 +43,7 @@ def _without_loops(op: Operation) -> str:
     if op.name.startswith("hir."):
         return f"{named(op)} has no loops: run convert-hir-to-mir before convert-mir-to-lir"
     if DECOMPOSE.get(type(op)) is not None:
-        return f"{named(op)} has no loops: run mir-fuse (which decomposes it) before convert-mir-to-lir"
+        return f"{named(op)} has no loops: run mir-prepare-for-fusion and mir-fuse before convert-mir-to-lir"
     return f"{named(op)} has no loops: only ops of mir have, and custom ones (rlx.custom_op)"
 
 

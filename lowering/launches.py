@@ -28,7 +28,7 @@ from xdsl_rlx.lowering.nests import Work
 from xdsl_rlx.lowering.nests.table import Buffers, NestRule
 from xdsl_rlx.lowering.program_buffers import ProgramBuffers
 from xdsl_rlx.lowering.recipe import Passed, Recipe, Recorder, Site, Step
-from xdsl_rlx.transforms.simplify import structure_of_region
+from xdsl_rlx.transforms.structure import structure_of_region
 
 Loops: TypeAlias = Callable[[Sequence[Operation]], GroupLoops]
 """The loops of ops that are lowered together."""

@@ -11,6 +11,7 @@ from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
 from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
 from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
+from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
 
@@ -19,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 def structured(graph: Any, threads: int) -> ModuleOp:
     """What a graph is lowered to without `lir-outline-loops`: loops of launches stay."""
-    passes = (MirFusePass(), ConvertMirToLirPass(threads), LirPlanMemoryPass())
+    passes = (MirPrepareForFusionPass(), MirFusePass(), ConvertMirToLirPass(threads), LirPlanMemoryPass())
     module = as_graph_module(graph).module.clone()
     PassPipeline(passes).apply(Context(), module)
     module.verify()

@@ -310,7 +310,7 @@ def test_every_stage_as_text_compiles_to_the_same_numbers():
     expected = check(made, *arrays)
     lowered = rlx.lower(made, threads=2)
     assert lowered.stage == "lir"
-    for text in (str(made), str(rlx.run_passes(made, "mir-fuse")), str(lowered)):
+    for text in (str(made), str(rlx.run_passes(made, "mir-prepare-for-fusion,mir-fuse")), str(lowered)):
         compiled = rlx.compile(rlx.parse(text), threads=2)
         assert [spec.name for spec in compiled.inputs] == ["x", "w", "d_output"]
         for result, right in zip(compiled(*arrays), expected, strict=True):
@@ -319,7 +319,7 @@ def test_every_stage_as_text_compiles_to_the_same_numbers():
 
 def test_a_program_that_is_not_planned_yet_is_planned():
     made = graph(lambda g, x: g.softmax(g.softmax(x, 0), 1), x=(4, 3))
-    lowered = rlx.run_passes(made, "mir-fuse,convert-mir-to-lir")
+    lowered = rlx.run_passes(made, "mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir")
     x = numbers(4, 3)
     np.testing.assert_array_equal(rlx.compile(lowered)(x)[0], rlx.compile(made, threads=1)(x)[0])
 

@@ -155,7 +155,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a name that is a list": (lambda: rlx.custom_op(["a"]), "custom_op: name: expected a string, got ['a']"),
     "a block to lower": (
-        lambda: rlx.run_passes(blocks(), "mir-fuse,convert-mir-to-lir"),
+        lambda: rlx.run_passes(blocks(), "mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir"),
         "hir.linear has no loops: run convert-hir-to-mir before convert-mir-to-lir",
     ),
     "a block to differentiate": (

@@ -24,7 +24,14 @@ from xdsl_rlx.lowering.numba.emit.python_module import emit_python
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 MODEL = Path(__file__).parent / "filecheck" / "pipelines" / "mlp.hir.mlir"
-BACK = ("mir-fuse", "convert-mir-to-lir", "lir-guard-range", "lir-mark-unrolled", "lir-plan-memory")
+BACK = (
+    "mir-prepare-for-fusion",
+    "mir-fuse",
+    "convert-mir-to-lir",
+    "lir-guard-range",
+    "lir-mark-unrolled",
+    "lir-plan-memory",
+)
 PASSES = ("convert-hir-to-mir", "mir-prepare-for-ad", "mir-grad{wrt=w1,b1,w2,b2}", *BACK)
 
 ALONE = """
@@ -241,7 +248,7 @@ def test_modules_of_others_go_to_the_llvm_target_of_xdsl():
 def test_a_module_whose_memory_was_not_planned_is_not_printed():
     g = rlx.Graph("step")
     g.set_outputs([g.reduce_sum(g.input("x", (64, 64)) @ g.input("y", (64, 64)))])
-    unplanned = rlx.run_passes(g, "mir-fuse,convert-mir-to-lir").module
+    unplanned = rlx.run_passes(g, "mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir").module
     with pytest.raises(
         PassFailedException, match="the slots of @step have no place: run lir-plan-memory before -t numba"
     ):

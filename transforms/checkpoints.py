@@ -16,13 +16,13 @@ from math import prod
 
 from xdsl.builder import Builder
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.mir.scan import ScanOp, unstacked
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.transforms.located import located, replace
 
 
 def segment_lengths(length: int, kept: int) -> list[int]:
@@ -38,7 +38,7 @@ def segment_lengths(length: int, kept: int) -> list[int]:
     return found[1:] if found[0] == 1 else found
 
 
-def in_segments(op: ScanOp) -> list[ScanOp]:
+def in_segments(op: ScanOp, rewriter: PatternRewriter) -> list[ScanOp]:
     """
     Replace a scan with `checkpoints` by nested ones, in which the inner ones are `recomputed`.
 
@@ -48,28 +48,28 @@ def in_segments(op: ScanOp) -> list[ScanOp]:
     """
     if op.kept is None or len(sizes := segment_lengths(op.times, op.kept)) == 1:
         return [op]
-    b = MirBuilder(Builder(InsertPoint.before(op)))
+    rewriter.insertion_point = InsertPoint.before(op)
+    b = MirBuilder(rewriter)
     whole = prod(sizes)
     rest = op.times - whole
     first = 0 if op.reverse is None else rest
-    with located(b.builder, op.location):
-        xs = [_times(b, x, first, whole) for x in op.xs]
-        nested = [b.reshape(x, (*sizes, *x.shape[1:])).ssa for x in xs]
-        made = _nest(b, op, sizes, op.init, nested, op.captured, op.recomputed is not None)
-        carries, ys = [b.value(x) for x in made[-1].carries], list[Value]()
-        for y, like in zip(made[-1].ys, op.ys, strict=True):
-            ys.append(b.reshape(y, (whole, *shape_of(like)[1:])))
-        tail = None
-        if rest:
-            over = [_times(b, x, whole - first if first == 0 else 0, rest).ssa for x in op.xs]
-            kept = op.kept if rest > op.kept else None
-            how = (op.reverse is not None, kept, op.recomputed is not None)
-            tail = b.emit(ScanOp, [x.ssa for x in carries], over, op.captured, rest, _copy(op), *how)
-            carries = [b.value(x) for x in tail.carries]
-            pairs = [(y, b.value(more)) for y, more in zip(ys, tail.ys, strict=True)]
-            ys = [b.concat(pair if op.reverse is None else pair[::-1], 0) for pair in pairs]
-    replace(op, [*carries, *ys])
-    return made if tail is None else [*made, *in_segments(tail)]
+    xs = [_times(b, x, first, whole) for x in op.xs]
+    nested = [b.reshape(x, (*sizes, *x.shape[1:])).ssa for x in xs]
+    made = _nest(b, op, sizes, op.init, nested, op.captured, op.recomputed is not None)
+    carries, ys = [b.value(x) for x in made[-1].carries], list[Value]()
+    for y, like in zip(made[-1].ys, op.ys, strict=True):
+        ys.append(b.reshape(y, (whole, *shape_of(like)[1:])))
+    tail = None
+    if rest:
+        over = [_times(b, x, whole - first if first == 0 else 0, rest).ssa for x in op.xs]
+        kept = op.kept if rest > op.kept else None
+        how = (op.reverse is not None, kept, op.recomputed is not None)
+        tail = b.emit(ScanOp, [x.ssa for x in carries], over, op.captured, rest, _copy(op), *how)
+        carries = [b.value(x) for x in tail.carries]
+        pairs = [(y, b.value(more)) for y, more in zip(ys, tail.ys, strict=True)]
+        ys = [b.concat(pair if op.reverse is None else pair[::-1], 0) for pair in pairs]
+    rewriter.replace(op, [], [value.ssa for value in (*carries, *ys)])
+    return made if tail is None else [*made, *in_segments(tail, rewriter)]
 
 
 def _times(b: MirBuilder, x: SSAValue, first: int, length: int) -> Value:

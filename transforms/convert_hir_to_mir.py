@@ -2,22 +2,36 @@
 
 from dataclasses import dataclass
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, NameLoc, StringAttr
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xdsl_rlx.dialects.hir.core import HirOp
 from xdsl_rlx.dialects.mir.builder import MirBuilder
-from xdsl_rlx.transforms.located import located, replace
+from xdsl_rlx.transforms.driver import RewritingPass, rewrite
+from xdsl_rlx.transforms.located import located
 from xdsl_rlx.transforms.rules.hir import BLOCKS, FusionPolicy
 
 
 @dataclass(frozen=True)
-class ConvertHirToMirPass(ModulePass):
+class ConvertBlock(RewritePattern):
+    """A block becomes what its row says."""
+
+    policy: FusionPolicy
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, HirOp):
+            return
+        with located(rewriter, NameLoc(StringAttr(op.name), op.location)):
+            values = BLOCKS.lookup(op)(op, MirBuilder(rewriter), self.policy)
+        for result, value in zip(op.results, values, strict=True):
+            value.ssa.name_hint = result.name_hint or value.ssa.name_hint
+        rewriter.replace(op, [], [value.ssa for value in values])
+
+
+@dataclass(frozen=True)
+class ConvertHirToMirPass(RewritingPass):
     """
     Replace every `hir` block by the mir ops it means; they are located at `"hir.block"(location of the block)`.
 
@@ -41,20 +55,5 @@ class ConvertHirToMirPass(ModulePass):
         if self.fusion_policy not in set(FusionPolicy):
             raise ValueError(f"fusion-policy is one of {', '.join(FusionPolicy)}, got '{self.fusion_policy}'")
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        policy = FusionPolicy(self.fusion_policy)
-        for block in [o for o in op.walk() if isinstance(o, HirOp)]:
-            _convert(block, policy)
-
-
-def _convert(block: Operation, policy: FusionPolicy) -> None:
-    rule = BLOCKS.get(type(block))
-    if rule is None:
-        raise PassFailedException(f"no lowering for {block.name}: add one to transforms/rules/hir.py")
-    location = NameLoc(StringAttr(block.name), block.location)
-    b = MirBuilder(Builder(InsertPoint.before(block)))
-    with located(b.builder, location):
-        results = rule(block, b, policy)
-    for old, new in zip(block.results, results, strict=True):
-        new.ssa.name_hint = old.name_hint or new.ssa.name_hint
-    replace(block, results)
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        return rewrite(module, ConvertBlock(FusionPolicy(self.fusion_policy)))

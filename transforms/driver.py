@@ -1,57 +1,73 @@
-"""How passes rewrite a module: one walker that keeps locations, fixpoints with a limit, the order of definitions.
+"""How passes rewrite a module: the driver of patterns, which keeps locations, fixpoints, the order of definitions.
 No patterns are here."""
 
-from collections.abc import Callable, Sequence
+import abc
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, PatternRewriteWalker, RewritePattern
 from xdsl.traits import ConstantLike
-from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.control import VjpOp
 from xdsl_rlx.dialects.mir.core import View
 from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
+from xdsl_rlx.transforms.dead_ops import remove_dead
+from xdsl_rlx.transforms.located import locate
 
 ROUNDS = 64
 """Rewrites nest far less deep than this; a pattern that still fires is one that undoes itself."""
 
 
-@dataclass
-class _Located(RewritePattern):
-    """Tries patterns in order, and remembers where the op that they rewrite stands in the source."""
+class RewritingPass(ModulePass, abc.ABC):
+    """A pass that says whether it changed anything, by which a pipeline knows when it is at rest."""
 
-    patterns: Sequence[RewritePattern]
-    location: LocationAttr = UNKNOWN_LOC
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.run(ctx, op)
+
+    @abc.abstractmethod
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        """Rewrite the module. Whether anything changed."""
+
+
+@dataclass
+class _Driven(RewritePattern):
+    """A pattern on its way over a module: it leaves alone what a `mir.vjp` holds."""
+
+    pattern: RewritePattern
+    op: Operation
+    """The op that it looks at."""
+    last: str = ""
+    """The name of the op that it rewrote last."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if is_differentiated(op):
             return
-        self.location = op.location
-        for pattern in self.patterns:
-            pattern.match_and_rewrite(op, rewriter)
-            if rewriter.has_done_action:
-                return
+        self.op = op
+        self.pattern.match_and_rewrite(op, rewriter)
+        if rewriter.has_done_action:
+            self.last = op.name
 
-    def locate(self, op: Operation) -> None:
-        """Give an inserted op the location of the op being rewritten."""
-        if op.location == UNKNOWN_LOC:
-            op.location = self.location
+    def locate(self, inserted: Operation) -> None:
+        """What is inserted stands where the op stood that is rewritten."""
+        locate(inserted, self.op.location)
 
 
 def is_differentiated(op: Operation) -> bool:
     """Whether an op is in a `mir.vjp`, at any depth: it says what is differentiated, and is not code to rewrite."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, VjpOp):
-        parent = parent.parent_op()
-    return parent is not None
+    block = op.parent
+    while block is not None and (region := block.parent) is not None and (holder := region.parent) is not None:
+        if type(holder) is VjpOp:
+            return True
+        block = holder.parent
+    return False
 
 
 def is_behind_a_rule(op: Operation) -> bool:
@@ -65,40 +81,53 @@ def is_behind_a_rule(op: Operation) -> bool:
     return False
 
 
-def rewrite(module: ModuleOp, *patterns: RewritePattern) -> bool:
+def sweep(module: ModuleOp, pattern: RewritePattern, inner_first: bool = False) -> bool:
     """
-    Apply the patterns, the first that acts winning, until none does; then remove what became dead.
+    Try a pattern on every op once, not on what it inserts. Whether it acted.
 
-    Inserted ops get the location of the op they come from. True if anything was rewritten; PassFailedException if the
-    patterns do not come to rest.
+    Ops come in their order, or `inner_first`: backwards, and behind those in their regions. What the pattern inserts
+    has the location of the op that it rewrites.
     """
-    located = _Located(patterns)
-    listener = PatternRewriterListener(operation_insertion_handler=[located.locate])
-    walker = PatternRewriteWalker(located, apply_recursively=False, listener=listener)
-    rounds = repeat(lambda: walker.rewrite_module(module), " and ".join(type(p).__name__ for p in patterns))
-    if rounds:
-        dce(module)
-    return rounds > 0
+    return _sweep(module, _Driven(pattern, module), inner_first)
 
 
-def repeat(step: Callable[[], bool], what: str) -> int:
-    """Repeat `step` until it changes nothing; how often it did. PassFailedException past the limit."""
-    for done in range(ROUNDS):
-        if not step():
-            return done
-    raise PassFailedException(f"{what} did not come to rest in {ROUNDS} rounds")
+def _sweep(module: ModuleOp, driven: _Driven, inner_first: bool = False) -> bool:
+    listener = PatternRewriterListener(operation_insertion_handler=[driven.locate])
+    walker = PatternRewriteWalker(driven, inner_first, False, inner_first, listener=listener)
+    return walker.rewrite_module(module)
 
 
-def run_to_fixpoint(ctx: Context, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
-    """Apply the passes in order, again and again, until a round leaves the module as it was."""
+def rewrite(module: ModuleOp, pattern: RewritePattern) -> bool:
+    """
+    Sweep with a pattern until it does not act; then remove what became dead. Whether it acted.
 
-    def once() -> bool:
-        before = module.clone()
-        for step in passes:
-            step.apply(ctx, module)
-        return not module.is_structurally_equivalent(before)
+    PassFailedException if it does not come to rest, naming an op to which it leads back.
+    """
+    driven = _Driven(pattern, module)
+    for rounds in range(ROUNDS):
+        if not _sweep(module, driven):
+            if rounds:
+                remove_dead(module.body, PatternRewriterListener())
+            return rounds > 0
+    name = type(pattern).__name__
+    raise PassFailedException(f"{name} did not come to rest in {ROUNDS} rounds, but led back to {driven.last}")
 
-    repeat(once, ", ".join(step.name for step in passes))
+
+def run_once(ctx: Context, module: ModuleOp, passes: Sequence[RewritingPass]) -> bool:
+    """Run the passes in order. Whether one of them changed anything."""
+    changed = False
+    for step in passes:
+        changed |= step.run(ctx, module)
+    return changed
+
+
+def run_to_fixpoint(ctx: Context, module: ModuleOp, passes: Sequence[RewritingPass]) -> None:
+    """Run the passes in order, again and again, until none of them changes anything; PassFailedException if they do
+    not come to rest."""
+    for _ in range(ROUNDS):
+        if not run_once(ctx, module, passes):
+            return
+    raise PassFailedException(f"{', '.join(step.name for step in passes)} did not come to rest in {ROUNDS} rounds")
 
 
 def expect_gone(module: ModuleOp, ops: tuple[type[Operation], ...], by: str) -> None:

@@ -1,8 +1,8 @@
-"""How every engine inserts and replaces ops: what stands for an op has its location and the names of its results."""
+"""How the driver and the engines insert and replace ops: what stands for an op has its location, and its names."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from xdsl.builder import Builder
@@ -12,35 +12,43 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_rlx.dialects.mir.builder import Value
 
 
-@contextmanager
-def located(builder: Builder, location: LocationAttr) -> Generator[list[Operation]]:
+class located:
     """
-    The ops that `builder` inserts meanwhile, each at `location` if it has none.
+    Has the ops that `builder` inserts meanwhile stand at `location`, each with those in its regions, if it has none.
 
     Of several around each other, the innermost says where.
     """
+
+    def __init__(self, builder: Builder, location: LocationAttr):
+        self._handlers = builder.operation_insertion_handler
+        self._location = location
+
+    def __enter__(self) -> None:
+        self._handlers.insert(0, self._locate)
+
+    def __exit__(self, *_: object) -> None:
+        self._handlers.remove(self._locate)
+
+    def _locate(self, op: Operation) -> None:
+        locate(op, self._location)
+
+
+def locate(op: Operation, location: LocationAttr) -> None:
+    """Give an op, and those in its regions, the location if they have none."""
+    for inner in op.walk() if op.regions else (op,):
+        if inner.location == UNKNOWN_LOC:
+            inner.location = location
+
+
+@contextmanager
+def recorded(builder: Builder) -> Generator[list[Operation]]:
+    """The ops that `builder` inserts meanwhile."""
     inserted: list[Operation] = []
-
-    def locate(op: Operation) -> None:
-        inserted.append(op)
-        if op.regions:
-            locate_all((op,), location)
-        elif op.location == UNKNOWN_LOC:
-            op.location = location
-
-    builder.operation_insertion_handler.insert(0, locate)
+    builder.operation_insertion_handler.append(inserted.append)
     try:
         yield inserted
     finally:
-        builder.operation_insertion_handler.remove(locate)
-
-
-def locate_all(ops: Iterable[Operation], location: LocationAttr) -> None:
-    """Give ops, and those in their regions, the location if they have none."""
-    for op in ops:
-        for inner in op.walk():
-            if inner.location == UNKNOWN_LOC:
-                inner.location = location
+        builder.operation_insertion_handler.remove(inserted.append)
 
 
 def replace(op: Operation, values: Sequence[Value | SSAValue]) -> None:

@@ -9,18 +9,18 @@ from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.control import YieldOp
+from xdsl_rlx.dialects.mir.bodies import end_of
+from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.dialects.mir.recurrence import RecurrenceOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.transforms.checkpoints import in_segments, is_recomputed
-from xdsl_rlx.transforms.driver import is_behind_a_rule, is_constant, is_differentiated, is_view
-from xdsl_rlx.transforms.engines.define import define, rewrite_by
+from xdsl_rlx.transforms.driver import RewritingPass, is_behind_a_rule, is_constant, is_view, sweep
+from xdsl_rlx.transforms.engines.define import define
 from xdsl_rlx.transforms.engines.reverse import has_derivative
-from xdsl_rlx.transforms.located import located, replace
+from xdsl_rlx.transforms.located import recorded
 from xdsl_rlx.transforms.rules.recurrence import by_products, with_states
 from xdsl_rlx.transforms.rules.scan import Reverse
 from xdsl_rlx.transforms.rules.table import SCALAR
@@ -29,7 +29,7 @@ from xdsl_rlx.transforms.scalar_cost import DEAR, scalar_cost
 
 
 @dataclass(frozen=True)
-class MirConvertScansForAdPass(ModulePass):
+class MirConvertScansForAdPass(RewritingPass):
     """
     Have every `mir.scan` stack what its gradient needs of each time and cannot compute again at little cost.
 
@@ -52,38 +52,53 @@ class MirConvertScansForAdPass(ModulePass):
     """`closed`: recurrences with a name stay, and have reverse recurrences of their own; `unroll`: they are written
     out time by time in simpler ops, for sequences that are short."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for recurrence in [inner for inner in op.walk() if isinstance(inner, RecurrenceOp)]:
-            if is_differentiated(recurrence):
-                continue
-            if self.recurrences == "unroll":
-                _unroll(recurrence)
-            elif recurrence.states is None and not is_behind_a_rule(recurrence):
-                rewrite_by(recurrence, _giving_states)
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        changed = sweep(module, UnrollRecurrence() if self.recurrences == "unroll" else GiveStates())
         # inner scans first: what they stack is a value of the body around them
-        for scan in reversed([inner for inner in op.walk() if isinstance(inner, ScanOp)]):
-            if not is_differentiated(scan) and not is_behind_a_rule(scan) and _to_stack(scan):
-                for one in in_segments(scan):
-                    if values := _to_stack(one):
-                        _stack(one, values)
+        return sweep(module, StackResiduals(), inner_first=True) or changed
 
 
-def _giving_states(op: RecurrenceOp, b: MirBuilder) -> list[Value]:
-    """In f32 for half floats: the rule would compute the states again in f32."""
-    with wide(op, b) as seen:
-        assert isinstance(seen, RecurrenceOp)
-        twin = with_states(seen, b)
-    return [rounded(b, b.value(twin.result), op.result), b.value(twin.final)]
+class UnrollRecurrence(RewritePattern):
+    """A recurrence becomes its definition, and the scan in that its body for each time."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, RecurrenceOp):
+            return
+        with recorded(rewriter) as made:
+            values = define(op, MirBuilder(rewriter), by_products)
+        rewriter.replace(op, [], [value.ssa for value in values])
+        for scan in made:
+            if isinstance(scan, ScanOp):
+                rewriter.insertion_point = InsertPoint.before(scan)
+                rewriter.replace(scan, [], [value.ssa for value in define(scan, MirBuilder(rewriter))])
 
 
-def _unroll(op: RecurrenceOp) -> None:
-    """Replace a recurrence by its definition, and the scan in that by its body for each time."""
-    b = MirBuilder(Builder(InsertPoint.before(op)))
-    with located(b.builder, op.location) as made:
-        replace(op, define(op, b, by_products))
-    for scan in made:
-        if isinstance(scan, ScanOp):
-            rewrite_by(scan, define)
+class GiveStates(RewritePattern):
+    """
+    A recurrence that a gradient goes back over gives its states too.
+
+    In f32 for half floats: the rule would compute the states again in f32.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, RecurrenceOp) or op.states is not None or is_behind_a_rule(op):
+            return
+        b = MirBuilder(rewriter)
+        with wide(op, b) as seen:
+            assert isinstance(seen, RecurrenceOp)
+            twin = with_states(seen, b)
+        rewriter.replace(op, [], [rounded(b, b.value(twin.result), op.result).ssa, twin.final])
+
+
+class StackResiduals(RewritePattern):
+    """A scan that a gradient goes back over stacks what that needs; with `checkpoints`, it is nested scans first."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, ScanOp) or is_behind_a_rule(op) or not _to_stack(op):
+            return
+        for one in in_segments(op, rewriter):
+            if values := _to_stack(one):
+                _stack(one, values, rewriter)
 
 
 def _to_stack(op: ScanOp) -> list[SSAValue]:
@@ -121,19 +136,11 @@ def _values(block: Block) -> Iterable[SSAValue]:
         yield from op.results
 
 
-def _stack(op: ScanOp, values: Iterable[SSAValue]) -> None:
+def _stack(op: ScanOp, values: Iterable[SSAValue], rewriter: PatternRewriter) -> None:
     """Yield more values of the body."""
     block = op.body.detach_block(0)
-    end = block.last_op
-    assert isinstance(end, YieldOp)
-    yielded = [*end.values, *values]
-    end.detach()
-    end.erase()
-    block.add_op(YieldOp(*yielded))
+    end = end_of(block)
+    end.operands = [*end.values, *values]
     how = (op.reverse is not None, op.kept, op.recomputed is not None)
-    more = ScanOp(op.init, op.xs, op.captured, op.times, block, *how)
-    more.location = op.location
-    parent = op.parent_block()
-    assert parent is not None
-    parent.insert_op_before(more, op)
-    replace(op, [*more.carries, *more.ys[: len(op.ys)]])
+    more = rewriter.insert(ScanOp(op.init, op.xs, op.captured, op.times, block, *how), InsertPoint.before(op))
+    rewriter.replace(op, [], [*more.carries, *more.ys[: len(op.ys)]])

@@ -4,15 +4,14 @@ What they become are rows of DECOMPOSE in `rules/control.py` and `rules/region.p
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.dialects.mir.region import BatchElementwiseRegionOp, TransformRegionOp
-from xdsl_rlx.transforms.driver import is_differentiated
-from xdsl_rlx.transforms.engines.define import decompose
+from xdsl_rlx.transforms.driver import RewritingPass, rewrite
+from xdsl_rlx.transforms.engines.define import Decompose
 
 
-class MirDecomposeFusionRegionsPass(ModulePass):
+class MirDecomposeFusionRegionsPass(RewritingPass):
     """
     Replace every `mir.fusion`, `mir.transform_region` and `mir.batch_elementwise_region` by its ops.
 
@@ -27,9 +26,9 @@ class MirDecomposeFusionRegionsPass(ModulePass):
 
     name = "mir-decompose-fusion-regions"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        decompose(op, _is_wanted)
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        return rewrite(module, Decompose(_is_wanted))
 
 
 def _is_wanted(op: Operation) -> bool:
-    return isinstance(op, FusionOp | TransformRegionOp | BatchElementwiseRegionOp) and not is_differentiated(op)
+    return isinstance(op, FusionOp | TransformRegionOp | BatchElementwiseRegionOp)

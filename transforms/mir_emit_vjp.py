@@ -1,20 +1,17 @@
 """The pass `mir-emit-vjp`: every `mir.vjp` becomes what the rule of the op inside it emits.
 The rules are rows of the table VJP in `rules/`."""
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.dialects.mir.control import VjpOp
-from xdsl_rlx.transforms.driver import expect_gone, rewrite
+from xdsl_rlx.transforms.driver import RewritingPass, expect_gone, rewrite, sweep
 from xdsl_rlx.transforms.engines.define import define
 from xdsl_rlx.transforms.engines.reverse import add_seeds, cotangents_by_rule, lay_out_reverse, taken_apart
-from xdsl_rlx.transforms.located import locate_all
-from xdsl_rlx.transforms.sum_of_windows import merge_windows
+from xdsl_rlx.transforms.sum_of_windows import MergeWindows
 
 
 class ApplyVjpRule(RewritePattern):
@@ -47,7 +44,8 @@ def _through_decomposition(vjp: VjpOp, rewriter: PatternRewriter) -> None:
     block, op = vjp.body.block, vjp.op
     assert block.last_op is not None
     rewriter.erase(block.last_op)
-    b = MirBuilder(Builder(InsertPoint.at_end(block)))
+    rewriter.insertion_point = InsertPoint.at_end(block)
+    b = MirBuilder(rewriter)
     seeds = add_seeds(b, define(op, b), vjp.result_cotangents)
     wrt = [block.args[index] for index in vjp.wrt_indices]
     found = lay_out_reverse(list(block.ops)[1:], seeds, wrt, b.builder)
@@ -55,12 +53,11 @@ def _through_decomposition(vjp: VjpOp, rewriter: PatternRewriter) -> None:
     for result, output in zip(op.results, vjp.outputs, strict=True):
         result.replace_all_uses_with(output)
     rewriter.erase(op)
-    locate_all(block.ops, vjp.location)
     rewriter.inline_block(block, InsertPoint.before(vjp), vjp.primals)
     rewriter.replace(vjp, [], grads)
 
 
-class MirEmitVjpPass(ModulePass):
+class MirEmitVjpPass(RewritingPass):
     """
     Replace every `mir.vjp` by what the rule of the op inside it emits; cotangents of slices of one value become one.
 
@@ -73,7 +70,7 @@ class MirEmitVjpPass(ModulePass):
 
     name = "mir-emit-vjp"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, ApplyVjpRule())
-        expect_gone(op, (VjpOp,), self.name)
-        merge_windows(op)
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        emitted = rewrite(module, ApplyVjpRule())
+        expect_gone(module, (VjpOp,), self.name)
+        return sweep(module, MergeWindows()) or emitted

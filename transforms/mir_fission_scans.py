@@ -6,12 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.elementwise import AddOp
@@ -21,10 +19,9 @@ from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body
 from xdsl_rlx.dialects.mir.shape import TransposeOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.checkpoints import runs_segments
-from xdsl_rlx.transforms.driver import is_constant, is_differentiated, is_view
+from xdsl_rlx.transforms.driver import RewritingPass, is_constant, is_view, sweep
 from xdsl_rlx.transforms.engines.batch import Batch
 from xdsl_rlx.transforms.engines.reverse import has_derivative
-from xdsl_rlx.transforms.located import located, replace
 from xdsl_rlx.transforms.rules.bodies import backward_slice, needed_carries
 from xdsl_rlx.transforms.rules.scan import Draft
 
@@ -32,7 +29,7 @@ WIDE = 1 << 10
 """Elements of each time from which on they are summed behind the loop: fewer are added up in passing, inside of it."""
 
 
-class MirFissionScansPass(ModulePass):
+class MirFissionScansPass(RewritingPass):
     """
     Take out of a `mir.scan` what hangs on no carry: in front of it what it reads, behind it what it sums or stacks.
 
@@ -48,17 +45,17 @@ class MirFissionScansPass(ModulePass):
 
     name = "mir-fission-scans"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        fission_scans(op)
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        return sweep(module, SplitScan(), inner_first=True)
 
 
-def fission_scans(module: ModuleOp) -> bool:
-    """Split every scan of a module, inner ones first. Whether anything changed."""
-    changed = False
-    for scan in reversed([inner for inner in module.walk() if isinstance(inner, ScanOp)]):
-        if scan.times > 1 and not is_differentiated(scan):
-            changed |= _Fission(scan).run()
-    return changed
+class SplitScan(RewritePattern):
+    """A scan becomes a smaller one, with what leaves it in front of it and behind."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ScanOp, rewriter: PatternRewriter) -> None:
+        if op.times > 1:
+            _Fission(op).run(rewriter)
 
 
 @dataclass(frozen=True)
@@ -177,19 +174,17 @@ class _Fission:
                 return
             self.sums, self.ys = sums, ys
 
-    def run(self) -> bool:
-        """Replace the scan, if there is something to take out. Whether there is."""
+    def run(self, rewriter: PatternRewriter) -> None:
+        """Replace the scan, if there is something to take out."""
         self._settle()
         op, n = self.op, len(self.op.init)
         carries, kept, needed = self._needed()
         early = [x for x in self.ops if x.results[0] in needed and x.results[0] in self.free and self._moves(x)]
         unused = len(carries) < n or len(kept) < len(op.ys)
         if not early and not unused and not self.sums and not self.ys:
-            return False
-        b = MirBuilder(Builder(InsertPoint.before(op)))
-        with located(b.builder, op.location):
-            replace(op, self._rebuild(b, sorted(carries), sorted(kept), early))
-        return True
+            return
+        values = self._rebuild(MirBuilder(rewriter), sorted(carries), sorted(kept), early)
+        rewriter.replace(op, [], [value.ssa for value in values])
 
     def _batch(self, b: MirBuilder) -> Batch:
         """Values for all times: those of `xs` have a leading axis, those that are captured none."""

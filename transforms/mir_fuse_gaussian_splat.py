@@ -3,11 +3,10 @@ The ops are in `dialects/mir/splat.py`, the derivative rule of the one in `rules
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_rlx.dialects.mir.splat import GaussianSplatPrepareOp, GaussianSplatRasterizeOp, GaussianSplatRenderOp
-from xdsl_rlx.transforms.driver import rewrite
+from xdsl_rlx.transforms.driver import RewritingPass, rewrite
 
 
 class FuseRasterizeOfPrepare(RewritePattern):
@@ -25,7 +24,7 @@ class FuseRasterizeOfPrepare(RewritePattern):
         rewriter.erase(prepare)
 
 
-class MirFuseGaussianSplatPass(ModulePass):
+class MirFuseGaussianSplatPass(RewritingPass):
     """
     Make one op of `mir.gaussian_splat_rasterize` and the `mir.gaussian_splat_prepare` that only it uses.
 
@@ -42,5 +41,5 @@ class MirFuseGaussianSplatPass(ModulePass):
 
     name = "mir-fuse-gaussian-splat"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, FuseRasterizeOfPrepare())
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        return rewrite(module, FuseRasterizeOfPrepare())

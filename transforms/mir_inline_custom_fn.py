@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
-from xdsl_rlx.transforms.driver import is_differentiated
-from xdsl_rlx.transforms.engines.define import decompose
+from xdsl_rlx.transforms.driver import RewritingPass, rewrite
+from xdsl_rlx.transforms.engines.define import Decompose
 
 
 @dataclass(frozen=True)
-class MirInlineCustomFnPass(ModulePass):
+class MirInlineCustomFnPass(RewritingPass):
     """
     Replace every `mir.custom_fn` by the ops of its function; its derivative rules go.
 
@@ -32,10 +31,10 @@ class MirInlineCustomFnPass(ModulePass):
     without_rules: bool = False
     """Only functions that have no rules: their derivatives stay what they are."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        decompose(op, self._is_wanted)
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        return rewrite(module, Decompose(self._is_wanted))
 
     def _is_wanted(self, op: Operation) -> bool:
-        if not isinstance(op, CustomFnOp) or is_differentiated(op):
+        if not isinstance(op, CustomFnOp):
             return False
         return not (self.without_rules and op.has_rules)

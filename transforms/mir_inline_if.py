@@ -4,14 +4,13 @@ What a branch becomes is a row of DECOMPOSE in `rules/branch.py`."""
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects.mir.branch import IfOp, SwitchOp, WhileOp
-from xdsl_rlx.transforms.driver import is_differentiated
-from xdsl_rlx.transforms.engines.define import decompose
+from xdsl_rlx.transforms.driver import RewritingPass, rewrite
+from xdsl_rlx.transforms.engines.define import Decompose
 
 
-class MirInlineIfPass(ModulePass):
+class MirInlineIfPass(RewritingPass):
     """
     Compute both branches of every `mir.if`, and choose; a `mir.switch` first becomes branches in branches.
 
@@ -30,12 +29,12 @@ class MirInlineIfPass(ModulePass):
 
     name = "mir-inline-if"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        decompose(op, _is_wanted)
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        return rewrite(module, Decompose(_is_wanted))
 
 
 def _is_wanted(op: Operation) -> bool:
-    if not isinstance(op, IfOp | SwitchOp) or is_differentiated(op):
+    if not isinstance(op, IfOp | SwitchOp):
         return False
     endless = any(isinstance(inner, WhileOp) and inner.most is None for inner in op.walk())
     return isinstance(op, SwitchOp) or not endless

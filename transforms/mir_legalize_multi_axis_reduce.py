@@ -3,13 +3,12 @@ Sum, mean, max and min are not: their rules take all axes at once."""
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.dialects.mir.reduce import ReduceProdOp
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.transforms.driver import rewrite
+from xdsl_rlx.transforms.driver import RewritingPass, rewrite
 
 
 class SplitProduct(RewritePattern):
@@ -26,7 +25,7 @@ class SplitProduct(RewritePattern):
         rewriter.replace(op, [], [b.reshape(value, shape_of(op.result)).ssa])
 
 
-class MirLegalizeMultiAxisReducePass(ModulePass):
+class MirLegalizeMultiAxisReducePass(RewritingPass):
     """
     Split a product over several axes into products over one.
 
@@ -43,5 +42,5 @@ class MirLegalizeMultiAxisReducePass(ModulePass):
 
     name = "mir-legalize-multi-axis-reduce"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, SplitProduct())
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        return rewrite(module, SplitProduct())

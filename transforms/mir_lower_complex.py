@@ -3,27 +3,22 @@ What each op does with pairs is in `rules/parts.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import IsTerminator
 
-from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.complex import ComplexOp, ImagOp, RealOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
-from xdsl_rlx.transforms.driver import verify_dominance
-from xdsl_rlx.transforms.located import located
+from xdsl_rlx.transforms.driver import RewritingPass, sweep, verify_dominance
 from xdsl_rlx.transforms.rules.parts import PARTS, Parts
 
 
-class MirLowerComplexPass(ModulePass):
+class MirLowerComplexPass(RewritingPass):
     """
     Compute on the parts of complex tensors, two real tensors each.
 
@@ -42,90 +37,86 @@ class MirLowerComplexPass(ModulePass):
 
     name = "mir-lower-complex"
 
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        pattern = ComputeOnParts()
+        changed = sweep(module, pattern)
+        for op in reversed(pattern.done):
+            op.detach()
+            op.erase()
+        return changed
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)
-        lower_complex(op)
-
-
-def lower_complex(module: ModuleOp) -> None:
-    """Compute on parts in every function of a module, and in what is run in it: bodies take and yield whole tensors."""
-    for op in list(module.walk()):
-        if isinstance(op, FuncOp | BodyOp):
-            for region in op.regions:
-                for block in region.blocks:
-                    _Block(block).lower()
+        self.run(ctx, op)
 
 
 def _is_complex(value: SSAValue) -> bool:
     return isinstance(value.type, TensorType) and element_of(value) in COMPLEXES
 
 
-class _Block:
-    """A block on the way: the parts of the complex values so far."""
+@dataclass
+class ComputeOnParts(RewritePattern):
+    """
+    An op on complex tensors becomes ops on their parts; bodies, and ops without a row, take and yield whole tensors.
 
-    def __init__(self, block: Block):
-        self.block = block
-        self.parts: dict[SSAValue, Parts] = {}
-        self.done: list[Operation] = []
-        self.gone: set[object] = set()
+    For one sweep, in which definitions come before uses. An op whose results are parts now stays, for nothing to read.
+    """
 
-    def lower(self) -> None:
-        for op in list(self.block.ops):
-            if any(map(_is_complex, op.operands)) or any(map(_is_complex, op.results)):
-                self._lower(op)
-        for op in reversed(self.done):
-            op.detach()
-            op.erase()
+    parts: dict[SSAValue, Parts] = field(default_factory=dict[SSAValue, Parts])
+    """The parts of the complex values so far."""
 
-    def _lower(self, op: Operation) -> None:
-        b = MirBuilder(Builder(InsertPoint.before(op)))
-        rule = PARTS.get(type(op))
-        with located(b.builder, op.location):
-            if rule is not None:
-                operands = [self._operand(x, b) for x in op.operands]
-                self._take(op, rule(op, b, *operands))
-            else:
-                self._whole(op, b)
+    done: list[Operation] = field(default_factory=list[Operation])
+    """The ops that stay for nothing."""
 
-    def _take(self, op: Operation, found: Sequence[Value | Parts]) -> None:
-        for result, value in zip(op.results, found, strict=True):
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not any(map(_is_complex, op.operands)) and not any(map(_is_complex, op.results)):
+            return
+        b = MirBuilder(rewriter)
+        if (rule := PARTS.get(type(op))) is None:
+            self._make_whole(op, rewriter)
+            return
+        operands = [self._operand(x, rewriter) for x in op.operands]
+        self.done.append(op)
+        for result, value in zip(op.results, rule(op, b, *operands), strict=True):
             if isinstance(value, Parts):
-                self.parts[result] = value
-                for part, suffix in ((value.re, "re"), (value.im, "im")):
-                    part.ssa.name_hint = part.ssa.name_hint or (
-                        f"{result.name_hint}_{suffix}" if result.name_hint else None
-                    )
+                self._take(result, value)
             else:
                 value.ssa.name_hint = value.ssa.name_hint or result.name_hint
-                result.replace_all_uses_with(value.ssa)
-        self.done.append(op)
-        self.gone.add(op)
+                rewriter.replace_all_uses_with(result, value.ssa)
+        rewriter.has_done_action = True
 
-    def _whole(self, op: Operation, b: MirBuilder) -> None:
-        """An op that takes complex tensors as they lie in memory: the operands are put together for it."""
+    def _take(self, value: SSAValue, parts: Parts) -> None:
+        self.parts[value] = parts
+        for part, suffix in ((parts.re.ssa, "re"), (parts.im.ssa, "im")):
+            part.name_hint = part.name_hint or (f"{value.name_hint}_{suffix}" if value.name_hint else None)
+
+    def _make_whole(self, op: Operation, rewriter: PatternRewriter) -> None:
+        """The operands of an op that takes complex tensors as they lie in memory are put together for it."""
         for number, operand in enumerate(op.operands):
-            if operand in self.parts and operand.owner in self.gone:
-                parts = self.parts[operand]
-                whole = b.op(ComplexOp, parts.re.ssa, parts.im.ssa)
-                whole.ssa.name_hint = operand.name_hint
-                op.operands[number] = whole.ssa
-        assert op.has_trait(IsTerminator) or op.results
+            if (parts := self.parts.get(operand)) is not None and not self._is_whole(operand):
+                whole = rewriter.insert(ComplexOp(parts.re.ssa, parts.im.ssa)).result
+                whole.name_hint = operand.name_hint
+                op.operands[number] = whole
 
-    def _operand(self, value: SSAValue, b: MirBuilder) -> Value | Parts:
-        """An operand with operators that build where `b` inserts."""
+    def _is_whole(self, value: SSAValue) -> bool:
+        """Whether a value with parts is there as a whole: an argument, or the result of an op without a row."""
+        return not isinstance(value.owner, Operation) or PARTS.get(type(value.owner)) is None
+
+    def _operand(self, value: SSAValue, rewriter: PatternRewriter) -> Value | Parts:
+        """An operand with operators that build where `rewriter` inserts."""
+        b = MirBuilder(rewriter)
         if not _is_complex(value):
             return b.value(value)
-        parts = self._parts(value)
+        if value not in self.parts:
+            self._take_apart(value, rewriter)
+        parts = self.parts[value]
         return Parts(b.value(parts.re.ssa), b.value(parts.im.ssa))
 
-    def _parts(self, value: SSAValue) -> Parts:
-        """The parts of a value; those of one that is there as a whole (an argument, say) are taken behind it."""
-        if value not in self.parts:
-            owner = value.owner
-            point = InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(owner)
-            b = MirBuilder(Builder(point))
-            parts = Parts(b.op(RealOp, value), b.op(ImagOp, value))
-            for part, suffix in ((parts.re, "re"), (parts.im, "im")):
-                part.ssa.name_hint = f"{value.name_hint}_{suffix}" if value.name_hint else None
-            self.parts[value] = parts
-        return self.parts[value]
+    def _take_apart(self, value: SSAValue, rewriter: PatternRewriter) -> None:
+        """The parts of a value that is there as a whole (an argument, say) are taken behind it."""
+        owner, here = value.owner, rewriter.insertion_point
+        point = InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(owner)
+        rewriter.insertion_point = point
+        b = MirBuilder(rewriter)
+        self._take(value, Parts(b.op(RealOp, value), b.op(ImagOp, value)))
+        rewriter.insertion_point = here

@@ -3,25 +3,13 @@ How is the row of `mir.dot_general` in the table DECOMPOSE."""
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp
-from xdsl_rlx.transforms.driver import rewrite
-from xdsl_rlx.transforms.rules import DECOMPOSE
+from xdsl_rlx.transforms.driver import RewritingPass, rewrite
+from xdsl_rlx.transforms.engines.define import Decompose
 
 
-class LowerDotGeneral(RewritePattern):
-    """Transposes and reshapes to matrices, one matrix product, a reshape of the result."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: DotGeneralOp, rewriter: PatternRewriter) -> None:
-        values = DECOMPOSE.lookup(op)(op, MirBuilder(rewriter))
-        rewriter.replace(op, [], [value.ssa for value in values])
-
-
-class MirLowerDotGeneralPass(ModulePass):
+class MirLowerDotGeneralPass(RewritingPass):
     """
     Replace contractions by matrix products.
 
@@ -38,5 +26,5 @@ class MirLowerDotGeneralPass(ModulePass):
 
     name = "mir-lower-dot-general"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, LowerDotGeneral())
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        return rewrite(module, Decompose(lambda op: isinstance(op, DotGeneralOp)))

@@ -4,14 +4,13 @@ What they become is a row of DECOMPOSE in `rules/region.py`."""
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects.mir.region import ElementwiseRegionOp
-from xdsl_rlx.transforms.driver import is_differentiated
-from xdsl_rlx.transforms.engines.define import decompose
+from xdsl_rlx.transforms.driver import RewritingPass, rewrite
+from xdsl_rlx.transforms.engines.define import Decompose
 
 
-class MirUnfuseElementwiseRegionsPass(ModulePass):
+class MirUnfuseElementwiseRegionsPass(RewritingPass):
     """
     Replace every `mir.elementwise_region` by its ops, which broadcast as they did in it.
 
@@ -25,9 +24,9 @@ class MirUnfuseElementwiseRegionsPass(ModulePass):
 
     name = "mir-unfuse-elementwise-regions"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        decompose(op, _is_wanted)
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        return rewrite(module, Decompose(_is_wanted))
 
 
 def _is_wanted(op: Operation) -> bool:
-    return isinstance(op, ElementwiseRegionOp) and not is_differentiated(op)
+    return isinstance(op, ElementwiseRegionOp)

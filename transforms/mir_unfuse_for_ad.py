@@ -3,27 +3,13 @@ Their definitions are rows of the table DECOMPOSE in `rules/`."""
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
-from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder
-from xdsl_rlx.transforms.driver import rewrite
-from xdsl_rlx.transforms.engines.define import define
-from xdsl_rlx.transforms.rules import DECOMPOSE, VJP
+from xdsl_rlx.transforms.driver import RewritingPass, rewrite
+from xdsl_rlx.transforms.engines.define import Decompose
+from xdsl_rlx.transforms.engines.reverse import taken_apart
 
 
-class DecomposeWithoutVjp(RewritePattern):
-    """Replace an op that has a decomposition and no vjp rule by its decomposition."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        if DECOMPOSE.get(type(op)) is None or VJP.get(type(op)) is not None or VJP.reason(type(op)) is not None:
-            return
-        values = define(op, MirBuilder(rewriter))
-        rewriter.replace(op, [], [value.ssa for value in values])
-
-
-class MirUnfuseForAdPass(ModulePass):
+class MirUnfuseForAdPass(RewritingPass):
     """
     Replace composite ops by simpler ones, except those that are differentiated as they are (softmax, layer norm).
 
@@ -38,5 +24,5 @@ class MirUnfuseForAdPass(ModulePass):
 
     name = "mir-unfuse-for-ad"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, DecomposeWithoutVjp())
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        return rewrite(module, Decompose(taken_apart))

@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects.mir.branch import WhileOp
-from xdsl_rlx.transforms.driver import is_behind_a_rule, is_differentiated
-from xdsl_rlx.transforms.engines.define import decompose
+from xdsl_rlx.transforms.driver import RewritingPass, is_behind_a_rule, rewrite
+from xdsl_rlx.transforms.engines.define import Decompose
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.rules.table import FLOW
 
 
 @dataclass(frozen=True)
-class MirUnrollWhilePass(ModulePass):
+class MirUnrollWhilePass(RewritingPass):
     """
     Replace every `mir.while` that says `max_iterations` by a scan over as many times, with the body in a branch.
 
@@ -35,11 +34,11 @@ class MirUnrollWhilePass(ModulePass):
     differentiable: bool = False
     """Only loops through which a gradient may flow."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        decompose(op, self._is_wanted)
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        return rewrite(module, Decompose(self._is_wanted))
 
     def _is_wanted(self, op: Operation) -> bool:
-        if not isinstance(op, WhileOp) or op.most is None or is_differentiated(op):
+        if not isinstance(op, WhileOp) or op.most is None:
             return False
         if not self.differentiable:
             return True

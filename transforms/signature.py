@@ -103,12 +103,7 @@ class Graph:
     def set_outputs(self, outputs: Sequence[SSAValue]) -> None:
         """Return other values; attributes of results that keep their place are kept."""
         same = [old is new for old, new in zip(self.outputs, outputs, strict=False)]
-        before, location = self._return, self._return.location
-        after = ReturnOp(*outputs)
-        after.location = location
-        self.block.insert_op_before(after, before)
-        before.detach()
-        before.erase()
+        self._return.operands = outputs
         if self.func.res_attrs is not None:
             kept = [entry for entry, keep in zip(self.func.res_attrs, same, strict=False) if keep]
             self.func.res_attrs = ArrayAttr([*kept, *([DictionaryAttr({})] * (len(outputs) - len(kept)))])

@@ -9,17 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from xdsl.builder import Builder
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.elementwise import AddOp
 from xdsl_rlx.dialects.mir.shape import ConcatOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.canonicalize.mir import splat
-from xdsl_rlx.transforms.located import located
 
 
 @dataclass(frozen=True)
@@ -32,15 +29,24 @@ class Window:
     part: SSAValue
 
 
-def merge_windows(module: ModuleOp) -> None:
-    """Rewrite sums of windows so that windows side by side are one term. Where more than two overlap, they are added in
-    another order."""
-    for root in [op for op in module.walk() if isinstance(op, AddOp) and not _is_term(op)]:
-        terms, adds = _terms(root)
+class MergeWindows(RewritePattern):
+    """In a sum of windows, windows side by side become one term. Where more than two overlap, they are added in another
+    order."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: AddOp, rewriter: PatternRewriter) -> None:
+        if _is_term(op):
+            return
+        terms, adds = _terms(op)
         windows = [_window(term) for term in terms]
         layers = _layers([window for window in windows if window is not None])
         if any(len(layer) > 1 for layer in layers):
-            _replace(root, terms, windows, layers, adds)
+            rest = [term for term, window in zip(terms, windows, strict=True) if window is None]
+            rewriter.replace(op, [], [_sum(MirBuilder(rewriter), shape_of(op.result), rest, layers)])
+            merged = [term.owner for term, window in zip(terms, windows, strict=True) if window is not None]
+            for gone in (*adds[1:], *merged):
+                if isinstance(gone, Operation):
+                    rewriter.erase(gone)
 
 
 def _is_sum(op: object) -> bool:
@@ -84,30 +90,12 @@ def _window(value: SSAValue) -> Window | None:
     return Window(axis, start, start + extents[inside[0]], op.parts[inside[0]])
 
 
-def _replace(
-    root: AddOp,
-    terms: Sequence[SSAValue],
-    windows: Sequence[Window | None],
-    layers: Iterable[Sequence[Window]],
-    adds: Iterable[Operation],
-) -> None:
-    b = MirBuilder(Builder(InsertPoint.before(root)))
+def _sum(b: MirBuilder, shape: Sequence[int], rest: Sequence[SSAValue], layers: Iterable[Sequence[Window]]) -> SSAValue:
     total: Value | None = None
-    shape = shape_of(root.result)
-    rest = [b.value(term) for term, window in zip(terms, windows, strict=True) if window is None]
-    with located(b.builder, root.location):
-        for value in (*rest, *(_concat(b, shape, layer) for layer in layers)):
-            total = value if total is None else b.add(total, value)
+    for value in (*map(b.value, rest), *(_concat(b, shape, layer) for layer in layers)):
+        total = value if total is None else b.add(total, value)
     assert total is not None
-    total.ssa.name_hint = root.result.name_hint
-    root.result.replace_all_uses_with(total.ssa)
-    for op in adds:
-        op.detach()
-        op.erase()
-    for term, window in zip(terms, windows, strict=True):
-        if window is not None and isinstance(term.owner, Operation):
-            term.owner.detach()
-            term.owner.erase()
+    return total.ssa
 
 
 def _layers(windows: Iterable[Window]) -> list[list[Window]]:

@@ -1,4 +1,4 @@
-"""`mir-fuse`: composite ops into parts, and the parts into groups that run as one kernel each (`mir.fusion`)."""
+"""`mir-fuse`: ops into groups that run as one kernel each (`mir.fusion`)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.fuse.clusters import Cluster, Clusters
-from xdsl_rlx.lowering.fuse.composites import decompose_composites
 from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.fuse.nesting import GroupLoops, decided_loops
 from xdsl_rlx.lowering.fuse.share_bodies import share_bodies
 from xdsl_rlx.transforms.driver import is_constant, verify_dominance
-from xdsl_rlx.transforms.mir_fission_scans import fission_scans
-from xdsl_rlx.transforms.simplify import share_common
+from xdsl_rlx.transforms.mir_cse import share_common
 
 
 class MirFusePass(ModulePass):
@@ -40,18 +38,14 @@ class MirFusePass(ModulePass):
     ```
 
     Groups that differ in numbers only have those as inputs, so that they are one kernel in the end. What would be a
-    group of views of one operand stays as it is: it needs no kernel.
+    group of views of one operand stays as it is: it needs no kernel. Ops that have no loops are in no group:
+    `mir-prepare-for-fusion` leaves none that could have some.
     """
 
     name = "mir-fuse"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)
-        # what is left of a product of one term is no product
-        fission_scans(op)
-        decompose_composites(ctx, op)
-        if fission_scans(op):
-            decompose_composites(ctx, op)
         for inner in list(op.walk(reverse=True)):
             if isinstance(inner, FuncOp | BodyOp):
                 for block in (block for region in inner.regions for block in region.blocks):

@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.mir.elementwise import ConstantOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.fuse.nesting import loops_of_inputs, space_of_fusion
 from xdsl_rlx.transforms.located import replace
-from xdsl_rlx.transforms.simplify import structure_of_region
+from xdsl_rlx.transforms.structure import structure_of_region
 
 
 def share_bodies(module: ModuleOp) -> None:

@@ -1,6 +1,6 @@
 """`mir.scan` to `lir.loop`: a carry has two places that iterations read and write by turns, or is read and written in
 its stack, and what is stacked or scanned over is seen element by element. Which scans become loops is decided in
-`lowering/fuse/composites.py`."""
+`lowering/mir_decompose.py`."""
 
 from __future__ import annotations
 

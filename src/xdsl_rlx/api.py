@@ -25,7 +25,8 @@ from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.errors import GraphError, GraphIndexError
 from xdsl_rlx.dialects.shapes import integers
 from xdsl_rlx.lowering import UNIVERSE as LOWERING
-from xdsl_rlx.lowering.pipeline import remaining_passes
+from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
+from xdsl_rlx.lowering.pipelines import remaining_passes
 from xdsl_rlx.transforms import UNIVERSE as TRANSFORMS
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.driver import verify_dominance
@@ -35,7 +36,6 @@ from xdsl_rlx.transforms.mir_hvp import MirHvpPass
 from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
 from xdsl_rlx.transforms.mir_jacrev import MirJacrevPass
 from xdsl_rlx.transforms.mir_jvp import MirJvpPass
-from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.transforms.mir_select_outputs import MirSelectOutputsPass
 from xdsl_rlx.transforms.mir_vmap import MirVmapPass
 

@@ -45,9 +45,9 @@ DERIVED = {
     "hvp": lambda: rlx.hvp(small(), ["w", "x"]),
     "nth_order_grad": lambda: rlx.nth_order_grad(small(), "w", 3),
     "vmap": lambda: rlx.vmap(layer(), ["x", "w"], 5, in_axes={"w": -1}),
-    "run_passes": lambda: rlx.run_passes(small(), "mir-fuse,convert-mir-to-lir{threads=2}"),
+    "run_passes": lambda: rlx.run_passes(small(), "mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir{threads=2}"),
     "lower": lambda: rlx.lower(small(), 2),
-    "chain": lambda: rlx.run_passes(rlx.grad(rlx.lower_hir(layer()), wrt="w"), "mir-fuse"),
+    "chain": lambda: rlx.run_passes(rlx.grad(rlx.lower_hir(layer()), wrt="w"), "mir-prepare-for-fusion,mir-fuse"),
 }
 
 

@@ -21,7 +21,7 @@ MESSAGE = r"^mir.tanh: operand 0 %z \(a result of mir.exp\) is used before it is
 USES: dict[str, Callable[[ModuleOp], object]] = {
     "compile": rlx.compile,
     "grad": lambda module: rlx.grad_with_loss(module, wrt=["x"]),
-    "run_passes": lambda module: rlx.run_passes(module, "mir-fuse"),
+    "run_passes": lambda module: rlx.run_passes(module, "mir-prepare-for-fusion,mir-fuse"),
     "source": rlx.numba_source,
 }
 

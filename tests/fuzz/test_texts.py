@@ -32,7 +32,8 @@ WORDS = (
     '"',
     "->",
 )
-LOWER = "mir-fuse,convert-mir-to-lir,lir-guard-range,lir-mark-unrolled,lir-plan-memory"
+FUSE = "mir-prepare-for-fusion,mir-fuse"
+LOWER = f"{FUSE},convert-mir-to-lir,lir-guard-range,lir-mark-unrolled,lir-plan-memory"
 
 
 @cache
@@ -48,12 +49,17 @@ def _texts() -> tuple[tuple[str, str], ...]:
         found.append(
             (str(made.graph), f"mir-prepare-for-ad,mir-grad{{wrt={wrt} zero-missing-wrt=true}},canonicalize,cse")
         )
-    for passes in ("mir-prepare-for-ad,mir-grad{wrt=x}", "mir-jvp{wrt=x}", "mir-vmap{inputs=x,k size=2}", "mir-fuse"):
+    for passes in (
+        "mir-prepare-for-ad,mir-grad{wrt=x}",
+        "mir-jvp{wrt=x}",
+        "mir-vmap{inputs=x,k size=2}",
+        "mir-prepare-for-fusion,mir-fuse",
+    ):
         found.append((str(_bodies()), f"canonicalize,{passes},canonicalize,cse"))
     gradient = rlx.grad_with_loss(rlx.lower_hir(block), wrt=["w"])
     found.append((str(gradient), LOWER))
-    found.append((str(rlx.run_passes(gradient, "mir-fuse")), "convert-mir-to-lir,lir-plan-memory"))
-    lir = rlx.run_passes(gradient, "mir-fuse,convert-mir-to-lir")
+    found.append((str(rlx.run_passes(gradient, FUSE)), "convert-mir-to-lir,lir-plan-memory"))
+    lir = rlx.run_passes(gradient, f"{FUSE},convert-mir-to-lir")
     found.append((str(lir), "canonicalize,cse,lir-guard-range,lir-mark-unrolled,lir-plan-memory"))
     found.append((str(rlx.run_passes(lir, "lir-plan-memory")), "canonicalize"))
     return tuple(found)

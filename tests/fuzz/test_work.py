@@ -15,9 +15,10 @@ import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.derive import context
 from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
-from xdsl_rlx.lowering.pipeline import remaining_passes
+from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
+from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
+from xdsl_rlx.lowering.pipelines import remaining_passes
 from xdsl_rlx.transforms.mir_grad import MirGradPass
-from xdsl_rlx.transforms.mir_prepare_for_ad import MirPrepareForAdPass
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -86,5 +87,6 @@ def test_one_element_ops_are_computed_once_and_not_for_each_user() -> None:
             g.set_outputs(shape(g, g.input("x", dims), 12))
             module = as_graph_module(g).module.clone()
             before = sum(1 for _ in module.walk())
+            MirPrepareForFusionPass().apply(context(), module)
             MirFusePass().apply(context(), module)
             assert sum(1 for _ in module.walk()) <= before + 2, shape.__name__  # a fusion and its yield

@@ -387,7 +387,7 @@ def test_the_ops_of_a_body_are_fused_by_themselves() -> None:
         _, w = g.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, g.exp(c[1]) * 0.5 - c[1]), (n - 2, z))
         return [w * 3.0]
 
-    module = rlx.run_passes(graph_of(make), "mir-fuse").module
+    module = rlx.run_passes(graph_of(make), "mir-prepare-for-fusion,mir-fuse").module
     fused = {
         op.name: [sum(isinstance(inner, FusionOp) for inner in region.block.ops) for region in op.regions]
         for op in module.walk()

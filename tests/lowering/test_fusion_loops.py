@@ -49,7 +49,7 @@ def test_what_is_decided_survives_a_round_trip_and_passes_in_between() -> None:
     g = rlx.Graph("losses")
     x, w = g.input("x", (8, 16)), g.param("w", (16, 4))
     g.set_outputs([g.reduce_mean(g.log(g.softmax(x @ w)) * 0.3)])
-    fused = rlx.run_passes(rlx.grad_with_loss(g, wrt=["w"]), "mir-fuse")
+    fused = rlx.run_passes(rlx.grad_with_loss(g, wrt=["w"]), "mir-prepare-for-fusion,mir-fuse")
     text = str(fused.module)
     assert text.count("mir.fusion(") == text.count(" loops <")
     assert str(rlx.parse(text)) == text
@@ -61,6 +61,6 @@ def test_a_product_that_only_a_total_reads_finds_its_loops() -> None:
     """Neither an input nor a result of the group runs over the loops of the product."""
     g = rlx.Graph("total")
     g.set_outputs([g.reduce_sum(g.exp(g.input("x", (8, 16)) @ g.param("w", (16, 4))))])
-    fused = rlx.run_passes(g, "mir-fuse")
+    fused = rlx.run_passes(g, "mir-prepare-for-fusion,mir-fuse")
     assert "loops <[8, 4] rows 1 : (whole, whole) -> ([])>" in str(fused.module)
     rlx.compile(fused)

@@ -20,8 +20,9 @@ from xdsl_rlx.lowering.numba.driver.interrupts import run_interruptibly
 from xdsl_rlx.lowering.numba.driver.layout import PlanTable
 from xdsl_rlx.lowering.numba.driver.process import LONG_NS
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.runtime import compiled_graph
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph, compiled_graph
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
 LONG = 100_000_000
 """Iterations that take half a minute, a thousand times as long as until the first alarm."""

@@ -15,6 +15,7 @@ from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
 from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
+from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 
 jax.config.update("jax_enable_x64", True)
@@ -121,6 +122,7 @@ def test_what_all_share_stays_inside() -> None:
         x = g.softmax(g.sin(x.T * number) + 0.07, axis=-1) * 3.0
     g.set_outputs(x)
     module = g.module.clone()
+    MirPrepareForFusionPass().apply(context(), module)
     MirFusePass().apply(context(), module)
     module.verify()
     inside = [

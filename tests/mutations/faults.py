@@ -669,9 +669,9 @@ TILES = (
 FUSION = (
     _fault(
         "reductions over other axes are taken for the same",
-        "transforms/simplify.py",
-        "op.operand, op.axes, frozenset",
-        "op.operand, frozenset",
+        "transforms/mir_cse.py",
+        "return kind, operands, frozenset(op.properties.items()), frozenset",
+        "return kind, operands, frozenset",
         "tests/transforms/test_canonicalize.py",
     ),
     _fault(

@@ -11,7 +11,8 @@ from numerics.sample import Sample, named
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from xdsl_rlx.transforms.engines.define import decompose
+from xdsl_rlx.transforms.driver import rewrite
+from xdsl_rlx.transforms.engines.define import Decompose
 from xdsl_rlx.transforms.rules import DECOMPOSE, VJP
 
 COMPOSITES = [sample for sample in SAMPLES if DECOMPOSE.get(sample.op) is not None]
@@ -28,7 +29,7 @@ def dtypes_of(sample: Sample) -> list[str]:
 def decomposed(module: ModuleOp) -> ModuleOp:
     """A copy of the module in primitive ops."""
     copy = module.clone()
-    decompose(copy, lambda op: True)
+    rewrite(copy, Decompose(lambda op: True))
     copy.verify()
     assert not any(DECOMPOSE.get(type(op)) for op in copy.walk())
     return copy

@@ -9,14 +9,17 @@ from numerics.choice import by_op
 from numerics.families import SAMPLES
 from numerics.sample import Sample, named
 from oracle import evaluate, widen
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.mir import Mir
+from xdsl_rlx.lowering.mir_decompose import MirDecomposePass
 from xdsl_rlx.transforms.canonicalize.mir import patterns_of
-from xdsl_rlx.transforms.simplify import share_common, share_reductions
+from xdsl_rlx.transforms.mir_canonicalize import MirCanonicalizePass
+from xdsl_rlx.transforms.mir_cse import MirCsePass
 
 SAMPLES_OF = by_op(SAMPLES)
 
@@ -58,7 +61,7 @@ def test_what_only_dead_ops_read_goes_with_them():
     g.sin(g.exp(x))
     g.set_outputs([last])
     module = g.module.clone()
-    share_common(module)
+    MirCsePass().apply(context(), module)
     module.verify()
     found = Counter(op.name for op in module.walk())
     assert not any(found[f"mir.{name}"] for name in ("sin", "cos", "exp"))
@@ -68,20 +71,44 @@ def test_what_only_dead_ops_read_goes_with_them():
 def test_reductions_that_differ_in_keep_dim_are_one():
     """Whichever comes first, in each block for itself; other axes and other values stay apart."""
     g = rlx.Graph("kept")
-    x = g.input("x", (2, 3), dtype="f64")
+    x = g.input("x", (3, 3), dtype="f64")
 
     def body(c: Any, e: Any) -> Any:
-        return c * g.reduce_sum(x, axes=[1], keep_dim=True) + g.reshape(g.reduce_sum(x, axes=[1]), (2, 1)), None
+        return c * g.reduce_sum(x, axes=[1], keep_dim=True) + g.reshape(g.reduce_sum(x, axes=[1]), (3, 1)), None
 
     last, _ = g.scan(body, x, length=2)
     ends = [g.reduce_sum(x, axes=[1]), g.reduce_sum(x, axes=[1], keep_dim=True), g.reduce_sum(x, axes=[0])]
     largest = [g.reduce_max(x, axes=[0], keep_dim=True), g.reduce_max(x, axes=[0])]
     g.set_outputs([last, *ends, *largest])
     module = g.module.clone()
-    share_reductions(module)
+    MirCanonicalizePass().apply(context(), module)
+    MirCsePass().apply(context(), module)
     module.verify()
     found = Counter(op.name for op in module.walk())
     assert (found["mir.reduce_sum"], found["mir.reduce_max"]) == (3, 1)
-    array = np.arange(6.0).reshape(2, 3)
+    array = np.arange(9.0).reshape(3, 3)
     for before, after in zip(evaluate(g.module, array), evaluate(module, array), strict=True):
         np.testing.assert_array_equal(before, after)
+
+
+def test_a_gradient_sums_exponentials_once() -> None:
+    """The loss sums them without the axis, its gradient with: two sums of one value each, before; one of it, after."""
+    g = rlx.Graph("loss")
+    x = g.input("x", (4, 10), dtype="f64")
+    labels = g.input("labels", (4,), dtype="i32")
+    g.set_outputs([g.softmax_cross_entropy_with_logits(x, labels)])
+    module = rlx.grad_with_loss(g, wrt=["x"]).module.clone()
+    MirDecomposePass().apply(context(), module)
+    MirCsePass().apply(context(), module)
+    assert _sums_of_exponentials(module) == 2
+    shared = module.clone()
+    MirCanonicalizePass().apply(context(), shared)
+    MirCsePass().apply(context(), shared)
+    assert _sums_of_exponentials(shared) == 1
+    arrays = np.random.default_rng(3).normal(size=(4, 10)), np.array([1, 9, 0, 4], np.int32), np.ones(4)
+    for before, after in zip(evaluate(module, *arrays), evaluate(shared, *arrays), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+def _sums_of_exponentials(module: ModuleOp) -> int:
+    return sum(op.name == "mir.reduce_sum" and op.operands[0].owner.name == "mir.exp" for op in module.walk())

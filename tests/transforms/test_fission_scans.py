@@ -14,6 +14,7 @@ from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
+from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
 from xdsl_rlx.transforms.mir_fission_scans import WIDE, MirFissionScansPass
 
 T = 5
@@ -164,7 +165,7 @@ def test_the_gradient_of_a_weight_leaves_a_loop_over_single_rows() -> None:
     w, h, x = g.param("w", (3, 3), "f64"), g.input("h", (3,), "f64"), g.input("x", (T, 3), "f64")
     last, _ = g.scan(lambda c, e: (g.tanh(g.reshape(g.reshape(c, (1, 3)) @ w, (3,)) + e), None), h, x)
     g.set_outputs([g.reduce_sum(last * last)])
-    fused = rlx.run_passes(rlx.grad_with_loss(g, ["w"]), [MirFusePass()])
+    fused = rlx.run_passes(rlx.grad_with_loss(g, ["w"]), [MirPrepareForFusionPass(), MirFusePass()])
     scans = [op for op in fused.module.walk() if isinstance(op, ScanOp)]
     assert len(scans) == 2
     assert all(shape_of(carry) != (3, 3) for scan in scans for carry in scan.carries)

@@ -12,7 +12,8 @@ from numerics import jaxpr
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.recurrence import RecurrenceOp, SelectiveScanOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
-from xdsl_rlx.transforms.engines.define import decompose
+from xdsl_rlx.transforms.driver import rewrite
+from xdsl_rlx.transforms.engines.define import Decompose
 
 jax.config.update("jax_enable_x64", True)
 
@@ -100,7 +101,7 @@ def test_the_states_are_computed_once(make: Any) -> None:
         gradient = rlx.grad_with_loss(graph, wrt)
         (op,) = {type(op): op for op in gradient.module.walk() if isinstance(op, RecurrenceOp)}.values()
         assert op.states is not None
-        fused = rlx.run_passes(gradient, "mir-fuse")
+        fused = rlx.run_passes(gradient, "mir-prepare-for-fusion,mir-fuse")
         scans = [op for op in fused.module.walk() if isinstance(op, ScanOp)]
         assert [scan.reverse is not None for scan in scans] == [False, True]
 
@@ -121,7 +122,7 @@ def test_a_gradient_over_a_thousand_times_is_that_of_the_scan(make: Any) -> None
     graph, wrt = make(1000, "f64")
     closed = rlx.grad_with_loss(graph, wrt)
     plain = graph.module.clone()
-    decompose(plain, lambda op: isinstance(op, RecurrenceOp))
+    rewrite(plain, Decompose(lambda op: isinstance(op, RecurrenceOp)))
     arrays = arrays_for(closed)
     found = rlx.compile(closed, threads=2)(**arrays)
     for ours, theirs in zip(found, rlx.compile(rlx.grad_with_loss(plain, wrt))(**arrays), strict=True):

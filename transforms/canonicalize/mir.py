@@ -30,7 +30,7 @@ _PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {}
 
 
 class _ReplaceResults(RewritePattern):
-    """Replaces an op by the values that a function gives for it, located where the op was."""
+    """Replaces an op by the values that a function gives, located where the op was: any driver may run it."""
 
     def __init__(self, rewrite: Callable[..., Replacement]):
         self.rewrite = rewrite
@@ -38,7 +38,6 @@ class _ReplaceResults(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if is_differentiated(op):
             return
-
         with located(rewriter, op.location):
             found = self.rewrite(op, MirBuilder(rewriter))
         if found is not None:
@@ -298,13 +297,7 @@ def drop_empty_parts(op: shape.ConcatOp, b: MirBuilder) -> Value | SSAValue | No
     return b.concat(parts, axis) if parts and len(parts) < len(op.parts) else None
 
 
-REDUCTIONS = (
-    reduce.ReduceSumOp,
-    reduce.ReduceMeanOp,
-    reduce.ReduceMaxOp,
-    reduce.ReduceMinOp,
-    reduce.ReduceProdOp,
-)
+REDUCTIONS = reduce.ReduceOp.__subclasses__()
 
 
 @canonical(*REDUCTIONS)
@@ -315,6 +308,12 @@ def reshape_instead_of_reducing_one(op: reduce.ReduceOp, b: MirBuilder) -> Value
 
 
 @canonical(*REDUCTIONS)
+def reshape_instead_of_keeping_axes(op: reduce.ReduceOp, b: MirBuilder) -> Value | None:
+    """Reductions that differ in this alone are equal: a loss sums exponentials without the axis, its gradient with."""
+    return b.reshape(b.op(type(op), op.operand, op.axis_list), shape_of(op.result)) if op.keep_dim is not None else None
+
+
+@canonical(*REDUCTIONS)
 def reduce_once(op: reduce.ReduceOp, b: MirBuilder) -> Value | None:
     """
     A reduction of a reduction of the same kind that nothing else reads.
@@ -322,29 +321,33 @@ def reduce_once(op: reduce.ReduceOp, b: MirBuilder) -> Value | None:
     With axes between theirs, two are faster: each sweeps over memory in order.
     """
     inner = op.operand.owner
+    with_ones = isinstance(inner, shape.ReshapeOp)
+    if isinstance(inner, shape.ReshapeOp) and op.operand.has_one_use():
+        inner = inner.operand.owner
     if not isinstance(inner, reduce.ReduceOp) or type(inner) is not type(op) or not inner.result.has_one_use():
         return None
     before = shape_of(inner.operand)
-    kept = [a for a in range(len(before)) if inner.keep_dim is not None or a not in inner.axis_list]
+    if with_ones and shape_of(op.operand) != tuple(1 if a in inner.axis_list else n for a, n in enumerate(before)):
+        return None
+    kept = [a for a in range(len(before)) if with_ones or a not in inner.axis_list]
     axes = sorted({*inner.axis_list, *(kept[a] for a in op.axis_list)})
     if any(before[a] != 1 for a in range(axes[0], axes[-1]) if a not in axes):
         return None
     return b.reshape(b.op(type(op), inner.operand, axes), shape_of(op.result))
 
 
-class DropUnreadBiasCotangent(RewritePattern):
-    """`mir.attention_backward` without the cotangent of a bias, large as that may be, where nothing reads it."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        if not isinstance(op, attention.AttentionBackwardOp) or is_differentiated(op):
-            return
-        if op.dbias is None or op.dbias.first_use is not None:
-            return
-        without = attention.AttentionBackwardOp(
-            (op.q, op.k, op.v), op.mask, (op.out, op.lse), op.dy, op.d_lse, attention.Configuration.of(op)
-        )
-        without.location = op.location
-        rewriter.replace(op, without, [*without.results, None])
-
-
-_PATTERNS[attention.AttentionBackwardOp] = (DropUnreadBiasCotangent(),)
+@canonical(attention.AttentionBackwardOp)
+def drop_unread_bias_cotangent(op: attention.AttentionBackwardOp, b: MirBuilder) -> Replacement:
+    """Large as it may be, where nothing reads it."""
+    if op.dbias is None or op.dbias.first_use is not None:
+        return None
+    without = b.emit(
+        attention.AttentionBackwardOp,
+        (op.q, op.k, op.v),
+        op.mask,
+        (op.out, op.lse),
+        op.dy,
+        op.d_lse,
+        attention.Configuration.of(op),
+    )
+    return [*without.results, None]

@@ -4,4 +4,6 @@ Passes call them on a function's block, and the rules of an op with regions on t
 """
 
 # Rules call engines and engines look rules up: the tables are full whichever is imported first.
-import xdsl_rlx.transforms.rules  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from xdsl_rlx.transforms import rules
+
+__all__ = ["rules"]

@@ -19,7 +19,7 @@ from xdsl_rlx.dialects.mir.control import VjpOp
 from xdsl_rlx.dialects.mir.elementwise import AddOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of
 from xdsl_rlx.transforms.engines.define import define
-from xdsl_rlx.transforms.located import located
+from xdsl_rlx.transforms.located import located, recorded
 from xdsl_rlx.transforms.rules.table import DECOMPOSE, FLOW, INERT, VJP
 from xdsl_rlx.transforms.rules.wide import rounded, wide, widened
 
@@ -80,7 +80,7 @@ def pull_back(
     def apply(op: Operation, arrived: Arrived, active: Sequence[int]) -> Sequence[SSAValue | None]:
         if not taken_apart(op):
             return cotangents_by_rule(op, b, op.results, arrived, active)
-        with located(b.builder, op.location) as made:
+        with recorded(b.builder) as made:
             values = define(op, b)
         operands = list(dict.fromkeys(op.operands[index] for index in active))
         found = dict(zip(operands, pull_back(b, made, add_seeds(b, values, arrived), operands), strict=True))

@@ -16,7 +16,7 @@ from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.engines.batch import Batch
 from xdsl_rlx.transforms.engines.reverse import add_seeds, has_derivative, pull_back, varying
-from xdsl_rlx.transforms.located import located
+from xdsl_rlx.transforms.located import recorded
 from xdsl_rlx.transforms.rules.bodies import Body, or_zeros, pushed_forward, results_of
 from xdsl_rlx.transforms.rules.rows import decompose
 from xdsl_rlx.transforms.rules.table import FLOW, JVP, VJP, VMAP, Cotangent, Together
@@ -70,7 +70,7 @@ def _by_transpose(op: CustomFnOp, b: MirBuilder, cotangents: Sequence[Value | No
     """The tangents of the results are linear in those of the inputs: their gradient at zero is the transpose."""
     assert op.jvp is not None
     zeros = [b.zeros_like(x).ssa for x in op.inputs if has_derivative(x)]
-    with located(b.builder, op.location) as made:
+    with recorded(b.builder) as made:
         tangents = results_of(op.jvp.block, [*op.operands, *zeros], b)
     arrived = [None if g is None else g.ssa for y, g in zip(op.results, cotangents, strict=True) if has_derivative(y)]
     found = pull_back(b, list(made), add_seeds(b, [b.value(t) for t in tangents], arrived), zeros)
@@ -78,7 +78,7 @@ def _by_transpose(op: CustomFnOp, b: MirBuilder, cotangents: Sequence[Value | No
 
 
 def _through_forward(op: CustomFnOp, b: MirBuilder, cotangents: Sequence[Value | None]) -> list[Cotangent]:
-    with located(b.builder, op.location) as made:
+    with recorded(b.builder) as made:
         values = custom_fn_decompose(op, b)
     seeds = add_seeds(b, values, [None if g is None else g.ssa for g in cotangents])
     wrt = list(dict.fromkeys(x for x in op.operands if has_derivative(x)))

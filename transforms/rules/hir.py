@@ -8,8 +8,10 @@ from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.hir.linear import LinearOp
 from xdsl_rlx.dialects.hir.recurrent import GruOp, LstmOp, Mamba2Op, RecurrentOp, RnnOp
+from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.transforms.rules.table import RuleTable
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -24,21 +26,27 @@ class FusionPolicy(StrEnum):
 BlockRule: TypeAlias = Callable[[OpT, MirBuilder, FusionPolicy], Sequence[Value]]
 """`(block, b, policy) -> values` of the block's results."""
 
-BLOCKS: dict[type[Operation], BlockRule[Any]] = {}
+
+class BlockTable(RuleTable[BlockRule[Any]]):
+    """What blocks mean."""
+
+    def complaint(self, op: Operation) -> str:
+        return f"no lowering for {named(op)}: add one to transforms/rules/hir.py"
+
+    def rule(self, op: type[OpT]) -> Callable[[BlockRule[OpT]], BlockRule[OpT]]:
+        """Decorator: the function is the row of `op`."""
+
+        def register(function: BlockRule[OpT]) -> BlockRule[OpT]:
+            self.add(op, function)
+            return function
+
+        return register
 
 
-def block(op: type[OpT]) -> Callable[[BlockRule[OpT]], BlockRule[OpT]]:
-    """Decorator: the function is the meaning of `op`."""
-
-    def register(function: BlockRule[OpT]) -> BlockRule[OpT]:
-        assert op not in BLOCKS, f"second lowering of {op.name}"
-        BLOCKS[op] = function
-        return function
-
-    return register
+BLOCKS = BlockTable("block")
 
 
-@block(LinearOp)
+@BLOCKS.rule(LinearOp)
 def linear(op: LinearOp, b: MirBuilder, policy: FusionPolicy) -> Sequence[Value]:
     activation = None if op.activation is None else op.activation.data
     if op.b is not None and policy is FusionPolicy.DIRECT:
@@ -75,7 +83,7 @@ def _gates(b: MirBuilder, x: Value, count: int) -> list[Value]:
     return [b.narrow(x, 1, k * width, width) for k in range(count)]
 
 
-@block(RnnOp)
+@BLOCKS.rule(RnnOp)
 def rnn(op: RnnOp, b: MirBuilder, policy: FusionPolicy) -> Sequence[Value]:
     def body(h: Value, taken: Value) -> tuple[Value, Value]:
         h = b.tanh(taken + h @ b.value(op.w_hh))
@@ -85,7 +93,7 @@ def rnn(op: RnnOp, b: MirBuilder, policy: FusionPolicy) -> Sequence[Value]:
     return [_time_first(b, outputs), h]
 
 
-@block(LstmOp)
+@BLOCKS.rule(LstmOp)
 def lstm(op: LstmOp, b: MirBuilder, policy: FusionPolicy) -> Sequence[Value]:
     def body(carry: tuple[Value, Value], taken: Value) -> tuple[tuple[Value, Value], Value]:
         h, c = carry
@@ -98,7 +106,7 @@ def lstm(op: LstmOp, b: MirBuilder, policy: FusionPolicy) -> Sequence[Value]:
     return [_time_first(b, outputs), h, c]
 
 
-@block(GruOp)
+@BLOCKS.rule(GruOp)
 def gru(op: GruOp, b: MirBuilder, policy: FusionPolicy) -> Sequence[Value]:
     bias = None if op.b_hh is None else b.value(op.b_hh)
 
@@ -117,7 +125,7 @@ def gru(op: GruOp, b: MirBuilder, policy: FusionPolicy) -> Sequence[Value]:
     return [_time_first(b, outputs), h]
 
 
-@block(Mamba2Op)
+@BLOCKS.rule(Mamba2Op)
 def mamba2(op: Mamba2Op, b: MirBuilder, policy: FusionPolicy) -> Sequence[Value]:
     """Half floats are computed in f32."""
     batch, times, heads, width = shape_of(op.x)

@@ -140,16 +140,20 @@ def _is_half(op: Operation) -> bool:
 @VJP.rule(DequantMatmulOp)
 def dequant_matmul_vjp(op: DequantMatmulOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
     x, dy = _narrowed(b, op, b.value(op.x)), _narrowed(b, op, g)
-    dx: Callable[[], Value] = lambda: b.op(  # noqa: E731
-        DequantMatmulBackwardInputOp, g.ssa, op.w, op.scheme, op.matrix[0], op.scales
-    )
+
+    def dx() -> Value:
+        return b.op(DequantMatmulBackwardInputOp, g.ssa, op.w, op.scheme, op.matrix[0], op.scales)
+
     return [dx, None, *_side_cotangents(b, op, x, dy)]
 
 
 @VJP.rule(DequantMatmulBackwardInputOp)
 def dequant_matmul_backward_input_vjp(op: DequantMatmulBackwardInputOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
     x, dy = _narrowed(b, op, g), _narrowed(b, op, b.value(op.dy))
-    d_dy: Callable[[], Value] = lambda: b.op(DequantMatmulOp, g.ssa, op.w, op.scheme, op.scales)  # noqa: E731
+
+    def d_dy() -> Value:
+        return b.op(DequantMatmulOp, g.ssa, op.w, op.scheme, op.scales)
+
     return [d_dy, None, *_side_cotangents(b, op, x, dy)]
 
 
@@ -239,9 +243,10 @@ def dequant_grouped_matmul_backward_input_decompose(
 @VJP.rule(DequantGroupedMatmulOp)
 def dequant_grouped_matmul_vjp(op: DequantGroupedMatmulOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
     back = DequantGroupedMatmulBackwardInputOp
-    dx: Callable[[], Value] = lambda: b.op(  # noqa: E731
-        back, g.ssa, op.packed, op.indices, op.scheme, op.experts.value.data, op.matrix[0]
-    )
+
+    def dx() -> Value:
+        return b.op(back, g.ssa, op.packed, op.indices, op.scheme, op.experts.value.data, op.matrix[0])
+
     return [dx, None, None]
 
 
@@ -250,9 +255,10 @@ def dequant_grouped_matmul_backward_input_vjp(
     op: DequantGroupedMatmulBackwardInputOp, b: MirBuilder, g: Value
 ) -> Sequence[Cotangent]:
     experts = op.experts.value.data
-    d_dy: Callable[[], Value] = lambda: b.op(  # noqa: E731
-        DequantGroupedMatmulOp, g.ssa, op.packed, op.indices, op.scheme, experts
-    )
+
+    def d_dy() -> Value:
+        return b.op(DequantGroupedMatmulOp, g.ssa, op.packed, op.indices, op.scheme, experts)
+
     return [d_dy, None, None]
 
 

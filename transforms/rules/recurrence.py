@@ -58,9 +58,6 @@ def _arrived(op: RecurrenceOp, b: MirBuilder, dy: Value | None, dfinal: Value | 
     return result, b.zeros_like(op.final) if dfinal is None else dfinal
 
 
-# --- selective scan
-
-
 def _selective_elements(op: SelectiveScanOp, b: MirBuilder) -> list[Value]:
     """x, delta `[S, B, H, 1]`, b and c `[S, B, 1, n]`."""
     channels, n = shape_of(op.a)
@@ -115,9 +112,6 @@ def selective_scan_vjp(
     (dstate, da), ys = b.scan(body, init, tuple(xs if dstates is None else [*xs, dstates]), reverse=True)
     dx, ddelta, db, dc = (_batch_first(b, y, x) for y, x in zip(ys, op.over_time, strict=True))
     return [dx, ddelta, b.reduce_sum(da, axes=[0]), db, dc, *([] if op.state is None else [dstate])]
-
-
-# --- gated delta net
 
 
 def _delta_elements(op: GatedDeltaNetOp, b: MirBuilder) -> list[Value]:
@@ -196,9 +190,6 @@ def gated_delta_net_vjp(
     dstate, ys = b.scan(body, dfinal, tuple(xs if dstates is None else [*xs, dstates]), reverse=True)
     found = [_batch_first(b, y, x) for y, x in zip(ys, op.over_time, strict=True)]
     return found if op.state is None else [*found, dstate]
-
-
-# --- what both have
 
 
 def by_products(op: RecurrenceOp, b: MirBuilder) -> Sequence[Value]:

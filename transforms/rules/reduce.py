@@ -16,7 +16,7 @@ from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.rows import leading, linear
 from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, NARROW, VJP, Cotangent
 
-for _op in (ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp, ReduceProdOp):
+for _op in ReduceOp.__subclasses__():
     leading(_op, "axes")
 
 

@@ -92,10 +92,11 @@ class RuleTable(Generic[RowT]):
         """The rule for this op; PassFailedException says what is missing and where to add it."""
         rule = self._rules.get(type(op))
         if rule is None:
-            raise PassFailedException(self._complaint(op))
+            raise PassFailedException(self.complaint(op))
         return rule
 
-    def _complaint(self, op: Operation) -> str:
+    def complaint(self, op: Operation) -> str:
+        """What is missing for an op without a rule, and where to add it."""
         if (reason := self._reasons.get(type(op))) is not None:
             return f"{named(op)} has no {self.name} rule: {reason}"
         if op.name.startswith("hir."):

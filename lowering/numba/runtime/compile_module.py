@@ -27,7 +27,7 @@ from xdsl_rlx.lowering.numba.machine.llvm import (
 )
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
-from xdsl_rlx.lowering.pipeline import checks_bounds, compile_passes
+from xdsl_rlx.lowering.pipelines import checks_bounds, compile_passes
 from xdsl_rlx.transforms.driver import verify_dominance
 
 

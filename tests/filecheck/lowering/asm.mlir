@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p 'mir-fuse,convert-mir-to-lir,lir-plan-memory' -t asm | filecheck %s
+// RUN: xdsl-opt %s -p 'mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir,lir-plan-memory' -t asm | filecheck %s
 
 // The machine code of the same kernels, as text; what it looks like depends on the processor.
 

@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s --split-input-file -p mir-fuse,convert-mir-to-lir | filecheck %s
+// RUN: xdsl-opt %s --split-input-file -p mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir | filecheck %s
 
 // A branch computes the results right where they are, one in two places if need be, or copies what is there already; what
 // stands behind sees one place.

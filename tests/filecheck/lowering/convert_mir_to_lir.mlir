@@ -1,5 +1,5 @@
-// RUN: xdsl-opt %s -p 'mir-fuse,convert-mir-to-lir' --split-input-file --verify-diagnostics | filecheck %s
-// RUN: xdsl-opt %s -p 'mir-fuse,convert-mir-to-lir{threads=2}' --split-input-file --verify-diagnostics | filecheck %s --check-prefix=PIECES
+// RUN: xdsl-opt %s -p 'mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir' --split-input-file --verify-diagnostics | filecheck %s
+// RUN: xdsl-opt %s -p 'mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir{threads=2}' --split-input-file --verify-diagnostics | filecheck %s --check-prefix=PIECES
 
 // Buffers, launches and loop nests of fusions; address arithmetic is left out.
 
@@ -27,8 +27,8 @@ func.func @chain(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}, %b:
 // CHECK-LABEL: lir.program @rows {
 // CHECK-NEXT: %x = lir.input "x" : memref<64x32xf32>
 // CHECK-NEXT: %0 = lir.output 0 : memref<64x32xf32>
-// CHECK-NEXT: lir.launch @k0_reduce_max_stop_gradient_etc_div over 64 by 64 reads(%x : memref<64x32xf32>) writes(%0 : memref<64x32xf32>)
-// CHECK-LABEL: lir.kernel @k0_reduce_max_stop_gradient_etc_div(%x: memref<64x32xf32>, %0: memref<64x32xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: lir.launch @k0_reduce_max_reshape_etc_div over 64 by 64 reads(%x : memref<64x32xf32>) writes(%0 : memref<64x32xf32>)
+// CHECK-LABEL: lir.kernel @k0_reduce_max_reshape_etc_div(%x: memref<64x32xf32>, %0: memref<64x32xf32>, %lo: index, %hi: index) {
 // CHECK: %1 = memref.alloca() : memref<32xf32>
 // CHECK-NEXT: scf.for %i = %lo to %hi step %c1 {
 // CHECK: %3 = scf.for %j = %c0 to %c32 step %c1 iter_args(%4 = %2) -> (f32) {

@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p 'mir-fuse,convert-mir-to-lir,lir-plan-memory' -t llvm | filecheck %s
+// RUN: xdsl-opt %s -p 'mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir,lir-plan-memory' -t llvm | filecheck %s
 
 // What `rlx.compile` gives to LLVM: a header, then for each kernel the function that the driver calls, and its body.
 

@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p mir-fuse --split-input-file --verify-diagnostics | filecheck %s
+// RUN: xdsl-opt %s -p mir-prepare-for-fusion,mir-fuse --split-input-file --verify-diagnostics | filecheck %s
 
 // What becomes one kernel.
 
@@ -22,17 +22,19 @@ func.func @chain(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}, %b:
 
 // -----
 
-// A composite op becomes its parts, which go over each row several times.
+// The parts of a composite op go over each row several times.
 // CHECK-LABEL: func.func @rows(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<64x32xf32> {
 // CHECK-NEXT: %0 = mir.fusion(%x) loops <[64, 32] rows 1 : ([0, 1]) -> ([0, 1])> : (tensor<64x32xf32>) -> tensor<64x32xf32> {
 // CHECK-NEXT: ^bb0(%x_1: tensor<64x32xf32>):
-// CHECK-NEXT: %1 = mir.reduce_max %x_1 axes [1] keep_dim : (tensor<64x32xf32>) -> tensor<64x1xf32>
-// CHECK-NEXT: %2 = mir.stop_gradient %1 : tensor<64x1xf32>
-// CHECK-NEXT: %3 = mir.sub %x_1, %2 : (tensor<64x32xf32>, tensor<64x1xf32>) -> tensor<64x32xf32>
-// CHECK-NEXT: %4 = mir.exp %3 : tensor<64x32xf32>
-// CHECK-NEXT: %5 = mir.reduce_sum %4 axes [1] keep_dim : (tensor<64x32xf32>) -> tensor<64x1xf32>
-// CHECK-NEXT: %6 = mir.div %4, %5 : (tensor<64x32xf32>, tensor<64x1xf32>) -> tensor<64x32xf32>
-// CHECK-NEXT: mir.yield %6 : tensor<64x32xf32>
+// CHECK-NEXT: %1 = mir.reduce_max %x_1 axes [1] : (tensor<64x32xf32>) -> tensor<64xf32>
+// CHECK-NEXT: %2 = mir.reshape %1 : tensor<64xf32> to tensor<64x1xf32>
+// CHECK-NEXT: %3 = mir.stop_gradient %2 : tensor<64x1xf32>
+// CHECK-NEXT: %4 = mir.sub %x_1, %3 : (tensor<64x32xf32>, tensor<64x1xf32>) -> tensor<64x32xf32>
+// CHECK-NEXT: %5 = mir.exp %4 : tensor<64x32xf32>
+// CHECK-NEXT: %6 = mir.reduce_sum %5 axes [1] : (tensor<64x32xf32>) -> tensor<64xf32>
+// CHECK-NEXT: %7 = mir.reshape %6 : tensor<64xf32> to tensor<64x1xf32>
+// CHECK-NEXT: %8 = mir.div %5, %7 : (tensor<64x32xf32>, tensor<64x1xf32>) -> tensor<64x32xf32>
+// CHECK-NEXT: mir.yield %8 : tensor<64x32xf32>
 // CHECK-NEXT: }
 // CHECK-NEXT: func.return %0 : tensor<64x32xf32>
 // CHECK-NEXT: }
@@ -209,12 +211,14 @@ func.func @bodies(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT: %0 = mir.constant dense<2.000000e+00> : tensor<f32>
 // CHECK-NEXT: %a = mir.mul %x_1, %k_1 : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
 // CHECK-NEXT: %b = mir.add %a, %0 : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
-// CHECK-NEXT: %1 = mir.reduce_max %b axes [1] keep_dim : (tensor<2x2xf32>) -> tensor<2x1xf32>
-// CHECK-NEXT: %2 = mir.stop_gradient %1 : tensor<2x1xf32>
-// CHECK-NEXT: %3 = mir.sub %b, %2 : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
-// CHECK-NEXT: %4 = mir.exp %3 : tensor<2x2xf32>
-// CHECK-NEXT: %5 = mir.reduce_sum %4 axes [1] keep_dim : (tensor<2x2xf32>) -> tensor<2x1xf32>
-// CHECK-NEXT: %s_1 = mir.div %4, %5 : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %1 = mir.reduce_max %b axes [1] : (tensor<2x2xf32>) -> tensor<2xf32>
+// CHECK-NEXT: %2 = mir.reshape %1 : tensor<2xf32> to tensor<2x1xf32>
+// CHECK-NEXT: %3 = mir.stop_gradient %2 : tensor<2x1xf32>
+// CHECK-NEXT: %4 = mir.sub %b, %3 : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %5 = mir.exp %4 : tensor<2x2xf32>
+// CHECK-NEXT: %6 = mir.reduce_sum %5 axes [1] : (tensor<2x2xf32>) -> tensor<2xf32>
+// CHECK-NEXT: %7 = mir.reshape %6 : tensor<2xf32> to tensor<2x1xf32>
+// CHECK-NEXT: %s_1 = mir.div %5, %7 : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT: mir.yield %s_1 : tensor<2x2xf32>
 // CHECK-NEXT: }
 // CHECK-NEXT: %t = mir.transpose %s perm [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
@@ -224,12 +228,14 @@ func.func @bodies(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT: %0 = mir.constant dense<2.000000e+00> : tensor<f32>
 // CHECK-NEXT: %c = mir.mul %t_1, %l_1 : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
 // CHECK-NEXT: %d = mir.add %c, %0 : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
-// CHECK-NEXT: %1 = mir.reduce_max %d axes [1] keep_dim : (tensor<2x2xf32>) -> tensor<2x1xf32>
-// CHECK-NEXT: %2 = mir.stop_gradient %1 : tensor<2x1xf32>
-// CHECK-NEXT: %3 = mir.sub %d, %2 : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
-// CHECK-NEXT: %4 = mir.exp %3 : tensor<2x2xf32>
-// CHECK-NEXT: %5 = mir.reduce_sum %4 axes [1] keep_dim : (tensor<2x2xf32>) -> tensor<2x1xf32>
-// CHECK-NEXT: %u_1 = mir.div %4, %5 : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %1 = mir.reduce_max %d axes [1] : (tensor<2x2xf32>) -> tensor<2xf32>
+// CHECK-NEXT: %2 = mir.reshape %1 : tensor<2xf32> to tensor<2x1xf32>
+// CHECK-NEXT: %3 = mir.stop_gradient %2 : tensor<2x1xf32>
+// CHECK-NEXT: %4 = mir.sub %d, %3 : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %5 = mir.exp %4 : tensor<2x2xf32>
+// CHECK-NEXT: %6 = mir.reduce_sum %5 axes [1] : (tensor<2x2xf32>) -> tensor<2xf32>
+// CHECK-NEXT: %7 = mir.reshape %6 : tensor<2xf32> to tensor<2x1xf32>
+// CHECK-NEXT: %u_1 = mir.div %5, %7 : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT: mir.yield %u_1 : tensor<2x2xf32>
 // CHECK-NEXT: }
 // CHECK-NEXT: func.return %u : tensor<2x2xf32>

@@ -1,5 +1,5 @@
-// RUN: xdsl-opt %s -p 'mir-fuse,convert-mir-to-lir,lir-plan-memory' -t numba | filecheck %s
-// RUN: xdsl-opt %s -p 'mir-fuse,convert-mir-to-lir{threads=4},lir-plan-memory' -t 'numba{threads=4}' | filecheck %s --check-prefix THREADS
+// RUN: xdsl-opt %s -p 'mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir,lir-plan-memory' -t numba | filecheck %s
+// RUN: xdsl-opt %s -p 'mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir{threads=4},lir-plan-memory' -t 'numba{threads=4}' | filecheck %s --check-prefix THREADS
 
 // The printed module: kernels as loops, the step as a function of the named arguments.
 

@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s --split-input-file -p mir-fuse,convert-mir-to-lir | filecheck %s
+// RUN: xdsl-opt %s --split-input-file -p mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir | filecheck %s
 
 // A scan is a loop over launches: a carry has two places, which iterations read and write by turns, and what is scanned or
 // stacked is seen element by element.

@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p 'convert-hir-to-mir,mir-prepare-for-ad,mir-grad{wrt=w1,b1,w2,b2},mir-fuse,convert-mir-to-lir,lir-plan-memory' -t numba | filecheck %s
+// RUN: xdsl-opt %s -p 'convert-hir-to-mir,mir-prepare-for-ad,mir-grad{wrt=w1,b1,w2,b2},mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir,lir-plan-memory' -t numba | filecheck %s
 
 // CHECK: import numpy as np
 // CHECK-NOT: xdsl

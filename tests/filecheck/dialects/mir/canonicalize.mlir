@@ -193,6 +193,16 @@ func.func @reduces(%x: tensor<2x1x4xf32>) -> (tensor<2x1x4xf32>, tensor<2x4xf32>
   func.return %0, %1, %3, %5 : tensor<2x1x4xf32>, tensor<2x4xf32>, tensor<1xf32>, tensor<f32>
 }
 
+// A sum with the axis is one without it, and so equal to that.
+// CHECK-LABEL: @keeps_axes
+// CHECK-NEXT: %0 = mir.reduce_sum %x axes [1] : (tensor<2x3xf32>) -> tensor<2xf32>
+// CHECK-NEXT: %1 = mir.reshape %0 : tensor<2xf32> to tensor<2x1xf32>
+// CHECK-NEXT: func.return %1
+func.func @keeps_axes(%x: tensor<2x3xf32>) -> tensor<2x1xf32> {
+  %0 = mir.reduce_sum %x axes [1] keep_dim : (tensor<2x3xf32>) -> tensor<2x1xf32>
+  func.return %0 : tensor<2x1xf32>
+}
+
 // What a gradient is stopped by stays, and so does the op that a mir.vjp differentiates.
 // CHECK-LABEL: @kept
 // CHECK-NEXT: mir.stop_gradient

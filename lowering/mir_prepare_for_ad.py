@@ -6,8 +6,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from xdsl_rlx.lowering.pipelines import PREPARE_FOR_AD, PREPARE_FOR_REVERSE
 from xdsl_rlx.transforms.driver import run_to_fixpoint
-from xdsl_rlx.transforms.pipelines import PREPARE_FOR_AD, PREPARE_FOR_REVERSE
 
 
 @dataclass(frozen=True)

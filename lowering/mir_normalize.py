@@ -1,0 +1,41 @@
+"""The pass `mir-normalize`: cases of ops that have no loops become other ops.
+What they become are rows of the table NORMALIZE in `fuse/normal_forms.py`."""
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.lowering.fuse.loop_tables import NORMALIZE
+from xdsl_rlx.transforms.driver import RewritingPass, rewrite
+
+
+class Normalize(RewritePattern):
+    """An op becomes what its row says, in the cases that this is for."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        rule = NORMALIZE.get(type(op))
+        values = None if rule is None else rule(op, MirBuilder(rewriter))
+        if values is not None:
+            rewriter.replace(op, [], [value.ssa for value in values])
+
+
+class MirNormalizePass(RewritingPass):
+    """
+    Replace the cases of an op that cannot become loops as they are: reductions over separate runs of axes, products of
+    integers and of half floats, loops with a limit.
+
+    ```
+    %y = mir.reduce_sum %x axes [0, 2] : (tensor<4x3x2xf32>) -> tensor<3xf32>
+    // becomes
+    %0 = mir.reduce_sum %x axes [2] keep_dim : (tensor<4x3x2xf32>) -> tensor<4x3x1xf32>
+    %1 = mir.reduce_sum %0 axes [0] keep_dim : (tensor<4x3x1xf32>) -> tensor<1x3x1xf32>
+    %y = mir.reshape %1 : tensor<1x3x1xf32> to tensor<3xf32>
+    ```
+    """
+
+    name = "mir-normalize"
+
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        return rewrite(module, Normalize())

@@ -1,0 +1,25 @@
+"""The pass `mir-prepare-for-fusion`: the pipeline of that name in `pipelines.py`."""
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xdsl_rlx.lowering.pipelines import PREPARE_FOR_FUSION
+from xdsl_rlx.transforms.driver import run_once, verify_dominance
+
+
+class MirPrepareForFusionPass(ModulePass):
+    """
+    Leave ops that have loops or a nest of their own: composites are decomposed, what is equal is computed once, and
+    what hangs on no carry has left its scan.
+    """
+
+    name = "mir-prepare-for-fusion"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_dominance(op)
+        first, *others = PREPARE_FOR_FUSION
+        first.run(ctx, op)
+        run_once(ctx, op, others)
+        while first.run(ctx, op):
+            run_once(ctx, op, others)

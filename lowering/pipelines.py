@@ -1,0 +1,107 @@
+"""In which order passes run: the one place that decides it, for every pipeline from blocks to a planned program."""
+
+import os
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xdsl_rlx.dialects import lir
+from xdsl_rlx.dialects.mir.control import FusionOp
+from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
+from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
+from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.lir_guard_range import LirGuardRangePass
+from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
+from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
+from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
+from xdsl_rlx.lowering.lir_tile_products import LirTileProductsPass
+from xdsl_rlx.lowering.mir_decompose import MirDecomposePass
+from xdsl_rlx.lowering.mir_normalize import MirNormalizePass
+from xdsl_rlx.lowering.run_errors import ConfigurationError
+from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
+from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
+from xdsl_rlx.transforms.driver import RewritingPass
+from xdsl_rlx.transforms.mir_canonicalize import MirCanonicalizePass
+from xdsl_rlx.transforms.mir_convert_scans_for_ad import MirConvertScansForAdPass
+from xdsl_rlx.transforms.mir_cse import MirCsePass
+from xdsl_rlx.transforms.mir_decompose_fusion_regions import MirDecomposeFusionRegionsPass
+from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
+from xdsl_rlx.transforms.mir_fission_scans import MirFissionScansPass
+from xdsl_rlx.transforms.mir_fuse_gaussian_splat import MirFuseGaussianSplatPass
+from xdsl_rlx.transforms.mir_inline_custom_fn import MirInlineCustomFnPass
+from xdsl_rlx.transforms.mir_legalize_multi_axis_reduce import MirLegalizeMultiAxisReducePass
+from xdsl_rlx.transforms.mir_lower_complex import MirLowerComplexPass
+from xdsl_rlx.transforms.mir_lower_dot_general import MirLowerDotGeneralPass
+from xdsl_rlx.transforms.mir_unfuse_elementwise_regions import MirUnfuseElementwiseRegionsPass
+from xdsl_rlx.transforms.mir_unfuse_for_ad import MirUnfuseForAdPass
+from xdsl_rlx.transforms.mir_unroll_while import MirUnrollWhilePass
+
+PREPARE_FOR_AD: tuple[RewritingPass, ...] = (
+    MirEmitVjpPass(),
+    MirDecomposeFusionRegionsPass(),
+    MirUnfuseElementwiseRegionsPass(),
+    MirFuseGaussianSplatPass(),
+    MirUnfuseForAdPass(),
+    MirLowerDotGeneralPass(),
+    MirLegalizeMultiAxisReducePass(),
+    MirInlineCustomFnPass(without_rules=True),
+)
+"""What stands between a function and its derivatives. Unfusing may bring up what legalisation splits, and would take
+apart what fusing keeps."""
+
+PREPARE_FOR_REVERSE: tuple[RewritingPass, ...] = (
+    *PREPARE_FOR_AD,
+    MirUnrollWhilePass(differentiable=True),
+    MirConvertScansForAdPass(),
+)
+"""The same for reverse mode, which goes back over loops."""
+
+PREPARE_FOR_FUSION: tuple[RewritingPass, ...] = (
+    MirFissionScansPass(),
+    MirDecomposePass(),
+    MirLowerComplexPass(),
+    MirDecomposePass(),
+    MirNormalizePass(),
+    MirCsePass(),
+    MirCanonicalizePass(),
+    MirCsePass(),
+)
+"""What stands between a function and its kernels, again if what the others bring up lets something more leave a scan.
+Computing on parts brings up composite ops. Equal ops become one before results that nothing reads go: of equal scans,
+one may stack what another one is read for."""
+
+
+def checks_bounds() -> bool:
+    """Whether `XDSL_RLX_CHECK` asks for `lir-check-bounds`; ConfigurationError for anything but 0 and 1."""
+    text = os.environ.get("XDSL_RLX_CHECK", "")
+    if text not in ("", "0", "1"):
+        raise ConfigurationError(f"XDSL_RLX_CHECK must be 0 or 1, got {text!r}")
+    return text == "1"
+
+
+def compile_passes(module: ModuleOp, threads: int, registers: Registers) -> list[ModulePass]:
+    """As `remaining_passes`, and the checks that the environment asks for."""
+    return [*remaining_passes(module, threads, registers), *([LirCheckBoundsPass()] if checks_bounds() else [])]
+
+
+def remaining_passes(module: ModuleOp, threads: int, registers: Registers = COMMON) -> list[ModulePass]:
+    """The passes from where the module is to a planned program for `threads` threads of a processor."""
+    programs = [op for op in module.ops if isinstance(op, lir.ProgramOp)]
+    if programs:
+        return [] if all(_is_planned(program) for program in programs) else [LirPlanMemoryPass()]
+    from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
+
+    passes: list[ModulePass] = []
+    ops = list(module.walk())
+    if any(op.name.startswith("hir.") for op in ops):
+        passes.append(ConvertHirToMirPass())
+    if not any(isinstance(op, FusionOp) for op in ops):
+        passes += [MirPrepareForFusionPass(), MirFusePass()]
+    tiles = LirTileProductsPass(registers.lanes, registers.count)
+    loops = [LirGuardRangePass(), tiles, LirOutlineLoopsPass(), LirMarkUnrolledPass()]
+    return [*passes, ConvertMirToLirPass(threads), *loops, LirPlanMemoryPass()]
+
+
+def _is_planned(program: lir.ProgramOp) -> bool:
+    slots = (op for op in program.walk() if isinstance(op, lir.SlotOp))
+    return program.arena_bytes is not None and all(slot.at is not None for slot in slots)

@@ -1,0 +1,34 @@
+// RUN: xdsl-opt %s -p mir-normalize --split-input-file --verify-diagnostics | filecheck %s
+
+// Other cases of the same ops stay as they are.
+
+// Separate runs of axes are summed one after the other, the innermost first.
+// CHECK-LABEL: func.func @runs(%x: tensor<4x3x2xf32>) -> (tensor<3xf32>, tensor<4xf32>) {
+// CHECK-NEXT: %0 = mir.reduce_sum %x axes [2] keep_dim : (tensor<4x3x2xf32>) -> tensor<4x3x1xf32>
+// CHECK-NEXT: %1 = mir.reduce_sum %0 axes [0] keep_dim : (tensor<4x3x1xf32>) -> tensor<1x3x1xf32>
+// CHECK-NEXT: %2 = mir.reshape %1 : tensor<1x3x1xf32> to tensor<3xf32>
+// CHECK-NEXT: %3 = mir.reduce_sum %x axes [1, 2] : (tensor<4x3x2xf32>) -> tensor<4xf32>
+// CHECK-NEXT: func.return %2, %3 : tensor<3xf32>, tensor<4xf32>
+// CHECK-NEXT: }
+func.func @runs(%x: tensor<4x3x2xf32>) -> (tensor<3xf32>, tensor<4xf32>) {
+  %0 = mir.reduce_sum %x axes [0, 2] : (tensor<4x3x2xf32>) -> tensor<3xf32>
+  %1 = mir.reduce_sum %x axes [1, 2] : (tensor<4x3x2xf32>) -> tensor<4xf32>
+  func.return %0, %1 : tensor<3xf32>, tensor<4xf32>
+}
+
+// -----
+
+// BLAS has products of f32 and f64; outer products are elementwise.
+// CHECK-LABEL: func.func @products(%x: tensor<4x1xf32>, %y: tensor<1x3xf32>, %h: tensor<2x4xf16>, %k: tensor<4x2xf16>) -> (tensor<4x3xf32>, tensor<2x2xf16>) {
+// CHECK-NEXT: %0 = mir.mul %x, %y : (tensor<4x1xf32>, tensor<1x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %1 = mir.cast %h : tensor<2x4xf16> to tensor<2x4xf32>
+// CHECK-NEXT: %2 = mir.cast %k : tensor<4x2xf16> to tensor<4x2xf32>
+// CHECK-NEXT: %3 = mir.matmul %1, %2 : (tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %4 = mir.cast %3 : tensor<2x2xf32> to tensor<2x2xf16>
+// CHECK-NEXT: func.return %0, %4 : tensor<4x3xf32>, tensor<2x2xf16>
+// CHECK-NEXT: }
+func.func @products(%x: tensor<4x1xf32>, %y: tensor<1x3xf32>, %h: tensor<2x4xf16>, %k: tensor<4x2xf16>) -> (tensor<4x3xf32>, tensor<2x2xf16>) {
+  %0 = mir.matmul %x, %y : (tensor<4x1xf32>, tensor<1x3xf32>) -> tensor<4x3xf32>
+  %1 = mir.matmul %h, %k : (tensor<2x4xf16>, tensor<4x2xf16>) -> tensor<2x2xf16>
+  func.return %0, %1 : tensor<4x3xf32>, tensor<2x2xf16>
+}

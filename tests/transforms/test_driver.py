@@ -1,0 +1,61 @@
+"""The driver of patterns: new ops stand where the op stood that they are for, and what never comes to rest is named."""
+
+import pytest
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.utils.exceptions import PassFailedException
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.contexts import context
+from xdsl_rlx.dialects.mir import elementwise
+from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.transforms.driver import RewritingPass, rewrite, run_to_fixpoint, sweep
+
+
+class SinOfCos(RewritePattern):
+    """`sin x` as `cos (cos x)`, and the other way round."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: elementwise.SinOp | elementwise.CosOp, rewriter: PatternRewriter) -> None:
+        b = MirBuilder(rewriter)
+        other = b.cos if isinstance(op, elementwise.SinOp) else b.sin
+        rewriter.replace(op, [], [other(op.operand).ssa])
+
+
+class Swap(RewritingPass):
+    """Never at rest."""
+
+    name = "swap"
+
+    def run(self, ctx: object, module: object) -> bool:
+        return True
+
+
+def graph() -> rlx.GraphModule:
+    g = rlx.Graph("wave")
+    x = g.input("x", (3,))
+    g.set_outputs([g.sin(x)])
+    return g.module
+
+
+def test_what_a_pattern_inserts_stands_where_its_op_stood() -> None:
+    module = graph().clone()
+    (before,) = [op.location for op in module.walk() if op.name == "mir.sin"]
+    assert sweep(module, SinOfCos())
+    assert [op.location for op in module.walk() if op.name == "mir.cos"] == [before]
+    assert "test_driver.py" in str(before)
+
+
+def test_a_sweep_leaves_what_its_patterns_insert() -> None:
+    module = graph().clone()
+    assert sweep(module, SinOfCos())
+    assert not any(op.name == "mir.sin" for op in module.walk())
+
+
+def test_patterns_that_undo_each_other_are_named() -> None:
+    with pytest.raises(PassFailedException, match="SinOfCos did not come to rest in 64 rounds, but led back to mir"):
+        rewrite(graph().clone(), SinOfCos())
+
+
+def test_passes_that_never_rest_are_named() -> None:
+    with pytest.raises(PassFailedException, match="swap did not come to rest in 64 rounds"):
+        run_to_fixpoint(context(), graph().clone(), [Swap()])
