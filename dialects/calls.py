@@ -41,21 +41,21 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     NumPy's numbers become Python's, sequences tuples. What does not fit, is unknown or missing is a `GraphTypeError`.
     """
-    signature: Signature | None = None
+    signature: CallSignature | None = None
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         nonlocal signature
         if signature is None:
             # not before: that would cost time when the package is imported
-            signature = Signature(cast(FunctionType, function))
+            signature = CallSignature(cast(FunctionType, function))
         positional, named = signature.bind(args, kwargs)
         return cast("Callable[..., R]", function)(*positional, **named)
 
     return call
 
 
-class Signature:
+class CallSignature:
     """The parameters of a function, and how what is passed for each is converted."""
 
     def __init__(self, function: FunctionType):

@@ -17,7 +17,7 @@ from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.engines.reverse import active_operands, has_derivative, lay_out_reverse, varying
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 from xdsl_rlx.transforms.rules import INERT, VJP
-from xdsl_rlx.transforms.signature import Argument, Graph, graph_of, named
+from xdsl_rlx.transforms.signature import NamedArgument, Signature, graph_of, named
 
 SEED = "d_output"
 
@@ -79,7 +79,7 @@ class MirGradPass(ModulePass):
         if self.emit:
             MirEmitVjpPass().apply(ctx, op)
 
-    def _wanted(self, graph: Graph) -> list[Argument]:
+    def _wanted(self, graph: Signature) -> list[NamedArgument]:
         if self.wrt:
             return named(graph, self.wrt, self.name)
         found = [
@@ -90,7 +90,7 @@ class MirGradPass(ModulePass):
         return found
 
 
-def _why_nothing_flows(argument: Argument, ops: Sequence[Operation], loss: SSAValue) -> str:
+def _why_nothing_flows(argument: NamedArgument, ops: Sequence[Operation], loss: SSAValue) -> str:
     """What stops the paths from `argument` to `loss`, in words."""
     if not has_derivative(argument.value):
         return f"its type {argument.value.type} is not floating-point"

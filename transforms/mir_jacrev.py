@@ -21,7 +21,7 @@ from xdsl_rlx.transforms.engines.reverse import add_seeds, has_derivative, lay_o
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 from xdsl_rlx.transforms.mir_grad import SEED
 from xdsl_rlx.transforms.mir_vmap import MirVmapPass
-from xdsl_rlx.transforms.signature import Argument, Graph, graph_of, named
+from xdsl_rlx.transforms.signature import NamedArgument, Signature, graph_of, named
 from xdsl_rlx.transforms.unit_vectors import put_unit_vectors, rows
 
 
@@ -69,7 +69,7 @@ class MirJacrevPass(ModulePass):
         graph.rename(f"{name}_jacrev")
         dce(op)
 
-    def _wanted(self, graph: Graph) -> list[Argument]:
+    def _wanted(self, graph: Signature) -> list[NamedArgument]:
         if not self.wrt:
             raise PassFailedException(f"{self.name}: name the arguments of @{graph.name} to differentiate by")
         wrt = named(graph, self.wrt, self.name)
@@ -84,7 +84,7 @@ class MirJacrevPass(ModulePass):
                 raise PassFailedException(f"{self.name}: {what} is complex, of type {value.type}; use mir-jacfwd")
         return wrt
 
-    def _pull_back(self, graph: Graph, outputs: Sequence[SSAValue], wrt: Sequence[SSAValue]) -> tuple[str, ...]:
+    def _pull_back(self, graph: Signature, outputs: Sequence[SSAValue], wrt: Sequence[SSAValue]) -> tuple[str, ...]:
         """Return the cotangents of `wrt`, from a new last input for each of the outputs; the names of these."""
         last = graph.block.last_op
         assert last is not None

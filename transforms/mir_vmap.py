@@ -19,7 +19,7 @@ from xdsl_rlx.dialects.shapes import element_of, normalize_axis, shape_of
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.engines.batch import Batch
 from xdsl_rlx.transforms.rules.rows import move_axis
-from xdsl_rlx.transforms.signature import Argument, graph_of, named
+from xdsl_rlx.transforms.signature import NamedArgument, graph_of, named
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class MirVmapPass(ModulePass):
         graph.rename(f"{graph.name}_vmap")
         dce(op)
 
-    def _axes(self, arguments: Sequence[Argument]) -> dict[SSAValue, int]:
+    def _axes(self, arguments: Sequence[NamedArgument]) -> dict[SSAValue, int]:
         """The position of the new axis in each argument named."""
         if self.size < 0:
             raise PassFailedException(f"{self.name}: expected a size of at least 0, got {self.size}")

@@ -17,7 +17,7 @@ NAME, KIND, OPTIONAL = "mir.name", "mir.kind", "mir.optional"
 
 
 @dataclass(frozen=True)
-class Argument:
+class NamedArgument:
     """An argument of a graph function: its name for the caller, `input` or `param`, and the value."""
 
     name: str
@@ -28,7 +28,7 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Graph:
+class Signature:
     """The one public function of a module."""
 
     func: FuncOp
@@ -39,9 +39,9 @@ class Graph:
         return self.func.body.block
 
     @property
-    def arguments(self) -> list[Argument]:
+    def arguments(self) -> list[NamedArgument]:
         """The arguments in order; PassFailedException if one lacks its name or kind, or shares its name."""
-        found: dict[str, Argument] = {}
+        found: dict[str, NamedArgument] = {}
         for value, attributes in zip(self.block.args, self._argument_attributes(), strict=True):
             check_size(value.type)
             name, kind = attributes.get(NAME), attributes.get(KIND)
@@ -49,7 +49,7 @@ class Graph:
                 raise PassFailedException(f"argument {value.index} of @{self.name} needs {NAME} and {KIND}")
             if name.data in found:
                 raise PassFailedException(f'two arguments of @{self.name} are named "{name.data}"')
-            found[name.data] = Argument(name.data, kind.data, value, OPTIONAL in attributes)
+            found[name.data] = NamedArgument(name.data, kind.data, value, OPTIONAL in attributes)
         return list(found.values())
 
     @property
@@ -120,7 +120,7 @@ class Graph:
         )
 
 
-def graph_of(module: ModuleOp, by: str) -> Graph:
+def graph_of(module: ModuleOp, by: str) -> Signature:
     """The one public function of the module; PassFailedException, in the name of pass `by`, if there are others."""
     found = [
         op
@@ -134,10 +134,10 @@ def graph_of(module: ModuleOp, by: str) -> Graph:
         raise PassFailedException(f"{by} works on a module with one public function, found {names}")
     if len(found[0].body.blocks) != 1:
         raise PassFailedException(f"@{found[0].sym_name.data} has several blocks; a graph has one")
-    return Graph(found[0])
+    return Signature(found[0])
 
 
-def named(graph: Graph, names: Sequence[str], by: str) -> list[Argument]:
+def named(graph: Signature, names: Sequence[str], by: str) -> list[NamedArgument]:
     """The arguments of those names, in that order; PassFailedException lists what there is if one is unknown."""
     by_name = {argument.name: argument for argument in graph.arguments}
     for name in names:

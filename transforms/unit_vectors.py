@@ -11,10 +11,10 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of
-from xdsl_rlx.transforms.signature import Graph
+from xdsl_rlx.transforms.signature import Signature
 
 
-def put_unit_vectors(graph: Graph, shapes: Sequence[tuple[int, ...]]) -> None:
+def put_unit_vectors(graph: Signature, shapes: Sequence[tuple[int, ...]]) -> None:
     """
     Give the last arguments, which have a leading axis in front of these shapes, all unit vectors of all of them.
 

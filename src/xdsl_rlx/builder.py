@@ -42,8 +42,7 @@ from xdsl_rlx.dialects.lir import ProgramOp
 from xdsl_rlx.dialects.mir.builder import MirBuilder, Operand, Value, activation_kind
 from xdsl_rlx.dialects.mir.core import Activation, MirOp
 from xdsl_rlx.dialects.shapes import check_size, dims, integers
-from xdsl_rlx.transforms.signature import KIND, NAME, OPTIONAL, Argument, graph_of
-from xdsl_rlx.transforms.signature import Graph as Signature
+from xdsl_rlx.transforms.signature import KIND, NAME, OPTIONAL, NamedArgument, Signature, graph_of
 
 P = ParamSpec("P")
 OpT = TypeVar("OpT", bound=Operation)
@@ -169,7 +168,7 @@ class Graph(MirBuilder):
                 self.builder.insert(op.clone(env))
         return tuple(self.value(env[v]) for v in source.signature.outputs)
 
-    def _bind(self, source: str, argument: Argument, given: dict[str, Operand]) -> SSAValue:
+    def _bind(self, source: str, argument: NamedArgument, given: dict[str, Operand]) -> SSAValue:
         if argument.name in given:
             like = self.value(argument.value)
             ssa = self.operand(given[argument.name], like)

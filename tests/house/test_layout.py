@@ -31,18 +31,10 @@ SHARED_STEMS = {"builder", "control", "core", "custom", "linear", "table"}
 """Names that files have beside those of a family; the set may only shrink."""
 
 SHARED_CLASSES = {
-    "Argument",
     "Batch",
     "Block",
-    "Extents",
-    "Graph",
     "Iteration",
-    "Layout",
-    "Parts",
     "Place",
-    "Rows",
-    "Tile",
-    "Window",
 }
 """Names that more than one class has; the set may only shrink."""
 

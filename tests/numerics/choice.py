@@ -25,10 +25,10 @@ from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.rules import VJP
-from xdsl_rlx.transforms.signature import Graph, graph_of
+from xdsl_rlx.transforms.signature import Signature, graph_of
 
 
-def _graph(sample: Sample) -> Graph:
+def _graph(sample: Sample) -> Signature:
     return graph_of(sample.unverified("f64" if "f64" in sample.dtypes else sample.dtypes[0]), "test")
 
 
