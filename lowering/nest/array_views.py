@@ -15,6 +15,7 @@ from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder
 from xdsl_rlx.dialects.shapes import compute_type
 from xdsl_rlx.lowering.nest.arithmetic import Arithmetic, TypesError, cast, is_unsigned
 from xdsl_rlx.lowering.nest.builder import Nest
+from xdsl_rlx.lowering.nest.trees import parts
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,8 @@ class Views:
             _multiply(nest, value, view, self, add)
         elif add:
             raise TypesError("a window is added to by a product; write a loop")
+        elif isinstance(value, list | tuple):
+            self._store_each(nest, view, value)
         elif isinstance(value, ArrayView):
             if len(value.spans) != len(view.spans):
                 raise TypesError(f"{len(value.spans)} dimensions are copied into {len(view.spans)}")
@@ -145,6 +148,14 @@ class Views:
             self._each(nest, [view], partial(self._fill, value))
         else:
             nest.store(self._stored(nest, view, value), view.buffer, self.indices(nest, view))
+
+    def _store_each(self, nest: Nest, view: ArrayView, given: object) -> None:
+        """Set a window to numbers that are written out, or windows of it to several of them each."""
+        values = [x for _, x in parts(given) or ()]
+        if view.shape[:1] != (len(values),):
+            raise TypesError(f"{len(values)} values are set in a window of extents {view.shape}; their numbers differ")
+        for n, x in enumerate(values):
+            self.store(nest, self.at(nest.scalars, view, [n]), x)
 
     def _stored(self, nest: Nest, view: ArrayView, value: Any) -> Scalar:
         element = memref_of(view.buffer).element_type

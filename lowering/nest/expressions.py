@@ -6,6 +6,7 @@ import ast
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, cast
 
@@ -90,10 +91,20 @@ class Expressions(Subset[Any]):
             self.assign(target.value if isinstance(target, ast.Starred) else target, one)
 
     def values(self, node: ast.AST, value: Any) -> Iterator[Any]:
-        """The values that are known to be in something."""
-        if isinstance(value, Scalar | ArrayView | Steps | Indices) or not hasattr(value, "__iter__"):
+        """The values that are known to be in something; those of a window are loaded when they are asked for."""
+        if isinstance(value, ArrayView):
+            return self._taken_apart(node, value)
+        if isinstance(value, Scalar | Steps | Indices) or not hasattr(value, "__iter__"):
             self.refuse(node, "only what is known now, such as a tuple, is taken apart")
         return iter(value)
+
+    def _taken_apart(self, node: ast.AST, view: ArrayView) -> Iterator[Any]:
+        size = view.shape[0] if view.shape else None
+        if not isinstance(size, int):
+            self.refuse(node, "how long a window is has to be known now to take it apart; write a loop over its range")
+        for n in range(size):
+            part = self.checked(node, partial(self.views.at, self.nest.scalars, view, [n]))
+            yield part if part.spans else self.checked(node, partial(self.views.load, self.nest, part))
 
     def update(self, target: ast.expr, operator: ast.operator, value: ast.expr) -> None:
         """`target operator= value`."""
@@ -393,6 +404,8 @@ class Expressions(Subset[Any]):
             return self._inlined(node, Callee.of_closure(function), given, named)
         if isinstance(function, PlainFunction):
             return self._inlined(node, Callee.of_function(function.function), given, named)
+        if function in _OF_VALUES:
+            given = tuple(self.values(node, x) if isinstance(x, ArrayView) else x for x in given)
         touches = any(map(is_of_kernel, (*given, *named.values())))
         if (meaning := self._meaning(function)) is not None:
             if touches or (function in WORDS and not given) or getattr(function, "__name__", "") in _ALWAYS:
@@ -439,6 +452,9 @@ class Expressions(Subset[Any]):
 
 _ALWAYS = ("scratch", "empty", "cast", "ndrange", "ndindex", "rolled", "lanes", "reversed")
 """Functions that are of the kernel whatever they are given."""
+
+_OF_VALUES = (tuple, list, zip, enumerate)
+"""Functions that go through the values of what they are given, a window's too."""
 
 _CONTAINERS: set[type] = {tuple, list, dict, zip, enumerate, map, filter}
 _LOOKING = {len, isinstance, sorted, next, iter, any, all}

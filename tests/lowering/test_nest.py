@@ -186,6 +186,24 @@ def test_windows_are_filled_copied_and_multiplied():
     compiled(products, a, b, out=np.zeros((3, 5)), iterations=1)
 
 
+def test_windows_are_taken_apart_and_set_to_values():
+    def turned(it: Any, x: Any, y: Any) -> None:
+        first, *rest = x[it.index]
+        y[it.index] = [*rest, first]
+
+    def lines(it: Any, x: Any, y: Any) -> None:
+        y[:2] = [[a + 1.0 for a in line] for line in x[1:]]
+        y[2] = (x[0, 0], 2.0, *x[0, :2])
+
+    def summed(it: Any, x: Any, y: Any) -> None:
+        y[it.index] = x[it.index]
+        for n, (a, b) in enumerate(zip(y[it.index, :3], x[0, 1:], strict=True)):
+            y[it.index, n + 1] = a + b
+
+    for function in (turned, lines, summed):
+        compiled(function, X, iterations=1 if function is lines else 3)
+
+
 def test_several_loops_at_once_and_unravelled_iterations():
     x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 
@@ -226,6 +244,8 @@ REFUSED: list[tuple[str, str, str]] = [
     ("t = 0.0\n    for i in range(3):\n        t = t + 1.0\n    y[0] = t", "needs a type", "cast"),
     ("t = x[0]\n    for i in range(3):\n        t = i\n    y[0] = t", "cast it", ""),
     ("a, b = x[0]\n    y[0] = a", "taken apart", ""),
+    ("for i in range(3):\n        a, b = x[:i]", "how long a window is", "a loop over its range"),
+    ("y[:3] = [x[0], 1.0]", "2 values are set in a window of extents (3,)", ""),
     ("y.shape = 3", "set", ""),
     ("for i in range(2):\n        y[0] = (1.0, x[0])[i]", "has to be known now", "scratch"),
     ("y[0] = 1.0 if x[0] > 0.0 else 2.0", "no type", "cast"),
