@@ -17,6 +17,8 @@ from xdsl_rlx.lowering.nest.arithmetic import Arithmetic, TypesError, cast, is_u
 from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nest.trees import parts
 
+_SEVERAL: tuple[type[Any], ...] = (list, tuple)
+
 
 @dataclass(frozen=True)
 class Span:
@@ -138,7 +140,7 @@ class Views:
             _multiply(nest, value, view, self, add)
         elif add:
             raise TypesError("a window is added to by a product; write a loop")
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, _SEVERAL):
             self._store_each(nest, view, value)
         elif isinstance(value, ArrayView):
             if len(value.spans) != len(view.spans):

@@ -453,7 +453,7 @@ class Expressions(Subset[Any]):
 _ALWAYS = ("scratch", "empty", "cast", "ndrange", "ndindex", "rolled", "lanes", "reversed")
 """Functions that are of the kernel whatever they are given."""
 
-_OF_VALUES = (tuple, list, zip, enumerate)
+_OF_VALUES: tuple[Any, ...] = (tuple, list, zip, enumerate)
 """Functions that go through the values of what they are given, a window's too."""
 
 _CONTAINERS: set[type] = {tuple, list, dict, zip, enumerate, map, filter}

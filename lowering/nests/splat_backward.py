@@ -6,21 +6,18 @@ A group of tiles adds up what its pixels say of each splat; how many groups ther
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute
 
-from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
+from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.splat import GaussianSplatRenderBackwardOp
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest.builder import INDEX, Nest
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, maximum, minimum, nest, power, scratch
 from xdsl_rlx.lowering.nests.splat import (
+    Cloud,
     Seen,
-    Turn,
     camera,
     cloud_of,
     has_harmonics,
@@ -28,11 +25,10 @@ from xdsl_rlx.lowering.nests.splat import (
     ranks,
     room_for_prepared,
     seen,
-    unit_or_zero,
 )
-from xdsl_rlx.lowering.nests.splat_tiles import LANES, Lanes, Tile, Tiles, conics, cover, load_splat
-from xdsl_rlx.lowering.nests.splat_vectors import Vector, dot, here, row, scaled, store_row
-from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
+from xdsl_rlx.lowering.nests.splat_tiles import LANES, SIDE, Prepared, Splat, Tile, Tiles, conics, cover
+from xdsl_rlx.lowering.nests.splat_vectors import Vector, dot, scaled, unit_or_zero
+from xdsl_rlx.lowering.nests.table import NEST, Work
 from xdsl_rlx.transforms.rules.splat import HARMONIC_0, HARMONIC_1
 
 GROUPS = 16
@@ -45,201 +41,151 @@ SUMS = 16
 @NEST.rule(GaussianSplatRenderBackwardOp)
 def gaussian_splat_render_backward_nest(op: GaussianSplatRenderBackwardOp, work: Work) -> None:
     """The picture once more, its cotangents to those of what is prepared, those to the cloud's."""
-    element, picture = element_of(op.d_rgba), op.picture
-    seen_by = camera(work, op.meta, picture.height)
+    seen_by = camera(work, op.meta, op.picture.height)
     rank = ranks(work, op, seen_by)
-    prepared = room_for_prepared(work, op.count, element)
+    prepared = room_for_prepared(work, op.count, element_of(op.d_rgba))
     prepare(work, op, seen_by, rank, prepared)
-    tiles = Tiles(picture, op.count, element)
-    bounds = conics(work, tiles, seen_by, prepared)
+    tiles = Tiles(op.picture, op.count, element_of(op.d_rgba))
     per_group = max(1, ceil(tiles.total / GROUPS))
-    groups = ceil(tiles.total / per_group)
-    sums = work.scratch((max(groups, 1), op.count, SUMS), element, "sums")
-    cost = 3 * tiles.cost * per_group
+    sums = pull_tiles(work, op, tiles, per_group, seen_by, prepared)
+    pull_cloud(work, op, seen_by, rank, sums, ceil(tiles.total / per_group))
+
+
+def pull_tiles(
+    work: Work,
+    op: GaussianSplatRenderBackwardOp,
+    tiles: Tiles,
+    per_group: int,
+    seen_by: Argument,
+    prepared: Sequence[Argument],
+) -> Argument:
+    """The sums of each group of tiles; an iteration is a group."""
+    bounds, clip = conics(work, tiles, seen_by, prepared), op.clip
+    groups, cost = ceil(tiles.total / per_group), 3 * tiles.cost * per_group
+    sums = work.scratch((max(groups, 1), op.count, SUMS), tiles.element, "sums")
     room = tiles.room(work, groups, cost)
-    before = work.scratch_per_piece(groups, cost, (op.count, LANES), element, "before")
-    given = work.read(op.d_rgba, (picture.height, picture.width, 4))
+    before = work.scratch_per_piece(groups, cost, (op.count, LANES), tiles.element, "before")
+    given = work.read(op.d_rgba, (op.picture.height, op.picture.width, 4))
 
-    def body(it: Iteration, *buffers: SSAValue) -> None:
-        (camera, *splats), (conic, given, hits, ids, before, sums) = buffers[:5], buffers[5:]
-        nest, kernel, s = it.nest, it.nest.kernel, it.nest.scalars
-        pull = PullTile(op, tiles, camera, splats, conic, given, (hits, ids), before, sums, it)
-        pull.clear(nest)
-        lanes = Lanes(kernel, element)
-        grads = [kernel.scratch(MemRefType(element, [LANES]), f"grad{c}") for c in range(4)]
-        first = s.of(it.index) * per_group
-        last = s.minimum(first + per_group, tiles.total)
-
-        def tile(inner: Nest, number: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            pull.run(inner, number, lanes, grads)
-            return ()
-
-        nest.loop((first.value, last.value), (), tile, "tile")
+    @nest
+    def pull_group(it: Iteration, camera: Array, *buffers: Array) -> None:
+        splats, (conic, given, *lists, sums) = Prepared(*buffers[:4]), buffers[4:]
+        hits, ids, before = [rows[it.piece] for rows in lists]
+        sums[it.index] = 0.0
+        first = it.index * per_group
+        for number in range(first, min(first + per_group, tiles.total)):
+            tile = tiles.enter(number, camera)
+            count = tiles.reaching(tile, conic, hits, ids)
+            done = tiles.composite(tile, splats, ids, count, before)
+            grads = [scratch(LANES, tiles.element) for _ in range(4)]
+            pull_pixels(tiles, tile, camera[12:], given, clip, grads)
+            for k in reversed(range(done)):
+                i = tiles.number(ids, k)
+                found = pull_splat(tiles, tile, splats.splat(i), before[k], grads)
+                sums[it.index, i] = [a + b for a, b in zip(sums[it.index, i], found, strict=True)]
 
     if op.count:
         reads = [seen_by, *prepared, bounds, given]
-        work.launch(groups, cost, reads, [*room, before, sums], body)
-    finish(work, op, seen_by, rank, (sums, groups))
+        work.launch(groups, cost, reads, [*room, before, sums], pull_group)
+    return sums
 
 
-@dataclass
-class PullTile:
-    """The cotangents of one tile's pixels, added to the sums of its group."""
-
-    op: GaussianSplatRenderBackwardOp
-    tiles: Tiles
-    camera: SSAValue
-    splats: list[SSAValue]
-    conic: SSAValue
-    given: SSAValue
-    lists: tuple[SSAValue, SSAValue]
-    before: SSAValue
-    sums: SSAValue
-    it: Iteration
-
-    def clear(self, nest: Nest) -> None:
-        """The sums of the group are 0."""
-
-        def zero(inner: Nest, i: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            inner.store(inner.scalars.const(0.0, self.tiles.element), self.sums, (self.it.index, *i))
-            return ()
-
-        nest.loops([self.op.count, SUMS], (), zero, "j")
-
-    def run(self, nest: Nest, number: SSAValue, lanes: Lanes, grads: list[SSAValue]) -> None:
-        """Forward, the cotangents of the pixels, backward."""
-        tile = self.tiles.enter(nest, number, self.camera, lanes)
-        count = self.tiles.reaching(nest, tile, self.conic, self.lists, self.it.piece)
-        chosen = (self.lists[1], self.it.piece)
-        done = self.tiles.composite(nest, lanes, self.splats, chosen, count, self.before)
-        self._pixels(nest, tile, lanes, grads)
-
-        def step(inner: Nest, k: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            b = inner.scalars
-            place = (b.of(done) - 1 - b.of(k)).value
-            self._splat(inner, place, self.tiles.number(inner, chosen, place), lanes, grads)
-            return ()
-
-        nest.loop((nest.kernel.index(0), done), (), step, "k")
-
-    def _pixels(self, nest: Nest, tile: Tile, lanes: Lanes, grads: list[SSAValue]) -> None:
-        """Cotangents of what is composited: of the colour, and of the light that is left."""
-        gamma, clip = self.op.picture.gamma, self.op.clip
-
-        def zero(inner: Nest, j: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            for buffer in grads:
-                inner.store(inner.scalars.const(0.0, self.tiles.element), buffer, (j,))
-            return ()
-
-        def pixel(inner: Nest, at: tuple[SSAValue, SSAValue], lane: SSAValue) -> None:
-            b = inner.scalars
-            g = row(inner, self.given, at, 4)
+def pull_pixels(
+    tiles: Tiles, tile: Tile, background: Array, given: Array, clip: float | None, grads: Sequence[Array]
+) -> None:
+    """Cotangents of what is composited: of the colour, and of the light that is left."""
+    for j in range(LANES):
+        for lanes in grads:
+            lanes[j] = 0.0
+    for y in range(tile.rows):
+        for x in range(tile.columns):
+            lane = y * SIDE + x
+            g = list(given[tile.row + y, tile.column + x])
             if clip is not None:
-                g = [b.maximum(b.minimum(x, clip), -clip) for x in g]
-            left = inner.load(lanes.left, (lane,))
+                g = [maximum(minimum(d, clip), -clip) for d in g]
+            left = tile.left[lane]
             behind = -g[3]
-            background = row(inner, self.camera, (), 3, 12)
-            for c in range(3):
-                linear = inner.load(lanes.color[c], (lane,)) + left * background[c]
-                pulled = g[c] * slope(b, linear, gamma)
-                inner.store(pulled, grads[c], (lane,))
-                behind = behind + pulled * background[c]
-            inner.store(behind, grads[3], (lane,))
-
-        nest.loop((nest.kernel.index(0), nest.kernel.index(LANES)), (), zero, "j")
-        self.tiles.each_pixel(nest, tile, pixel)
-
-    def _splat(self, nest: Nest, place: SSAValue, number: SSAValue, lanes: Lanes, grads: list[SSAValue]) -> None:
-        """One splat at all pixels of the tile. `grads[3]` is the cotangent of the light that it lets through."""
-        splat = load_splat(nest, self.splats, number)
-        picture, kernel = self.op.picture, nest.kernel
-        zero = nest.scalars.const(0.0, self.tiles.element).value
-
-        def lane(inner: Nest, j: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            b = inner.scalars
-            ray = [inner.load(x, (j,)) for x in lanes.ray]
-            found = cover(b, splat, ray, picture.alpha_cutoff)
-            left = inner.load(self.before, (self.it.piece, place, j))
-            counts = found.counts & (left >= picture.transmittance_threshold)
-            alpha = b.select(counts, found.alpha, 0.0)
-            color, behind = [inner.load(x, (j,)) for x in grads[:3]], inner.load(grads[3], (j,))
-            lit = dot(here(b, splat.tint), color)
-            d_alpha = b.select(counts, left * (lit - behind), 0.0)
-            inner.store(alpha * lit + (1.0 - alpha) * behind, grads[3], (j,))
-            pull = -(d_alpha * alpha)
-            turned = scaled(found.w, pull * found.t)
-            parts = [
-                *scaled(found.w, pull),
-                *(w * d for w in turned for d in ray),
-                *scaled(color, alpha * left),
-                d_alpha * found.bell,
-            ]
-            # A splat that does not count may be where none of these is finite.
-            parts = [b.select(counts, part, 0.0) for part in parts]
-            return [b.accumulate_add(b.of(c), part).value for c, part in zip(carried, parts, strict=True)]
-
-        totals = nest.loop((kernel.index(0), kernel.index(LANES)), [zero] * SUMS, lane, "j")
-        at = (self.it.index, number)
-        before = row(nest, self.sums, at, SUMS)
-        store_row(nest, [a + nest.scalars.of(b) for a, b in zip(before, totals, strict=True)], self.sums, at)
+            for c, shown in enumerate(background):
+                linear = tile.color[c][lane] + left * shown
+                pulled = g[c] * slope(linear, tiles.picture.gamma, tiles.element)
+                grads[c][lane] = pulled
+                behind = behind + pulled * shown
+            grads[3][lane] = behind
 
 
-def slope(s: ScalarBuilder, x: Scalar, gamma: float) -> Scalar:
+def slope(x: Number, gamma: float, element: Attribute) -> Number:
     """The derivative of `max(x, 0)^gamma`."""
     if gamma == 1.0:
-        return s.select(x < 0.0, 0.0, s.const(1.0, x.type))
-    some = x > 0.0
-    return s.select(some, s.pow(s.select(some, x, 1.0), gamma - 1.0) * gamma, 0.0)
+        return 0.0 if x < 0.0 else cast(1.0, element)
+    return power(x if x > 0.0 else 1.0, gamma - 1.0) * gamma if x > 0.0 else 0.0
 
 
-def finish(
-    work: Work, op: GaussianSplatRenderBackwardOp, seen_by: Argument, rank: Argument, found: tuple[Argument, int]
+def pull_splat(tiles: Tiles, tile: Tile, splat: Splat, before: Array, grads: Sequence[Array]) -> list[Number]:
+    """One splat at all pixels of the tile. `grads[3]` is the cotangent of the light that it lets through."""
+    picture = tiles.picture
+    totals = [cast(0.0, tiles.element)] * SUMS
+    for j in range(LANES):
+        ray = [lanes[j] for lanes in tile.ray]
+        found = cover(splat, ray, picture.alpha_cutoff)
+        left = before[j]
+        counts = found.counts and left >= picture.transmittance_threshold
+        alpha = found.alpha if counts else 0.0
+        *color, behind = [lanes[j] for lanes in grads]
+        lit = dot(splat.tint, color)
+        d_alpha = left * (lit - behind) if counts else 0.0
+        grads[3][j] = alpha * lit + (1.0 - alpha) * behind
+        pull = -(d_alpha * alpha)
+        parts = [
+            *scaled(found.w, pull),
+            *(w * d for w in scaled(found.w, pull * found.t) for d in ray),
+            *scaled(color, alpha * left),
+            d_alpha * found.bell,
+        ]
+        # A splat that does not count may be where none of these is finite.
+        totals = [accumulate(a, part if counts else 0.0) for a, part in zip(totals, parts, strict=True)]
+    return totals
+
+
+def pull_cloud(
+    work: Work, op: GaussianSplatRenderBackwardOp, seen_by: Argument, rank: Argument, sums: Argument, groups: int
 ) -> None:
     """From the sums of all groups to the cotangents of the cloud; an iteration is a splat."""
-    count = op.count
-    sums, groups = found
-    shapes = ((count, 3), (count, 3), (count, 4), (count,), (count, 3), (count, 3 * op.bands))
-    results = [work.write(x, shape) for x, shape in zip(op.results, shapes, strict=True)]
+    scale, element = op.radius_scale.value.data, element_of(op.d_rgba)
+    results = [work.write(x, shape) for x, shape in zip(op.results, Cloud.shapes(op), strict=True)]
 
-    def body(it: Iteration, *buffers: SSAValue) -> None:
-        nest, s, i = it.nest, it.nest.scalars, it.index
-        cloud, (camera, rank, sums), made = buffers[:6], buffers[6:9], buffers[9:]
-        place = s.cast(nest.load(rank, (i,)), INDEX).value
+    @nest
+    def pull(it: Iteration, *buffers: Array) -> None:
+        cloud, (camera, rank, sums), made = Cloud(*buffers[:6]), buffers[6:9], Cloud(*buffers[9:])
+        i, place = it.index, cast(rank[it.index], INDEX)
+        g = [cast(0.0, element)] * SUMS
+        for group in range(groups):
+            g = [a + b for a, b in zip(g, sums[group, place], strict=True)]
+        splat = seen(cloud, camera, i, scale, element)
+        made.scales[i], made.rotations[i], d_away = pull_frame(splat, list(cloud.rotations[i]), g[:3], g[3:12])
+        colors, sh = cloud.colors[i], cloud.sh_coeffs[i]
+        made.colors[i], d_sh, d_view = pull_tint(colors, sh, splat.away, g[12:15], element)
+        made.sh_coeffs[i, : len(d_sh)] = d_sh
+        for j in range(len(d_sh), sh.shape[0]):
+            made.sh_coeffs[i, j] = 0.0
+        made.positions[i] = [-(a + b) for a, b in zip(d_away, d_view, strict=True)] if d_view else [-a for a in d_away]
+        opacity = cloud.opacities[i]
+        made.opacities[i] = g[15] if splat.in_front and opacity >= 0.0 and opacity <= 1.0 else 0.0
 
-        def add(inner: Nest, g: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            numbers = row(inner, sums, (g, place), SUMS)
-            return [(inner.scalars.of(c) + x).value for c, x in zip(carried, numbers, strict=True)]
-
-        zero = s.const(0.0, element_of(op.d_rgba)).value
-        bounds = (nest.kernel.index(0), nest.kernel.index(groups))
-        totals = here(s, [s.of(x) for x in nest.loop(bounds, [zero] * SUMS, add, "g")])
-        splat = seen(nest, op, cloud, camera, i)
-        d_away = pull_frame(nest, splat, totals[:3], totals[3:12], made, i)
-        d_view = pull_tint(nest, op, cloud[4:], splat.away, totals[12:15], made[4:], i)
-        d_position = [s.neg(a if b is None else a + b) for a, b in zip(d_away, d_view or [None] * 3, strict=True)]
-        store_row(nest, d_position, made[0], (i,))
-        opacity = nest.load(cloud[3], (i,))
-        counts = splat.in_front & (opacity >= 0.0) & (opacity <= 1.0)
-        nest.store(s.select(counts, totals[15], 0.0), made[3], (i,))
-
-    work.launch(count, 300 + SUMS * groups, [*cloud_of(work, op), seen_by, rank, sums], results, body)
+    work.launch(op.count, 300 + SUMS * groups, [*cloud_of(work, op), seen_by, rank, sums], results, pull)
 
 
-def pull_frame(
-    nest: Nest, splat: Seen, d_origin: Vector, d_frame: Vector, made: Sequence[SSAValue], i: SSAValue
-) -> Vector:
-    """Store the cotangents of scales and rotation; that of the way to the camera."""
+def pull_frame(splat: Seen, q: Vector, d_origin: Vector, d_frame: Vector) -> tuple[Vector, Vector, Vector]:
+    """The cotangents of scales, rotation, and the way to the camera."""
     pulled = [[d_frame[3 * a + b] + d_origin[a] * splat.away[b] for b in range(3)] for a in range(3)]
     scales = [-(dot(g, axis) * free) for g, axis, free in zip(pulled, splat.frame, splat.free, strict=True)]
-    store_row(nest, scales, made[1], (i,))
     turned = [scaled(g, factor) for g, factor in zip(pulled, splat.inverse, strict=True)]
-    store_row(nest, pull_turn(splat.turn, turned), made[2], (i,))
-    return [dot([axis[b] for axis in splat.frame], d_origin) for b in range(3)]
+    away = [dot([axis[b] for axis in splat.frame], d_origin) for b in range(3)]
+    return scales, pull_turn(q, splat.twice, turned), away
 
 
-def pull_turn(turn: Turn, g: list[Vector]) -> Vector:
+def pull_turn(q: Vector, twice: Number, g: Sequence[Vector]) -> Vector:
     """The cotangent of a quaternion. Its matrix is `1 + 2 K(q) / |q|^2`, and `<K(q), g> = <q, dK(q) g> / 2`."""
-    w, x, y, z = turn.q
+    w, x, y, z = q
     (a, b, c), (d, e, f), (h, i, j) = g
     along = [
         z * (d - b) + y * (c - h) + x * (i - f),
@@ -247,53 +193,24 @@ def pull_turn(turn: Turn, g: list[Vector]) -> Vector:
         x * (b + d) + z * (f + i) - y * (a + j) * 2.0 + w * (c - h),
         x * (c + h) + y * (f + i) - z * (a + e) * 2.0 + w * (d - b),
     ]
-    drop = turn.twice * turn.twice * dot(turn.q, along) * 0.5
-    return [turn.twice * k - drop * q for k, q in zip(along, turn.q, strict=True)]
+    drop = twice * twice * dot(q, along) * 0.5
+    return [twice * k - drop * one for k, one in zip(along, q, strict=True)]
 
 
-def pull_tint(
-    nest: Nest,
-    op: GaussianSplatRenderBackwardOp,
-    given: Sequence[SSAValue],
-    away: Vector,
-    g: Vector,
-    made: Sequence[SSAValue],
-    i: SSAValue,
-) -> Vector | None:
-    """Store the cotangents of colours and coefficients; that of the way to the camera, None if there is none."""
-    s = nest.scalars
-    colors = row(nest, given[0], (i,), 3)
-    inside = [(c >= 0.0) & (c <= 1.0) for c in colors]
-    if not op.bands:
-        store_row(nest, [s.select(ok, x, 0.0) for ok, x in zip(inside, g, strict=True)], made[0], (i,))
-        return None
-    harmonic = has_harmonics(nest, op, given[1], i)
-    plain = [s.select(ok & s.not_(harmonic), x, 0.0) for ok, x in zip(inside, g, strict=True)]
-    store_row(nest, plain, made[0], (i,))
-    lit = [s.select(harmonic, x, 0.0) for x in g]
-    parts = [x * HARMONIC_0 for x in lit]
-    found: Vector | None = None
-    if op.bands >= 4:
-        (x, y, z), inverse = unit_or_zero(s, away)
-        parts += [-(c * y) * HARMONIC_1 for c in lit] + [c * z * HARMONIC_1 for c in lit]
-        parts += [-(c * x) * HARMONIC_1 for c in lit]
-        k = row(nest, given[1], (i,), 9, 3)
-        around = [-dot(lit, k[6:9]), -dot(lit, k[:3]), dot(lit, k[3:6])]
-        radial = dot([x, y, z], around)
-        found = [(a - radial * e) * (inverse * HARMONIC_1) for a, e in zip(around, (x, y, z), strict=True)]
-    store_row(nest, parts, made[1], (i,))
-    rest = 3 * op.bands - len(parts)
-    clear_rest(nest, made[1], i, len(parts), rest)
-    return found
-
-
-def clear_rest(nest: Nest, buffer: SSAValue, i: SSAValue, start: int, length: int) -> None:
-    """Zeros where nothing is read."""
-
-    def zero(inner: Nest, j: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        inner.store(inner.scalars.of(nothing.value), buffer, (i, j))
-        return ()
-
-    nothing = nest.scalars.const(0.0, memref_of(buffer).element_type)
-    if length:
-        nest.loop((nest.kernel.index(start), nest.kernel.index(start + length)), (), zero, "j")
+def pull_tint(colors: Array, sh: Array, away: Vector, g: Vector, element: Attribute) -> tuple[Vector, Vector, Vector]:
+    """The cotangents of colours, of the coefficients that are read, and of the way to the camera, if that is."""
+    inside = [c >= 0.0 and c <= 1.0 for c in colors]
+    if not sh.shape[0]:
+        return [x if ok else 0.0 for ok, x in zip(inside, g, strict=True)], [], []
+    harmonic = has_harmonics(sh, element)
+    plain = [x if ok and not harmonic else 0.0 for ok, x in zip(inside, g, strict=True)]
+    lit = [x if harmonic else 0.0 for x in g]
+    flat = [x * HARMONIC_0 for x in lit]
+    if sh.shape[0] < 12:
+        return plain, flat, []
+    (x, y, z), inverse = unit_or_zero(away)
+    around = [-dot(lit, sh[9:12]), -dot(lit, sh[3:6]), dot(lit, sh[6:9])]
+    radial = dot([x, y, z], around)
+    d_away = [(a - radial * e) * (inverse * HARMONIC_1) for a, e in zip(around, (x, y, z), strict=True)]
+    facing = [*scaled(lit, -y), *scaled(lit, z), *scaled(lit, -x)]
+    return plain, [*flat, *scaled(facing, HARMONIC_1)], d_away

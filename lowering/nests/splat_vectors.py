@@ -1,57 +1,44 @@
-"""Small vectors of scalars in nests, for splats."""
+"""Small vectors in nests of splats: lists of numbers, or lines of buffers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from xdsl_rlx.lowering.nest import Array, Number, rsqrt
 
-from xdsl.ir import SSAValue
-
-from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
-from xdsl_rlx.lowering.nest.builder import Nest
-
-Vector: TypeAlias = list[Scalar]
+Vector = Array
 
 
-def row(nest: Nest, buffer: SSAValue, at: Sequence[SSAValue], length: int, start: int = 0) -> Vector:
-    """Elements `start` to `start + length` along the last axis."""
-    return [nest.load(buffer, (*at, nest.kernel.index(a))) for a in range(start, start + length)]
-
-
-def store_row(nest: Nest, values: Sequence[Scalar], buffer: SSAValue, at: Sequence[SSAValue]) -> None:
-    """Store along the last axis."""
-    for a, value in enumerate(values):
-        nest.store(value, buffer, (*at, nest.kernel.index(a)))
-
-
-def here(s: ScalarBuilder, values: Sequence[Scalar]) -> Vector:
-    """Values from further out as handles that compute here."""
-    return [s.of(x.value) for x in values]
-
-
-def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+def dot(a: Vector, b: Vector) -> Number:
     """The inner product, summed from the front."""
-    total = a[0] * b[0]
-    for x, y in zip(a[1:], b[1:], strict=True):
-        total = total + x * y
-    return total
+    return sum(x * y for x, y in zip(a, b, strict=True))
 
 
-def scaled(v: Sequence[Scalar], factor: Scalar) -> Vector:
+def scaled(v: Vector, factor: Number) -> list[Number]:
     """`v` times a number."""
     return [x * factor for x in v]
 
 
-def cross(a: Sequence[Scalar], b: Sequence[Scalar]) -> Vector:
+def difference(a: Vector, b: Vector) -> list[Number]:
+    """From `b` to `a`."""
+    return [x - y for x, y in zip(a, b, strict=True)]
+
+
+def cross(a: Vector, b: Vector) -> list[Number]:
     """The cross product."""
-    return [a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3] for i in range(3)]
+    return [a[i - 2] * b[i - 1] - a[i - 1] * b[i - 2] for i in range(3)]
 
 
-def unit(s: ScalarBuilder, v: Sequence[Scalar]) -> Vector:
+def unit(v: Vector) -> list[Number]:
     """`v` over its length."""
-    return scaled(v, s.rsqrt(dot(v, v)))
+    return scaled(v, rsqrt(dot(v, v)))
 
 
-def clamped(s: ScalarBuilder, x: Scalar) -> Scalar:
+def unit_or_zero(v: Vector) -> tuple[list[Number], Number]:
+    """`v` over its length, and 1 over that; zeros for 0."""
+    square = dot(v, v)
+    inverse = rsqrt(square if square > 0.0 else 1.0) if square > 0.0 else 0.0
+    return scaled(v, inverse), inverse
+
+
+def clamped(x: Number) -> Number:
     """`x` in [0, 1]."""
-    return s.select(x < 0.0, 0.0, s.select(x > 1.0, 1.0, x))
+    return 0.0 if x < 0.0 else 1.0 if x > 1.0 else x
