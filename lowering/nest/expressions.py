@@ -30,15 +30,23 @@ _OF_PYTHON = {range, min, max, abs, sum, reversed, int, float}
 """Functions of Python's own that have rows in `MEANINGS`."""
 
 
+_OF_KERNEL = (Scalar, ArrayView, Closure, ViewProduct, Steps, Indices)
+_OF_PLAIN_PYTHON = (int, float, str, type(None), type, FunctionType, BuiltinFunctionType)
+
+
 def is_of_kernel(value: object) -> bool:
     """Whether a value is one of the kernel, or holds some: what is done with it becomes ops."""
-    if isinstance(value, Scalar | ArrayView | Closure | ViewProduct | Steps | Indices | SSAValue):
+    if isinstance(value, _OF_KERNEL):
         return True
+    if isinstance(value, _OF_PLAIN_PYTHON):
+        return False
     if isinstance(value, list | tuple | set | frozenset):
         return any(is_of_kernel(x) for x in cast("Sequence[Any]", value))
     if isinstance(value, dict):
         return any(is_of_kernel(x) for x in cast("Mapping[Any, Any]", value).values())
-    if is_dataclass(value) and not isinstance(value, type | Attribute | IRNode):
+    if isinstance(value, Attribute | IRNode):
+        return isinstance(value, SSAValue)
+    if is_dataclass(value):
         return any(is_of_kernel(getattr(value, field.name)) for field in fields(value))
     _, first, named = unwrapped(value)
     return any(map(is_of_kernel, (*first, *named.values())))
