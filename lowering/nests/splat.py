@@ -174,8 +174,9 @@ def cloud_of(work: Work, op: SplatOp) -> list[Argument]:
     return [work.read(x, shape) for x, shape in zip(op.cloud, Cloud.shapes(op), strict=True)]
 
 
-def prepare(work: Work, op: SplatOp, camera: Argument, rank: Argument, made: Sequence[Argument]) -> None:
-    """Fill origins, frames, tints and alphas, each splat at its place."""
+def prepare(work: Work, op: SplatOp, camera: Argument, made: list[Argument]) -> Argument:
+    """Fill origins, frames, tints and alphas, each splat at its place; which that is."""
+    rank = ranks(work, op, camera)
     scale, element = op.radius_scale.value.data, element_of(op.operands[0])
 
     @nest
@@ -190,27 +191,21 @@ def prepare(work: Work, op: SplatOp, camera: Argument, rank: Argument, made: Seq
         made.alphas[at] = peak if found.in_front else 0.0
 
     work.launch(op.count, 200, [*cloud_of(work, op), camera, rank], made, place)
-
-
-def room_for_prepared(work: Work, count: int, element: Attribute) -> list[Argument]:
-    """Room for origins, frames, tints and alphas."""
-    shapes = {"origins": (count, 3), "frames": (count, 3, 3), "tints": (count, 3), "alphas": (count,)}
-    return [work.scratch(shape, element, name) for name, shape in shapes.items()]
+    return rank
 
 
 @NEST.rule(GaussianSplatPrepareOp)
 def gaussian_splat_prepare_nest(op: GaussianSplatPrepareOp, work: Work) -> None:
     """Camera, distances, ranks, splats."""
-    seen_by = camera(work, op.meta, 1)
-    prepare(work, op, seen_by, ranks(work, op, seen_by), [work.write(result) for result in op.results])
+    prepare(work, op, camera(work, op.meta, 1), [work.write(result) for result in op.results])
 
 
 @NEST.rule(GaussianSplatRenderOp)
 def gaussian_splat_render_nest(op: GaussianSplatRenderOp, work: Work) -> None:
     """What prepare does, then the picture."""
     seen_by = camera(work, op.meta, op.picture.height)
-    prepared = room_for_prepared(work, op.count, element_of(op.result))
-    prepare(work, op, seen_by, ranks(work, op, seen_by), prepared)
+    prepared = Prepared.room(work, op.count, element_of(op.result))
+    prepare(work, op, seen_by, prepared)
     paint(work, op, seen_by, prepared)
 
 

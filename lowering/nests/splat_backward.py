@@ -15,17 +15,7 @@ from xdsl_rlx.dialects.mir.splat import GaussianSplatRenderBackwardOp
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, maximum, minimum, nest, power, scratch
-from xdsl_rlx.lowering.nests.splat import (
-    Cloud,
-    Seen,
-    camera,
-    cloud_of,
-    has_harmonics,
-    prepare,
-    ranks,
-    room_for_prepared,
-    seen,
-)
+from xdsl_rlx.lowering.nests.splat import Cloud, Seen, camera, cloud_of, has_harmonics, prepare, seen
 from xdsl_rlx.lowering.nests.splat_tiles import LANES, SIDE, Prepared, Splat, Tile, Tiles, conics, cover
 from xdsl_rlx.lowering.nests.splat_vectors import Vector, dot, scaled, unit_or_zero
 from xdsl_rlx.lowering.nests.table import NEST, Work
@@ -41,31 +31,18 @@ SUMS = 16
 @NEST.rule(GaussianSplatRenderBackwardOp)
 def gaussian_splat_render_backward_nest(op: GaussianSplatRenderBackwardOp, work: Work) -> None:
     """The picture once more, its cotangents to those of what is prepared, those to the cloud's."""
-    seen_by = camera(work, op.meta, op.picture.height)
-    rank = ranks(work, op, seen_by)
-    prepared = room_for_prepared(work, op.count, element_of(op.d_rgba))
-    prepare(work, op, seen_by, rank, prepared)
-    tiles = Tiles(op.picture, op.count, element_of(op.d_rgba))
+    picture, clip, element = op.picture, op.clip, element_of(op.d_rgba)
+    seen_by = camera(work, op.meta, picture.height)
+    prepared = Prepared.room(work, op.count, element)
+    rank = prepare(work, op, seen_by, prepared)
+    tiles = Tiles(picture, op.count, element)
+    reads = [seen_by, *prepared, conics(work, tiles, seen_by, prepared)]
     per_group = max(1, ceil(tiles.total / GROUPS))
-    sums = pull_tiles(work, op, tiles, per_group, seen_by, prepared)
-    pull_cloud(work, op, seen_by, rank, sums, ceil(tiles.total / per_group))
-
-
-def pull_tiles(
-    work: Work,
-    op: GaussianSplatRenderBackwardOp,
-    tiles: Tiles,
-    per_group: int,
-    seen_by: Argument,
-    prepared: Sequence[Argument],
-) -> Argument:
-    """The sums of each group of tiles; an iteration is a group."""
-    bounds, clip = conics(work, tiles, seen_by, prepared), op.clip
     groups, cost = ceil(tiles.total / per_group), 3 * tiles.cost * per_group
-    sums = work.scratch((max(groups, 1), op.count, SUMS), tiles.element, "sums")
+    sums = work.scratch((max(groups, 1), op.count, SUMS), element, "sums")
     room = tiles.room(work, groups, cost)
-    before = work.scratch_per_piece(groups, cost, (op.count, LANES), tiles.element, "before")
-    given = work.read(op.d_rgba, (op.picture.height, op.picture.width, 4))
+    before = work.scratch_per_piece(groups, cost, (op.count, LANES), element, "before")
+    given = work.read(op.d_rgba, (picture.height, picture.width, 4))
 
     @nest
     def pull_group(it: Iteration, camera: Array, *buffers: Array) -> None:
@@ -77,17 +54,15 @@ def pull_tiles(
             tile = tiles.enter(number, camera)
             count = tiles.reaching(tile, conic, hits, ids)
             done = tiles.composite(tile, splats, ids, count, before)
-            grads = [scratch(LANES, tiles.element) for _ in range(4)]
+            grads = [scratch(LANES, element) for _ in range(4)]
             pull_pixels(tiles, tile, camera[12:], given, clip, grads)
             for k in reversed(range(done)):
                 i = tiles.number(ids, k)
                 found = pull_splat(tiles, tile, splats.splat(i), before[k], grads)
                 sums[it.index, i] = [a + b for a, b in zip(sums[it.index, i], found, strict=True)]
 
-    if op.count:
-        reads = [seen_by, *prepared, bounds, given]
-        work.launch(groups, cost, reads, [*room, before, sums], pull_group)
-    return sums
+    work.launch(groups if op.count else 0, cost, [*reads, given], [*room, before, sums], pull_group)
+    pull_cloud(work, op, seen_by, rank, sums, groups)
 
 
 def pull_pixels(
@@ -126,20 +101,20 @@ def pull_splat(tiles: Tiles, tile: Tile, splat: Splat, before: Array, grads: Seq
     totals = [cast(0.0, tiles.element)] * SUMS
     for j in range(LANES):
         ray = [lanes[j] for lanes in tile.ray]
-        found = cover(splat, ray, picture.alpha_cutoff)
+        w, t, bell, covered, counts = cover(splat, ray, picture.alpha_cutoff)
         left = before[j]
-        counts = found.counts and left >= picture.transmittance_threshold
-        alpha = found.alpha if counts else 0.0
+        counts = counts and left >= picture.transmittance_threshold
+        alpha = covered if counts else 0.0
         *color, behind = [lanes[j] for lanes in grads]
         lit = dot(splat.tint, color)
         d_alpha = left * (lit - behind) if counts else 0.0
         grads[3][j] = alpha * lit + (1.0 - alpha) * behind
         pull = -(d_alpha * alpha)
         parts = [
-            *scaled(found.w, pull),
-            *(w * d for w in scaled(found.w, pull * found.t) for d in ray),
+            *scaled(w, pull),
+            *(a * d for a in scaled(w, pull * t) for d in ray),
             *scaled(color, alpha * left),
-            d_alpha * found.bell,
+            d_alpha * bell,
         ]
         # A splat that does not count may be where none of these is finite.
         totals = [accumulate(a, part if counts else 0.0) for a, part in zip(totals, parts, strict=True)]

@@ -15,19 +15,7 @@ from xdsl.ir import Attribute
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.splat import Picture
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import (
-    Array,
-    Iteration,
-    Number,
-    accumulate,
-    cast,
-    exp,
-    log,
-    minimum,
-    nest,
-    scratch,
-    sqrt,
-)
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, exp, log, minimum, nest, scratch, sqrt
 from xdsl_rlx.lowering.nests.splat_vectors import Vector, dot
 from xdsl_rlx.lowering.nests.table import Work
 
@@ -68,28 +56,23 @@ class Prepared:
         frame = [list(axis) for axis in self.frames[i]]
         return Splat(list(self.origins[i]), frame, list(self.tints[i]), self.alphas[i])
 
-
-@dataclass
-class Cover:
-    """One splat at one pixel: `w` from its centre to the nearest point of the ray, at `t`; what it covers, and whether
-    that counts."""
-
-    w: Vector
-    t: Number
-    bell: Number
-    alpha: Number
-    counts: Number
+    @staticmethod
+    def room(work: Work, count: int, element: Attribute) -> list[Argument]:
+        """Room for the four."""
+        shapes = {"origins": (count, 3), "frames": (count, 3, 3), "tints": (count, 3), "alphas": (count,)}
+        return [work.scratch(shape, element, name) for name, shape in shapes.items()]
 
 
-def cover(splat: Splat, ray: Vector, cutoff: float) -> Cover:
-    """One splat at one pixel."""
+def cover(splat: Splat, ray: Vector, cutoff: float) -> tuple[Vector, Number, Number, Number, Number]:
+    """One splat at one pixel: from its centre to the nearest point of the ray, the place of that along the ray; density
+    there, of 1 in the centre, what it covers, and whether that counts."""
     v = [dot(axis, ray) for axis in splat.frame]
     square = dot(v, v)
     t = -(dot(splat.origin, v) / (square if square > 0.0 else 1.0))
     w = [a + t * b for a, b in zip(splat.origin, v, strict=True)]
     bell = exp(dot(w, w) * -0.5)
     alpha = splat.peak * bell
-    return Cover(w, t, bell, alpha, t > 0.0 and alpha >= cutoff)
+    return w, t, bell, alpha, t > 0.0 and alpha >= cutoff
 
 
 @dataclass
@@ -203,11 +186,11 @@ class Tiles:
         threshold = self.picture.transmittance_threshold
         one, passing = cast(1.0, self.element), cast(0.0, self.element)
         for j in range(LANES):
-            found = cover(splat, [lanes[j] for lanes in tile.ray], self.picture.alpha_cutoff)
+            _, _, _, covered, counts = cover(splat, [lanes[j] for lanes in tile.ray], self.picture.alpha_cutoff)
             left = tile.left[j]
             if before is not None:
                 before[j] = left
-            alpha = found.alpha if found.counts and left >= threshold else 0.0
+            alpha = covered if counts and left >= threshold else 0.0
             weight = alpha * left
             for lanes, tint in zip(tile.color, splat.tint, strict=True):
                 lanes[j] += weight * tint
