@@ -230,12 +230,12 @@ class Clusters:
         before, after = merged.before, merged.after
         merged.members = both
         merged.before, merged.after = (before | gone.before) & ~both, (after | gone.after) & ~both
-        # Who knows of both has nothing to learn; who knows of `merged`, only where more is added to it.
-        learn = gone.before & ~before | (before if merged.after & ~after else 0)
+        # Who knows of both has nothing to learn; who knows of `merged` alone, only where more is added to it.
+        learn = gone.before & ~before | (before & ~gone.before if merged.after & ~after else 0)
         news = merged.after | merged.name
         for other in self._named(learn & merged.before):
             other.after |= news
-        learn = gone.after & ~after | (after if merged.before & ~before else 0)
+        learn = gone.after & ~after | (after & ~gone.after if merged.before & ~before else 0)
         news = merged.before | merged.name
         for other in self._named(learn & merged.after):
             other.before |= news

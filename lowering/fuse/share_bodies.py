@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import frexp, isfinite
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.mir.bodies import ops_of
@@ -14,7 +16,7 @@ from xdsl_rlx.dialects.mir.control import FusionLoopsAttr, FusionOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.fuse.nesting import loops_of_inputs, space_of_fusion
-from xdsl_rlx.transforms.located import replace
+from xdsl_rlx.transforms.driver import sweep
 from xdsl_rlx.transforms.structure import structure_of_region
 
 
@@ -34,12 +36,14 @@ def share_bodies(module: ModuleOp) -> None:
     for op in module.walk():
         if isinstance(op, FusionOp) and (constants := _numbers_of(op)):
             alike.setdefault(structure_of_region(op.body, set(constants)), []).append((op, constants))
+    passed: dict[FusionOp, Sequence[ConstantOp]] = {}
     for fusions in alike.values():
         numbers = zip(*([constant.value for constant in constants] for _, constants in fusions), strict=True)
         differ = [place for place, values in enumerate(numbers) if len(set(values)) > 1]
         if differ:
-            for fusion, constants in fusions:
-                _pass(fusion, [constants[place] for place in differ])
+            passed |= {fusion: [constants[place] for place in differ] for fusion, constants in fusions}
+    if passed:
+        sweep(module, PassNumbers(passed))
 
 
 def _numbers_of(fusion: FusionOp) -> list[ConstantOp]:
@@ -60,23 +64,29 @@ def _is_any_number(constant: ConstantOp) -> bool:
     return not number.is_integer() and abs(frexp(number)[0]) != 0.5
 
 
-def _pass(fusion: FusionOp, constants: Sequence[Operation]) -> None:
-    """Compute these constants before the fusion, and pass them."""
-    block, body = fusion.parent_block(), fusion.body.block
-    assert block is not None
-    numbers, decided = [constant.results[0] for constant in constants], None
-    if fusion.loops is not None:
-        decided = fusion.loops.with_inputs(_loops_of(fusion, fusion.loops, numbers))
-    for constant, result in zip(constants, numbers, strict=True):
-        argument = body.insert_arg(result.type, len(body.args))
-        argument.name_hint = result.name_hint
-        result.replace_all_uses_with(argument)
-        constant.detach()
-        block.insert_op_before(constant, fusion)
-    passed = FusionOp([*fusion.inputs, *numbers], fusion.result_types, fusion.detach_region(fusion.body), decided)
-    passed.location = fusion.location
-    block.insert_op_before(passed, fusion)
-    replace(fusion, passed.results)
+@dataclass(frozen=True)
+class PassNumbers(RewritePattern):
+    """Some constants of a fusion are computed before it, and passed."""
+
+    constants: Mapping[FusionOp, Sequence[ConstantOp]]
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: FusionOp, rewriter: PatternRewriter) -> None:
+        if (constants := self.constants.get(op)) is None:
+            return
+        body, decided = op.body.block, None
+        numbers = [constant.result for constant in constants]
+        if op.loops is not None:
+            decided = op.loops.with_inputs(_loops_of(op, op.loops, numbers))
+        for constant, number in zip(constants, numbers, strict=True):
+            argument = rewriter.insert_block_argument(body, len(body.args), number.type)
+            argument.name_hint = number.name_hint
+            rewriter.replace_all_uses_with(number, argument)
+            constant.detach()
+            rewriter.insert(constant)
+        inputs = [*op.inputs, *numbers]
+        passed = rewriter.insert(FusionOp(inputs, op.result_types, op.detach_region(op.body), decided))
+        rewriter.replace(op, [], passed.results)
 
 
 def _loops_of(

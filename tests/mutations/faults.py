@@ -718,6 +718,20 @@ FUSION = (
         *FUZZ,
     ),
     _fault(
+        "those before the smaller of two clusters do not learn of the larger one",
+        "lowering/fuse/clusters.py",
+        "learn = gone.before & ~before | ",
+        "learn = ",
+        "tests/lowering/test_clusters.py",
+    ),
+    _fault(
+        "those before the larger of two clusters do not learn of what is behind the smaller one",
+        "lowering/fuse/clusters.py",
+        " | (before & ~gone.before if merged.after & ~after else 0)",
+        "",
+        "tests/lowering/test_clusters.py",
+    ),
+    _fault(
         "a product fused with what makes its operand",
         "lowering/fuse/clusters.py",
         "    if any(operand.owner in first.ops or operand.owner in second.ops "

@@ -1,0 +1,59 @@
+"""Clusters know of all others that they depend on and that depend on them, whatever has merged before."""
+
+from random import Random
+
+import pytest
+from xdsl.dialects.func import FuncOp
+
+import xdsl_rlx as rlx
+from xdsl_rlx.builder import as_graph_module
+from xdsl_rlx.derive import context
+from xdsl_rlx.lowering.fuse.clusters import Cluster, Clusters
+from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
+
+
+def network(seed: int) -> Clusters:
+    """Those of a graph with paths that part and meet, over which elements, rows and sums of columns go."""
+    random = Random(seed)
+    g = rlx.Graph("network")
+    values = [g.input(name, (4, 4)) for name in "abc"]
+    for _ in range(40):
+        x, y = random.choice(values[-8:]), random.choice(values)
+        made = (g.exp(x), x + y, g.softmax(x), x - g.reduce_sum(y, [0], keep_dim=True), x.T, g.reduce_mean(y) * x)
+        values.append(random.choice(made))
+    g.set_outputs(random.sample(values[3:], 4))
+    module = as_graph_module(g).module.clone()
+    MirPrepareForFusionPass().apply(context(), module)
+    (function,) = (op for op in module.ops if isinstance(op, FuncOp))
+    return Clusters(function.body.block)
+
+
+def users_of(cluster: Cluster, clusters: Clusters) -> set[Cluster]:
+    """The clusters that use a result of this one."""
+    uses = (use for op in cluster.ops for result in op.results for use in result.uses)
+    found = {clusters.of[use.operation] for use in uses if use.operation in clusters.of}
+    return found - {cluster}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_clusters_know_what_they_depend_on(seed: int) -> None:
+    clusters = network(seed)
+    alone = len(clusters.all())
+    clusters.grow()
+    left = clusters.all()
+    assert len(left) < alone
+    names = sum(cluster.name for cluster in left)
+    before = dict.fromkeys(left, 0)
+    after = dict.fromkeys(left, 0)
+    for cluster in left:
+        reached = {cluster}
+        waiting = [cluster]
+        while waiting:
+            new = users_of(waiting.pop(), clusters) - reached
+            reached |= new
+            waiting += new
+        for other in reached - {cluster}:
+            after[cluster] |= other.name
+            before[other] |= cluster.name
+    assert {cluster: cluster.before & names for cluster in left} == before
+    assert {cluster: cluster.after & names for cluster in left} == after
