@@ -10,6 +10,7 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith, math
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
+    AnyFloat,
     BFloat16Type,
     Float16Type,
     Float32Type,
@@ -31,7 +32,7 @@ from xdsl_rlx.dialects.lir.scalar import GaussianOp, GeluOp, NdtrOp
 
 INDEX = IndexType()
 
-_FLOATS = (Float32Type, Float64Type, Float16Type, BFloat16Type)
+_FLOATS = frozenset((Float32Type, Float64Type, Float16Type, BFloat16Type))
 _NO_FASTMATH = FastMathFlagsAttr("none")
 _STRICT: dict[str, Attribute] = {"fastmath": _NO_FASTMATH}
 _REASSOC: dict[str, Attribute] = {
@@ -48,14 +49,14 @@ OpT = TypeVar("OpT", bound=Operation)
 
 def is_float(type: Attribute) -> bool:
     """Whether `type` is one of f64, f32, f16, bf16."""
-    return isinstance(type, _FLOATS)
+    return type.__class__ in _FLOATS
 
 
 def int_width(type: Attribute) -> int | None:
     """The width in bits of an integer type (64 for index), None for any other type."""
-    if isinstance(type, IntegerType):
+    if type.__class__ is IntegerType:
         return cast("IntegerType", type).width.data
-    return 64 if isinstance(type, IndexType) else None
+    return 64 if type.__class__ is IndexType else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,8 +172,8 @@ class ScalarBuilder:
         key = (point.block, point.insert_before, id(type), repr(x))
         if (found := self._constants.get(key)) is not None:
             return found
-        if isinstance(type, _FLOATS):
-            value: Attribute = FloatAttr(float(x), type)
+        if is_float(type):
+            value: Attribute = FloatAttr(float(x), cast("AnyFloat", type))
         elif isinstance(type, IndexType):
             value = IntegerAttr(int(x), type)
         elif (width := int_width(type)) is not None:

@@ -17,8 +17,6 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, PlainNumber, Scalar, ScalarBuilder, int_width, is_float
 
-_UNSIGNED = tuple(IntegerType(width, Signedness.UNSIGNED) for width in (8, 16, 32, 64))
-
 Operand: TypeAlias = "Scalar | PlainNumber"
 
 
@@ -69,7 +67,8 @@ class TypesError(Exception):
 
 def is_unsigned(type_: Attribute) -> bool:
     """Whether scalars of this type are integers without a sign, of which nothing but a `cast` is computed."""
-    return type_ in _UNSIGNED
+    integer: Any = type_
+    return type_.__class__ is IntegerType and integer.signedness.data is Signedness.UNSIGNED
 
 
 def cast(s: ScalarBuilder, x: Operand, type_: Attribute) -> Scalar:
@@ -125,13 +124,17 @@ class Arithmetic:
             if isinstance(b, int) and not isinstance(b, bool) and known == i1:
                 raise TypesError(f"a number meets a truth value; write cast(x, i32), got {b}")
             return known
-        if known == b.type:
+        if known is b.type or known == b.type:
             return known
         return _wider(known, b.type)
 
     def _into(self, s: ScalarBuilder, x: Operand, type_: Attribute) -> Scalar:
+        if not isinstance(x, Scalar):
+            return s.const(x, type_)
+        if x.value.type is type_:
+            return s.of(x.value)
         made = cast(s, x, type_)
-        if isinstance(x, Scalar) and x.value in self._natural:
+        if x.value in self._natural:
             self._natural.add(made.value)
         return made
 

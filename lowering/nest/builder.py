@@ -166,7 +166,8 @@ class Nest:
 
     def load(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Scalar:
         """The element, extended to the type it is computed in."""
-        op = memref.LoadOp.get(buffer, indices)
+        element = memref_of(buffer).element_type
+        op = memref.LoadOp.create(operands=[buffer, *indices], result_types=[element])
         self.builder.insert(op)
         op.res.name_hint = buffer.name_hint
         return self.scalars.cast(self.scalars.of(op.res), compute_type(op.res.type))
@@ -174,7 +175,7 @@ class Nest:
     def store(self, value: Scalar, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
         """Store, narrowed to the buffer's element type."""
         narrowed = self.scalars.cast(value, memref_of(buffer).element_type)
-        self.builder.insert(memref.StoreOp.get(narrowed.value, buffer, indices))
+        self.builder.insert(memref.StoreOp.create(operands=[narrowed.value, buffer, *indices]))
 
     def quotient(self, a: SSAValue, b: int) -> SSAValue:
         """`a / b` of an index and a positive number."""

@@ -105,14 +105,18 @@ class Subset(ABC, Generic[T]):
     def expression(self, node: ast.expr) -> T:
         """The value of an expression."""
         match node:
-            case ast.Constant(value=value):
-                return self.constant(node, value)
             case ast.Name(id=name):
                 return self.name(node, name)
-            case ast.UnaryOp(op=operator, operand=operand):
-                return self.unary(node, operator, self.expression(operand))
+            case ast.Constant(value=value):
+                return self.constant(node, value)
             case ast.BinOp(left=left, op=operator, right=right):
                 return self.binary(node, operator, self.expression(left), self.expression(right))
+            case ast.Call(func=function, args=arguments, keywords=keywords):
+                return self.call(node, function, arguments, keywords)
+            case ast.Attribute() | ast.Subscript() | ast.Tuple():
+                return self.other(node)
+            case ast.UnaryOp(op=operator, operand=operand):
+                return self.unary(node, operator, self.expression(operand))
             case ast.Compare(left=left, ops=[operator], comparators=[right]):
                 return self.compare(node, operator, self.expression(left), self.expression(right))
             case ast.Compare(left=left, ops=[first, *others], comparators=[middle, *rest]):
@@ -124,8 +128,6 @@ class Subset(ABC, Generic[T]):
                 return self.either(node, operator, first, last)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return self.choice(node, test, body, orelse)
-            case ast.Call(func=function, args=arguments, keywords=keywords):
-                return self.call(node, function, arguments, keywords)
             case _:
                 return self.other(node)
 
