@@ -341,3 +341,25 @@ def test_a_kernel_is_compiled_anew_when_its_version_changes():
         return float(rlx.compile(g)(np.ones(1, np.float32))[0][0])
 
     assert (of(2.0, "1"), of(3.0, "2")) == (2.0, 3.0)
+
+
+def test_known_ranges_go_down_in_loops():
+    def suffix_sums(it: Any, x: Any, y: Any) -> None:
+        total = cast(0, "f32")
+        for j in range(y.shape[0])[::-1]:
+            total += x[j]
+            y[j] = total
+        for j in range(y.shape[0] - 2, 0, -2):
+            y[j] = y[j] * 10.0 + y[j + 1]
+
+    x = np.arange(9.0, dtype=np.float32)
+    assert compiled(suffix_sums, x, iterations=1).tolist() == [36, 395, 35, 360, 30, 281, 21, 158, 8]
+
+
+def test_a_choice_of_known_integers_is_an_index():
+    def chosen(it: Any, x: Any, y: Any) -> None:
+        for j in range(x.shape[0]):
+            at = select(x[j] > 0.0, 2, 1)
+            y[j] = x[at]
+
+    assert compiled(chosen, np.array([3.0, -1.0, 2.0], np.float32), iterations=1).tolist() == [2.0, -1.0, 2.0]
