@@ -1,6 +1,7 @@
 """Nests as plain Python functions: what they are translated to computes what they compute as Python."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -363,3 +364,27 @@ def test_a_choice_of_known_integers_is_an_index():
             y[j] = x[at]
 
     assert compiled(chosen, np.array([3.0, -1.0, 2.0], np.float32), iterations=1).tolist() == [2.0, -1.0, 2.0]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A value with operators of its own."""
+
+    a: Any
+    b: Any
+
+    def __add__(self, other: "Pair") -> "Pair":
+        return Pair(self.a + other.a, self.b + other.b)
+
+    def __mul__(self, other: "Pair") -> "Pair":
+        return Pair(self.a * other.a - self.b * other.b, self.a * other.b + self.b * other.a)
+
+
+def test_values_have_operators_of_their_own():
+    def squares(it: Any, x: Any, y: Any) -> None:
+        for j in range(0, x.shape[0], 2):
+            z = Pair(x[j], x[j + 1])
+            z = z * z + Pair(1.0, 2.0)
+            y[j], y[j + 1] = z.a, z.b
+
+    assert compiled(squares, np.array([3.0, -1.0, 2.0, 1.0], np.float32), iterations=1).tolist() == [9, -4, 4, 6]
