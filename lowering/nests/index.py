@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
-from xdsl.dialects.builtin import AnyFloat, f64, i32, i64
+from xdsl.dialects.builtin import AnyFloat, f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.lir.program import memref_of
@@ -122,13 +122,38 @@ class Heap:
         self.put(hole, entry)
 
 
-def sort_key(x: Number, element: Attribute, key: Attribute) -> Number:
-    """A signed integer in the order of the numbers: the bits of a float, turned round where it is negative."""
-    most = (1 << (63 if key == i64 else 31)) - 1
-    if not isinstance(element, AnyFloat):
-        return cast(x, key) ^ (-1 - most) if element == u32 else cast(x, key)
-    bits = bitcast(x + 0.0, key)
-    return select(isnan(x), most, bits ^ ((bits >> (63 if key == i64 else 31)) & most))
+@dataclass(frozen=True)
+class FloatOrder:
+    """Floats by their place in the order of all of them, an integer; the bits of negative ones run backwards."""
+
+    element: Attribute
+    bits: Attribute
+    most: int
+    """The largest place, one that no number has."""
+
+    @staticmethod
+    def of(element: Attribute) -> FloatOrder:
+        return FloatOrder(f64, i64, 2**63 - 1) if element == f64 else FloatOrder(f32, i32, 2**31 - 1)
+
+    def turned(self, x: Number) -> Number:
+        return x ^ ((x >> self.most.bit_length()) & self.most)
+
+    def place(self, x: Number) -> Number:
+        """Both zeros are one number."""
+        return self.turned(bitcast(x + 0.0, self.bits))
+
+    def number(self, place: Number) -> Number:
+        return bitcast(self.turned(place), self.element)
+
+
+def sort_key(x: Number, element: Attribute) -> Number:
+    """A signed integer in the order of the numbers, of which NaN is the largest."""
+    if isinstance(element, AnyFloat):
+        order = FloatOrder.of(element)
+        return select(isnan(x), order.most, order.place(x))
+    if element == u32:
+        return cast(x, i32) ^ -(1 << 31)
+    return cast(x, i64 if element == i64 else i32)
 
 
 @NEST.rule(TopkOp)
@@ -139,7 +164,6 @@ def topk_nest(op: TopkOp, work: Work) -> None:
     result = work.write(op.result, (rows, k))
     if not rows * k:
         return
-    key = i64 if element in (f64, i64) else i32
     each = 4 * extent + 16 * k
 
     @nest
@@ -147,7 +171,7 @@ def topk_nest(op: TopkOp, work: Work) -> None:
         heap = Heap(keys[it.piece], positions[it.index])
 
         def entry(at: Number) -> Entry:
-            return Entry(sort_key(x[it.index, at], element, key), cast(at, i64))
+            return Entry(sort_key(x[it.index, at], element), cast(at, i64))
 
         for at in range(k):
             heap.put(at, entry(at))
@@ -162,7 +186,7 @@ def topk_nest(op: TopkOp, work: Work) -> None:
             heap.put(last, worst)
             heap.sink(0, last, moved)
 
-    keys = work.scratch_per_piece(rows, each, (k,), key, "keys")
+    keys = work.scratch_per_piece(rows, each, (k,), i64 if element in (f64, i64) else i32, "keys")
     work.launch(rows, each, [work.read(op.operand, (rows, extent))], [result, keys], topk)
 
 

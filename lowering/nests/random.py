@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf, prod
 
 from xdsl.dialects.builtin import f32, f64, i32, i64
-from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.mir.random import DrawOp, RngBitsOp, key_batch
 from xdsl_rlx.dialects.shapes import element_of, shape_of, u32
@@ -16,7 +14,6 @@ from xdsl_rlx.lowering.nest import (
     Iteration,
     Number,
     accumulate,
-    bitcast,
     cast,
     exp,
     isnan,
@@ -25,6 +22,7 @@ from xdsl_rlx.lowering.nest import (
     select,
     shift_right_logical,
 )
+from xdsl_rlx.lowering.nests.index import FloatOrder
 from xdsl_rlx.lowering.nests.table import NEST, Work
 
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
@@ -89,51 +87,27 @@ def rng_bits_nest(op: RngBitsOp, work: Work) -> None:
         work.launch(count, 100, [key], [result], last_bits)
 
 
-@dataclass(frozen=True)
-class Ordered:
-    """Floats by their place in the order of all of them, an integer; the bits of negative ones run backwards."""
-
-    element: Attribute
-
-    @property
-    def bits(self) -> Attribute:
-        return i32 if self.element == f32 else i64
-
-    @property
-    def width(self) -> int:
-        return 32 if self.element == f32 else 64
-
-    def turned(self, x: Number) -> Number:
-        return x ^ ((x >> (self.width - 1)) & ((1 << (self.width - 1)) - 1))
-
-    def place(self, x: Number) -> Number:
-        """Both zeros are one number."""
-        return self.turned(bitcast(x + 0.0, self.bits))
-
-    def number(self, place: Number) -> Number:
-        return bitcast(self.turned(place), self.element)
-
-    def largest(self, low: Number, high: Number, holds: Callable[[Number], Number]) -> Number:
-        """The largest number between two for which `holds`, which it does at `low`: by bisection."""
-        least, most = self.place(low), self.place(high)
-        for _bit in range(self.width):
-            # The mean rounded up, without overflow.
-            middle = (least | most) - ((least ^ most) >> 1)
-            good = holds(self.number(middle))
-            least, most = select(good, middle, least), select(good, most, middle - 1)
-        return self.number(least)
+def largest(order: FloatOrder, low: Number, high: Number, holds: Callable[[Number], Number]) -> Number:
+    """The largest number between two for which `holds`, which it does at `low`: by bisection."""
+    least, most = order.place(low), order.place(high)
+    for _bit in range(order.most.bit_length() + 1):
+        # The mean rounded up, without overflow.
+        middle = (least | most) - ((least ^ most) >> 1)
+        good = holds(order.number(middle))
+        least, most = select(good, middle, least), select(good, most, middle - 1)
+    return order.number(least)
 
 
-def nth_largest(logits: Array, count: int, top: Number, floats: Ordered) -> Number:
+def nth_largest(logits: Array, count: int, top: Number, order: FloatOrder) -> Number:
     """The largest number that at least `count` logits are not below."""
 
     def is_reached(x: Number) -> Number:
-        reached = cast(0, floats.bits)
+        reached = cast(0, order.bits)
         for j in range(logits.shape[0]):
-            reached = reached + cast(logits[j] >= x, floats.bits)
+            reached = reached + cast(logits[j] >= x, order.bits)
         return reached >= count
 
-    return floats.largest(cast(-inf, floats.element), top, is_reached)
+    return largest(order, cast(-inf, order.element), top, is_reached)
 
 
 def mass(weights: Array, is_meant: Callable[[Number], Number]) -> Number:
@@ -145,11 +119,11 @@ def mass(weights: Array, is_meant: Callable[[Number], Number]) -> Number:
     return total
 
 
-def keep_mass(weights: Array, share: float, floats: Ordered) -> None:
+def keep_mass(weights: Array, share: float, order: FloatOrder) -> None:
     """Clear all weights but the largest ones that make up `share`; of those at the cut the first ones stay."""
-    zero, one = cast(0, floats.element), cast(1, floats.element)
+    zero, one = cast(0, order.element), cast(1, order.element)
     wanted = mass(weights, lambda weight: weight >= zero) * share
-    cut = floats.largest(zero, one, lambda x: mass(weights, lambda weight: weight >= x) >= wanted)
+    cut = largest(order, zero, one, lambda x: mass(weights, lambda weight: weight >= x) >= wanted)
     total = mass(weights, lambda weight: weight > cut)
     for j in range(weights.shape[0]):
         weight = weights[j]
@@ -179,7 +153,7 @@ def draw_nest(op: DrawOp, work: Work) -> None:
     element, result = element_of(op.logits), work.write(op.result, (count,))
     bisections = (0 < top_k < ids) + (top_p < 1)
     each = ids * (30 + 2 * bisections * (32 if element == f32 else 64))
-    floats = Ordered(element)
+    order = FloatOrder.of(element)
 
     @nest
     def draw(it: Iteration, logits: Array, u: Array, result: Array, scratch: Array) -> None:
@@ -187,13 +161,13 @@ def draw_nest(op: DrawOp, work: Work) -> None:
         top = cast(-inf, element)
         for j in range(ids):
             top = maximum(top, x[j])
-        least = nth_largest(x, top_k, top, floats) if 0 < top_k < ids else -inf
+        least = nth_largest(x, top_k, top, order) if 0 < top_k < ids else -inf
         # Weights, whose softmax is meant, are 1 for the largest logit (also an infinite one), 0 below `least`.
         for j in range(ids):
             weight = select(x[j] == top, 1.0, exp((x[j] - top) / temperature))
             weights[j] = select(x[j] < least, 0.0, weight)
         if top_p < 1:
-            keep_mass(weights, top_p, floats)
+            keep_mass(weights, top_p, order)
         result[it.index] = select(isnan(top), 0, quantile(weights, u[it.index]))
 
     scratch = work.scratch_per_piece(count, each, (ids,), element, "weights")

@@ -6,9 +6,8 @@ from cmath import exp, pi
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, prod, sin
-from typing import TypeAlias
 
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.mir.complex import part_type
@@ -23,56 +22,56 @@ from xdsl_rlx.lowering.nests.table import NEST, Work
 WIDTH = 8
 """Frames of a block."""
 
-Complex: TypeAlias = tuple[Number, Number]
-"""Real and imaginary part."""
+
+@dataclass(frozen=True)
+class Complex:
+    """A complex number by its parts."""
+
+    re: Number
+    im: Number
+
+    def __add__(self, other: Complex) -> Complex:
+        return Complex(self.re + other.re, self.im + other.im)
+
+    def __sub__(self, other: Complex) -> Complex:
+        return Complex(self.re - other.re, self.im - other.im)
+
+    def __mul__(self, other: Complex) -> Complex:
+        return Complex(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
+
+    def scaled(self, factor: float) -> Complex:
+        return Complex(self.re * factor, self.im * factor)
+
+    def conjugate(self) -> Complex:
+        return Complex(self.re, -self.im)
+
+    def turned(self, sign: int = 1) -> Complex:
+        """Times `sign i`."""
+        return Complex(-self.im, self.re) if sign > 0 else Complex(self.im, -self.re)
 
 
-def _add(x: Complex, y: Complex) -> Complex:
-    return x[0] + y[0], x[1] + y[1]
-
-
-def _sub(x: Complex, y: Complex) -> Complex:
-    return x[0] - y[0], x[1] - y[1]
-
-
-def _scale(x: Complex, factor: float) -> Complex:
-    return x[0] * factor, x[1] * factor
-
-
-def _times(x: Complex, w: Complex) -> Complex:
-    return x[0] * w[0] - x[1] * w[1], x[0] * w[1] + x[1] * w[0]
-
-
-def _conjugate(x: Complex) -> Complex:
-    return x[0], -x[1]
-
-
-def _times_i(x: Complex) -> Complex:
-    return -x[1], x[0]
-
-
-def _sum(first: Complex, *others: Complex) -> Complex:
-    for x in others:
-        first = _add(first, x)
-    return first
+def _sum(terms: Sequence[Complex]) -> Complex:
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
 
 
 def butterfly(x: Sequence[Complex], sign: int) -> list[Complex]:
     """The transform of a few numbers: 2, 4, or an odd count."""
     n, half = len(x), tuple(range(1, len(x) // 2 + 1))
     if n == 2:
-        return [_add(*x), _sub(*x)]
+        return [x[0] + x[1], x[0] - x[1]]
     if n == 4:
-        even, odd = (_add(x[0], x[2]), _sub(x[0], x[2])), (_add(x[1], x[3]), _sub(x[1], x[3]))
-        turned = _times_i(odd[1]) if sign > 0 else (odd[1][1], -odd[1][0])
-        return [_add(even[0], odd[0]), _add(even[1], turned), _sub(even[0], odd[0]), _sub(even[1], turned)]
-    sums, differences = [_add(x[j], x[n - j]) for j in half], [_sub(x[j], x[n - j]) for j in half]
-    near, far = [_sum(x[0], *sums)], list[Complex]()
+        even, odd, turned = (x[0] + x[2], x[0] - x[2]), x[1] + x[3], (x[1] - x[3]).turned(sign)
+        return [even[0] + odd, even[1] + turned, even[0] - odd, even[1] - turned]
+    sums, differences = [x[j] + x[n - j] for j in half], [x[j] - x[n - j] for j in half]
+    near, far = [_sum([x[0], *sums])], list[Complex]()
     for k in half:
         angles = [2 * pi * (j * k % n) / n for j in half]
-        along = _sum(x[0], *[_scale(both, cos(angle)) for both, angle in zip(sums, angles, strict=True)])
-        across = _sum(*[_scale(both, sign * sin(angle)) for both, angle in zip(differences, angles, strict=True)])
-        near, far = [*near, _add(along, _times_i(across))], [_sub(along, _times_i(across)), *far]
+        along = _sum([x[0], *[both.scaled(cos(angle)) for both, angle in zip(sums, angles, strict=True)]])
+        across = _sum([both.scaled(sign * sin(angle)) for both, angle in zip(differences, angles, strict=True)])
+        near, far = [*near, along + across.turned()], [along - across.turned(), *far]
     return near + far
 
 
@@ -83,10 +82,15 @@ class Block:
     buffer: Array
 
     def get(self, at: Number) -> Complex:
-        return self.buffer[0, at], self.buffer[1, at]
+        return Complex(self.buffer[0, at], self.buffer[1, at])
 
     def put(self, at: Number, value: Complex) -> None:
-        self.buffer[0, at], self.buffer[1, at] = value
+        self.buffer[0, at], self.buffer[1, at] = value.re, value.im
+
+
+def entry(table: Array, row: Number) -> Complex:
+    """A complex number of a table."""
+    return Complex(table[row, 0], table[row, 1])
 
 
 @dataclass(frozen=True)
@@ -104,71 +108,102 @@ class Stage:
     first: int
     """Where the factors of this stage begin in the table."""
 
+    def factors(self) -> list[complex]:
+        """For each place, `e^(sign 2 pi i pk/length)` for `k` from 1 on."""
+        length = self.radix * self.rest
+        places = range(self.rest if self.rest > 1 else 0)
+        return [exp(self.sign * 2j * pi * (p * k % length) / length) for p in places for k in range(1, self.radix)]
+
     def run(self, table: Array, source: Block, target: Block) -> None:
         for p in range(self.rest):
             row = p * (self.radix - 1) + self.first
-            factors = [pair(table, row + k) for k in range(self.radix - 1)] if self.rest > 1 else []
+            factors = [entry(table, row + k) for k in range(self.radix - 1)] if self.rest > 1 else []
             reads = [p * self.step + j * self.rest * self.step for j in range(self.radix)]
             writes = [p * (self.radix * self.step) + k * self.step for k in range(self.radix)]
             for t in range(self.step):
                 values = butterfly([source.get(at + t) for at in reads], self.sign)
                 for k, at in enumerate(writes):
-                    target.put(at + t, _times(values[k], factors[k - 1]) if k and factors else values[k])
-
-
-def pair(table: Array, row: Number) -> Complex:
-    """A complex number of a table."""
-    return table[row, 0], table[row, 1]
+                    target.put(at + t, values[k] * factors[k - 1] if k and factors else values[k])
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A transform of `n` points of a block of `width` frames: its stages, and the table of their factors."""
+class Transform:
+    """A transform of `n` points of many frames, by blocks of `width` of them."""
 
     n: int
-    width: int
+    frames: int
     sign: int
+    factor: float = 1.0
+    halves: bool = False
+    """Whether the `n` points are `2n` real numbers, of which there are the bins up to the middle."""
+    to_real: bool = False
+    """Whether the source has bins, the others being their conjugates, and the result is real."""
+
+    @property
+    def width(self) -> int:
+        return max(1, min(WIDTH, self.frames))
 
     def stages(self) -> list[Stage]:
         found: list[Stage] = []
         rest, step, first = self.n, self.width, 0
-        for radix in self._radices():
-            rest //= radix
-            found.append(Stage(radix, rest, step, self.sign, first))
-            first += rest * (radix - 1) if rest > 1 else 0
-            step *= radix
-        return found
-
-    def _radices(self) -> list[int]:
-        """Factors of `n` from `RADICES`, whose product it is."""
-        found, rest = list[int](), self.n
         for radix in RADICES:
             while rest % radix == 0:
-                found.append(radix)
                 rest //= radix
+                found.append(Stage(radix, rest, step, self.sign, first))
+                first, step = first + len(found[-1].factors()), step * radix
         assert rest == 1
         return found
 
-    def table(self) -> list[complex]:
-        """For each stage and place, `e^(sign 2 pi i pk/length)` for `k` from 1 on."""
-        return [
-            exp(self.sign * 2j * pi * (p * k % (stage.radix * stage.rest)) / (stage.radix * stage.rest))
-            for stage in self.stages()
-            if stage.rest > 1
-            for p in range(stage.rest)
-            for k in range(1, stage.radix)
-        ]
+    def launch(self, work: Work, element: Attribute, source: Argument, result: Argument) -> None:
+        """`source[part, frame, j]` to `result[part, frame, j]`."""
+        stages, blocks = self.stages(), -(-self.frames // self.width)
+        cost = self.n * self.width * (4 + 8 * len(stages))
 
-    def half_turns(self) -> list[complex]:
-        """What the bins of odd elements are turned by: half a step per bin."""
-        return [exp(self.sign * 1j * pi * k / self.n) for k in range(self.n + 1)]
+        def table(numbers: Sequence[complex]) -> Argument:
+            rows = [[w.real, w.imag] for w in numbers] or [[1.0, 0.0]]
+            return work.constant(constants.from_nested(rows, element))
 
-    def transform(self, table: Array, source: Block, target: Block) -> tuple[Block, Block]:
-        """Transform what is in `source`, using `target`: the one that has the result, and the other."""
-        for stage in self.stages():
-            stage.run(table, source, target)
-            source, target = target, source
-        return source, target
+        @nest
+        def transform(it: Iteration, source: Array, table: Array, *rest: Array) -> None:
+            *turns, a, b, result = rest
+            first = it.index * self.width
+            count = min(self.frames - first, self.width) if self.frames % self.width else self.width
+            here, there = Block(a[it.piece]), Block(b[it.piece])
+            self.read(source, first, count, here)
+            if self.to_real:
+                self.clear_imaginary(here)
+                if self.halves:
+                    self.split(turns[0], here, there)
+                    here, there = there, here
+                else:
+                    self.mirror(here)
+            for stage in stages:
+                stage.run(table, here, there)
+                here, there = there, here
+            if self.halves and not self.to_real:
+                self.join(turns[0], here, there)
+                here = there
+            self.write(here, result, first, count)
+
+        tables = [table([w for stage in stages for w in stage.factors()])]
+        if self.halves:
+            tables.append(table([exp(self.sign * 1j * pi * k / self.n) for k in range(self.n + 1)]))
+        shape = (2, (self.n + 1) * self.width)
+        room = [work.scratch_per_piece(blocks, cost, shape, element, name) for name in ("a", "b")]
+        work.launch(blocks, cost, [source, *tables], [*room, result], transform)
+
+    def read(self, source: Array, first: Number, count: Number, block: Block) -> None:
+        for j in range(source.shape[2]):
+            for v in range(count):
+                imaginary = source[1, first + v, j] if source.shape[0] == 2 else 0.0
+                block.put(j * self.width + v, Complex(source[0, first + v, j], imaginary))
+
+    def write(self, block: Block, result: Array, first: Number, count: Number) -> None:
+        for j in range(result.shape[2]):
+            for v in range(count):
+                x = block.get(j * self.width + v)
+                for part, value in enumerate((x.re, x.im)[: result.shape[0]]):
+                    result[part, first + v, j] = value if self.factor == 1.0 else value * self.factor
 
     def join(self, turns: Array, source: Block, target: Block) -> None:
         """
@@ -176,11 +211,11 @@ class Plan:
         even ones, `(z[k] - z'[n-k]) / 2i` that of the odd ones, which is turned by half a step per bin and added.
         """
         for k in range(self.n + 1):
-            near, far, turn = k % self.n * self.width, (self.n - k) % self.n * self.width, pair(turns, k)
+            near, far, turn = k % self.n * self.width, (self.n - k) % self.n * self.width, entry(turns, k)
             for v in range(self.width):
-                z, other = source.get(near + v), _conjugate(source.get(far + v))
-                even, odd = _scale(_add(z, other), 0.5), _scale(_sub(z, other), 0.5)
-                target.put(k * self.width + v, _add(even, _times((odd[1], -odd[0]), turn)))
+                z, other = source.get(near + v), source.get(far + v).conjugate()
+                even, odd = (z + other).scaled(0.5), (z - other).scaled(0.5).turned(-1)
+                target.put(k * self.width + v, even + odd * turn)
 
     def split(self, turns: Array, source: Block, target: Block) -> None:
         """
@@ -188,81 +223,23 @@ class Plan:
         even ones, `x[k] - x'[n-k]`, turned by half a step per bin, that of the odd ones.
         """
         for k in range(self.n):
-            here, far, turn = k * self.width, (self.n - k) * self.width, pair(turns, k)
+            here, far, turn = k * self.width, (self.n - k) * self.width, entry(turns, k)
             for v in range(self.width):
-                x, other = source.get(here + v), _conjugate(source.get(far + v))
-                odd = _times(_sub(x, other), turn)
-                target.put(here + v, _add(_add(x, other), _times_i(odd)))
+                x, other = source.get(here + v), source.get(far + v).conjugate()
+                target.put(here + v, x + other + ((x - other) * turn).turned())
 
     def mirror(self, block: Block) -> None:
         """All bins from those up to the middle."""
         for k in range(self.n // 2):
             near, far = (k + 1) * self.width, (self.n - 1 - k) * self.width
             for v in range(self.width):
-                block.put(far + v, _conjugate(block.get(near + v)))
+                block.put(far + v, block.get(near + v).conjugate())
 
-    def clear_imaginary(self, block: Block, bins: tuple[int, ...]) -> None:
-        """Of bins that are real by definition."""
+    def clear_imaginary(self, block: Block) -> None:
+        """The bins that are real by definition: the first, and that in the middle."""
         for v in range(self.width):
-            for k in bins:
+            for k in (0, self.n) if self.halves else (0,):
                 block.buffer[1, v + k * self.width] = 0.0
-
-
-@dataclass(frozen=True)
-class Batch:
-    """The loops of one op over blocks of frames."""
-
-    work: Work
-    frames: int
-    plan: Plan
-    element: Attribute
-    factor: float = 1.0
-    halves: bool = False
-    """Whether the `n` points are `2n` real numbers, of which there are the bins up to the middle."""
-    to_real: bool = False
-    """Whether the source has bins, the others being their conjugates, and the result is real."""
-
-    def launch(self, source: Argument, result: Argument) -> None:
-        plan, width = self.plan, self.plan.width
-        blocks = -(-self.frames // width)
-        cost = plan.n * width * (4 + 8 * len(plan.stages()))
-
-        @nest
-        def transform(it: Iteration, source: Array, table: Array, *rest: Array) -> None:
-            *turns, a, b, result = rest
-            first = it.index * width
-            count = min(self.frames - first, width) if self.frames % width else width
-            here, there = Block(a[it.piece]), Block(b[it.piece])
-            for j in range(source.shape[2]):
-                for v in range(count):
-                    imaginary = source[1, first + v, j] if source.shape[0] == 2 else 0.0
-                    here.put(j * width + v, (source[0, first + v, j], imaginary))
-            if self.to_real:
-                plan.clear_imaginary(here, (0, plan.n) if turns else (0,))
-                if turns:
-                    plan.split(turns[0], here, there)
-                    here, there = there, here
-                else:
-                    plan.mirror(here)
-            here, there = plan.transform(table, here, there)
-            if turns and not self.to_real:
-                plan.join(turns[0], here, there)
-                here = there
-            for j in range(result.shape[2]):
-                for v in range(count):
-                    value = here.get(j * width + v)
-                    for part in tuple(range(result.shape[0])):
-                        x = value[part]
-                        result[part, first + v, j] = x if self.factor == 1.0 else x * self.factor
-
-        shape = (2, (plan.n + 1) * width)
-        room = [self.work.scratch_per_piece(blocks, cost, shape, self.element, name) for name in ("a", "b")]
-        tables = [self._table(plan.table()), *([self._table(plan.half_turns())] if self.halves else [])]
-        self.work.launch(blocks, cost, [source, *tables], [*room, result], transform)
-
-    def _table(self, numbers: Sequence[complex]) -> Argument:
-        rows = [[w.real, w.imag] for w in numbers] or [[1.0, 0.0]]
-        return self.work.constant(constants.from_nested(rows, self.element))
 
 
 def _seen(argument: Argument, element: Attribute, shape: tuple[int, ...], strides: tuple[int, ...]) -> Argument:
@@ -278,33 +255,28 @@ def fft_nest(op: FftOp, work: Work) -> None:
     n, type_, frames = op.points, element_of(op.operand), prod(shape_of(op.operand)[:-1])
     element = part_type(type_) if type_ in COMPLEXES else type_
     strides = (1, 2 * n, 2) if type_ in COMPLEXES else (n, 2 * n, 1)
-    source = _seen(work.read(op.operand), element, (2, frames, n), strides)
-    result = _seen(work.write(op.result), element, (2, frames, n), strides)
-    plan = Plan(n, max(1, min(WIDTH, frames)), -1 if op.inverse is None else 1)
-    Batch(work, frames, plan, element, op.factor).launch(source, result)
+    ends = (_seen(x, element, (2, frames, n), strides) for x in (work.read(op.operand), work.write(op.result)))
+    Transform(n, frames, -1 if op.inverse is None else 1, op.factor).launch(work, element, *ends)
 
 
 @NEST.rule(RfftOp)
 def rfft_nest(op: RfftOp, work: Work) -> None:
     """An iteration transforms a block of frames; those of even length as half as many complex numbers."""
-    element, shape = element_of(op.operand), shape_of(op.operand)
-    n, frames = shape[-1], prod(shape[:-1])
-    bins, halves = n // 2 + 1, n % 2 == 0
-    points = (2, frames, n // 2) if halves else (1, frames, n)
-    source = _seen(work.read(op.operand), element, points, (1, n, 2) if halves else (1, n, 1))
-    result = _seen(work.write(op.result), element, (2, frames, bins), (1, 2 * bins, 2))
-    plan = Plan(n // 2 if halves else n, max(1, min(WIDTH, frames)), -1)
-    Batch(work, frames, plan, element, halves=halves).launch(source, result)
+    _real_nest(work, op.operand, work.read(op.operand), work.write(op.result), to_real=False)
 
 
 @NEST.rule(IrfftOp)
 def irfft_nest(op: IrfftOp, work: Work) -> None:
     """As `rfft_nest`, backwards."""
-    element, shape = element_of(op.result), shape_of(op.result)
-    n, frames = shape[-1], prod(shape[:-1])
-    bins, halves = n // 2 + 1, n % 2 == 0
+    _real_nest(work, op.result, work.write(op.result), work.read(op.operand), to_real=True)
+
+
+def _real_nest(work: Work, of: SSAValue, real: Argument, spectrum: Argument, to_real: bool) -> None:
+    """Between numbers of the type of `of` and their bins."""
+    element, *batch, n = element_of(of), *shape_of(of)
+    frames, bins, halves = prod(batch), n // 2 + 1, n % 2 == 0
     points = (2, frames, n // 2) if halves else (1, frames, n)
-    source = _seen(work.read(op.operand), element, (2, frames, bins), (1, 2 * bins, 2))
-    result = _seen(work.write(op.result), element, points, (1, n, 2) if halves else (1, n, 1))
-    plan = Plan(n // 2 if halves else n, max(1, min(WIDTH, frames)), 1)
-    Batch(work, frames, plan, element, halves=halves, to_real=True).launch(source, result)
+    numbers = _seen(real, element, points, (1, n, 2) if halves else (1, n, 1))
+    spectra = _seen(spectrum, element, (2, frames, bins), (1, 2 * bins, 2))
+    transform = Transform(points[-1], frames, 1 if to_real else -1, halves=halves, to_real=to_real)
+    transform.launch(work, element, *((spectra, numbers) if to_real else (numbers, spectra)))
