@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer, contiguous
 from xdsl_rlx.lowering.nest import Iteration, Nested
 from xdsl_rlx.lowering.nest.language import numpy_type
@@ -73,7 +73,10 @@ class _PythonWork(Work):
     def _window(self, x: Argument) -> np.ndarray[Any, Any]:
         arrays = self.buffers
         assert isinstance(arrays, _Arrays)
-        flat = arrays.arrays[x.buffer.root].reshape(-1)[x.buffer.layout.offset :]
+        flat = arrays.arrays[x.buffer.root].reshape(-1)
+        if flat.dtype.kind == "c" and x.buffer.element not in COMPLEXES:
+            flat = flat.view(flat.real.dtype)
+        flat = flat[x.buffer.layout.offset :]
         if not prod(x.shape):
             return np.zeros(x.shape, flat.dtype)
         return np.lib.stride_tricks.as_strided(flat, x.shape, [n * flat.itemsize for n in x.strides])

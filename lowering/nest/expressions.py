@@ -177,6 +177,8 @@ class Expressions(Subset[Any]):
             if isinstance(a, ArrayView) and isinstance(b, ArrayView):
                 return ViewProduct(a, b)
             self.refuse(node, "a product is of two windows of buffers")
+        if (own := _own_operator(type(a), operator)) is not None:
+            return self._called(node, own, (a, b), {})
         if not isinstance(a, Scalar) and not isinstance(b, Scalar):
             return self._static(node, lambda: STATIC[type(operator)](a, b), a, b)
         self._numbers(node, a, b)
@@ -466,6 +468,14 @@ _OF_VALUES: tuple[Any, ...] = (tuple, list, zip, enumerate)
 
 _CONTAINERS: set[type] = {tuple, list, dict, zip, enumerate, map, filter}
 _LOOKING = {len, isinstance, sorted, next, iter, any, all}
+
+
+def _own_operator(of: Any, kind: ast.operator) -> FunctionType | None:
+    """The method that a dataclass has for an operator."""
+    if of is Scalar or not is_dataclass(of):
+        return None
+    method = getattr(of, f"__{STATIC[type(kind)].__name__.rstrip('_')}__", None)
+    return method if isinstance(method, FunctionType) else None
 
 
 def _hint(value: Any, name: str) -> None:

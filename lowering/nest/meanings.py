@@ -161,6 +161,8 @@ def _clamp(place: Place, x: Any, low: Any, high: Any) -> Any:
 def _select(place: Place, condition: Any, a: Any, b: Any) -> Any:
     if not isinstance(condition, Scalar):
         return a if condition else b
+    if type(a) is int and type(b) is int:
+        a = place.scalars.const(a, INDEX)
     return place.scalars.select(place.scalars.of(condition.value), *_two(place, a, b))
 
 
@@ -262,7 +264,10 @@ def _range(place: Place, *given: Any) -> Any:
 def steps_of(values: Any) -> Steps | None:
     """A range as its ends; None for what is none."""
     if isinstance(values, range):
-        return Steps(values.start, values.stop, values.step) if values.step > 0 else None
+        if values.step > 0:
+            return Steps(values.start, values.stop, values.step)
+        up = values[::-1]
+        return Steps(up.start, up[-1] + 1 if up else up.start, up.step, backwards=True)
     return values if isinstance(values, Steps) else None
 
 
@@ -270,7 +275,7 @@ def _marked(mark: str) -> Meaning:
     def emit(place: Place, values: Any) -> Steps:
         if (found := steps_of(values)) is None:
             raise TypesError(f"{mark} marks a range, got {values!r}")
-        return Steps(found.start, found.stop, found.step, mark)
+        return Steps(found.start, found.stop, found.step, mark, found.backwards)
 
     return emit
 
@@ -284,7 +289,7 @@ def _reversed(place: Place, values: Any) -> Any:
         return reversed(values)
     if found.step != 1:
         raise TypesError("only a range in steps of 1 is gone through backwards")
-    return Steps(found.start, found.stop, 1, found.mark, True)
+    return Steps(found.start, found.stop, 1, found.mark, not found.backwards)
 
 
 @_row

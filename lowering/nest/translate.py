@@ -353,6 +353,7 @@ class Translator(Expressions):
         if any(jumps(x, (ast.Break,)) for x in body):
             flag = f"goes on {len(self.frame.flags)}"
             self.names[flag] = True
+            self.types[node, flag, 0] = i1
             test = _with_flag(test, flag)
         changed = (*assigned(tuple(body)), *([flag] if flag else []))
         self.frame.flags.append(flag)

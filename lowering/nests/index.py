@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
-from xdsl.dialects.builtin import AnyFloat, MemRefType, f64, i32, i64
+from xdsl.dialects.builtin import AnyFloat, f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-import xdsl_rlx.lowering.nest as nl
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.dialects.lir.scalar_builder import Scalar, int_width
 from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp, TopkOp
-from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of
+from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of, u32
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Number, cast, clamp, nest
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, clamp, isnan, nest, scratch, select
 from xdsl_rlx.lowering.nest.builder import INDEX, Nest
-from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
+from xdsl_rlx.lowering.nests.table import NEST, Work
 from xdsl_rlx.transforms.rules.elementwise import is_unsigned
 
 
@@ -41,7 +41,7 @@ def gather_nest(op: GatherOp, work: Work) -> None:
     result = work.write(op.result, (batches, outer, count, inner))
 
     @nest
-    def gather(it: nl.Iteration, table: Array, indices: Array, result: Array) -> None:
+    def gather(it: Iteration, table: Array, indices: Array, result: Array) -> None:
         b, o, k = it.unravel(batches, outer, count)
         source = clamped(indices[b, k], extent)
         for j in range(inner):
@@ -64,7 +64,7 @@ def scatter_add_nest(op: ScatterAddOp, work: Work) -> None:
     blocks = -(-inner // COLUMNS)
 
     @nest
-    def scatter_add(it: nl.Iteration, updates: Array, indices: Array, result: Array) -> None:
+    def scatter_add(it: Iteration, updates: Array, indices: Array, result: Array) -> None:
         b, o, block = it.unravel(batches, outer, blocks)
         columns = range(block * COLUMNS, min((block + 1) * COLUMNS, inner))
         for v in range(extent):
@@ -80,59 +80,80 @@ def scatter_add_nest(op: ScatterAddOp, work: Work) -> None:
     work.launch(launches, (extent + 2 * count) * max(width, 1), [updates, indices], [result], scatter_add)
 
 
-class _Heap:
-    """
-    The best entries so far of a row, as a heap whose root is the worst of them: keys in `keys[piece]`, positions in
-    `ids[row]`. Of two entries the one of larger key is better, of equal keys the one of smaller position.
-    """
+class Entry(NamedTuple):
+    """What a heap holds. Of two the one of larger key is better, of equal keys the one of smaller position."""
 
-    def __init__(self, it: Iteration, keys: SSAValue, ids: SSAValue):
-        self.keys, self.ids, self.row, self.piece = keys, ids, it.index, it.piece
+    key: Number
+    position: Number
 
-    def get(self, nest: Nest, at: SSAValue) -> tuple[Scalar, Scalar]:
-        return nest.load(self.keys, (self.piece, at)), nest.load(self.ids, (self.row, at))
+    def is_worse(self, other: Entry) -> Number:
+        return self.key < other.key or (self.key == other.key and self.position > other.position)
 
-    def put(self, nest: Nest, at: SSAValue, entry: tuple[Scalar, Scalar]) -> None:
-        nest.store(entry[0], self.keys, (self.piece, at))
-        nest.store(entry[1], self.ids, (self.row, at))
 
-    def sink(self, nest: Nest, hole: SSAValue, size: SSAValue, entry: tuple[Scalar, Scalar]) -> None:
+@dataclass(frozen=True)
+class Heap:
+    """The best entries so far of a row, as a heap whose root is the worst of them."""
+
+    keys: Array
+    positions: Array
+
+    def get(self, at: Number) -> Entry:
+        return Entry(self.keys[at], self.positions[at])
+
+    def put(self, at: Number, entry: Entry) -> None:
+        self.keys[at], self.positions[at] = entry
+
+    def worse_child(self, at: Number, last: Number) -> tuple[Number, Entry]:
+        left, right = min(2 * at + 1, last), min(2 * at + 2, last)
+        a, b = self.get(left), self.get(right)
+        is_right = b.is_worse(a)
+        worse = Entry(select(is_right, b.key, a.key), select(is_right, b.position, a.position))
+        return select(is_right, right, left), worse
+
+    def sink(self, hole: Number, size: Number, entry: Entry) -> None:
         """Place `entry` at `hole` of a heap of `size`, or below: worse children move up."""
-        s = nest.scalars
-        last = s.of(size) - 1
-
-        def test(inside: Nest, values: tuple[SSAValue, ...]) -> tuple[SSAValue, Sequence[SSAValue]]:
-            t = inside.scalars
-            child = t.of(values[0]) * 2 + 1
-            left, right = t.minimum(child, last).value, t.minimum(child + 1, last).value
-            first, second = self.get(inside, left), self.get(inside, right)
-            other = _worse(second, first)
-            chosen = t.select(other, t.of(right), t.of(left)).value
-            worst = t.select(other, second[0], first[0]), t.select(other, second[1], first[1])
-            return ((child <= last) & _worse(worst, entry)).value, [values[0], chosen]
-
-        def move(inside: Nest, values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            self.put(inside, values[0], self.get(inside, values[1]))
-            return [values[1]]
-
-        place, _ = nest.repeat([hole], test, move)
-        self.put(nest, place, entry)
+        last = size - 1
+        while True:
+            child, worse = self.worse_child(hole, last)
+            if 2 * hole + 1 > last or not worse.is_worse(entry):
+                break
+            self.put(hole, worse)
+            hole = child
+        self.put(hole, entry)
 
 
-def _worse(a: tuple[Scalar, Scalar], b: tuple[Scalar, Scalar]) -> Scalar:
-    s = a[0].b
-    return (a[0] < b[0]) | (s.eq(a[0], b[0]) & (a[1] > b[1]))
+@dataclass(frozen=True)
+class FloatOrder:
+    """Floats by their place in the order of all of them, an integer; the bits of negative ones run backwards."""
+
+    element: Attribute
+    bits: Attribute
+    most: int
+    """The largest place, one that no number has."""
+
+    @staticmethod
+    def of(element: Attribute) -> FloatOrder:
+        return FloatOrder(f64, i64, 2**63 - 1) if element == f64 else FloatOrder(f32, i32, 2**31 - 1)
+
+    def turned(self, x: Number) -> Number:
+        return x ^ ((x >> self.most.bit_length()) & self.most)
+
+    def place(self, x: Number) -> Number:
+        """Both zeros are one number."""
+        return self.turned(bitcast(x + 0.0, self.bits))
+
+    def number(self, place: Number) -> Number:
+        return bitcast(self.turned(place), self.element)
 
 
-def _key(nest: Nest, x: Scalar, element: Attribute) -> Scalar:
-    """A signed integer in the order of the numbers: the bits of a float, turned round where it is negative."""
-    s = nest.scalars
-    if (digits := int_width(x.type)) is not None:
-        signed = x ^ -(1 << (digits - 1)) if is_unsigned(element) else x
-        return s.cast(signed, i64 if digits == 64 else i32)
-    wide, digits = (i64, 64) if x.type == f64 else (i32, 32)
-    bits, mask = s.bitcast(x + 0.0, wide), (1 << (digits - 1)) - 1
-    return s.select(s.is_nan(x), mask, bits ^ ((bits >> (digits - 1)) & mask))
+def sort_key(x: Number, element: Attribute) -> Number:
+    """A signed integer in the order of the numbers, of which NaN is the largest."""
+    if isinstance(element, AnyFloat):
+        order = FloatOrder.of(element)
+        return select(isnan(x), order.most, order.place(x))
+    if element == u32:
+        return cast(x, i32) ^ -(1 << 31)
+    return cast(x, i64 if element == i64 else i32)
 
 
 @NEST.rule(TopkOp)
@@ -143,48 +164,37 @@ def topk_nest(op: TopkOp, work: Work) -> None:
     result = work.write(op.result, (rows, k))
     if not rows * k:
         return
-    wide = i64 if element in (f64, i64) else i32
     each = 4 * extent + 16 * k
-    keys = work.scratch_per_piece(rows, each, (k,), wide, "keys")
 
-    def body(it: Iteration, x: SSAValue, ids: SSAValue, keys: SSAValue) -> None:
-        nest, heap, index = it.nest, _Heap(it, keys, ids), it.nest.kernel.index
+    @nest
+    def topk(it: Iteration, x: Array, positions: Array, keys: Array) -> None:
+        heap = Heap(keys[it.piece], positions[it.index])
 
-        def entry(n: Nest, at: SSAValue) -> tuple[Scalar, Scalar]:
-            return _key(n, n.load(x, (it.index, at)), element), n.scalars.cast(n.scalars.of(at), i64)
+        def entry(at: Number) -> Entry:
+            return Entry(sort_key(x[it.index, at], element), cast(at, i64))
 
-        def fill(n: Nest, at: SSAValue) -> None:
-            heap.put(n, at, entry(n, at))
+        for at in range(k):
+            heap.put(at, entry(at))
+        for hole in reversed(range(k // 2)):
+            heap.sink(hole, k, heap.get(hole))
+        for at in range(k, extent):
+            new = entry(at)
+            if new.key > heap.keys[0]:
+                heap.sink(0, k, new)
+        for last in reversed(range(1, k)):
+            moved, worst = heap.get(last), heap.get(0)
+            heap.put(last, worst)
+            heap.sink(0, last, moved)
 
-        def order(n: Nest, step: SSAValue) -> None:
-            hole = (n.scalars.const(k // 2 - 1, INDEX) - n.scalars.of(step)).value
-            heap.sink(n, hole, index(k), heap.get(n, hole))
-
-        def offer(n: Nest, at: SSAValue) -> None:
-            new = entry(n, at)
-            better = new[0] > n.load(keys, (it.piece, index(0)))
-            n.guard(better.value, lambda m: heap.sink(m, index(0), index(k), new))
-
-        def take(n: Nest, step: SSAValue) -> None:
-            last = (n.scalars.const(k - 1, INDEX) - n.scalars.of(step)).value
-            moved, worst = heap.get(n, last), heap.get(n, index(0))
-            heap.put(n, last, worst)
-            heap.sink(n, index(0), last, moved)
-
-        nest.each((index(0), index(k)), "i", fill)
-        nest.each((index(0), index(k // 2)), "i", order)
-        nest.each((index(k), index(extent)), "i", offer)
-        nest.each((index(0), index(k - 1)), "i", take)
-
-    reads = [work.read(op.operand, (rows, extent))]
-    work.launch(rows, each, reads, [result, keys], body)
+    keys = work.scratch_per_piece(rows, each, (k,), i64 if element in (f64, i64) else i32, "keys")
+    work.launch(rows, each, [work.read(op.operand, (rows, extent))], [result, keys], topk)
 
 
 LENGTH = 4096
 """Positions of a long row that one iteration sums up: fixed, so that results do not depend on threads."""
 
 STARTS = 8
-"""Sums side by side in which such a block is added up."""
+"""Sums side by side in which such a block is added up; a divisor of `LENGTH`."""
 
 FEW_ROWS = 8
 """Rows below which a long one is taken apart."""
@@ -203,12 +213,6 @@ def cumsum_nest(op: CumsumOp, work: Work) -> None:
         _running_columns(op, work, outer, extent, inner)
 
 
-def _position(nest: Nest, op: CumsumOp, at: SSAValue, extent: int) -> SSAValue:
-    """Where along the axis the summation is after `at` steps."""
-    s = nest.scalars
-    return (s.const(extent - 1, INDEX) - s.of(at)).value if op.is_reverse else at
-
-
 def _running_type(op: CumsumOp) -> Attribute:
     """What a sum is continued in: f64 for floats, so that rounding errors of long ones do not add up."""
     element = compute_type(element_of(op.result))
@@ -217,61 +221,49 @@ def _running_type(op: CumsumOp) -> Attribute:
 
 def _running_columns(op: CumsumOp, work: Work, outer: int, extent: int, inner: int) -> None:
     """An iteration goes down a block of columns, with their running sums on the stack."""
+    blocks, width = -(-inner // COLUMNS), min(inner, COLUMNS)
+    type_, exclusive = _running_type(op), op.is_exclusive
+    places = range(extent)[::-1] if op.is_reverse else range(extent)
+
+    @nest
+    def running_columns(it: Iteration, x: Array, result: Array) -> None:
+        o, block = it.unravel(outer, blocks)
+        first = block * COLUMNS
+        columns = range(min(COLUMNS, inner - first))
+        sums = scratch(width, type_)
+        for j in columns:
+            sums[j] = 0
+        for at in places:
+            for j in columns:
+                before = sums[j]
+                total = before + cast(x[o, at, first + j], type_)
+                result[o, at, first + j] = before if exclusive else total
+                sums[j] = total
+
     x, result = (f(v, (outer, extent, inner)) for f, v in ((work.read, op.operand), (work.write, op.result)))
-    blocks = -(-inner // COLUMNS)
-    type_ = _running_type(op)
-
-    def body(it: Iteration, x: SSAValue, result: SSAValue) -> None:
-        nest, s = it.nest, it.nest.scalars
-        sums = nest.kernel.scratch(MemRefType(type_, [min(inner, COLUMNS)]), "sums")
-        o, first = nest.quotient(it.index, blocks), s.of(nest.remainder(it.index, blocks)) * COLUMNS
-        columns = nest.kernel.index(0), (s.minimum(first + COLUMNS, inner) - first).value
-        nest.each(columns, "j", lambda n, j: n.store(n.scalars.const(0, type_), sums, (j,)))
-
-        def step(n: Nest, p: SSAValue) -> None:
-            at = _position(n, op, p, extent)
-
-            def column(m: Nest, j: SSAValue) -> None:
-                place = (o, at, (m.scalars.of(first.value) + m.scalars.of(j)).value)
-                before = m.load(sums, (j,))
-                total = before + m.scalars.cast(m.load(x, place), type_)
-                m.store(before if op.is_exclusive else total, result, place)
-                m.store(total, sums, (j,))
-
-            n.each(columns, "j", column)
-
-        nest.each((nest.kernel.index(0), nest.kernel.index(extent)), "step", step)
-
-    work.launch(outer * blocks, 2 * extent * min(inner, COLUMNS), [x], [result], body)
+    work.launch(outer * blocks, 2 * extent * width, [x], [result], running_columns)
 
 
 def _running_rows(op: CumsumOp, work: Work, outer: int, extent: int) -> None:
     """An iteration is a row, or a block of a long one, which begins with the sum of the blocks before."""
-    x, result = (f(v, (outer, extent)) for f, v in ((work.read, op.operand), (work.write, op.result)))
-    type_ = _running_type(op)
     blocks = -(-extent // LENGTH) if outer < FEW_ROWS else 1
     length = LENGTH if blocks > 1 else extent
+    type_, exclusive, reverse = _running_type(op), op.is_exclusive, op.is_reverse
+
+    @nest
+    def running_rows(it: Iteration, x: Array, *rest: Array) -> None:
+        *starts, result = rest
+        o, block = it.unravel(outer, blocks)
+        before = starts[0][o, block] if starts else cast(0, type_)
+        for p in range(block * length, min((block + 1) * length, extent)):
+            at = extent - 1 - p if reverse else p
+            total = before + cast(x[o, at], type_)
+            result[o, at] = before if exclusive else total
+            before = total
+
+    x, result = (f(v, (outer, extent)) for f, v in ((work.read, op.operand), (work.write, op.result)))
     starts = [_block_starts(op, work, x, blocks)] if blocks > 1 else []
-
-    def body(it: Iteration, x: SSAValue, *rest: SSAValue) -> None:
-        nest, result = it.nest, rest[-1]
-        o, block = nest.quotient(it.index, blocks), nest.remainder(it.index, blocks)
-        start = nest.load(rest[0], (o, block)) if starts else nest.scalars.const(0, type_)
-
-        def step(n: Nest, p: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            at, before = _position(n, op, p, extent), n.scalars.of(carried[0])
-            total = before + n.scalars.cast(n.load(x, (o, at)), type_)
-            n.store(before if op.is_exclusive else total, result, (o, at))
-            return [total.value]
-
-        nest.loop(_block_bounds(nest, block, length, extent), [start.value], step, "p")
-
-    work.launch(outer * blocks, 4 * length, [x, *starts], [result], body)
-
-
-def _block_bounds(nest: Nest, block: SSAValue, length: int, extent: int) -> tuple[SSAValue, SSAValue]:
-    first = nest.scalars.of(block) * length
-    return first.value, nest.scalars.minimum(first + length, extent).value
+    work.launch(outer * blocks, 4 * length, [x, *starts], [result], running_rows)
 
 
 def _block_starts(op: CumsumOp, work: Work, x: Argument, blocks: int) -> Argument:
@@ -281,42 +273,41 @@ def _block_starts(op: CumsumOp, work: Work, x: Argument, blocks: int) -> Argumen
     Added up in lanes of our own, without leave to reassociate: a vectoriser's lanes are as many as the processor has.
     """
     outer, extent = x.shape
-    type_ = _running_type(op)
+    type_, reverse = _running_type(op), op.is_reverse
+
+    @nest
+    def add_up(it: Iteration, x: Array, starts: Array) -> None:
+        o, block = it.unravel(outer, blocks)
+        first, end = block * LENGTH, min((block + 1) * LENGTH, extent)
+        whole = end // STARTS * STARTS
+
+        def element(p: Number) -> Number:
+            return cast(x[o, extent - 1 - p if reverse else p], type_)
+
+        sums = [cast(0, type_)] * STARTS
+        for p in range(first, whole, STARTS):
+            sums = [total + element(p + lane) for lane, total in enumerate(sums)]
+        total = in_pairs(sums)
+        for p in range(whole, end):
+            total = total + element(p)
+        starts[o, block] = total
+
+    @nest
+    def run_up(it: Iteration, starts: Array) -> None:
+        total = cast(0, type_)
+        for block in range(blocks):
+            own = starts[it.index, block]
+            starts[it.index, block] = total
+            total = total + own
+
     starts = work.scratch((outer, blocks), type_, "starts")
-
-    def add_up(it: Iteration, x: SSAValue, starts: SSAValue) -> None:
-        nest, s = it.nest, it.nest.scalars
-        o, block = nest.quotient(it.index, blocks), nest.remainder(it.index, blocks)
-        first, end = _block_bounds(nest, block, LENGTH, extent)
-        whole = (s.of(end) - s.rem(s.of(end) - s.of(first), STARTS)).value
-
-        def element(n: Nest, p: SSAValue) -> Scalar:
-            return n.scalars.cast(n.load(x, (o, _position(n, op, p, extent))), type_)
-
-        def lanes(n: Nest, p: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            places = [(n.scalars.of(p) + lane).value for lane in range(STARTS)]
-            return [(n.scalars.of(c) + element(n, at)).value for c, at in zip(carried, places, strict=True)]
-
-        def rest(n: Nest, p: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            return [(n.scalars.of(carried[0]) + element(n, p)).value]
-
-        zero = s.const(0, type_).value
-        sums = [s.of(v) for v in nest.loop((first, whole), [zero] * STARTS, lanes, "p", step=STARTS)]
-        while len(sums) > 1:
-            sums = [a + b for a, b in zip(sums[::2], sums[1::2], strict=True)]
-        (total,) = nest.loop((whole, end), [sums[0].value], rest, "p")
-        nest.store(s.of(total), starts, (o, block))
-
-    def run_up(it: Iteration, starts: SSAValue) -> None:
-        def step(n: Nest, block: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            total = n.scalars.of(carried[0])
-            own = n.load(starts, (it.index, block))
-            n.store(total, starts, (it.index, block))
-            return [(total + own).value]
-
-        zero = it.nest.scalars.const(0, type_).value
-        it.nest.loop((it.nest.kernel.index(0), it.nest.kernel.index(blocks)), [zero], step, "block")
-
     work.launch(outer * blocks, LENGTH, [x], [starts], add_up)
     work.launch(outer, 4 * blocks, [], [starts], run_up)
     return starts
+
+
+def in_pairs(numbers: list[Number]) -> Number:
+    """The sum of a power of two of numbers: neighbours first, then neighbouring sums."""
+    if len(numbers) == 1:
+        return numbers[0]
+    return in_pairs([a + b for a, b in zip(numbers[::2], numbers[1::2], strict=True)])

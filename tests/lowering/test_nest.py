@@ -1,6 +1,7 @@
 """Nests as plain Python functions: what they are translated to computes what they compute as Python."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -361,3 +362,49 @@ def test_a_kernel_is_compiled_anew_when_its_version_changes():
         return float(rlx.compile(g)(np.ones(1, np.float32))[0][0])
 
     assert (of(2.0, "1"), of(3.0, "2")) == (2.0, 3.0)
+
+
+def test_known_ranges_go_down_in_loops():
+    def suffix_sums(it: Any, x: Any, y: Any) -> None:
+        total = cast(0, "f32")
+        for j in range(y.shape[0])[::-1]:
+            total += x[j]
+            y[j] = total
+        for j in range(y.shape[0] - 2, 0, -2):
+            y[j] = y[j] * 10.0 + y[j + 1]
+
+    x = np.arange(9.0, dtype=np.float32)
+    assert compiled(suffix_sums, x, iterations=1).tolist() == [36, 395, 35, 360, 30, 281, 21, 158, 8]
+
+
+def test_a_choice_of_known_integers_is_an_index():
+    def chosen(it: Any, x: Any, y: Any) -> None:
+        for j in range(x.shape[0]):
+            at = select(x[j] > 0.0, 2, 1)
+            y[j] = x[at]
+
+    assert compiled(chosen, np.array([3.0, -1.0, 2.0], np.float32), iterations=1).tolist() == [2.0, -1.0, 2.0]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A value with operators of its own."""
+
+    a: Any
+    b: Any
+
+    def __add__(self, other: "Pair") -> "Pair":
+        return Pair(self.a + other.a, self.b + other.b)
+
+    def __mul__(self, other: "Pair") -> "Pair":
+        return Pair(self.a * other.a - self.b * other.b, self.a * other.b + self.b * other.a)
+
+
+def test_values_have_operators_of_their_own():
+    def squares(it: Any, x: Any, y: Any) -> None:
+        for j in range(0, x.shape[0], 2):
+            z = Pair(x[j], x[j + 1])
+            z = z * z + Pair(1.0, 2.0)
+            y[j], y[j + 1] = z.a, z.b
+
+    assert compiled(squares, np.array([3.0, -1.0, 2.0, 1.0], np.float32), iterations=1).tolist() == [9, -4, 4, 6]

@@ -1,10 +1,15 @@
-"""gather and scatter_add as plain Python."""
+"""gather, scatter_add, topk and running sums as plain Python."""
+
+from typing import Any
 
 import numpy as np
 import pytest
 from as_python import run_as_python
 
 import xdsl_rlx as rlx
+
+TYPES = {"f32": np.float32, "f64": np.float64, "i8": np.int8, "i32": np.int32, "i64": np.int64, "u8": np.uint8}
+RNG = np.random.default_rng(3)
 
 
 @pytest.mark.parametrize("pieces", [1, 3])
@@ -16,3 +21,28 @@ def test_gather_and_scatter_add_run_as_python(pieces: int) -> None:
     g.set_outputs([g.gather(g.input("x", (5, 3)), g.input("i", (5,), "i64"), axis=0)])
     (found,) = run_as_python(g, table, ids, pieces=pieces)
     np.testing.assert_array_equal(found, rlx.compile(g)(table, ids)[0])
+
+
+@pytest.mark.parametrize("dtype", [*TYPES, "u32"])
+@pytest.mark.parametrize("k", [1, 2, 5, 9])
+def test_the_largest_run_as_python(dtype: Any, k: int):
+    x = RNG.integers(0, 6, (4, 9)).astype(TYPES.get(dtype, np.uint32))
+    if dtype[0] == "f":
+        x[1, ::2], x[2, 3], x[3, :4] = np.nan, -np.inf, (0.0, -0.0, np.inf, -2.5)
+    elif dtype[0] == "u":
+        x[1, ::2] = np.iinfo(x.dtype).max
+    g = rlx.Graph("largest")
+    g.set_outputs([g.topk(g.input("x", x.shape, dtype), k)])
+    np.testing.assert_array_equal(run_as_python(g, x)[0], rlx.compile(g)(x)[0])
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64", "i32", "i8"])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 7), 1), ((9, 5), 0), ((2, 4, 67), 1), ((2, 9001), 1)])
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_running_sums_run_as_python(dtype: Any, shape: tuple[int, ...], axis: int, exclusive: bool, reverse: bool):
+    x = (RNG.normal(size=shape) * 9).astype(TYPES[dtype])
+    g = rlx.Graph("sums")
+    value = g.input("x", shape, dtype)
+    g.set_outputs([g.cumsum(value, axis, exclusive, reverse, dtype=dtype)])
+    np.testing.assert_array_equal(run_as_python(g, x)[0].reshape(shape), rlx.compile(g)(x)[0])
