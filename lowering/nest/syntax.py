@@ -10,7 +10,7 @@ import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Generic, NoReturn, TypeAlias, TypeVar
 
 from xdsl_rlx.lowering.run_errors import NestError
@@ -20,20 +20,23 @@ T = TypeVar("T")
 Function: TypeAlias = "ast.FunctionDef | ast.Lambda"
 
 
-@cache
 def tree_of(function: FunctionType) -> ast.FunctionDef:
     """The tree of a function, with the line numbers of its file. Raises `NestError` where there is no source."""
+    return _tree_of(function.__code__)
+
+
+@cache
+def _tree_of(code: CodeType) -> ast.FunctionDef:
+    """One tree for all closures of a function; nothing that they close over is kept."""
     try:
-        lines, first = inspect.getsourcelines(function)
+        lines, first = inspect.getsourcelines(code)
         module = ast.parse(textwrap.dedent("".join(lines)))
     except (OSError, TypeError, SyntaxError):
-        raise NestError(
-            f"{function.__qualname__} has no source text to translate; define it by def, in a file"
-        ) from None
+        raise NestError(f"{code.co_qualname} has no source text to translate; define it by def, in a file") from None
     ast.increment_lineno(module, first - 1)
     (tree,) = module.body
     if not isinstance(tree, ast.FunctionDef):
-        raise NestError(f"{function.__code__.co_filename}:{first}: a lambda is not translated here; define it by def")
+        raise NestError(f"{code.co_filename}:{first}: a lambda is not translated here; define it by def")
     return tree
 
 

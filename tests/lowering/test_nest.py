@@ -1,5 +1,7 @@
 """Nests as plain Python functions: what they are translated to computes what they compute as Python."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from math import inf
 from typing import Any
@@ -23,6 +25,7 @@ from xdsl_rlx.lowering.nest import (
     select,
 )
 from xdsl_rlx.lowering.nest.language import numpy_type
+from xdsl_rlx.lowering.nest.syntax import tree_of
 from xdsl_rlx.lowering.run_errors import NestError
 
 Function = Callable[..., None]
@@ -341,3 +344,19 @@ def test_a_kernel_is_compiled_anew_when_its_version_changes():
         return float(rlx.compile(g)(np.ones(1, np.float32))[0][0])
 
     assert (of(2.0, "1"), of(3.0, "2")) == (2.0, 3.0)
+
+
+def test_closures_of_one_function_are_read_once_and_are_not_kept():
+    def made(n: list[int]) -> Any:
+        @nest
+        def closure(it: Any, x: Any) -> None:
+            x[it.index] = len(n)
+
+        return closure
+
+    first, second = made([1]), made([2])
+    assert tree_of(first.function) is tree_of(second.function)
+    gone = weakref.ref(first.function)
+    del first
+    gc.collect()
+    assert gone() is None
