@@ -12,19 +12,7 @@ from xdsl_rlx.dialects.mir.attention import AttentionExtents, AttentionLike, Att
 from xdsl_rlx.dialects.mir.heads import HeadLayout, Heads
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import (
-    Array,
-    Iteration,
-    Number,
-    accumulate,
-    exp,
-    log,
-    maximum,
-    nest,
-    scratch,
-    select,
-    tanh,
-)
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, exp, log, maximum, nest, scratch, select, tanh
 from xdsl_rlx.lowering.nests.table import NEST, Work
 
 QUERIES = 64
@@ -51,24 +39,21 @@ def by_heads(found: Argument, layout: HeadLayout, x: Heads) -> Argument:
     """A tensor of heads in its own layout seen as `[B, H, S, D]`."""
     if layout == HeadLayout.PACKED:
         batch, length, unit = found.strides
-        strides = (batch, x.width * unit, length, unit)
+        head = x.width * unit
     elif layout == HeadLayout.BSHD:
         batch, length, head, unit = found.strides
-        strides = (batch, head, length, unit)
     else:
         batch, head, length, unit = found.strides
-        strides = (batch, head, length, unit)
-    return Argument(found.buffer, (x.batch, x.heads, x.length, x.width), strides, found.name)
+    return Argument(found.buffer, (x.batch, x.heads, x.length, x.width), (batch, head, length, unit), found.name)
 
 
-def operands_of(work: Work, op: AttentionLike) -> tuple[Argument, Argument, Argument]:
-    """q, k and v by heads."""
-    e, layout = op.extents, op.layout.data
-    q, k, v, _ = op.inputs
+def tensors_of(e: AttentionExtents) -> tuple[Heads, Heads, Heads, Heads]:
+    """q, k, v and the output as tensors of heads."""
     return (
-        of_heads(work, q, layout, Heads(e.batch, e.queries, e.heads, e.width)),
-        of_heads(work, k, layout, Heads(e.batch, e.keys, e.kv_heads, e.width)),
-        of_heads(work, v, layout, Heads(e.batch, e.keys, e.kv_heads, e.value_width)),
+        Heads(e.batch, e.queries, e.heads, e.width),
+        Heads(e.batch, e.keys, e.kv_heads, e.width),
+        Heads(e.batch, e.keys, e.kv_heads, e.value_width),
+        Heads(e.batch, e.queries, e.heads, e.value_width),
     )
 
 
@@ -92,35 +77,16 @@ def clipped(number: Number, size: int, low: Number, high: Number) -> tuple[Numbe
     return first, min(number * size + size, high) - first
 
 
-@dataclass(frozen=True)
 class Scores:
     """The arithmetic of one op: which keys a row sees, and from the product of a query and a key to a score."""
 
-    extents: AttentionExtents
-    kind: MaskKind
-    window: int | None
-    scale: float
-    softcap: float | None
-    has_mask: bool
-    is_boolean: bool
-    """Whether the mask is one of truth values."""
-
-    @staticmethod
-    def of(op: AttentionLike) -> Scores:
-        """Those of an op."""
-        mask, window = op.inputs[3], None if op.window is None else op.window.value.data
-        is_boolean = mask is not None and element_of(mask) == i1
-        return Scores(op.extents, op.kind, window, op.scale, op.softcap, mask is not None, is_boolean)
-
-    @property
-    def is_banded(self) -> bool:
-        """Whether rows see a range of the keys."""
-        return self.kind in (MaskKind.CAUSAL, MaskKind.SLIDING_WINDOW)
-
-    @property
-    def changes(self) -> bool:
-        """Whether a score is more than a scaled product."""
-        return self.softcap is not None or self.has_mask
+    def __init__(self, op: AttentionLike):
+        mask = op.inputs[3]
+        self.extents, self.scale, self.softcap = op.extents, op.scale, op.softcap
+        self.window = None if op.window is None else op.window.value.data
+        self.is_banded = op.kind in (MaskKind.CAUSAL, MaskKind.SLIDING_WINDOW)
+        self.is_added, self.is_truth = op.kind == MaskKind.BIAS, mask is not None and element_of(mask) == i1
+        self.changes = self.softcap is not None or mask is not None
 
     def seen(self, row: Number) -> tuple[Number, Number]:
         """The range of keys that a query sees, of all keys."""
@@ -152,18 +118,18 @@ class Scores:
         first = min(max(low - key, 0), keys)
         return first, min(max(high - key, first), keys)
 
-    def score(self, product: Number, given: Number) -> tuple[Number, Number]:
-        """The score of a product and an element of the mask, and its derivative by the product."""
+    def score(self, product: Number, mask: Array | None, j: Number) -> tuple[Number, Number]:
+        """The score of a product and element `j` of a row of the mask, and its derivative by the product."""
         z, slope = product * self.scale, self.scale
         if self.softcap is not None:
             bent = tanh(z / self.softcap)
             z = bent * self.softcap
             slope = slope * (1.0 - bent * bent)
-        if not self.has_mask:
+        if mask is None:
             return z, slope
-        if self.kind == MaskKind.BIAS:
-            return z + given, slope
-        hidden = not given if self.is_boolean else given < 0.5
+        if self.is_added:
+            return z + mask[j], slope
+        hidden = not mask[j] if self.is_truth else mask[j] < 0.5
         return select(hidden, -inf, z), slope
 
     def hide(self, scores: Array, low: Number, high: Number) -> None:
@@ -202,7 +168,7 @@ class Softmax:
         before = self.top[i]
         largest = before
         for j in range(*seen):
-            z, _ = this.score(scores[j], None if mask is None else mask[j])
+            z, _ = this.score(scores[j], mask, j)
             if this.changes:
                 scores[j] = z
             largest = maximum(largest, z)
@@ -232,10 +198,10 @@ class Softmax:
 @NEST.rule(AttentionOp)
 def attention_nest(op: AttentionOp, work: Work) -> None:
     """An iteration computes a block of queries of one head, from the first or the last block on in turn."""
-    e, scores = op.extents, Scores.of(op)
-    q, k, v = operands_of(work, op)
-    heads = Heads(e.batch, e.queries, e.heads, e.value_width)
-    result = of_heads(work, op.result, op.layout.data, heads, write=True)
+    e, layout, scores = op.extents, op.layout.data, Scores(op)
+    *heads, out = tensors_of(e)
+    q, k, v = (of_heads(work, x, layout, h) for x, h in zip((op.q, op.k, op.v), heads, strict=True))
+    result = of_heads(work, op.result, layout, out, write=True)
     lse, element = work.write(op.lse), element_of(op.lse)
     masks = [] if op.mask is None else [mask_argument(work, op, op.mask)]
     size, keys = max(min(QUERIES, e.queries), 1), max(min(KEYS, e.keys), 1)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import inf
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionExtents
-from xdsl_rlx.dialects.mir.heads import Heads
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Nested, Number, accumulate, exp, ndrange, nest, select
@@ -18,7 +17,7 @@ from xdsl_rlx.lowering.nests.attention import (
     clipped,
     mask_argument,
     of_heads,
-    operands_of,
+    tensors_of,
 )
 from xdsl_rlx.lowering.nests.table import NEST, Work
 
@@ -103,7 +102,7 @@ class Backward:
             # A row without keys has lse = -inf; +inf makes all its probabilities 0.
             lse = select(lse == -inf, inf, lse)
             for j in range(low, high):
-                z, slope = self.scores.score(p[i, j], None if mask is None else mask[j])
+                z, slope = self.scores.score(p[i, j], mask, j)
                 probability = exp(z - lse)
                 dz = probability * (ds[i, j] - delta)
                 if mask is not None:
@@ -123,14 +122,12 @@ class Backward:
 def attention_backward_nest(op: AttentionBackwardOp, work: Work) -> None:
     """An iteration is a key head, or a share of its keys; for each block of keys it walks over the queries."""
     e, layout, element = op.extents, op.layout.data, element_of(op.lse)
-    q, k, v = operands_of(work, op)
-    heads = Heads(e.batch, e.queries, e.heads, e.value_width)
-    out, dy = (of_heads(work, x, layout, heads) for x in (op.out, op.dy))
+    *heads, result = tensors_of(e)
+    q, k, v = (of_heads(work, x, layout, h) for x, h in zip((op.q, op.k, op.v), heads, strict=True))
+    out, dy = (of_heads(work, x, layout, result) for x in (op.out, op.dy))
     delta = _delta(op, work, out, dy)
     cut = Cut.of(op, work)
-    dq = by_heads(work.write(op.dq), layout, Heads(e.batch, e.queries, e.heads, e.width))
-    dk = by_heads(work.write(op.dk), layout, Heads(e.batch, e.keys, e.kv_heads, e.width))
-    dv = by_heads(work.write(op.dv), layout, Heads(e.batch, e.keys, e.kv_heads, e.value_width))
+    dq, dk, dv = (by_heads(work.write(x), layout, h) for x, h in zip((op.dq, op.dk, op.dv), heads, strict=True))
     if cut.splits == 1:
         sums = Argument(dq.buffer, (1, *dq.shape), (0, *dq.strides), dq.name)
     else:
@@ -172,7 +169,7 @@ def _delta(op: AttentionBackwardOp, work: Work, out: Argument, dy: Argument) -> 
 
 def _walk(op: AttentionBackwardOp, cut: Cut, size: int, block: int) -> Nested:
     """The heads of an iteration, and blocks of `block` keys of each against blocks of `size` queries."""
-    e, scores = op.extents, Scores.of(op)
+    e, scores = op.extents, Scores(op)
 
     @nest
     def walk(it: Iteration, q: Array, k: Array, v: Array, dy: Array, lse: Array, delta: Array, *others: Array) -> None:
