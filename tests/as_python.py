@@ -82,26 +82,28 @@ class _PythonWork(Work):
         return np.lib.stride_tricks.as_strided(flat, x.shape, [n * flat.itemsize for n in x.strides])
 
 
-def nest_of(graph: rlx.Graph) -> Operation:
-    """The one op of a graph that has a nest."""
+def nests_of(graph: rlx.Graph) -> list[Operation]:
+    """The ops of a graph that have nests."""
     function = next(op for op in graph.module.walk() if isinstance(op, func.FuncOp))
-    (found,) = [op for op in function.walk() if NEST.get(type(op)) is not None]
-    return found
+    return [op for op in function.walk() if NEST.get(type(op)) is not None]
 
 
 def run_as_python(graph: rlx.Graph, *inputs: np.ndarray[Any, Any], pieces: int = 2) -> list[np.ndarray[Any, Any]]:
     """
-    The results of the op with a nest, computed by the nest's functions as plain Python.
+    The results of the last op with a nest, computed by the nest's functions as plain Python.
 
-    `inputs` are those of the graph, in order; the op's operands have to be some of them. Narrow floats are f32.
+    `inputs` are those of the graph, in order; operands have to be some of them, or of other nests' results. Narrow
+    floats are f32.
     """
-    op = nest_of(graph)
     arrays = _Arrays(pieces)
     function = next(x for x in graph.module.walk() if isinstance(x, func.FuncOp))
     for argument, given in zip(function.body.block.args, inputs, strict=True):
         arrays.arrays[argument] = np.ascontiguousarray(given)
-    row = NEST.get(type(op))
-    assert row is not None
-    with np.errstate(all="ignore"):
-        row(op, _PythonWork(arrays))
-    return [arrays.arrays[result] for result in op.results if result in arrays.arrays]
+    results: list[np.ndarray[Any, Any]] = []
+    for op in nests_of(graph):
+        row = NEST.get(type(op))
+        assert row is not None
+        with np.errstate(all="ignore"):
+            row(op, _PythonWork(arrays))
+        results = [arrays.arrays[result] for result in op.results if result in arrays.arrays]
+    return results

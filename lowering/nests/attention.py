@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.lir import BlockGemmOp
-from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.dialects.lir.scalar_builder import Scalar, is_float
-from xdsl_rlx.dialects.mir.attention import AttentionLike, AttentionOp, MaskKind
+from xdsl_rlx.dialects.mir.attention import AttentionExtents, AttentionLike, AttentionOp, MaskKind
 from xdsl_rlx.dialects.mir.heads import HeadLayout, Heads
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest.builder import INDEX, Nest
-from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, exp, log, maximum, nest, scratch, select, tanh
+from xdsl_rlx.lowering.nests.table import NEST, Work
 
 QUERIES = 64
 """Queries of a block."""
@@ -44,19 +39,26 @@ def by_heads(found: Argument, layout: HeadLayout, x: Heads) -> Argument:
     """A tensor of heads in its own layout seen as `[B, H, S, D]`."""
     if layout == HeadLayout.PACKED:
         batch, length, unit = found.strides
-        strides = (batch, x.width * unit, length, unit)
+        head = x.width * unit
     elif layout == HeadLayout.BSHD:
         batch, length, head, unit = found.strides
-        strides = (batch, head, length, unit)
     else:
         batch, head, length, unit = found.strides
-        strides = (batch, head, length, unit)
-    return Argument(found.buffer, (x.batch, x.heads, x.length, x.width), strides, found.name)
+    return Argument(found.buffer, (x.batch, x.heads, x.length, x.width), (batch, head, length, unit), found.name)
 
 
-def mask_argument(work: Work, op: AttentionLike, value: SSAValue | None, write: bool = False) -> Argument:
+def tensors_of(e: AttentionExtents) -> tuple[Heads, Heads, Heads, Heads]:
+    """q, k, v and the output as tensors of heads."""
+    return (
+        Heads(e.batch, e.queries, e.heads, e.width),
+        Heads(e.batch, e.keys, e.kv_heads, e.width),
+        Heads(e.batch, e.keys, e.kv_heads, e.value_width),
+        Heads(e.batch, e.queries, e.heads, e.value_width),
+    )
+
+
+def mask_argument(work: Work, op: AttentionLike, value: SSAValue, write: bool = False) -> Argument:
     """A mask or bias seen as `[B, H, Sq, Sk]`; with stride 0 where it is repeated."""
-    assert value is not None
     e, shape = op.extents, op.mask_shape
     found = work.write(value, shape) if write else work.read(value, shape)
     full = (e.batch, e.heads, e.queries, e.keys)
@@ -64,237 +66,142 @@ def mask_argument(work: Work, op: AttentionLike, value: SSAValue | None, write: 
     return Argument(found.buffer, full, strides, found.name)
 
 
-@dataclass(frozen=True)
-class Block:
-    """A block of scores: of queries `[row, row + rows)` of a head against keys `[key, key + keys)`."""
+def blocks_of(low: Number, high: Number, size: int) -> range:
+    """The numbers of the blocks of `size` that `[low, high)` touches."""
+    return range(low // size, (high + (size - 1)) // size)
 
-    head: tuple[SSAValue, SSAValue]
-    row: SSAValue
-    rows: SSAValue
-    key: SSAValue
-    keys: SSAValue
+
+def clipped(number: Number, size: int, low: Number, high: Number) -> tuple[Number, Number]:
+    """Where a block begins and how many it holds, without what is outside of `[low, high)`."""
+    first = max(number * size, low)
+    return first, min(number * size + size, high) - first
 
 
 class Scores:
     """The arithmetic of one op: which keys a row sees, and from the product of a query and a key to a score."""
 
-    def __init__(self, op: AttentionLike, mask: SSAValue | None):
-        self.op = op
-        self.mask = mask
-        self.extents = op.extents
+    def __init__(self, op: AttentionLike):
+        mask = op.inputs[3]
+        self.extents, self.scale, self.softcap = op.extents, op.scale, op.softcap
         self.window = None if op.window is None else op.window.value.data
         self.is_banded = op.kind in (MaskKind.CAUSAL, MaskKind.SLIDING_WINDOW)
-        self.changes = op.softcap is not None or mask is not None
+        self.is_added, self.is_truth = op.kind == MaskKind.BIAS, mask is not None and element_of(mask) == i1
+        self.changes = self.softcap is not None or mask is not None
 
-    def seen(self, nest: Nest, row: SSAValue) -> tuple[Scalar, Scalar]:
+    def seen(self, row: Number) -> tuple[Number, Number]:
         """The range of keys that a query sees, of all keys."""
-        s, keys = nest.scalars, self.extents.keys
         if not self.is_banded:
-            return s.const(0, INDEX), s.const(keys, INDEX)
-        at = s.of(row) + self.extents.shift
-        high = s.minimum(s.maximum(at + 1, 0), keys)
-        low = s.const(0, INDEX) if self.window is None else s.minimum(s.maximum(at - self.window, 0), high)
-        return low, high
+            return 0, self.extents.keys
+        at = row + self.extents.shift
+        high = min(max(at + 1, 0), self.extents.keys)
+        return (0 if self.window is None else min(max(at - self.window, 0), high)), high
 
-    def seen_by_block(self, nest: Nest, row: SSAValue, rows: SSAValue) -> tuple[Scalar, Scalar]:
+    def seen_by_block(self, row: Number, rows: Number) -> tuple[Number, Number]:
         """A range of keys outside of which no query of a block sees one."""
-        last = nest.scalars.of(row) + nest.scalars.of(rows) - 1
-        return self.seen(nest, row)[0], self.seen(nest, last.value)[1]
+        return self.seen(row)[0], self.seen(row + rows - 1)[1]
 
-    def seeing_block(self, nest: Nest, key: SSAValue, keys: SSAValue) -> tuple[Scalar, Scalar]:
+    def seeing_block(self, key: Number, keys: Number) -> tuple[Number, Number]:
         """A range of queries outside of which none sees a key of a block."""
-        s, queries = nest.scalars, self.extents.queries
+        queries = self.extents.queries
         if not self.is_banded:
-            return s.const(0, INDEX), s.const(queries, INDEX)
-        low = s.minimum(s.maximum(s.of(key) - self.extents.shift, 0), queries)
+            return 0, queries
+        low = min(max(key - self.extents.shift, 0), queries)
         if self.window is None:
-            return low, s.const(queries, INDEX)
-        last = s.of(key) + s.of(keys) - (self.extents.shift - self.window)
-        return low, s.maximum(s.minimum(last, queries), low)
+            return low, queries
+        return low, max(min(key + keys - (self.extents.shift - self.window), queries), low)
 
-    def within(self, nest: Nest, block: Block, i: SSAValue) -> tuple[SSAValue, SSAValue]:
-        """The range of the block's keys that its row `i` sees."""
+    def within(self, row: Number, key: Number, keys: Number) -> tuple[Number, Number]:
+        """The range that a query sees of a block of keys."""
         if not self.is_banded:
-            return nest.kernel.index(0), block.keys
-        s = nest.scalars
-        low, high = self.seen(nest, (s.of(block.row) + s.of(i)).value)
-        key, keys = s.of(block.key), s.of(block.keys)
-        first = s.minimum(s.maximum(low - key, 0), keys)
-        return first.value, s.minimum(s.maximum(high - key, first), keys).value
+            return 0, keys
+        low, high = self.seen(row)
+        first = min(max(low - key, 0), keys)
+        return first, min(max(high - key, first), keys)
 
-    def score(self, nest: Nest, block: Block, i: SSAValue, j: SSAValue, product: Scalar) -> tuple[Scalar, Scalar]:
-        """The score of a product, and its derivative by the product."""
-        s = nest.scalars
-        z = product * self.op.scale
-        slope = s.const(self.op.scale, product.type)
-        if (c := self.op.softcap) is not None:
-            bent = s.tanh(z / c)
-            z = bent * c
+    def score(self, product: Number, mask: Array | None, j: Number) -> tuple[Number, Number]:
+        """The score of a product and element `j` of a row of the mask, and its derivative by the product."""
+        z, slope = product * self.scale, self.scale
+        if self.softcap is not None:
+            bent = tanh(z / self.softcap)
+            z = bent * self.softcap
             slope = slope * (1.0 - bent * bent)
-        if self.mask is None:
+        if mask is None:
             return z, slope
-        at = (*block.head, (s.of(block.row) + s.of(i)).value, (s.of(block.key) + s.of(j)).value)
-        given = nest.load(self.mask, at)
-        if self.op.kind == MaskKind.BIAS:
-            return z + given, slope
-        hidden = given < 0.5 if is_float(given.type) else s.not_(given)
-        return s.select(hidden, -inf, z), slope
+        if self.is_added:
+            return z + mask[j], slope
+        hidden = not mask[j] if self.is_truth else mask[j] < 0.5
+        return select(hidden, -inf, z), slope
+
+    def hide(self, scores: Array, low: Number, high: Number) -> None:
+        """Zeros in a row of a block where keys are not in `[low, high)`."""
+        if self.is_banded:
+            for j in range(low):
+                scores[j] = 0.0
+            for j in range(high, scores.shape[0]):
+                scores[j] = 0.0
 
 
-def product(
-    nest: Nest,
-    a: tuple[SSAValue, Sequence[SSAValue]],
-    b: tuple[SSAValue, Sequence[SSAValue]],
-    c: tuple[SSAValue, Sequence[SSAValue]],
-    sizes: tuple[SSAValue, SSAValue, SSAValue],
-    transposed: str = "",
-    accumulate: bool = False,
-) -> None:
-    """A product of blocks; `transposed` names the factors that are read so."""
-    flags = {"transpose_a": "a" in transposed, "transpose_b": "b" in transposed, "accumulate": accumulate}
-    nest.builder.insert(BlockGemmOp(a, b, c, sizes, **flags))
+@dataclass(frozen=True)
+class Softmax:
+    """What the keys so far add up to, of a block of queries: `out` is relative to `top`, not yet divided by `total`."""
 
-
-def fill(nest: Nest, bounds: tuple[SSAValue, SSAValue], x: Scalar, buffer: SSAValue, at: Sequence[SSAValue]) -> None:
-    """Store `x` at all last indices in `bounds`."""
-
-    def one(inner: Nest, j: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        inner.store(inner.scalars.of(x.value), buffer, (*at, j))
-        return ()
-
-    nest.loop(bounds, (), one, "j")
-
-
-def blocks_of(nest: Nest, low: Scalar, high: Scalar, size: int) -> tuple[SSAValue, SSAValue]:
-    """The numbers of the blocks of `size` that `[low, high)` touches."""
-    s = nest.scalars
-    return s.div(low, size).value, s.div(high + (size - 1), size).value
-
-
-@dataclass
-class Forward:
-    """One block of queries: for each block of keys the scores, their softmax so far, and its product with v."""
-
-    scores: Scores
-    k: SSAValue
-    v: SSAValue
-    room: SSAValue
-    """Per piece, a block of scores."""
-    top: SSAValue
+    top: Array
     """The largest score of each row so far."""
-    total: SSAValue
+    total: Array
     """The sum of the exponentials of each row so far, relative to the largest score."""
+    out: Array
 
-    def clear(self, nest: Nest, block: tuple[SSAValue, ...], rows: SSAValue, result: SSAValue) -> None:
+    def clear(self, rows: Number) -> None:
         """Nothing seen so far."""
-        element = memref_of(result).element_type
-        width = nest.kernel.index(self.scores.extents.value_width)
-        zero, lowest = nest.scalars.const(0, element), nest.scalars.const(-inf, element)
-        c0 = nest.kernel.index(0)
+        for i in range(rows):
+            self.top[i], self.total[i] = -inf, 0.0
+            self.out[i] = 0.0
 
-        def row(inner: Nest, i: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            inner.store(lowest, self.top, (i,))
-            inner.store(zero, self.total, (i,))
-            at = inner.scalars.of(block[2]) + inner.scalars.of(i)
-            fill(inner, (c0, width), zero, result, (*block[:2], at.value))
-            return ()
+    def scale(self, i: Number, factor: Number) -> None:
+        """Multiply a row of the output."""
+        row = self.out[i]
+        for j in range(row.shape[0]):
+            row[j] *= factor
 
-        nest.loop((c0, rows), (), row, "i")
-
-    def add(self, nest: Nest, block: Block, piece: SSAValue, kv: SSAValue, q: SSAValue, result: SSAValue) -> None:
-        """Take one block of keys into account."""
-        kernel, e = nest.kernel, self.scores.extents
-        c0, width = kernel.index(0), kernel.index(e.width)
-        b, h = block.head
-        scores, keys = (self.room, (piece, c0, c0)), (b, kv, block.key, c0)
-        queries = (b, h, block.row, c0)
-        product(nest, (q, queries), (self.k, keys), scores, (block.rows, block.keys, width), "b")
-
-        def row(inner: Nest, i: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            self._row(inner, block, piece, i, result)
-            return ()
-
-        nest.loop((c0, block.rows), (), row, "i")
-        sizes = (block.rows, kernel.index(e.value_width), block.keys)
-        product(nest, scores, (self.v, keys), (result, queries), sizes, accumulate=True)
-
-    def _row(self, nest: Nest, block: Block, piece: SSAValue, i: SSAValue, result: SSAValue) -> None:
+    def take(self, this: Scores, i: Number, scores: Array, mask: Array | None, seen: tuple[Number, Number]) -> None:
         """Scores of a row to exponentials relative to the largest so far; what there was before is scaled to that."""
-        s, scores = nest.scalars, self.scores
-        low, high = scores.within(nest, block, i)
-        before = nest.load(self.top, (i,))
-        zero = s.const(0, before.type)
-
-        def largest(inner: Nest, j: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            z, _ = scores.score(inner, block, i, j, inner.load(self.room, (piece, i, j)))
-            if scores.changes:
-                inner.store(z, self.room, (piece, i, j))
-            return (inner.scalars.maximum(inner.scalars.of(carried[0]), z).value,)
-
-        (found,) = nest.loop((low, high), (before.value,), largest, "j")
-        top = s.of(found)
+        before = self.top[i]
+        largest = before
+        for j in range(*seen):
+            z, _ = this.score(scores[j], mask, j)
+            if this.changes:
+                scores[j] = z
+            largest = maximum(largest, z)
         # A row that has seen nothing keeps -inf; its exponentials are those of -inf, not of -inf + inf.
-        base = s.select(s.eq(top, -inf), 0.0, top)
+        base = select(largest == -inf, 0.0, largest)
+        total = 0.0
+        for j in range(*seen):
+            z = scores[j] if this.changes else scores[j] * this.scale
+            p = exp(z - base)
+            scores[j] = p
+            total = accumulate(total, p)
+        this.hide(scores, *seen)
+        shrunk = exp(before - base)
+        self.top[i] = largest
+        self.total[i] = self.total[i] * shrunk + total
+        if this.extents.keys > KEYS:
+            self.scale(i, shrunk)
 
-        def exponential(inner: Nest, j: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            z = inner.load(self.room, (piece, i, j))
-            if not scores.changes:
-                z = z * scores.op.scale
-            e = inner.scalars.exp(z - inner.scalars.of(base.value))
-            inner.store(e, self.room, (piece, i, j))
-            return (inner.scalars.accumulate_add(inner.scalars.of(carried[0]), e).value,)
-
-        (total,) = nest.loop((low, high), (zero.value,), exponential, "j")
-        if scores.is_banded:
-            fill(nest, (nest.kernel.index(0), low), zero, self.room, (piece, i))
-            fill(nest, (high, block.keys), zero, self.room, (piece, i))
-        shrunk = s.exp(before - base)
-        nest.store(top, self.top, (i,))
-        nest.store(nest.load(self.total, (i,)) * shrunk + s.of(total), self.total, (i,))
-        if scores.extents.keys > KEYS:
-            self._scale(nest, block, i, shrunk, result)
-
-    def _scale(self, nest: Nest, block: Block, i: SSAValue, factor: Scalar, result: SSAValue) -> None:
-        at = (*block.head, (nest.scalars.of(block.row) + nest.scalars.of(i)).value)
-
-        def one(inner: Nest, j: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            inner.store(inner.load(result, (*at, j)) * inner.scalars.of(factor.value), result, (*at, j))
-            return ()
-
-        nest.loop((nest.kernel.index(0), nest.kernel.index(self.scores.extents.value_width)), (), one, "j")
-
-    def finish(self, nest: Nest, block: Block, result: SSAValue, lse: SSAValue) -> None:
+    def finish(self, rows: Number, lse: Array) -> None:
         """Divide by the sums, and store their logarithms."""
-
-        def row(inner: Nest, i: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            s = inner.scalars
-            total = inner.load(self.total, (i,))
-            self._scale(inner, block, i, s.select(s.eq(total, 0.0), 0.0, 1.0 / total), result)
-            at = (*block.head, (s.of(block.row) + s.of(i)).value)
-            inner.store(inner.load(self.top, (i,)) + s.log(total), lse, at)
-            return ()
-
-        nest.loop((nest.kernel.index(0), block.rows), (), row, "i")
-
-
-def operands_of(work: Work, op: AttentionLike) -> tuple[Argument, Argument, Argument]:
-    """q, k and v by heads."""
-    e, layout = op.extents, op.layout.data
-    q, k, v, _ = op.inputs
-    return (
-        of_heads(work, q, layout, Heads(e.batch, e.queries, e.heads, e.width)),
-        of_heads(work, k, layout, Heads(e.batch, e.keys, e.kv_heads, e.width)),
-        of_heads(work, v, layout, Heads(e.batch, e.keys, e.kv_heads, e.value_width)),
-    )
+        for i in range(rows):
+            total = self.total[i]
+            self.scale(i, select(total == 0.0, 0.0, 1.0 / total))
+            lse[i] = self.top[i] + log(total)
 
 
 @NEST.rule(AttentionOp)
 def attention_nest(op: AttentionOp, work: Work) -> None:
     """An iteration computes a block of queries of one head, from the first or the last block on in turn."""
-    e = op.extents
-    q, k, v = operands_of(work, op)
-    out = Heads(e.batch, e.queries, e.heads, e.value_width)
-    result = of_heads(work, op.result, op.layout.data, out, write=True)
+    e, layout, scores = op.extents, op.layout.data, Scores(op)
+    *heads, out = tensors_of(e)
+    q, k, v = (of_heads(work, x, layout, h) for x, h in zip((op.q, op.k, op.v), heads, strict=True))
+    result = of_heads(work, op.result, layout, out, write=True)
     lse, element = work.write(op.lse), element_of(op.lse)
     masks = [] if op.mask is None else [mask_argument(work, op, op.mask)]
     size, keys = max(min(QUERIES, e.queries), 1), max(min(KEYS, e.keys), 1)
@@ -302,49 +209,25 @@ def attention_nest(op: AttentionOp, work: Work) -> None:
     extent, cost = e.batch * e.heads * blocks, size * e.keys * (2 * (e.width + e.value_width) + ELEMENT_COST)
     room = work.scratch_per_piece(extent, cost, (size, keys), element, "scores")
 
-    def body(it: Iteration, q: SSAValue, k: SSAValue, v: SSAValue, *rest: SSAValue) -> None:
-        nest, s = it.nest, it.nest.scalars
-        *mask, result, lse, room = rest
-        number, head = nest.remainder(it.index, blocks), nest.quotient(it.index, blocks)
-        half = s.div(s.of(number), 2)
+    @nest
+    def attention(it: Iteration, q: Array, k: Array, v: Array, *others: Array) -> None:
+        *masks, result, lse, room = others
+        b, h, number = it.unravel(e.batch, e.heads, blocks)
         # Of a causal mask later blocks see more: neighbours are one from either end, so that pieces are alike.
-        number = s.select(s.eq(s.rem(s.of(number), 2), 0), half, s.const(blocks - 1, INDEX) - half)
-        h, b = nest.remainder(head, e.heads), nest.quotient(head, e.heads)
-        row = number * size
-        rows = s.minimum(s.const(e.queries, INDEX) - row, size)
-        scores = Scores(op, mask[0] if mask else None)
-        statistics = MemRefType(element, (size,))
-        forward = Forward(
-            scores,
-            k,
-            v,
-            room,
-            nest.kernel.scratch(statistics, "top"),
-            nest.kernel.scratch(statistics, "total"),
-        )
-        forward.clear(nest, (b, h, row.value), rows.value, result)
-        low, high = scores.seen_by_block(nest, row.value, rows.value)
-        kv = nest.quotient(h, e.group)
+        number = number // 2 if number % 2 == 0 else blocks - 1 - number // 2
+        row, kv = number * size, h // e.group
+        rows = min(e.queries - row, size)
+        softmax = Softmax(scratch(size, element), scratch(size, element), result[b, h, row : row + rows])
+        softmax.clear(rows)
+        seen = scores.seen_by_block(row, rows)
+        for n in blocks_of(*seen, keys):
+            key, count = clipped(n, keys, *seen)
+            block = room[it.piece, :rows, :count]
+            block[...] = q[b, h, row : row + rows] @ k[b, kv, key : key + count].T
+            for i in range(rows):
+                mask = masks[0][b, h, row + i, key : key + count] if masks else None
+                softmax.take(scores, i, block[i], mask, scores.within(row + i, key, count))
+            softmax.out[...] += block @ v[b, kv, key : key + count]
+        softmax.finish(rows, lse[b, h, row : row + rows])
 
-        def step(inner: Nest, n: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            key, count = clipped(inner, n, keys, low, high)
-            block = Block((b, h), row.value, rows.value, key, count)
-            forward.add(inner, block, it.piece, kv, q, result)
-            return ()
-
-        nest.loop(blocks_of(nest, low, high, keys), (), step, "n")
-        c0 = nest.kernel.index(0)
-        forward.finish(nest, Block((b, h), row.value, rows.value, c0, c0), result, lse)
-
-    work.launch(extent, cost, [q, k, v, *masks], [result, lse, room], body)
-
-
-def clipped(nest: Nest, number: SSAValue, size: int, low: Scalar, high: Scalar) -> tuple[SSAValue, SSAValue]:
-    """Where a block begins and how many it holds, without what is outside of `[low, high)`."""
-    if constant_index(low.value) == 0 and (count := constant_index(high.value)) is not None and count <= size:
-        return nest.kernel.index(0), nest.kernel.index(count)
-    s = nest.scalars
-    low, high = s.of(low.value), s.of(high.value)
-    first = s.maximum(s.of(number) * size, low)
-    last = s.minimum(s.of(number) * size + size, high)
-    return first.value, (last - first).value
+    work.launch(extent, cost, [q, k, v, *masks], [result, lse, room], attention)

@@ -1,5 +1,7 @@
 """Nests as plain Python functions: what they are translated to computes what they compute as Python."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
@@ -24,6 +26,7 @@ from xdsl_rlx.lowering.nest import (
     select,
 )
 from xdsl_rlx.lowering.nest.language import numpy_type
+from xdsl_rlx.lowering.nest.syntax import tree_of
 from xdsl_rlx.lowering.run_errors import NestError
 
 Function = Callable[..., None]
@@ -408,3 +411,19 @@ def test_values_have_operators_of_their_own():
             y[j], y[j + 1] = z.a, z.b
 
     assert compiled(squares, np.array([3.0, -1.0, 2.0, 1.0], np.float32), iterations=1).tolist() == [9, -4, 4, 6]
+
+
+def test_closures_of_one_function_are_read_once_and_are_not_kept():
+    def made(n: list[int]) -> Any:
+        @nest
+        def closure(it: Any, x: Any) -> None:
+            x[it.index] = len(n)
+
+        return closure
+
+    first, second = made([1]), made([2])
+    assert tree_of(first.function) is tree_of(second.function)
+    gone = weakref.ref(first.function)
+    del first
+    gc.collect()
+    assert gone() is None

@@ -407,8 +407,8 @@ LOWERING = (
     _fault(
         "attention's window one key too wide",
         "lowering/nests/attention.py",
-        "s.minimum(s.maximum(at - self.window, 0), high)",
-        "s.minimum(s.maximum(at - self.window - 1, 0), high)",
+        "min(max(at - self.window, 0), high)",
+        "min(max(at - self.window - 1, 0), high)",
         LOWERED,
         "-k",
         "attention",
