@@ -100,7 +100,7 @@ class Blocks:
         """Fill the matrix, or its transpose, for a block of rows from the planes from `first` on."""
         width, step = self.e.counts[1], self.e.stride[1]
         for c, r, k, i in ndrange(self.channels, *self.e.kernel, self.rows):
-            row, start, plane = self._row(c, r, k), self._start(pitch, block, r, k, i), planes[first + c]
+            (row, start), plane = self._place(pitch, block, c, r, k, i), planes[first + c]
             for j in rolled(range(width)):
                 if flipped:
                     matrix[i * width + j, row] = plane[start + j * step]
@@ -111,18 +111,15 @@ class Blocks:
         """Add the matrix to the planes, each element where it is from: the transpose of `gather`."""
         width, step = self.e.counts[1], self.e.stride[1]
         for c, r, k, i in ndrange(self.channels, *self.e.kernel, self.rows):
-            row, start = self._row(c, r, k), self._start(pitch, block, r, k, i)
+            row, start = self._place(pitch, block, c, r, k, i)
             for j in rolled(range(width)):
                 planes[c, start + j * step] += matrix[row, i * width + j]
 
-    def _row(self, c: Number, r: Number, k: Number) -> Number:
-        """The row of the matrix of a channel and tap."""
-        return c * prod(self.e.kernel) + r * self.e.kernel[1] + k
-
-    def _start(self, pitch: int, block: Number, r: Number, k: Number, i: Number) -> Number:
-        """Where a plane has the tap `r, k` of the first window of row `i` of a block."""
+    def _place(self, pitch: int, block: Number, c: Number, r: Number, k: Number, i: Number) -> tuple[Number, Number]:
+        """The row of the matrix of a channel and tap, and where a plane has the first window of row `i` of a block."""
         (down, _), (rows, columns) = self.e.stride, self.e.dilation
-        return (block * self.rows + i) * (down * pitch) + r * (rows * pitch) + k * columns
+        start = (block * self.rows + i) * (down * pitch) + r * (rows * pitch) + k * columns
+        return c * prod(self.e.kernel) + r * self.e.kernel[1] + k, start
 
 
 def _padded(work: Work, e: ConvExtents, value: SSAValue) -> tuple[Argument, int]:
@@ -139,6 +136,21 @@ def _padded(work: Work, e: ConvExtents, value: SSAValue) -> tuple[Argument, int]
 
     work.launch(planes, room.count, [source], [target], pad)
     return target, pitch
+
+
+def _windows(
+    work: Work, blocks: Blocks, launch: tuple[int, int], image: SSAValue, flipped: bool
+) -> tuple[Argument, int, list[Argument]]:
+    """What the matrix of windows, or its transpose, is read from: the image itself, or padded planes and scratch."""
+    if blocks.is_image:
+        return blocks.image(work, image, flipped), 0, []
+    x, pitch = _padded(work, blocks.e, image)
+    depth, columns = blocks.depth, blocks.columns
+    scratch = work.scratch_per_piece(*launch, (depth, columns), element_of(image), "windows")
+    if flipped:
+        shape = (scratch.shape[0], columns, depth)
+        scratch = Argument(scratch.buffer, shape, (depth * columns, 1, columns), "windows")
+    return x, pitch, [scratch]
 
 
 @NEST.rule(ConvOp)
@@ -159,24 +171,17 @@ def _convolve(work: Work, e: ConvExtents, image: SSAValue, w: Argument, result: 
     launch = planes * count, blocks.depth * blocks.columns * max(1, e.outputs // 4)
     y = blocks.upper(work.write, result)
 
-    @nest
-    def multiply(it: Iteration, w: Array, x: Array, y: Array) -> None:
-        plane, block = it.unravel(planes, count)
-        y[plane, block] = w[plane % e.groups] @ x[plane, 0, block]
-
-    if blocks.is_image:
-        work.launch(*launch, [w, blocks.image(work, image, transposed=False)], [y], multiply)
-        return
-    x, pitch = _padded(work, e, image)
-    matrix = work.scratch_per_piece(*launch, (blocks.depth, blocks.columns), element_of(image), "windows")
+    x, pitch, scratch = _windows(work, blocks, launch, image, flipped=False)
 
     @nest
-    def convolve(it: Iteration, w: Array, x: Array, y: Array, matrix: Array) -> None:
+    def convolve(it: Iteration, w: Array, x: Array, y: Array, *scratch: Array) -> None:
         plane, block = it.unravel(planes, count)
-        blocks.gather(x, pitch, plane * e.inputs, block, matrix[it.piece], flipped=False)
-        y[plane, block] = w[plane % e.groups] @ matrix[it.piece]
+        matrix = scratch[0][it.piece] if scratch else x[plane, 0, block]
+        if scratch:
+            blocks.gather(x, pitch, plane * e.inputs, block, matrix, flipped=False)
+        y[plane, block] = w[plane % e.groups] @ matrix
 
-    work.launch(*launch, [w, x], [y, matrix], convolve)
+    work.launch(*launch, [w, x], [y, *scratch], convolve)
 
 
 @NEST.rule(Conv2dBackwardInputOp)
@@ -275,16 +280,7 @@ def _weight_parts(op: Conv2dBackwardWeightOp, work: Work, blocks: Blocks, dy: Ar
     e, (parts, groups, count) = op.extents, total.shape[:3]
     each_part = -(-e.images // parts)
     launch = parts * groups * count, each_part * blocks.depth * prod(e.counts) * max(1, e.outputs // 4)
-    reads, writes = [dy], [total]
-    pitch = 0
-    if blocks.is_image:
-        reads.append(blocks.image(work, op.x, transposed=True))
-    else:
-        x, pitch = _padded(work, e, op.x)
-        reads.append(x)
-        room = work.scratch_per_piece(*launch, (blocks.depth * blocks.columns,), element_of(op.x), "windows").buffer
-        extents = (room.layout.shape[0], blocks.columns, blocks.depth)
-        writes.append(Argument(room, extents, (blocks.depth * blocks.columns, 1, blocks.columns), "windows"))
+    x, pitch, scratch = _windows(work, blocks, launch, op.x, flipped=True)
 
     @nest
     def add_up(it: Iteration, dy: Array, x: Array, total: Array, *scratch: Array) -> None:
@@ -302,7 +298,7 @@ def _weight_parts(op: Conv2dBackwardWeightOp, work: Work, blocks: Blocks, dy: Ar
                     blocks.gather(x, pitch, first, block, matrix, flipped=True)
                 target[...] += dy[plane, block] @ matrix
 
-    work.launch(*launch, reads, writes, add_up)
+    work.launch(*launch, [dy, x], [total, *scratch], add_up)
 
 
 def _sum_parts(work: Work, parts: Argument, result: SSAValue, columns: int) -> None:

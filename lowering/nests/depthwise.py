@@ -77,24 +77,19 @@ class Taps:
 
     def correlate(self, source: Plane, upper: Plane, weight: Array, element: Attribute) -> None:
         """`weight[k] += sum over i of source[i steps + k dilation] upper[i]`, all taps in one pass if they are few."""
-        if prod(self.kernel) <= UNROLLED:
-            self._correlate_some(source, upper, weight, taps_of(self.kernel), element)
-            return
-        for r in range(self.kernel[0]):
-            for c in rolled(range(self.kernel[1])):
-                self._correlate_some(source, upper, weight, [(r, c)], element)
-
-    def _correlate_some(
-        self, source: Plane, upper: Plane, weight: Array, taps: Iterable[tuple[Number, ...]], element: Attribute
-    ) -> None:
-        totals = [cast(0.0, element) for _ in taps]
-        for i in range(self.counts[0]):
-            for j in rolled(range(self.counts[1])):
-                g = upper.elements[upper.at(i, j)]
-                terms = [source.elements[self.at(source, i, j, tap)] * g for tap in taps]
-                totals = [accumulate(total, term) for total, term in zip(totals, terms, strict=True)]
-        for tap, total in zip(taps, totals, strict=True):
-            weight[self.weight_at(tap)] += total
+        many = prod(self.kernel) > UNROLLED
+        rows, columns = self.kernel if many else (1, 1)
+        for r in range(rows):
+            for c in rolled(range(columns)):
+                taps = [(r, c)] if many else taps_of(self.kernel)
+                totals = [cast(0.0, element) for _ in taps]
+                for i in range(self.counts[0]):
+                    for j in rolled(range(self.counts[1])):
+                        g = upper.elements[upper.at(i, j)]
+                        terms = [source.elements[self.at(source, i, j, tap)] * g for tap in taps]
+                        totals = [accumulate(total, term) for total, term in zip(totals, terms, strict=True)]
+                for tap, total in zip(taps, totals, strict=True):
+                    weight[self.weight_at(tap)] += total
 
 
 def forward(work: Work, e: ConvExtents, x: SSAValue, w: SSAValue, result: SSAValue) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 from math import inf, prod
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
@@ -24,12 +25,14 @@ from xdsl_rlx.lowering.nests.depthwise import Taps
 from xdsl_rlx.lowering.nests.table import NEST, Work
 from xdsl_rlx.lowering.nests.windows import UNROLLED, Plane, Room, runs, taps_of
 
+Combine: TypeAlias = Callable[[Number, Number], Number]
+
 
 def _add(x: Number, y: Number) -> Number:
     return x + y
 
 
-COMBINE: dict[PoolKind, tuple[float, Callable[[Number, Number], Number]]] = {
+COMBINE: dict[PoolKind, tuple[float, Combine]] = {
     PoolKind.MAX: (-inf, maximum),
     PoolKind.MIN: (inf, minimum),
     PoolKind.SUM: (0.0, _add),
@@ -71,46 +74,46 @@ def _cleared(e: ConvExtents, target: Array) -> Plane:
 def pool_nest(op: PoolOp, work: Work) -> None:
     """Rows of each window first, which are neighbours in memory, then its columns."""
     e, kind, element = _extents(op.x, op.frames), op.kind.data, compute_type(element_of(op.x))
-    room, (identity, combine), (high, wide) = Room.around(e), COMBINE[kind], e.kernel
+    room, (identity, combine) = Room.around(e), COMBINE[kind]
     x, y = work.read(op.x, (e.images, prod(e.size))), work.write(op.result, (e.images, prod(e.counts)))
     width = e.size[1] if room.is_whole else room.extents[1]
     rows = work.scratch_per_piece(e.images, _cost(e), (e.counts[0] * width,), element, "rows")
     varies = kind is PoolKind.MEAN and any(e.padding) and not op.includes_padding
     flat = e.counts[1] * e.stride[1] == width and not varies
 
-    def combine_rows(source: Plane, half: Plane) -> None:
-        """`half[i, j]`, the rows of the windows `i` in column `j`; many are gone through one at a time."""
-        at_once = 1 if high > UNROLLED else high
-        if at_once < high:
-            half.fill(e.counts[0] * width, identity)
-        for i, first in ndrange(e.counts[0], high // at_once):
-            for j in rolled(range(width)):
-                total = half.elements[half.at(i, j)] if at_once < high else identity
-                for r in tuple(range(at_once)):
-                    row = source.at(i, j, steps=(e.stride[0], 1)) + source.at(first + r, 0)
-                    total = combine(total, source.elements[row])
-                half.elements[half.at(i, j)] = total
-
-    def combine_columns(half: Plane, upper: Plane) -> None:
-        """`upper[i, j]`, the columns of the windows; as one row where rows continue each other."""
-        for i in range(1 if flat else e.counts[0]):
-            for j in rolled(range(prod(e.counts) if flat else e.counts[1])):
-                total = identity
-                for _, c in taps_of((1, wide)):
-                    total = combine(total, half.elements[half.at(i, j, steps=(1, e.stride[1])) + c])
-                if varies:
-                    total = total / cast(cast(_width(e, 0, i) * _width(e, 1, j), i64), element)
-                elif kind is PoolKind.MEAN:
-                    total = total / float(high * wide)
-                upper.elements[upper.at(i, j)] = total
+    def finished(total: Number, i: Number, j: Number) -> Number:
+        """The result of a window from its sum, or largest or least element."""
+        if varies:
+            return total / cast(cast(_width(e, 0, i) * _width(e, 1, j), i64), element)
+        return total / float(prod(e.kernel)) if kind is PoolKind.MEAN else total
 
     @nest
     def pool(it: Iteration, x: Array, y: Array, rows: Array, *scratch: Array) -> None:
-        half = Plane(rows[it.piece], width)
-        combine_rows(room.placed(x[it.index], scratch, it.piece, identity), half)
-        combine_columns(half, Plane(y[it.index], e.counts[1]))
+        half, upper = Plane(rows[it.piece], width), Plane(y[it.index], e.counts[1])
+        _combine_rows(e, combine, identity, room.placed(x[it.index], scratch, it.piece, identity), half)
+        for i in range(1 if flat else e.counts[0]):  # as one row where rows continue each other
+            for j in rolled(range(prod(e.counts) if flat else e.counts[1])):
+                total = identity
+                for _, c in taps_of((1, e.kernel[1])):
+                    total = combine(total, half.elements[half.at(i, j, steps=(1, e.stride[1])) + c])
+                upper.elements[upper.at(i, j)] = finished(total, i, j)
 
     work.launch(e.images, _cost(e), [x], [y, rows, *room.scratch(work, e.images, _cost(e), element)], pool)
+
+
+def _combine_rows(e: ConvExtents, combine: Combine, identity: float, source: Plane, half: Plane) -> None:
+    """`half[i, j]`, the rows of the windows `i` in column `j`; many are gone through one at a time."""
+    high = e.kernel[0]
+    at_once = 1 if high > UNROLLED else high
+    if at_once < high:
+        half.fill(e.counts[0] * half.pitch, identity)
+    for i, first in ndrange(e.counts[0], high // at_once):
+        for j in rolled(range(half.pitch)):
+            total = half.elements[half.at(i, j)] if at_once < high else identity
+            for r in tuple(range(at_once)):
+                row = source.at(i, j, steps=(e.stride[0], 1)) + source.at(first + r, 0)
+                total = combine(total, source.elements[row])
+            half.elements[half.at(i, j)] = total
 
 
 def _width(e: ConvExtents, axis: int, window: Number) -> Number:
