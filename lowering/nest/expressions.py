@@ -20,8 +20,8 @@ from xdsl_rlx.lowering.nest.arithmetic import STATIC, Arithmetic, TypesError, co
 from xdsl_rlx.lowering.nest.array_views import ArrayView, Span, ViewProduct, Views
 from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nest.frames import Callee, CallFrame, Closure, PlainFunction, unwrapped
-from xdsl_rlx.lowering.nest.language import WORDS
-from xdsl_rlx.lowering.nest.meanings import MEANINGS, Indices, Place, Steps
+from xdsl_rlx.lowering.nest.language import WORDS, Indices
+from xdsl_rlx.lowering.nest.meanings import MEANINGS, Place, Steps
 from xdsl_rlx.lowering.nest.syntax import Subset
 from xdsl_rlx.lowering.nest.trees import is_number
 from xdsl_rlx.lowering.run_errors import NestError

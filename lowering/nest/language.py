@@ -71,21 +71,31 @@ _word(Iteration.unravel)
 
 
 @_word
-def rolled(values: FunctionT) -> FunctionT:
+def rolled(values: range) -> range:
     """A range over neighbours in memory that is vectorised and stays a loop, though it be short."""
     return values
 
 
 @_word
-def lanes(values: FunctionT) -> FunctionT:
+def lanes(values: range) -> range:
     """A range over neighbours in memory, of constant bounds, that is written out as vectors."""
     return values
 
 
+@dataclass(frozen=True)
+class Indices:
+    """All indices of a row-major array, which `ndrange` gives."""
+
+    extents: tuple[Number, ...]
+
+    def __iter__(self) -> Iterator[tuple[Number, ...]]:
+        return iter(_numpy().ndindex(*map(int, self.extents)))
+
+
 @_word
-def ndrange(*extents: Number) -> Iterator[tuple[Number, ...]]:
+def ndrange(*extents: Number) -> Indices:
     """All indices of a row-major array: loops inside of each other."""
-    return iter(_numpy().ndindex(*map(int, extents)))
+    return Indices(extents)
 
 
 @_word

@@ -19,7 +19,7 @@ from xdsl_rlx.lowering.nest import arithmetic
 from xdsl_rlx.lowering.nest.arithmetic import Arithmetic, TypesError
 from xdsl_rlx.lowering.nest.array_views import ArrayView, Views
 from xdsl_rlx.lowering.nest.builder import Nest
-from xdsl_rlx.lowering.nest.language import Iteration
+from xdsl_rlx.lowering.nest.language import Indices, Iteration
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,6 @@ class Steps:
     step: int = 1
     mark: str | None = None
     backwards: bool = False
-
-
-@dataclass(frozen=True)
-class Indices:
-    """`ndrange(*extents)`."""
-
-    extents: tuple[Any, ...]
 
 
 Meaning: TypeAlias = Callable[..., Any]

@@ -22,8 +22,9 @@ from xdsl_rlx.lowering.nest.array_views import ArrayView, Views, index_of
 from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nest.expressions import Expressions
 from xdsl_rlx.lowering.nest.frames import Callee, CallFrame, Closure
+from xdsl_rlx.lowering.nest.language import Indices
 from xdsl_rlx.lowering.nest.loops import BranchSide, Carried, Choice, Retyped, merged
-from xdsl_rlx.lowering.nest.meanings import Indices, Place, Steps, steps_of
+from xdsl_rlx.lowering.nest.meanings import Place, Steps, steps_of
 from xdsl_rlx.lowering.nest.syntax import assigned, jumps
 from xdsl_rlx.lowering.nest.trees import leaves, rebuilt
 

@@ -1,21 +1,18 @@
-"""What nests of convolution and pooling share: planes of an image with room around them, and loops over taps."""
+"""What nests of convolution and pooling share: planes of an image with room around them, and the taps of windows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
-from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute
 
-from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.dialects.shapes import compute_type
-from xdsl_rlx.lowering.nest.builder import Nest
+from xdsl_rlx.dialects.mir.conv import ConvExtents
+from xdsl_rlx.lowering.buffers import Argument
+from xdsl_rlx.lowering.nest import Array, Number, ndrange, rolled
+from xdsl_rlx.lowering.nests.table import Work
 
 UNROLLED = 32
 """Taps up to which a window is written out: the loop inside is then over neighbours in memory, and vectorises."""
@@ -23,107 +20,39 @@ UNROLLED = 32
 SHORT_ROW = 64
 """Columns below which the rest of a row counts."""
 
-Each: TypeAlias = Callable[[Nest, tuple[SSAValue, ...]], None]
-"""Emits what stands inside of the loops with these indices."""
 
-Terms: TypeAlias = Sequence[tuple[SSAValue, int]]
-"""Indices and what each is multiplied by."""
-
-
-def each(nest: Nest, extents: Sequence[int], body: Each, name: str) -> None:
-    """A perfect nest over `extents` that carries nothing."""
-
-    def inside(deepest: Nest, indices: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        body(deepest, indices)
-        return ()
-
-    nest.loops(extents, (), inside, name, rolled=True)
+def taps_of(kernel: Sequence[int]) -> Iterable[tuple[Number, ...]]:
+    """Each tap of a window in row-major order, written out if there are few."""
+    return tuple(product(*map(range, kernel))) if prod(kernel) <= UNROLLED else ndrange(*kernel)
 
 
-def over_plane(nest: Nest, counts: Sequence[int], body: Each, name: str) -> None:
+def runs(count: int) -> list[range]:
     """
-    `each` over rows and columns, where the rest of a short row that does not fill a vector of 8 has loops of its own.
+    The columns of a row, where the rest of a short one that does not fill a vector of 8 has loops of its own.
 
     LLVM would go through that rest element by element.
     """
-    index = nest.kernel.index
-    ends = [0, counts[1] - counts[1] % 8] if counts[1] < SHORT_ROW else [0]
-    if len(ends) > 1 and counts[1] % 8 >= 4:
+    ends = [0, count - count % 8] if count < SHORT_ROW else [0]
+    if len(ends) > 1 and count % 8 >= 4:
         ends.append(ends[-1] + 4)
-    ends.append(counts[1])
-
-    def row(inside: Nest, i: SSAValue) -> None:
-        for low, high in pairwise(ends):
-            if low < high:
-                span(inside, index(low), index(high), lambda deepest, j: body(deepest, (i, j)), f"{name}1", rolled=True)
-
-    span(nest, index(0), index(counts[0]), row, f"{name}0")
-
-
-def span(
-    nest: Nest, low: SSAValue, high: SSAValue, body: Callable[[Nest, SSAValue], None], name: str, rolled: bool = False
-) -> None:
-    """A loop from `low` to `high` that carries nothing; see `Nest.loop`."""
-
-    def inside(deepest: Nest, index: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        body(deepest, index)
-        return ()
-
-    nest.loop((low, high), (), inside, name, rolled)
-
-
-def affine(nest: Nest, constant: int, *terms: tuple[SSAValue, int]) -> SSAValue:
-    """`constant + sum of value * factor`."""
-    total: Scalar | None = None
-    for value, factor in terms:
-        known = _constant(value)
-        if known is not None or not factor:
-            constant += factor * (known or 0)
-            continue
-        term = nest.scalars.of(value)
-        term = term if factor == 1 else term * factor
-        total = term if total is None else total + term
-    if total is None:
-        return nest.kernel.index(constant)
-    return (total + constant if constant else total).value
-
-
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return cast("IntegerAttr[Any]", owner.value).value.data
-    return None
-
-
-def number(nest: Nest, buffer: SSAValue, value: float = 0.0) -> Scalar:
-    """The constant, by default 0, of the type that elements of the buffer are computed in."""
-    return nest.scalars.const(value, compute_type(memref_of(buffer).element_type))
+    return [range(low, high) for low, high in pairwise([*ends, count]) if low < high]
 
 
 @dataclass(frozen=True)
 class Plane:
-    """One image of one channel in a buffer: `lead` chooses it, its elements are one dimension, rows `pitch` apart."""
+    """One image of one channel: its elements are one dimension, rows `pitch` apart."""
 
-    buffer: SSAValue
-    lead: tuple[SSAValue, ...]
+    elements: Array
     pitch: int
 
-    def at(self, nest: Nest, rows: Terms, columns: Terms) -> SSAValue:
-        """The place of the element in the row and column that the sums of the terms are."""
-        return affine(nest, 0, *((value, factor * self.pitch) for value, factor in rows), *columns)
+    def at(self, i: Number, j: Number, *, steps: Sequence[int] = (1, 1)) -> Number:
+        """The place of row `i * steps[0]` and column `j * steps[1]`: places add up as rows and columns do."""
+        return i * (steps[0] * self.pitch) + j * steps[1]
 
-    def load(self, nest: Nest, place: SSAValue) -> Scalar:
-        """The element at a place."""
-        return nest.load(self.buffer, (*self.lead, place))
-
-    def store(self, nest: Nest, value: Scalar, place: SSAValue) -> None:
-        """Set the element at a place."""
-        nest.store(value, self.buffer, (*self.lead, place))
-
-    def fill(self, nest: Nest, count: int, value: float) -> None:
+    def fill(self, count: int, value: float = 0.0) -> None:
         """Set `count` elements from the start on."""
-        one = number(nest, self.buffer, value)
-        each(nest, [count], lambda n, i: self.store(n, one, i[0]), "z")
+        for at in rolled(range(count)):
+            self.elements[at] = value
 
 
 @dataclass(frozen=True)
@@ -140,32 +69,17 @@ class Room:
     offsets: tuple[int, ...]
 
     @staticmethod
-    def around(
-        size: Sequence[int],
-        counts: Sequence[int],
-        kernel: Sequence[int],
-        stride: Sequence[int],
-        padding: Sequence[int],
-        dilation: Sequence[int] = (1, 1),
-    ) -> Room:
+    def around(e: ConvExtents) -> Room:
         """Room for all windows of a padded image."""
-        axes = zip(counts, kernel, stride, dilation, strict=True)
-        reach = tuple((n - 1) * s + (k - 1) * d + 1 for n, k, s, d in axes)
-        return Room(tuple(size), reach, (1, 1), tuple(padding))
+        axes = zip(e.counts, e.kernel, e.stride, e.dilation, strict=True)
+        return Room(e.size, tuple((n - 1) * s + (k - 1) * d + 1 for n, k, s, d in axes), (1, 1), e.padding)
 
     @staticmethod
-    def between(
-        size: Sequence[int],
-        counts: Sequence[int],
-        kernel: Sequence[int],
-        stride: Sequence[int],
-        padding: Sequence[int],
-        dilation: Sequence[int] = (1, 1),
-    ) -> Room:
+    def between(e: ConvExtents) -> Room:
         """Room for the cotangents of all windows, apart by the stride: the windows of it are those an element is in."""
-        reach = tuple((k - 1) * d for k, d in zip(kernel, dilation, strict=True))
-        extents = tuple(n + r for n, r in zip(size, reach, strict=True))
-        return Room(tuple(counts), extents, tuple(stride), tuple(r - p for r, p in zip(reach, padding, strict=True)))
+        reach = [(k - 1) * d for k, d in zip(e.kernel, e.dilation, strict=True)]
+        extents = tuple(n + r for n, r in zip(e.size, reach, strict=True))
+        return Room(e.counts, extents, e.stride, tuple(r - p for r, p in zip(reach, e.padding, strict=True)))
 
     @property
     def count(self) -> int:
@@ -183,57 +97,35 @@ class Room:
         """Whether the plane can be used as it lies: nothing around, nothing between."""
         return set(self.steps) == {1} and set(self.offsets) == {0} and self.size[1] >= self.extents[1]
 
-    def place(self, nest: Nest, source: Plane, target: Plane, fill: float) -> None:
+    def scratch(self, work: Work, planes: int, cost: int, element: Attribute) -> list[Argument]:
+        """For each piece of a launch over `planes` room for one, unless the planes can be used as they lie."""
+        return [] if self.is_whole else [work.scratch_per_piece(planes, cost, (self.count,), element, "padded")]
+
+    def placed(self, source: Array, scratch: Sequence[Array], piece: Number, fill: float = 0.0) -> Plane:
+        """A plane in its room: copied into scratch, if there is any."""
+        if not scratch:
+            return Plane(source, self.size[1])
+        target = Plane(scratch[0][piece], self.extents[1])
+        self.place(source, target, fill)
+        return target
+
+    def place(self, source: Array, target: Plane, fill: float = 0.0) -> None:
         """Fill the target, of the extents, and copy the source, of the size, into it."""
-        target.fill(nest, self.count, fill)
+        target.fill(self.count, fill)
+        lower, (rows, columns) = Plane(source, self.size[1]), self.bounds
+        for i in range(*rows):
+            for j in rolled(range(*columns)):
+                target.elements[self._at(target, i, j)] = lower.elements[lower.at(i, j)]
 
-        def copy(inside: Nest, i: SSAValue, j: SSAValue) -> None:
-            target.store(
-                inside, source.load(inside, source.at(inside, [(i, 1)], [(j, 1)])), self._at(inside, target, i, j)
-            )
-
-        self._inside(nest, copy)
-
-    def unplace(self, nest: Nest, source: Plane, target: Plane) -> None:
+    def unplace(self, source: Plane, target: Array) -> None:
         """Copy the plane, of the size, out of the source, of the extents: the transpose of `place`."""
+        lower, (rows, columns) = Plane(target, self.size[1]), self.bounds
         if self.bounds != [(0, n) for n in self.size]:
-            target.fill(nest, prod(self.size), 0.0)
+            lower.fill(prod(self.size))
+        for i in range(*rows):
+            for j in rolled(range(*columns)):
+                lower.elements[lower.at(i, j)] = source.elements[self._at(source, i, j)]
 
-        def copy(inside: Nest, i: SSAValue, j: SSAValue) -> None:
-            value = source.load(inside, self._at(inside, source, i, j))
-            target.store(inside, value, target.at(inside, [(i, 1)], [(j, 1)]))
-
-        self._inside(nest, copy)
-
-    def _at(self, nest: Nest, plane: Plane, i: SSAValue, j: SSAValue) -> SSAValue:
-        start = self.offsets[0] * plane.pitch + self.offsets[1]
-        return affine(nest, start, (i, self.steps[0] * plane.pitch), (j, self.steps[1]))
-
-    def _inside(self, nest: Nest, body: Callable[[Nest, SSAValue, SSAValue], None]) -> None:
-        """`body` for every element of the plane that lies inside."""
-        (top, bottom), (left, right) = (map(nest.kernel.index, bounds) for bounds in self.bounds)
-
-        def row(inside: Nest, i: SSAValue) -> None:
-            span(inside, left, right, lambda deepest, j: body(deepest, i, j), "j", rolled=True)
-
-        span(nest, top, bottom, row, "i")
-
-
-def over_taps(
-    nest: Nest,
-    kernel: Sequence[int],
-    carried: Sequence[Scalar],
-    step: Callable[[Nest, tuple[SSAValue, SSAValue], tuple[Scalar, ...]], Sequence[Scalar]],
-) -> tuple[Scalar, ...]:
-    """`step` for each tap of a window in row-major order, written out if there are few."""
-    if prod(kernel) <= UNROLLED:
-        values = tuple(carried)
-        for row, column in product(*map(range, kernel)):
-            values = tuple(step(nest, (nest.kernel.index(row), nest.kernel.index(column)), values))
-        return values
-
-    def inside(deepest: Nest, tap: tuple[SSAValue, ...], values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        scalars = tuple(deepest.scalars.of(v) for v in values)
-        return [s.value for s in step(deepest, (tap[0], tap[1]), scalars)]
-
-    return tuple(map(nest.scalars.of, nest.loops(kernel, [s.value for s in carried], inside, "k")))
+    def _at(self, plane: Plane, i: Number, j: Number) -> Number:
+        """Where a plane of the extents has an element of one of the size."""
+        return plane.at(i, j, steps=self.steps) + plane.at(*self.offsets)

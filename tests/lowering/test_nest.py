@@ -427,3 +427,19 @@ def test_closures_of_one_function_are_read_once_and_are_not_kept():
     del first
     gc.collect()
     assert gone() is None
+
+
+def test_indices_that_a_function_gives_are_loops():
+    """What is known now may choose between loops and what is written out."""
+
+    def taps(rows: int, columns: int) -> Any:
+        return ndrange(rows, columns) if rows * columns > 4 else ((0, 0), (0, 1))
+
+    def turned(it: Any, x: Any, y: Any) -> None:
+        for i, j in taps(3, 4):
+            y[i, j] = x[i, 3 - j]
+        for i, j in taps(2, 2):
+            y[i, j] = y[i, j] + 1.0
+
+    found = compiled(turned, X, iterations=1)
+    np.testing.assert_array_equal(found[0], [1.5, 3.0, -1.0, 3.0])
