@@ -373,7 +373,8 @@ class Expressions(Subset[Any]):
                     return Span(start, self.expression(right))
             case _:
                 pass
-        return Span(start, self.binary(part, ast.Sub(), self.expression(part.upper), start))
+        stop = self.expression(part.upper)
+        return Span(start, self.binary(part, ast.Sub(), stop, start), stop=stop)
 
     def call(
         self, node: ast.Call, function: ast.expr, arguments: Sequence[ast.expr], keywords: Sequence[ast.keyword]

@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import MemRefType, f32
 
 import xdsl_rlx as rlx
+from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp
 from xdsl_rlx.lowering.nest import (
+    Array,
     Iteration,
+    Nested,
     accumulate,
     cast,
     clamp,
@@ -22,6 +26,7 @@ from xdsl_rlx.lowering.nest import (
     scratch,
     select,
 )
+from xdsl_rlx.lowering.nest.builder import Kernel
 from xdsl_rlx.lowering.nest.language import numpy_type
 from xdsl_rlx.lowering.run_errors import NestError
 
@@ -341,3 +346,32 @@ def test_a_kernel_is_compiled_anew_when_its_version_changes():
         return float(rlx.compile(g)(np.ones(1, np.float32))[0][0])
 
     assert (of(2.0, "1"), of(3.0, "2")) == (2.0, 3.0)
+
+
+def emitted(nested: Nested, *shapes: tuple[int, ...]) -> Kernel:
+    """One iteration on buffers of f32."""
+    kernel = Kernel([MemRefType(f32, shape) for shape in shapes], [None] * len(shapes))
+    nested.emit(kernel.entry, kernel.block.args[-2], kernel.block.args[-1], kernel.block.args[:-2])
+    return kernel
+
+
+def test_a_range_of_the_inner_dimension_is_that_of_the_product():
+    @nest
+    def part(it: Iteration, a: Array, b: Array, c: Array) -> None:
+        first, last = it.index, it.piece
+        c[2:4, :7] = a[2:4, first:last] @ b[first:last, :7]
+
+    kernel = emitted(part, (6, 5), (5, 8), (6, 8))
+    (op,) = [op for op in kernel.block.ops if isinstance(op, GemmOp)]
+    assert (op.inner_lo, op.inner_hi) == tuple(kernel.block.args[-2:])
+    assert [x.name_hint for x in (op.row_lo, op.row_hi, op.col_lo, op.col_hi)] == ["c2", "c4", "c0", "c7"]
+
+
+def test_ranges_that_differ_are_those_of_a_block():
+    @nest
+    def corner(it: Iteration, a: Array, b: Array, c: Array) -> None:
+        first, last = it.index, it.piece
+        c[:4, :7] = a[:4, : last - first] @ b[first:last, :7]
+
+    kernel = emitted(corner, (6, 5), (5, 8), (6, 8))
+    assert any(isinstance(op, BlockGemmOp) for op in kernel.block.ops)
