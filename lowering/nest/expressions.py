@@ -73,10 +73,17 @@ class Expressions(Subset[Any]):
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 self._unpack(target, targets, value)
             case ast.Subscript(value=base, slice=index):
-                view = self._view(target, base, index)
-                self.checked(target, lambda: self.views.store(self.nest, view, value))
+                self._set_element(target, base, index, value)
             case _:
                 self.refuse(target, "this is set to nothing in a kernel; set a name or an element of a buffer")
+
+    def _set_element(self, node: ast.expr, base: ast.expr, index: ast.expr, value: Any) -> None:
+        whole = self.expression(base)
+        if (method := _method(whole, "__setitem__")) is not None:
+            self._called(node, method, (whole, self._index(index), value), {})
+            return
+        view = self._view(node, base, index)
+        self.checked(node, lambda: self.views.store(self.nest, view, value))
 
     def _unpack(self, node: ast.expr, targets: Sequence[ast.expr], value: Any) -> None:
         given = list(self.values(node, value))
@@ -320,6 +327,8 @@ class Expressions(Subset[Any]):
         value = self.expression(base)
         if not isinstance(value, ArrayView):
             given = self._index(index)
+            if (method := _method(value, "__getitem__")) is not None:
+                return self._called(node, method, (value, given), {})
             if isinstance(given, Scalar):
                 self.refuse(node, "which element of a tuple is meant has to be known now; use scratch for a table")
             if isinstance(given, Span):
@@ -450,3 +459,9 @@ def _hint(value: Any, name: str) -> None:
     found = value.value if isinstance(value, Scalar) else value.buffer if isinstance(value, ArrayView) else None
     if found is not None and found.name_hint is None:
         found.name_hint = name.replace(" ", "_")
+
+
+def _method(value: object, name: str) -> FunctionType | None:
+    """A method that is written in Python."""
+    found = getattr(type(value), name, None)
+    return found if isinstance(found, FunctionType) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import MemRefType
@@ -270,7 +270,7 @@ def _marked(mark: str) -> Meaning:
     def emit(place: Place, values: Any) -> Steps:
         if (found := steps_of(values)) is None:
             raise TypesError(f"{mark} marks a range, got {values!r}")
-        return Steps(found.start, found.stop, found.step, mark)
+        return replace(found, mark=mark)
 
     return emit
 

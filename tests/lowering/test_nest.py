@@ -1,6 +1,7 @@
 """Nests as plain Python functions: what they are translated to computes what they compute as Python."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -353,6 +354,42 @@ def emitted(nested: Nested, *shapes: tuple[int, ...]) -> Kernel:
     kernel = Kernel([MemRefType(f32, shape) for shape in shapes], [None] * len(shapes))
     nested.emit(kernel.entry, kernel.block.args[-2], kernel.block.args[-1], kernel.block.args[:-2])
     return kernel
+
+
+@dataclass(frozen=True)
+class Turned:
+    """A matrix that is indexed the other way round."""
+
+    room: Array
+
+    def __getitem__(self, at: tuple[Any, Any]) -> Any:
+        i, j = at
+        return self.room[j, i]
+
+    def __setitem__(self, at: tuple[Any, Any], value: Any) -> None:
+        i, j = at
+        self.room[j, i] = value
+
+
+def test_objects_are_indexed_by_methods_of_their_own():
+    def turn(it: Any, x: Any, y: Any) -> None:
+        room = Turned(scratch((4, 3), "f32"))
+        for i, j in ndrange(3, 4):
+            room[i, j] = x[i, j]
+        for i, j in ndrange(3, 4):
+            y[i, j] = room[i, j] - room.room[j, 0]
+
+    compiled(turn, X, iterations=1)
+
+
+def test_a_range_that_goes_down_can_be_rolled():
+    def running(it: Any, x: Any, y: Any) -> None:
+        total = 0.0
+        for j in rolled(reversed(range(4))):
+            total = total * 0.5 + x[it.index, j]
+            y[it.index, j] = total
+
+    compiled(running, X)
 
 
 def test_a_range_of_the_inner_dimension_is_that_of_the_product():
