@@ -103,13 +103,13 @@ def lu_solve_side_by_side(op: LuSolveOp, work: Work) -> None:
         _bring(packed, block, between, matrix)
         _bring(b, x, between, matrix)
         if op.transpose is not None:
-            _interchange_rows(x, pivots, matrix, range(n))
+            _interchange_rows(x, pivots, matrix, backwards=False)
             _take_out(block, x, known, range(n), below=True)
             _take_out(block, x, known, reversed(range(n)), below=False)
         else:
             _gather(block, x, known, range(n), below=False)
             _gather(block, x, known, reversed(range(n)), below=True)
-            _interchange_rows(x, pivots, matrix, reversed(range(n)))
+            _interchange_rows(x, pivots, matrix, backwards=True)
         _take(x, result, between, matrix)
 
     work.launch(-(-batch // size), size * 2 * n * n * columns, [packed, pivots, rhs], [result], solve)
@@ -260,12 +260,13 @@ class _Step:
         return old if self.chosen[self.k, lane] == cast(i, self.bits) else x
 
 
-def _interchange_rows(x: _Vectors, pivots: Array, matrix: _Numbers, order: Iterable[Number]) -> None:
+def _interchange_rows(x: _Vectors, pivots: Array, matrix: _Numbers, backwards: bool) -> None:
     """The interchanges of the factorisation, applied to the rows of `x`, or undone: lane by lane."""
+    _, n = pivots.shape
     for lane in range(x.size):
         row = matrix[lane]
-        for k in rolled(order):
-            other = cast(chosen_row(pivots[row, k], pivots.shape[1]), INDEX)
+        for k in rolled(reversed(range(n)) if backwards else range(n)):
+            other = cast(chosen_row(pivots[row, k], n), INDEX)
             for r in range(x.columns):
                 x[k, r, lane], x[other, r, lane] = x[other, r, lane], x[k, r, lane]
 
