@@ -71,7 +71,7 @@ def lu_side_by_side(op: LuOp, work: Work) -> None:
         matrix = _Numbers(it.index, size, batch)
         _bring(operand, block, between, matrix)
         for k in range(n):
-            step = _Step(k, n, size, bits, block, chosen, largest, quotients, found, old)
+            step = _Step(k, bits, block, chosen, largest, quotients, found, old)
             step.choose()
             step.divide()
             for j in range(k):
@@ -192,8 +192,6 @@ class _Step:
     """
 
     k: Number
-    n: int
-    size: int
     bits: Attribute
     block: _Vectors
     chosen: Array
@@ -205,11 +203,11 @@ class _Step:
     def choose(self) -> None:
         """The first of the largest magnitudes of line `k`, compared as integers, which orders NaN above all."""
         k, chosen, largest = self.k, self.chosen, self.largest
-        for lane in lanes(range(self.size)):
+        for lane in lanes(range(self.block.size)):
             largest[lane] = magnitude(self.block[k, k, lane], self.bits)
             chosen[k, lane] = k
-        for i in range(k + 1, self.n):
-            for lane in lanes(range(self.size)):
+        for i in range(k + 1, self.block.columns):
+            for lane in lanes(range(self.block.size)):
                 here, before = magnitude(self.block[k, i, lane], self.bits), largest[lane]
                 number, best = cast(i, self.bits), chosen[k, lane]
                 largest[lane] = max(here, before)
@@ -218,8 +216,8 @@ class _Step:
     def divide(self) -> None:
         """Line `k`, behind the pivot divided by it, or by 1 where it is 0."""
         self._find(self.k)
-        for i in range(self.k + 1, self.n):
-            for lane in lanes(range(self.size)):
+        for i in range(self.k + 1, self.block.columns):
+            for lane in lanes(range(self.block.size)):
                 pivot = self.found[lane]
                 divisor = 1.0 if pivot == 0.0 else pivot
                 quotient = self._interchanged(self.k, i, lane) / divisor
@@ -229,29 +227,29 @@ class _Step:
     def interchange(self, j: Number) -> None:
         """A line of the factors that is finished otherwise."""
         self._find(j)
-        for i in range(self.k + 1, self.n):
-            for lane in lanes(range(self.size)):
+        for i in range(self.k + 1, self.block.columns):
+            for lane in lanes(range(self.block.size)):
                 self.block[j, i, lane] = self._interchanged(j, i, lane)
 
     def subtract(self, j: Number) -> None:
         """A later line, interchanged, less its element `k` times the column of `L`."""
         self._find(j)
-        for i in range(self.k + 1, self.n):
-            for lane in lanes(range(self.size)):
+        for i in range(self.k + 1, self.block.columns):
+            for lane in lanes(range(self.block.size)):
                 factor = -self.found[lane]
                 self.block[j, i, lane] = fma(factor, self.quotients[i, lane], self._interchanged(j, i, lane))
 
     def _find(self, j: Number) -> None:
         """Put what is chosen of a line in the place of its element `k`."""
         k, found = self.k, self.found
-        for lane in lanes(range(self.size)):
+        for lane in lanes(range(self.block.size)):
             x = self.block[j, k, lane]
             self.old[lane], found[lane] = x, x
-        for i in range(k + 1, self.n):
-            for lane in lanes(range(self.size)):
+        for i in range(k + 1, self.block.columns):
+            for lane in lanes(range(self.block.size)):
                 x, before = self.block[j, i, lane], found[lane]
                 found[lane] = x if self.chosen[k, lane] == cast(i, self.bits) else before
-        for lane in lanes(range(self.size)):
+        for lane in lanes(range(self.block.size)):
             self.block[j, k, lane] = found[lane]
 
     def _interchanged(self, j: Number, i: Number, lane: Number) -> Number:
