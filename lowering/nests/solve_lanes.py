@@ -65,13 +65,13 @@ def lu_side_by_side(op: LuOp, work: Work) -> None:
 
     @nest
     def factorise(it: Iteration, operand: Array, packed: Array, pivots: Array) -> None:
-        block, between = _Vectors(scratch(n * n * size, element), n, size), scratch(n * n * size, element)
+        block, between = scratch(n * n * size, element), scratch(n * n * size, element)
         chosen, largest = scratch((n, size), bits), scratch(size, bits)
         quotients, found, old = scratch((n, size), element), scratch(size, element), scratch(size, element)
-        matrix = _Numbers(it.index, size, batch)
-        _bring(operand, block, between, matrix)
+        a, matrix = _Vectors(block, n, size), _Numbers(it.index, size, batch)
+        _bring(operand, a, between, matrix)
         for k in range(n):
-            step = _Step(k, bits, block, chosen, largest, quotients, found, old)
+            step = _Step(k, bits, a, chosen, largest, quotients, found, old)
             step.choose()
             step.divide()
             for j in range(k):
@@ -82,7 +82,7 @@ def lu_side_by_side(op: LuOp, work: Work) -> None:
             row = matrix[lane]
             for k in rolled(range(n)):
                 pivots[row, k] = chosen[k, lane] + 1
-        _take(block, packed, between, matrix)
+        _take(a, packed, between, matrix)
 
     work.launch(-(-batch // size), size * (n * n + 2 * n * n * n // 3), [operand], [packed, pivots], factorise)
 
@@ -97,18 +97,18 @@ def lu_solve_side_by_side(op: LuSolveOp, work: Work) -> None:
 
     @nest
     def solve(it: Iteration, packed: Array, pivots: Array, b: Array, result: Array) -> None:
-        block, between = _Vectors(scratch(n * n * size, element), n, size), scratch(n * n * size, element)
-        x, known = _Vectors(scratch(n * columns * size, element), columns, size), scratch(size, element)
-        matrix = _Numbers(it.index, size, batch)
-        _bring(packed, block, between, matrix)
+        block, between = scratch(n * n * size, element), scratch(n * n * size, element)
+        sides, known = scratch(n * columns * size, element), scratch(size, element)
+        a, x, matrix = _Vectors(block, n, size), _Vectors(sides, columns, size), _Numbers(it.index, size, batch)
+        _bring(packed, a, between, matrix)
         _bring(b, x, between, matrix)
         if op.transpose is not None:
             _interchange_rows(x, pivots, matrix, backwards=False)
-            _take_out(block, x, known, range(n), below=True)
-            _take_out(block, x, known, reversed(range(n)), below=False)
+            _take_out(a, x, known, range(n), below=True)
+            _take_out(a, x, known, reversed(range(n)), below=False)
         else:
-            _gather(block, x, known, range(n), below=False)
-            _gather(block, x, known, reversed(range(n)), below=True)
+            _gather(a, x, known, range(n), below=False)
+            _gather(a, x, known, reversed(range(n)), below=True)
             _interchange_rows(x, pivots, matrix, backwards=True)
         _take(x, result, between, matrix)
 
@@ -269,28 +269,28 @@ def _interchange_rows(x: _Vectors, pivots: Array, matrix: _Numbers, backwards: b
                 x[k, r, lane], x[other, r, lane] = x[other, r, lane], x[k, r, lane]
 
 
-def _take_out(block: _Vectors, x: _Vectors, known: Array, order: Iterable[Number], below: bool) -> None:
+def _take_out(a: _Vectors, x: _Vectors, known: Array, order: Iterable[Number], below: bool) -> None:
     """`x := L^-1 x` (`below`) or `U^-1 x`: what is known of a row is taken out of the rows that wait for it."""
     for k in order:
         for r in range(x.columns):
             for lane in lanes(range(x.size)):
-                now = x[k, r, lane] if below else x[k, r, lane] / block[k, k, lane]
+                now = x[k, r, lane] if below else x[k, r, lane] / a[k, k, lane]
                 x[k, r, lane], known[lane] = now, now
-            for i in beyond(k, block.columns, below):
+            for i in beyond(k, a.columns, below):
                 for lane in lanes(range(x.size)):
                     factor = -known[lane]
-                    x[i, r, lane] = fma(factor, block[k, i, lane], x[i, r, lane])
+                    x[i, r, lane] = fma(factor, a[k, i, lane], x[i, r, lane])
 
 
-def _gather(block: _Vectors, x: _Vectors, known: Array, order: Iterable[Number], below: bool) -> None:
+def _gather(a: _Vectors, x: _Vectors, known: Array, order: Iterable[Number], below: bool) -> None:
     """`x := L^-T x` (`below`) or `U^-T x`: a row is what is left when all that it waits for is taken out of it."""
     for k in order:
         for r in range(x.columns):
             for lane in lanes(range(x.size)):
                 known[lane] = x[k, r, lane]
-            for i in beyond(k, block.columns, below):
+            for i in beyond(k, a.columns, below):
                 for lane in lanes(range(x.size)):
-                    factor = -block[k, i, lane]
+                    factor = -a[k, i, lane]
                     known[lane] = fma(factor, x[i, r, lane], known[lane])
             for lane in lanes(range(x.size)):
-                x[k, r, lane] = known[lane] if below else known[lane] / block[k, k, lane]
+                x[k, r, lane] = known[lane] if below else known[lane] / a[k, k, lane]
