@@ -22,11 +22,12 @@ _SEVERAL: tuple[type[Any], ...] = (list, tuple)
 
 @dataclass(frozen=True)
 class Span:
-    """A range of a dimension: `size` places from `start` on; `is_whole` if nothing was cut off."""
+    """A range of a dimension: `size` places from `start` on, to `stop` if that was written; `is_whole` if all of it."""
 
     start: Any
     size: Any
     is_whole: bool = False
+    stop: Any = None
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ class Views:
     def _placed(self, s: ScalarBuilder, span: Span, given: Any, extent: int) -> Any:
         if isinstance(given, Span):
             start = self.add(s, span.start, given.start)
-            return Span(start, given.size, span.is_whole and given.is_whole)
+            stop = given.stop if start is given.start else None
+            return Span(start, given.size, span.is_whole and given.is_whole, stop)
         if not isinstance(given, Scalar):
             if isinstance(given, bool | float) or not hasattr(given, "__index__"):
                 raise TypesError(f"an index is an integer, got {given!r}")
@@ -188,15 +190,21 @@ class Views:
 
 
 def _multiply(nest: Nest, product: ViewProduct, target: ArrayView, views: Views, add: bool) -> None:
-    """`target = a @ b`, or `+=`: by `lir.gemm` where nothing is cut but rows and columns, else by `lir.block_gemm`."""
+    """
+    `target = a @ b`, or `+=`: by `lir.gemm` where the same ranges are cut from both sides, else by `lir.block_gemm`.
+
+    A range of the inner dimension is that of a `lir.gemm` if it begins somewhere; what begins at 0 is a block's corner.
+    """
     a, b = product.a, product.b
     for view in (a, b, target):
         if len(view.spans) != 2 or any(not isinstance(place, Span) for place in view.places[-2:]):
             raise TypesError("a product is of windows of the last two dimensions of their buffers")
     (rows, depth), (inner, columns), result = a.spans, b.spans, target.spans
-    whole = depth.is_whole and inner.is_whole and not a.transposed and not b.transposed and not target.transposed
-    if whole and _is_same(rows, result[0]) and _is_same(columns, result[1]):
-        bounds = [_bounds(nest, views, span) for span in result]
+    plain = not a.transposed and not b.transposed and not target.transposed
+    whole = depth.is_whole and inner.is_whole
+    part = isinstance(depth.start, Scalar) and _is_same(depth, inner)
+    if plain and (whole or part) and _is_same(rows, result[0]) and _is_same(columns, result[1]):
+        bounds = [_bounds(nest, views, span) for span in (*result, *([] if whole else [depth]))]
         leading = [views.indices(nest, view)[:-2] for view in (a, b, target)]
         op = GemmOp(
             a.buffer,
@@ -218,7 +226,10 @@ def _multiply(nest: Nest, product: ViewProduct, target: ArrayView, views: Views,
 
 def _is_same(a: Span, b: Span) -> bool:
     """Whether a range of a factor is that of the result, as the ranges were written."""
-    return (a.is_whole and b.is_whole) or (_key(a.start), _key(a.size)) == (_key(b.start), _key(b.size))
+    if a.is_whole and b.is_whole:
+        return True
+    ends = a.stop is not None and _key(a.stop) == _key(b.stop)
+    return _key(a.start) == _key(b.start) and (ends or _key(a.size) == _key(b.size))
 
 
 def _key(x: Any) -> Any:
@@ -226,4 +237,5 @@ def _key(x: Any) -> Any:
 
 
 def _bounds(nest: Nest, views: Views, span: Span) -> tuple[SSAValue, SSAValue]:
-    return index_of(nest, span.start), index_of(nest, views.add(nest.scalars, span.start, span.size))
+    stop = views.add(nest.scalars, span.start, span.size) if span.stop is None else span.stop
+    return index_of(nest, span.start), index_of(nest, stop)

@@ -5,51 +5,27 @@ from __future__ import annotations
 import ast
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import FunctionType
 from typing import Any, cast
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute, Block, IRNode, SSAValue
+from xdsl.ir import Attribute, Block
 from xdsl.traits import is_speculatable
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.arithmetic import STATIC, Arithmetic, TypesError, compare
 from xdsl_rlx.lowering.nest.array_views import ArrayView, Span, ViewProduct, Views
 from xdsl_rlx.lowering.nest.builder import Nest
+from xdsl_rlx.lowering.nest.callees import ALWAYS, OF_VALUES, is_of_kernel, meaning_of, takes_anything
 from xdsl_rlx.lowering.nest.frames import Callee, CallFrame, Closure, PlainFunction, unwrapped
 from xdsl_rlx.lowering.nest.language import WORDS, Indices
 from xdsl_rlx.lowering.nest.meanings import MEANINGS, Place, Steps
 from xdsl_rlx.lowering.nest.syntax import Subset
 from xdsl_rlx.lowering.nest.trees import is_number
 from xdsl_rlx.lowering.run_errors import NestError
-
-_OF_PYTHON = {range, min, max, abs, sum, reversed, int, float}
-"""Functions of Python's own that have rows in `MEANINGS`."""
-
-
-_OF_KERNEL = (Scalar, ArrayView, Closure, ViewProduct, Steps, Indices)
-_OF_PLAIN_PYTHON = (int, float, str, type(None), type, FunctionType, BuiltinFunctionType)
-
-
-def is_of_kernel(value: object) -> bool:
-    """Whether a value is one of the kernel, or holds some: what is done with it becomes ops."""
-    if isinstance(value, _OF_KERNEL):
-        return True
-    if isinstance(value, _OF_PLAIN_PYTHON):
-        return False
-    if isinstance(value, list | tuple | set | frozenset):
-        return any(is_of_kernel(x) for x in cast("Sequence[Any]", value))
-    if isinstance(value, dict):
-        return any(is_of_kernel(x) for x in cast("Mapping[Any, Any]", value).values())
-    if isinstance(value, Attribute | IRNode):
-        return isinstance(value, SSAValue)
-    if is_dataclass(value):
-        return any(is_of_kernel(getattr(value, field.name)) for field in fields(value))
-    _, first, named = unwrapped(value)
-    return any(map(is_of_kernel, (*first, *named.values())))
 
 
 class Expressions(Subset[Any]):
@@ -82,10 +58,17 @@ class Expressions(Subset[Any]):
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 self._unpack(target, targets, value)
             case ast.Subscript(value=base, slice=index):
-                view = self._view(target, base, index)
-                self.checked(target, lambda: self.views.store(self.nest, view, value))
+                self._set_element(target, base, index, value)
             case _:
                 self.refuse(target, "this is set to nothing in a kernel; set a name or an element of a buffer")
+
+    def _set_element(self, node: ast.expr, base: ast.expr, index: ast.expr, value: Any) -> None:
+        whole = self.expression(base)
+        if (method := _method(whole, "__setitem__")) is not None:
+            self._called(node, method, (whole, self._index(index), value), {})
+            return
+        view = self._view(node, base, index)
+        self.checked(node, lambda: self.views.store(self.nest, view, value))
 
     def _unpack(self, node: ast.expr, targets: Sequence[ast.expr], value: Any) -> None:
         given = list(self.values(node, value))
@@ -341,6 +324,8 @@ class Expressions(Subset[Any]):
         value = self.expression(base)
         if not isinstance(value, ArrayView):
             given = self._index(index)
+            if (method := _method(value, "__getitem__")) is not None:
+                return self._called(node, method, (value, given), {})
             if isinstance(given, Scalar):
                 self.refuse(node, "which element of a tuple is meant has to be known now; use scratch for a table")
             if isinstance(given, Span):
@@ -394,7 +379,8 @@ class Expressions(Subset[Any]):
                     return Span(start, self.expression(right))
             case _:
                 pass
-        return Span(start, self.binary(part, ast.Sub(), self.expression(part.upper), start))
+        stop = self.expression(part.upper)
+        return Span(start, self.binary(part, ast.Sub(), stop, start), stop=stop)
 
     def call(
         self, node: ast.Call, function: ast.expr, arguments: Sequence[ast.expr], keywords: Sequence[ast.keyword]
@@ -414,28 +400,18 @@ class Expressions(Subset[Any]):
             return self._inlined(node, Callee.of_closure(function), given, named)
         if isinstance(function, PlainFunction):
             return self._inlined(node, Callee.of_function(function.function), given, named)
-        if function in _OF_VALUES:
+        if function in OF_VALUES:
             given = tuple(self.values(node, x) if isinstance(x, ArrayView) else x for x in given)
         touches = any(map(is_of_kernel, (*given, *named.values())))
-        if (meaning := self._meaning(function)) is not None:
-            if touches or (function in WORDS and not given) or getattr(function, "__name__", "") in _ALWAYS:
+        if (meaning := meaning_of(function)) is not None:
+            if touches or (function in WORDS and not given) or getattr(function, "__name__", "") in ALWAYS:
                 return self._meant(node, meaning, given, named)
         elif touches and isinstance(function, FunctionType):
             return self._inlined(node, Callee.of_function(function), given, named)
-        if touches and not self._takes_anything(function):
+        if touches and not takes_anything(function):
             name = getattr(function, "__name__", repr(function))
             self.refuse(node, f"{name} is not a function that is translated; see docs/custom-ops.md for those that are")
         return self._static(node, lambda: function(*given, **named))
-
-    def _meaning(self, function: Any) -> Callable[..., Any] | None:
-        """The row of a function of Python, NumPy or the language."""
-        try:
-            known = function in WORDS or function in _OF_PYTHON
-        except TypeError:
-            return None
-        if known or type(function).__module__ == "numpy" or getattr(function, "__module__", "") == "numpy":
-            return MEANINGS.get(getattr(function, "__name__", ""))
-        return None
 
     def _meant(
         self, node: ast.expr, meaning: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]
@@ -452,23 +428,6 @@ class Expressions(Subset[Any]):
         names = self._static(node, lambda: callee.bind(given, named))
         return self.inline(callee, names)
 
-    def _takes_anything(self, function: Any) -> bool:
-        """Whether a function of Python only puts values together or takes them apart."""
-        if isinstance(function, type):
-            kind = cast("type[Any]", function)
-            return kind in _CONTAINERS or is_dataclass(kind) or hasattr(kind, "_fields")
-        return isinstance(function, BuiltinFunctionType | ModuleType) and function in _LOOKING
-
-
-_ALWAYS = ("scratch", "empty", "cast", "ndrange", "ndindex", "rolled", "lanes", "reversed")
-"""Functions that are of the kernel whatever they are given."""
-
-_OF_VALUES: tuple[Any, ...] = (tuple, list, zip, enumerate)
-"""Functions that go through the values of what they are given, a window's too."""
-
-_CONTAINERS: set[type] = {tuple, list, dict, zip, enumerate, map, filter}
-_LOOKING = {len, isinstance, sorted, next, iter, any, all}
-
 
 def _own_operator(of: Any, kind: ast.operator) -> FunctionType | None:
     """The method that a dataclass has for an operator."""
@@ -483,3 +442,9 @@ def _hint(value: Any, name: str) -> None:
     found = value.value if isinstance(value, Scalar) else value.buffer if isinstance(value, ArrayView) else None
     if found is not None and found.name_hint is None:
         found.name_hint = name.replace(" ", "_")
+
+
+def _method(value: object, name: str) -> FunctionType | None:
+    """A method that is written in Python."""
+    found = getattr(type(value), name, None)
+    return found if isinstance(found, FunctionType) else None

@@ -5,7 +5,7 @@ become: `exp` and `np.exp` are one. Type checkers see numbers and arrays as `Any
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeAlias, TypeVar
@@ -22,6 +22,7 @@ Number: TypeAlias = Any
 """One of NumPy's numbers in Python, a scalar in a kernel."""
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+RangeT = TypeVar("RangeT", bound=Iterable[Any])
 
 WORDS: set[Callable[..., Any]] = set()
 """The functions of this file that nests may call."""
@@ -71,13 +72,13 @@ _word(Iteration.unravel)
 
 
 @_word
-def rolled(values: range) -> range:
+def rolled(values: RangeT) -> RangeT:
     """A range over neighbours in memory that is vectorised and stays a loop, though it be short."""
     return values
 
 
 @_word
-def lanes(values: range) -> range:
+def lanes(values: RangeT) -> RangeT:
     """A range over neighbours in memory, of constant bounds, that is written out as vectors."""
     return values
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.lir import GemmOp
+from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.moe import GroupedMatmulBackwardWeightOp, GroupedMatmulOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest.builder import INDEX, Nest
-from xdsl_rlx.lowering.nests.index import clamped_index
-from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, nest
+from xdsl_rlx.lowering.nests.index import clamped
+from xdsl_rlx.lowering.nests.table import NEST, Work
 
 ROWS = 512
 """Rows of one expert that one iteration multiplies."""
@@ -19,19 +19,16 @@ ROWS = 512
 COLUMNS = 256
 """Columns of a product that one iteration computes; rows, where it is a product of whole columns."""
 
-Range = tuple[SSAValue, SSAValue]
+
+def _window(block: Number, width: int, extent: int) -> tuple[Number, Number]:
+    """The ends of a block of `width`, the last one cut off at `extent`."""
+    first = block * width
+    return first, min(first + width, extent)
 
 
-def _index(nest: Nest, buffer: SSAValue, *at: SSAValue) -> SSAValue:
-    """An i64 of a buffer as an index."""
-    return nest.scalars.cast(nest.load(buffer, at), INDEX).value
-
-
-def _window(nest: Nest, block: SSAValue, width: int, extent: int) -> Range:
-    """The range of a block of `width`, the last one cut off at `extent`."""
-    s = nest.scalars
-    first = s.of(block) * width
-    return first.value, s.minimum(first + width, extent).value
+def _rows_of(expert: Number, starts: Array) -> tuple[Number, Number]:
+    """Where the rows of an expert begin and end."""
+    return cast(starts[expert], INDEX), cast(starts[expert + 1], INDEX)
 
 
 def _by_expert(work: Work, ids: SSAValue, experts: int) -> tuple[Argument, Argument]:
@@ -43,34 +40,19 @@ def _by_expert(work: Work, ids: SSAValue, experts: int) -> tuple[Argument, Argum
     rows = shape_of(ids)[0]
     starts, order = work.scratch((experts + 2,), i64, "starts"), work.scratch((rows,), i64, "order")
 
-    def body(it: Iteration, ids: SSAValue, starts: SSAValue, order: SSAValue) -> None:
-        nest, index = it.nest, it.nest.kernel.index
+    @nest
+    def sort(it: Iteration, ids: Array, starts: Array, order: Array) -> None:
+        starts[...] = 0
+        for row in range(rows):
+            starts[clamped(ids[row], experts) + 2] += 1
+        for e in range(experts + 1):
+            starts[e + 1] += starts[e]
+        for row in range(rows):
+            following = clamped(ids[row], experts) + 1
+            order[starts[following]] = row
+            starts[following] += 1
 
-        def following(n: Nest, i: SSAValue, by: int) -> SSAValue:
-            return (n.scalars.of(i) + by).value
-
-        def clear(n: Nest, e: SSAValue) -> None:
-            n.store(n.scalars.const(0, i64), starts, [e])
-
-        def count(n: Nest, row: SSAValue) -> None:
-            at = following(n, clamped_index(n, ids, [row], experts), 2)
-            n.store(n.load(starts, [at]) + 1, starts, [at])
-
-        def sum_up(n: Nest, e: SSAValue) -> None:
-            at = following(n, e, 1)
-            n.store(n.load(starts, [at]) + n.load(starts, [e]), starts, [at])
-
-        def place(n: Nest, row: SSAValue) -> None:
-            at = following(n, clamped_index(n, ids, [row], experts), 1)
-            n.store(n.scalars.cast(n.scalars.of(row), i64), order, [_index(n, starts, at)])
-            n.store(n.load(starts, [at]) + 1, starts, [at])
-
-        nest.each((index(0), index(experts + 2)), "e", clear)
-        nest.each((index(0), index(rows)), "row", count)
-        nest.each((index(0), index(experts + 1)), "e", sum_up)
-        nest.each((index(0), index(rows)), "row", place)
-
-    work.launch(1, 2 * (rows + experts), [work.read(ids)], [starts, order], body)
+    work.launch(1, 2 * (rows + experts), [work.read(ids)], [starts, order], sort)
     return starts, order
 
 
@@ -79,12 +61,11 @@ def _packed(work: Work, value: SSAValue, order: Argument, name: str) -> Argument
     rows, columns = shape_of(value)
     packed = work.scratch((rows, columns), element_of(value), name)
 
-    def body(it: Iteration, source: SSAValue, order: SSAValue, packed: SSAValue) -> None:
-        row = _index(it.nest, order, it.index)
-        bounds = (it.nest.kernel.index(0), it.nest.kernel.index(columns))
-        it.nest.each(bounds, "j", lambda n, j: n.store(n.load(source, [row, j]), packed, [it.index, j]))
+    @nest
+    def pack(it: Iteration, source: Array, order: Array, packed: Array) -> None:
+        packed[it.index] = source[order[it.index]]
 
-    work.launch(rows, 4 + columns, [work.read(value), order], [packed], body)
+    work.launch(rows, 4 + columns, [work.read(value), order], [packed], pack)
     return packed
 
 
@@ -102,37 +83,21 @@ def grouped_matmul_nest(op: GroupedMatmulOp, work: Work) -> None:
     product = work.scratch((rows, columns), element_of(op.result), "product")
     row_blocks, column_blocks = -(-rows // ROWS), -(-columns // COLUMNS)
 
-    def body(
-        it: Iteration,
-        x: SSAValue,
-        w: SSAValue,
-        starts: SSAValue,
-        order: SSAValue,
-        product: SSAValue,
-        result: SSAValue,
-    ) -> None:
-        nest, s = it.nest, it.nest.scalars
-        bounds = _window(nest, nest.remainder(it.index, column_blocks), COLUMNS, columns)
-        rest = nest.quotient(it.index, column_blocks)
-        block, expert = nest.remainder(rest, row_blocks), nest.quotient(rest, row_blocks)
-        end = s.of(_index(nest, starts, (s.of(expert) + 1).value))
-        first = s.of(_index(nest, starts, expert)) + s.of(block) * ROWS
-        last = s.minimum(first + ROWS, end)
-
-        def multiply(n: Nest) -> None:
-            some = (first.value, last.value)
-            n.builder.insert(GemmOp(x, w, product, some, bounds, b_indices=[expert]))
-            n.each(some, "p", place)
-
-        def place(n: Nest, p: SSAValue) -> None:
-            row = _index(n, order, p)
-            n.each(bounds, "j", lambda m, j: m.store(m.load(product, [p, j]), result, [row, j]))
-
-        nest.guard((first < last).value, multiply)
+    @nest
+    def multiply(it: Iteration, x: Array, w: Array, starts: Array, order: Array, product: Array, result: Array) -> None:
+        expert, row_block, column_block = it.unravel(experts, row_blocks, column_blocks)
+        left, right = _window(column_block, COLUMNS, columns)
+        begin, end = _rows_of(expert, starts)
+        first = begin + row_block * ROWS
+        last = min(first + ROWS, end)
+        if first < last:
+            product[first:last, left:right] = x[first:last] @ w[expert, :, left:right]
+            for p in range(first, last):
+                result[order[p], left:right] = product[p, left:right]
 
     extent = experts * row_blocks * column_blocks
     each = 2 * rows * k * columns // extent
-    work.launch(extent, each, [packed, w, starts, order], [product, result], body)
+    work.launch(extent, each, [packed, w, starts, order], [product, result], multiply)
 
 
 @NEST.rule(GroupedMatmulBackwardWeightOp)
@@ -145,20 +110,18 @@ def grouped_matmul_backward_weight_nest(op: GroupedMatmulBackwardWeightOp, work:
         return
     starts, order = _by_expert(work, op.expert_idx, experts)
     packed = _packed(work, op.x, order, "packed")
-    left = Argument(packed.buffer, (k, rows), (1, k), packed.name)
-    right = _packed(work, op.g, order, "cotangents")
+    turned = Argument(packed.buffer, (k, rows), (1, k), packed.name)
+    cotangents = _packed(work, op.g, order, "cotangents")
     row_blocks, column_blocks = -(-k // COLUMNS), -(-columns // COLUMNS)
 
-    def body(it: Iteration, x: SSAValue, g: SSAValue, starts: SSAValue, result: SSAValue) -> None:
-        nest = it.nest
-        bounds = _window(nest, nest.remainder(it.index, column_blocks), COLUMNS, columns)
-        rest = nest.quotient(it.index, column_blocks)
-        some = _window(nest, nest.remainder(rest, row_blocks), COLUMNS, k)
-        expert = nest.quotient(rest, row_blocks)
-        following = (nest.scalars.of(expert) + 1).value
-        inner = _index(nest, starts, expert), _index(nest, starts, following)
-        nest.builder.insert(GemmOp(x, g, result, some, bounds, inner, c_indices=[expert]))
+    @nest
+    def multiply(it: Iteration, x: Array, g: Array, starts: Array, result: Array) -> None:
+        expert, row_block, column_block = it.unravel(experts, row_blocks, column_blocks)
+        top, bottom = _window(row_block, COLUMNS, k)
+        left, right = _window(column_block, COLUMNS, columns)
+        first, last = _rows_of(expert, starts)
+        result[expert, top:bottom, left:right] = x[top:bottom, first:last] @ g[first:last, left:right]
 
     extent = experts * row_blocks * column_blocks
     each = 2 * max(rows, 1) * k * columns // extent
-    work.launch(extent, each, [left, right, starts], [result], body)
+    work.launch(extent, each, [turned, cotangents, starts], [result], multiply)

@@ -6,29 +6,28 @@ and nothing is ever transposed in memory but right hand sides of several columns
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import prod
 
-from xdsl.dialects.builtin import MemRefType, f32, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Attribute
 
-from xdsl_rlx.dialects.lir import GetrfOp, GetrsOp
-from xdsl_rlx.dialects.lir.memory import AnyMemRef
-from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
+from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.solve import LuOp, LuSolveOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.nest.builder import INDEX, Nest
+from xdsl_rlx.lowering.buffers import Argument
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, fma, getrf, getrs, ndrange, nest, scratch
 from xdsl_rlx.lowering.nests.solve_lanes import (
+    beyond,
+    bits_of,
     chosen_row,
     fits,
     lu_side_by_side,
     lu_solve_side_by_side,
-    mirrored,
+    magnitude,
 )
-from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
+from xdsl_rlx.lowering.nests.table import NEST, Work
 
 SMALL = 64
 """Rows up to which loops of our own beat the call of LAPACK."""
@@ -52,18 +51,6 @@ def _blocks(n: int, below: bool) -> list[tuple[int, int]]:
     return list(pairwise(sorted({0, *range(first, n, steps), n})))
 
 
-def _next(nest: Nest, index: SSAValue) -> SSAValue:
-    return (nest.scalars.of(index) + 1).value
-
-
-def _copy(nest: Nest, extents: Sequence[int], source: SSAValue, target: SSAValue, at: Sequence[SSAValue]) -> None:
-    def one(inside: Nest, indices: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        inside.store(inside.load(source, (*at, *indices)), target, (*at, *indices))
-        return ()
-
-    nest.loops(extents, (), one, "j")
-
-
 @NEST.rule(LuOp)
 def lu_nest(op: LuOp, work: Work) -> None:
     """An iteration factorises one matrix, in the result's buffer, or a block of small ones."""
@@ -75,104 +62,66 @@ def lu_nest(op: LuOp, work: Work) -> None:
     operand = work.read(op.operand, (batch, n, n))
     packed, pivots = work.write(op.packed, (batch, n, n)), work.write(op.pivots, (batch, n))
 
-    def body(it: Iteration, operand: SSAValue, packed: SSAValue, pivots: SSAValue) -> None:
-        nest, m = it.nest, it.index
-        _copy(nest, [n, n], operand, packed, [m])
+    @nest
+    def factorise(it: Iteration, operand: Array, packed: Array, pivots: Array) -> None:
+        a, steps = packed[it.index], pivots[it.index]
+        a[...] = operand[it.index]
         if n > SMALL:
-            nest.builder.insert(GetrfOp(packed, pivots, a_indices=[m], pivots_indices=[m]))
+            getrf(a, steps)
             return
-        line = nest.kernel.scratch(_vector(n, element), "line")
+        line = scratch(n, element)
         for low, high in _blocks(n, below=True):
-            start, stop = nest.kernel.index(low), nest.kernel.index(high)
-            nest.each(
-                (start, stop), "k", lambda inside, k, s=start: _eliminate(inside, packed, pivots, line, m, k, s, n)
-            )
+            for k in range(low, high):
+                pivot = _pivot(a[k], k, low, bits_of(element))
+                steps[k] = pivot + 1
+                _eliminate(a, line, k, pivot, low)
 
-    work.launch(batch if n else 0, n * n + 2 * n * n * n // 3, [operand], [packed, pivots], body)
-
-
-def _vector(n: int, element: Attribute) -> AnyMemRef:
-    return MemRefType(element, [n])
+    work.launch(batch if n else 0, n * n + 2 * n * n * n // 3, [operand], [packed, pivots], factorise)
 
 
-def _eliminate(
-    nest: Nest, a: SSAValue, pivots: SSAValue, line: SSAValue, m: SSAValue, k: SSAValue, start: SSAValue, n: int
-) -> None:
-    """
-    Step `k`: choose the pivot of line `k`, interchange, divide the line by it, and subtract it from the later lines.
-
-    Loops along lines begin at `start <= k`, which is a constant, and leave what is in front of `k` as it is.
-    """
-    kernel, end = nest.kernel, nest.kernel.index(n)
-    pivot = _pivot(nest, a, m, k, start, n)
-    nest.store(nest.scalars.cast(nest.scalars.of(pivot) + 1, i32), pivots, (m, k))
-
-    def interchange(inside: Nest, j: SSAValue) -> None:
-        first, second = inside.load(a, (m, j, k)), inside.load(a, (m, j, pivot))
-        inside.store(second, a, (m, j, k))
-        inside.store(first, a, (m, j, pivot))
-
-    nest.guard(
-        nest.scalars.ne(nest.scalars.of(pivot), nest.scalars.of(k)).value,
-        lambda inside: inside.each((kernel.index(0), end), "j", interchange),
-    )
-    s = nest.scalars
-    largest = nest.load(a, (m, k, k))
-    divisor = s.select(s.eq(largest, 0.0), 1.0, largest)
-
-    def divide(inside: Nest, i: SSAValue) -> None:
-        t = inside.scalars
-        x = inside.load(a, (m, k, i))
-        quotient = x / t.of(divisor.value)
-        inside.store(quotient, line, (i,))
-        inside.store(t.select(t.of(i) > t.of(k), quotient, x), a, (m, k, i))
-
-    nest.each((start, end), "i", divide)
-
-    def subtract(inside: Nest, j: SSAValue) -> None:
-        factor = -inside.load(a, (m, j, k))
-
-        def one(deepest: Nest, i: SSAValue) -> None:
-            t = deepest.scalars
-            x = deepest.load(a, (m, j, i))
-            less = t.fma(t.of(factor.value), deepest.load(line, (i,)), x)
-            deepest.store(t.select(t.of(i) > t.of(k), less, x), a, (m, j, i))
-
-        inside.each((start, end), "i", one)
-
-    nest.each((_next(nest, k), end), "j", subtract)
-
-
-def _pivot(nest: Nest, a: SSAValue, m: SSAValue, k: SSAValue, start: SSAValue, n: int) -> SSAValue:
+def _pivot(line: Array, k: Number, start: int, bits: Attribute) -> Number:
     """
     The first index from `k` on of the largest magnitude in line `k`.
 
     Magnitudes are compared as integers, which orders NaN above all: there is always an index, whatever the numbers are.
     """
-    end = nest.kernel.index(n)
-    s = nest.scalars
-    single = memref_of(a).element_type == f32
-    bits = i32 if single else i64
-    magnitude_bits = (1 << (31 if single else 63)) - 1
+    (n,) = line.shape
 
-    def magnitude(inside: Nest, i: SSAValue) -> Scalar:
-        t = inside.scalars
-        value = t.bitcast(inside.load(a, (m, k, i)), bits) & magnitude_bits
-        return t.select(t.of(i) < t.of(k), -1, value)
+    def size(i: Number) -> Number:
+        found = magnitude(line[i], bits)
+        return -1 if i < k else found
 
-    def larger(inside: Nest, i: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        t = inside.scalars
-        return (t.maximum(t.of(carried[0]), magnitude(inside, i)).value,)
+    largest, first = cast(-1, bits), cast(n - 1, bits)
+    for i in range(start, n):
+        largest = max(largest, size(i))
+    for i in range(start, n):
+        first = min(first, cast(i, bits) if size(i) == largest else n)
+    return cast(first, INDEX)
 
-    (largest,) = nest.loop((start, end), (s.const(-1, bits).value,), larger, "i")
 
-    def earlier(inside: Nest, i: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        t = inside.scalars
-        here = t.select(t.eq(magnitude(inside, i), t.of(largest)), t.cast(t.of(i), bits), n)
-        return (t.minimum(t.of(carried[0]), here).value,)
+def _eliminate(a: Array, line: Array, k: Number, pivot: Number, start: int) -> None:
+    """
+    Step `k`: interchange with the pivot of line `k`, divide the line by it, and subtract it from the later lines.
 
-    (first,) = nest.loop((start, end), (s.const(n - 1, bits).value,), earlier, "i")
-    return s.cast(s.of(first), INDEX).value
+    Loops along lines begin at `start <= k`, which is a constant, and leave what is in front of `k` as it is.
+    """
+    n, _ = a.shape
+    if pivot != k:
+        for j in range(n):
+            a[j, k], a[j, pivot] = a[j, pivot], a[j, k]
+    largest = a[k, k]
+    divisor = 1.0 if largest == 0.0 else largest
+    for i in range(start, n):
+        x = a[k, i]
+        quotient = x / divisor
+        line[i] = quotient
+        a[k, i] = quotient if i > k else x
+    for j in range(k + 1, n):
+        factor = -a[j, k]
+        for i in range(start, n):
+            x = a[j, i]
+            less = fma(factor, line[i], x)
+            a[j, i] = less if i > k else x
 
 
 @NEST.rule(LuSolveOp)
@@ -182,222 +131,128 @@ def lu_solve_nest(op: LuSolveOp, work: Work) -> None:
 
     `P a^T = L U`, so `a^-1 = P^T L^-T U^-T` and `a^-T = U^-1 L^-1 P`.
     """
-    shape, element = shape_of(op.packed), element_of(op.packed)
+    shape = shape_of(op.packed)
     batch, n = prod(shape[:-2]), shape[-1]
     columns = shape_of(op.b)[-1] if len(shape_of(op.b)) == len(shape) else 1
     if fits(batch, n, columns):
         lu_solve_side_by_side(op, work)
         return
     packed, pivots = work.read(op.packed, (batch, n, n)), work.read(op.pivots, (batch, n))
-    rhs, result = work.read(op.b, (batch, n, columns)), work.write(op.result, (batch, n, columns))
-    extent, cost = batch if n * columns else 0, 2 * n * n * columns
-    reads, transpose = [packed, pivots, rhs], op.transpose is not None
+    reads = [packed, pivots, work.read(op.b, (batch, n, columns))]
+    result = work.write(op.result, (batch, n, columns))
     if n > SMALL:
-        lines = work.scratch_per_piece(extent, cost, (columns, n), element, "lines")
-        steps = work.scratch_per_piece(extent, cost, (n,), i32, "steps")
-
-        def by_lapack(
-            it: Iteration,
-            packed: SSAValue,
-            pivots: SSAValue,
-            b: SSAValue,
-            x: SSAValue,
-            lines: SSAValue,
-            steps: SSAValue,
-        ) -> None:
-            _solve_by_lapack(it, packed, pivots, b, x, lines, steps, transpose)
-
-        work.launch(extent, cost, reads, [result, lines, steps], by_lapack)
+        _solve_by_lapack(op, work, reads, result)
         return
 
-    def body(it: Iteration, packed: SSAValue, pivots: SSAValue, b: SSAValue, x: SSAValue) -> None:
-        _copy(it.nest, [n, columns], b, x, [it.index])
-        solve = _Solve(packed, pivots, x, it.index, n, columns)
-        if transpose:
-            solve.interchange(it.nest, backwards=False)
-            solve.forwards(it.nest)
+    @nest
+    def solve(it: Iteration, packed: Array, pivots: Array, b: Array, result: Array) -> None:
+        c, steps, x = packed[it.index], pivots[it.index], result[it.index]
+        x[...] = b[it.index]
+        if op.transpose is not None:
+            _interchange(steps, x, range(n))
+            _forwards(c, x)
         else:
-            solve.backwards(it.nest)
-            solve.interchange(it.nest, backwards=True)
+            _backwards(c, x)
+            _interchange(steps, x, reversed(range(n)))
 
-    work.launch(extent, cost, reads, [result], body)
+    work.launch(batch if n * columns else 0, 2 * n * n * columns, reads, [result], solve)
 
 
-def _solve_by_lapack(
-    it: Iteration,
-    packed: SSAValue,
-    pivots: SSAValue,
-    b: SSAValue,
-    x: SSAValue,
-    lines: SSAValue,
-    steps: SSAValue,
-    transpose: bool,
-) -> None:
+def _solve_by_lapack(op: LuSolveOp, work: Work, reads: Sequence[Argument], result: Argument) -> None:
     """The columns of the right hand side as lines, the solve, and back."""
-    nest, m, piece = it.nest, it.index, it.piece
-    _, n, columns = memref_of(b).get_shape()
+    batch, n, columns = result.shape
+    extent, cost = batch if columns else 0, 2 * n * n * columns
+    lines = work.scratch_per_piece(extent, cost, (columns, n), element_of(op.packed), "lines")
+    steps = work.scratch_per_piece(extent, cost, (n,), i32, "steps")
 
-    def checked(inside: Nest, indices: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        inside.store(chosen_row(inside, pivots, (m, *indices), n) + 1, steps, (piece, *indices))
-        return ()
+    @nest
+    def solve(it: Iteration, packed: Array, pivots: Array, b: Array, x: Array, lines: Array, steps: Array) -> None:
+        m, piece = it.index, it.piece
+        for j in range(n):
+            steps[piece, j] = chosen_row(pivots[m, j], n) + 1
+        for j, r in ndrange(n, columns):
+            lines[piece, r, j] = b[m, j, r]
+        getrs(packed[m], steps[piece], lines[piece], transpose=op.transpose is None)
+        for j, r in ndrange(n, columns):
+            x[m, j, r] = lines[piece, r, j]
 
-    def there(inside: Nest, at: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        inside.store(inside.load(b, (m, *at)), lines, (piece, at[1], at[0]))
-        return ()
-
-    def back(inside: Nest, at: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        inside.store(inside.load(lines, (piece, at[1], at[0])), x, (m, *at))
-        return ()
-
-    nest.loops([n], (), checked, "j")
-    nest.loops([n, columns], (), there, "j")
-    nest.builder.insert(
-        GetrsOp(
-            packed,
-            steps,
-            lines,
-            lu_indices=[m],
-            pivots_indices=[piece],
-            b_indices=[piece],
-            transpose=not transpose,
-        )
-    )
-    nest.loops([n, columns], (), back, "j")
+    work.launch(extent, cost, reads, [result, lines, steps], solve)
 
 
-@dataclass(frozen=True)
-class _Solve:
-    """Triangular solves in place with the factors `c` of one small matrix: `c[k]` is column `k` of `L` and of `U`."""
+def _interchange(pivots: Array, x: Array, order: Iterable[Number]) -> None:
+    """The interchanges of the factorisation, applied to the rows of `x`, or undone."""
+    n, columns = x.shape
+    for k in order:
+        other = cast(chosen_row(pivots[k], n), INDEX)
+        for r in range(columns):
+            x[k, r], x[other, r] = x[other, r], x[k, r]
 
-    c: SSAValue
-    pivots: SSAValue
-    x: SSAValue
-    m: SSAValue
-    n: int
-    columns: int
 
-    def interchange(self, nest: Nest, backwards: bool) -> None:
-        """The interchanges of the factorisation, applied to the rows of `x`, or undone."""
+# Triangular solves in place: `c[k]` is column `k` of `L` and of `U`. Beyond `k` are the rows behind it (`below`: of
+# `L`) or in front of it (of `U`); `span` has all of them and constant bounds, whichever row of a block `k` is.
 
-        def step(inside: Nest, at: SSAValue) -> None:
-            k = mirrored(inside, at, self.n) if backwards else at
-            s = inside.scalars
-            other = s.cast(chosen_row(inside, self.pivots, (self.m, k), self.n), INDEX).value
 
-            def swap(deepest: Nest, r: SSAValue) -> None:
-                first, second = deepest.load(self.x, (self.m, k, r)), deepest.load(self.x, (self.m, other, r))
-                deepest.store(second, self.x, (self.m, k, r))
-                deepest.store(first, self.x, (self.m, other, r))
+def _forwards(c: Array, x: Array) -> None:
+    """`x := U^-1 L^-1 x`: what is known of a row is taken out of the rows that wait for it."""
+    n, _ = x.shape
+    for low, high in _blocks(n, below=True):
+        for k in range(low, high):
+            _take_out(c, x, k, range(low, n), below=True)
+    for low, high in reversed(_blocks(n, below=False)):
+        for k in reversed(range(low, high)):
+            _divide(c, x, k)
+            _take_out(c, x, k, range(high), below=False)
 
-            inside.each((nest.kernel.index(0), nest.kernel.index(self.columns)), "r", swap)
 
-        nest.each((nest.kernel.index(0), nest.kernel.index(self.n)), "k", step)
+def _backwards(c: Array, x: Array) -> None:
+    """`x := L^-T U^-T x`: a row is what is left when all that it waits for has been taken out of it."""
+    n, _ = x.shape
+    for low, high in _blocks(n, below=False):
+        for k in range(low, high):
+            _gather(c, x, k, range(high), below=False)
+            _divide(c, x, k)
+    for low, high in reversed(_blocks(n, below=True)):
+        for k in reversed(range(low, high)):
+            _gather(c, x, k, range(low, n), below=True)
 
-    def forwards(self, nest: Nest) -> None:
-        """`x := U^-1 L^-1 x`: what is known of a row is taken out of the rows that wait for it."""
-        self._each(nest, True, False, lambda inside, k, span: self._take_out(inside, k, span, below=True))
 
-        def divide(inside: Nest, k: SSAValue, span: tuple[int, int]) -> None:
-            self._divide(inside, k)
-            self._take_out(inside, k, span, below=False)
+def _divide(c: Array, x: Array, k: Number) -> None:
+    pivot = c[k, k]
+    for r in range(x.shape[1]):
+        x[k, r] /= pivot
 
-        self._each(nest, False, True, divide)
 
-    def backwards(self, nest: Nest) -> None:
-        """`x := L^-T U^-T x`: a row is what is left when all that it waits for has been taken out of it."""
+def _take_out(c: Array, x: Array, k: Number, span: range, below: bool) -> None:
+    """`x[i] -= c[k, i] x[k]` for all `i` beyond `k`."""
+    n, columns = x.shape
+    if columns > 1:
+        for i in beyond(k, n, below):
+            _subtract(x, i, k, c[k, i])
+        return
+    factor = -x[k, 0]
+    for i in span:
+        before = x[i, 0]
+        less = fma(factor, c[k, i], before)
+        x[i, 0] = less if (i > k if below else i < k) else before
 
-        def divide(inside: Nest, k: SSAValue, span: tuple[int, int]) -> None:
-            self._gather(inside, k, span, below=False)
-            self._divide(inside, k)
 
-        self._each(nest, False, False, divide)
-        self._each(nest, True, True, lambda inside, k, span: self._gather(inside, k, span, below=True))
+def _gather(c: Array, x: Array, k: Number, span: range, below: bool) -> None:
+    """`x[k] -= sum of c[k, i] x[i]` over all `i` beyond `k`."""
+    n, columns = x.shape
+    if columns > 1:
+        for i in beyond(k, n, below):
+            _subtract(x, k, i, c[k, i])
+        return
+    before = x[k, 0]
+    total = 0.0
+    for i in span:
+        term = c[k, i] * x[i, 0]
+        total = accumulate(total, term if (i > k if below else i < k) else 0.0)
+    x[k, 0] = before - total
 
-    def _each(
-        self, nest: Nest, below: bool, descending: bool, step: Callable[[Nest, SSAValue, tuple[int, int]], None]
-    ) -> None:
-        """`step` for every row, in order; it gets the block of constant bounds that the row is in."""
-        blocks = _blocks(self.n, below)
-        for low, high in reversed(blocks) if descending else blocks:
-            first, last = nest.kernel.index(low), nest.kernel.index(high)
 
-            def one(inside: Nest, at: SSAValue, low: int = low, high: int = high) -> None:
-                k = at
-                if descending:
-                    s = inside.scalars
-                    k = (s.of(inside.kernel.index(low + high - 1)) - s.of(at)).value
-                step(inside, k, (low, high))
-
-            nest.each((first, last), "k", one)
-
-    def _divide(self, nest: Nest, k: SSAValue) -> None:
-        pivot = nest.load(self.c, (self.m, k, k))
-
-        def one(inside: Nest, r: SSAValue) -> None:
-            at = (self.m, k, r)
-            inside.store(inside.load(self.x, at) / inside.scalars.of(pivot.value), self.x, at)
-
-        nest.each((nest.kernel.index(0), nest.kernel.index(self.columns)), "r", one)
-
-    def _take_out(self, nest: Nest, k: SSAValue, span: tuple[int, int], below: bool) -> None:
-        """`x[i] -= c[k, i] x[k]` for `i > k` (`below`: of `L`), or `i < k` (of `U`)."""
-        if self.columns > 1:
-            self._rows(nest, k, below, lambda i: (i, k))
-            return
-        c0 = nest.kernel.index(0)
-        factor = -nest.load(self.x, (self.m, k, c0))
-
-        def one(inside: Nest, i: SSAValue) -> None:
-            s = inside.scalars
-            x = inside.load(self.x, (self.m, i, c0))
-            less = s.fma(s.of(factor.value), inside.load(self.c, (self.m, k, i)), x)
-            inside.store(s.select(self._waits(s, i, k, below), less, x), self.x, (self.m, i, c0))
-
-        nest.each(self._span(nest, span, below), "i", one)
-
-    def _gather(self, nest: Nest, k: SSAValue, span: tuple[int, int], below: bool) -> None:
-        """`x[k] -= sum of c[k, i] x[i]` over `i > k` (`below`: of `L`), or `i < k` (of `U`)."""
-        if self.columns > 1:
-            self._rows(nest, k, below, lambda i: (k, i))
-            return
-        c0 = nest.kernel.index(0)
-        before = nest.load(self.x, (self.m, k, c0))
-
-        def one(inside: Nest, i: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            s = inside.scalars
-            term = inside.load(self.c, (self.m, k, i)) * inside.load(self.x, (self.m, i, c0))
-            return (s.accumulate_add(s.of(carried[0]), s.select(self._waits(s, i, k, below), term, 0.0)).value,)
-
-        zero = nest.scalars.const(0.0, before.type)
-        (total,) = nest.loop(self._span(nest, span, below), (zero.value,), one, "i")
-        nest.store(before - nest.scalars.of(total), self.x, (self.m, k, c0))
-
-    def _rows(
-        self, nest: Nest, k: SSAValue, below: bool, pair: Callable[[SSAValue], tuple[SSAValue, SSAValue]]
-    ) -> None:
-        """`x[to] -= c[k, i] x[of]` for rows `to, of = pair(i)` of several columns."""
-        kernel = nest.kernel
-
-        def row(inside: Nest, i: SSAValue) -> None:
-            factor = -inside.load(self.c, (self.m, k, i))
-            to, of = pair(i)
-
-            def one(deepest: Nest, r: SSAValue) -> None:
-                s = deepest.scalars
-                x = deepest.load(self.x, (self.m, to, r))
-                deepest.store(
-                    s.fma(s.of(factor.value), deepest.load(self.x, (self.m, of, r)), x), self.x, (self.m, to, r)
-                )
-
-            inside.each((kernel.index(0), kernel.index(self.columns)), "r", one)
-
-        bounds = (_next(nest, k), kernel.index(self.n)) if below else (kernel.index(0), k)
-        nest.each(bounds, "i", row)
-
-    def _waits(self, s: ScalarBuilder, i: SSAValue, k: SSAValue, below: bool) -> Scalar:
-        return s.of(i) > s.of(k) if below else s.of(i) < s.of(k)
-
-    def _span(self, nest: Nest, span: tuple[int, int], below: bool) -> tuple[SSAValue, SSAValue]:
-        """Constant bounds of the indices beyond `k`, whichever row of the block that is."""
-        low, high = (span[0], self.n) if below else (0, span[1])
-        return nest.kernel.index(low), nest.kernel.index(high)
+def _subtract(x: Array, to: Number, of: Number, factor: Number) -> None:
+    """`x[to] -= factor x[of]`, of several columns."""
+    minus = -factor
+    for r in range(x.shape[1]):
+        x[to, r] = fma(minus, x[of, r], x[to, r])

@@ -9,10 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import MemRefType, f32
 
 import xdsl_rlx as rlx
+from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp
 from xdsl_rlx.lowering.nest import (
+    Array,
     Iteration,
+    Nested,
     accumulate,
     cast,
     clamp,
@@ -25,6 +29,7 @@ from xdsl_rlx.lowering.nest import (
     scratch,
     select,
 )
+from xdsl_rlx.lowering.nest.builder import Kernel
 from xdsl_rlx.lowering.nest.language import numpy_type
 from xdsl_rlx.lowering.nest.syntax import tree_of
 from xdsl_rlx.lowering.run_errors import NestError
@@ -40,9 +45,7 @@ def compiled(function: Function, *inputs: Any, out: Any = None, iterations: int 
     shape = rlx.Shaped(
         like.shape, {"float32": "f32", "int64": "i64", "float64": "f64", "int32": "i32"}[like.dtype.name]
     )
-    op = rlx.custom_op(
-        name, kernel="nest", shape=lambda *_, **__: shape, iterations=iterations, version="1", replace=True
-    )(function)
+    op = rlx.custom_op(name, kernel="nest", shape=lambda *_, **__: shape, iterations=iterations, replace=True)(function)
     g = rlx.Graph("f")
     values = [
         g.input(f"x{n}", x.shape, x.dtype.name) if x.ndim else g.input(f"x{n}", (), x.dtype.name)
@@ -443,3 +446,68 @@ def test_indices_that_a_function_gives_are_loops():
 
     found = compiled(turned, X, iterations=1)
     np.testing.assert_array_equal(found[0], [1.5, 3.0, -1.0, 3.0])
+
+
+def emitted(nested: Nested, *shapes: tuple[int, ...]) -> Kernel:
+    """One iteration on buffers of f32."""
+    kernel = Kernel([MemRefType(f32, shape) for shape in shapes], [None] * len(shapes))
+    nested.emit(kernel.entry, kernel.block.args[-2], kernel.block.args[-1], kernel.block.args[:-2])
+    return kernel
+
+
+@dataclass(frozen=True)
+class Turned:
+    """A matrix that is indexed the other way round."""
+
+    room: Array
+
+    def __getitem__(self, at: tuple[Any, Any]) -> Any:
+        i, j = at
+        return self.room[j, i]
+
+    def __setitem__(self, at: tuple[Any, Any], value: Any) -> None:
+        i, j = at
+        self.room[j, i] = value
+
+
+def test_objects_are_indexed_by_methods_of_their_own():
+    def turn(it: Any, x: Any, y: Any) -> None:
+        room = Turned(scratch((4, 3), "f32"))
+        for i, j in ndrange(3, 4):
+            room[i, j] = x[i, j]
+        for i, j in ndrange(3, 4):
+            y[i, j] = room[i, j] - room.room[j, 0]
+
+    compiled(turn, X, iterations=1)
+
+
+def test_a_range_that_goes_down_can_be_rolled():
+    def running(it: Any, x: Any, y: Any) -> None:
+        total = 0.0
+        for j in rolled(reversed(range(4))):
+            total = total * 0.5 + x[it.index, j]
+            y[it.index, j] = total
+
+    compiled(running, X)
+
+
+def test_a_range_of_the_inner_dimension_is_that_of_the_product():
+    @nest
+    def part(it: Iteration, a: Array, b: Array, c: Array) -> None:
+        first, last = it.index, it.piece
+        c[2:4, :7] = a[2:4, first:last] @ b[first:last, :7]
+
+    kernel = emitted(part, (6, 5), (5, 8), (6, 8))
+    (op,) = [op for op in kernel.block.ops if isinstance(op, GemmOp)]
+    assert (op.inner_lo, op.inner_hi) == tuple(kernel.block.args[-2:])
+    assert [x.name_hint for x in (op.row_lo, op.row_hi, op.col_lo, op.col_hi)] == ["c2", "c4", "c0", "c7"]
+
+
+def test_ranges_that_differ_are_those_of_a_block():
+    @nest
+    def corner(it: Iteration, a: Array, b: Array, c: Array) -> None:
+        first, last = it.index, it.piece
+        c[:4, :7] = a[:4, : last - first] @ b[first:last, :7]
+
+    kernel = emitted(corner, (6, 5), (5, 8), (6, 8))
+    assert any(isinstance(op, BlockGemmOp) for op in kernel.block.ops)

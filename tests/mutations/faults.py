@@ -416,14 +416,14 @@ LOWERING = (
     _fault(
         "of equal pivots the last is chosen, among matrices side by side",
         "lowering/nests/solve_lanes.py",
-        "s.select(here > before, number, chosen)",
-        "s.select(here < before, chosen, number)",
+        "number if here > before else best",
+        "best if here < before else number",
         LANES,
     ),
     _fault(
         "matrices side by side of which those behind the end of a batch are read",
         "lowering/nests/solve_lanes.py",
-        "number if self.batch % self.lanes == 0 else s.minimum(number, self.batch - 1)",
+        "number if self.batch % self.size == 0 else min(number, self.batch - 1)",
         "number",
         LANES,
         "-k",
@@ -432,15 +432,22 @@ LOWERING = (
     _fault(
         "matrices side by side whose finished lines are not interchanged",
         "lowering/nests/solve_lanes.py",
-        "inside.each((zero, k), ",
-        "inside.each((k, k), ",
+        "for j in range(k):",
+        "for j in range(k, k):",
         LANES,
     ),
     _fault(
         "matrices side by side divided by a pivot of zero",
         "lowering/nests/solve_lanes.py",
-        "s.select(s.eq(pivot, 0.0), 1.0, pivot)",
+        "1.0 if pivot == 0.0 else pivot",
         "pivot",
+        LANES,
+    ),
+    _fault(
+        "matrices side by side lie in the order of their groups",
+        "lowering/nests/solve_lanes.py",
+        "first + number * (self.size // MERGED)",
+        "first * MERGED + number",
         LANES,
     ),
 )
@@ -649,7 +656,6 @@ TILES = (
         "s.of(group) + number * self._groups",
         "s.of(group) * MERGED + number",
         TILED,
-        "tests/lowering/test_solve_lanes.py",
     ),
     _fault(
         "all vectors of a loop are the first one",
