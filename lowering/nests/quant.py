@@ -74,18 +74,18 @@ class Weights:
                 GGUF[self.attr.scheme](held[0][which, row, first_block + b], out[start : start + grain])
             return
         w, *scales = held
-        value = self._meaning(scales, row // max(self.attr.block_size, 1))
+        value, before = self._meaning(scales, row // max(self.attr.block_size, 1)), row * self.columns
         for i in range(out.shape[0] // grain):
             place = i * grain
             column = place + first
-            for n, code in enumerate(self._codes(w, row, column)):
+            for n, code in enumerate(self._codes(w, row, column, before)):
                 out[place + n] = value(code, column + n)
 
-    def _codes(self, w: Array, row: Number, column: Number) -> list[Number]:
-        """The code at a place as an i32, or those of the pair that shares a byte."""
+    def _codes(self, w: Array, row: Number, column: Number, before: Number) -> list[Number]:
+        """The code at a place as an i32, or those of the pair that shares a byte; `before` the row are so many."""
         if not self.attr.scheme.is_nibbles:
             return [cast(w[row, column], i32)]
-        place = column + row * self.columns
+        place = column + before
         byte = cast(w[place >> 1], i32)
         if self.grain == 2:
             return [byte & 15, byte >> 4]
@@ -192,7 +192,6 @@ class Panels:
     ) -> None:
         """One strip of the result; `parts` are segments, their runs of the rows, and panels for the weights."""
         which, number = it.unravel(self.weights.count, strips.count)
-        column = number * strips.width + strips.first
         is_sum = len(parts) > 1 or parts[0][0].count > 1
 
         def clear(m: Number, count: int) -> None:
@@ -209,7 +208,9 @@ class Panels:
                 self._each(which, indices, clear)
             for segment, runs, panels in parts:
                 for s in range(segment.count):
-                    inner = s * segment.size + segment.first
+                    # The column is computed here, since LLVM forgets that it does not overflow where it first sees it
+                    # in front of the loops, and then pairs of nibbles are not vector code.
+                    inner, column = s * segment.size + segment.first, number * strips.width + strips.first
                     self._fill(held, which, inner, column, panels[it.piece])
                     self._each(which, indices, add, runs[s], panels[it.piece])
 

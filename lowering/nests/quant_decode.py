@@ -97,19 +97,19 @@ def _q8_k(block: Array, out: Array) -> None:
         out[j] = cast(_signed(block[j + 4]), f32) * d
 
 
-# Of k-quants, run v = 4t + r of eight runs of 32 elements has its 2-bit quants in the bytes 32t + j, shifted by 2r. Its
-# two halves have a scale each. Loops of 32 with a choice of scale become vector code, loops of 16 do not: LLVM unrolls
-# those first and then takes runs side by side, a byte at a time.
-
-
-def _two_bits(block: Array, first: int, run: Number, j: Number) -> Number:
-    """The 2-bit quant of element j of a run; those of a block begin at byte `first`."""
-    return (_unsigned(block[j + ((run >> 2) << 5) + first]) >> cast((run & 3) << 1, i32)) & 3
+# A k-quant is eight runs of 32 elements. In q2_k, q3_k and q6_k the two halves of a run have a scale each. Loops of 32
+# with a choice of scale become vector code, loops of 16 do not: LLVM unrolls those first and then takes runs side by
+# side, a byte at a time.
 
 
 def _of_half(j: Number, halves: Sequence[Number]) -> Number:
     """What belongs to the half of a run that element j is in."""
     return select(j < 16, *halves)
+
+
+def _two_bits(v: Number) -> tuple[Number, Number]:
+    """Run v = 4t + r has its 2-bit quants in the bytes 32t + j, shifted by 2r: (32t, 2r)."""
+    return (v >> 2) << 5, cast((v & 3) << 1, i32)
 
 
 def _q2_k(block: Array, out: Array) -> None:
@@ -118,9 +118,10 @@ def _q2_k(block: Array, out: Array) -> None:
         codes = [_unsigned(block[2 * v + h]) for h in (0, 1)]
         scales = [cast(code & 15, f32) * d for code in codes]
         offsets = [cast(code >> 4, f32) * least for code in codes]
+        (first, shift), start = _two_bits(v), 32 * v
         for j in range(32):
-            q = cast(_two_bits(block, 16, v, j), f32)
-            out[j + 32 * v] = q * _of_half(j, scales) - _of_half(j, offsets)
+            q = (_unsigned(block[j + first + 16]) >> shift) & 3
+            out[j + start] = cast(q, f32) * _of_half(j, scales) - _of_half(j, offsets)
 
 
 def _q3_k(block: Array, out: Array) -> None:
@@ -135,36 +136,39 @@ def _q3_k(block: Array, out: Array) -> None:
 
     for v in range(8):
         scales, number = [scale(2 * v + h) for h in (0, 1)], cast(v, i32)
+        (first, shift), start = _two_bits(v), 32 * v
         for j in range(32):
             high = (_unsigned(block[j]) >> number) & 1
-            q = _two_bits(block, 32, v, j) + (high << 2) - 4
-            out[j + 32 * v] = cast(q, f32) * _of_half(j, scales)
+            q = ((_unsigned(block[j + first + 32]) >> shift) & 3) + (high << 2) - 4
+            out[j + start] = cast(q, f32) * _of_half(j, scales)
 
 
 def _q6_k(block: Array, out: Array) -> None:
     d = _half(block, 208)
     for v in range(8):
         scales = [cast(_signed(block[2 * v + (192 + h)]), f32) * d for h in (0, 1)]
-        first, shift = ((v >> 2) << 6) + ((v & 1) << 5), cast((v & 2) << 1, i32)
+        nibbles, nibble_shift = ((v >> 2) << 6) + ((v & 1) << 5), cast((v & 2) << 1, i32)
+        (first, shift), start = _two_bits(v), 32 * v
         for j in range(32):
-            low = (_unsigned(block[j + first]) >> shift) & 15
-            q = (low | (_two_bits(block, 128, v, j) << 4)) - 32
-            out[j + 32 * v] = cast(q, f32) * _of_half(j, scales)
+            low = (_unsigned(block[j + nibbles]) >> nibble_shift) & 15
+            high = (_unsigned(block[j + first + 128]) >> shift) & 3
+            out[j + start] = cast((low | (high << 4)) - 32, f32) * _of_half(j, scales)
 
 
 def _eighths(block: Array, out: Array, quants: int, high_bits: int | None = None) -> None:
-    """q4_k and q5_k: eight runs of 32 elements with a 6-bit scale and a 6-bit minimum each."""
+    """q4_k and q5_k: a run has a 6-bit scale and a 6-bit minimum."""
     d, least = _half(block, 0), _half(block, 2)
     for v in range(8):
         early, number = v < 4, cast(v, i32)
         low, middle, high = [_unsigned(block[(v & 3) + at]) for at in (4, 8, 12)]
         scale = cast(select(early, low & 63, (high & 15) | ((low >> 6) << 4)), f32) * d
         offset = cast(select(early, middle & 63, (high >> 4) | ((middle >> 6) << 4)), f32) * least
+        first, shift, start = (v >> 1) << 5, (number & 1) << 2, 32 * v
         for j in range(32):
-            q = (_unsigned(block[j + ((v >> 1) << 5) + quants]) >> ((number & 1) << 2)) & 15
+            q = (_unsigned(block[j + first + quants]) >> shift) & 15
             if high_bits is not None:
                 q = q | (((_unsigned(block[j + high_bits]) >> number) & 1) << 4)
-            out[j + 32 * v] = cast(q, f32) * scale - offset
+            out[j + start] = cast(q, f32) * scale - offset
 
 
 GGUF: dict[Scheme, Callable[[Array, Array], None]] = {

@@ -102,11 +102,11 @@ def q_conv2d_nest(op: QConv2dOp, work: Work) -> None:
                 row = line * vertical.stride + p * vertical.dilation - vertical.before
                 if 0 <= row < vertical.extent:
                     for q in written_out:
+                        channel, shift = channels + c, q * horizontal.dilation - horizontal.before
                         factor = _wide(w[o, c, p, q], w_zero)
-                        shift = q * horizontal.dilation - horizontal.before
                         low, high = _inside(horizontal, q)
                         for j in range(low, high):
-                            byte = x[image, channels + c, row, j * horizontal.stride + shift]
+                            byte = x[image, channel, row, j * horizontal.stride + shift]
                             sums[j] += factor * _wide(byte, x_zero)
         for j in range(horizontal.result):
             result[image, o, line, j] = _requantised(sums[j], multiplier, out_zero)
