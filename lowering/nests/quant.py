@@ -66,46 +66,55 @@ class Weights:
 
     def decode(self, held: Sequence[Array], which: Number, row: Number, first: Number, out: Array) -> None:
         """The weights of a row of matrix `which` from column `first` on, as many as there is room for in `out`."""
-        grain = self.grain
         if self.attr.scheme.is_gguf:
-            first_block = first // grain
-            for b in range(out.shape[0] // grain):
-                start = b * grain
-                GGUF[self.attr.scheme](held[0][which, row, first_block + b], out[start : start + grain])
+            self._decode_blocks(held[0][which, row], first, out)
             return
         w, *scales = held
-        value, before = self._meaning(scales, row // max(self.attr.block_size, 1)), row * self.columns
-        for i in range(out.shape[0] // grain):
-            place = i * grain
+        codes, number = self._codes(w, row), self._numbers(scales, row // max(self.attr.block_size, 1))
+        for i in range(out.shape[0] // self.grain):
+            place = i * self.grain
             column = place + first
-            for n, code in enumerate(self._codes(w, row, column, before)):
-                out[place + n] = value(code, column + n)
+            for n, code in enumerate(codes(column)):
+                out[place + n] = number(code, column + n)
 
-    def _codes(self, w: Array, row: Number, column: Number, before: Number) -> list[Number]:
-        """The code at a place as an i32, or those of the pair that shares a byte; `before` the row are so many."""
+    def _decode_blocks(self, blocks: Array, first: Number, out: Array) -> None:
+        kind = self.attr.scheme
+        first_block = first // kind.block
+        for b in range(out.shape[0] // kind.block):
+            start = b * kind.block
+            GGUF[kind](blocks[first_block + b], out[start : start + kind.block])
+
+    def _codes(self, w: Array, row: Number) -> Callable[[Number], list[Number]]:
+        """`(column)`: the code at that place of a row as an i32, or those of the pair that shares a byte."""
         if not self.attr.scheme.is_nibbles:
-            return [cast(w[row, column], i32)]
-        place = column + before
-        byte = cast(w[place >> 1], i32)
-        if self.grain == 2:
-            return [byte & 15, byte >> 4]
-        return [(byte >> (cast(place & 1, i32) << 2)) & 15]
+            return lambda j: [cast(w[row, j], i32)]
+        before = row * self.columns
 
-    def _meaning(self, scales: Sequence[Array], block: Number) -> Callable[[Number, Number], Number]:
+        def pair(j: Number) -> list[Number]:
+            byte = cast(w[(j + before) >> 1], i32)
+            return [byte & 15, byte >> 4]
+
+        def one(j: Number) -> list[Number]:
+            place = j + before
+            return [(cast(w[place >> 1], i32) >> (cast(place & 1, i32) << 2)) & 15]
+
+        return pair if self.grain == 2 else one
+
+    def _numbers(self, scales: Sequence[Array], block: Number) -> Callable[[Number, Number], Number]:
         """`(code, column)`: the number that a code of a block of rows stands for."""
         kind, element = self.attr.scheme, self.element
         if kind == Scheme.NVFP4_BLOCK:
-            overall = scales[1][0]
-            codes = scales[0]
+            codes, overall = scales[0], scales[1][0]
             return lambda q, j: cast(fp4(q) * scale_code(cast(codes[block, j], i32)), element) * overall
         if kind in (Scheme.FP8_E4M3, Scheme.FP8_E5M2):
-            if not scales:
-                return lambda q, j: cast(fp8(kind, q), element)
-            return lambda q, j: cast(fp8(kind, q), element) * scales[0][j]
+            if scales:
+                return lambda q, j: cast(fp8(kind, q), element) * scales[0][j]
+            return lambda q, j: cast(fp8(kind, q), element)
         if len(scales) > 1:
             return lambda q, j: (cast(q, element) - scales[1][block, j]) * scales[0][block, j]
-        zero = 8.0 if kind == Scheme.INT4_BLOCK else 0.0
-        return lambda q, j: (cast(q, element) - zero if zero else cast(q, element)) * scales[0][block, j]
+        if kind == Scheme.INT4_BLOCK:
+            return lambda q, j: (cast(q, element) - 8.0) * scales[0][block, j]
+        return lambda q, j: cast(q, element) * scales[0][block, j]
 
 
 @NEST.rule(DequantizeWeightsOp)
@@ -146,7 +155,7 @@ class Panels:
     `result = rows @ S` or `rows @ transpose(S)` (`by_rows`) with stored weights S, of `many` rows.
 
     An iteration computes some columns of the result, adding up products with one panel of weights after the other. If
-    the weights are `chosen`, a row is multiplied by the matrix of its index.
+    the weights are `chosen`, a row is multiplied by the matrix of its index only.
     """
 
     weights: Weights
