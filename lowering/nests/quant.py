@@ -132,21 +132,19 @@ def dequantize_weights_nest(op: DequantizeWeightsOp, work: Work) -> None:
 
 
 @dataclass(frozen=True)
-class Segment:
-    """`count` runs of `size` of the contracted extent from `first` on: what is in a panel at a time."""
+class Runs:
+    """`count` runs of `size` of an extent, from `first` on."""
 
     first: int
     count: int
     size: int
 
-
-@dataclass(frozen=True)
-class Strips:
-    """`count` strips of `width` columns of the result from `first` on: an iteration computes one."""
-
-    first: int
-    count: int
-    width: int
+    @staticmethod
+    def of(extent: int, size: int) -> list[Runs]:
+        """An extent cut into runs of `size` and the shorter rest; one of nothing is a run without a size."""
+        count, rest = divmod(extent, size)
+        found = [Runs(0, count, size)] if count else []
+        return [*found, Runs(count * size, 1, rest)] if rest or not count else found
 
 
 @dataclass(frozen=True)
@@ -154,8 +152,8 @@ class Panels:
     """
     `result = rows @ S` or `rows @ transpose(S)` (`by_rows`) with stored weights S, of `many` rows.
 
-    An iteration computes some columns of the result, adding up products with one panel of weights after the other. If
-    the weights are `chosen`, a row is multiplied by the matrix of its index only.
+    An iteration computes some columns of the result, a strip, adding up products with one panel of weights after the
+    other. If the weights are `chosen`, a row is multiplied by the matrix of its index only.
     """
 
     weights: Weights
@@ -184,54 +182,41 @@ class Panels:
             size = PANEL // width
         return min(width, self.features), max(min(size, self.depth), 1)
 
-    def segments(self, size: int) -> list[Segment]:
-        """Whole runs of `size`, then the shorter rest."""
-        runs, rest = divmod(self.depth, size) if self.depth else (1, 0)
-        whole = Segment(0, runs, min(size, self.depth))
-        return [whole, Segment(runs * size, 1, rest)] if rest else [whole]
-
-    def multiply(
-        self,
-        it: Iteration,
-        strips: Strips,
-        held: Sequence[Array],
-        indices: Array | None,
-        parts: Sequence[tuple[Segment, Array, Array]],
-        result: Array,
-    ) -> None:
-        """One strip of the result; `parts` are segments, their runs of the rows, and panels for the weights."""
+    def multiply(self, it: Iteration, strips: Runs, segments: Sequence[Runs], buffers: Sequence[Array]) -> None:
+        """One strip: `buffers` are the weights, the indices if chosen, rows and panels by segment, and the result."""
         which, number = it.unravel(self.weights.count, strips.count)
-        is_sum = len(parts) > 1 or parts[0][0].count > 1
+        *given, result = buffers
+        rows, panels = given[-2 * len(segments) :], given[-len(segments) :]
+        held, indices = given[: -2 * len(segments)], None
+        if self.chosen:
+            *held, indices = held
+        is_sum = len(segments) > 1 or segments[0].count > 1
 
         def clear(m: Number, count: int) -> None:
             result[number, m : m + count] = 0.0
 
-        def add(m: Number, count: int, run: Array, panel: Array) -> None:
+        def add(m: Number, count: int, factor: Array, panel: Array) -> None:
             if is_sum:
-                result[number, m : m + count] += run[m : m + count] @ panel
+                result[number, m : m + count] += factor[m : m + count] @ panel
             else:
-                result[number, m : m + count] = run[m : m + count] @ panel
+                result[number, m : m + count] = factor[m : m + count] @ panel
 
         if indices is None or self._rows_of(which, indices) > 0:
             if is_sum:
                 self._each(which, indices, clear)
-            for segment, runs, panels in parts:
+            for segment, runs, room in zip(segments, rows, panels, strict=False):
                 for s in range(segment.count):
                     # The column is computed here, since LLVM forgets that it does not overflow where it first sees it
                     # in front of the loops, and then pairs of nibbles are not vector code.
-                    inner, column = s * segment.size + segment.first, number * strips.width + strips.first
-                    self._fill(held, which, inner, column, panels[it.piece])
-                    self._each(which, indices, add, runs[s], panels[it.piece])
-
-    def _is_of(self, which: Number, index: Number) -> Number:
-        """Whether a row is to be multiplied by matrix `which`."""
-        return clamped(index, self.weights.count) == which
+                    inner, column = s * segment.size + segment.first, number * strips.size + strips.first
+                    self._fill(held, which, inner, column, room[it.piece])
+                    self._each(which, indices, add, runs[s], room[it.piece])
 
     def _rows_of(self, which: Number, indices: Array) -> Number:
         """How many rows are to be multiplied by matrix `which`."""
         count = cast(0, i64)
         for m in range(self.many):
-            count = count + cast(self._is_of(which, indices[m]), i64)
+            count = count + cast(clamped(indices[m], self.weights.count) == which, i64)
         return count
 
     def _each(self, which: Number, indices: Array | None, body: Callable[..., None], *given: Array) -> None:
@@ -240,7 +225,7 @@ class Panels:
             body(0, self.many, *given)
         else:
             for m in range(self.many):
-                if self._is_of(which, indices[m]):
+                if clamped(indices[m], self.weights.count) == which:
                     body(m, 1, *given)
 
     def _fill(self, held: Sequence[Array], which: Number, inner: Number, column: Number, panel: Array) -> None:
@@ -259,32 +244,27 @@ class Panels:
             work.write(result)
             return
         width, size = self.extents()
-        segments, x = self.segments(size), work.read(rows)
-        runs = [replace(x, shape=(s.count, self.many, s.size), strides=(s.size, self.depth, 1)) for s in segments]
-        moved = [_moved(run, s.first) for run, s in zip(runs, segments, strict=True)]
-        whole, rest = divmod(self.features, width)
-        for strips in (Strips(0, whole, width), Strips(whole * width, 1, rest)):
-            if strips.width:
-                self._launch(work, [*reads, *moved], segments, strips, result)
+        segments, x = Runs.of(self.depth, size), work.read(rows)
+        factors = [
+            _moved(replace(x, shape=(s.count, self.many, s.size), strides=(s.size, self.depth, 1)), s.first)
+            for s in segments
+        ]
+        for strips in Runs.of(self.features, width):
+            self._launch(work, [*reads, *factors], segments, strips, result)
 
     def _launch(
-        self, work: Work, reads: Sequence[Argument], segments: Sequence[Segment], strips: Strips, result: SSAValue
+        self, work: Work, reads: Sequence[Argument], segments: Sequence[Runs], strips: Runs, result: SSAValue
     ) -> None:
-        width, first_run = strips.width, len(reads) - len(segments)
-        extent, cost = self.weights.count * strips.count, self.depth * width * (self.many + 4)
+        extent, cost = self.weights.count * strips.count, self.depth * strips.size * (self.many + 4)
         panels: list[Argument] = []
         for s in segments:
-            panel = work.scratch_per_piece(extent, cost, (s.size, width), element_of(result), "panel")
-            panels.append(replace(panel, strides=(s.size * width, 1, s.size)) if self.by_rows else panel)
-        target = work.write(result, (strips.count, self.many, width), (width, self.features, 1))
+            panel = work.scratch_per_piece(extent, cost, (s.size, strips.size), element_of(result), "panel")
+            panels.append(replace(panel, strides=(s.size * strips.size, 1, s.size)) if self.by_rows else panel)
+        target = work.write(result, (strips.count, self.many, strips.size), (strips.size, self.features, 1))
 
         @nest
         def products(it: Iteration, *buffers: Array) -> None:
-            held, indices = buffers[:first_run], None
-            if self.chosen:
-                *held, indices = held
-            parts = list(zip(segments, buffers[first_run:], buffers[len(reads) :], strict=False))
-            self.multiply(it, strips, held, indices, parts, buffers[-1])
+            self.multiply(it, strips, segments, buffers)
 
         work.launch(extent, cost, reads, [*panels, _moved(target, strips.first)], products)
 
@@ -299,21 +279,17 @@ def _moved(argument: Argument, by: int) -> Argument:
 @NEST.rule(DequantMatmulOp)
 def dequant_matmul_nest(op: DequantMatmulOp, work: Work) -> None:
     """An iteration dequantises some columns of W and multiplies all rows of x by them."""
-    _product_nest(op, work, op.x, by_rows=op.scheme.scheme.is_gguf)
+    weights, many = Weights(op.scheme, *op.stored, element_of(op.result)), prod(shape_of(op.x)[:-1])
+    panels = Panels(weights, many, by_rows=op.scheme.scheme.is_gguf)
+    panels.launches(work, weights.reads(work, op.w, op.scales), op.x, op.result)
 
 
 @NEST.rule(DequantMatmulBackwardInputOp)
 def dequant_matmul_backward_input_nest(op: DequantMatmulBackwardInputOp, work: Work) -> None:
     """An iteration dequantises some rows of W and multiplies all rows of dy by their transpose."""
-    _product_nest(op, work, op.dy, by_rows=not op.scheme.scheme.is_gguf)
-
-
-def _product_nest(
-    op: DequantMatmulOp | DequantMatmulBackwardInputOp, work: Work, rows: SSAValue, by_rows: bool
-) -> None:
-    weights = Weights(op.scheme, *op.stored, element_of(op.result))
-    reads = weights.reads(work, op.w, op.scales)
-    Panels(weights, prod(shape_of(rows)[:-1]), by_rows).launches(work, reads, rows, op.result)
+    weights, many = Weights(op.scheme, *op.stored, element_of(op.result)), prod(shape_of(op.dy)[:-1])
+    panels = Panels(weights, many, by_rows=not op.scheme.scheme.is_gguf)
+    panels.launches(work, weights.reads(work, op.w, op.scales), op.dy, op.result)
 
 
 @NEST.rule(DequantGroupedMatmulOp)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from math import nan
 from typing import TypeAlias
@@ -102,11 +102,6 @@ def _q8_k(block: Array, out: Array) -> None:
 # side, a byte at a time.
 
 
-def _of_half(j: Number, halves: Sequence[Number]) -> Number:
-    """What belongs to the half of a run that element j is in."""
-    return select(j < 16, *halves)
-
-
 def _two_bits(v: Number) -> tuple[Number, Number]:
     """Run v = 4t + r has its 2-bit quants in the bytes 32t + j, shifted by 2r: (32t, 2r)."""
     return (v >> 2) << 5, cast((v & 3) << 1, i32)
@@ -121,7 +116,7 @@ def _q2_k(block: Array, out: Array) -> None:
         (first, shift), start = _two_bits(v), 32 * v
         for j in range(32):
             q = (_unsigned(block[j + first + 16]) >> shift) & 3
-            out[j + start] = cast(q, f32) * _of_half(j, scales) - _of_half(j, offsets)
+            out[j + start] = cast(q, f32) * select(j < 16, *scales) - select(j < 16, *offsets)
 
 
 def _q3_k(block: Array, out: Array) -> None:
@@ -140,7 +135,7 @@ def _q3_k(block: Array, out: Array) -> None:
         for j in range(32):
             high = (_unsigned(block[j]) >> number) & 1
             q = ((_unsigned(block[j + first + 32]) >> shift) & 3) + (high << 2) - 4
-            out[j + start] = cast(q, f32) * _of_half(j, scales)
+            out[j + start] = cast(q, f32) * select(j < 16, *scales)
 
 
 def _q6_k(block: Array, out: Array) -> None:
@@ -152,7 +147,7 @@ def _q6_k(block: Array, out: Array) -> None:
         for j in range(32):
             low = (_unsigned(block[j + nibbles]) >> nibble_shift) & 15
             high = (_unsigned(block[j + first + 128]) >> shift) & 3
-            out[j + start] = cast((low | (high << 4)) - 32, f32) * _of_half(j, scales)
+            out[j + start] = cast((low | (high << 4)) - 32, f32) * select(j < 16, *scales)
 
 
 def _eighths(block: Array, out: Array, quants: int, high_bits: int | None = None) -> None:
