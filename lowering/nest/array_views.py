@@ -128,9 +128,8 @@ class Views:
 
     def load(self, nest: Nest, view: ArrayView) -> Scalar:
         """The element that all indices lead to; an unsigned one is read as that."""
-        element = memref_of(view.buffer).element_type
-        found = nest.load(view.buffer, self.indices(nest, view))
-        return nest.scalars.cast(found, element) if is_unsigned(element) else found
+        load = nest.element if is_unsigned(memref_of(view.buffer).element_type) else nest.load
+        return load(view.buffer, self.indices(nest, view))
 
     def indices(self, nest: Nest, view: ArrayView) -> list[SSAValue]:
         """Where a view begins, along all dimensions of its buffer."""

@@ -164,13 +164,18 @@ class Nest:
         block.add_op(scf.YieldOp())
         self.builder.insert(scf.IfOp(condition, [], [block]))
 
-    def load(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Scalar:
-        """The element, extended to the type it is computed in."""
+    def element(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Scalar:
+        """The element, in the type it is stored in."""
         element = memref_of(buffer).element_type
         op = memref.LoadOp.create(operands=[buffer, *indices], result_types=[element])
         self.builder.insert(op)
         op.res.name_hint = buffer.name_hint
-        return self.scalars.cast(self.scalars.of(op.res), compute_type(op.res.type))
+        return self.scalars.of(op.res)
+
+    def load(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Scalar:
+        """The element, extended to the type it is computed in."""
+        found = self.element(buffer, indices)
+        return self.scalars.cast(found, compute_type(found.type))
 
     def store(self, value: Scalar, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
         """Store, narrowed to the buffer's element type."""

@@ -38,7 +38,7 @@ SHARED_CLASSES = {
 }
 """Names that more than one class has; the set may only shrink."""
 
-LONG_FUNCTIONS = {("lowering/column_kernel.py", "build"), ("lowering/nests/quant_int.py", "q_conv2d_nest")}
+LONG_FUNCTIONS = {("lowering/column_kernel.py", "build")}
 """Functions of more than 60 lines; the set may only shrink."""
 
 FACE = sorted((ROOT / "src" / "xdsl_rlx").glob("*.py"))

@@ -32,6 +32,7 @@ from xdsl_rlx.lowering.nest import (
 from xdsl_rlx.lowering.nest.builder import Kernel
 from xdsl_rlx.lowering.nest.language import numpy_type
 from xdsl_rlx.lowering.nest.syntax import tree_of
+from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 from xdsl_rlx.lowering.run_errors import NestError
 
 Function = Callable[..., None]
@@ -511,3 +512,16 @@ def test_ranges_that_differ_are_those_of_a_block():
 
     kernel = emitted(corner, (6, 5), (5, 8), (6, 8))
     assert any(isinstance(op, BlockGemmOp) for op in kernel.block.ops)
+
+
+def test_an_unsigned_element_is_read_by_one_cast():
+    """A loop of many is as long as it looks, which decides how far it is unrolled."""
+
+    def widened(it: Any, x: Any, y: Any) -> None:
+        y[0] = cast(x[0], "i32") * 2
+
+    doubled = rlx.custom_op("test.widened", kernel="nest", shape=lambda x: rlx.Shaped((1,), "i32"), replace=True)
+    g = rlx.Graph("f")
+    g.set_outputs([doubled(widened)(g.input("x", (1,), "u8"))])
+    assert str(lower_to_lir(g.module)).count("builtin.unrealized_conversion_cast") == 1
+    assert rlx.compile(g)(np.array([200], np.uint8))[0] == 400
