@@ -28,14 +28,14 @@ from xdsl.traits import ConstantLike
 from xdsl_rlx import dialects, lowering, transforms
 from xdsl_rlx.builder import Graph
 from xdsl_rlx.dialects.mir import Mir, branch, control
-from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.mir.value import OP
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, VIEW
 from xdsl_rlx.lowering.nests import NEST
 from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, VJP, VMAP
-from xdsl_rlx.transforms.rules.table import RuleTable
+from xdsl_rlx.transforms.rules.rule_table import RuleTable
 
 DOCS = Path(__file__).resolve().parent
 sys.path.append(str(DOCS.parent / "tests"))

@@ -23,9 +23,9 @@ from xdsl_rlx.lowering.groups.group import Group
 from xdsl_rlx.lowering.groups.group_launches import PIECES_PER_THREAD, group_launches, pieces_of
 from xdsl_rlx.lowering.groups.long_products import LongProduct
 from xdsl_rlx.lowering.groups.products import is_ready
-from xdsl_rlx.lowering.nest.builder import stem_of
+from xdsl_rlx.lowering.nest.kernel_builder import stem_of
 from xdsl_rlx.lowering.nests import Work
-from xdsl_rlx.lowering.nests.table import Buffers, NestRule
+from xdsl_rlx.lowering.nests.work import Buffers, NestRule
 from xdsl_rlx.lowering.program_buffers import ProgramBuffers
 from xdsl_rlx.lowering.recipe import Passed, Recipe, Recorder, Site, Step
 from xdsl_rlx.transforms.structure import structure_of_region

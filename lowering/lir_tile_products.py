@@ -14,7 +14,7 @@ from xdsl_rlx.dialects.lir import GemmOp, KernelOp, LaunchOp, LoopOp, WhileOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.lowering.nest.builder import Kernel, Nest
+from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.tiles.tile_sizes import COPIED_ROWS, MOST_VECTORS, Registers, best_tile, vectors_of_panel
 from xdsl_rlx.lowering.tiles.tiled_product import TiledProduct, emit_sums, lies_in_lines
 from xdsl_rlx.transforms.driver import verify_dominance

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.lowering.fuse.loop_tables import NORMALIZE
 from xdsl_rlx.transforms.driver import RewritingPass, rewrite
 

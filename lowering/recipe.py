@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.lowering.buffers import Argument, Buffer
-from xdsl_rlx.lowering.nests.table import Buffers
+from xdsl_rlx.lowering.nests.work import Buffers
 
 Event: TypeAlias = Callable[[Buffers, Sequence[SSAValue]], Buffer]
 """A buffer asked for on the way: the same one for other values."""

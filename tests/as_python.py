@@ -17,7 +17,7 @@ from xdsl_rlx.lowering.buffers import Argument, Buffer, contiguous
 from xdsl_rlx.lowering.nest import Iteration, Nested
 from xdsl_rlx.lowering.nest.language import numpy_type
 from xdsl_rlx.lowering.nests import NEST
-from xdsl_rlx.lowering.nests.table import Work
+from xdsl_rlx.lowering.nests.work import Work
 
 
 class _Arrays:

@@ -7,8 +7,8 @@ from xdsl.dialects.builtin import ModuleOp, NameLoc, StringAttr
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xdsl_rlx.dialects.hir.core import HirOp
-from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.hir.block import HirOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.transforms.driver import RewritingPass, rewrite
 from xdsl_rlx.transforms.located import located
 from xdsl_rlx.transforms.rules.hir import BLOCKS, FusionPolicy

@@ -9,7 +9,7 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.dialects.mir.builder import Value
+from xdsl_rlx.dialects.mir.mir_builder import Value
 
 
 class located:

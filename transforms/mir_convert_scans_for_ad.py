@@ -13,7 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.bodies import end_of
-from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.recurrence import RecurrenceOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.transforms.checkpoints import in_segments, is_recomputed
@@ -22,8 +22,8 @@ from xdsl_rlx.transforms.engines.define import define
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.located import recorded
 from xdsl_rlx.transforms.rules.recurrence import by_products, with_states
+from xdsl_rlx.transforms.rules.rule_table import SCALAR
 from xdsl_rlx.transforms.rules.scan import Reverse
-from xdsl_rlx.transforms.rules.table import SCALAR
 from xdsl_rlx.transforms.rules.wide import rounded, wide
 from xdsl_rlx.transforms.scalar_cost import DEAR, scalar_cost
 

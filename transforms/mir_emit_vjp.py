@@ -6,8 +6,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.dialects.mir.control import VjpOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.transforms.driver import RewritingPass, expect_gone, rewrite, sweep
 from xdsl_rlx.transforms.engines.define import define
 from xdsl_rlx.transforms.engines.reverse import add_seeds, cotangents_by_rule, lay_out_reverse, taken_apart

@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.elementwise import AddOp
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.reduce import ReduceSumOp
 from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body
 from xdsl_rlx.dialects.mir.shape import TransposeOp

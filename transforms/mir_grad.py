@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.engines.reverse import active_operands, has_derivative, lay_out_reverse, varying
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass

@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.mir_jvp import MirJvpPass
 from xdsl_rlx.transforms.mir_vmap import MirVmapPass

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.engines.reverse import add_seeds, has_derivative, lay_out_reverse

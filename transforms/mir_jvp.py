@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.engines.forward import push_forward
 from xdsl_rlx.transforms.engines.reverse import has_derivative

@@ -5,7 +5,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.reduce import ReduceProdOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.driver import RewritingPass, rewrite

@@ -11,8 +11,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.complex import ComplexOp, ImagOp, RealOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
 from xdsl_rlx.transforms.driver import RewritingPass, sweep, verify_dominance
 from xdsl_rlx.transforms.rules.parts import PARTS, Parts

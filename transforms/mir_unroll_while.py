@@ -11,7 +11,7 @@ from xdsl_rlx.dialects.mir.branch import WhileOp
 from xdsl_rlx.transforms.driver import RewritingPass, is_behind_a_rule, rewrite
 from xdsl_rlx.transforms.engines.define import Decompose
 from xdsl_rlx.transforms.engines.reverse import has_derivative
-from xdsl_rlx.transforms.rules.table import FLOW
+from xdsl_rlx.transforms.rules.rule_table import FLOW
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.shapes import element_of, normalize_axis, shape_of
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.engines.batch import Batch

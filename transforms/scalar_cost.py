@@ -10,7 +10,7 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.lir.scalar_builder import ScalarBuilder
 from xdsl_rlx.dialects.shapes import compute_type, element_of
-from xdsl_rlx.transforms.rules.table import SCALAR
+from xdsl_rlx.transforms.rules.rule_table import SCALAR
 
 DEAR = 8
 """What a transcendental function costs, in additions."""

@@ -12,8 +12,8 @@ from heapq import heappop, heappush
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.elementwise import AddOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.shape import ConcatOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.canonicalize.mir import splat

@@ -9,7 +9,7 @@ from math import prod
 from xdsl.builder import Builder
 from xdsl.rewriter import InsertPoint
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.transforms.signature import Signature
 

@@ -5,7 +5,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.hir.core import HirOp
+from xdsl_rlx.dialects.hir.block import HirOp
 from xdsl_rlx.dialects.mir.core import Activation, ActivationAttr
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, matmul_shape, same_element_type, shape_of

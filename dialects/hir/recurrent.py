@@ -15,7 +15,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.hir.core import HirOp
+from xdsl_rlx.dialects.hir.block import HirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr
 from xdsl_rlx.dialects.mir.recurrence import state_element
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, same_element_type, shape_of

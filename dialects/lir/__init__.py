@@ -7,7 +7,7 @@ known here any more (see `mir`).
 from xdsl.ir import Dialect
 
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
-from xdsl_rlx.dialects.lir.control import IfOp, LoopOp, StepOp, WhileOp
+from xdsl_rlx.dialects.lir.control_flow import IfOp, LoopOp, StepOp, WhileOp
 from xdsl_rlx.dialects.lir.kernel import CheckOp, KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.lapack import GetrfOp, GetrsOp
 from xdsl_rlx.dialects.lir.prefetch import PrefetchOp

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, SSAValue
 
-from xdsl_rlx.dialects.lir.control import IfOp, LoopOp, StepOp, WhileOp
+from xdsl_rlx.dialects.lir.control_flow import IfOp, LoopOp, StepOp, WhileOp
 from xdsl_rlx.dialects.lir.program import LaunchOp, OutputOp, ProgramOp, SlotOp, ViewOp
 
 

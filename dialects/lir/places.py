@@ -7,7 +7,7 @@ from itertools import islice, product
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.dialects.lir.control import LoopOp, StepOp
+from xdsl_rlx.dialects.lir.control_flow import LoopOp, StepOp
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, is_contiguous, span_elements, strides_of
 from xdsl_rlx.dialects.lir.program import ViewOp, memref_of
 

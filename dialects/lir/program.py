@@ -126,7 +126,7 @@ class ProgramOp(IRDLOperation):
         printer.print_region(self.body, print_empty_block=False)
 
     def verify_(self) -> None:
-        from xdsl_rlx.dialects.lir.control import IfOp, LoopOp, WhileOp
+        from xdsl_rlx.dialects.lir.control_flow import IfOp, LoopOp, WhileOp
 
         allowed = (InputOp, ParamOp, ConstantOp, SlotOp, OutputOp, ViewOp, LaunchOp, LoopOp, IfOp, WhileOp)
         names: set[str] = set()

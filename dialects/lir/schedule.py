@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.lir.control import IfOp, LoopOp, StepOp, WhileOp, program_ops
+from xdsl_rlx.dialects.lir.control_flow import IfOp, LoopOp, StepOp, WhileOp, program_ops
 from xdsl_rlx.dialects.lir.kernel import KernelOp
 from xdsl_rlx.dialects.lir.liveness import Life, lives_of
 from xdsl_rlx.dialects.lir.memory import LARGEST_BUFFER, byte_size

@@ -1,6 +1,6 @@
 """Values with operators, and the core of the builder: inserting ops and turning numbers into operands.
 
-The methods named after ops are in `builder.py`.
+The methods named after ops are in `mir_builder.py`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from xdsl_rlx.dialects.shapes import (
 )
 
 if TYPE_CHECKING:
-    from xdsl_rlx.dialects.mir.builder import MirBuilder
+    from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 
 _NO_NUMBERS = "it has numbers when the compiled graph runs; use the methods of the graph, or operators"
 
@@ -244,7 +244,7 @@ class BuilderCore:
 
     @property
     def _this(self) -> MirBuilder:
-        from xdsl_rlx.dialects.mir.builder import MirBuilder
+        from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 
         assert isinstance(self, MirBuilder)
         return self

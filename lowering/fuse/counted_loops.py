@@ -11,7 +11,7 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.bodies import end_of
 from xdsl_rlx.dialects.mir.branch import COUNT, WhileOp
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 
 
 def counted(op: Operation, b: MirBuilder) -> Sequence[Value] | None:

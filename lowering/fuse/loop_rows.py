@@ -28,7 +28,7 @@ from xdsl_rlx.lowering.fuse.loop_tables import (
     pointwise_loops,
     result_loops,
 )
-from xdsl_rlx.transforms.rules.table import SCALAR
+from xdsl_rlx.transforms.rules.rule_table import SCALAR
 
 for _op in mir.Mir.operations:
     if _op.has_trait(Elementwise):

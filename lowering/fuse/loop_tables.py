@@ -10,9 +10,9 @@ from typing import TypeAlias
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.transforms.rules.table import RuleTable
+from xdsl_rlx.transforms.rules.rule_table import RuleTable
 
 Axes: TypeAlias = tuple[int | None, ...]
 """The loop of each axis of a value; None where the value does not move along with a loop."""

@@ -14,11 +14,11 @@ from xdsl.ir import Attribute, Operation
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionOp
 from xdsl_rlx.dialects.mir.branch import WhileOp
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeightOp, ConvOp, Windows
 from xdsl_rlx.dialects.mir.fake_quantize import StraightThroughOp
 from xdsl_rlx.dialects.mir.index import CumsumOp, ScatterAddOp
 from xdsl_rlx.dialects.mir.linalg import MatmulOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.moe import GroupedMatmulBackwardWeightOp, GroupedMatmulOp
 from xdsl_rlx.dialects.mir.pool import Maxpool2dBackwardOp
 from xdsl_rlx.dialects.mir.quant import (

@@ -13,7 +13,7 @@ from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
 from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION, Reduction
-from xdsl_rlx.lowering.nest.builder import Kernel, Nest
+from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 
 BLOCK = 128
 """Steps of a reduction, one after the other, after which the result goes into a total of more digits."""

@@ -13,7 +13,7 @@ from xdsl_rlx.lowering.groups.accumulators import BLOCK, Accumulator, most_steps
 from xdsl_rlx.lowering.groups.group import ROW, Group
 from xdsl_rlx.lowering.groups.group_kernel import Frame, GroupKernel, Range
 from xdsl_rlx.lowering.groups.products import Product
-from xdsl_rlx.lowering.nest.builder import Nest
+from xdsl_rlx.lowering.nest.kernel_builder import Nest
 
 
 class ColumnKernel(GroupKernel):

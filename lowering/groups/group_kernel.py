@@ -19,8 +19,8 @@ from xdsl_rlx.lowering.groups.accumulators import UNROLLED, Accumulator, narrow_
 from xdsl_rlx.lowering.groups.group import UNIT, Group
 from xdsl_rlx.lowering.groups.group_arguments import GroupArguments
 from xdsl_rlx.lowering.groups.products import Product
-from xdsl_rlx.lowering.nest.builder import Kernel, Nest
-from xdsl_rlx.transforms.rules.table import SCALAR
+from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
+from xdsl_rlx.transforms.rules.rule_table import SCALAR
 
 
 @dataclass(frozen=True)

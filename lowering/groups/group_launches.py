@@ -28,7 +28,7 @@ from xdsl_rlx.lowering.groups.group_kernel import GroupKernel
 from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.groups.row_kernel import RowKernel
 from xdsl_rlx.lowering.groups.short_row_kernel import ShortRowKernel, are_rows_short
-from xdsl_rlx.lowering.nests.table import Buffers
+from xdsl_rlx.lowering.nests.work import Buffers
 
 PARALLEL_FROM = 20_000
 """Scalar operations of a kernel from which on it is cut into pieces."""

@@ -14,7 +14,7 @@ from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer, merge_axes
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, StridedLayout
 from xdsl_rlx.lowering.groups.group import BATCH, ROW, UNIT, Group
-from xdsl_rlx.lowering.nest.builder import Nest
+from xdsl_rlx.lowering.nest.kernel_builder import Nest
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from xdsl_rlx.lowering.fuse.nesting import Reduces, rows_of
 from xdsl_rlx.lowering.groups.accumulators import BLOCK, identity, most_steps, narrow_identity, wide_type
 from xdsl_rlx.lowering.groups.group import BATCH, LANE, ROW
 from xdsl_rlx.lowering.groups.group_kernel import Frame, GroupKernel, Range
-from xdsl_rlx.lowering.nest.builder import Nest
+from xdsl_rlx.lowering.nest.kernel_builder import Nest
 
 Step: TypeAlias = Callable[[Nest, SSAValue, tuple[SSAValue, ...]], Sequence[SSAValue]]
 """What one row, or the rows of one matrix, make of the totals."""

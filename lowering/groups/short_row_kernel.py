@@ -17,7 +17,7 @@ from xdsl_rlx.lowering.groups.accumulators import BLOCK, narrow_identity
 from xdsl_rlx.lowering.groups.group import LANE, Group
 from xdsl_rlx.lowering.groups.group_kernel import Frame
 from xdsl_rlx.lowering.groups.row_kernel import RowKernel
-from xdsl_rlx.lowering.nest.builder import Nest
+from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.transforms.scalar_cost import DEAR, scalar_cost
 
 SHORT = range(7, 16)

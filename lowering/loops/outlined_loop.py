@@ -24,7 +24,7 @@ from xdsl_rlx.lowering.loops.in_place import store_in_place
 from xdsl_rlx.lowering.loops.inlining import BufferWindow, can_be_inlined, inline
 from xdsl_rlx.lowering.loops.loop_parts import WHOLE, parts_of
 from xdsl_rlx.lowering.loops.merge_loops import merge_loops
-from xdsl_rlx.lowering.nest.builder import Kernel, Nest, stem_of
+from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest, stem_of
 
 TEXT = 2000
 """Operations that a kernel may be put together from: more take long to compile."""

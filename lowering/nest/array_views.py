@@ -14,7 +14,7 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder
 from xdsl_rlx.dialects.shapes import compute_type
 from xdsl_rlx.lowering.nest.arithmetic import Arithmetic, TypesError, cast, is_unsigned
-from xdsl_rlx.lowering.nest.builder import Nest
+from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.nest.trees import parts
 
 _SEVERAL: tuple[type[Any], ...] = (list, tuple)

@@ -18,9 +18,9 @@ from xdsl.traits import is_speculatable
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.arithmetic import STATIC, Arithmetic, TypesError, compare
 from xdsl_rlx.lowering.nest.array_views import ArrayView, Span, ViewProduct, Views
-from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nest.callees import ALWAYS, OF_VALUES, is_of_kernel, meaning_of, takes_anything
 from xdsl_rlx.lowering.nest.frames import Callee, CallFrame, Closure, PlainFunction, unwrapped
+from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.nest.language import WORDS, Indices
 from xdsl_rlx.lowering.nest.meanings import MEANINGS, Place, Steps
 from xdsl_rlx.lowering.nest.syntax import Subset

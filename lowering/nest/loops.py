@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar
 from xdsl_rlx.lowering.nest import arithmetic
 from xdsl_rlx.lowering.nest.arithmetic import TypesError
-from xdsl_rlx.lowering.nest.builder import Nest
+from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.nest.trees import is_alike, is_number, leaves, rebuilt
 
 

@@ -18,7 +18,7 @@ from xdsl_rlx.dialects.shapes import DTYPES
 from xdsl_rlx.lowering.nest import arithmetic
 from xdsl_rlx.lowering.nest.arithmetic import Arithmetic, TypesError
 from xdsl_rlx.lowering.nest.array_views import ArrayView, Views
-from xdsl_rlx.lowering.nest.builder import Nest
+from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.nest.language import Indices, Iteration
 
 

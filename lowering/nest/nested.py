@@ -10,8 +10,8 @@ from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.lowering.nest.array_views import ArrayView
-from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nest.frames import Callee, PlainFunction
+from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.nest.language import Iteration
 from xdsl_rlx.lowering.nest.translate import Translator
 from xdsl_rlx.lowering.run_errors import NestError

@@ -5,12 +5,11 @@ driver's words."""
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
+import linecache
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Generic, NoReturn, TypeAlias, TypeVar
 
 from xdsl_rlx.lowering.run_errors import NestError
@@ -22,22 +21,25 @@ Function: TypeAlias = "ast.FunctionDef | ast.Lambda"
 
 def tree_of(function: FunctionType) -> ast.FunctionDef:
     """The tree of a function, with the line numbers of its file. Raises `NestError` where there is no source."""
-    return _tree_of_code(function.__code__, function.__code__.co_filename)
+    code = function.__code__
+    if code.co_name == "<lambda>":
+        raise NestError(f"{code.co_filename}:{code.co_firstlineno}: a lambda is not translated here; define it by def")
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    tree = _functions("".join(lines)).get((code.co_firstlineno, code.co_name))
+    if tree is None:
+        raise NestError(f"{code.co_qualname} has no source text to translate; define it by def, in a file")
+    return tree
 
 
 @cache
-def _tree_of_code(code: CodeType, file: str) -> ast.FunctionDef:
-    """All closures of one code have one tree; codes that are equal may be of two files."""
+def _functions(source: str) -> dict[tuple[int, str], ast.FunctionDef]:
+    """The functions of a file by their first line, a decorator's if there are some; none of what is no Python."""
     try:
-        lines, first = inspect.getsourcelines(code)
-        module = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, TypeError, SyntaxError):
-        raise NestError(f"{code.co_qualname} has no source text to translate; define it by def, in a file") from None
-    ast.increment_lineno(module, first - 1)
-    (tree,) = module.body
-    if not isinstance(tree, ast.FunctionDef):
-        raise NestError(f"{file}:{first}: a lambda is not translated here; define it by def")
-    return tree
+        walk = ast.walk(ast.parse(source))
+    except SyntaxError:
+        return {}
+    found = [node for node in walk if isinstance(node, ast.FunctionDef)]
+    return {(min([node.lineno, *(x.lineno for x in node.decorator_list)]), node.name): node for node in found}
 
 
 @cache

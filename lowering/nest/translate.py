@@ -19,9 +19,9 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.arithmetic import Arithmetic, TypesError
 from xdsl_rlx.lowering.nest.array_views import ArrayView, Views, index_of
-from xdsl_rlx.lowering.nest.builder import Nest
 from xdsl_rlx.lowering.nest.expressions import Expressions
 from xdsl_rlx.lowering.nest.frames import Callee, CallFrame, Closure
+from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.nest.language import Indices
 from xdsl_rlx.lowering.nest.loops import BranchSide, Carried, Choice, Retyped, merged
 from xdsl_rlx.lowering.nest.meanings import Place, Steps, steps_of

@@ -4,9 +4,9 @@ Importing this package fills the table."""
 from importlib import import_module
 from pkgutil import iter_modules
 
-from xdsl_rlx.lowering.nests.table import NEST, Iteration, Work
+from xdsl_rlx.lowering.nests.work import NEST, Work
 
 for _info in iter_modules(__path__):
     import_module(f"{__name__}.{_info.name}")
 
-__all__ = ["NEST", "Iteration", "Work"]
+__all__ = ["NEST", "Work"]

@@ -13,7 +13,7 @@ from xdsl_rlx.dialects.mir.heads import HeadLayout, Heads
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, exp, log, maximum, nest, scratch, select, tanh
-from xdsl_rlx.lowering.nests.table import NEST, Work
+from xdsl_rlx.lowering.nests.work import NEST, Work
 
 QUERIES = 64
 """Queries of a block."""

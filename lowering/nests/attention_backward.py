@@ -19,7 +19,7 @@ from xdsl_rlx.lowering.nests.attention import (
     of_heads,
     tensors_of,
 )
-from xdsl_rlx.lowering.nests.table import NEST, Work
+from xdsl_rlx.lowering.nests.work import NEST, Work
 
 QUERIES = 64
 """Queries of a block."""

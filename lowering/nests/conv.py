@@ -17,8 +17,8 @@ from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, ndrange, nest, rolled
 from xdsl_rlx.lowering.nests import depthwise
-from xdsl_rlx.lowering.nests.table import NEST, Work
 from xdsl_rlx.lowering.nests.windows import Plane, Room
+from xdsl_rlx.lowering.nests.work import NEST, Work
 
 COLUMNS = 1 << 17
 """Elements of the matrix of windows that is made at once: about what the second cache holds."""

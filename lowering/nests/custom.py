@@ -12,7 +12,7 @@ from xdsl_rlx.dialects.locations import where
 from xdsl_rlx.dialects.mir.custom import CustomBase, shaped
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.nest import Nested
-from xdsl_rlx.lowering.nests.table import NestRule, Work
+from xdsl_rlx.lowering.nests.work import NestRule, Work
 
 
 def custom_nest(function: Callable[..., Any], iterations: int | Callable[..., int]) -> NestRule[CustomBase]:

@@ -12,8 +12,8 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_rlx.dialects.mir.conv import ConvExtents
 from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, fma, nest, rolled
-from xdsl_rlx.lowering.nests.table import Work
 from xdsl_rlx.lowering.nests.windows import UNROLLED, Plane, Room, runs, taps_of
+from xdsl_rlx.lowering.nests.work import Work
 
 
 @dataclass(frozen=True)

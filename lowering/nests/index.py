@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import AnyFloat, f32, f64, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
-from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp, TopkOp
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of, u32
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, clamp, isnan, nest, scratch, select
-from xdsl_rlx.lowering.nest.builder import INDEX, Nest
-from xdsl_rlx.lowering.nests.table import NEST, Work
-from xdsl_rlx.transforms.rules.elementwise import is_unsigned
-
-
-def clamped_index(nest: Nest, indices: SSAValue, at: Sequence[SSAValue], extent: int) -> SSAValue:
-    """The index stored at `at`, clamped to `[0, extent)`."""
-    b = nest.scalars
-    signed = not is_unsigned(memref_of(indices).element_type)
-    wide = b.cast(nest.load(indices, at), i64, signed=signed)
-    return b.cast(b.minimum(b.maximum(wide, 0), extent - 1), INDEX).value
+from xdsl_rlx.lowering.nest.kernel_builder import INDEX
+from xdsl_rlx.lowering.nests.work import NEST, Work
 
 
 def clamped(index: Number, extent: int) -> Number:

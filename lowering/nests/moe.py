@@ -11,7 +11,7 @@ from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, nest
 from xdsl_rlx.lowering.nests.index import clamped
-from xdsl_rlx.lowering.nests.table import NEST, Work
+from xdsl_rlx.lowering.nests.work import NEST, Work
 
 ROWS = 512
 """Rows of one expert that one iteration multiplies."""

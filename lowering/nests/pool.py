@@ -22,8 +22,8 @@ from xdsl_rlx.dialects.mir.pool import (
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, maximum, minimum, ndrange, nest, rolled, select
 from xdsl_rlx.lowering.nests.depthwise import Taps
-from xdsl_rlx.lowering.nests.table import NEST, Work
 from xdsl_rlx.lowering.nests.windows import UNROLLED, Plane, Room, runs, taps_of
+from xdsl_rlx.lowering.nests.work import NEST, Work
 
 Combine: TypeAlias = Callable[[Number, Number], Number]
 

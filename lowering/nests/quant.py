@@ -24,7 +24,7 @@ from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, nest
 from xdsl_rlx.lowering.nests.index import clamped
 from xdsl_rlx.lowering.nests.quant_decode import GGUF, fp4, fp8, scale_code
-from xdsl_rlx.lowering.nests.table import NEST, Work
+from xdsl_rlx.lowering.nests.work import NEST, Work
 
 PANEL = 1 << 16
 """Weights of a panel: dequantised, they stay in a second-level cache."""

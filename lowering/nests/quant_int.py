@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import f64, i8, i32
 from xdsl_rlx.dialects.mir.quant_int import PaddedAxis, QConv2dOp, QMatmulOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, clamp, nest, rint, rolled, scratch
-from xdsl_rlx.lowering.nests.table import NEST, Work
+from xdsl_rlx.lowering.nests.work import NEST, Work
 
 WRITTEN_OUT = 8
 """Columns, and rows of w, up to which loops over columns may be written out: over more, SLP takes seconds."""

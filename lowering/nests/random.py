@@ -23,7 +23,7 @@ from xdsl_rlx.lowering.nest import (
     shift_right_logical,
 )
 from xdsl_rlx.lowering.nests.index import FloatOrder
-from xdsl_rlx.lowering.nests.table import NEST, Work
+from xdsl_rlx.lowering.nests.work import NEST, Work
 
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 """The published constants of Philox 4x32."""

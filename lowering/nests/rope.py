@@ -10,7 +10,7 @@ from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, nest
 from xdsl_rlx.lowering.nests.attention import of_heads
-from xdsl_rlx.lowering.nests.table import NEST, Work
+from xdsl_rlx.lowering.nests.work import NEST, Work
 
 
 def _table(work: Work, value: SSAValue, e: Heads) -> Argument:

@@ -27,7 +27,7 @@ from xdsl_rlx.lowering.nests.solve_lanes import (
     lu_solve_side_by_side,
     magnitude,
 )
-from xdsl_rlx.lowering.nests.table import NEST, Work
+from xdsl_rlx.lowering.nests.work import NEST, Work
 
 SMALL = 64
 """Rows up to which loops of our own beat the call of LAPACK."""

@@ -16,7 +16,7 @@ from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.solve import LuOp, LuSolveOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, clamp, fma, lanes, nest, rolled, scratch
-from xdsl_rlx.lowering.nests.table import Work
+from xdsl_rlx.lowering.nests.work import Work
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED
 
 FEWEST, MOST = 3, 16

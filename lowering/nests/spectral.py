@@ -17,7 +17,7 @@ from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
 from xdsl_rlx.lowering.fuse.normal_forms import RADICES
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, nest
-from xdsl_rlx.lowering.nests.table import NEST, Work
+from xdsl_rlx.lowering.nests.work import NEST, Work
 
 WIDTH = 8
 """Frames of a block."""

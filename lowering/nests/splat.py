@@ -25,7 +25,7 @@ from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, exp, nest, power, tan
 from xdsl_rlx.lowering.nests.splat_tiles import SIDE, Prepared, Tiles, conics
 from xdsl_rlx.lowering.nests.splat_vectors import Vector, clamped, cross, difference, dot, scaled, unit, unit_or_zero
-from xdsl_rlx.lowering.nests.table import NEST, Work
+from xdsl_rlx.lowering.nests.work import NEST, Work
 from xdsl_rlx.transforms.rules.splat import HARMONIC_0, HARMONIC_1
 
 

@@ -18,7 +18,7 @@ from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, m
 from xdsl_rlx.lowering.nests.splat import Cloud, Seen, camera, cloud_of, has_harmonics, prepare, seen
 from xdsl_rlx.lowering.nests.splat_tiles import LANES, SIDE, Prepared, Splat, Tile, Tiles, conics, cover
 from xdsl_rlx.lowering.nests.splat_vectors import Vector, dot, scaled, unit_or_zero
-from xdsl_rlx.lowering.nests.table import NEST, Work
+from xdsl_rlx.lowering.nests.work import NEST, Work
 from xdsl_rlx.transforms.rules.splat import HARMONIC_0, HARMONIC_1
 
 GROUPS = 16

@@ -17,7 +17,7 @@ from xdsl_rlx.dialects.mir.splat import Picture
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, exp, log, minimum, nest, scratch, sqrt
 from xdsl_rlx.lowering.nests.splat_vectors import Vector, dot
-from xdsl_rlx.lowering.nests.table import Work
+from xdsl_rlx.lowering.nests.work import Work
 
 SIDE = 8
 """Pixels of a tile along each side."""

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 from xdsl_rlx.dialects.mir.conv import ConvExtents
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Number, ndrange, rolled
-from xdsl_rlx.lowering.nests.table import Work
+from xdsl_rlx.lowering.nests.work import Work
 
 UNROLLED = 32
 """Taps up to which a window is written out: the loop inside is then over neighbours in memory, and vectorises."""

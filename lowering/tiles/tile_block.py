@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.lir import GemmOp, PrefetchOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.lowering.nest.builder import Nest
+from xdsl_rlx.lowering.nest.kernel_builder import Nest
 
 Lane: TypeAlias = Callable[[Nest, SSAValue, int], None]
 """What is done with one sum of a line: it gets the lane, and the vector that this is in."""

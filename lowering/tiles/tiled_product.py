@@ -13,7 +13,7 @@ from xdsl_rlx.dialects.lir import GemmOp
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.lowering.nest.builder import Nest
+from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED, SideBySide
 from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, TileBlock
 from xdsl_rlx.lowering.tiles.tile_sizes import DEPTH, LATENCY, ONE_PART, TileSize

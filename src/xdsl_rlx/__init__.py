@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         vmap,
     )
     from xdsl_rlx.builder import Graph, GraphModule, Value
-    from xdsl_rlx.custom import CustomKernel, Shaped, custom_op
+    from xdsl_rlx.custom_ops import CustomKernel, Shaped, custom_op
     from xdsl_rlx.dialects.errors import GraphError, RlxError
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
     from xdsl_rlx.lowering.run_errors import ArgumentError, OutOfBoundsError
@@ -92,7 +92,7 @@ _HOMES = {
         "vmap",
     ),
     "xdsl_rlx.builder": ("Graph", "GraphModule", "Value"),
-    "xdsl_rlx.custom": ("CustomKernel", "Shaped", "custom_op"),
+    "xdsl_rlx.custom_ops": ("CustomKernel", "Shaped", "custom_op"),
     "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
     "xdsl_rlx.lowering.run_errors": ("ArgumentError", "OutOfBoundsError"),
     "xdsl_rlx.lowering.numba.runtime.compiled_graph": ("CompiledGraph",),

@@ -35,12 +35,12 @@ from xdsl_rlx.derive import Derivation
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.hir.core import HirOp
+from xdsl_rlx.dialects.hir.block import HirOp
 from xdsl_rlx.dialects.hir.linear import LinearOp
 from xdsl_rlx.dialects.hir.recurrent import GruOp, LstmOp, Mamba2Op, RecurrentOp, RnnOp
 from xdsl_rlx.dialects.lir import ProgramOp
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Operand, Value, activation_kind
 from xdsl_rlx.dialects.mir.core import Activation, MirOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Operand, Value, activation_kind
 from xdsl_rlx.dialects.shapes import check_size, dims, integers
 from xdsl_rlx.transforms.signature import KIND, NAME, OPTIONAL, NamedArgument, Signature, graph_of
 

@@ -13,8 +13,8 @@ from xdsl.utils.exceptions import VerifyException
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir import Mir, branch, control, elementwise
-from xdsl_rlx.dialects.mir.builder import ACTIVATIONS, MirBuilder, Value
 from xdsl_rlx.dialects.mir.core import Activation
+from xdsl_rlx.dialects.mir.mir_builder import ACTIVATIONS, MirBuilder, Value
 
 X = np.arange(24, dtype=np.float64).reshape(2, 3, 4) / 7 - 1.3
 
@@ -258,7 +258,7 @@ def test_every_op_has_a_method_of_its_name():
         name, file = op.name.removeprefix("mir."), op.__module__.removeprefix("xdsl_rlx.").replace(".", "/")
         assert op in structure or hasattr(MirBuilder, "and_" if name == "and" else name), (
             f"MirBuilder has no method {name}: add one to the mixin of {file}.py, and that mixin to the bases of "
-            "MirBuilder in dialects/mir/builder.py"
+            "MirBuilder in dialects/mir/mir_builder.py"
         )
 
 

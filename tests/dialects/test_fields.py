@@ -11,11 +11,11 @@ from xdsl.utils.exceptions import VerifyException
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir import Mir
-from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.dialects.mir.core import MirOp
 from xdsl_rlx.dialects.mir.elementwise import AddOp
 from xdsl_rlx.dialects.mir.fields import declared_by
 from xdsl_rlx.dialects.mir.index import CumsumBackwardOp, GatherOp, TopkOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.norm import LayerNormOp
 from xdsl_rlx.dialects.mir.pool import PoolOp
 from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp

@@ -16,7 +16,7 @@ from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, NORMALIZE, PLACE, PRODUCT,
 from xdsl_rlx.lowering.nests import NEST
 from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, SCALAR, VJP, VMAP
 from xdsl_rlx.transforms.rules.hir import BLOCKS
-from xdsl_rlx.transforms.rules.table import IN_F32, RuleTable
+from xdsl_rlx.transforms.rules.rule_table import IN_F32, RuleTable
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.lir.kernel import UNROLL
 from xdsl_rlx.lowering import lir_mark_unrolled
 from xdsl_rlx.lowering.lir_mark_unrolled import mark_unrolled
 from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
-from xdsl_rlx.lowering.nest.builder import Kernel, Nest
+from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
 from xdsl_rlx.lowering.numba.emit.loop_hints import AS_VECTORS, METADATA, SIDE_BY_SIDE, WRITTEN_OUT
 from xdsl_rlx.lowering.numba.machine import llvm

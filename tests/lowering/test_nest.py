@@ -29,7 +29,7 @@ from xdsl_rlx.lowering.nest import (
     scratch,
     select,
 )
-from xdsl_rlx.lowering.nest.builder import Kernel
+from xdsl_rlx.lowering.nest.kernel_builder import Kernel
 from xdsl_rlx.lowering.nest.language import numpy_type
 from xdsl_rlx.lowering.nest.syntax import tree_of
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir

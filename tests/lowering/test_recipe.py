@@ -9,7 +9,7 @@ import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.derive import context
 from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
-from xdsl_rlx.lowering.nest.builder import Kernel
+from xdsl_rlx.lowering.nest.kernel_builder import Kernel
 from xdsl_rlx.lowering.pipelines import remaining_passes
 from xdsl_rlx.lowering.recipe import Site
 

@@ -10,7 +10,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.mir.builder import Value
+from xdsl_rlx.dialects.mir.mir_builder import Value
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 
 Run = SimpleNamespace

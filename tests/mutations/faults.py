@@ -340,7 +340,7 @@ LOWERING = (
     ),
     _fault(
         "a loop that runs twice taken for its body",
-        "lowering/nest/builder.py",
+        "lowering/nest/kernel_builder.py",
         "0 < end - first <= step:",
         "0 < end - first <= 2 * step:",
         LOWERED,

@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation, VarResultDef
 from xdsl.utils.hints import isa
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.transforms.engines.reverse import has_derivative

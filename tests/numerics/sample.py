@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.constants import element_type
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Sampler: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], Array]

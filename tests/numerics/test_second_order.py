@@ -30,8 +30,8 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.dialects.mir.core import Elementwise
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.transforms.signature import graph_of
 
 Array = np.ndarray[Any, Any]

@@ -7,7 +7,7 @@ from xdsl.utils.exceptions import PassFailedException
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.mir import elementwise
-from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.transforms.driver import RewritingPass, rewrite, run_to_fixpoint, sweep
 
 

@@ -13,7 +13,7 @@ from numerics.sample import build_module
 from xdsl.dialects.builtin import ModuleOp, TensorType, f64
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 
 jax.config.update("jax_enable_x64", True)
 

@@ -12,7 +12,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.bodies import end_of, isolate_all
 from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, SwitchOp, WhileOp
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.transforms.canonicalize.mir import canonical, splat
 from xdsl_rlx.transforms.engines.define import define

@@ -13,7 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xdsl_rlx.dialects.constants import Number, splat_value
 from xdsl_rlx.dialects.mir import attention, cast, complex, elementwise, linalg, reduce, shape
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import FLOATS, broadcast_shapes, element_of, shape_of, u8, u32
 from xdsl_rlx.transforms.driver import is_differentiated
 from xdsl_rlx.transforms.located import located

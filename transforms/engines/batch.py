@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.engines.define import define_aside
 from xdsl_rlx.transforms.located import located
 from xdsl_rlx.transforms.rules.rows import lift
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, VMAP
+from xdsl_rlx.transforms.rules.rule_table import DECOMPOSE, VMAP
 
 
 @dataclass

@@ -11,9 +11,9 @@ from xdsl.ir import Block, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.transforms.located import located
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, DecomposeRule
+from xdsl_rlx.transforms.rules.rule_table import DECOMPOSE, DecomposeRule
 from xdsl_rlx.transforms.rules.wide import rounded, wide
 
 

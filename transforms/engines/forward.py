@@ -8,11 +8,11 @@ from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.transforms.engines.define import define_aside
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.located import located, replace
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, INERT, JVP, Together
+from xdsl_rlx.transforms.rules.rule_table import DECOMPOSE, INERT, JVP, Together
 from xdsl_rlx.transforms.rules.wide import rounded, wide, widened
 
 

@@ -14,13 +14,13 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.control import VjpOp
 from xdsl_rlx.dialects.mir.elementwise import AddOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of
 from xdsl_rlx.transforms.engines.define import define
 from xdsl_rlx.transforms.located import located, recorded
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, FLOW, INERT, VJP
+from xdsl_rlx.transforms.rules.rule_table import DECOMPOSE, FLOW, INERT, VJP
 from xdsl_rlx.transforms.rules.wide import rounded, wide, widened
 
 Arrived: TypeAlias = Sequence[SSAValue | None]

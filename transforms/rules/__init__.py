@@ -1,10 +1,10 @@
 """The rule tables, filled: importing this package registers the rows of every op family, which are in its files.
-The tables themselves are in `table.py`."""
+The tables themselves are in `rule_table.py`."""
 
 from importlib import import_module
 from pkgutil import iter_modules
 
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, INERT, JVP, SCALAR, VJP, VMAP
+from xdsl_rlx.transforms.rules.rule_table import DECOMPOSE, INERT, JVP, SCALAR, VJP, VMAP
 
 for _info in iter_modules(__path__):
     import_module(f"{__name__}.{_info.name}")

@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorTyp
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionLike, AttentionOp, Configuration, MaskKind
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.heads import HeadLayout
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.rules.rows import decompose, lift
-from xdsl_rlx.transforms.rules.table import IN_F32, INERT, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import IN_F32, INERT, VJP, VMAP, Cotangent
 
 _SAVED = "it is what mir.attention computed from the same operands"
 _THRESHOLD = "a mask is compared with 0.5"

@@ -9,11 +9,11 @@ from xdsl_rlx.dialects.mir.backward import (
     ReluBackwardOp,
     SoftmaxCrossEntropyBackwardOp,
 )
-from xdsl_rlx.dialects.mir.builder import ACTIVATIONS, MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import ACTIVATIONS, MirBuilder, Value
 from xdsl_rlx.transforms.rules.loss import Labels
 from xdsl_rlx.transforms.rules.norm import along, normalized, other_axes
 from xdsl_rlx.transforms.rules.rows import decompose, derivative, leading
-from xdsl_rlx.transforms.rules.table import INERT
+from xdsl_rlx.transforms.rules.rule_table import INERT
 
 leading(ReluBackwardOp)
 leading(ActivationBackwardOp)

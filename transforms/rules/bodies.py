@@ -11,8 +11,8 @@ from xdsl.transforms.dead_code_elimination import region_dce
 
 from xdsl_rlx.dialects.mir.bodies import clear, end_of, ops_of
 from xdsl_rlx.dialects.mir.branch import WhileOp
-from xdsl_rlx.dialects.mir.builder import MirBuilder
 from xdsl_rlx.dialects.mir.control import YieldOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.transforms.engines.forward import push_forward
 from xdsl_rlx.transforms.engines.reverse import add_seeds, has_derivative, pull_back, varying

@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.bodies import end_of, isolate_all, ops_of
 from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, SwitchOp, WhileOp
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.transforms.engines.batch import Batch
 from xdsl_rlx.transforms.engines.reverse import has_derivative, varying
 from xdsl_rlx.transforms.rules.bodies import (
@@ -24,8 +24,8 @@ from xdsl_rlx.transforms.rules.bodies import (
     varying_carries,
 )
 from xdsl_rlx.transforms.rules.rows import align, decompose, lift
+from xdsl_rlx.transforms.rules.rule_table import FLOW, INERT, JVP, VJP, VMAP, Cotangent, Together
 from xdsl_rlx.transforms.rules.scan import Draft
-from xdsl_rlx.transforms.rules.table import FLOW, INERT, JVP, VJP, VMAP, Cotangent, Together
 
 INERT.add(IfOp, "predicate", "it chooses the branch")
 INERT.add(SwitchOp, "index", "it chooses the branch")

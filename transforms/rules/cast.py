@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import bf16, f16, f32
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder, int_width
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.cast import CastOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, compute_type, element_of
 from xdsl_rlx.transforms.rules.elementwise import is_unsigned
 from xdsl_rlx.transforms.rules.rows import linear, pointwise
-from xdsl_rlx.transforms.rules.table import NARROW, SCALAR, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import NARROW, SCALAR, Cotangent
 
 
 def _cast_transpose(op: CastOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.channel_norm import (
     BatchNormInferenceBackwardBetaOp,
     BatchNormInferenceBackwardGammaOp,
@@ -15,9 +14,10 @@ from xdsl_rlx.dialects.mir.channel_norm import (
     LayerNorm2dOp,
     grouped_shape,
 )
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.transforms.rules.norm import along, other_axes
 from xdsl_rlx.transforms.rules.rows import decompose, leading
-from xdsl_rlx.transforms.rules.table import VJP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import VJP, Cotangent
 
 leading(BatchNormInferenceOp, "axis", shared=("gamma", "beta", "mean", "var"))
 leading(BatchNormInferenceBackwardInputOp, "axis", shared=("gamma", "mean", "var"))

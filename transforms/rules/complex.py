@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import inf, pi
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.complex import (
     Atan2Op,
     ComplexNormSqBackwardOp,
@@ -18,8 +17,9 @@ from xdsl_rlx.dialects.mir.complex import (
     LogHypotOp,
     RealOp,
 )
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.transforms.rules.rows import decompose, diagonal, leading, linear
-from xdsl_rlx.transforms.rules.table import JVP, VJP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import JVP, VJP, Cotangent
 
 linear(RealOp, lambda op, b, g: [b.complex(g, b.zeros_like(g))])
 linear(ImagOp, lambda op, b, g: [b.complex(b.zeros_like(g), g)])

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.control import FusionOp, VjpOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.transforms.rules.rows import decompose
-from xdsl_rlx.transforms.rules.table import VMAP
+from xdsl_rlx.transforms.rules.rule_table import VMAP
 
 VMAP.exempt(VjpOp, "mir-emit-vjp replaces it by ops that have one")
 

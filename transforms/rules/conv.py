@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.conv import (
     Conv2dBackwardInputOp,
     Conv2dBackwardWeightOp,
@@ -16,9 +15,10 @@ from xdsl_rlx.dialects.mir.conv import (
     Im2colOp,
     Windows,
 )
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.rules.rows import decompose, lift, move_axis
-from xdsl_rlx.transforms.rules.table import JVP, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import JVP, VJP, VMAP, Cotangent
 
 
 def plane(b: MirBuilder, x: Value) -> Value:

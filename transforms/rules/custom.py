@@ -11,9 +11,9 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.locations import where
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.custom import CustomBase, CustomOp
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, INERT, JVP, NARROW, VJP, VMAP, Cotangent
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.transforms.rules.rule_table import DECOMPOSE, INERT, JVP, NARROW, VJP, VMAP, Cotangent
 
 
 def _name(op: Operation) -> str:

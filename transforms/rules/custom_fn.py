@@ -11,15 +11,15 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.bodies import end_of, ops_of
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.engines.batch import Batch
 from xdsl_rlx.transforms.engines.reverse import add_seeds, has_derivative, pull_back, varying
 from xdsl_rlx.transforms.located import recorded
 from xdsl_rlx.transforms.rules.bodies import Body, or_zeros, pushed_forward, results_of
 from xdsl_rlx.transforms.rules.rows import decompose
-from xdsl_rlx.transforms.rules.table import FLOW, JVP, VJP, VMAP, Cotangent, Together
+from xdsl_rlx.transforms.rules.rule_table import FLOW, JVP, VJP, VMAP, Cotangent, Together
 
 
 @FLOW.rule(CustomFnOp)

@@ -11,7 +11,7 @@ from cmath import exp, pi
 from collections.abc import Iterable, Sequence
 from math import prod
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 
 LARGEST = 64
 """Points of the largest transform that is one product."""

@@ -13,10 +13,10 @@ from xdsl.ir import Attribute, Operation, OpResult
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder, int_width
 from xdsl_rlx.dialects.mir import elementwise as mir
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of, u8, u32
 from xdsl_rlx.transforms.rules.rows import diagonal, pointwise, zero
-from xdsl_rlx.transforms.rules.table import JVP, NARROW, SCALAR, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import JVP, NARROW, SCALAR, VJP, VMAP, Cotangent
 
 NORMAL_DENSITY = 1 / sqrt(2 * pi)
 """Of the standard normal distribution at 0."""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.fake_quantize import (
     LEAST_SCALE,
     FakeQuantizeBackwardOp,
@@ -18,8 +17,9 @@ from xdsl_rlx.dialects.mir.fake_quantize import (
     levels_of,
     scale_shape,
 )
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.transforms.rules.rows import decompose, leading
-from xdsl_rlx.transforms.rules.table import INERT, JVP, SCALAR, VJP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import INERT, JVP, SCALAR, VJP, Cotangent
 
 leading(StraightThroughOp)
 leading(FakeQuantizeBackwardOp, "axis", shared=("scale",))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.fused import (
     FusedMatmulBiasActOp,
     FusedResidualLnOp,
@@ -10,10 +9,11 @@ from xdsl_rlx.dialects.mir.fused import (
     FusedResidualRmsNormOp,
     FusedSwigluOp,
 )
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.transforms.rules.elementwise import silu_slope
 from xdsl_rlx.transforms.rules.rows import aligned, decompose, leading, rebuilt
-from xdsl_rlx.transforms.rules.table import VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import VJP, VMAP, Cotangent
 
 for _op in (FusedResidualLnOp, FusedResidualRmsNormOp):
     leading(_op, shared=("bias", "gamma", "beta"))

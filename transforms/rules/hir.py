@@ -9,9 +9,9 @@ from xdsl.utils.str_enum import StrEnum
 from xdsl_rlx.dialects.hir.linear import LinearOp
 from xdsl_rlx.dialects.hir.recurrent import GruOp, LstmOp, Mamba2Op, RecurrentOp, RnnOp
 from xdsl_rlx.dialects.locations import named
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.transforms.rules.table import RuleTable
+from xdsl_rlx.transforms.rules.rule_table import RuleTable
 
 OpT = TypeVar("OpT", bound=Operation)
 

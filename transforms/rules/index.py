@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.index import CumsumBackwardOp, CumsumOp, GatherBackwardOp, GatherOp, ScatterAddOp, TopkOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.transforms.rules.rows import decompose, leading, lift, linear, move_axis, zero
-from xdsl_rlx.transforms.rules.table import INERT, JVP, NARROW, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import INERT, JVP, NARROW, VJP, VMAP, Cotangent
 
 _ENCODED = "indices are integers, whatever type encodes them"
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, LoraMatmulOp, MatmulOp, Side
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.rows import decompose, move_axis, pointwise
-from xdsl_rlx.transforms.rules.table import JVP, NARROW, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import JVP, NARROW, VJP, VMAP, Cotangent
 
 
 def transposed(b: MirBuilder, x: Value) -> Value:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IntegerAttr, f32, i8, i16, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.loss import SoftmaxCrossEntropyWithLogitsOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of, u8, u32
 from xdsl_rlx.transforms.rules.rows import decompose, leading
-from xdsl_rlx.transforms.rules.table import INERT, VJP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import INERT, VJP, Cotangent
 
 INERT.add(SoftmaxCrossEntropyWithLogitsOp, "labels", "labels are integers, whatever type encodes them")
 leading(SoftmaxCrossEntropyWithLogitsOp)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.moe import GroupedMatmulBackwardWeightOp, GroupedMatmulOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.rows import fold, lifted, unfold
-from xdsl_rlx.transforms.rules.table import INERT, JVP, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import INERT, JVP, VJP, VMAP, Cotangent
 
 _ENCODED = "ids of experts are integers, whatever type encodes them"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.norm import (
     LayerNormOp,
     RmsNormBackwardBetaOp,
@@ -12,7 +12,7 @@ from xdsl_rlx.dialects.mir.norm import (
     SoftmaxOp,
 )
 from xdsl_rlx.transforms.rules.rows import decompose, leading
-from xdsl_rlx.transforms.rules.table import JVP, VJP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import JVP, VJP, Cotangent
 
 leading(SoftmaxOp, "axis")
 leading(LayerNormOp, "axis", shared=("gamma", "beta"))

@@ -16,10 +16,10 @@ from xdsl.ir import Operation
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.constants import is_dense
 from xdsl_rlx.dialects.mir import cast, complex, elementwise, index, linalg, reduce, shape
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.complex import part_type
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
-from xdsl_rlx.transforms.rules.table import RuleTable
+from xdsl_rlx.transforms.rules.rule_table import RuleTable
 
 
 @dataclass(frozen=True)

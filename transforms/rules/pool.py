@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.pool import (
     Maxpool2dBackwardOp,
     Maxpool2dTakeOp,
@@ -17,7 +17,7 @@ from xdsl_rlx.dialects.mir.pool import (
 )
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.rows import decompose, lift, linear
-from xdsl_rlx.transforms.rules.table import INERT, JVP, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import INERT, JVP, VJP, VMAP, Cotangent
 
 _CHOICE = "which element is largest is constant wherever a derivative exists"
 

@@ -10,8 +10,8 @@ from math import prod
 from xdsl.dialects.builtin import BFloat16Type, Float16Type
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.fields import i64_list
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.quant import (
     DequantGroupedMatmulBackwardInputOp,
     DequantGroupedMatmulOp,
@@ -23,7 +23,7 @@ from xdsl_rlx.dialects.mir.quant import (
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.rules.rows import decompose, fold, leading, lifted, rebuilt, unfold
-from xdsl_rlx.transforms.rules.table import IN_F32, INERT, JVP, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import IN_F32, INERT, JVP, VJP, VMAP, Cotangent
 
 _ENCODED = "indices are integers, whatever type encodes them"
 

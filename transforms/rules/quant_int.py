@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.quant_int import QConv2dOp, QMatmulOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.rows import fold, lifted, unfold, zero
-from xdsl_rlx.transforms.rules.table import VMAP
+from xdsl_rlx.transforms.rules.rule_table import VMAP
 
 _INTEGERS = "its operands and its result are integers; train with floats"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.quantize import AffineOp, DequantizeOp, QuantizeOp
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.transforms.rules.fake_quantize import along_axis

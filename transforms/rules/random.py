@@ -8,7 +8,7 @@ from math import pi
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects import constants
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.random import DrawOp, RngBitsOp, RngNormalOp, RngUniformOp, SampleOp, key_batch
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, compute_type, element_of, shape_of
 from xdsl_rlx.transforms.rules.rows import decompose, leading, zero

@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.recurrence import GatedDeltaNetOp, RecurrenceOp, SelectiveScanOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.rows import decompose, fold, lift, unfold
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import DECOMPOSE, VJP, VMAP, Cotangent
 
 Elements: TypeAlias = tuple[Value, ...]
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import prod
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.reduce import (
     ReduceMaxOp,
     ReduceMeanOp,
@@ -14,7 +14,7 @@ from xdsl_rlx.dialects.mir.reduce import (
 )
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.rows import leading, linear
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, NARROW, VJP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import DECOMPOSE, JVP, NARROW, VJP, Cotangent
 
 for _op in ReduceOp.__subclasses__():
     leading(_op, "axes")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.region import BatchElementwiseRegionOp, ElementwiseRegionOp, TransformRegionOp
 from xdsl_rlx.transforms.rules.bodies import results_of
 from xdsl_rlx.transforms.rules.rows import decompose

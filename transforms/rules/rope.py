@@ -7,12 +7,12 @@ from math import cos, sin
 
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.heads import HeadLayout
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.rope import AxialRope2dOp, Pairing, RopeBackwardOp, RopeOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 from xdsl_rlx.transforms.rules.rows import decompose
-from xdsl_rlx.transforms.rules.table import JVP, VJP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import JVP, VJP, Cotangent
 
 
 class _Pairs:

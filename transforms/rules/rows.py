@@ -1,6 +1,6 @@
 """Constructors of rows that fill several tables at once: `diagonal`, `linear`, `zero`, `decompose`.
 Those of vmap rows, `pointwise` and `leading`, and what such rows are made of: `lift`, `fold`, `unfold`.
-The tables are in `table.py`; the rows in the files of the op families."""
+The tables are in `rule_table.py`; the rows in the files of the op families."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.core import Elementwise
 from xdsl_rlx.dialects.mir.elementwise import BinaryOp, ConstantOp, UnaryOp
 from xdsl_rlx.dialects.mir.fields import i64_list
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, SCALAR, VJP, VMAP, Cotangent, DecomposeRule
+from xdsl_rlx.transforms.rules.rule_table import DECOMPOSE, JVP, SCALAR, VJP, VMAP, Cotangent, DecomposeRule
 
 OpT = TypeVar("OpT", bound=Operation)
 

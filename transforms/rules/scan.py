@@ -9,14 +9,14 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.bodies import isolate
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body, unstacked
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.engines.batch import Batch
 from xdsl_rlx.transforms.engines.reverse import add_seeds, has_derivative, pull_back
 from xdsl_rlx.transforms.rules.bodies import Body, or_zeros, pushed_forward, results_of, varying_carries
 from xdsl_rlx.transforms.rules.rows import decompose, lift, move_axis
-from xdsl_rlx.transforms.rules.table import FLOW, JVP, VJP, VMAP, Cotangent, Together
+from xdsl_rlx.transforms.rules.rule_table import FLOW, JVP, VJP, VMAP, Cotangent, Together
 
 
 class Draft(Body):

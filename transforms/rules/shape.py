@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from functools import partial
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.shape import ConcatOp, ExpandOp, NarrowOp, ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.rows import align, leading, linear
-from xdsl_rlx.transforms.rules.table import NARROW, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import NARROW, VMAP, Cotangent
 
 
 def _reshape_transpose(op: ReshapeOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:

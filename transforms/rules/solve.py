@@ -5,12 +5,12 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.solve import BatchedDenseSolveOp, DenseSolveOp, LuOp, LuSolveOp, SolveOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.transforms.rules.linalg import transposed
 from xdsl_rlx.transforms.rules.rows import leading, lift, move_axis
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, JVP, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import DECOMPOSE, JVP, VJP, VMAP, Cotangent
 
 
 def _columns(b: MirBuilder, matrices: Value, x: Value) -> Value:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from math import log, prod
 from typing import NamedTuple
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.spectral import FftNorm, FftOp, IrfftOp, LogMelBackwardOp, LogMelOp, RfftOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.transforms.rules.dft import transform
 from xdsl_rlx.transforms.rules.rows import decompose, leading, linear
-from xdsl_rlx.transforms.rules.table import JVP, VJP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import JVP, VJP, Cotangent
 
 LEAST_ENERGY = 1e-10
 DECADES = 8.0

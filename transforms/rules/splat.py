@@ -9,7 +9,7 @@ from xdsl.builder import Builder
 from xdsl.ir import Block
 from xdsl.rewriter import InsertPoint
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.splat import (
     NEAREST,
     SMALLEST_RADIUS,
@@ -21,7 +21,7 @@ from xdsl_rlx.dialects.mir.splat import (
 )
 from xdsl_rlx.transforms.engines.reverse import pull_back
 from xdsl_rlx.transforms.rules.rows import decompose
-from xdsl_rlx.transforms.rules.table import INERT, VJP, Cotangent
+from xdsl_rlx.transforms.rules.rule_table import INERT, VJP, Cotangent
 
 HARMONIC_0 = 0.28209479177387814
 """The spherical harmonic of band 0, 1 / (2 sqrt pi)."""

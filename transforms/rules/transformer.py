@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.transformer import FusedAttentionBlockOp, FusedTransformerLayerOp
 from xdsl_rlx.transforms.rules.rows import decompose
-from xdsl_rlx.transforms.rules.table import INERT
+from xdsl_rlx.transforms.rules.rule_table import INERT
 
 _THRESHOLD = "a mask says which keys are seen"
 

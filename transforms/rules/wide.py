@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.core import Elementwise, OwnNest
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.transforms.rules.table import DECOMPOSE, IN_F32, NARROW
+from xdsl_rlx.transforms.rules.rule_table import DECOMPOSE, IN_F32, NARROW
 
 
 def is_half(value: SSAValue) -> bool:

@@ -35,7 +35,7 @@ from xdsl_rlx.dialects.lir import (
     ViewOp,
     WhileOp,
 )
-from xdsl_rlx.dialects.lir.control import program_ops
+from xdsl_rlx.dialects.lir.control_flow import program_ops
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.emit.helpers import helpers_of, imports_of, words_of

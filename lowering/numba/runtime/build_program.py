@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
-from xdsl_rlx.dialects.lir.control import program_ops
+from xdsl_rlx.dialects.lir.control_flow import program_ops
 from xdsl_rlx.dialects.lir.places import ByteSpan, place_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES

@@ -9,8 +9,8 @@ from numerics.sample import Operand, Sample, apart, integers
 from oracle import Array, widen
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.custom import find
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 
 
 @rlx.custom_op("test.huber", replace=True)

@@ -30,8 +30,8 @@ from scipy import special
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.mir import elementwise
-from xdsl_rlx.dialects.mir.builder import ACTIVATIONS
 from xdsl_rlx.dialects.mir.core import Activation
+from xdsl_rlx.dialects.mir.mir_builder import ACTIVATIONS
 from xdsl_rlx.dialects.shapes import element_of
 
 INF, NAN = np.inf, np.nan

@@ -8,7 +8,7 @@ from numerics.sample import NARROW, Build, Operand, Sample, method, normal, unif
 from oracle import widen
 
 from xdsl_rlx.dialects.mir import recurrence as mir
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 
 
 def _with_states(kind: type[mir.RecurrenceOp]) -> Build:

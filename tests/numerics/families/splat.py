@@ -13,7 +13,7 @@ from numerics import splat_by_hand as by_hand
 from numerics.sample import Array, Operand, Sample, Sampler, normal, uniform, values
 
 from xdsl_rlx.dialects.mir import splat
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.splat import Picture
 from xdsl_rlx.dialects.shapes import shape_of
 

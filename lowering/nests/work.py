@@ -13,23 +13,10 @@ from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
 from xdsl_rlx.lowering.nest import Nested
-from xdsl_rlx.lowering.nest.builder import Kernel, Nest
-from xdsl_rlx.transforms.rules.table import RuleTable
+from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
+from xdsl_rlx.transforms.rules.rule_table import RuleTable
 
 OpT = TypeVar("OpT", bound=Operation)
-
-
-@dataclass(frozen=True)
-class Iteration:
-    """One iteration of a launch: the place in the nest, its index, and the number of the piece that it is part of."""
-
-    nest: Nest
-    index: SSAValue
-    piece: SSAValue
-
-
-Body: TypeAlias = Callable[..., None]
-"""`(iteration, *buffers)`: emits one iteration; the buffers are memrefs in the order of `reads`, `writes`."""
 
 
 class Buffers(Protocol):
@@ -110,8 +97,14 @@ class Work:
     def _chunk(self, extent: int, work: int) -> int:
         return max(1, -(-extent // self.buffers.pieces(extent, work)))
 
-    def launch(self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument], body: Body) -> None:
-        """Add a launch of `extent` iterations of about `work` scalar operations each; none if `extent` is 0."""
+    def launch(
+        self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument], body: Nested
+    ) -> None:
+        """
+        Add a launch of `extent` iterations of about `work` scalar operations each; none if `extent` is 0.
+
+        `body(it, *reads, *writes)` is one iteration.
+        """
         if not extent:
             return
         arguments = (*reads, *writes)
@@ -121,10 +114,7 @@ class Work:
         piece = entry.quotient(kernel.bounds[0], chunk)
 
         def each(nest: Nest, index: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            if isinstance(body, Nested):
-                body.emit(nest, index, piece, buffers)
-            else:
-                body(Iteration(nest, index, piece), *buffers)
+            body.emit(nest, index, piece, buffers)
             return ()
 
         entry.loop(kernel.bounds, (), each, "i")

@@ -16,8 +16,8 @@ from xdsl.rewriter import InsertPoint
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.custom import Option, Registration, Shaped, ShapeRule, find, register
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 
 __all__ = ["CustomKernel", "Shaped", "custom_op"]
 

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.locations import named
-from xdsl_rlx.dialects.mir.builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 
 OpT = TypeVar("OpT", bound=Operation)
 RowT = TypeVar("RowT")
