@@ -21,5 +21,7 @@ class MirPrepareForFusionPass(ModulePass):
         first, *others = PREPARE_FOR_FUSION
         first.run(ctx, op)
         run_once(ctx, op, others)
-        while first.run(ctx, op):
+        # once more for what has become visible, and no more often: canonicalization takes small things into a loop that
+        # fission takes out of it
+        if first.run(ctx, op):
             run_once(ctx, op, others)
