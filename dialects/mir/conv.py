@@ -293,13 +293,13 @@ class Im2colOp(MirOp, name="mir.im2col"):
         return _numbers(self.kernel_size)
 
     def infer_types(self) -> tuple[Attribute]:
-        x, kernel, windows = self.x, self.kernel, self.windows
+        x, kernel = self.x, self.kernel
         element = same_element_type(x)
         check_element(element, FLOATS)
         image = shape_of(x)
         _images(image, "x")
         _channels(image[1], image[1], 1, image[1])
-        rows, columns = windows.counts(image[2:], kernel)
+        rows, columns = self.windows.counts(image[2:], kernel)
         return (TensorType(element, (image[0] * rows * columns, image[1] * kernel[0] * kernel[1])),)
 
 

@@ -164,7 +164,8 @@ class MirOp(_Declared, HasCanonicalizationPatternsInterface, abc.ABC):
         Operation.__init__(self, operands=operands, properties=properties)
         try:
             types = self.infer_types()
-        except VerifyException:
+        except Exception:
+            # its operands may be what the caller takes back now
             self.drop_all_references()
             raise
         self.results = SSAValues(OpResult(type_, self, index) for index, type_ in enumerate(types))
