@@ -73,7 +73,7 @@ _word(Iteration.unravel)
 
 @_word
 def rolled(values: RangeT) -> RangeT:
-    """A range over neighbours in memory that is vectorised and stays a loop, though it be short."""
+    """A range that stays a loop, though it be short: over neighbours in memory, or around loops."""
     return values
 
 

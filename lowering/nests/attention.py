@@ -12,7 +12,20 @@ from xdsl_rlx.dialects.mir.attention import AttentionExtents, AttentionLike, Att
 from xdsl_rlx.dialects.mir.heads import HeadLayout, Heads
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, exp, log, maximum, nest, scratch, select, tanh
+from xdsl_rlx.lowering.nest import (
+    Array,
+    Iteration,
+    Number,
+    accumulate,
+    exp,
+    log,
+    maximum,
+    nest,
+    rolled,
+    scratch,
+    select,
+    tanh,
+)
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 QUERIES = 64
@@ -153,7 +166,7 @@ class Softmax:
 
     def clear(self, rows: Number) -> None:
         """Nothing seen so far."""
-        for i in range(rows):
+        for i in rolled(range(rows)):
             self.top[i], self.total[i] = -inf, 0.0
             self.out[i] = 0.0
 
@@ -189,7 +202,7 @@ class Softmax:
 
     def finish(self, rows: Number, lse: Array) -> None:
         """Divide by the sums, and store their logarithms."""
-        for i in range(rows):
+        for i in rolled(range(rows)):
             total = self.total[i]
             self.scale(i, select(total == 0.0, 0.0, 1.0 / total))
             lse[i] = self.top[i] + log(total)
@@ -224,7 +237,7 @@ def attention_nest(op: AttentionOp, work: Work) -> None:
             key, count = clipped(n, keys, *seen)
             block = room[it.piece, :rows, :count]
             block[...] = q[b, h, row : row + rows] @ k[b, kv, key : key + count].T
-            for i in range(rows):
+            for i in rolled(range(rows)):
                 mask = masks[0][b, h, row + i, key : key + count] if masks else None
                 softmax.take(scores, i, block[i], mask, scores.within(row + i, key, count))
             softmax.out[...] += block @ v[b, kv, key : key + count]

@@ -8,7 +8,7 @@ from math import inf
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionExtents
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Nested, Number, accumulate, exp, ndrange, nest, select
+from xdsl_rlx.lowering.nest import Array, Iteration, Nested, Number, accumulate, exp, ndrange, nest, rolled, select
 from xdsl_rlx.lowering.nests.attention import (
     ELEMENT_COST,
     Scores,
@@ -95,7 +95,7 @@ class Backward:
         p, ds = self.p[:rows, :keys], self.ds[:rows, :keys]
         p[...] = q @ k.T
         ds[...] = dy @ v.T
-        for i in range(rows):
+        for i in rolled(range(rows)):
             mask, dbias = (None if x is None else x[b, h, row + i, key : key + keys] for x in (self.mask, self.dbias))
             low, high = self.scores.within(row + i, key, keys)
             lse, delta = self.lse[b, h, row + i], self.delta[b, h, row + i]
