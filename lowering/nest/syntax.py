@@ -10,13 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache
 from types import FunctionType
-from typing import Generic, NoReturn, TypeAlias, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
 from xdsl_rlx.lowering.run_errors import NestError
 
 T = TypeVar("T")
-
-Function: TypeAlias = "ast.FunctionDef | ast.Lambda"
 
 
 def tree_of(function: FunctionType) -> ast.FunctionDef:

@@ -18,16 +18,20 @@ from xdsl_rlx.lowering.nest import (
     Iteration,
     Nested,
     accumulate,
+    bitcast,
     cast,
     clamp,
+    erf,
     fma,
     lanes,
     maximum,
     ndrange,
     nest,
     rolled,
+    rsqrt,
     scratch,
     select,
+    sigmoid,
 )
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel
 from xdsl_rlx.lowering.nest.language import numpy_type
@@ -525,3 +529,32 @@ def test_an_unsigned_element_is_read_by_one_cast():
     g.set_outputs([doubled(widened)(g.input("x", (1,), "u8"))])
     assert str(lower_to_lir(g.module)).count("builtin.unrealized_conversion_cast") == 1
     assert rlx.compile(g)(np.array([200], np.uint8))[0] == 400
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_functions_of_the_docs_are_those_of_numpy(dtype: type[Any]):
+    x = np.array([0.3, 1.7, 2.5, 0.9], dtype)
+
+    def all_of_them(it: Any, x: Any, y: Any) -> None:
+        for j in range(4):
+            v = x[j]
+            first = (np.exp(v), np.exp2(v), np.expm1(v), np.log(v), np.log2(v), np.log1p(v), np.sqrt(v), np.sin(v))
+            second = (np.cos(v), np.tan(v), np.arctan(v), np.tanh(v), np.floor(v), np.ceil(v), np.trunc(v), np.rint(v))
+            third = (np.abs(-v), np.maximum(v, 1.0), np.minimum(v, 1.0), np.where(v > 1.0, v, 2.0), np.power(v, 1.5))
+            fourth = (np.copysign(v, -1.0), abs(-v), rsqrt(v), sigmoid(v), erf(v), fma(v, 2.0, 1.0))
+            for n, value in enumerate((*first, *second, *third, *fourth)):
+                y[n, j] = value
+            y[27, j] = cast(np.isnan(v), "f32") + bitcast(bitcast(v, bits), dtype)
+            y[28, j] = cast(np.int64(v) + max(j, 2) - min(j, 2) + sum((j, 1)), dtype)
+            room = np.empty((2,), dtype)
+            room[0], room[1] = v, clamp(v, 0.5, 2.0)
+            y[29, j] = room[0] * room[1]
+
+    bits, name = ("i32", "f32") if dtype is np.float32 else ("i64", "f64")
+    op = rlx.custom_op("test.all", kernel="nest", shape=lambda x: rlx.Shaped((30, 4), name), replace=True)(all_of_them)
+    g = rlx.Graph("f")
+    g.set_outputs([op(g.input("x", (4,), name))])
+    (found,) = rlx.compile(g)(x)
+    expected = np.zeros((30, 4), dtype)
+    all_of_them(Iteration(np.int64(0)), x, expected)
+    np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps)
