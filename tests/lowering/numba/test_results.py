@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import compiled_graph, results
+from xdsl_rlx.lowering.numba.runtime import compiled_graph, results
 from xdsl_rlx.lowering.numba.runtime.results import KEPT_BYTES, Results, touch
 
 SIZE = KEPT_BYTES // 4
