@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.transforms.collector import paused_collector
 from xdsl_rlx.transforms.driver import verify_dominance
 
 _OUTCOME = re.compile(rb"(hir|mir|lir) ([0-9a-f]{64})")
@@ -40,6 +41,7 @@ class Derivation:
         return apply_passes(self.origin, self.passes)
 
 
+@paused_collector()
 def apply_passes(origin: ModuleOp, passes: Sequence[ModulePass]) -> ModuleOp:
     """A copy that has gone through the passes, verified; GraphError for a module that a pass cannot do."""
     module = origin.clone()

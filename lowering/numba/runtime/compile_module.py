@@ -28,6 +28,7 @@ from xdsl_rlx.lowering.numba.machine.llvm import (
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 from xdsl_rlx.lowering.pipelines import checks_bounds, compile_passes
+from xdsl_rlx.transforms.collector import paused_collector
 from xdsl_rlx.transforms.driver import verify_dominance
 
 
@@ -73,6 +74,7 @@ def compile_source(
     count = thread_count(threads)
     checked = ["checked"] if checks_bounds() else []
 
+    @paused_collector()
     def build() -> tuple[Program, Sequence[str]]:
         begin_driver()
         lowered = lower_to_lir(module(), count)
