@@ -52,7 +52,7 @@ class LirGuardRangePass(ModulePass):
 def guard_range(kernel: KernelOp) -> None:
     """What the pass does to one kernel."""
     for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp)]:
-        if _may_run_twice(loop) and (calls := [op for op in loop.body.block.ops if type(op) in SMALL_VARIANTS]):
+        if (calls := [op for op in loop.body.block.ops if type(op) in SMALL_VARIANTS]) and _may_run_twice(loop):
             _guard(loop, calls)
 
 

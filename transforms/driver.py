@@ -8,7 +8,7 @@ from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, PatternRewriteWalker, RewritePattern
@@ -168,30 +168,35 @@ def verify_dominance(module: ModuleOp) -> None:
             _verify_region(region, set())
 
 
-def _verify_region(region: Region, visible: set[SSAValue]) -> None:
-    """Check a region that sees the values `visible`, which is the same set again afterwards."""
+def _verify_region(region: Region, visible: set[int]) -> None:
+    """
+    Check a region that sees the values `visible`, which is the same set again afterwards.
+
+    Values are known by their `id`, which is what they hash by, in Python.
+    """
     dominance = DominanceInfo(region) if len(region.blocks) > 1 else None
     for block in region.blocks:
-        local: list[SSAValue] = []
+        local: list[int] = []
         if dominance is not None:
             for other in region.blocks:
                 if dominance.strictly_dominates(other, block):
                     local += _definitions(other)
-        local += block.args
+        local += map(id, block.args)
         visible.update(local)
         for op in block.ops:
             for number, operand in enumerate(op.operands):
-                if operand not in visible:
+                if id(operand) not in visible:
                     raise VerifyException(_undefined(op, number))
             for inner in op.regions:
                 _verify_region(inner, visible)
-            visible.update(op.results)
-            local += op.results
+            results = [id(result) for result in op.results]
+            visible.update(results)
+            local += results
         visible.difference_update(local)
 
 
-def _definitions(block: Block) -> list[SSAValue]:
-    return [*block.args, *(result for op in block.ops for result in op.results)]
+def _definitions(block: Block) -> list[int]:
+    return [id(value) for value in (*block.args, *(result for op in block.ops for result in op.results))]
 
 
 def _undefined(op: Operation, number: int) -> str:

@@ -12,12 +12,13 @@ def structure_of_region(region: Region, apart: Container[Operation] = ()) -> tup
     The attributes of the ops `apart` do not count.
     """
     parts: list[object] = []
-    numbers: dict[SSAValue, int] = {}
+    numbers: dict[int, int] = {}
+    """Of values by `id`, which is what they hash by, in Python."""
     blocks: dict[Block, int] = {}
 
     def define(values: Sequence[SSAValue]) -> None:
         for value in values:
-            numbers[value] = len(numbers)
+            numbers[id(value)] = len(numbers)
             parts.append(value.type)
 
     def add(region: Region) -> None:
@@ -27,10 +28,11 @@ def structure_of_region(region: Region, apart: Container[Operation] = ()) -> tup
             parts.append(len(block.args))
             define(block.args)
             for op in block.ops:
-                parts.extend((op.name, len(op.operands), len(op.results), len(op.regions), len(op.successors)))
+                operands, successors = tuple(op.operands), tuple(op.successors)
+                parts.extend((op.name, len(operands), len(op.results), len(op.regions), len(successors)))
                 # what is defined outside, or further down, stands for itself
-                parts.extend([numbers.get(operand, operand) for operand in op.operands])
-                parts.extend([blocks.get(successor, successor) for successor in op.successors])
+                parts.extend([numbers.get(id(operand), operand) for operand in operands])
+                parts.extend([blocks.get(successor, successor) for successor in successors])
                 for attributes in () if op in apart else (op.properties, op.attributes):
                     parts.append(len(attributes))
                     for name in sorted(attributes):
