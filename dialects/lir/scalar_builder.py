@@ -4,6 +4,7 @@ Loops, memory and the meaning of the transcendental functions (see lowering/numb
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias, TypeVar, cast
 
 from xdsl.builder import Builder
@@ -59,7 +60,7 @@ def int_width(type: Attribute) -> int | None:
     return 64 if type.__class__ is IndexType else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Scalar:
     """A scalar SSA value with arithmetic operators that insert ops through its builder.
 
@@ -145,6 +146,21 @@ class Scalar:
         return self.b.integer(arith.ShRSIOp, self.b.const(other, self.type), self)
 
 
+@lru_cache(4096)
+def _float_constant(text: str, type: Attribute) -> Attribute:
+    """By text, since -0 is not 0 and NaN is not NaN; the attribute is verified when it is made, thus once."""
+    return FloatAttr(float(text), cast("AnyFloat", type))
+
+
+@lru_cache(4096)
+def _integer_constant(x: int, type: Attribute) -> Attribute:
+    if isinstance(type, IndexType):
+        return IntegerAttr(x, type)
+    if (width := int_width(type)) is None:
+        raise TypeError(f"no scalar constant of type {type}")
+    return IntegerAttr(x, width, truncate_bits=True)
+
+
 class ScalarBuilder:
     """Inserts scalar ops at the insertion point of `builder`.
 
@@ -172,14 +188,11 @@ class ScalarBuilder:
         key = (point.block, point.insert_before, id(type), repr(x))
         if (found := self._constants.get(key)) is not None:
             return found
-        if is_float(type):
-            value: Attribute = FloatAttr(float(x), cast("AnyFloat", type))
-        elif isinstance(type, IndexType):
-            value = IntegerAttr(int(x), type)
-        elif (width := int_width(type)) is not None:
-            value = IntegerAttr(int(bool(x)) if width == 1 else int(x), width, truncate_bits=True)
-        else:
-            raise TypeError(f"no scalar constant of type {type}")
+        value = (
+            _float_constant(repr(float(x)), type)
+            if is_float(type)
+            else _integer_constant(int(bool(x)) if type == i1 else int(x), type)
+        )
         made = self._result(arith.ConstantOp.create(result_types=[type], properties={"value": value}))
         self._constants[key] = made
         return made
@@ -193,10 +206,10 @@ class ScalarBuilder:
         return Scalar(op.results[0], self)
 
     def _binary(self, op: type[Operation], a: Scalar, b: Scalar | PlainNumber, props: dict[str, Attribute]) -> Scalar:
-        """`op(a, b)` with the type of `a`; `props` is copied because ops own their dictionary."""
+        """`op(a, b)` with the type of `a`."""
         rhs = b.value if isinstance(b, Scalar) else self.const(b, a.value.type).value
         return self._result(
-            op.create(operands=[a.value, rhs], result_types=[a.value.type], properties=dict(props)),
+            op.create(operands=[a.value, rhs], result_types=[a.value.type], properties=props),
         )
 
     def _arith(
@@ -210,7 +223,7 @@ class ScalarBuilder:
         return self._binary(float_op, a, b, _STRICT) if is_float(a.type) else self._binary(int_op, a, b, int_props)
 
     def _unary(self, op: type[Operation], a: Scalar) -> Scalar:
-        return self._result(op.create(operands=[a.value], result_types=[a.value.type], properties=dict(_STRICT)))
+        return self._result(op.create(operands=[a.value], result_types=[a.value.type], properties=_STRICT))
 
     def _convert(self, op: type[Operation], a: Scalar, type: Attribute) -> Scalar:
         return self._result(op.create(operands=[a.value], result_types=[type]))
@@ -259,14 +272,12 @@ class ScalarBuilder:
         """`a * b + c` of floats, rounded once."""
         type = a.value.type
         operands = [a.value, self.like(b, a).value, self.like(c, a).value]
-        return self._result(math.FmaOp.create(operands=operands, result_types=[type], properties=dict(_STRICT)))
+        return self._result(math.FmaOp.create(operands=operands, result_types=[type], properties=_STRICT))
 
     def multiply_add(self, a: Scalar, b: Scalar, c: Scalar) -> Scalar:
         """`a * b + c` of floats, rounded once where the processor has an instruction for it, else twice."""
         operands = [a.value, b.value, c.value]
-        return self._result(
-            math.FmaOp.create(operands=operands, result_types=[a.value.type], properties=dict(_CONTRACT))
-        )
+        return self._result(math.FmaOp.create(operands=operands, result_types=[a.value.type], properties=_CONTRACT))
 
     def abs(self, a: Scalar) -> Scalar:
         if is_float(a.type):

@@ -115,6 +115,8 @@ class Arithmetic:
             a, b = b, a
         assert isinstance(a, Scalar)
         known = a.type
+        if is_float(known) and (not isinstance(b, Scalar) or b.value.type is known):
+            return known
         for x in (a, b):
             if isinstance(x, Scalar) and is_unsigned(x.type):
                 raise TypesError(f"arithmetic on unsigned integers; write cast(x, i32) or a wider type, got {x.type}")
@@ -132,7 +134,7 @@ class Arithmetic:
         if not isinstance(x, Scalar):
             return s.const(x, type_)
         if x.value.type is type_:
-            return s.of(x.value)
+            return x if x.b is s else s.of(x.value)
         made = cast(s, x, type_)
         if x.value in self._natural:
             self._natural.add(made.value)
@@ -146,9 +148,8 @@ class Arithmetic:
         row = _BINARY.get(kind)
         if row is None:
             raise TypesError("this operator is not translated; write products out, or use np.power")
-        natural = self.is_natural(a) and self.is_natural(b) and not is_float(x.type)
         made = row(self, s, x, y)
-        if natural and kind is not ast.Sub:
+        if kind is not ast.Sub and not is_float(x.type) and self.is_natural(a) and self.is_natural(b):
             self._natural.add(made.value)
         return made
 

@@ -89,17 +89,18 @@ class Views:
         """A view with indices and ranges for its next dimensions."""
         if view.transposed:
             raise TypesError("a transposed window is an operand of a product; index it before .T")
-        waiting, places = list(given), list[Any]()
-        for extent, place in zip(memref_of(view.buffer).get_shape(), view.places, strict=True):
-            if not isinstance(place, Span) or not waiting:
+        waiting, places = iter(given), list[Any]()
+        for n, place in enumerate(view.places):
+            index = next(waiting, None) if isinstance(place, Span) else None
+            if index is None:
                 places.append(place)
-                continue
-            places.append(self._placed(s, place, waiting.pop(0), extent))
-        if waiting:
+            else:
+                places.append(self._placed(s, view, n, place, index))
+        if next(waiting, None) is not None:
             raise TypesError(f"{len(given)} indices for {len(view.spans)} dimensions")
-        return replace(view, places=tuple(places))
+        return ArrayView(view.buffer, tuple(places))
 
-    def _placed(self, s: ScalarBuilder, span: Span, given: Any, extent: int) -> Any:
+    def _placed(self, s: ScalarBuilder, view: ArrayView, number: int, span: Span, given: Any) -> Any:
         if isinstance(given, Span):
             start = self.add(s, span.start, given.start)
             stop = given.stop if start is given.start else None
@@ -107,7 +108,7 @@ class Views:
         if not isinstance(given, Scalar):
             if isinstance(given, bool | float) or not hasattr(given, "__index__"):
                 raise TypesError(f"an index is an integer, got {given!r}")
-            size = span.size if isinstance(span.size, int) else extent
+            size = span.size if isinstance(span.size, int) else memref_of(view.buffer).get_shape()[number]
             if not -size <= given < size:
                 raise TypesError(f"index {given} is outside of the extent {size}")
             given = given + size if given < 0 else given

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import is_dataclass
+from functools import cache, partial
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
-from xdsl.ir import Attribute, IRNode, SSAValue
+from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.array_views import ArrayView, ViewProduct
 from xdsl_rlx.lowering.nest.frames import Closure, unwrapped
 from xdsl_rlx.lowering.nest.language import WORDS, Indices
 from xdsl_rlx.lowering.nest.meanings import MEANINGS, Steps
+from xdsl_rlx.lowering.nest.trees import fields_of, is_of_xdsl
 
 _OF_PYTHON = {range, min, max, abs, sum, reversed, int, float}
 """Functions of Python's own that have rows in `MEANINGS`."""
@@ -25,20 +27,34 @@ _OF_PLAIN_PYTHON = (int, float, str, type(None), type, FunctionType, BuiltinFunc
 
 def is_of_kernel(value: object) -> bool:
     """Whether a value is one of the kernel, or holds some: what is done with it becomes ops."""
-    if isinstance(value, _OF_KERNEL):
+    inside = _inside_of(type(value))
+    return inside if isinstance(inside, bool) else any(map(is_of_kernel, inside(value)))
+
+
+@cache
+def _inside_of(kind: type[Any]) -> bool | Callable[[Any], Iterable[Any]]:
+    """Whether all or no values of a class are the kernel's, else what is to be looked at in one."""
+    if issubclass(kind, _OF_KERNEL) or SSAValue in kind.__mro__:
         return True
-    if isinstance(value, _OF_PLAIN_PYTHON):
+    if issubclass(kind, _OF_PLAIN_PYTHON) or is_of_xdsl(kind):
         return False
-    if isinstance(value, list | tuple | set | frozenset):
-        return any(is_of_kernel(x) for x in cast("Sequence[Any]", value))
-    if isinstance(value, dict):
-        return any(is_of_kernel(x) for x in cast("Mapping[Any, Any]", value).values())
-    if isinstance(value, Attribute | IRNode):
-        return isinstance(value, SSAValue)
-    if is_dataclass(value):
-        return any(is_of_kernel(getattr(value, field.name)) for field in fields(value))
-    _, first, named = unwrapped(value)
-    return any(map(is_of_kernel, (*first, *named.values())))
+    if issubclass(kind, list | tuple | set | frozenset):
+        return iter
+    if issubclass(kind, dict):
+        return dict[Any, Any].values
+    if names := fields_of(kind):
+        return partial(_fields, names)
+    return _bound if issubclass(kind, MethodType | partial) else False
+
+
+def _fields(names: Sequence[str], value: object) -> list[Any]:
+    return [getattr(value, name) for name in names]
+
+
+def _bound(function: Any) -> list[Any]:
+    """The arguments that a function brings with it."""
+    _, first, named = unwrapped(function)
+    return [*first, *named.values()]
 
 
 ALWAYS = ("scratch", "empty", "cast", "ndrange", "ndindex", "rolled", "lanes", "reversed")

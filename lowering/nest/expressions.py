@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import partial
 from types import FunctionType
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block
 from xdsl.traits import is_speculatable
@@ -20,7 +19,7 @@ from xdsl_rlx.lowering.nest.arithmetic import STATIC, Arithmetic, TypesError, co
 from xdsl_rlx.lowering.nest.array_views import ArrayView, Span, ViewProduct, Views
 from xdsl_rlx.lowering.nest.callees import ALWAYS, OF_VALUES, is_of_kernel, meaning_of, takes_anything
 from xdsl_rlx.lowering.nest.frames import Callee, CallFrame, Closure, PlainFunction, unwrapped
-from xdsl_rlx.lowering.nest.kernel_builder import Nest
+from xdsl_rlx.lowering.nest.kernel_builder import Nest, end_block
 from xdsl_rlx.lowering.nest.language import WORDS, Indices
 from xdsl_rlx.lowering.nest.meanings import MEANINGS, Place, Steps
 from xdsl_rlx.lowering.nest.syntax import Subset
@@ -125,7 +124,9 @@ class Expressions(Subset[Any]):
             self.refuse(
                 node, f"{name} is not set here; what is first set in a loop, or on one side of a branch, ends with it"
             )
-        return self.nest.scalars.of(found.value) if isinstance(found, Scalar) else found
+        if found.__class__ is Scalar and found.b is not self.nest.scalars:
+            return self.nest.scalars.of(found.value)
+        return found
 
     def unary(self, node: ast.expr, operator: ast.unaryop, x: Any) -> Any:
         if not isinstance(x, Scalar):
@@ -150,22 +151,29 @@ class Expressions(Subset[Any]):
                 self.refuse(node, "a window or range is no number; index it, or write a loop over its elements")
         try:
             return make()
-        except NestError:
-            raise
         except Exception as e:
-            self.refuse(node, f"{type(e).__name__}: {e}")
+            self._fail(node, e)
+
+    def _fail(self, node: ast.AST, error: Exception) -> NoReturn:
+        """Say what Python said."""
+        if isinstance(error, NestError):
+            raise error
+        self.refuse(node, f"{type(error).__name__}: {error}")
 
     def binary(self, node: ast.expr, operator: ast.operator, a: Any, b: Any) -> Any:
         if isinstance(operator, ast.MatMult):
             if isinstance(a, ArrayView) and isinstance(b, ArrayView):
                 return ViewProduct(a, b)
             self.refuse(node, "a product is of two windows of buffers")
-        if (own := _own_operator(type(a), operator)) is not None:
+        if not isinstance(a, Scalar) and (own := _own_operator(type(a), operator)) is not None:
             return self._called(node, own, (a, b), {})
         if not isinstance(a, Scalar) and not isinstance(b, Scalar):
             return self._static(node, lambda: STATIC[type(operator)](a, b), a, b)
         self._numbers(node, a, b)
-        return self.checked(node, lambda: self.arithmetic.binary(self.nest.scalars, type(operator), a, b))
+        try:
+            return self.arithmetic.binary(self.nest.scalars, type(operator), a, b)
+        except TypesError as e:
+            self.refuse(node, str(e))
 
     def _numbers(self, node: ast.AST, *given: Any) -> None:
         for x in given:
@@ -253,10 +261,9 @@ class Expressions(Subset[Any]):
 
     def _one_of(self, condition: Scalar, then: tuple[Nest, Scalar], other: tuple[Nest, Scalar]) -> Scalar:
         for nest, value in (then, other):
-            nest.block.add_op(scf.YieldOp(value.value))
-        blocks = [nest.block for nest, _ in (then, other)]
-        op = self.nest.builder.insert(scf.IfOp(condition.value, [then[1].type], [blocks[0]], [blocks[1]]))
-        return self.nest.scalars.of(op.results[0])
+            end_block(nest.block, [value.value])
+        (chosen,) = self.nest.choose(condition.value, then[0].block, other[0].block, [then[1].type])
+        return self.nest.scalars.of(chosen)
 
     def other(self, node: ast.expr) -> Any:
         match node:
@@ -318,7 +325,10 @@ class Expressions(Subset[Any]):
         row = getattr(cast("type[Any]", type(base)), name, None)
         if isinstance(row, property) and isinstance(row.fget, FunctionType) and is_of_kernel(base):
             return self._called(node, row.fget, (base,), {})
-        return self._static(node, lambda: getattr(base, name))
+        try:
+            return getattr(base, name)
+        except Exception as e:
+            self._fail(node, e)
 
     def _element(self, node: ast.expr, base: ast.expr, index: ast.expr) -> Any:
         value = self.expression(base)
@@ -330,7 +340,10 @@ class Expressions(Subset[Any]):
                 self.refuse(node, "which element of a tuple is meant has to be known now; use scratch for a table")
             if isinstance(given, Span):
                 given = slice(given.start, given.start + given.size)
-            return self._static(node, lambda: value[given])
+            try:
+                return value[given]
+            except Exception as e:
+                self._fail(node, e)
         view = self._at(node, value, index)
         return view if view.spans else self.checked(node, lambda: self.views.load(self.nest, view))
 
@@ -431,7 +444,7 @@ class Expressions(Subset[Any]):
 
 def _own_operator(of: Any, kind: ast.operator) -> FunctionType | None:
     """The method that a dataclass has for an operator."""
-    if of is Scalar or not is_dataclass(of):
+    if of in (int, float, bool) or not is_dataclass(of):
         return None
     method = getattr(of, f"__{STATIC[type(kind)].__name__.rstrip('_')}__", None)
     return method if isinstance(method, FunctionType) else None

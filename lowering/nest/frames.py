@@ -28,7 +28,10 @@ class CallFrame:
 
     def look_up(self, name: str) -> Any:
         """The value of a name; KeyError."""
-        return self.names[name] if name in self.names else self.around(name)
+        try:
+            return self.names[name]
+        except KeyError:
+            return self.around(name)
 
 
 class PlainFunction:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import IndexType, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.lir import KernelOp, ReturnOp
@@ -26,6 +26,12 @@ def stem_of(words: Iterable[str]) -> str:
     """Words on what a kernel does, as its name has them: each once, and not many."""
     found = list(dict.fromkeys(words))
     return "_".join(found if len(found) <= 4 else [*found[:2], "etc", found[-1]])
+
+
+def end_block(block: Block, values: Sequence[SSAValue] = ()) -> None:
+    """End the body of a loop or branch. Ops of which there are thousands are not made by constructors, which convert
+    each argument by its definition and take three times as long."""
+    block.add_op(scf.YieldOp.create(operands=values))
 
 
 class Nest:
@@ -62,9 +68,13 @@ class Nest:
             arg.name_hint = value.name_hint
         inside = Nest(block, self.kernel)
         results = body(inside, block.args[0], tuple(block.args[1:]))
-        block.add_op(scf.YieldOp(*results))
-        loop = scf.ForOp(bounds[0], bounds[1], self.kernel.index(step), carried, block)
-        loop.attributes |= {mark: UnitAttr() for mark, is_set in ((ROLLED, rolled), (LANES, lanes)) if is_set}
+        end_block(block, results)
+        loop = scf.ForOp.create(
+            operands=[*bounds, self.kernel.index(step), *carried],
+            result_types=[value.type for value in carried],
+            attributes={mark: UnitAttr() for mark, is_set in ((ROLLED, rolled), (LANES, lanes)) if is_set},
+            regions=[Region(block)],
+        )
         self.builder.insert(loop)
         for result, value in zip(loop.results, carried, strict=True):
             result.name_hint = value.name_hint
@@ -152,7 +162,7 @@ class Nest:
         condition, passed = test(inside, tuple(before.args))
         before.add_op(scf.ConditionOp(condition, *passed))
         after = Block(arg_types=[value.type for value in passed])
-        after.add_op(scf.YieldOp(*body(Nest(after, self.kernel), tuple(after.args))))
+        end_block(after, body(Nest(after, self.kernel), tuple(after.args)))
         loop = scf.WhileOp(carried, [value.type for value in passed], Region(before), Region(after))
         self.builder.insert(loop)
         return tuple(loop.results)
@@ -161,8 +171,15 @@ class Nest:
         """`if condition:` without results."""
         block = Block()
         body(Nest(block, self.kernel))
-        block.add_op(scf.YieldOp())
-        self.builder.insert(scf.IfOp(condition, [], [block]))
+        end_block(block)
+        self.choose(condition, block)
+
+    def choose(
+        self, condition: SSAValue, then: Block, other: Block | None = None, types: Sequence[Attribute] = ()
+    ) -> Sequence[SSAValue]:
+        """`if condition:` with finished blocks, and what is chosen between them."""
+        regions = [Region(then), Region() if other is None else Region(other)]
+        return self.builder.insert(scf.IfOp.create(operands=[condition], result_types=types, regions=regions)).results
 
     def element(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Scalar:
         """The element, in the type it is stored in."""
@@ -235,10 +252,9 @@ class Kernel:
     def index(self, value: int) -> SSAValue:
         """An index constant, made once."""
         if value not in self._indices:
-            op = arith.ConstantOp(IntegerAttr(value, INDEX))
-            self._top.add_op(op)
-            op.result.name_hint = f"c{value}"
-            self._indices[value] = op.result
+            made = ScalarBuilder(Builder(InsertPoint.at_end(self._top))).const(value, INDEX).value
+            made.name_hint = f"c{value}"
+            self._indices[value] = made
         return self._indices[value]
 
     def scratch(self, type_: AnyMemRef, name: str | None) -> SSAValue:

@@ -7,67 +7,102 @@ from __future__ import annotations
 import ast
 import linecache
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Generic, NoReturn, TypeVar
+from weakref import WeakKeyDictionary
 
 from xdsl_rlx.lowering.run_errors import NestError
 
 T = TypeVar("T")
 
 
+_TREES: WeakKeyDictionary[CodeType, ast.FunctionDef] = WeakKeyDictionary()
+"""Trees of functions that were asked for: a nest calls the same ones again and again."""
+
+
 def tree_of(function: FunctionType) -> ast.FunctionDef:
     """The tree of a function, with the line numbers of its file. Raises `NestError` where there is no source."""
+    if (known := _TREES.get(function.__code__)) is None:
+        known = _TREES[function.__code__] = _parsed(function)
+    return known
+
+
+def _parsed(function: FunctionType) -> ast.FunctionDef:
     code = function.__code__
     if code.co_name == "<lambda>":
         raise NestError(f"{code.co_filename}:{code.co_firstlineno}: a lambda is not translated here; define it by def")
     lines = linecache.getlines(code.co_filename, function.__globals__)
-    tree = _functions("".join(lines)).get((code.co_firstlineno, code.co_name))
+    tree = _function(_statements("".join(lines)), code.co_firstlineno, code.co_name)
     if tree is None:
         raise NestError(f"{code.co_qualname} has no source text to translate; define it by def, in a file")
     return tree
 
 
 @cache
-def _functions(source: str) -> dict[tuple[int, str], ast.FunctionDef]:
-    """The functions of a file by their first line, a decorator's if there are some; none of what is no Python."""
+def _statements(source: str) -> tuple[ast.stmt, ...]:
+    """The statements of a file; none of what is no Python."""
     try:
-        walk = ast.walk(ast.parse(source))
+        return tuple(ast.parse(source).body)
     except SyntaxError:
-        return {}
-    found = [node for node in walk if isinstance(node, ast.FunctionDef)]
-    return {(min([node.lineno, *(x.lineno for x in node.decorator_list)]), node.name): node for node in found}
+        return ()
+
+
+def _function(statements: Iterable[ast.AST], line: int, name: str) -> ast.FunctionDef | None:
+    """The function of a name that begins on a line, at its first decorator if it has some."""
+    for node in statements:
+        if isinstance(node, ast.expr):
+            continue
+        first = getattr(node, "lineno", line)
+        if isinstance(node, ast.FunctionDef):
+            first = min([first, *(x.lineno for x in node.decorator_list)])
+            if node.name == name and first == line:
+                return node
+        if first <= line <= getattr(node, "end_lineno", line):
+            found = _function(ast.iter_child_nodes(node), line, name)
+            if found is not None:
+                return found
+    return None
 
 
 @cache
 def assigned(statements: tuple[ast.stmt, ...]) -> tuple[str, ...]:
     """The names that statements set, in the order in which they do first; those of inner functions are their own."""
     found: dict[str, None] = {}
-    waiting: list[ast.AST] = list(reversed(statements))
-    while waiting:
-        node = waiting.pop()
+    for node in statements:
         if isinstance(node, ast.FunctionDef):
             found[node.name] = None
             continue
-        if isinstance(node, ast.Lambda | ast.ListComp | ast.GeneratorExp):
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found[node.id] = None
-        waiting.extend(reversed(list(ast.iter_child_nodes(node))))
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        waiting = [*reversed(targets)]
+        while waiting:
+            target = waiting.pop()
+            if isinstance(target, ast.Name):
+                found[target.id] = None
+            elif isinstance(target, ast.Tuple | ast.List):
+                waiting += target.elts[::-1]
+            elif isinstance(target, ast.Starred):
+                waiting.append(target.value)
+        found |= dict.fromkeys(assigned(inner_statements(node)))
     return tuple(found)
 
 
+def inner_statements(node: ast.AST) -> tuple[ast.stmt, ...]:
+    """The statements of a statement: those of both branches, or of a loop."""
+    return (*getattr(node, "body", ()), *getattr(node, "orelse", ()))
+
+
 @cache
-def jumps(node: ast.AST, kinds: tuple[type[ast.stmt], ...]) -> bool:
+def jumps(node: ast.stmt, kinds: tuple[type[ast.stmt], ...]) -> bool:
     """Whether a statement leaves by one of `kinds`; a `break` or `continue` of a loop inside of it is that loop's."""
     if isinstance(node, kinds):
         return True
-    if isinstance(node, ast.FunctionDef | ast.Lambda):
+    if isinstance(node, ast.FunctionDef):
         return False
     if isinstance(node, ast.For | ast.While):
         kinds = tuple(kind for kind in kinds if kind is ast.Return)
-    return bool(kinds) and any(jumps(child, kinds) for child in ast.iter_child_nodes(node))
+    return bool(kinds) and any(jumps(inner, kinds) for inner in inner_statements(node))
 
 
 class Subset(ABC, Generic[T]):

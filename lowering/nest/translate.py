@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, cast
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block, SSAValue
 
@@ -21,7 +20,7 @@ from xdsl_rlx.lowering.nest.arithmetic import Arithmetic, TypesError
 from xdsl_rlx.lowering.nest.array_views import ArrayView, Views, index_of
 from xdsl_rlx.lowering.nest.expressions import Expressions
 from xdsl_rlx.lowering.nest.frames import Callee, CallFrame, Closure
-from xdsl_rlx.lowering.nest.kernel_builder import Nest
+from xdsl_rlx.lowering.nest.kernel_builder import Nest, end_block
 from xdsl_rlx.lowering.nest.language import Indices
 from xdsl_rlx.lowering.nest.loops import BranchSide, Carried, Choice, Retyped, merged
 from xdsl_rlx.lowering.nest.meanings import Place, Steps, steps_of
@@ -50,13 +49,16 @@ class Translator(Expressions):
         self.nest = nest
         self.arithmetic = Arithmetic()
         self.views = Views(self.arithmetic)
+        self._place = Place(nest, self.arithmetic, self.views)
         self.types: dict[tuple[ast.AST, str, int], Attribute] = {}
         """What numbers that loops carry turned out to be, for the next time that the loop is met."""
 
     @property
     def place(self) -> Place:
         """Where the kernel is being written."""
-        return Place(self.nest, self.arithmetic, self.views)
+        if self._place.nest is not self.nest:
+            self._place = Place(self.nest, self.arithmetic, self.views)
+        return self._place
 
     @property
     def names(self) -> dict[str, Any]:
@@ -189,12 +191,11 @@ class Translator(Expressions):
         self, condition: Scalar, sides: Sequence[BranchSide], pairs: Sequence[tuple[SSAValue, SSAValue]]
     ) -> Sequence[SSAValue]:
         for n, side in enumerate(sides):
-            side.nest.block.add_op(scf.YieldOp(*[pair[n] for pair in pairs]))
+            end_block(side.nest.block, [pair[n] for pair in pairs])
         then, other = (side.nest.block for side in sides)
         has_else = bool(pairs) or other.first_op is not other.last_op
         types = [pair[0].type for pair in pairs]
-        op = self.nest.builder.insert(scf.IfOp(condition.value, types, [then], [other] if has_else else None))
-        return op.results
+        return self.nest.choose(condition.value, then, other if has_else else None, types)
 
     def branch(self, node: ast.If, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
         raise AssertionError("branches are the business of `block`")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any, cast
 
 from xdsl.ir import Attribute, IRNode, SSAValue
@@ -17,9 +18,22 @@ def parts(value: object) -> list[tuple[str, Any]] | None:
     if isinstance(value, list | tuple):
         items = cast("Sequence[Any]", value)
         return [(str(n), x) for n, x in enumerate(items)]
-    if is_dataclass(value) and not isinstance(value, type | Attribute | IRNode | SSAValue | Scalar | Closure):
-        return [(f.name, getattr(value, f.name)) for f in fields(value)]
-    return None
+    names = fields_of(type(value))
+    return None if names is None else [(name, getattr(value, name)) for name in names]
+
+
+@cache
+def fields_of(kind: type[Any]) -> tuple[str, ...] | None:
+    """The fields of a dataclass whose values are taken apart; None for another class, xDSL's own among them."""
+    if not is_dataclass(kind) or is_of_xdsl(kind) or kind in (Scalar, Closure):
+        return None
+    return tuple(field.name for field in fields(kind))
+
+
+@cache
+def is_of_xdsl(kind: type[Any]) -> bool:
+    """Whether a class is one of attributes, values or other IR; without `isinstance`, which asks every such class."""
+    return any(base in (Attribute, IRNode, SSAValue) for base in kind.__mro__)
 
 
 def leaves(value: object) -> list[Any]:
