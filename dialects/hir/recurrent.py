@@ -1,22 +1,15 @@
 """Recurrent layers over a batch of sequences: their bodies are scans."""
 
 import abc
-from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    result_def,
-)
+from xdsl.irdl import AttrSizedOperandSegments, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.hir.block import HirOp
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, OptionalTensor, Tensor, optional_tensor, tensor
 from xdsl_rlx.dialects.mir.recurrence import state_element
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, same_element_type, shape_of
 
@@ -48,12 +41,12 @@ class RecurrentOp(HirOp, abc.ABC):
     left out, and so is `h0`, `[B, H]`, the output before the first time.
     """
 
-    x = operand_def(AnyTensorConstr)
-    w_ih = operand_def(AnyTensorConstr)
-    w_hh = operand_def(AnyTensorConstr)
-    b_ih = opt_operand_def(AnyTensorConstr)
-    b_hh = opt_operand_def(AnyTensorConstr)
-    h0 = opt_operand_def(AnyTensorConstr)
+    x: Tensor = tensor()
+    w_ih: Tensor = tensor()
+    w_hh: Tensor = tensor()
+    b_ih: OptionalTensor = optional_tensor(default=None)
+    b_hh: OptionalTensor = optional_tensor(default=None)
+    h0: OptionalTensor = optional_tensor(default=None)
     outputs = result_def(AnyTensorConstr)
     h_n = result_def(AnyTensorConstr)
 
@@ -62,50 +55,28 @@ class RecurrentOp(HirOp, abc.ABC):
 
     GATES: ClassVar[int]
 
-    def __init__(
-        self,
-        x: SSAValue,
-        w_ih: SSAValue,
-        w_hh: SSAValue,
-        b_ih: SSAValue | None = None,
-        b_hh: SSAValue | None = None,
-        *states: SSAValue | None,
-    ):
-        """`states` are h0 and what else the layer begins with."""
-        super().__init__(
-            operands=[x, w_ih, w_hh, b_ih, b_hh, *states],
-            result_types=self._infer((x, w_ih, w_hh), (b_ih, b_hh), states),
-        )
-
     @property
     def starts(self) -> tuple[SSAValue | None, ...]:
         """What the layer begins with: as many as it ends with."""
         return (self.h0,)
 
-    @classmethod
-    def _infer(
-        cls, given: Sequence[SSAValue], biases: Sequence[SSAValue | None], starts: Sequence[SSAValue | None]
-    ) -> list[Attribute]:
-        x, w_ih, w_hh = given
-        element = same_element_type(*given, *(value for value in (*biases, *starts) if value is not None))
+    def infer_types(self) -> list[Attribute]:
+        element = same_element_type(*self.operands)
         check_element(element, FLOATS)
-        batch, times, features = _check_rank("x", x, "BxTxF")
-        hidden = _check_rank("w_hh", w_hh, "HxG")[0]
-        _check("w_hh", w_hh, (hidden, cls.GATES * hidden))
-        _check("w_ih", w_ih, (features, cls.GATES * hidden))
-        for name, bias in zip(("b_ih", "b_hh"), biases, strict=True):
-            _check(name, bias, (cls.GATES * hidden,))
-        for name, start in zip(("h0", "c0"), starts, strict=False):
+        batch, times, features = _check_rank("x", self.x, "BxTxF")
+        hidden = _check_rank("w_hh", self.w_hh, "HxG")[0]
+        gates = self.GATES * hidden
+        _check("w_hh", self.w_hh, (hidden, gates))
+        _check("w_ih", self.w_ih, (features, gates))
+        _check("b_ih", self.b_ih, (gates,))
+        _check("b_hh", self.b_hh, (gates,))
+        for name, start in zip(("h0", "c0"), self.starts, strict=False):
             _check(name, start, (batch, hidden))
         last = TensorType(element, (batch, hidden))
-        return [TensorType(element, (batch, times, hidden)), *(last for _ in starts)]
-
-    def infer_types(self) -> list[Attribute]:
-        return self._infer((self.x, self.w_ih, self.w_hh), (self.b_ih, self.b_hh), self.starts)
+        return [TensorType(element, (batch, times, hidden)), *(last for _ in self.starts)]
 
 
-@irdl_op_definition
-class RnnOp(RecurrentOp):
+class RnnOp(RecurrentOp, name="hir.rnn"):
     """
     `h = tanh(x[t] @ w_ih + b_ih + h @ w_hh + b_hh)`, `outputs[t] = h`: PyTorch's `nn.RNN`, one layer, batch first.
 
@@ -113,13 +84,10 @@ class RnnOp(RecurrentOp):
     and `b_hh` are `[H]`, `h0` is `[B, H]`: zeros where left out. `h_n` is the last h.
     """
 
-    name = "hir.rnn"
-
     GATES: ClassVar[int] = 1
 
 
-@irdl_op_definition
-class LstmOp(RecurrentOp):
+class LstmOp(RecurrentOp, name="hir.lstm"):
     """
     With `i, f, g, o` the quarters of `x[t] @ w_ih + b_ih + h @ w_hh + b_hh`:
     `c = sigmoid(f) c + sigmoid(i) tanh(g)`, `h = sigmoid(o) tanh(c)`, `outputs[t] = h`: PyTorch's `nn.LSTM`, one layer,
@@ -129,16 +97,8 @@ class LstmOp(RecurrentOp):
     `b_ih` and `b_hh` are `[4 H]`, `h0` and `c0` `[B, H]`: zeros where left out. `h_n` and `c_n` are the last h and c.
     """
 
-    name = "hir.lstm"
-
-    # all of them again: those of a subclass come before those of its base
-    x = operand_def(AnyTensorConstr)
-    w_ih = operand_def(AnyTensorConstr)
-    w_hh = operand_def(AnyTensorConstr)
-    b_ih = opt_operand_def(AnyTensorConstr)
-    b_hh = opt_operand_def(AnyTensorConstr)
-    h0 = opt_operand_def(AnyTensorConstr)
-    c0 = opt_operand_def(AnyTensorConstr)
+    c0: OptionalTensor = optional_tensor(default=None)
+    # all results: those of a subclass come before those of its base
     outputs = result_def(AnyTensorConstr)
     h_n = result_def(AnyTensorConstr)
     c_n = result_def(AnyTensorConstr)
@@ -152,8 +112,7 @@ class LstmOp(RecurrentOp):
         return self.h0, self.c0
 
 
-@irdl_op_definition
-class GruOp(RecurrentOp):
+class GruOp(RecurrentOp, name="hir.gru"):
     """
     With `p` the product `x[t] @ w_ih + b_ih` and `u` the product `h @ w_hh + b_hh`, each in thirds `r, z, n`:
     `r = sigmoid(p_r + u_r)`, `z = sigmoid(p_z + u_z)`, `n = tanh(p_n + r u_n)`, `h = (1 - z) n + z h`,
@@ -163,13 +122,10 @@ class GruOp(RecurrentOp):
     `b_ih` and `b_hh` are `[3 H]`, `h0` is `[B, H]`: zeros where left out. `h_n` is the last h.
     """
 
-    name = "hir.gru"
-
     GATES: ClassVar[int] = 3
 
 
-@irdl_op_definition
-class Mamba2Op(HirOp):
+class Mamba2Op(HirOp, name="hir.mamba2"):
     """
     The SSD layer of Mamba-2 (Dao and Gu 2024, "Transformers are SSMs", section 2.4 and listing 1): a state-space
     recurrence whose decay is one number per head and time. For each sequence of the batch and each head:
@@ -182,15 +138,13 @@ class Mamba2Op(HirOp):
     f32 for half floats. Projections, the convolution in front, the softplus of dt and the gate are blocks around.
     """
 
-    name = "hir.mamba2"
-
-    x = operand_def(AnyTensorConstr)
-    dt = operand_def(AnyTensorConstr)
-    a = operand_def(AnyTensorConstr)
-    b = operand_def(AnyTensorConstr)
-    c = operand_def(AnyTensorConstr)
-    d = opt_operand_def(AnyTensorConstr)
-    h0 = opt_operand_def(AnyTensorConstr)
+    x: Tensor = tensor()
+    dt: Tensor = tensor()
+    a: Tensor = tensor()
+    b: Tensor = tensor()
+    c: Tensor = tensor()
+    d: OptionalTensor = optional_tensor(default=None)
+    h0: OptionalTensor = optional_tensor(default=None)
     outputs = result_def(AnyTensorConstr)
     h_n = result_def(AnyTensorConstr)
 
@@ -200,34 +154,18 @@ class Mamba2Op(HirOp):
         "(`d` $d^ `:` type($d))? (`h0` $h0^ `:` type($h0))? attr-dict `->` type($outputs) `,` type($h_n)"
     )
 
-    def __init__(
-        self,
-        x: SSAValue,
-        dt: SSAValue,
-        a: SSAValue,
-        b: SSAValue,
-        c: SSAValue,
-        d: SSAValue | None = None,
-        h0: SSAValue | None = None,
-    ):
-        super().__init__(operands=[x, dt, a, b, c, d, h0], result_types=self._infer((x, dt, a, b, c), d, h0))
-
-    @staticmethod
-    def _infer(given: Sequence[SSAValue], d: SSAValue | None, h0: SSAValue | None) -> list[Attribute]:
-        x, dt, a, b, c = given
-        element = same_element_type(*given) if d is None else same_element_type(*given, d)
-        check_element(element, FLOATS)
-        batch, times, heads, width = _check_rank("x", x, "BxTxHxP")
-        _check("dt", dt, (batch, times, heads))
-        _check("a", a, (heads,))
-        places = _check_rank("b", b, "BxTxN")[2]
-        _check("b", b, (batch, times, places))
-        _check("c", c, (batch, times, places))
-        _check("d", d, (heads,))
-        state = TensorType(state_element(element), (batch, heads, width, places))
-        if h0 is not None and h0.type != state:
-            raise VerifyException(f"expected h0 of type {state}, got {h0.type}")
-        return [x.type, state]
-
     def infer_types(self) -> list[Attribute]:
-        return self._infer((self.x, self.dt, self.a, self.b, self.c), self.d, self.h0)
+        in_front = (self.x, self.dt, self.a, self.b, self.c)
+        element = same_element_type(*in_front) if self.d is None else same_element_type(*in_front, self.d)
+        check_element(element, FLOATS)
+        batch, times, heads, width = _check_rank("x", self.x, "BxTxHxP")
+        _check("dt", self.dt, (batch, times, heads))
+        _check("a", self.a, (heads,))
+        places = _check_rank("b", self.b, "BxTxN")[2]
+        _check("b", self.b, (batch, times, places))
+        _check("c", self.c, (batch, times, places))
+        _check("d", self.d, (heads,))
+        state = TensorType(state_element(element), (batch, heads, width, places))
+        if self.h0 is not None and self.h0.type != state:
+            raise VerifyException(f"expected h0 of type {state}, got {self.h0.type}")
+        return [self.x.type, state]

@@ -1,4 +1,4 @@
-"""What all `mir` ops share: the base class that infers types, traits, and list syntax. No op is defined here."""
+"""What all `mir` ops share: the base class that infers types, also that of `hir` blocks, and traits. No op is here."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -124,8 +124,8 @@ class _Declared(IRDLOperation):
     """To type checkers, subclasses have a constructor that takes their fields."""
 
 
-class MirOp(_Declared, HasCanonicalizationPatternsInterface, abc.ABC):
-    """A tensor op without side effects whose result types follow from its operands and properties."""
+class TensorOp(_Declared, abc.ABC):
+    """An op on tensors without side effects whose result types follow from its operands and properties."""
 
     if TYPE_CHECKING:
         _operands: SSAValues = inherited()
@@ -195,12 +195,6 @@ class MirOp(_Declared, HasCanonicalizationPatternsInterface, abc.ABC):
         else:
             IRDLOperation.__init__(self, operands=operands, result_types=result_types, properties=properties, **others)
 
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from xdsl_rlx.transforms.canonicalize.mir import patterns_of
-
-        return patterns_of(cls)
-
     @abc.abstractmethod
     def infer_types(self) -> Sequence[Attribute]:
         """The result types; VerifyException says which operand or property is wrong."""
@@ -211,6 +205,16 @@ class MirOp(_Declared, HasCanonicalizationPatternsInterface, abc.ABC):
                 which = f"result {index}" if len(self.results) > 1 else "result"
                 raise VerifyException(f"expected {which} of type {expected}, got {result.type}")
             check_size(expected)
+
+
+class MirOp(TensorOp, HasCanonicalizationPatternsInterface, abc.ABC):
+    """A tensor op of `mir`."""
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from xdsl_rlx.transforms.canonicalize.mir import patterns_of
+
+        return patterns_of(cls)
 
 
 class AlongAxis(Operation):

@@ -18,7 +18,7 @@ from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.constants import AnyDense, Array, Nested, Number
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
-from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.core import TensorOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
 from xdsl_rlx.dialects.mir.fields import REQUIRED, Declaration, arguments_of
 from xdsl_rlx.dialects.mir.subscripts import Index, subscript
@@ -354,7 +354,7 @@ OP = "__op__"
 """Where a method keeps the op that it was derived from."""
 
 
-def method(make: Callable[P, MirOp]) -> Callable[Concatenate[BuilderCore, P], Value]:
+def method(make: Callable[P, TensorOp]) -> Callable[Concatenate[BuilderCore, P], Value]:
     """
     The builder method of an op: it takes what the op's constructor takes, and gives the first result.
 
@@ -365,10 +365,10 @@ def method(make: Callable[P, MirOp]) -> Callable[Concatenate[BuilderCore, P], Va
     def build(self: BuilderCore, *args: P.args, **kwargs: P.kwargs) -> Value:
         return self.value(emit(self, *args, **kwargs).results[0])
 
-    return _described(build, cast("type[MirOp]", make), 1, "Value")
+    return _described(build, cast("type[TensorOp]", make), 1, "Value")
 
 
-def pair(make: Callable[P, MirOp]) -> Callable[Concatenate[BuilderCore, P], tuple[Value, Value]]:
+def pair(make: Callable[P, TensorOp]) -> Callable[Concatenate[BuilderCore, P], tuple[Value, Value]]:
     """The builder method of an op, as `method`, that gives the first two results."""
     emit = _emitter(make)
 
@@ -376,26 +376,26 @@ def pair(make: Callable[P, MirOp]) -> Callable[Concatenate[BuilderCore, P], tupl
         first, second, *_ = emit(self, *args, **kwargs).results
         return self.value(first), self.value(second)
 
-    return _described(build, cast("type[MirOp]", make), 2, "tuple[Value, Value]")
+    return _described(build, cast("type[TensorOp]", make), 2, "tuple[Value, Value]")
 
 
-def results_of(make: Callable[P, MirOp]) -> Callable[Concatenate[BuilderCore, P], tuple[Value, ...]]:
+def results_of(make: Callable[P, TensorOp]) -> Callable[Concatenate[BuilderCore, P], tuple[Value, ...]]:
     """The builder method of an op, as `method`, that gives all results."""
     emit = _emitter(make)
 
     def build(self: BuilderCore, *args: P.args, **kwargs: P.kwargs) -> tuple[Value, ...]:
         return tuple(self.value(result) for result in emit(self, *args, **kwargs).results)
 
-    return _described(build, cast("type[MirOp]", make), None, "tuple[Value, ...]")
+    return _described(build, cast("type[TensorOp]", make), None, "tuple[Value, ...]")
 
 
-def _emitter(make: Callable[P, MirOp]) -> Callable[..., MirOp]:
-    kind = cast("type[MirOp]", make)
+def _emitter(make: Callable[P, TensorOp]) -> Callable[..., TensorOp]:
+    kind = cast("type[TensorOp]", make)
     arguments = arguments_of(kind)
     tensors = [(place, found.alone) for place, found in enumerate(arguments.declared) if found.convert is None]
     shared = [place for place, alone in tensors if not alone]
 
-    def emit(self: BuilderCore, *args: Any, **kwargs: Any) -> MirOp:
+    def emit(self: BuilderCore, *args: Any, **kwargs: Any) -> TensorOp:
         values = list(arguments.bind(args, kwargs))
         for place, alone in tensors:
             given = values[place]
@@ -414,7 +414,7 @@ def _emitter(make: Callable[P, MirOp]) -> Callable[..., MirOp]:
 FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
 
 
-def _described(build: FunctionT, kind: type[MirOp], count: int | None, annotation: str) -> FunctionT:
+def _described(build: FunctionT, kind: type[TensorOp], count: int | None, annotation: str) -> FunctionT:
     """With the docstring and the signature that the class of the op says; it gives `count` results, or all."""
     vars(build)[OP] = kind
     results = [name for name, _ in kind.get_irdl_definition().results]

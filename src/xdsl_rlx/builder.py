@@ -37,10 +37,11 @@ from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.hir.block import HirOp
 from xdsl_rlx.dialects.hir.linear import LinearOp
-from xdsl_rlx.dialects.hir.recurrent import GruOp, LstmOp, Mamba2Op, RecurrentOp, RnnOp
+from xdsl_rlx.dialects.hir.recurrent import GruOp, LstmOp, Mamba2Op, RnnOp
 from xdsl_rlx.dialects.lir import ProgramOp
-from xdsl_rlx.dialects.mir.core import Activation, MirOp
-from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Operand, Value, activation_kind
+from xdsl_rlx.dialects.mir.core import TensorOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Operand, Value
+from xdsl_rlx.dialects.mir.value import method, pair, results_of
 from xdsl_rlx.dialects.shapes import check_size, dims, integers
 from xdsl_rlx.transforms.signature import KIND, NAME, OPTIONAL, NamedArgument, Signature, graph_of
 
@@ -186,7 +187,7 @@ class Graph(MirBuilder):
         op: OpT | None = None
         try:
             op = make(*args, **kwargs)
-            if isinstance(op, MirOp | HirOp):
+            if isinstance(op, TensorOp):
                 for type_ in op.infer_types():
                     check_size(type_)
         except VerifyException as error:
@@ -297,75 +298,11 @@ class HirGraph(Graph):
 
     stage = "hir"
 
-    def linear(
-        self, x: Operand, w: Operand, b: Operand | None = None, activation: Activation | str | None = None
-    ) -> Value:
-        """`hir.linear`: `activation(x @ w + b)` for x [..., m, k], w [k, n], b [n]."""
-        bias = None if b is None else self.operand(b, x)
-        kind = None if activation is None else activation_kind(activation)
-        return self.op(LinearOp, self.operand(x), self.operand(w, x), bias, kind)
-
-    def rnn(
-        self,
-        x: Operand,
-        w_ih: Operand,
-        w_hh: Operand,
-        b_ih: Operand | None = None,
-        b_hh: Operand | None = None,
-        h0: Operand | None = None,
-    ) -> tuple[Value, Value]:
-        """`hir.rnn` of x [B, T, F], w_ih [F, H], w_hh [H, H]: outputs [B, T, H] and the last."""
-        outputs, h_n = self._recurrent(RnnOp, (x, w_ih, w_hh), (b_ih, b_hh, h0))
-        return outputs, h_n
-
-    def lstm(
-        self,
-        x: Operand,
-        w_ih: Operand,
-        w_hh: Operand,
-        b_ih: Operand | None = None,
-        b_hh: Operand | None = None,
-        h0: Operand | None = None,
-        c0: Operand | None = None,
-    ) -> tuple[Value, Value, Value]:
-        """`hir.lstm` of x [B, T, F], w_ih [F, 4 H], w_hh [H, 4 H]: outputs [B, T, H], the last h and the last c."""
-        outputs, h_n, c_n = self._recurrent(LstmOp, (x, w_ih, w_hh), (b_ih, b_hh, h0, c0))
-        return outputs, h_n, c_n
-
-    def gru(
-        self,
-        x: Operand,
-        w_ih: Operand,
-        w_hh: Operand,
-        b_ih: Operand | None = None,
-        b_hh: Operand | None = None,
-        h0: Operand | None = None,
-    ) -> tuple[Value, Value]:
-        """`hir.gru` of x [B, T, F], w_ih [F, 3 H], w_hh [H, 3 H]: outputs [B, T, H] and the last."""
-        outputs, h_n = self._recurrent(GruOp, (x, w_ih, w_hh), (b_ih, b_hh, h0))
-        return outputs, h_n
-
-    def mamba2(
-        self,
-        x: Operand,
-        dt: Operand,
-        a: Operand,
-        b: Operand,
-        c: Operand,
-        d: Operand | None = None,
-        h0: Operand | None = None,
-    ) -> tuple[Value, Value]:
-        """`hir.mamba2` of x [B, T, H, P], dt [B, T, H], a [H], b, c [B, T, N]: outputs and the last state."""
-        more = (None if value is None else self.operand(value, x) for value in (d, h0))
-        op = self.emit(Mamba2Op, *self.operands(x, dt, a, b, c), *more)
-        return self.value(op.outputs), self.value(op.h_n)
-
-    def _recurrent(
-        self, kind: type[RecurrentOp], given: Sequence[Operand], others: Sequence[Operand | None]
-    ) -> list[Value]:
-        more = (None if value is None else self.operand(value, given[0]) for value in others)
-        op = self.emit(kind, *self.operands(*given), *more)
-        return [self.value(y) for y in op.results]
+    linear = method(LinearOp)
+    rnn = pair(RnnOp)
+    lstm = results_of(LstmOp)
+    gru = pair(GruOp)
+    mamba2 = pair(Mamba2Op)
 
 
 class GraphModule:
