@@ -57,8 +57,8 @@ class LirMarkUnrolledPass(ModulePass):
 
     All have constant bounds. Short ones are written out whole, from the inside out, and so are those that fill a buffer
     on the stack. Longer ones that hold no loop are written out as vectors, where these are few. Of a loop around a row
-    of few vectors, several rows are done at a time. Sizes are bounded one by one and together, so that what LLVM is
-    given to work on grows with the text of the kernel, not with its extents.
+    of few vectors, several rows are done at a time, unless it is marked to stay. Sizes are bounded one by one and
+    together, so that what LLVM is given to work on grows with the text of the kernel, not with its extents.
 
     ```mlir
     scf.for %k = %c0 to %c3 step %c1 {
@@ -184,6 +184,8 @@ def precedes_vectors(loop: scf.ForOp) -> bool:
 
 def _rows(loop: scf.ForOp, trips: int) -> _Choice | None:
     """Several rows at a time if the loop is around a row of few vectors: as many as divide the loop, or 2, 4 or 8."""
+    if ROLLED in loop.attributes:
+        return None
     size = 0
     for op in loop.body.block.ops:
         if op.regions:

@@ -41,7 +41,7 @@ INDEX = IndexType()
 
 ROLLED = "lir.rolled"
 """
-The attribute of an `scf.for` over neighbours in memory that is to stay a loop.
+The attribute of an `scf.for` that is to stay a loop: over neighbours in memory, or around rows better done one by one.
 
 LLVM writes short loops of known length out, and then looks for vectors in the loop around them, where elements lie far
 apart.

@@ -69,3 +69,37 @@ lir.kernel @rows(%x: memref<64x30x16xf32>, %lo: index, %hi: index) {
   }
   lir.return
 }
+
+// -----
+
+// One that is to stay a loop does so, though the rows in it are short.
+// CHECK-LABEL: lir.kernel @rolled_rows(%x: memref<64x30x16xf32>, %lo: index, %hi: index) {
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: %c1 = arith.constant 1 : index
+// CHECK-NEXT: %c16 = arith.constant 16 : index
+// CHECK-NEXT: %c30 = arith.constant 30 : index
+// CHECK-NEXT: scf.for %i = %lo to %hi step %c1 {
+// CHECK-NEXT: scf.for %j = %c0 to %c30 step %c1 {
+// CHECK-NEXT: scf.for %k = %c0 to %c16 step %c1 {
+// CHECK-NEXT: %a = memref.load %x[%i, %j, %k] : memref<64x30x16xf32>
+// CHECK-NEXT: memref.store %a, %x[%i, %j, %k] : memref<64x30x16xf32>
+// CHECK-NEXT: } {lir.unroll = 16 : i64}
+// CHECK-NEXT: } {lir.rolled}
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+lir.kernel @rolled_rows(%x: memref<64x30x16xf32>, %lo: index, %hi: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c30 = arith.constant 30 : index
+  scf.for %i = %lo to %hi step %c1 {
+    scf.for %j = %c0 to %c30 step %c1 {
+      scf.for %k = %c0 to %c16 step %c1 {
+        %a = memref.load %x[%i, %j, %k] : memref<64x30x16xf32>
+        memref.store %a, %x[%i, %j, %k] : memref<64x30x16xf32>
+      }
+    } {lir.rolled}
+  }
+  lir.return
+}
