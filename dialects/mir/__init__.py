@@ -6,6 +6,7 @@ One file per family, and every file here is one but the shared ones: an op or at
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
+from typing import Any, TypeVar
 
 from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
 from xdsl.ir import Attribute, Dialect, Operation
@@ -13,29 +14,23 @@ from xdsl.ir import Attribute, Dialect, Operation
 from xdsl_rlx.dialects.constants import is_dense
 from xdsl_rlx.dialects.mir import core, elementwise
 
+T = TypeVar("T")
+
 
 def ops_of(module: ModuleType) -> list[type[Operation]]:
     """The op classes defined in a family's file, in the order of their definition."""
-    return [
-        value
-        for value in vars(module).values()
-        if isinstance(value, type)
-        and issubclass(value, Operation)
-        and value.__module__ == module.__name__
-        and "name" in vars(value)
-    ]
+    return _named_classes(module, Operation)
 
 
 def attributes_of(module: ModuleType) -> list[type[Attribute]]:
     """The attribute classes defined in a file, in the order of their definition."""
-    return [
-        value
-        for value in vars(module).values()
-        if isinstance(value, type)
-        and issubclass(value, Attribute)
-        and value.__module__ == module.__name__
-        and "name" in vars(value)
-    ]
+    return _named_classes(module, Attribute)
+
+
+def _named_classes(module: ModuleType, base: type[T]) -> list[type[T]]:
+    """Those of `base` with a name, by their bases: `issubclass` would ask every class that xDSL has about each."""
+    found: list[type[Any]] = [value for value in vars(module).values() if isinstance(value, type)]
+    return [x for x in found if x.__module__ == module.__name__ and "name" in vars(x) and base in x.__mro__]
 
 
 class _Materialize(ConstantMaterializationInterface):
