@@ -12,8 +12,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
-from xdsl_rlx.lowering.nest import Nested
-from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
+from xdsl_rlx.lowering.nest import Nested, nest
+from xdsl_rlx.lowering.nest.kernel_builder import Kernel
 from xdsl_rlx.transforms.rules.rule_table import RuleTable
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -97,14 +97,20 @@ class Work:
     def _chunk(self, extent: int, work: int) -> int:
         return max(1, -(-extent // self.buffers.pieces(extent, work)))
 
+    def over(
+        self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument]
+    ) -> Callable[[Callable[..., None]], None]:
+        """
+        Decorator: a launch of `extent` iterations of about `work` scalar operations each; none if `extent` is 0.
+
+        The function is one iteration, `function(it, *reads, *writes)`, of the subset of `nest`.
+        """
+        return lambda function: self.launch(extent, work, reads, writes, nest(function))
+
     def launch(
         self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument], body: Nested
     ) -> None:
-        """
-        Add a launch of `extent` iterations of about `work` scalar operations each; none if `extent` is 0.
-
-        `body(it, *reads, *writes)` is one iteration.
-        """
+        """The launch of a nest that is there already."""
         if not extent:
             return
         arguments = (*reads, *writes)
@@ -113,11 +119,7 @@ class Work:
         entry, buffers = kernel.entry, kernel.block.args[:-2]
         piece = entry.quotient(kernel.bounds[0], chunk)
 
-        def each(nest: Nest, index: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            body.emit(nest, index, piece, buffers)
-            return ()
-
-        entry.loop(kernel.bounds, (), each, "i")
+        entry.each(kernel.bounds, "i", lambda inside, index: body.emit(inside, index, piece, buffers))
         self.launches.append(Launch(kernel.finish(), extent, chunk, tuple(reads), tuple(writes)))
 
 
