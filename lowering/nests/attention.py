@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.mir.attention import AttentionExtents, AttentionLike, AttentionOp, MaskKind
-from xdsl_rlx.dialects.mir.heads import HeadLayout, Heads
+from xdsl_rlx.dialects.mir.attention import AttentionLike, AttentionOp, MaskKind
+from xdsl_rlx.dialects.mir.heads import HeadLayout, heads_of
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import (
@@ -20,7 +20,6 @@ from xdsl_rlx.lowering.nest import (
     exp,
     log,
     maximum,
-    nest,
     rolled,
     scratch,
     select,
@@ -38,45 +37,37 @@ ELEMENT_COST = 24
 """What the softmax of one score costs, in scalar operations."""
 
 
-def of_heads(work: Work, value: SSAValue, layout: HeadLayout, x: Heads, write: bool = False) -> Argument:
-    """A tensor of heads seen as `[B, H, S, D]`, as it lies where its rows have unit stride, else copied."""
-    found = work.write(value) if write else work.read_strided(value)
-    argument = by_heads(found, layout, x)
-    row, unit = argument.strides[2:]
-    if (unit != 1 and x.width != 1) or (row < x.width and x.length != 1):
-        argument = by_heads(work.read(value), layout, x)
-    return argument
+def of_heads(work: Work, value: SSAValue, layout: HeadLayout, heads: int) -> Argument:
+    """An operand of `heads` heads seen as `[B, H, S, D]`, as it lies where its rows have unit stride, else copied."""
+    lying = by_heads(work.read_strided(value), layout, heads)
+    (length, width), (row, unit) = lying.shape[2:], lying.strides[2:]
+    is_dense = (unit == 1 or width == 1) and (row >= width or length == 1)
+    return lying if is_dense else by_heads(work.read(value), layout, heads)
 
 
-def by_heads(found: Argument, layout: HeadLayout, x: Heads) -> Argument:
-    """A tensor of heads in its own layout seen as `[B, H, S, D]`."""
+def by_heads(found: Argument, layout: HeadLayout, heads: int) -> Argument:
+    """A tensor of `heads` heads in its own layout seen as `[B, H, S, D]`."""
+    x, (*outer, unit) = heads_of(found.shape, layout, heads, "a tensor"), found.strides
     if layout == HeadLayout.PACKED:
-        batch, length, unit = found.strides
-        head = x.width * unit
-    elif layout == HeadLayout.BSHD:
-        batch, length, head, unit = found.strides
-    else:
-        batch, head, length, unit = found.strides
-    return Argument(found.buffer, (x.batch, x.heads, x.length, x.width), (batch, head, length, unit), found.name)
+        outer.append(x.width * unit)
+    if layout != HeadLayout.BHSD:
+        outer[1:] = reversed(outer[1:])
+    return replace(found, shape=(x.batch, x.heads, x.length, x.width), strides=(*outer, unit))
 
 
-def tensors_of(e: AttentionExtents) -> tuple[Heads, Heads, Heads, Heads]:
-    """q, k, v and the output as tensors of heads."""
-    return (
-        Heads(e.batch, e.queries, e.heads, e.width),
-        Heads(e.batch, e.keys, e.kv_heads, e.width),
-        Heads(e.batch, e.keys, e.kv_heads, e.value_width),
-        Heads(e.batch, e.queries, e.heads, e.value_width),
-    )
+def operands(op: AttentionLike, work: Work) -> tuple[list[Argument], list[Argument]]:
+    """q, k and v by heads, and the mask if there is one."""
+    e, (*tensors, mask) = op.extents, op.inputs
+    heads = zip(tensors, (e.heads, e.kv_heads, e.kv_heads), strict=True)
+    masks = [] if mask is None else [of_scores(op, work.read(mask, op.mask_shape))]
+    return [of_heads(work, x, op.layout.data, n) for x, n in heads], masks
 
 
-def mask_argument(work: Work, op: AttentionLike, value: SSAValue, write: bool = False) -> Argument:
+def of_scores(op: AttentionLike, found: Argument) -> Argument:
     """A mask or bias seen as `[B, H, Sq, Sk]`; with stride 0 where it is repeated."""
-    e, shape = op.extents, op.mask_shape
-    found = work.write(value, shape) if write else work.read(value, shape)
-    full = (e.batch, e.heads, e.queries, e.keys)
-    strides = tuple(0 if n == 1 else s for n, s in zip(shape, found.strides, strict=True))
-    return Argument(found.buffer, full, strides, found.name)
+    e = op.extents
+    strides = tuple(0 if n == 1 else s for n, s in zip(found.shape, found.strides, strict=True))
+    return replace(found, shape=(e.batch, e.heads, e.queries, e.keys), strides=strides)
 
 
 def blocks_of(low: Number, high: Number, size: int) -> range:
@@ -211,18 +202,15 @@ class Softmax:
 @NEST.rule(AttentionOp)
 def attention_nest(op: AttentionOp, work: Work) -> None:
     """An iteration computes a block of queries of one head, from the first or the last block on in turn."""
-    e, layout, scores = op.extents, op.layout.data, Scores(op)
-    *heads, out = tensors_of(e)
-    q, k, v = (of_heads(work, x, layout, h) for x, h in zip((op.q, op.k, op.v), heads, strict=True))
-    result = of_heads(work, op.result, layout, out, write=True)
-    lse, element = work.write(op.lse), element_of(op.lse)
-    masks = [] if op.mask is None else [mask_argument(work, op, op.mask)]
+    e, scores, element = op.extents, Scores(op), element_of(op.lse)
+    tensors, masks = operands(op, work)
+    result, lse = by_heads(work.write(op.result), op.layout.data, e.heads), work.write(op.lse)
     size, keys = max(min(QUERIES, e.queries), 1), max(min(KEYS, e.keys), 1)
     blocks = -(-e.queries // size)
     extent, cost = e.batch * e.heads * blocks, size * e.keys * (2 * (e.width + e.value_width) + ELEMENT_COST)
     room = work.scratch_per_piece(extent, cost, (size, keys), element, "scores")
 
-    @nest
+    @work.over(extent, cost, [*tensors, *masks], [result, lse, room])
     def attention(it: Iteration, q: Array, k: Array, v: Array, *others: Array) -> None:
         *masks, result, lse, room = others
         b, h, number = it.unravel(e.batch, e.heads, blocks)
@@ -242,5 +230,3 @@ def attention_nest(op: AttentionOp, work: Work) -> None:
                 softmax.take(scores, i, block[i], mask, scores.within(row + i, key, count))
             softmax.out[...] += block @ v[b, kv, key : key + count]
         softmax.finish(rows, lse[b, h, row : row + rows])
-
-    work.launch(extent, cost, [q, k, v, *masks], [result, lse, room], attention)

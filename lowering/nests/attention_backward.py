@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import inf
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionExtents
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Nested, Number, accumulate, exp, ndrange, nest, rolled, select
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, exp, ndrange, rolled, select
 from xdsl_rlx.lowering.nests.attention import (
     ELEMENT_COST,
     Scores,
     blocks_of,
     by_heads,
     clipped,
-    mask_argument,
     of_heads,
-    tensors_of,
+    of_scores,
+    operands,
 )
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
@@ -61,8 +62,8 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Backward:
-    """The buffers of an iteration, and what is done with one block of scores."""
+class Head:
+    """What a query head and its key head read and add to, and room for a block of scores."""
 
     scores: Scores
     q: Array
@@ -71,8 +72,8 @@ class Backward:
     dy: Array
     lse: Array
     delta: Array
-    mask: Array | None
-    dbias: Array | None
+    masks: Sequence[Array]
+    """The mask if there is one, and its cotangent if that is asked for."""
     dq: Array
     dk: Array
     dv: Array
@@ -81,24 +82,23 @@ class Backward:
     ds: Array
     """A block of their cotangents."""
 
-    def clear(self, b: Number, kv: Number, h: Number, key: Number, keys: Number) -> None:
-        """Zeros in what a head adds to for a block of keys."""
-        self.dk[b, kv, key : key + keys] = 0.0
-        self.dv[b, kv, key : key + keys] = 0.0
-        if self.dbias is not None:
-            self.dbias[b, h, :, key : key + keys] = 0.0
+    def clear(self, key: Number, keys: Number) -> None:
+        """Zeros in what is added to for a block of keys."""
+        self.dk[key : key + keys] = 0.0
+        self.dv[key : key + keys] = 0.0
+        for dbias in self.masks[1:]:
+            dbias[:, key : key + keys] = 0.0
 
-    def add(self, b: Number, kv: Number, h: Number, row: Number, rows: Number, key: Number, keys: Number) -> None:
-        """Add what queries `[row, row + rows)` of a head against keys `[key, key + keys)` give to every cotangent."""
-        q, dy = self.q[b, h, row : row + rows], self.dy[b, h, row : row + rows]
-        k, v = self.k[b, kv, key : key + keys], self.v[b, kv, key : key + keys]
+    def add(self, row: Number, rows: Number, key: Number, keys: Number) -> None:
+        """Add what queries `[row, row + rows)` against keys `[key, key + keys)` give to every cotangent."""
+        q, dy = self.q[row : row + rows], self.dy[row : row + rows]
         p, ds = self.p[:rows, :keys], self.ds[:rows, :keys]
-        p[...] = q @ k.T
-        ds[...] = dy @ v.T
+        p[...] = q @ self.k[key : key + keys].T
+        ds[...] = dy @ self.v[key : key + keys].T
         for i in rolled(range(rows)):
-            mask, dbias = (None if x is None else x[b, h, row + i, key : key + keys] for x in (self.mask, self.dbias))
+            mask, dbias, *_ = (*(x[row + i, key : key + keys] for x in self.masks), None, None)
             low, high = self.scores.within(row + i, key, keys)
-            lse, delta = self.lse[b, h, row + i], self.delta[b, h, row + i]
+            lse, delta = self.lse[row + i], self.delta[row + i]
             # A row without keys has lse = -inf; +inf makes all its probabilities 0.
             lse = select(lse == -inf, inf, lse)
             for j in range(low, high):
@@ -113,34 +113,27 @@ class Backward:
                     dbias[j] += dz
             self.scores.hide(p[i], low, high)
             self.scores.hide(ds[i], low, high)
-        self.dv[b, kv, key : key + keys] += p.T @ dy
-        self.dk[b, kv, key : key + keys] += ds.T @ q
-        self.dq[b, h, row : row + rows] += ds @ k
+        self.dv[key : key + keys] += p.T @ dy
+        self.dk[key : key + keys] += ds.T @ q
+        self.dq[row : row + rows] += ds @ self.k[key : key + keys]
 
 
 @NEST.rule(AttentionBackwardOp)
 def attention_backward_nest(op: AttentionBackwardOp, work: Work) -> None:
     """An iteration is a key head, or a share of its keys; for each block of keys it walks over the queries."""
-    e, layout, element = op.extents, op.layout.data, element_of(op.lse)
-    *heads, result = tensors_of(e)
-    q, k, v = (of_heads(work, x, layout, h) for x, h in zip((op.q, op.k, op.v), heads, strict=True))
-    out, dy = (of_heads(work, x, layout, result) for x in (op.out, op.dy))
+    e, layout = op.extents, op.layout.data
+    tensors, masks = operands(op, work)
+    out, dy = (of_heads(work, x, layout, e.heads) for x in (op.out, op.dy))
     delta = _delta(op, work, out, dy)
+    heads = zip((op.dq, op.dk, op.dv), (e.heads, e.kv_heads, e.kv_heads), strict=True)
+    dq, dk, dv = (by_heads(work.write(x), layout, n) for x, n in heads)
+    biases = [] if op.dbias is None else [of_scores(op, work.write(op.dbias, op.mask_shape))]
     cut = Cut.of(op, work)
-    dq, dk, dv = (by_heads(work.write(x), layout, h) for x, h in zip((op.dq, op.dk, op.dv), heads, strict=True))
     if cut.splits == 1:
-        sums = Argument(dq.buffer, (1, *dq.shape), (0, *dq.strides), dq.name)
+        sums = replace(dq, shape=(1, *dq.shape), strides=(0, *dq.strides))
     else:
-        sums = work.scratch((cut.splits, *dq.shape), element, "dq")
-    masks = [] if op.mask is None else [mask_argument(work, op, op.mask)]
-    biases = [] if op.dbias is None else [mask_argument(work, op, op.dbias, write=True)]
-    extent = cut.outer * cut.splits
-    each = e.queries * e.keys * e.group * cut.batches * cut.kv_heads // max(cut.splits, 1)
-    cost = each * (6 * e.width + 4 * e.value_width + ELEMENT_COST)
-    size = max(min(QUERIES, e.queries), 1), max(min(KEYS, e.keys), 1)
-    rooms = [work.scratch_per_piece(extent, cost, size, element, name) for name in ("p", "ds")]
-    reads = [q, k, v, dy, work.read(op.lse), delta, *masks]
-    work.launch(extent, cost, reads, [*biases, sums, dk, dv, *rooms], _walk(op, cut, *size))
+        sums = work.scratch((cut.splits, *dq.shape), element_of(op.lse), "dq")
+    _walk(op, work, cut, [*tensors, dy, work.read(op.lse), delta, *masks], [*biases, sums, dk, dv])
     if cut.splits > 1:
         _add_up(work, e, sums, dq)
 
@@ -151,7 +144,7 @@ def _delta(op: AttentionBackwardOp, work: Work, out: Argument, dy: Argument) -> 
     delta = work.scratch((e.batch, e.heads, e.queries), element_of(op.lse), "delta")
     seeds = [] if op.d_lse is None else [work.read(op.d_lse)]
 
-    @nest
+    @work.over(e.batch * e.heads, e.queries * (2 * e.value_width + 4), [out, dy, *seeds], [delta])
     def offsets(it: Iteration, out: Array, dy: Array, *others: Array) -> None:
         *seeds, delta = others
         b, h = it.unravel(e.batch, e.heads)
@@ -163,52 +156,51 @@ def _delta(op: AttentionBackwardOp, work: Work, out: Argument, dy: Argument) -> 
                 total = total - seed[b, h, i]
             delta[b, h, i] = total
 
-    work.launch(e.batch * e.heads, e.queries * (2 * e.value_width + 4), [out, dy, *seeds], [delta], offsets)
     return delta
 
 
-def _walk(op: AttentionBackwardOp, cut: Cut, size: int, block: int) -> Nested:
-    """The heads of an iteration, and blocks of `block` keys of each against blocks of `size` queries."""
+def _walk(op: AttentionBackwardOp, work: Work, cut: Cut, reads: list[Argument], writes: list[Argument]) -> None:
+    """The heads of an iteration, and blocks of keys of each against blocks of queries."""
     e, scores = op.extents, Scores(op)
+    size, block = max(min(QUERIES, e.queries), 1), max(min(KEYS, e.keys), 1)
+    extent = cut.outer * cut.splits
+    each = e.queries * e.keys * e.group * cut.batches * cut.kv_heads // max(cut.splits, 1)
+    cost = each * (6 * e.width + 4 * e.value_width + ELEMENT_COST)
+    rooms = [work.scratch_per_piece(extent, cost, (size, block), element_of(op.lse), name) for name in ("p", "ds")]
 
-    @nest
+    @work.over(extent, cost, reads, [*writes, *rooms])
     def walk(it: Iteration, q: Array, k: Array, v: Array, dy: Array, lse: Array, delta: Array, *others: Array) -> None:
-        *given, dq, dk, dv, p, ds = others
-        mask, dbias = (*given, None, None)[:2]
+        *masks, dq, dk, dv, p, ds = others
         batch, group, split = it.unravel(e.batch // cut.batches, e.kv_heads // cut.kv_heads, cut.splits)
-        rooms = p[it.piece], ds[it.piece]
-        this = Backward(scores, q, k, v, dy, lse, delta, mask, dbias, dq[split], dk, dv, *rooms)
 
-        def head(i: Number, n: Number, g: Number) -> tuple[Number, Number, Number]:
-            kv = group * cut.kv_heads + n
-            return batch * cut.batches + i, kv, kv * e.group + g
+        def head(i: Number, n: Number, g: Number) -> Head:
+            b, kv = batch * cut.batches + i, group * cut.kv_heads + n
+            h = kv * e.group + g
+            read = q[b, h], k[b, kv], v[b, kv], dy[b, h], lse[b, h], delta[b, h], [x[b, h] for x in masks]
+            return Head(scores, *read, dq[split, b, h], dk[b, kv], dv[b, kv], p[it.piece], ds[it.piece])
 
         # Where heads add to one place it is cleared more than once, but before any of them adds.
         for place in ndrange(cut.batches, cut.kv_heads, e.group):
-            b, kv, h = head(*place)
-            this.dq[b, h] = 0.0
+            this = head(*place)
+            this.dq[...] = 0.0
             for n in range(split, cut.parts, cut.splits):
-                this.clear(b, kv, h, *clipped(n, block, 0, e.keys))
+                this.clear(*clipped(n, block, 0, e.keys))
         for place in ndrange(cut.batches, cut.kv_heads, e.group):
-            b, kv, h = head(*place)
+            this = head(*place)
             for n in range(split, cut.parts, cut.splits):
                 key, keys = clipped(n, block, 0, e.keys)
                 for m in blocks_of(*scores.seeing_block(key, keys), size):
                     row, rows = clipped(m, size, 0, e.queries)
                     seen = min(scores.seen_by_block(row, rows)[1] - key, keys) if scores.is_banded else keys
-                    this.add(b, kv, h, row, rows, key, seen)
-
-    return walk
+                    this.add(row, rows, key, seen)
 
 
 def _add_up(work: Work, e: AttentionExtents, parts: Argument, dq: Argument) -> None:
     """dq is the sum of its copies, in their order."""
     copies = parts.shape[0]
 
-    @nest
+    @work.over(e.batch * e.heads * e.queries, copies * e.width, [parts], [dq])
     def add_up(it: Iteration, parts: Array, dq: Array) -> None:
         b, h, i = it.unravel(e.batch, e.heads, e.queries)
         for j in range(e.width):
             dq[b, h, i, j] = sum(parts[n, b, h, i, j] for n in range(copies))
-
-    work.launch(e.batch * e.heads * e.queries, copies * e.width, [parts], [dq], add_up)

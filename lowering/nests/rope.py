@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.mir.heads import HeadLayout, Heads
+from xdsl_rlx.dialects.mir.heads import HeadLayout
 from xdsl_rlx.dialects.mir.rope import Pairing, RopeOp
-from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, nest
-from xdsl_rlx.lowering.nests.attention import of_heads
+from xdsl_rlx.lowering.nest import Array, Iteration
+from xdsl_rlx.lowering.nests.attention import by_heads, of_heads
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 
-def _table(work: Work, value: SSAValue, e: Heads) -> Argument:
+def _table(work: Work, value: SSAValue, batch: int) -> Argument:
     """A table as `[B, S, D/2]`, with stride 0 where all batches share it."""
     found = work.read(value)
-    strides = (0, *found.strides) if len(shape_of(value)) == 2 else found.strides
-    return Argument(found.buffer, (e.batch, *found.shape[-2:]), strides, found.name)
+    *own, length, pairs = found.shape
+    return replace(found, shape=(batch, length, pairs), strides=found.strides if own else (0, *found.strides))
 
 
 @NEST.rule(RopeOp)
 def rope_nest(op: RopeOp, work: Work) -> None:
     """An iteration turns the heads of one position, or of a layout of heads the positions of one head."""
     e, layout, n = op.heads, op.layout.data, op.n_rot.value.data // 2
-    x, result = of_heads(work, op.x, layout, e), of_heads(work, op.result, layout, e, write=True)
-    cos, sin = _table(work, op.cos, e), _table(work, op.sin, e)
+    reads = [of_heads(work, op.x, layout, e.heads), _table(work, op.cos, e.batch), _table(work, op.sin, e.batch)]
+    result = by_heads(work.write(op.result), layout, e.heads)
     by_head = layout == HeadLayout.BHSD
     count, inner = (e.heads, e.length) if by_head else (e.length, e.heads)
     halves = op.pairing.data == Pairing.HALVES
 
-    @nest
+    @work.over(e.batch * count, inner * e.width * 4, reads, [result])
     def rope(it: Iteration, x: Array, cos: Array, sin: Array, result: Array) -> None:
         b, mine = it.unravel(e.batch, count)
         for i in range(inner):
@@ -43,5 +44,3 @@ def rope_nest(op: RopeOp, work: Work) -> None:
                 turned[other] = second * c + first * s
             for j in range(2 * n, e.width):
                 turned[j] = head[j]
-
-    work.launch(e.batch * count, inner * e.width * 4, [x, cos, sin], [result], rope)
