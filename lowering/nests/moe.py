@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
@@ -9,7 +11,7 @@ from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.moe import GroupedMatmulBackwardWeightOp, GroupedMatmulOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, nest
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast
 from xdsl_rlx.lowering.nests.index import clamped
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
@@ -40,7 +42,7 @@ def _by_expert(work: Work, ids: SSAValue, experts: int) -> tuple[Argument, Argum
     rows = shape_of(ids)[0]
     starts, order = work.scratch((experts + 2,), i64, "starts"), work.scratch((rows,), i64, "order")
 
-    @nest
+    @work.over(1, 2 * (rows + experts), [work.read(ids)], [starts, order])
     def sort(it: Iteration, ids: Array, starts: Array, order: Array) -> None:
         starts[...] = 0
         for row in range(rows):
@@ -52,7 +54,6 @@ def _by_expert(work: Work, ids: SSAValue, experts: int) -> tuple[Argument, Argum
             order[starts[following]] = row
             starts[following] += 1
 
-    work.launch(1, 2 * (rows + experts), [work.read(ids)], [starts, order], sort)
     return starts, order
 
 
@@ -61,11 +62,10 @@ def _packed(work: Work, value: SSAValue, order: Argument, name: str) -> Argument
     rows, columns = shape_of(value)
     packed = work.scratch((rows, columns), element_of(value), name)
 
-    @nest
+    @work.over(rows, 4 + columns, [work.read(value), order], [packed])
     def pack(it: Iteration, source: Array, order: Array, packed: Array) -> None:
         packed[it.index] = source[order[it.index]]
 
-    work.launch(rows, 4 + columns, [work.read(value), order], [packed], pack)
     return packed
 
 
@@ -82,8 +82,9 @@ def grouped_matmul_nest(op: GroupedMatmulOp, work: Work) -> None:
     w = work.read(op.w, (experts, k, columns), strides)
     product = work.scratch((rows, columns), element_of(op.result), "product")
     row_blocks, column_blocks = -(-rows // ROWS), -(-columns // COLUMNS)
+    extent = experts * row_blocks * column_blocks
 
-    @nest
+    @work.over(extent, 2 * rows * k * columns // extent, [packed, w, starts, order], [product, result])
     def multiply(it: Iteration, x: Array, w: Array, starts: Array, order: Array, product: Array, result: Array) -> None:
         expert, row_block, column_block = it.unravel(experts, row_blocks, column_blocks)
         left, right = _window(column_block, COLUMNS, columns)
@@ -95,10 +96,6 @@ def grouped_matmul_nest(op: GroupedMatmulOp, work: Work) -> None:
             for p in range(first, last):
                 result[order[p], left:right] = product[p, left:right]
 
-    extent = experts * row_blocks * column_blocks
-    each = 2 * rows * k * columns // extent
-    work.launch(extent, each, [packed, w, starts, order], [product, result], multiply)
-
 
 @NEST.rule(GroupedMatmulBackwardWeightOp)
 def grouped_matmul_backward_weight_nest(op: GroupedMatmulBackwardWeightOp, work: Work) -> None:
@@ -109,19 +106,15 @@ def grouped_matmul_backward_weight_nest(op: GroupedMatmulBackwardWeightOp, work:
     if not experts * k * columns:
         return
     starts, order = _by_expert(work, op.expert_idx, experts)
-    packed = _packed(work, op.x, order, "packed")
-    turned = Argument(packed.buffer, (k, rows), (1, k), packed.name)
-    cotangents = _packed(work, op.g, order, "cotangents")
+    packed, cotangents = _packed(work, op.x, order, "packed"), _packed(work, op.g, order, "cotangents")
+    turned = replace(packed, shape=(k, rows), strides=(1, k))
     row_blocks, column_blocks = -(-k // COLUMNS), -(-columns // COLUMNS)
+    extent = experts * row_blocks * column_blocks
 
-    @nest
+    @work.over(extent, 2 * max(rows, 1) * k * columns // extent, [turned, cotangents, starts], [result])
     def multiply(it: Iteration, x: Array, g: Array, starts: Array, result: Array) -> None:
         expert, row_block, column_block = it.unravel(experts, row_blocks, column_blocks)
         top, bottom = _window(row_block, COLUMNS, k)
         left, right = _window(column_block, COLUMNS, columns)
         first, last = _rows_of(expert, starts)
         result[expert, top:bottom, left:right] = x[top:bottom, first:last] @ g[first:last, left:right]
-
-    extent = experts * row_blocks * column_blocks
-    each = 2 * max(rows, 1) * k * columns // extent
-    work.launch(extent, each, [turned, cotangents, starts], [result], multiply)

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import f64, i8, i32
 
 from xdsl_rlx.dialects.mir.quant_int import PaddedAxis, QConv2dOp, QMatmulOp
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, clamp, nest, rint, rolled, scratch
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, clamp, rint, rolled, scratch
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 WRITTEN_OUT = 8
@@ -40,7 +40,9 @@ def q_matmul_nest(op: QMatmulOp, work: Work) -> None:
     width, blocks, whole = min(n, COLUMNS), -(-n // COLUMNS), k - k % TOGETHER
     is_rolled = max(n, k) > WRITTEN_OUT
 
-    @nest
+    reads = [work.read(op.x), work.read(op.w), work.read(op.bias)]
+
+    @work.over(m * blocks, (k + 4) * width, reads, [work.write(op.result)])
     def q_matmul(it: Iteration, x: Array, w: Array, bias: Array, result: Array) -> None:
         row, block = it.unravel(m, blocks)
         first = block * COLUMNS
@@ -63,9 +65,6 @@ def q_matmul_nest(op: QMatmulOp, work: Work) -> None:
             add(p, 1)
         for j in rolled(columns) if is_rolled else columns:
             result[row, first + j] = _requantised(sums[j], multiplier, out_zero)
-
-    reads = [work.read(op.x), work.read(op.w), work.read(op.bias)]
-    work.launch(m * blocks, (k + 4) * width, reads, [work.write(op.result)], q_matmul)
 
 
 def _inside(window: PaddedAxis, tap: Number) -> tuple[Number, Number]:
@@ -90,7 +89,10 @@ def q_conv2d_nest(op: QConv2dOp, work: Work) -> None:
     taps = range(horizontal.kernel)
     written_out = tuple(taps) if len(taps) <= TAPS else taps
 
-    @nest
+    cost = (depth * vertical.kernel * horizontal.kernel + 4) * horizontal.result
+    reads = [work.read(op.x), work.read(op.w), work.read(op.bias)]
+
+    @work.over(batch * outputs * vertical.result, cost, reads, [work.write(op.result)])
     def q_conv2d(it: Iteration, x: Array, w: Array, bias: Array, result: Array) -> None:
         image, o, line = it.unravel(batch, outputs, vertical.result)
         channels = o // per_group * depth
@@ -110,7 +112,3 @@ def q_conv2d_nest(op: QConv2dOp, work: Work) -> None:
                             sums[j] += factor * _wide(byte, x_zero)
         for j in range(horizontal.result):
             result[image, o, line, j] = _requantised(sums[j], multiplier, out_zero)
-
-    cost = (depth * vertical.kernel * horizontal.kernel + 4) * horizontal.result
-    reads = [work.read(op.x), work.read(op.w), work.read(op.bias)]
-    work.launch(batch * outputs * vertical.result, cost, reads, [work.write(op.result)], q_conv2d)
