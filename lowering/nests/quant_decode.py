@@ -5,55 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import nan
-from typing import TypeAlias
 
 from xdsl.dialects.builtin import f32, i8, i32
 
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme
 from xdsl_rlx.lowering.nest import Array, Number, bitcast, cast, select
 
-Special: TypeAlias = Callable[[Number, Number, int], Number]
-"""`(magnitude, value, mantissa)`: the value where codes do not mean what exponent and mantissa say."""
 
-
-def small_float(code: Number, exponent: int, mantissa: int, special: Special | None = None) -> Number:
+def small_float(code: Number, exponent: int, mantissa: int, ones: float | None = None, ieee: bool = False) -> Number:
     """
     The f32 of a sign-exponent-mantissa code, held in an i32 without higher bits.
 
     Exponent and mantissa moved to where f32 has them are the value but for the bias, subnormal ones included; a product
-    with a power of two, which is exact, puts that right.
+    with a power of two, which is exact, puts that right. `ones` is what a magnitude of ones means, if that is something
+    else; with `ieee` the greatest exponent is for infinity and NaN, as in IEEE 754.
     """
-    magnitude = code & ((1 << (exponent + mantissa)) - 1)
+    largest, fraction = (1 << (exponent + mantissa)) - 1, (1 << mantissa) - 1
+    magnitude, shift = code & largest, 23 - mantissa
     bias = (1 << (exponent - 1)) - 1
-    value = bitcast(magnitude << (23 - mantissa), f32) * 2.0 ** (127 - bias)
-    if special is not None:
-        value = special(magnitude, value, mantissa)
+    value = bitcast(magnitude << shift, f32) * 2.0 ** (127 - bias)
+    if ones is not None:
+        value = select(magnitude == largest, cast(ones, f32), value)
+    if ieee:
+        beyond = bitcast(((magnitude & fraction) << shift) | 0x7F800000, f32)
+        value = select(magnitude >= largest - fraction, beyond, value)
     sign = (code >> (exponent + mantissa)) << 31
     return bitcast(bitcast(value, i32) | sign, f32)
 
 
-def _nan_of_ones(magnitude: Number, value: Number, mantissa: int) -> Number:
-    return select(magnitude == 0x7F, cast(nan, f32), value)
-
-
-def _zero_of_ones(magnitude: Number, value: Number, mantissa: int) -> Number:
-    return select(magnitude == 0x7F, cast(0.0, f32), value)
-
-
-def _ieee(magnitude: Number, value: Number, mantissa: int) -> Number:
-    """The greatest of five bits of exponent is for infinity and NaN, as in IEEE 754."""
-    beyond = bitcast(((magnitude & ((1 << mantissa) - 1)) << (23 - mantissa)) | 0x7F800000, f32)
-    return select(magnitude >= 0x1F << mantissa, beyond, value)
-
-
 def fp8(scheme: Scheme, code: Number) -> Number:
     """A weight of one byte: e4m3 as of the OCP, whose only special magnitude is a NaN, or e5m2 as of IEEE 754."""
-    return small_float(code, 4, 3, _nan_of_ones) if scheme == Scheme.FP8_E4M3 else small_float(code, 5, 2, _ieee)
+    return small_float(code, 4, 3, ones=nan) if scheme == Scheme.FP8_E4M3 else small_float(code, 5, 2, ieee=True)
 
 
 def scale_code(code: Number) -> Number:
     """An e4m3 scale of nvfp4: the code for NaN is 0."""
-    return small_float(code, 4, 3, _zero_of_ones)
+    return small_float(code, 4, 3, ones=0.0)
 
 
 def fp4(code: Number) -> Number:
@@ -69,9 +56,22 @@ def _signed(byte: Number) -> Number:
     return cast(cast(byte, i8), i32)
 
 
+def _word(block: Array, at: int, size: int) -> Number:
+    """Bytes of a block as an i32, the lowest first."""
+    bits = _unsigned(block[at])
+    for n in tuple(range(1, size)):
+        bits = bits | (_unsigned(block[at + n]) << (8 * n))
+    return bits
+
+
 def _half(block: Array, at: int) -> Number:
     """The f16 in two bytes of a block, as an f32."""
-    return small_float(_unsigned(block[at]) | (_unsigned(block[at + 1]) << 8), 5, 10, _ieee)
+    return small_float(_word(block, at, 2), 5, 10, ieee=True)
+
+
+def _single(block: Array, at: int) -> Number:
+    """The f32 in four bytes of a block."""
+    return bitcast(_word(block, at, 4), f32)
 
 
 def _q4_0(block: Array, out: Array) -> None:
@@ -82,19 +82,11 @@ def _q4_0(block: Array, out: Array) -> None:
         out[j + 16] = cast((q >> 4) - 8, f32) * d
 
 
-def _q8_0(block: Array, out: Array) -> None:
-    d = _half(block, 0)
-    for j in range(32):
-        out[j] = cast(_signed(block[j + 2]), f32) * d
-
-
-def _q8_k(block: Array, out: Array) -> None:
-    bits = _unsigned(block[0])
-    for n in (1, 2, 3):
-        bits = bits | (_unsigned(block[n]) << (8 * n))
-    d = bitcast(bits, f32)
-    for j in range(256):
-        out[j] = cast(_signed(block[j + 4]), f32) * d
+def _q8(block: Array, out: Array, scale: Callable[[Array, int], Number], first: int, count: int) -> None:
+    """q8_0 and q8_k: a scale, and bytes from `first` on."""
+    d = scale(block, 0)
+    for j in range(count):
+        out[j] = cast(_signed(block[j + first]), f32) * d
 
 
 # A k-quant is eight runs of 32 elements. In q2_k, q3_k and q6_k the two halves of a run have a scale each. Loops of 32
@@ -168,12 +160,12 @@ def _eighths(block: Array, out: Array, quants: int, high_bits: int | None = None
 
 GGUF: dict[Scheme, Callable[[Array, Array], None]] = {
     Scheme.GGUF_Q4_0: _q4_0,
-    Scheme.GGUF_Q8_0: _q8_0,
+    Scheme.GGUF_Q8_0: partial(_q8, scale=_half, first=2, count=32),
     Scheme.GGUF_Q2_K: _q2_k,
     Scheme.GGUF_Q3_K: _q3_k,
     Scheme.GGUF_Q4_K: partial(_eighths, quants=16),
     Scheme.GGUF_Q5_K: partial(_eighths, quants=48, high_bits=16),
     Scheme.GGUF_Q6_K: _q6_k,
-    Scheme.GGUF_Q8_K: _q8_k,
+    Scheme.GGUF_Q8_K: partial(_q8, scale=_single, first=4, count=256),
 }
 """How a block of each scheme, bytes of it, is decoded into its elements."""
