@@ -19,9 +19,8 @@ from xdsl_rlx.dialects.mir.quant import (
 )
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.buffers import Argument, Buffer
-from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, nest
+from xdsl_rlx.lowering.buffers import Argument
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast
 from xdsl_rlx.lowering.nests.index import clamped
 from xdsl_rlx.lowering.nests.quant_decode import GGUF, fp4, fp8, scale_code
 from xdsl_rlx.lowering.nests.work import NEST, Work
@@ -66,23 +65,20 @@ class Weights:
 
     def decode(self, held: Sequence[Array], which: Number, row: Number, first: Number, out: Array) -> None:
         """The weights of a row of matrix `which` from column `first` on, as many as there is room for in `out`."""
-        if self.attr.scheme.is_gguf:
-            self._decode_blocks(held[0][which, row], first, out)
-            return
+        kind = self.attr.scheme
         w, *scales = held
+        if kind.is_gguf:
+            first_block = first // kind.block
+            for b in range(out.shape[0] // kind.block):
+                start = b * kind.block
+                GGUF[kind](w[which, row, first_block + b], out[start : start + kind.block])
+            return
         codes, number = self._codes(w, row), self._numbers(scales, row // max(self.attr.block_size, 1))
         for i in range(out.shape[0] // self.grain):
             place = i * self.grain
             column = place + first
             for n, code in enumerate(codes(column)):
                 out[place + n] = number(code, column + n)
-
-    def _decode_blocks(self, blocks: Array, first: Number, out: Array) -> None:
-        kind = self.attr.scheme
-        first_block = first // kind.block
-        for b in range(out.shape[0] // kind.block):
-            start = b * kind.block
-            GGUF[kind](blocks[first_block + b], out[start : start + kind.block])
 
     def _codes(self, w: Array, row: Number) -> Callable[[Number], list[Number]]:
         """`(column)`: the code at that place of a row as an i32, or those of the pair that shares a byte."""
@@ -122,13 +118,11 @@ def dequantize_weights_nest(op: DequantizeWeightsOp, work: Work) -> None:
     """An iteration decodes a row, or a block of gguf."""
     rows, columns = op.stored
     weights = Weights(op.scheme, rows, columns, element_of(op.result))
-    result = work.write(op.result, (rows, columns))
+    reads, result = weights.reads(work, op.w, op.scales), work.write(op.result, (rows, columns))
 
-    @nest
+    @work.over(rows if columns else 0, 4 * columns, reads, [result])
     def dequantize(it: Iteration, *buffers: Array) -> None:
         weights.decode(buffers[:-1], 0, it.index, 0, buffers[-1][it.index])
-
-    work.launch(rows if columns else 0, 4 * columns, weights.reads(work, op.w, op.scales), [result], dequantize)
 
 
 @dataclass(frozen=True)
@@ -185,26 +179,24 @@ class Panels:
     def multiply(self, it: Iteration, strips: Runs, segments: Sequence[Runs], buffers: Sequence[Array]) -> None:
         """One strip: `buffers` are the weights, the indices if chosen, rows and panels by segment, and the result."""
         which, number = it.unravel(self.weights.count, strips.count)
-        *given, result = buffers
-        rows, panels = given[-2 * len(segments) :], given[-len(segments) :]
-        held, indices = given[: -2 * len(segments)], None
-        if self.chosen:
-            *held, indices = held
-        is_sum = len(segments) > 1 or segments[0].count > 1
+        given, result, n = buffers[:-1], buffers[-1][number], len(segments)
+        held, rows, panels = given[: -2 * n], given[-2 * n : -n], given[-n:]
+        indices = held[-1] if self.chosen else None
+        is_sum = n > 1 or segments[0].count > 1
 
-        def clear(m: Number, count: int) -> None:
-            result[number, m : m + count] = 0.0
+        def clear(m: Number, many: int) -> None:
+            result[m : m + many] = 0.0
 
-        def add(m: Number, count: int, factor: Array, panel: Array) -> None:
+        def add(m: Number, many: int, factor: Array, panel: Array) -> None:
             if is_sum:
-                result[number, m : m + count] += factor[m : m + count] @ panel
+                result[m : m + many] += factor[m : m + many] @ panel
             else:
-                result[number, m : m + count] = factor[m : m + count] @ panel
+                result[m : m + many] = factor[m : m + many] @ panel
 
         if indices is None or self._rows_of(which, indices) > 0:
             if is_sum:
                 self._each(which, indices, clear)
-            for segment, runs, room in zip(segments, rows, panels, strict=False):
+            for segment, runs, room in zip(segments, rows, panels, strict=True):
                 for s in range(segment.count):
                     # The column is computed here, since LLVM forgets that it does not overflow where it first sees it
                     # in front of the loops, and then pairs of nibbles are not vector code.
@@ -245,69 +237,65 @@ class Panels:
             return
         width, size = self.extents()
         segments, x = Runs.of(self.depth, size), work.read(rows)
-        factors = [
-            _moved(replace(x, shape=(s.count, self.many, s.size), strides=(s.size, self.depth, 1)), s.first)
-            for s in segments
-        ]
+        factors = [_seen(x, (s.count, self.many, s.size), (s.size, self.depth, 1), s.first) for s in segments]
         for strips in Runs.of(self.features, width):
             self._launch(work, [*reads, *factors], segments, strips, result)
 
     def _launch(
         self, work: Work, reads: Sequence[Argument], segments: Sequence[Runs], strips: Runs, result: SSAValue
     ) -> None:
-        extent, cost = self.weights.count * strips.count, self.depth * strips.size * (self.many + 4)
-        panels: list[Argument] = []
-        for s in segments:
-            panel = work.scratch_per_piece(extent, cost, (s.size, strips.size), element_of(result), "panel")
-            panels.append(replace(panel, strides=(s.size * strips.size, 1, s.size)) if self.by_rows else panel)
-        target = work.write(result, (strips.count, self.many, strips.size), (strips.size, self.features, 1))
+        extent, cost, width = self.weights.count * strips.count, self.depth * strips.size * (self.many + 4), strips.size
+        shapes = [(s.size, width) for s in segments]
+        panels = [work.scratch_per_piece(extent, cost, shape, element_of(result), "panel") for shape in shapes]
+        if self.by_rows:
+            panels = [replace(panel, strides=(panel.strides[0], 1, panel.shape[1])) for panel in panels]
+        target = _seen(work.write(result), (strips.count, self.many, width), (width, self.features, 1), strips.first)
 
-        @nest
+        @work.over(extent, cost, reads, [*panels, target])
         def products(it: Iteration, *buffers: Array) -> None:
             self.multiply(it, strips, segments, buffers)
 
-        work.launch(extent, cost, reads, [*panels, _moved(target, strips.first)], products)
 
-
-def _moved(argument: Argument, by: int) -> Argument:
-    """A buffer seen from an element further on."""
-    buffer = argument.buffer
-    layout = StridedLayout(buffer.layout.offset + by, buffer.layout.shape, buffer.layout.strides)
-    return replace(argument, buffer=Buffer(buffer.root, layout, buffer.element))
+def _seen(x: Argument, shape: tuple[int, ...], strides: tuple[int, ...], first: int) -> Argument:
+    """A buffer seen as `shape` with `strides`, from an element on."""
+    layout = replace(x.buffer.layout, offset=x.buffer.layout.offset + first)
+    return replace(x, buffer=replace(x.buffer, layout=layout), shape=shape, strides=strides)
 
 
 @NEST.rule(DequantMatmulOp)
 def dequant_matmul_nest(op: DequantMatmulOp, work: Work) -> None:
     """An iteration dequantises some columns of W and multiplies all rows of x by them."""
-    weights, many = Weights(op.scheme, *op.stored, element_of(op.result)), prod(shape_of(op.x)[:-1])
-    panels = Panels(weights, many, by_rows=op.scheme.scheme.is_gguf)
-    panels.launches(work, weights.reads(work, op.w, op.scales), op.x, op.result)
+    _product(op, work, op.x, by_rows=op.scheme.scheme.is_gguf)
 
 
 @NEST.rule(DequantMatmulBackwardInputOp)
 def dequant_matmul_backward_input_nest(op: DequantMatmulBackwardInputOp, work: Work) -> None:
     """An iteration dequantises some rows of W and multiplies all rows of dy by their transpose."""
-    weights, many = Weights(op.scheme, *op.stored, element_of(op.result)), prod(shape_of(op.dy)[:-1])
-    panels = Panels(weights, many, by_rows=not op.scheme.scheme.is_gguf)
-    panels.launches(work, weights.reads(work, op.w, op.scales), op.dy, op.result)
+    _product(op, work, op.dy, by_rows=not op.scheme.scheme.is_gguf)
+
+
+def _product(op: DequantMatmulOp | DequantMatmulBackwardInputOp, work: Work, rows: SSAValue, by_rows: bool) -> None:
+    weights = Weights(op.scheme, *op.stored, element_of(op.result))
+    panels = Panels(weights, prod(shape_of(rows)[:-1]), by_rows)
+    panels.launches(work, weights.reads(work, op.w, op.scales), rows, op.result)
 
 
 @NEST.rule(DequantGroupedMatmulOp)
 def dequant_grouped_matmul_nest(op: DequantGroupedMatmulOp, work: Work) -> None:
     """An iteration dequantises some columns of the weights of one expert, if a row wants it."""
-    _grouped_nest(op, work, op.x, by_rows=True)
+    _grouped_product(op, work, op.x, by_rows=True)
 
 
 @NEST.rule(DequantGroupedMatmulBackwardInputOp)
 def dequant_grouped_matmul_backward_input_nest(op: DequantGroupedMatmulBackwardInputOp, work: Work) -> None:
     """An iteration dequantises some rows of the weights of one expert, if a row wants it."""
-    _grouped_nest(op, work, op.dy, by_rows=False)
+    _grouped_product(op, work, op.dy, by_rows=False)
 
 
-def _grouped_nest(
+def _grouped_product(
     op: DequantGroupedMatmulOp | DequantGroupedMatmulBackwardInputOp, work: Work, rows: SSAValue, by_rows: bool
 ) -> None:
-    (k, n), many = op.matrix, prod(shape_of(rows)[:-1])
+    (k, n), many = op.matrix, shape_of(rows)[0]
     weights = Weights(op.scheme, n, k, element_of(op.result), op.experts.value.data)
-    reads = [*weights.reads(work, op.packed), work.read(op.indices, (many,))]
+    reads = [*weights.reads(work, op.packed), work.read(op.indices)]
     Panels(weights, many, by_rows, chosen=True).launches(work, reads, rows, op.result)
