@@ -12,19 +12,7 @@ from xdsl_rlx.dialects.mir.attention import AttentionLike, AttentionOp, MaskKind
 from xdsl_rlx.dialects.mir.heads import HeadLayout, heads_of
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import (
-    Array,
-    Iteration,
-    Number,
-    accumulate,
-    exp,
-    log,
-    maximum,
-    rolled,
-    scratch,
-    select,
-    tanh,
-)
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, exp, log, maximum, rolled, scratch, tanh
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 QUERIES = 64
@@ -134,7 +122,7 @@ class Scores:
         if self.is_added:
             return z + mask[j], slope
         hidden = not mask[j] if self.is_truth else mask[j] < 0.5
-        return select(hidden, -inf, z), slope
+        return -inf if hidden else z, slope
 
     def hide(self, scores: Array, low: Number, high: Number) -> None:
         """Zeros in a row of a block where keys are not in `[low, high)`."""
@@ -177,7 +165,7 @@ class Softmax:
                 scores[j] = z
             largest = maximum(largest, z)
         # A row that has seen nothing keeps -inf; its exponentials are those of -inf, not of -inf + inf.
-        base = select(largest == -inf, 0.0, largest)
+        base = 0.0 if largest == -inf else largest
         total = 0.0
         for j in range(*seen):
             z = scores[j] if this.changes else scores[j] * this.scale
@@ -195,7 +183,7 @@ class Softmax:
         """Divide by the sums, and store their logarithms."""
         for i in rolled(range(rows)):
             total = self.total[i]
-            self.scale(i, select(total == 0.0, 0.0, 1.0 / total))
+            self.scale(i, 0.0 if total == 0.0 else 1.0 / total)
             lse[i] = self.top[i] + log(total)
 
 

@@ -9,7 +9,7 @@ from math import inf
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionExtents
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, exp, ndrange, rolled, select
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, exp, ndrange, rolled
 from xdsl_rlx.lowering.nests.attention import (
     ELEMENT_COST,
     Scores,
@@ -61,61 +61,40 @@ class Cut:
         return Cut(batches, kv_heads, splits, parts, outer)
 
 
-@dataclass(frozen=True)
-class Head:
-    """What a query head and its key head read and add to, and room for a block of scores."""
+def add_block(
+    scores: Scores, row: Number, queries: Sequence[Array], key: Number, keys: Sequence[Array], masks: Sequence[Array]
+) -> None:
+    """
+    Add what a block of queries, from `row` on, against a block of keys, from `key` on, gives to every cotangent.
 
-    scores: Scores
-    q: Array
-    k: Array
-    v: Array
-    dy: Array
-    lse: Array
-    delta: Array
-    masks: Sequence[Array]
-    """The mask if there is one, and its cotangent if that is asked for."""
-    dq: Array
-    dk: Array
-    dv: Array
-    p: Array
-    """A block of scores that become probabilities."""
-    ds: Array
-    """A block of their cotangents."""
-
-    def clear(self, key: Number, keys: Number) -> None:
-        """Zeros in what is added to for a block of keys."""
-        self.dk[key : key + keys] = 0.0
-        self.dv[key : key + keys] = 0.0
-        for dbias in self.masks[1:]:
-            dbias[:, key : key + keys] = 0.0
-
-    def add(self, row: Number, rows: Number, key: Number, keys: Number) -> None:
-        """Add what queries `[row, row + rows)` against keys `[key, key + keys)` give to every cotangent."""
-        q, dy = self.q[row : row + rows], self.dy[row : row + rows]
-        p, ds = self.p[:rows, :keys], self.ds[:rows, :keys]
-        p[...] = q @ self.k[key : key + keys].T
-        ds[...] = dy @ self.v[key : key + keys].T
-        for i in rolled(range(rows)):
-            mask, dbias, *_ = (*(x[row + i, key : key + keys] for x in self.masks), None, None)
-            low, high = self.scores.within(row + i, key, keys)
-            lse, delta = self.lse[row + i], self.delta[row + i]
-            # A row without keys has lse = -inf; +inf makes all its probabilities 0.
-            lse = select(lse == -inf, inf, lse)
-            for j in range(low, high):
-                z, slope = self.scores.score(p[i, j], mask, j)
-                probability = exp(z - lse)
-                dz = probability * (ds[i, j] - delta)
-                if mask is not None:
-                    # Nothing of a key that is not seen: its value may be infinite or not a number.
-                    dz = select(z == -inf, 0.0, dz)
-                p[i, j], ds[i, j] = probability, dz * slope
-                if dbias is not None:
-                    dbias[j] += dz
-            self.scores.hide(p[i], low, high)
-            self.scores.hide(ds[i], low, high)
-        self.dv[key : key + keys] += p.T @ dy
-        self.dk[key : key + keys] += ds.T @ q
-        self.dq[row : row + rows] += ds @ self.k[key : key + keys]
+    `queries` are those rows of q, dy, lse, delta and dq, and room for a block of probabilities and of their cotangents;
+    `keys` are rows of k, v, dk and dv. `masks` are those of the head: none, the mask, or the mask and its cotangent.
+    """
+    (q, dy, lse, delta, dq, p, ds), (k, v, dk, dv) = queries, keys
+    count = k.shape[0]
+    p[...] = q @ k.T
+    ds[...] = dy @ v.T
+    for i in rolled(range(q.shape[0])):
+        mask, dbias, *_ = (*(x[row + i, key : key + count] for x in masks), None, None)
+        low, high = scores.within(row + i, key, count)
+        sums, offset = lse[i], delta[i]
+        # A row without keys has lse = -inf; +inf makes all its probabilities 0.
+        sums = inf if sums == -inf else sums
+        for j in range(low, high):
+            z, slope = scores.score(p[i, j], mask, j)
+            probability = exp(z - sums)
+            dz = probability * (ds[i, j] - offset)
+            if mask is not None:
+                # Nothing of a key that is not seen: its value may be infinite or not a number.
+                dz = 0.0 if z == -inf else dz
+            p[i, j], ds[i, j] = probability, dz * slope
+            if dbias is not None:
+                dbias[j] += dz
+        scores.hide(p[i], low, high)
+        scores.hide(ds[i], low, high)
+    dv[...] += p.T @ dy
+    dk[...] += ds.T @ q
+    dq[...] += ds @ k
 
 
 @NEST.rule(AttentionBackwardOp)
@@ -173,26 +152,32 @@ def _walk(op: AttentionBackwardOp, work: Work, cut: Cut, reads: list[Argument], 
         *masks, dq, dk, dv, p, ds = others
         batch, group, split = it.unravel(e.batch // cut.batches, e.kv_heads // cut.kv_heads, cut.splits)
 
-        def head(i: Number, n: Number, g: Number) -> Head:
+        def head(i: Number, n: Number, g: Number) -> tuple[list[Array], list[Array], list[Array]]:
             b, kv = batch * cut.batches + i, group * cut.kv_heads + n
             h = kv * e.group + g
-            read = q[b, h], k[b, kv], v[b, kv], dy[b, h], lse[b, h], delta[b, h], [x[b, h] for x in masks]
-            return Head(scores, *read, dq[split, b, h], dk[b, kv], dv[b, kv], p[it.piece], ds[it.piece])
+            queries, keys = (q, dy, lse, delta, dq[split]), (k, v, dk, dv)
+            return [x[b, h] for x in queries], [x[b, kv] for x in keys], [x[b, h] for x in masks]
 
         # Where heads add to one place it is cleared more than once, but before any of them adds.
         for place in ndrange(cut.batches, cut.kv_heads, e.group):
-            this = head(*place)
-            this.dq[...] = 0.0
+            (*_, of_queries), (_, _, *of_keys), of_masks = head(*place)
+            of_queries[...] = 0.0
             for n in range(split, cut.parts, cut.splits):
-                this.clear(*clipped(n, block, 0, e.keys))
+                key, keys = clipped(n, block, 0, e.keys)
+                for x in of_keys:
+                    x[key : key + keys] = 0.0
+                for x in of_masks[1:]:
+                    x[:, key : key + keys] = 0.0
         for place in ndrange(cut.batches, cut.kv_heads, e.group):
-            this = head(*place)
+            of_queries, of_keys, of_masks = head(*place)
             for n in range(split, cut.parts, cut.splits):
                 key, keys = clipped(n, block, 0, e.keys)
                 for m in blocks_of(*scores.seeing_block(key, keys), size):
                     row, rows = clipped(m, size, 0, e.queries)
                     seen = min(scores.seen_by_block(row, rows)[1] - key, keys) if scores.is_banded else keys
-                    this.add(row, rows, key, seen)
+                    rooms = p[it.piece, :rows, :seen], ds[it.piece, :rows, :seen]
+                    of_rows = [*(x[row : row + rows] for x in of_queries), *rooms]
+                    add_block(scores, row, of_rows, key, [x[key : key + seen] for x in of_keys], of_masks)
 
 
 def _add_up(work: Work, e: AttentionExtents, parts: Argument, dq: Argument) -> None:
