@@ -3,7 +3,7 @@ The derivative is in `splat_backward.py`; what is computed is in docs/math.md.""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import pi
 
@@ -22,7 +22,7 @@ from xdsl_rlx.dialects.mir.splat import (
 )
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, exp, nest, power, tan
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, exp, power, tan
 from xdsl_rlx.lowering.nests.splat_tiles import SIDE, Prepared, Tiles, conics
 from xdsl_rlx.lowering.nests.splat_vectors import Vector, clamped, cross, difference, dot, scaled, unit, unit_or_zero
 from xdsl_rlx.lowering.nests.work import NEST, Work
@@ -31,10 +31,9 @@ from xdsl_rlx.transforms.rules.splat import HARMONIC_0, HARMONIC_1
 
 def camera(work: Work, meta: SSAValue, height: int) -> Argument:
     """Position, steps to the next pixel at depth 1 to the right and up, forward, background, in a row."""
-    given = work.read(meta)
     made = work.scratch((CAMERA,), element_of(meta), "camera")
 
-    @nest
+    @work.over(1, 64, [work.read(meta)], [made])
     def look(it: Iteration, meta: Array, made: Array) -> None:
         position, target, upwards, background = meta[:3], meta[3:6], meta[6:9], meta[12:CAMERA]
         forward = unit(difference(target, position))
@@ -43,7 +42,6 @@ def camera(work: Work, meta: SSAValue, height: int) -> Argument:
         steps = [*scaled(right, step), *scaled(cross(forward, right), step)]
         made[:] = [*position, *steps, *forward, *background]
 
-    work.launch(1, 64, [given], [made], look)
     return made
 
 
@@ -55,12 +53,12 @@ def ranks(work: Work, op: SplatOp, camera: Argument) -> Argument:
     made = work.scratch((count,), i64, "rank")
     rounds = max(count - 1, 0).bit_length()
 
-    @nest
+    @work.over(count, 12, [work.read(op.positions, (count, 3)), camera], [keys])
     def measure(it: Iteration, positions: Array, camera: Array, keys: Array) -> None:
         away = difference(camera[:3], positions[it.index])
         keys[it.index] = dot(away, away)
 
-    @nest
+    @work.over(min(count, 1), 8 * count * count.bit_length(), [keys], [order, made])
     def sort(it: Iteration, keys: Array, order: Array, made: Array) -> None:
         for k in range(count):
             order[0, k] = k
@@ -69,8 +67,6 @@ def ranks(work: Work, op: SplatOp, camera: Argument) -> Argument:
         for k in range(count):
             made[order[rounds % 2, k]] = k
 
-    work.launch(count, 12, [work.read(op.operands[0], (count, 3)), camera], [keys], measure)
-    work.launch(min(count, 1), 8 * count * count.bit_length(), [keys], [order, made], sort)
     return made
 
 
@@ -103,10 +99,11 @@ class Cloud:
     sh_coeffs: Array
 
     @staticmethod
-    def shapes(op: SplatOp) -> list[tuple[int, ...]]:
-        """Their shapes."""
-        count = op.count
-        return [(count, 3), (count, 3), (count, 4), (count,), (count, 3), (count, 3 * op.bands)]
+    def arguments(op: SplatOp, values: Sequence[SSAValue], seen_as: Callable[..., Argument]) -> list[Argument]:
+        """Those of a launch, by `work.read` or `work.write`."""
+        n = op.count
+        shapes = ((n, 3), (n, 3), (n, 4), (n,), (n, 3), (n, 3 * op.bands))
+        return [seen_as(x, shape) for x, shape in zip(values, shapes, strict=True)]
 
 
 @dataclass
@@ -169,28 +166,22 @@ def tint(colors: Array, sh: Array, away: Vector, element: Attribute) -> list[Num
     return [a if given else b for a, b in zip(lit, plain, strict=True)]
 
 
-def cloud_of(work: Work, op: SplatOp) -> list[Argument]:
-    """The parts of a cloud, in the order of `Cloud`."""
-    return [work.read(x, shape) for x, shape in zip(op.cloud, Cloud.shapes(op), strict=True)]
-
-
 def prepare(work: Work, op: SplatOp, camera: Argument, made: list[Argument]) -> Argument:
     """Fill origins, frames, tints and alphas, each splat at its place; which that is."""
     rank = ranks(work, op, camera)
-    scale, element = op.radius_scale.value.data, element_of(op.operands[0])
+    scale, element = op.radius_scale.value.data, element_of(op.positions)
 
-    @nest
+    @work.over(op.count, 200, [*Cloud.arguments(op, op.cloud, work.read), camera, rank], made)
     def place(it: Iteration, *buffers: Array) -> None:
         cloud, (camera, rank), made = Cloud(*buffers[:6]), buffers[6:8], Prepared(*buffers[8:])
         found = seen(cloud, camera, it.index, scale, element)
         at = rank[it.index]
-        made.origins[at] = [dot(axis, found.away) for axis in found.frame]
-        made.frames[at] = found.frame
-        made.tints[at] = tint(cloud.colors[it.index], cloud.sh_coeffs[it.index], found.away, element)
+        made.origin[at] = [dot(axis, found.away) for axis in found.frame]
+        made.frame[at] = found.frame
+        made.tint[at] = tint(cloud.colors[it.index], cloud.sh_coeffs[it.index], found.away, element)
         peak = clamped(cloud.opacities[it.index])
-        made.alphas[at] = peak if found.in_front else 0.0
+        made.peak[at] = peak if found.in_front else 0.0
 
-    work.launch(op.count, 200, [*cloud_of(work, op), camera, rank], made, place)
     return rank
 
 
@@ -221,15 +212,14 @@ def paint(
     """An iteration is a tile."""
     picture, tiles = op.picture, Tiles(op.picture, op.count, element_of(op.result))
     result = work.write(op.result, (picture.height, picture.width, 4))
-    bounds = conics(work, tiles, seen_by, prepared)
+    reads = [seen_by, *prepared, conics(work, tiles, seen_by, prepared)]
     room = tiles.room(work, tiles.total, tiles.cost)
 
-    @nest
+    @work.over(tiles.total, tiles.cost, reads, [*room, result])
     def paint_tile(it: Iteration, camera: Array, *buffers: Array) -> None:
         splats, (conic, hits, ids, result) = Prepared(*buffers[:4]), buffers[4:]
         tile = tiles.enter(it.index, camera)
-        count = tiles.reaching(tile, conic, hits[it.piece], ids[it.piece])
-        tiles.composite(tile, splats, ids[it.piece], count)
+        tiles.composite(tile, splats, conic, hits[it.piece], ids[it.piece])
         background = list(camera[12:])
         for y in range(tile.rows):
             for x in range(tile.columns):
@@ -239,8 +229,6 @@ def paint(
                 for c, shown in enumerate(background):
                     pixel[c] = developed(tile.color[c][lane] + left * shown, picture.gamma)
                 pixel[3] = 1.0 - left
-
-    work.launch(tiles.total, tiles.cost, [seen_by, *prepared, bounds], [*room, result], paint_tile)
 
 
 def developed(x: Number, gamma: float) -> Number:

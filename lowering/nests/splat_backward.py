@@ -14,9 +14,9 @@ from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.splat import GaussianSplatRenderBackwardOp
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, maximum, minimum, nest, power, scratch
-from xdsl_rlx.lowering.nests.splat import Cloud, Seen, camera, cloud_of, has_harmonics, prepare, seen
-from xdsl_rlx.lowering.nests.splat_tiles import LANES, SIDE, Prepared, Splat, Tile, Tiles, conics, cover
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, maximum, minimum, power, scratch
+from xdsl_rlx.lowering.nests.splat import Cloud, Seen, camera, has_harmonics, prepare, seen
+from xdsl_rlx.lowering.nests.splat_tiles import LANES, SIDE, Prepared, Tile, Tiles, conics, cover
 from xdsl_rlx.lowering.nests.splat_vectors import Vector, dot, scaled, unit_or_zero
 from xdsl_rlx.lowering.nests.work import NEST, Work
 from xdsl_rlx.transforms.rules.splat import HARMONIC_0, HARMONIC_1
@@ -44,7 +44,7 @@ def gaussian_splat_render_backward_nest(op: GaussianSplatRenderBackwardOp, work:
     before = work.scratch_per_piece(groups, cost, (op.count, LANES), element, "before")
     given = work.read(op.d_rgba, (picture.height, picture.width, 4))
 
-    @nest
+    @work.over(groups if op.count else 0, cost, [*reads, given], [*room, before, sums])
     def pull_group(it: Iteration, camera: Array, *buffers: Array) -> None:
         splats, (conic, given, *lists, sums) = Prepared(*buffers[:4]), buffers[4:]
         hits, ids, before = [rows[it.piece] for rows in lists]
@@ -52,8 +52,7 @@ def gaussian_splat_render_backward_nest(op: GaussianSplatRenderBackwardOp, work:
         first = it.index * per_group
         for number in range(first, min(first + per_group, tiles.total)):
             tile = tiles.enter(number, camera)
-            count = tiles.reaching(tile, conic, hits, ids)
-            done = tiles.composite(tile, splats, ids, count, before)
+            done = tiles.composite(tile, splats, conic, hits, ids, before)
             grads = [scratch(LANES, element) for _ in range(4)]
             pull_pixels(tiles, tile, camera[12:], given, clip, grads)
             for k in reversed(range(done)):
@@ -61,7 +60,6 @@ def gaussian_splat_render_backward_nest(op: GaussianSplatRenderBackwardOp, work:
                 found = pull_splat(tiles, tile, splats.splat(i), before[k], grads)
                 sums[it.index, i] = [a + b for a, b in zip(sums[it.index, i], found, strict=True)]
 
-    work.launch(groups if op.count else 0, cost, [*reads, given], [*room, before, sums], pull_group)
     pull_cloud(work, op, seen_by, rank, sums, groups)
 
 
@@ -95,7 +93,7 @@ def slope(x: Number, gamma: float, element: Attribute) -> Number:
     return power(x if x > 0.0 else 1.0, gamma - 1.0) * gamma if x > 0.0 else 0.0
 
 
-def pull_splat(tiles: Tiles, tile: Tile, splat: Splat, before: Array, grads: Sequence[Array]) -> list[Number]:
+def pull_splat(tiles: Tiles, tile: Tile, splat: Prepared, before: Array, grads: Sequence[Array]) -> list[Number]:
     """One splat at all pixels of the tile. `grads[3]` is the cotangent of the light that it lets through."""
     picture = tiles.picture
     totals = [cast(0.0, tiles.element)] * SUMS
@@ -126,9 +124,9 @@ def pull_cloud(
 ) -> None:
     """From the sums of all groups to the cotangents of the cloud; an iteration is a splat."""
     scale, element = op.radius_scale.value.data, element_of(op.d_rgba)
-    results = [work.write(x, shape) for x, shape in zip(op.results, Cloud.shapes(op), strict=True)]
+    reads = [*Cloud.arguments(op, op.cloud, work.read), seen_by, rank, sums]
 
-    @nest
+    @work.over(op.count, 300 + SUMS * groups, reads, Cloud.arguments(op, op.results, work.write))
     def pull(it: Iteration, *buffers: Array) -> None:
         cloud, (camera, rank, sums), made = Cloud(*buffers[:6]), buffers[6:9], Cloud(*buffers[9:])
         i, place = it.index, cast(rank[it.index], INDEX)
@@ -145,8 +143,6 @@ def pull_cloud(
         made.positions[i] = [-(a + b) for a, b in zip(d_away, d_view, strict=True)] if d_view else [-a for a in d_away]
         opacity = cloud.opacities[i]
         made.opacities[i] = g[15] if splat.in_front and opacity >= 0.0 and opacity <= 1.0 else 0.0
-
-    work.launch(op.count, 300 + SUMS * groups, [*cloud_of(work, op), seen_by, rank, sums], results, pull)
 
 
 def pull_frame(splat: Seen, q: Vector, d_origin: Vector, d_frame: Vector) -> tuple[Vector, Vector, Vector]:

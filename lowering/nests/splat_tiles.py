@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.splat import Picture
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, exp, log, minimum, nest, scratch, sqrt
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, exp, log, minimum, scratch, sqrt
 from xdsl_rlx.lowering.nests.splat_vectors import Vector, dot
 from xdsl_rlx.lowering.nests.work import Work
 
@@ -33,28 +33,18 @@ CONIC = 7
 
 
 @dataclass
-class Splat:
-    """What compositing reads of one splat."""
-
-    origin: Vector
-    frame: Sequence[Vector]
-    tint: Vector
-    peak: Number
-
-
-@dataclass
 class Prepared:
-    """Splats as the camera sees them, in the order of their distances."""
+    """Splats as the camera sees them, in the order of their distances; or one of them, as numbers."""
 
-    origins: Array
-    frames: Array
-    tints: Array
-    alphas: Array
+    origin: Array
+    frame: Array
+    tint: Array
+    peak: Array
 
-    def splat(self, i: Number) -> Splat:
+    def splat(self, i: Number) -> Prepared:
         """One of them, loaded once for all pixels."""
-        frame = [list(axis) for axis in self.frames[i]]
-        return Splat(list(self.origins[i]), frame, list(self.tints[i]), self.alphas[i])
+        frame = [list(axis) for axis in self.frame[i]]
+        return Prepared(list(self.origin[i]), frame, list(self.tint[i]), self.peak[i])
 
     @staticmethod
     def room(work: Work, count: int, element: Attribute) -> list[Argument]:
@@ -63,7 +53,7 @@ class Prepared:
         return [work.scratch(shape, element, name) for name, shape in shapes.items()]
 
 
-def cover(splat: Splat, ray: Vector, cutoff: float) -> tuple[Vector, Number, Number, Number, Number]:
+def cover(splat: Prepared, ray: Vector, cutoff: float) -> tuple[Vector, Number, Number, Number, Number]:
     """One splat at one pixel: from its centre to the nearest point of the ray, the place of that along the ray; density
     there, of 1 in the centre, what it covers, and whether that counts."""
     v = [dot(axis, ray) for axis in splat.frame]
@@ -168,20 +158,22 @@ class Tiles:
         """The splat at place `k` of a list."""
         return cast(ids[k], INDEX) if self.culls else k
 
-    def composite(self, tile: Tile, splats: Prepared, ids: Array, count: Number, before: Array | None = None) -> Number:
-        """Composite the splats listed; how many it took until no pixel of the tile passed the threshold.
+    def composite(
+        self, tile: Tile, splats: Prepared, conic: Array, hits: Array, ids: Array, before: Array | None = None
+    ) -> Number:
+        """Composite the splats that reach the tile; how many it took until none of its pixels passed the threshold.
 
-        `before` gets, by place in the list and lane, the light that reaches each of them.
+        `ids` gets those splats, `before` for each of them the light that reaches it, by lane.
         """
         taken = 0
-        for k in range(count):
+        for k in range(self.reaching(tile, conic, hits, ids)):
             alive = tile.alive[0] > 0.0
             if alive:
                 self._add(tile, splats.splat(self.number(ids, k)), None if before is None else before[k])
             taken = taken + cast(alive, INDEX)
         return taken
 
-    def _add(self, tile: Tile, splat: Splat, before: Array | None) -> None:
+    def _add(self, tile: Tile, splat: Prepared, before: Array | None) -> None:
         """One splat, on top of nothing but what is behind it."""
         threshold = self.picture.transmittance_threshold
         one, passing = cast(1.0, self.element), cast(0.0, self.element)
@@ -214,7 +206,9 @@ def conics(work: Work, tiles: Tiles, seen_by: Argument, prepared: Sequence[Argum
     picture = tiles.picture
     eps = 2.0**-23 if isinstance(tiles.element, Float32Type) else 2.0**-52
 
-    @nest
+    origins, frames, _, alphas = prepared
+
+    @work.over(tiles.count, 150, [seen_by, origins, frames, alphas], [made])
     def conic(it: Iteration, camera: Array, origins: Array, frames: Array, alphas: Array, made: Array) -> None:
         i = it.index
         u, frame = wide(origins[i]), [wide(axis) for axis in frames[i]]
@@ -233,8 +227,6 @@ def conics(work: Work, tiles: Tiles, seen_by: Argument, prepared: Sequence[Argum
         values = [0.0 if hidden else x for x in form[:5]]
         made[:, i] = [*values, inf if hidden else form[5], 0.0 if hidden else slack]
 
-    origins, frames, _, alphas = prepared
-    work.launch(tiles.count, 150, [seen_by, origins, frames, alphas], [made], conic)
     return made
 
 
