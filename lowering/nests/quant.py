@@ -22,7 +22,7 @@ from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast
 from xdsl_rlx.lowering.nests.index import clamped
-from xdsl_rlx.lowering.nests.quant_decode import GGUF, fp4, fp8, scale_code
+from xdsl_rlx.lowering.nests.quant_decode import FP8, GGUF, fp4, scale_code
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 PANEL = 1 << 16
@@ -102,10 +102,10 @@ class Weights:
         if kind == Scheme.NVFP4_BLOCK:
             codes, overall = scales[0], scales[1][0]
             return lambda q, j: cast(fp4(q) * scale_code(cast(codes[block, j], i32)), element) * overall
-        if kind in (Scheme.FP8_E4M3, Scheme.FP8_E5M2):
+        if kind in FP8:
             if scales:
-                return lambda q, j: cast(fp8(kind, q), element) * scales[0][j]
-            return lambda q, j: cast(fp8(kind, q), element)
+                return lambda q, j: cast(FP8[kind](q), element) * scales[0][j]
+            return lambda q, j: cast(FP8[kind](q), element)
         if len(scales) > 1:
             return lambda q, j: (cast(q, element) - scales[1][block, j]) * scales[0][block, j]
         if kind == Scheme.INT4_BLOCK:
@@ -156,25 +156,21 @@ class Panels:
     chosen: bool = False
 
     @property
-    def features(self) -> int:
-        """Columns of the result."""
-        return self.weights.rows if self.by_rows else self.weights.columns
-
-    @property
-    def depth(self) -> int:
-        """The contracted extent."""
-        return self.weights.columns if self.by_rows else self.weights.rows
+    def sides(self) -> tuple[int, int]:
+        """Columns of the result, and the contracted extent."""
+        rows, columns = self.weights.rows, self.weights.columns
+        return (rows, columns) if self.by_rows else (columns, rows)
 
     def extents(self) -> tuple[int, int]:
         """Columns of the result and of the contracted extent that are in a panel."""
-        few, grain = self.many < MANY_ROWS, self.weights.grain
+        (features, depth), few, grain = self.sides, self.many < MANY_ROWS, self.weights.grain
         if self.by_rows:
-            width = max(16, PANEL // max(self.depth, 1)) if few else SQUARE
-            size = self.depth if few else -(-SQUARE // grain) * grain
+            width = max(16, PANEL // max(depth, 1)) if few else SQUARE
+            size = depth if few else -(-SQUARE // grain) * grain
         else:
             width = LONG if few else SQUARE
             size = PANEL // width
-        return min(width, self.features), max(min(size, self.depth), 1)
+        return min(width, features), max(min(size, depth), 1)
 
     def multiply(self, it: Iteration, strips: Runs, segments: Sequence[Runs], buffers: Sequence[Array]) -> None:
         """One strip: `buffers` are the weights, the indices if chosen, rows and panels by segment, and the result."""
@@ -232,24 +228,26 @@ class Panels:
 
     def launches(self, work: Work, reads: Sequence[Argument], rows: SSAValue, result: SSAValue) -> None:
         """Whole panels, then the narrower rest. `reads` are the weights, and the indices if they are chosen."""
-        if not self.many or not self.features:
+        features, depth = self.sides
+        if not self.many or not features:
             work.write(result)
             return
         width, size = self.extents()
-        segments, x = Runs.of(self.depth, size), work.read(rows)
-        factors = [_seen(x, (s.count, self.many, s.size), (s.size, self.depth, 1), s.first) for s in segments]
-        for strips in Runs.of(self.features, width):
+        segments, x = Runs.of(depth, size), work.read(rows)
+        factors = [_seen(x, (s.count, self.many, s.size), (s.size, depth, 1), s.first) for s in segments]
+        for strips in Runs.of(features, width):
             self._launch(work, [*reads, *factors], segments, strips, result)
 
     def _launch(
         self, work: Work, reads: Sequence[Argument], segments: Sequence[Runs], strips: Runs, result: SSAValue
     ) -> None:
-        extent, cost, width = self.weights.count * strips.count, self.depth * strips.size * (self.many + 4), strips.size
+        (features, depth), width = self.sides, strips.size
+        extent, cost = self.weights.count * strips.count, depth * width * (self.many + 4)
         shapes = [(s.size, width) for s in segments]
         panels = [work.scratch_per_piece(extent, cost, shape, element_of(result), "panel") for shape in shapes]
         if self.by_rows:
             panels = [replace(panel, strides=(panel.strides[0], 1, panel.shape[1])) for panel in panels]
-        target = _seen(work.write(result), (strips.count, self.many, width), (width, self.features, 1), strips.first)
+        target = _seen(work.write(result), (strips.count, self.many, width), (width, features, 1), strips.first)
 
         @work.over(extent, cost, reads, [*panels, target])
         def products(it: Iteration, *buffers: Array) -> None:

@@ -33,23 +33,17 @@ def small_float(code: Number, exponent: int, mantissa: int, ones: float | None =
     return bitcast(bitcast(value, i32) | sign, f32)
 
 
-def fp8(scheme: Scheme, code: Number) -> Number:
-    """A weight of one byte: e4m3 as of the OCP, whose only special magnitude is a NaN, or e5m2 as of IEEE 754."""
-    return small_float(code, 4, 3, ones=nan) if scheme == Scheme.FP8_E4M3 else small_float(code, 5, 2, ieee=True)
+FP8 = {
+    Scheme.FP8_E4M3: partial(small_float, exponent=4, mantissa=3, ones=nan),
+    Scheme.FP8_E5M2: partial(small_float, exponent=5, mantissa=2, ieee=True),
+}
+"""Weights of one byte: e4m3 as of the OCP, whose only special magnitude is a NaN, and e5m2 as of IEEE 754."""
 
+scale_code = partial(small_float, exponent=4, mantissa=3, ones=0.0)
+"""An e4m3 scale of nvfp4: the code for NaN is 0."""
 
-def scale_code(code: Number) -> Number:
-    """An e4m3 scale of nvfp4: the code for NaN is 0."""
-    return small_float(code, 4, 3, ones=0.0)
-
-
-def fp4(code: Number) -> Number:
-    """An e2m1 weight: 0, 1/2, 1, 3/2, 2, 3, 4, 6 and their negatives."""
-    return small_float(code, 2, 1)
-
-
-def _unsigned(byte: Number) -> Number:
-    return cast(byte, i32)
+fp4 = partial(small_float, exponent=2, mantissa=1)
+"""An e2m1 weight: 0, 1/2, 1, 3/2, 2, 3, 4, 6 and their negatives."""
 
 
 def _signed(byte: Number) -> Number:
@@ -58,9 +52,9 @@ def _signed(byte: Number) -> Number:
 
 def _word(block: Array, at: int, size: int) -> Number:
     """Bytes of a block as an i32, the lowest first."""
-    bits = _unsigned(block[at])
+    bits = cast(block[at], i32)
     for n in tuple(range(1, size)):
-        bits = bits | (_unsigned(block[at + n]) << (8 * n))
+        bits = bits | (cast(block[at + n], i32) << (8 * n))
     return bits
 
 
@@ -77,7 +71,7 @@ def _single(block: Array, at: int) -> Number:
 def _q4_0(block: Array, out: Array) -> None:
     d = _half(block, 0)
     for j in range(16):
-        q = _unsigned(block[j + 2])
+        q = cast(block[j + 2], i32)
         out[j] = cast((q & 15) - 8, f32) * d
         out[j + 16] = cast((q >> 4) - 8, f32) * d
 
@@ -102,12 +96,12 @@ def _two_bits(v: Number) -> tuple[Number, Number]:
 def _q2_k(block: Array, out: Array) -> None:
     d, least = _half(block, 80), _half(block, 82)
     for v in range(8):
-        codes = [_unsigned(block[2 * v + h]) for h in (0, 1)]
+        codes = [cast(block[2 * v + h], i32) for h in (0, 1)]
         scales = [cast(code & 15, f32) * d for code in codes]
         offsets = [cast(code >> 4, f32) * least for code in codes]
         (first, shift), start = _two_bits(v), 32 * v
         for j in range(32):
-            q = (_unsigned(block[j + first + 16]) >> shift) & 3
+            q = (cast(block[j + first + 16], i32) >> shift) & 3
             out[j + start] = cast(q, f32) * select(j < 16, *scales) - select(j < 16, *offsets)
 
 
@@ -117,16 +111,16 @@ def _q3_k(block: Array, out: Array) -> None:
     def scale(u: Number) -> Number:
         """Scale u of 16: its four low bits lie in one of eight bytes, its two high bits in one of four."""
         number = cast(u, i32)
-        low = (_unsigned(block[(u & 7) + 96]) >> ((number >> 3) << 2)) & 15
-        high = (_unsigned(block[(u & 3) + 104]) >> ((number >> 2) << 1)) & 3
+        low = (cast(block[(u & 7) + 96], i32) >> ((number >> 3) << 2)) & 15
+        high = (cast(block[(u & 3) + 104], i32) >> ((number >> 2) << 1)) & 3
         return cast((low | (high << 4)) - 32, f32) * d
 
     for v in range(8):
         scales, number = [scale(2 * v + h) for h in (0, 1)], cast(v, i32)
         (first, shift), start = _two_bits(v), 32 * v
         for j in range(32):
-            high = (_unsigned(block[j]) >> number) & 1
-            q = ((_unsigned(block[j + first + 32]) >> shift) & 3) + (high << 2) - 4
+            high = (cast(block[j], i32) >> number) & 1
+            q = ((cast(block[j + first + 32], i32) >> shift) & 3) + (high << 2) - 4
             out[j + start] = cast(q, f32) * select(j < 16, *scales)
 
 
@@ -137,8 +131,8 @@ def _q6_k(block: Array, out: Array) -> None:
         nibbles, nibble_shift = ((v >> 2) << 6) + ((v & 1) << 5), cast((v & 2) << 1, i32)
         (first, shift), start = _two_bits(v), 32 * v
         for j in range(32):
-            low = (_unsigned(block[j + nibbles]) >> nibble_shift) & 15
-            high = (_unsigned(block[j + first + 128]) >> shift) & 3
+            low = (cast(block[j + nibbles], i32) >> nibble_shift) & 15
+            high = (cast(block[j + first + 128], i32) >> shift) & 3
             out[j + start] = cast((low | (high << 4)) - 32, f32) * select(j < 16, *scales)
 
 
@@ -147,14 +141,14 @@ def _eighths(block: Array, out: Array, quants: int, high_bits: int | None = None
     d, least = _half(block, 0), _half(block, 2)
     for v in range(8):
         early, number = v < 4, cast(v, i32)
-        low, middle, high = [_unsigned(block[(v & 3) + at]) for at in (4, 8, 12)]
+        low, middle, high = [cast(block[(v & 3) + at], i32) for at in (4, 8, 12)]
         scale = cast(select(early, low & 63, (high & 15) | ((low >> 6) << 4)), f32) * d
         offset = cast(select(early, middle & 63, (high >> 4) | ((middle >> 6) << 4)), f32) * least
         first, shift, start = (v >> 1) << 5, (number & 1) << 2, 32 * v
         for j in range(32):
-            q = (_unsigned(block[j + first + quants]) >> shift) & 15
+            q = (cast(block[j + first + quants], i32) >> shift) & 15
             if high_bits is not None:
-                q = q | (((_unsigned(block[j + high_bits]) >> number) & 1) << 4)
+                q = q | (((cast(block[j + high_bits], i32) >> number) & 1) << 4)
             out[j + start] = cast(q, f32) * scale - offset
 
 

@@ -53,8 +53,7 @@ def gaussian_splat_render_backward_nest(op: GaussianSplatRenderBackwardOp, work:
         for number in range(first, min(first + per_group, tiles.total)):
             tile = tiles.enter(number, camera)
             done = tiles.composite(tile, splats, conic, hits, ids, before)
-            grads = [scratch(LANES, element) for _ in range(4)]
-            pull_pixels(tiles, tile, camera[12:], given, clip, grads)
+            grads = pull_pixels(tiles, tile, camera[12:], given, clip)
             for k in reversed(range(done)):
                 i = tiles.number(ids, k)
                 found = pull_splat(tiles, tile, splats.splat(i), before[k], grads)
@@ -63,10 +62,9 @@ def gaussian_splat_render_backward_nest(op: GaussianSplatRenderBackwardOp, work:
     pull_cloud(work, op, seen_by, rank, sums, groups)
 
 
-def pull_pixels(
-    tiles: Tiles, tile: Tile, background: Array, given: Array, clip: float | None, grads: Sequence[Array]
-) -> None:
+def pull_pixels(tiles: Tiles, tile: Tile, background: Array, given: Array, clip: float | None) -> list[Array]:
     """Cotangents of what is composited: of the colour, and of the light that is left."""
+    grads = [scratch(LANES, tiles.element) for _ in range(4)]
     for j in range(LANES):
         for lanes in grads:
             lanes[j] = 0.0
@@ -84,6 +82,7 @@ def pull_pixels(
                 grads[c][lane] = pulled
                 behind = behind + pulled * shown
             grads[3][lane] = behind
+    return grads
 
 
 def slope(x: Number, gamma: float, element: Attribute) -> Number:
