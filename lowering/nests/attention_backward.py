@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import inf
+from dataclasses import replace
+from math import inf, prod
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionExtents
 from xdsl_rlx.dialects.shapes import element_of
@@ -29,36 +29,21 @@ KEYS = 256
 """Keys of a block."""
 
 
-@dataclass(frozen=True)
-class Cut:
+def shares(op: AttentionBackwardOp, work: Work) -> tuple[int, int, int]:
     """
     How the work is shared out: an iteration has `batches x kv_heads` key heads, and every `splits`-th block of keys.
 
     Iterations do not share what they write: the bias's cotangent is one for all batches or heads where the bias is, and
-    dq, a sum over all keys, has a copy per split.
+    dq, a sum over all keys, has a copy per split. There are as many splits as it takes to occupy all threads.
     """
-
-    batches: int
-    kv_heads: int
-    splits: int
-    parts: int
-    """Blocks of keys."""
-    outer: int
-    """Iterations per split."""
-
-    @staticmethod
-    def of(op: AttentionBackwardOp, work: Work) -> Cut:
-        """One iteration per key head, and as many splits as it takes to occupy all threads."""
-        e, batches, kv_heads = op.extents, 1, 1
-        if op.dbias is not None:
-            shape = op.mask_shape
-            batches, kv_heads = (e.batch if shape[0] == 1 else 1), (e.kv_heads if shape[1] == 1 else 1)
-        outer = (e.batch // max(batches, 1)) * (e.kv_heads // kv_heads)
-        parts = max(-(-e.keys // KEYS), 1)
-        part = e.queries * min(KEYS, e.keys) * e.group * batches * kv_heads * (4 * e.width + ELEMENT_COST)
-        worthwhile = work.pieces(max(outer * parts, 1), part) > 1
-        splits = min(-(-work.buffers.threads // max(outer, 1)), parts) if worthwhile else 1
-        return Cut(batches, kv_heads, splits, parts, outer)
+    e, batches, kv_heads = op.extents, 1, 1
+    if op.dbias is not None:
+        shape = op.mask_shape
+        batches, kv_heads = (e.batch if shape[0] == 1 else 1), (e.kv_heads if shape[1] == 1 else 1)
+    outer, parts = (e.batch // max(batches, 1)) * (e.kv_heads // kv_heads), max(-(-e.keys // KEYS), 1)
+    part = e.queries * min(KEYS, e.keys) * e.group * batches * kv_heads * (4 * e.width + ELEMENT_COST)
+    worthwhile = work.pieces(max(outer * parts, 1), part) > 1
+    return batches, kv_heads, min(-(-work.buffers.threads // max(outer, 1)), parts) if worthwhile else 1
 
 
 def add_block(
@@ -107,13 +92,13 @@ def attention_backward_nest(op: AttentionBackwardOp, work: Work) -> None:
     heads = zip((op.dq, op.dk, op.dv), (e.heads, e.kv_heads, e.kv_heads), strict=True)
     dq, dk, dv = (by_heads(work.write(x), layout, n) for x, n in heads)
     biases = [] if op.dbias is None else [of_scores(op, work.write(op.dbias, op.mask_shape))]
-    cut = Cut.of(op, work)
-    if cut.splits == 1:
+    _, _, splits = cut = shares(op, work)
+    if splits == 1:
         sums = replace(dq, shape=(1, *dq.shape), strides=(0, *dq.strides))
     else:
-        sums = work.scratch((cut.splits, *dq.shape), element_of(op.lse), "dq")
+        sums = work.scratch((splits, *dq.shape), element_of(op.lse), "dq")
     _walk(op, work, cut, [*tensors, dy, work.read(op.lse), delta, *masks], [*biases, sums, dk, dv])
-    if cut.splits > 1:
+    if splits > 1:
         _add_up(work, e, sums, dq)
 
 
@@ -138,39 +123,42 @@ def _delta(op: AttentionBackwardOp, work: Work, out: Argument, dy: Argument) -> 
     return delta
 
 
-def _walk(op: AttentionBackwardOp, work: Work, cut: Cut, reads: list[Argument], writes: list[Argument]) -> None:
+def _walk(
+    op: AttentionBackwardOp, work: Work, cut: tuple[int, int, int], reads: list[Argument], writes: list[Argument]
+) -> None:
     """The heads of an iteration, and blocks of keys of each against blocks of queries."""
-    e, scores = op.extents, Scores(op)
+    e, scores, (batches, kv_heads, splits) = op.extents, Scores(op), cut
     size, block = max(min(QUERIES, e.queries), 1), max(min(KEYS, e.keys), 1)
-    extent = cut.outer * cut.splits
-    each = e.queries * e.keys * e.group * cut.batches * cut.kv_heads // max(cut.splits, 1)
-    cost = each * (6 * e.width + 4 * e.value_width + ELEMENT_COST)
-    rooms = [work.scratch_per_piece(extent, cost, (size, block), element_of(op.lse), name) for name in ("p", "ds")]
+    grid = e.batch // max(batches, 1), e.kv_heads // kv_heads, splits
+    each = e.queries * e.keys * e.group * batches * kv_heads // splits
+    launch = prod(grid), each * (6 * e.width + 4 * e.value_width + ELEMENT_COST)
+    rooms = [work.scratch_per_piece(*launch, (size, block), element_of(op.lse), name) for name in ("p", "ds")]
 
-    @work.over(extent, cost, reads, [*writes, *rooms])
+    @work.over(*launch, reads, [*writes, *rooms])
     def walk(it: Iteration, q: Array, k: Array, v: Array, dy: Array, lse: Array, delta: Array, *others: Array) -> None:
         *masks, dq, dk, dv, p, ds = others
-        batch, group, split = it.unravel(e.batch // cut.batches, e.kv_heads // cut.kv_heads, cut.splits)
+        batch, group, split = it.unravel(*grid)
+        parts = range(split, max(-(-e.keys // KEYS), 1), splits)
 
         def head(i: Number, n: Number, g: Number) -> tuple[list[Array], list[Array], list[Array]]:
-            b, kv = batch * cut.batches + i, group * cut.kv_heads + n
+            b, kv = batch * batches + i, group * kv_heads + n
             h = kv * e.group + g
             queries, keys = (q, dy, lse, delta, dq[split]), (k, v, dk, dv)
             return [x[b, h] for x in queries], [x[b, kv] for x in keys], [x[b, h] for x in masks]
 
         # Where heads add to one place it is cleared more than once, but before any of them adds.
-        for place in ndrange(cut.batches, cut.kv_heads, e.group):
+        for place in ndrange(batches, kv_heads, e.group):
             (*_, of_queries), (_, _, *of_keys), of_masks = head(*place)
             of_queries[...] = 0.0
-            for n in range(split, cut.parts, cut.splits):
+            for n in parts:
                 key, keys = clipped(n, block, 0, e.keys)
                 for x in of_keys:
                     x[key : key + keys] = 0.0
                 for x in of_masks[1:]:
                     x[:, key : key + keys] = 0.0
-        for place in ndrange(cut.batches, cut.kv_heads, e.group):
+        for place in ndrange(batches, kv_heads, e.group):
             of_queries, of_keys, of_masks = head(*place)
-            for n in range(split, cut.parts, cut.splits):
+            for n in parts:
                 key, keys = clipped(n, block, 0, e.keys)
                 for m in blocks_of(*scores.seeing_block(key, keys), size):
                     row, rows = clipped(m, size, 0, e.queries)
