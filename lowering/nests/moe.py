@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
@@ -81,12 +82,11 @@ def grouped_matmul_nest(op: GroupedMatmulOp, work: Work) -> None:
     strides = (k * columns, 1, k) if op.transposed else (k * columns, columns, 1)
     w = work.read(op.w, (experts, k, columns), strides)
     product = work.scratch((rows, columns), element_of(op.result), "product")
-    row_blocks, column_blocks = -(-rows // ROWS), -(-columns // COLUMNS)
-    extent = experts * row_blocks * column_blocks
+    grid = experts, -(-rows // ROWS), -(-columns // COLUMNS)
 
-    @work.over(extent, 2 * rows * k * columns // extent, [packed, w, starts, order], [product, result])
+    @work.over(prod(grid), 2 * rows * k * columns // prod(grid), [packed, w, starts, order], [product, result])
     def multiply(it: Iteration, x: Array, w: Array, starts: Array, order: Array, product: Array, result: Array) -> None:
-        expert, row_block, column_block = it.unravel(experts, row_blocks, column_blocks)
+        expert, row_block, column_block = it.unravel(*grid)
         left, right = _window(column_block, COLUMNS, columns)
         begin, end = _rows_of(expert, starts)
         first = begin + row_block * ROWS
@@ -108,12 +108,11 @@ def grouped_matmul_backward_weight_nest(op: GroupedMatmulBackwardWeightOp, work:
     starts, order = _by_expert(work, op.expert_idx, experts)
     packed, cotangents = _packed(work, op.x, order, "packed"), _packed(work, op.g, order, "cotangents")
     turned = replace(packed, shape=(k, rows), strides=(1, k))
-    row_blocks, column_blocks = -(-k // COLUMNS), -(-columns // COLUMNS)
-    extent = experts * row_blocks * column_blocks
+    grid = experts, -(-k // COLUMNS), -(-columns // COLUMNS)
 
-    @work.over(extent, 2 * max(rows, 1) * k * columns // extent, [turned, cotangents, starts], [result])
+    @work.over(prod(grid), 2 * max(rows, 1) * k * columns // prod(grid), [turned, cotangents, starts], [result])
     def multiply(it: Iteration, x: Array, g: Array, starts: Array, result: Array) -> None:
-        expert, row_block, column_block = it.unravel(experts, row_blocks, column_blocks)
+        expert, row_block, column_block = it.unravel(*grid)
         top, bottom = _window(row_block, COLUMNS, k)
         left, right = _window(column_block, COLUMNS, columns)
         first, last = _rows_of(expert, starts)

@@ -166,12 +166,17 @@ def tint(colors: Array, sh: Array, away: Vector, element: Attribute) -> list[Num
     return [a if given else b for a, b in zip(lit, plain, strict=True)]
 
 
-def prepare(work: Work, op: SplatOp, camera: Argument, made: list[Argument]) -> Argument:
-    """Fill origins, frames, tints and alphas, each splat at its place; which that is."""
+def prepare(
+    work: Work, op: SplatOp, camera: Argument, made: list[Argument] | None = None
+) -> tuple[list[Argument], Argument]:
+    """Fill origins, frames, tints and alphas, new ones unless given, each splat at its place; those, and the places."""
+    n, scale, element = op.count, op.radius_scale.value.data, element_of(op.positions)
+    if made is None:
+        shapes = {"origins": (n, 3), "frames": (n, 3, 3), "tints": (n, 3), "alphas": (n,)}
+        made = [work.scratch(shape, element, name) for name, shape in shapes.items()]
     rank = ranks(work, op, camera)
-    scale, element = op.radius_scale.value.data, element_of(op.positions)
 
-    @work.over(op.count, 200, [*Cloud.arguments(op, op.cloud, work.read), camera, rank], made)
+    @work.over(n, 200, [*Cloud.arguments(op, op.cloud, work.read), camera, rank], made)
     def place(it: Iteration, *buffers: Array) -> None:
         cloud, (camera, rank), made = Cloud(*buffers[:6]), buffers[6:8], Prepared(*buffers[8:])
         found = seen(cloud, camera, it.index, scale, element)
@@ -182,7 +187,7 @@ def prepare(work: Work, op: SplatOp, camera: Argument, made: list[Argument]) -> 
         peak = clamped(cloud.opacities[it.index])
         made.peak[at] = peak if found.in_front else 0.0
 
-    return rank
+    return made, rank
 
 
 @NEST.rule(GaussianSplatPrepareOp)
@@ -195,8 +200,7 @@ def gaussian_splat_prepare_nest(op: GaussianSplatPrepareOp, work: Work) -> None:
 def gaussian_splat_render_nest(op: GaussianSplatRenderOp, work: Work) -> None:
     """What prepare does, then the picture."""
     seen_by = camera(work, op.meta, op.picture.height)
-    prepared = Prepared.room(work, op.count, element_of(op.result))
-    prepare(work, op, seen_by, prepared)
+    prepared, _ = prepare(work, op, seen_by)
     paint(work, op, seen_by, prepared)
 
 

@@ -33,8 +33,7 @@ def gaussian_splat_render_backward_nest(op: GaussianSplatRenderBackwardOp, work:
     """The picture once more, its cotangents to those of what is prepared, those to the cloud's."""
     picture, clip, element = op.picture, op.clip, element_of(op.d_rgba)
     seen_by = camera(work, op.meta, picture.height)
-    prepared = Prepared.room(work, op.count, element)
-    rank = prepare(work, op, seen_by, prepared)
+    prepared, rank = prepare(work, op, seen_by)
     tiles = Tiles(picture, op.count, element)
     reads = [seen_by, *prepared, conics(work, tiles, seen_by, prepared)]
     per_group = max(1, ceil(tiles.total / GROUPS))

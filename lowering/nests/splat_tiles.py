@@ -46,12 +46,6 @@ class Prepared:
         frame = [list(axis) for axis in self.frame[i]]
         return Prepared(list(self.origin[i]), frame, list(self.tint[i]), self.peak[i])
 
-    @staticmethod
-    def room(work: Work, count: int, element: Attribute) -> list[Argument]:
-        """Room for the four."""
-        shapes = {"origins": (count, 3), "frames": (count, 3, 3), "tints": (count, 3), "alphas": (count,)}
-        return [work.scratch(shape, element, name) for name, shape in shapes.items()]
-
 
 def cover(splat: Prepared, ray: Vector, cutoff: float) -> tuple[Vector, Number, Number, Number, Number]:
     """One splat at one pixel: from its centre to the nearest point of the ray, the place of that along the ray; density
