@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Attribute, SSAValue
 
@@ -51,6 +51,11 @@ class Argument:
     def type(self) -> AnyMemRef:
         """The memref type of the kernel's argument."""
         return strided_memref(self.buffer.element, self.shape, self.strides)
+
+    def seen(self, shape: Sequence[int], strides: Sequence[int], first: int = 0) -> Argument:
+        """The same buffer seen as `shape`, with strides in elements, from its element `first` on."""
+        layout = replace(self.buffer.layout, offset=self.buffer.layout.offset + first)
+        return Argument(replace(self.buffer, layout=layout), tuple(shape), tuple(strides), self.name)
 
 
 def merge_axes(shape: Sequence[int], strides: Sequence[int]) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 
 from xdsl.dialects.builtin import i1
@@ -40,7 +40,7 @@ def by_heads(found: Argument, layout: HeadLayout, heads: int) -> Argument:
         outer.append(x.width * unit)
     if layout != HeadLayout.BHSD:
         outer[1:] = reversed(outer[1:])
-    return replace(found, shape=(x.batch, x.heads, x.length, x.width), strides=(*outer, unit))
+    return found.seen((x.batch, x.heads, x.length, x.width), (*outer, unit))
 
 
 def operands(op: AttentionLike, work: Work) -> tuple[list[Argument], list[Argument]]:
@@ -54,8 +54,8 @@ def operands(op: AttentionLike, work: Work) -> tuple[list[Argument], list[Argume
 def of_scores(op: AttentionLike, found: Argument) -> Argument:
     """A mask or bias seen as `[B, H, Sq, Sk]`; with stride 0 where it is repeated."""
     e = op.extents
-    strides = tuple(0 if n == 1 else s for n, s in zip(found.shape, found.strides, strict=True))
-    return replace(found, shape=(e.batch, e.heads, e.queries, e.keys), strides=strides)
+    strides = [0 if n == 1 else s for n, s in zip(found.shape, found.strides, strict=True)]
+    return found.seen((e.batch, e.heads, e.queries, e.keys), strides)
 
 
 def blocks_of(low: Number, high: Number, size: int) -> range:

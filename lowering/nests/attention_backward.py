@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import inf, prod
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionExtents
@@ -94,7 +93,7 @@ def attention_backward_nest(op: AttentionBackwardOp, work: Work) -> None:
     biases = [] if op.dbias is None else [of_scores(op, work.write(op.dbias, op.mask_shape))]
     _, _, splits = cut = shares(op, work)
     if splits == 1:
-        sums = replace(dq, shape=(1, *dq.shape), strides=(0, *dq.strides))
+        sums = dq.seen((1, *dq.shape), (0, *dq.strides))
     else:
         sums = work.scratch((splits, *dq.shape), element_of(op.lse), "dq")
     _walk(op, work, cut, [*tensors, dy, work.read(op.lse), delta, *masks], [*biases, sums, dk, dv])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 
 from xdsl.dialects.builtin import i64
@@ -107,7 +106,7 @@ def grouped_matmul_backward_weight_nest(op: GroupedMatmulBackwardWeightOp, work:
         return
     starts, order = _by_expert(work, op.expert_idx, experts)
     packed, cotangents = _packed(work, op.x, order, "packed"), _packed(work, op.g, order, "cotangents")
-    turned = replace(packed, shape=(k, rows), strides=(1, k))
+    turned = packed.seen((k, rows), (1, k))
     grid = experts, -(-k // COLUMNS), -(-columns // COLUMNS)
 
     @work.over(prod(grid), 2 * max(rows, 1) * k * columns // prod(grid), [turned, cotangents, starts], [result])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import i32, i64
@@ -234,7 +234,7 @@ class Panels:
             return
         width, size = self.extents()
         segments, x = Runs.of(depth, size), work.read(rows)
-        factors = [_seen(x, (s.count, self.many, s.size), (s.size, depth, 1), s.first) for s in segments]
+        factors = [x.seen((s.count, self.many, s.size), (s.size, depth, 1), s.first) for s in segments]
         for strips in Runs.of(features, width):
             self._launch(work, [*reads, *factors], segments, strips, result)
 
@@ -246,18 +246,12 @@ class Panels:
         shapes = [(s.size, width) for s in segments]
         panels = [work.scratch_per_piece(extent, cost, shape, element_of(result), "panel") for shape in shapes]
         if self.by_rows:
-            panels = [replace(panel, strides=(panel.strides[0], 1, panel.shape[1])) for panel in panels]
-        target = _seen(work.write(result), (strips.count, self.many, width), (width, features, 1), strips.first)
+            panels = [panel.seen(panel.shape, (panel.strides[0], 1, panel.shape[1])) for panel in panels]
+        target = work.write(result).seen((strips.count, self.many, width), (width, features, 1), strips.first)
 
         @work.over(extent, cost, reads, [*panels, target])
         def products(it: Iteration, *buffers: Array) -> None:
             self.multiply(it, strips, segments, buffers)
-
-
-def _seen(x: Argument, shape: tuple[int, ...], strides: tuple[int, ...], first: int) -> Argument:
-    """A buffer seen as `shape` with `strides`, from an element on."""
-    layout = replace(x.buffer.layout, offset=x.buffer.layout.offset + first)
-    return replace(x, buffer=replace(x.buffer, layout=layout), shape=shape, strides=strides)
 
 
 @NEST.rule(DequantMatmulOp)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.mir.heads import HeadLayout
@@ -18,7 +16,7 @@ def _table(work: Work, value: SSAValue, batch: int) -> Argument:
     """A table as `[B, S, D/2]`, with stride 0 where all batches share it."""
     found = work.read(value)
     *own, length, pairs = found.shape
-    return replace(found, shape=(batch, length, pairs), strides=found.strides if own else (0, *found.strides))
+    return found.seen((batch, length, pairs), found.strides if own else (0, *found.strides))
 
 
 @NEST.rule(RopeOp)
