@@ -35,7 +35,8 @@ def of_heads(work: Work, value: SSAValue, layout: HeadLayout, heads: int) -> Arg
 
 def by_heads(found: Argument, layout: HeadLayout, heads: int) -> Argument:
     """A tensor of `heads` heads in its own layout seen as `[B, H, S, D]`."""
-    x, (*outer, unit) = heads_of(found.shape, layout, heads, "a tensor"), found.strides
+    x = heads_of(found.shape, layout, heads, "a tensor")
+    *outer, unit = found.strides
     if layout == HeadLayout.PACKED:
         outer.append(x.width * unit)
     if layout != HeadLayout.BHSD:

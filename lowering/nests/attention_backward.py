@@ -39,10 +39,12 @@ def shares(op: AttentionBackwardOp, work: Work) -> tuple[int, int, int]:
     if op.dbias is not None:
         shape = op.mask_shape
         batches, kv_heads = (e.batch if shape[0] == 1 else 1), (e.kv_heads if shape[1] == 1 else 1)
-    outer, parts = (e.batch // max(batches, 1)) * (e.kv_heads // kv_heads), max(-(-e.keys // KEYS), 1)
+    outer = (e.batch // max(batches, 1)) * (e.kv_heads // kv_heads)
+    parts = max(-(-e.keys // KEYS), 1)
     part = e.queries * min(KEYS, e.keys) * e.group * batches * kv_heads * (4 * e.width + ELEMENT_COST)
     worthwhile = work.pieces(max(outer * parts, 1), part) > 1
-    return batches, kv_heads, min(-(-work.buffers.threads // max(outer, 1)), parts) if worthwhile else 1
+    splits = min(-(-work.buffers.threads // max(outer, 1)), parts) if worthwhile else 1
+    return batches, kv_heads, splits
 
 
 def add_block(
@@ -91,7 +93,8 @@ def attention_backward_nest(op: AttentionBackwardOp, work: Work) -> None:
     heads = zip((op.dq, op.dk, op.dv), (e.heads, e.kv_heads, e.kv_heads), strict=True)
     dq, dk, dv = (by_heads(work.write(x), layout, n) for x, n in heads)
     biases = [] if op.dbias is None else [of_scores(op, work.write(op.dbias, op.mask_shape))]
-    _, _, splits = cut = shares(op, work)
+    cut = shares(op, work)
+    splits = cut[-1]
     if splits == 1:
         sums = dq.seen((1, *dq.shape), (0, *dq.strides))
     else:
@@ -126,7 +129,8 @@ def _walk(
     op: AttentionBackwardOp, work: Work, cut: tuple[int, int, int], reads: list[Argument], writes: list[Argument]
 ) -> None:
     """The heads of an iteration, and blocks of keys of each against blocks of queries."""
-    e, scores, (batches, kv_heads, splits) = op.extents, Scores(op), cut
+    e, scores = op.extents, Scores(op)
+    batches, kv_heads, splits = cut
     size, block = max(min(QUERIES, e.queries), 1), max(min(KEYS, e.keys), 1)
     grid = e.batch // max(batches, 1), e.kv_heads // kv_heads, splits
     each = e.queries * e.keys * e.group * batches * kv_heads // splits

@@ -163,7 +163,8 @@ class Panels:
 
     def extents(self) -> tuple[int, int]:
         """Columns of the result and of the contracted extent that are in a panel."""
-        (features, depth), few, grain = self.sides, self.many < MANY_ROWS, self.weights.grain
+        features, depth = self.sides
+        few, grain = self.many < MANY_ROWS, self.weights.grain
         if self.by_rows:
             width = max(16, PANEL // max(depth, 1)) if few else SQUARE
             size = depth if few else -(-SQUARE // grain) * grain
@@ -175,19 +176,20 @@ class Panels:
     def multiply(self, it: Iteration, strips: Runs, segments: Sequence[Runs], buffers: Sequence[Array]) -> None:
         """One strip: `buffers` are the weights, the indices if chosen, rows and panels by segment, and the result."""
         which, number = it.unravel(self.weights.count, strips.count)
-        given, result, n = buffers[:-1], buffers[-1][number], len(segments)
+        *given, result = buffers
+        n, out = len(segments), result[number]
         held, rows, panels = given[: -2 * n], given[-2 * n : -n], given[-n:]
         indices = held[-1] if self.chosen else None
         is_sum = n > 1 or segments[0].count > 1
 
         def clear(m: Number, many: int) -> None:
-            result[m : m + many] = 0.0
+            out[m : m + many] = 0.0
 
         def add(m: Number, many: int, factor: Array, panel: Array) -> None:
             if is_sum:
-                result[m : m + many] += factor[m : m + many] @ panel
+                out[m : m + many] += factor[m : m + many] @ panel
             else:
-                result[m : m + many] = factor[m : m + many] @ panel
+                out[m : m + many] = factor[m : m + many] @ panel
 
         if indices is None or self._rows_of(which, indices) > 0:
             if is_sum:
@@ -241,7 +243,8 @@ class Panels:
     def _launch(
         self, work: Work, reads: Sequence[Argument], segments: Sequence[Runs], strips: Runs, result: SSAValue
     ) -> None:
-        (features, depth), width = self.sides, strips.size
+        features, depth = self.sides
+        width = strips.size
         extent, cost = self.weights.count * strips.count, depth * width * (self.many + 4)
         shapes = [(s.size, width) for s in segments]
         panels = [work.scratch_per_piece(extent, cost, shape, element_of(result), "panel") for shape in shapes]
