@@ -93,13 +93,12 @@ def attention_backward_nest(op: AttentionBackwardOp, work: Work) -> None:
     heads = zip((op.dq, op.dk, op.dv), (e.heads, e.kv_heads, e.kv_heads), strict=True)
     dq, dk, dv = (by_heads(work.write(x), layout, n) for x, n in heads)
     biases = [] if op.dbias is None else [of_scores(op, work.write(op.dbias, op.mask_shape))]
-    cut = shares(op, work)
-    splits = cut[-1]
+    _, _, splits = shares(op, work)
     if splits == 1:
         sums = dq.seen((1, *dq.shape), (0, *dq.strides))
     else:
         sums = work.scratch((splits, *dq.shape), element_of(op.lse), "dq")
-    _walk(op, work, cut, [*tensors, dy, work.read(op.lse), delta, *masks], [*biases, sums, dk, dv])
+    _walk(op, work, [*tensors, dy, work.read(op.lse), delta, *masks], [*biases, sums, dk, dv])
     if splits > 1:
         _add_up(work, e, sums, dq)
 
@@ -125,12 +124,10 @@ def _delta(op: AttentionBackwardOp, work: Work, out: Argument, dy: Argument) -> 
     return delta
 
 
-def _walk(
-    op: AttentionBackwardOp, work: Work, cut: tuple[int, int, int], reads: list[Argument], writes: list[Argument]
-) -> None:
+def _walk(op: AttentionBackwardOp, work: Work, reads: list[Argument], writes: list[Argument]) -> None:
     """The heads of an iteration, and blocks of keys of each against blocks of queries."""
     e, scores = op.extents, Scores(op)
-    batches, kv_heads, splits = cut
+    batches, kv_heads, splits = shares(op, work)
     size, block = max(min(QUERIES, e.queries), 1), max(min(KEYS, e.keys), 1)
     grid = e.batch // max(batches, 1), e.kv_heads // kv_heads, splits
     each = e.queries * e.keys * e.group * batches * kv_heads // splits
@@ -141,7 +138,6 @@ def _walk(
     def walk(it: Iteration, q: Array, k: Array, v: Array, dy: Array, lse: Array, delta: Array, *others: Array) -> None:
         *masks, dq, dk, dv, p, ds = others
         batch, group, split = it.unravel(*grid)
-        parts = range(split, max(-(-e.keys // KEYS), 1), splits)
 
         def head(i: Number, n: Number, g: Number) -> tuple[list[Array], list[Array], list[Array]]:
             b, kv = batch * batches + i, group * kv_heads + n
@@ -151,23 +147,22 @@ def _walk(
 
         # Where heads add to one place it is cleared more than once, but before any of them adds.
         for place in ndrange(batches, kv_heads, e.group):
-            (*_, of_queries), (_, _, *of_keys), of_masks = head(*place)
-            of_queries[...] = 0.0
-            for n in parts:
+            (*_, its_dq), (_, _, its_dk, its_dv), its_masks = head(*place)
+            its_dq[...] = 0.0
+            for n in range(split, -(-e.keys // block), splits):
                 key, keys = clipped(n, block, 0, e.keys)
-                for x in of_keys:
-                    x[key : key + keys] = 0.0
-                for x in of_masks[1:]:
-                    x[:, key : key + keys] = 0.0
+                its_dk[key : key + keys] = 0.0
+                its_dv[key : key + keys] = 0.0
+                for its_dbias in its_masks[1:]:
+                    its_dbias[:, key : key + keys] = 0.0
         for place in ndrange(batches, kv_heads, e.group):
             of_queries, of_keys, of_masks = head(*place)
-            for n in parts:
+            for n in range(split, -(-e.keys // block), splits):
                 key, keys = clipped(n, block, 0, e.keys)
                 for m in blocks_of(*scores.seeing_block(key, keys), size):
                     row, rows = clipped(m, size, 0, e.queries)
                     seen = min(scores.seen_by_block(row, rows)[1] - key, keys) if scores.is_banded else keys
-                    rooms = p[it.piece, :rows, :seen], ds[it.piece, :rows, :seen]
-                    of_rows = [*(x[row : row + rows] for x in of_queries), *rooms]
+                    of_rows = [x[row : row + rows] for x in of_queries] + [x[it.piece, :rows, :seen] for x in (p, ds)]
                     add_block(scores, row, of_rows, key, [x[key : key + seen] for x in of_keys], of_masks)
 
 
