@@ -56,11 +56,10 @@ def lu_nest(op: LuOp, work: Work) -> None:
     """An iteration factorises one matrix, in the result's buffer, or a block of small ones."""
     shape, element = shape_of(op.operand), element_of(op.operand)
     batch, n = prod(shape[:-2]), shape[-1]
-    if fits(batch, n):
-        lu_side_by_side(op, work)
-        return
-    operand = work.read(op.operand, (batch, n, n))
-    packed, pivots = work.write(op.packed, (batch, n, n)), work.write(op.pivots, (batch, n))
+    many, cost = fits(batch, n), n * n + 2 * n * n * n // 3
+    matrices = (batch, n * n) if many else (batch, n, n)
+    operand, packed = work.read(op.operand, matrices), work.write(op.packed, matrices)
+    writes = [packed, work.write(op.pivots, (batch, n))]
 
     @nest
     def factorise(it: Iteration, operand: Array, packed: Array, pivots: Array) -> None:
@@ -76,7 +75,10 @@ def lu_nest(op: LuOp, work: Work) -> None:
                 steps[k] = pivot + 1
                 _eliminate(a, line, k, pivot, low)
 
-    work.launch(batch if n else 0, n * n + 2 * n * n * n // 3, [operand], [packed, pivots], factorise)
+    if many:
+        lu_side_by_side(work, n, cost, operand, writes)
+    else:
+        work.launch(batch if n else 0, cost, [operand], writes, factorise)
 
 
 def _pivot(line: Array, k: Number, start: int, bits: Attribute) -> Number:
@@ -131,31 +133,29 @@ def lu_solve_nest(op: LuSolveOp, work: Work) -> None:
 
     `P a^T = L U`, so `a^-1 = P^T L^-T U^-T` and `a^-T = U^-1 L^-1 P`.
     """
-    shape = shape_of(op.packed)
-    batch, n = prod(shape[:-2]), shape[-1]
-    columns = shape_of(op.b)[-1] if len(shape_of(op.b)) == len(shape) else 1
-    if fits(batch, n, columns):
-        lu_solve_side_by_side(op, work)
-        return
-    packed, pivots = work.read(op.packed, (batch, n, n)), work.read(op.pivots, (batch, n))
-    reads = [packed, pivots, work.read(op.b, (batch, n, columns))]
-    result = work.write(op.result, (batch, n, columns))
-    if n > SMALL:
-        _solve_by_lapack(op, work, reads, result)
-        return
+    shape, given = shape_of(op.packed), shape_of(op.b)
+    batch, n, columns = prod(shape[:-2]), shape[-1], given[-1] if len(given) == len(shape) else 1
+    many, cost, forwards = fits(batch, n, columns), 2 * n * n * columns, op.transpose is not None
+    matrices, sides = ((batch, n * n), (batch, n * columns)) if many else ((batch, n, n), (batch, n, columns))
+    reads = [work.read(op.packed, matrices), work.read(op.pivots, (batch, n)), work.read(op.b, sides)]
+    result = work.write(op.result, sides)
 
     @nest
     def solve(it: Iteration, packed: Array, pivots: Array, b: Array, result: Array) -> None:
         c, steps, x = packed[it.index], pivots[it.index], result[it.index]
         x[...] = b[it.index]
-        if op.transpose is not None:
+        if forwards:
             _interchange(steps, x, range(n))
-            _forwards(c, x)
-        else:
-            _backwards(c, x)
+        _solve_triangles(c, x, forwards)
+        if not forwards:
             _interchange(steps, x, reversed(range(n)))
 
-    work.launch(batch if n * columns else 0, 2 * n * n * columns, reads, [result], solve)
+    if many:
+        lu_solve_side_by_side(work, n, columns, cost, reads, result, forwards)
+    elif n > SMALL:
+        _solve_by_lapack(op, work, reads, result)
+    else:
+        work.launch(batch if n * columns else 0, cost, reads, [result], solve)
 
 
 def _solve_by_lapack(op: LuSolveOp, work: Work, reads: Sequence[Argument], result: Argument) -> None:
@@ -188,32 +188,29 @@ def _interchange(pivots: Array, x: Array, order: Iterable[Number]) -> None:
             x[k, r], x[other, r] = x[other, r], x[k, r]
 
 
-# Triangular solves in place: `c[k]` is column `k` of `L` and of `U`. Beyond `k` are the rows behind it (`below`: of
-# `L`) or in front of it (of `U`); `span` has all of them and constant bounds, whichever row of a block `k` is.
+def _solve_triangles(c: Array, x: Array, forwards: bool) -> None:
+    """
+    `x := U^-1 L^-1 x` (`forwards`), or `x := L^-T U^-T x`, in place; `c[k]` is column `k` of `L` and of `U`.
 
-
-def _forwards(c: Array, x: Array) -> None:
-    """`x := U^-1 L^-1 x`: what is known of a row is taken out of the rows that wait for it."""
-    n, _ = x.shape
-    for low, high in _blocks(n, below=True):
-        for k in range(low, high):
-            _take_out(c, x, k, range(low, n), below=True)
-    for low, high in reversed(_blocks(n, below=False)):
-        for k in reversed(range(low, high)):
-            _divide(c, x, k)
-            _take_out(c, x, k, range(high), below=False)
-
-
-def _backwards(c: Array, x: Array) -> None:
-    """`x := L^-T U^-T x`: a row is what is left when all that it waits for has been taken out of it."""
-    n, _ = x.shape
-    for low, high in _blocks(n, below=False):
-        for k in range(low, high):
-            _gather(c, x, k, range(high), below=False)
-            _divide(c, x, k)
-    for low, high in reversed(_blocks(n, below=True)):
-        for k in reversed(range(low, high)):
-            _gather(c, x, k, range(low, n), below=True)
+    Beyond `k` are the rows behind it (`below`: of `L`) or in front of it (of `U`); `span` has all of them and constant
+    bounds, whichever row of a block `k` is.
+    """
+    n, columns = x.shape
+    for below in (True, False) if forwards else (False, True):
+        parts, goes_up = _blocks(n, below), below == forwards
+        for low, high in parts if goes_up else reversed(parts):
+            span = range(low, n) if below else range(high)
+            for k in range(low, high) if goes_up else reversed(range(low, high)):
+                if forwards and not below:
+                    _divide(c, x, k)
+                if columns > 1:
+                    _subtract_rows(c, x, k, below, forwards)
+                elif forwards:
+                    _take_out(c, x, k, span, below)
+                else:
+                    _gather(c, x, k, span, below)
+                if not forwards and not below:
+                    _divide(c, x, k)
 
 
 def _divide(c: Array, x: Array, k: Number) -> None:
@@ -222,13 +219,18 @@ def _divide(c: Array, x: Array, k: Number) -> None:
         x[k, r] /= pivot
 
 
-def _take_out(c: Array, x: Array, k: Number, span: range, below: bool) -> None:
-    """`x[i] -= c[k, i] x[k]` for all `i` beyond `k`."""
+def _subtract_rows(c: Array, x: Array, k: Number, below: bool, forwards: bool) -> None:
+    """`_take_out` (`forwards`) or `_gather`, of several columns."""
     n, columns = x.shape
-    if columns > 1:
-        for i in beyond(k, n, below):
-            _subtract(x, i, k, c[k, i])
-        return
+    for i in beyond(k, n, below):
+        to, of = (i, k) if forwards else (k, i)
+        factor = -c[k, i]
+        for r in range(columns):
+            x[to, r] = fma(factor, x[of, r], x[to, r])
+
+
+def _take_out(c: Array, x: Array, k: Number, span: range, below: bool) -> None:
+    """`x[i] -= c[k, i] x[k]` for all `i` beyond `k`: what is known of a row is taken out of those that wait for it."""
     factor = -x[k, 0]
     for i in span:
         before = x[i, 0]
@@ -237,22 +239,10 @@ def _take_out(c: Array, x: Array, k: Number, span: range, below: bool) -> None:
 
 
 def _gather(c: Array, x: Array, k: Number, span: range, below: bool) -> None:
-    """`x[k] -= sum of c[k, i] x[i]` over all `i` beyond `k`."""
-    n, columns = x.shape
-    if columns > 1:
-        for i in beyond(k, n, below):
-            _subtract(x, k, i, c[k, i])
-        return
+    """`x[k] -= sum of c[k, i] x[i]` over all `i` beyond `k`: a row is what is left without all that it waits for."""
     before = x[k, 0]
     total = 0.0
     for i in span:
         term = c[k, i] * x[i, 0]
         total = accumulate(total, term if (i > k if below else i < k) else 0.0)
     x[k, 0] = before - total
-
-
-def _subtract(x: Array, to: Number, of: Number, factor: Number) -> None:
-    """`x[to] -= factor x[of]`, of several columns."""
-    minus = -factor
-    for r in range(x.shape[1]):
-        x[to, r] = fma(minus, x[of, r], x[to, r])

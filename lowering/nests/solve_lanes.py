@@ -5,16 +5,14 @@ and pivots are those of solve.py, lane by lane; of rows that are interchanged, e
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects.builtin import f32, i32, i64
 from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
-from xdsl_rlx.dialects.mir.solve import LuOp, LuSolveOp
-from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, clamp, fma, lanes, nest, rolled, scratch
 from xdsl_rlx.lowering.nests.work import Work
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED
@@ -56,11 +54,9 @@ def beyond(k: Number, n: int, below: bool) -> range:
     return range(k + 1, n) if below else range(k)
 
 
-def lu_side_by_side(op: LuOp, work: Work) -> None:
-    """An iteration factorises a block of matrices."""
-    batch, n, element = prod(shape_of(op.operand)[:-2]), shape_of(op.operand)[-1], element_of(op.operand)
-    operand = work.read(op.operand, (batch, n * n))
-    packed, pivots = work.write(op.packed, (batch, n * n)), work.write(op.pivots, (batch, n))
+def lu_side_by_side(work: Work, n: int, cost: int, operand: Argument, writes: Sequence[Argument]) -> None:
+    """An iteration factorises a block of matrices, each of so many scalar operations."""
+    batch, element = operand.shape[0], operand.buffer.element
     bits, size = bits_of(element), lanes_of(element)
 
     @nest
@@ -75,25 +71,24 @@ def lu_side_by_side(op: LuOp, work: Work) -> None:
             step.choose()
             step.divide()
             for j in range(k):
-                step.interchange(j)
+                step.interchange(j, lambda i, lane, x: x)
             for j in range(k + 1, n):
-                step.subtract(j)
+                step.interchange(j, step.less)
         for lane in range(size):
             row = matrix[lane]
             for k in rolled(range(n)):
                 pivots[row, k] = chosen[k, lane] + 1
         _take(a, packed, between, matrix)
 
-    work.launch(-(-batch // size), size * (n * n + 2 * n * n * n // 3), [operand], [packed, pivots], factorise)
+    work.launch(-(-batch // size), size * cost, [operand], writes, factorise)
 
 
-def lu_solve_side_by_side(op: LuSolveOp, work: Work) -> None:
+def lu_solve_side_by_side(
+    work: Work, n: int, columns: int, cost: int, reads: Sequence[Argument], result: Argument, forwards: bool
+) -> None:
     """An iteration solves with a block of matrices; see `lu_solve_nest` for the two directions."""
-    shape, element = shape_of(op.packed), element_of(op.packed)
-    batch, n, size = prod(shape[:-2]), shape[-1], lanes_of(element)
-    columns = prod(shape_of(op.b)) // (batch * n)
-    packed, pivots = work.read(op.packed, (batch, n * n)), work.read(op.pivots, (batch, n))
-    rhs, result = work.read(op.b, (batch, n * columns)), work.write(op.result, (batch, n * columns))
+    batch, element = result.shape[0], result.buffer.element
+    size = lanes_of(element)
 
     @nest
     def solve(it: Iteration, packed: Array, pivots: Array, b: Array, result: Array) -> None:
@@ -102,7 +97,7 @@ def lu_solve_side_by_side(op: LuSolveOp, work: Work) -> None:
         a, x, matrix = _Vectors(block, n, size), _Vectors(sides, columns, size), _Numbers(it.index, size, batch)
         _bring(packed, a, between, matrix)
         _bring(b, x, between, matrix)
-        if op.transpose is not None:
+        if forwards:
             _interchange_rows(x, pivots, matrix, backwards=False)
             _take_out(a, x, known, range(n), below=True)
             _take_out(a, x, known, reversed(range(n)), below=False)
@@ -112,7 +107,7 @@ def lu_solve_side_by_side(op: LuSolveOp, work: Work) -> None:
             _interchange_rows(x, pivots, matrix, backwards=True)
         _take(x, result, between, matrix)
 
-    work.launch(-(-batch // size), size * 2 * n * n * columns, [packed, pivots, rhs], [result], solve)
+    work.launch(-(-batch // size), size * cost, reads, [result], solve)
 
 
 @dataclass(frozen=True)
@@ -215,32 +210,22 @@ class _Step:
 
     def divide(self) -> None:
         """Line `k`, behind the pivot divided by it, or by 1 where it is 0."""
-        self._find(self.k)
-        for i in range(self.k + 1, self.block.columns):
-            for lane in lanes(range(self.block.size)):
-                pivot = self.found[lane]
-                divisor = 1.0 if pivot == 0.0 else pivot
-                quotient = self._interchanged(self.k, i, lane) / divisor
-                self.quotients[i, lane] = quotient
-                self.block[self.k, i, lane] = quotient
 
-    def interchange(self, j: Number) -> None:
-        """A line of the factors that is finished otherwise."""
-        self._find(j)
-        for i in range(self.k + 1, self.block.columns):
-            for lane in lanes(range(self.block.size)):
-                self.block[j, i, lane] = self._interchanged(j, i, lane)
+        def quotient(i: Number, lane: Number, x: Number) -> Number:
+            pivot = self.found[lane]
+            divisor = 1.0 if pivot == 0.0 else pivot
+            self.quotients[i, lane] = x / divisor
+            return x / divisor
 
-    def subtract(self, j: Number) -> None:
-        """A later line, interchanged, less its element `k` times the column of `L`."""
-        self._find(j)
-        for i in range(self.k + 1, self.block.columns):
-            for lane in lanes(range(self.block.size)):
-                factor = -self.found[lane]
-                self.block[j, i, lane] = fma(factor, self.quotients[i, lane], self._interchanged(j, i, lane))
+        self.interchange(self.k, quotient)
 
-    def _find(self, j: Number) -> None:
-        """Put what is chosen of a line in the place of its element `k`."""
+    def less(self, i: Number, lane: Number, x: Number) -> Number:
+        """An element of a later line, interchanged, less its element `k` times the column of `L`."""
+        factor = -self.found[lane]
+        return fma(factor, self.quotients[i, lane], x)
+
+    def interchange(self, j: Number, finished: Callable[[Number, Number, Number], Number]) -> None:
+        """Put what is chosen of a line in the place of its element `k`; what is behind is `finished` then."""
         k, found = self.k, self.found
         for lane in lanes(range(self.block.size)):
             x = self.block[j, k, lane]
@@ -251,11 +236,11 @@ class _Step:
                 found[lane] = x if self.chosen[k, lane] == cast(i, self.bits) else before
         for lane in lanes(range(self.block.size)):
             self.block[j, k, lane] = found[lane]
-
-    def _interchanged(self, j: Number, i: Number, lane: Number) -> Number:
-        """Element `i > k` of a line after the interchange."""
-        old, x = self.old[lane], self.block[j, i, lane]
-        return old if self.chosen[self.k, lane] == cast(i, self.bits) else x
+        for i in range(k + 1, self.block.columns):
+            for lane in lanes(range(self.block.size)):
+                old, x = self.old[lane], self.block[j, i, lane]
+                interchanged = old if self.chosen[k, lane] == cast(i, self.bits) else x
+                self.block[j, i, lane] = finished(i, lane, interchanged)
 
 
 def _interchange_rows(x: _Vectors, pivots: Array, matrix: _Numbers, backwards: bool) -> None:
