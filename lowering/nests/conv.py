@@ -102,10 +102,8 @@ class Blocks:
         for c, r, k, i in ndrange(self.channels, *self.e.kernel, self.rows):
             (row, start), plane = self._place(pitch, block, c, r, k, i), planes[first + c]
             for j in rolled(range(width)):
-                if flipped:
-                    matrix[i * width + j, row] = plane[start + j * step]
-                else:
-                    matrix[row, i * width + j] = plane[start + j * step]
+                at = row, i * width + j
+                matrix[at[::-1] if flipped else at] = plane[start + j * step]
 
     def scatter(self, matrix: Array, planes: Array, pitch: int, block: Number) -> None:
         """Add the matrix to the planes, each element where it is from: the transpose of `gather`."""

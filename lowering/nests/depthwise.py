@@ -36,16 +36,11 @@ class Taps:
         """The cotangents of windows in `Room.between` that an element of the image is in."""
         return Taps(e.size, e.kernel, (1, 1), e.dilation, flipped=True)
 
-    def at(self, plane: Plane, i: Number, j: Number, tap: tuple[Number, ...]) -> Number:
-        """Where a plane has a tap of the window `i, j`."""
-        return plane.at(i, j, steps=self.steps) + plane.at(*tap, steps=self.dilation)
+    def of_windows(self, plane: Plane, tap: tuple[Number, ...]) -> Plane:
+        """A tap of each window of a plane, by the window."""
+        return plane.every(self.steps, plane.every(self.dilation).at(*tap))
 
-    def weight_at(self, tap: tuple[Number, ...]) -> Number:
-        """The number of the weight's element for a tap."""
-        turn, first = (-1, prod(self.kernel) - 1) if self.flipped else (1, 0)
-        return tap[0] * (turn * self.kernel[1]) + tap[1] * turn + first
-
-    def sum(self, source: Plane, target: Plane, weight: Array | None = None, add: bool = False) -> None:
+    def sum(self, source: Plane, target: Plane, weight: Plane | None = None, add: bool = False) -> None:
         """
         Sum all windows, with weights or with ones; `add` to what is there.
 
@@ -63,19 +58,23 @@ class Taps:
                 self._add_up(source, target, weight, [(r, c + n) for n in tuple(range(written))], True)
 
     def _add_up(
-        self, source: Plane, target: Plane, weight: Array | None, taps: Iterable[tuple[Number, ...]], add: bool
+        self, source: Plane, target: Plane, weight: Plane | None, taps: Iterable[tuple[Number, ...]], add: bool
     ) -> None:
         """Sum all windows over some taps."""
+        rows, columns = self.kernel
         for i in range(self.counts[0]):
-            for columns in runs(self.counts[1]):
-                for j in rolled(columns):
-                    total = target.elements[target.at(i, j)] if add else 0.0
-                    for tap in taps:
-                        x = source.elements[self.at(source, i, j, tap)]
-                        total = total + x if weight is None else fma(x, weight[self.weight_at(tap)], total)
-                    target.elements[target.at(i, j)] = total
+            for run in runs(self.counts[1]):
+                for j in rolled(run):
+                    total = target[i, j] if add else 0.0
+                    for r, c in taps:
+                        x = self.of_windows(source, (r, c))[i, j]
+                        if weight is None:
+                            total = total + x
+                        else:
+                            total = fma(x, weight[(rows - 1 - r, columns - 1 - c) if self.flipped else (r, c)], total)
+                    target[i, j] = total
 
-    def correlate(self, source: Plane, upper: Plane, weight: Array, element: Attribute) -> None:
+    def correlate(self, source: Plane, upper: Plane, weight: Plane, element: Attribute) -> None:
         """`weight[k] += sum over i of source[i steps + k dilation] upper[i]`, all taps in one pass if they are few."""
         many = prod(self.kernel) > UNROLLED
         rows, columns = self.kernel if many else (1, 1)
@@ -85,11 +84,11 @@ class Taps:
                 totals = [cast(0.0, element) for _ in taps]
                 for i in range(self.counts[0]):
                     for j in rolled(range(self.counts[1])):
-                        g = upper.elements[upper.at(i, j)]
-                        terms = [source.elements[self.at(source, i, j, tap)] * g for tap in taps]
+                        g = upper[i, j]
+                        terms = [self.of_windows(source, tap)[i, j] * g for tap in taps]
                         totals = [accumulate(total, term) for total, term in zip(totals, terms, strict=True)]
                 for tap, total in zip(taps, totals, strict=True):
-                    weight[self.weight_at(tap)] += total
+                    weight[tap] = weight[tap] + total
 
 
 def forward(work: Work, e: ConvExtents, x: SSAValue, w: SSAValue, result: SSAValue) -> None:
@@ -104,9 +103,10 @@ def forward(work: Work, e: ConvExtents, x: SSAValue, w: SSAValue, result: SSAVal
     def convolve(it: Iteration, x: Array, w: Array, y: Array, *scratch: Array) -> None:
         source, group = room.placed(x[it.index], scratch, it.piece), it.index % e.groups
         for o in rolled(range(e.outputs)):
-            taps.sum(source, Plane(y[it.index * e.outputs + o], e.counts[1]), w[group * e.outputs + o])
+            weight = Plane(w[group * e.outputs + o], e.kernel[1])
+            taps.sum(source, Plane(y[it.index * e.outputs + o], e.counts[1]), weight)
 
-    work.launch(planes, cost, reads, [target, *room.scratch(work, planes, cost, element_of(x))], convolve)
+    room.launch(work, planes, cost, reads, [target], convolve)
 
 
 def backward_input(work: Work, e: ConvExtents, dy: SSAValue, w: SSAValue, result: SSAValue) -> None:
@@ -125,27 +125,26 @@ def backward_input(work: Work, e: ConvExtents, dy: SSAValue, w: SSAValue, result
             lower.fill(prod(e.size))
         for o in rolled(range(e.outputs)):
             upper = room.placed(dy[it.index * e.outputs + o], scratch, it.piece)
-            taps.sum(upper, lower, w[group * e.outputs + o], add=many)
+            taps.sum(upper, lower, Plane(w[group * e.outputs + o], e.kernel[1]), add=many)
 
-    work.launch(planes, cost, reads, [target, *room.scratch(work, planes, cost, element_of(dy))], turn)
+    room.launch(work, planes, cost, reads, [target], turn)
 
 
 def backward_weight(work: Work, e: ConvExtents, x: SSAValue, dy: SSAValue, result: SSAValue) -> None:
     """An iteration is an output channel: a sum over images and windows for each tap."""
     room, taps = Room.around(e), Taps.of(e)
-    channels, count, element = e.groups * e.outputs, prod(e.kernel), element_of(x)
+    channels, count, element = e.groups * e.outputs, prod(e.kernel), compute_type(element_of(x))
     cost = e.images * (room.count + prod(e.counts) * count)
     reads = [work.read(x, (e.images * e.groups, prod(e.size))), work.read(dy, (e.images * channels, prod(e.counts)))]
     target = work.write(result, (channels, count))
 
     @nest
     def correlate(it: Iteration, x: Array, dy: Array, dw: Array, *scratch: Array) -> None:
-        group = it.index // e.outputs
-        for k in rolled(range(count)):
-            dw[it.index, k] = 0.0
+        group, weight = it.index // e.outputs, Plane(dw[it.index], e.kernel[1])
+        weight.fill(count)
         for n in rolled(range(e.images)):
             source = room.placed(x[n * e.groups + group], scratch, it.piece)
             upper = Plane(dy[n * channels + it.index], e.counts[1])
-            taps.correlate(source, upper, dw[it.index], compute_type(element))
+            taps.correlate(source, upper, weight, element)
 
-    work.launch(channels, cost, reads, [target, *room.scratch(work, channels, cost, element)], correlate)
+    room.launch(work, channels, cost, reads, [target], correlate)

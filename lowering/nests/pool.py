@@ -95,10 +95,10 @@ def pool_nest(op: PoolOp, work: Work) -> None:
             for j in rolled(range(prod(e.counts) if flat else e.counts[1])):
                 total = identity
                 for _, c in taps_of((1, e.kernel[1])):
-                    total = combine(total, half.elements[half.at(i, j, steps=(1, e.stride[1])) + c])
-                upper.elements[upper.at(i, j)] = finished(total, i, j)
+                    total = combine(total, half.every((1, e.stride[1]), c)[i, j])
+                upper[i, j] = finished(total, i, j)
 
-    work.launch(e.images, _cost(e), [x], [y, rows, *room.scratch(work, e.images, _cost(e), element)], pool)
+    room.launch(work, e.images, _cost(e), [x], [y, rows], pool)
 
 
 def _combine_rows(e: ConvExtents, combine: Combine, identity: float, source: Plane, half: Plane) -> None:
@@ -109,11 +109,10 @@ def _combine_rows(e: ConvExtents, combine: Combine, identity: float, source: Pla
         half.fill(e.counts[0] * half.pitch, identity)
     for i, first in ndrange(e.counts[0], high // at_once):
         for j in rolled(range(half.pitch)):
-            total = half.elements[half.at(i, j)] if at_once < high else identity
+            total = half[i, j] if at_once < high else identity
             for r in tuple(range(at_once)):
-                row = source.at(i, j, steps=(e.stride[0], 1)) + source.at(first + r, 0)
-                total = combine(total, source.elements[row])
-            half.elements[half.at(i, j)] = total
+                total = combine(total, source.every((e.stride[0], 1), source.at(first + r, 0))[i, j])
+            half[i, j] = total
 
 
 def _width(e: ConvExtents, axis: int, window: Number) -> Number:
@@ -146,7 +145,7 @@ def _largest(e: ConvExtents, source: Plane, i: Number, j: Number) -> Number:
     first = (max(row, 0) if e.padding[0] else row) * lower + (max(column, 0) if e.padding[1] else column)
     best, found, corner = -inf, cast(first, i32), cast(row * lower + column, i32)
     for tap in taps_of(e.kernel):
-        value = source.elements[Taps.of(e).at(source, i, j, tap)]
+        value = Taps.of(e).of_windows(source, tap)[i, j]
         taken = _is_larger(value, best)
         found = select(taken, corner + cast(tap[0] * lower + tap[1], i32), found)
         best = select(taken, value, best)
@@ -167,13 +166,12 @@ def maxpool2d_take_nest(op: Maxpool2dTakeOp, work: Work) -> None:
         for window in rolled(range(prod(e.counts))):
             y[it.index, window] = t[it.index, places[it.piece, window]]
 
-    padded = room.scratch(work, e.images, _cost(e), compute_type(element_of(op.x)))
-    work.launch(e.images, _cost(e), reads, [y, places, *padded], take)
+    room.launch(work, e.images, _cost(e), reads, [y, places], take)
 
 
 def _write_largest(e: ConvExtents, source: Plane, target: Plane, i: Number, j: Number, g: Number) -> None:
     """`g` to the first largest element of a window, 0 to the others; without branches."""
-    first, *others = [Taps.of(e).at(source, i, j, tap) for tap in product(*map(range, e.kernel))]
+    first, *others = [Taps.of(e).of_windows(source, tap).at(i, j) for tap in product(*map(range, e.kernel))]
     best, taken = source.elements[first], ()
     for value in [source.elements[at] for at in others]:
         taken = (*taken, _is_larger(value, best))
@@ -212,8 +210,7 @@ def maxpool2d_backward_nest(op: Maxpool2dBackwardOp, work: Work) -> None:
         work.launch(e.images, _cost(e), reads, [dx], choose)
         return
     places = work.scratch_per_piece(e.images, _cost(e), (height * width,), i32, "places")
-    padded = room.scratch(work, e.images, _cost(e), compute_type(element_of(op.x)))
-    work.launch(e.images, _cost(e), reads, [dx, places, *padded], add)
+    room.launch(work, e.images, _cost(e), reads, [dx, places], add)
 
 
 @NEST.rule(Sumpool2dBackwardOp)
@@ -231,7 +228,7 @@ def sumpool2d_backward_nest(op: Sumpool2dBackwardOp, work: Work) -> None:
                 for j in rolled(columns):
                     g = dy[it.index, i * width + j]
                     for tap in taps_of(e.kernel):
-                        lower.elements[Taps.of(e).at(lower, i, j, tap)] = g
+                        Taps.of(e).of_windows(lower, tap)[i, j] = g
 
     @nest
     def add(it: Iteration, dy: Array, dx: Array, *scratch: Array) -> None:
@@ -240,5 +237,4 @@ def sumpool2d_backward_nest(op: Sumpool2dBackwardOp, work: Work) -> None:
     if _are_tiles(e):
         work.launch(e.images, _cost(e), [dy], [dx], fill)
         return
-    padded = room.scratch(work, e.images, _cost(e), compute_type(element_of(op.dy)))
-    work.launch(e.images, _cost(e), [dy], [dx, *padded], add)
+    room.launch(work, e.images, _cost(e), [dy], [dx], add)

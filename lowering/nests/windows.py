@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
 
-from xdsl.ir import Attribute
-
 from xdsl_rlx.dialects.mir.conv import ConvExtents
+from xdsl_rlx.dialects.shapes import compute_type
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Number, ndrange, rolled
+from xdsl_rlx.lowering.nest import Array, Nested, Number, ndrange, rolled
 from xdsl_rlx.lowering.nests.work import Work
 
 UNROLLED = 32
@@ -40,14 +39,26 @@ def runs(count: int) -> list[range]:
 
 @dataclass(frozen=True)
 class Plane:
-    """One image of one channel: its elements are one dimension, rows `pitch` apart."""
+    """One image of one channel, by row and column, `pitch` and `step` apart in elements of one dimension."""
 
     elements: Array
     pitch: int
+    step: int = 1
+    start: Number = 0
 
-    def at(self, i: Number, j: Number, *, steps: Sequence[int] = (1, 1)) -> Number:
-        """The place of row `i * steps[0]` and column `j * steps[1]`: places add up as rows and columns do."""
-        return i * (steps[0] * self.pitch) + j * steps[1]
+    def at(self, i: Number, j: Number) -> Number:
+        """The place of an element."""
+        return i * self.pitch + j * self.step + self.start
+
+    def __getitem__(self, at: tuple[Number, Number]) -> Number:
+        return self.elements[self.at(*at)]
+
+    def __setitem__(self, at: tuple[Number, Number], value: Number) -> None:
+        self.elements[self.at(*at)] = value
+
+    def every(self, steps: Sequence[int], start: Number = 0) -> Plane:
+        """One in so many rows and columns, from a place on."""
+        return Plane(self.elements, self.pitch * steps[0], self.step * steps[1], start)
 
     def fill(self, count: int, value: float = 0.0) -> None:
         """Set `count` elements from the start on."""
@@ -97,9 +108,14 @@ class Room:
         """Whether the plane can be used as it lies: nothing around, nothing between."""
         return set(self.steps) == {1} and set(self.offsets) == {0} and self.size[1] >= self.extents[1]
 
-    def scratch(self, work: Work, planes: int, cost: int, element: Attribute) -> list[Argument]:
-        """For each piece of a launch over `planes` room for one, unless the planes can be used as they lie."""
-        return [] if self.is_whole else [work.scratch_per_piece(planes, cost, (self.count,), element, "padded")]
+    def launch(
+        self, work: Work, planes: int, cost: int, reads: Sequence[Argument], writes: Sequence[Argument], body: Nested
+    ) -> None:
+        """Add a launch that places planes of the first argument: `body` gets scratch for one, unless they lie so."""
+        if not self.is_whole:
+            element = compute_type(reads[0].buffer.element)
+            writes = [*writes, work.scratch_per_piece(planes, cost, (self.count,), element, "padded")]
+        work.launch(planes, cost, reads, writes, body)
 
     def placed(self, source: Array, scratch: Sequence[Array], piece: Number, fill: float = 0.0) -> Plane:
         """A plane in its room: copied into scratch, if there is any."""
@@ -112,20 +128,20 @@ class Room:
     def place(self, source: Array, target: Plane, fill: float = 0.0) -> None:
         """Fill the target, of the extents, and copy the source, of the size, into it."""
         target.fill(self.count, fill)
-        lower, (rows, columns) = Plane(source, self.size[1]), self.bounds
+        lower, inside, (rows, columns) = Plane(source, self.size[1]), self._inside(target), self.bounds
         for i in range(*rows):
             for j in rolled(range(*columns)):
-                target.elements[self._at(target, i, j)] = lower.elements[lower.at(i, j)]
+                inside[i, j] = lower[i, j]
 
     def unplace(self, source: Plane, target: Array) -> None:
         """Copy the plane, of the size, out of the source, of the extents: the transpose of `place`."""
-        lower, (rows, columns) = Plane(target, self.size[1]), self.bounds
+        lower, inside, (rows, columns) = Plane(target, self.size[1]), self._inside(source), self.bounds
         if self.bounds != [(0, n) for n in self.size]:
             lower.fill(prod(self.size))
         for i in range(*rows):
             for j in rolled(range(*columns)):
-                lower.elements[lower.at(i, j)] = source.elements[self._at(source, i, j)]
+                lower[i, j] = inside[i, j]
 
-    def _at(self, plane: Plane, i: Number, j: Number) -> Number:
-        """Where a plane of the extents has an element of one of the size."""
-        return plane.at(i, j, steps=self.steps) + plane.at(*self.offsets)
+    def _inside(self, plane: Plane) -> Plane:
+        """What a plane of the extents has of one of the size."""
+        return plane.every(self.steps, plane.at(*self.offsets))
