@@ -28,7 +28,7 @@ class Complex:
     """A complex number by its parts."""
 
     re: Number
-    im: Number
+    im: Number = 0.0
 
     def __add__(self, other: Complex) -> Complex:
         return Complex(self.re + other.re, self.im + other.im)
@@ -81,16 +81,11 @@ class Block:
 
     buffer: Array
 
-    def get(self, at: Number) -> Complex:
-        return Complex(self.buffer[0, at], self.buffer[1, at])
+    def __getitem__(self, at: Number) -> Complex:
+        return Complex(*self.buffer[:, at])
 
-    def put(self, at: Number, value: Complex) -> None:
-        self.buffer[0, at], self.buffer[1, at] = value.re, value.im
-
-
-def entry(table: Array, row: Number) -> Complex:
-    """A complex number of a table."""
-    return Complex(table[row, 0], table[row, 1])
+    def __setitem__(self, at: Number, value: Complex) -> None:
+        self.buffer[:, at] = [value.re, value.im]
 
 
 @dataclass(frozen=True)
@@ -117,13 +112,13 @@ class Stage:
     def run(self, table: Array, source: Block, target: Block) -> None:
         for p in range(self.rest):
             row = p * (self.radix - 1) + self.first
-            factors = [entry(table, row + k) for k in range(self.radix - 1)] if self.rest > 1 else []
+            factors = [Complex(*table[row + k]) for k in range(self.radix - 1)] if self.rest > 1 else []
             reads = [p * self.step + j * self.rest * self.step for j in range(self.radix)]
             writes = [p * (self.radix * self.step) + k * self.step for k in range(self.radix)]
             for t in range(self.step):
-                values = butterfly([source.get(at + t) for at in reads], self.sign)
+                values = butterfly([source[at + t] for at in reads], self.sign)
                 for k, at in enumerate(writes):
-                    target.put(at + t, values[k] * factors[k - 1] if k and factors else values[k])
+                    target[at + t] = values[k] * factors[k - 1] if k and factors else values[k]
 
 
 @dataclass(frozen=True)
@@ -195,15 +190,13 @@ class Transform:
     def read(self, source: Array, first: Number, count: Number, block: Block) -> None:
         for j in range(source.shape[2]):
             for v in range(count):
-                imaginary = source[1, first + v, j] if source.shape[0] == 2 else 0.0
-                block.put(j * self.width + v, Complex(source[0, first + v, j], imaginary))
+                block[j * self.width + v] = Complex(*source[:, first + v, j])
 
     def write(self, block: Block, result: Array, first: Number, count: Number) -> None:
         for j in range(result.shape[2]):
             for v in range(count):
-                x = block.get(j * self.width + v)
-                for part, value in enumerate((x.re, x.im)[: result.shape[0]]):
-                    result[part, first + v, j] = value if self.factor == 1.0 else value * self.factor
+                x = block[j * self.width + v] if self.factor == 1.0 else block[j * self.width + v].scaled(self.factor)
+                result[:, first + v, j] = [x.re, x.im][: result.shape[0]]
 
     def join(self, turns: Array, source: Block, target: Block) -> None:
         """
@@ -211,11 +204,11 @@ class Transform:
         even ones, `(z[k] - z'[n-k]) / 2i` that of the odd ones, which is turned by half a step per bin and added.
         """
         for k in range(self.n + 1):
-            near, far, turn = k % self.n * self.width, (self.n - k) % self.n * self.width, entry(turns, k)
+            near, far, turn = k % self.n * self.width, (self.n - k) % self.n * self.width, Complex(*turns[k])
             for v in range(self.width):
-                z, other = source.get(near + v), source.get(far + v).conjugate()
+                z, other = source[near + v], source[far + v].conjugate()
                 even, odd = (z + other).scaled(0.5), (z - other).scaled(0.5).turned(-1)
-                target.put(k * self.width + v, even + odd * turn)
+                target[k * self.width + v] = even + odd * turn
 
     def split(self, turns: Array, source: Block, target: Block) -> None:
         """
@@ -223,17 +216,17 @@ class Transform:
         even ones, `x[k] - x'[n-k]`, turned by half a step per bin, that of the odd ones.
         """
         for k in range(self.n):
-            here, far, turn = k * self.width, (self.n - k) * self.width, entry(turns, k)
+            here, far, turn = k * self.width, (self.n - k) * self.width, Complex(*turns[k])
             for v in range(self.width):
-                x, other = source.get(here + v), source.get(far + v).conjugate()
-                target.put(here + v, x + other + ((x - other) * turn).turned())
+                x, other = source[here + v], source[far + v].conjugate()
+                target[here + v] = x + other + ((x - other) * turn).turned()
 
     def mirror(self, block: Block) -> None:
         """All bins from those up to the middle."""
         for k in range(self.n // 2):
             near, far = (k + 1) * self.width, (self.n - 1 - k) * self.width
             for v in range(self.width):
-                block.put(far + v, block.get(near + v).conjugate())
+                block[far + v] = block[near + v].conjugate()
 
     def clear_imaginary(self, block: Block) -> None:
         """The bins that are real by definition: the first, and that in the middle."""
