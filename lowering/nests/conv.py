@@ -15,8 +15,9 @@ from xdsl.ir import SSAValue
 from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeightOp, ConvExtents, ConvOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, ndrange, nest, rolled
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, ndrange, rolled
 from xdsl_rlx.lowering.nests import depthwise
+from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.windows import Plane, Room
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
@@ -128,11 +129,10 @@ def _padded(work: Work, e: ConvExtents, value: SSAValue) -> tuple[Argument, int]
         return source, e.size[1]
     target, pitch = work.scratch((planes, room.count), element_of(value), "padded"), room.extents[1]
 
-    @nest
+    @launched(work, planes, room.count, [source], [target])
     def pad(it: Iteration, source: Array, target: Array) -> None:
         room.place(source[it.index], Plane(target[it.index], pitch))
 
-    work.launch(planes, room.count, [source], [target], pad)
     return target, pitch
 
 
@@ -168,18 +168,15 @@ def _convolve(work: Work, e: ConvExtents, image: SSAValue, w: Argument, result: 
     planes, count = e.images * e.groups, blocks.row_blocks
     launch = planes * count, blocks.depth * blocks.columns * max(1, e.outputs // 4)
     y = blocks.upper(work.write, result)
-
     x, pitch, scratch = _windows(work, blocks, launch, image, flipped=False)
 
-    @nest
+    @launched(work, *launch, [w, x], [y, *scratch])
     def convolve(it: Iteration, w: Array, x: Array, y: Array, *scratch: Array) -> None:
         plane, block = it.unravel(planes, count)
         matrix = scratch[0][it.piece] if scratch else x[plane, 0, block]
         if scratch:
             blocks.gather(x, pitch, plane * e.inputs, block, matrix, flipped=False)
         y[plane, block] = w[plane % e.groups] @ matrix
-
-    work.launch(*launch, [w, x], [y, *scratch], convolve)
 
 
 @NEST.rule(Conv2dBackwardInputOp)
@@ -199,9 +196,7 @@ def _turned(e: ConvExtents) -> ConvExtents | None:
     padding = tuple(d * (k - 1) - p for d, k, p in zip(e.dilation, e.kernel, e.padding, strict=True))
     if set(e.stride) != {1} or min(padding) < 0 or e.outputs > 4 * e.inputs:
         return None
-    return ConvExtents(
-        e.images, e.groups, e.outputs, e.inputs, e.counts, e.kernel, e.size, e.stride, padding, e.dilation
-    )
+    return e._replace(inputs=e.outputs, outputs=e.inputs, size=e.counts, counts=e.size, padding=padding)
 
 
 def _turned_weight(work: Work, e: ConvExtents, w: SSAValue) -> Argument:
@@ -210,14 +205,13 @@ def _turned_weight(work: Work, e: ConvExtents, w: SSAValue) -> Argument:
     source = work.read(w, (e.groups, e.outputs, e.inputs, taps))
     target = work.scratch((e.groups, e.inputs, e.outputs * taps), element_of(w), "turned")
 
-    @nest
+    @launched(work, e.groups * e.inputs, e.outputs * taps, [source], [target])
     def turn(it: Iteration, w: Array, turned: Array) -> None:
         group, channel = it.unravel(e.groups, e.inputs)
         for o in range(e.outputs):
             for tap in rolled(range(taps)):
                 turned[group, channel, o * taps + tap] = w[group, o, channel, taps - 1 - tap]
 
-    work.launch(e.groups * e.inputs, e.outputs * taps, [source], [target], turn)
     return target
 
 
@@ -235,7 +229,7 @@ def _scatter(op: Conv2dBackwardInputOp, work: Work) -> None:
     matrix = work.scratch_per_piece(*launch, (blocks.depth, blocks.columns), element, "windows")
     sums = work.scratch_per_piece(*launch, (blocks.channels, room.count), element, "padded")
 
-    @nest
+    @launched(work, *launch, [w, dy], [dx, matrix, sums])
     def scatter(it: Iteration, w: Array, dy: Array, dx: Array, matrix: Array, sums: Array) -> None:
         image, part = it.unravel(e.images * e.groups, count)
         for c in rolled(range(blocks.channels)):
@@ -246,8 +240,6 @@ def _scatter(op: Conv2dBackwardInputOp, work: Work) -> None:
         for c in rolled(range(blocks.channels)):
             plane = Plane(sums[it.piece, c], room.extents[1])
             room.unplace(plane, dx[image * e.inputs + part * blocks.channels + c])
-
-    work.launch(*launch, [w, dy], [dx, matrix, sums], scatter)
 
 
 @NEST.rule(Conv2dBackwardWeightOp)
@@ -264,13 +256,17 @@ def conv2d_backward_weight_nest(op: Conv2dBackwardWeightOp, work: Work) -> None:
     columns = e.inputs * prod(e.kernel)
     shape = (parts, e.groups, blocks.channel_blocks, e.outputs, blocks.depth)
     strides = (elements, e.outputs * columns, blocks.depth, columns, 1)
-    result = work.write(op.result, shape, strides)
     if parts == 1:
-        _weight_parts(op, work, blocks, dy, result)
+        _weight_parts(op, work, blocks, dy, work.write(op.result, shape, strides))
         return
     sums = work.scratch((parts, elements), element_of(op.x), "parts")
     _weight_parts(op, work, blocks, dy, Argument(sums.buffer, shape, strides, "parts"))
-    _sum_parts(work, sums, op.result, columns)
+
+    @launched(work, elements // columns, parts * columns, [sums], [work.write(op.result, (elements,))])
+    def add(it: Iteration, sums: Array, y: Array) -> None:
+        for j in rolled(range(columns)):
+            at = it.index * columns + j
+            y[at] = sum(sums[p, at] for p in tuple(range(parts)))
 
 
 def _weight_parts(op: Conv2dBackwardWeightOp, work: Work, blocks: Blocks, dy: Argument, total: Argument) -> None:
@@ -280,7 +276,7 @@ def _weight_parts(op: Conv2dBackwardWeightOp, work: Work, blocks: Blocks, dy: Ar
     launch = parts * groups * count, each_part * blocks.depth * prod(e.counts) * max(1, e.outputs // 4)
     x, pitch, scratch = _windows(work, blocks, launch, op.x, flipped=True)
 
-    @nest
+    @launched(work, *launch, [dy, x], [total, *scratch])
     def add_up(it: Iteration, dy: Array, x: Array, total: Array, *scratch: Array) -> None:
         part, group, channel = it.unravel(parts, groups, count)
         target = total[part, group, channel]
@@ -295,18 +291,3 @@ def _weight_parts(op: Conv2dBackwardWeightOp, work: Work, blocks: Blocks, dy: Ar
                     first = plane * e.inputs + channel * blocks.channels
                     blocks.gather(x, pitch, first, block, matrix, flipped=True)
                 target[...] += dy[plane, block] @ matrix
-
-    work.launch(*launch, [dy, x], [total, *scratch], add_up)
-
-
-def _sum_parts(work: Work, parts: Argument, result: SSAValue, columns: int) -> None:
-    """The sum of the parts, in order; an iteration is a row of the weight."""
-    count, elements = parts.shape
-
-    @nest
-    def add(it: Iteration, parts: Array, y: Array) -> None:
-        for j in rolled(range(columns)):
-            at = it.index * columns + j
-            y[at] = sum(parts[p, at] for p in tuple(range(count)))
-
-    work.launch(elements // columns, count * columns, [parts], [work.write(result, (elements,))], add)

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.mir.conv import ConvExtents
 from xdsl_rlx.dialects.shapes import compute_type, element_of
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, fma, nest, rolled
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, fma, rolled
 from xdsl_rlx.lowering.nests.windows import UNROLLED, Plane, Room, runs, taps_of
 from xdsl_rlx.lowering.nests.work import Work
 
@@ -99,14 +99,12 @@ def forward(work: Work, e: ConvExtents, x: SSAValue, w: SSAValue, result: SSAVal
     reads = [work.read(x, (planes, prod(e.size))), work.read(w, (e.groups * e.outputs, prod(e.kernel)))]
     target = work.write(result, (planes * e.outputs, prod(e.counts)))
 
-    @nest
+    @room.launched(work, planes, cost, reads, [target])
     def convolve(it: Iteration, x: Array, w: Array, y: Array, *scratch: Array) -> None:
         source, group = room.placed(x[it.index], scratch, it.piece), it.index % e.groups
         for o in rolled(range(e.outputs)):
             weight = Plane(w[group * e.outputs + o], e.kernel[1])
             taps.sum(source, Plane(y[it.index * e.outputs + o], e.counts[1]), weight)
-
-    room.launch(work, planes, cost, reads, [target], convolve)
 
 
 def backward_input(work: Work, e: ConvExtents, dy: SSAValue, w: SSAValue, result: SSAValue) -> None:
@@ -118,7 +116,7 @@ def backward_input(work: Work, e: ConvExtents, dy: SSAValue, w: SSAValue, result
     reads.append(work.read(w, (e.groups * e.outputs, prod(e.kernel))))
     target = work.write(result, (planes, prod(e.size)))
 
-    @nest
+    @room.launched(work, planes, cost, reads, [target])
     def turn(it: Iteration, dy: Array, w: Array, dx: Array, *scratch: Array) -> None:
         group, lower = it.index % e.groups, Plane(dx[it.index], e.size[1])
         if many:
@@ -126,8 +124,6 @@ def backward_input(work: Work, e: ConvExtents, dy: SSAValue, w: SSAValue, result
         for o in rolled(range(e.outputs)):
             upper = room.placed(dy[it.index * e.outputs + o], scratch, it.piece)
             taps.sum(upper, lower, Plane(w[group * e.outputs + o], e.kernel[1]), add=many)
-
-    room.launch(work, planes, cost, reads, [target], turn)
 
 
 def backward_weight(work: Work, e: ConvExtents, x: SSAValue, dy: SSAValue, result: SSAValue) -> None:
@@ -138,7 +134,7 @@ def backward_weight(work: Work, e: ConvExtents, x: SSAValue, dy: SSAValue, resul
     reads = [work.read(x, (e.images * e.groups, prod(e.size))), work.read(dy, (e.images * channels, prod(e.counts)))]
     target = work.write(result, (channels, count))
 
-    @nest
+    @room.launched(work, channels, cost, reads, [target])
     def correlate(it: Iteration, x: Array, dy: Array, dw: Array, *scratch: Array) -> None:
         group, weight = it.index // e.outputs, Plane(dw[it.index], e.kernel[1])
         weight.fill(count)
@@ -146,5 +142,3 @@ def backward_weight(work: Work, e: ConvExtents, x: SSAValue, dy: SSAValue, resul
             source = room.placed(x[n * e.groups + group], scratch, it.piece)
             upper = Plane(dy[n * channels + it.index], e.counts[1])
             taps.correlate(source, upper, weight, element)
-
-    room.launch(work, channels, cost, reads, [target], correlate)

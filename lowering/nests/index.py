@@ -12,8 +12,9 @@ from xdsl.ir import Attribute
 from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp, TopkOp
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of, u32
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, clamp, isnan, nest, scratch, select
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, clamp, isnan, scratch, select
 from xdsl_rlx.lowering.nest.kernel_builder import INDEX
+from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 
@@ -29,14 +30,10 @@ def gather_nest(op: GatherOp, work: Work) -> None:
     reads = [work.read(op.table, (batches, outer, extent, inner)), work.read(op.indices, (batches, count))]
     result = work.write(op.result, (batches, outer, count, inner))
 
-    @nest
+    @launched(work, batches * outer * count if inner else 0, 4 + inner, reads, [result])
     def gather(it: Iteration, table: Array, indices: Array, result: Array) -> None:
         b, o, k = it.unravel(batches, outer, count)
-        source = clamped(indices[b, k], extent)
-        for j in range(inner):
-            result[b, o, k, j] = table[b, o, source, j]
-
-    work.launch(batches * outer * count if inner else 0, 4 + inner, reads, [result], gather)
+        result[b, o, k] = table[b, o, clamped(indices[b, k], extent)]
 
 
 COLUMNS = 64
@@ -50,9 +47,11 @@ def scatter_add_nest(op: ScatterAddOp, work: Work) -> None:
     updates = work.read(op.updates, (batches, outer, count, inner))
     indices = work.read(op.indices, (batches, count))
     result = work.write(op.result, (batches, outer, extent, inner))
-    blocks = -(-inner // COLUMNS)
+    blocks, width = -(-inner // COLUMNS), max(min(inner, COLUMNS), 1)
 
-    @nest
+    @launched(
+        work, batches * outer * blocks if extent else 0, (extent + 2 * count) * width, [updates, indices], [result]
+    )
     def scatter_add(it: Iteration, updates: Array, indices: Array, result: Array) -> None:
         b, o, block = it.unravel(batches, outer, blocks)
         columns = range(block * COLUMNS, min((block + 1) * COLUMNS, inner))
@@ -63,10 +62,6 @@ def scatter_add_nest(op: ScatterAddOp, work: Work) -> None:
             target = clamped(indices[b, k], extent)
             for j in columns:
                 result[b, o, target, j] += updates[b, o, k, j]
-
-    width = min(inner, COLUMNS)
-    launches = batches * outer * blocks if extent else 0
-    work.launch(launches, (extent + 2 * count) * max(width, 1), [updates, indices], [result], scatter_add)
 
 
 class Entry(NamedTuple):
@@ -92,22 +87,18 @@ class Heap:
     def put(self, at: Number, entry: Entry) -> None:
         self.keys[at], self.positions[at] = entry
 
-    def worse_child(self, at: Number, last: Number) -> tuple[Number, Entry]:
-        left, right = min(2 * at + 1, last), min(2 * at + 2, last)
-        a, b = self.get(left), self.get(right)
-        is_right = b.is_worse(a)
-        worse = Entry(select(is_right, b.key, a.key), select(is_right, b.position, a.position))
-        return select(is_right, right, left), worse
-
     def sink(self, hole: Number, size: Number, entry: Entry) -> None:
         """Place `entry` at `hole` of a heap of `size`, or below: worse children move up."""
         last = size - 1
         while True:
-            child, worse = self.worse_child(hole, last)
+            left, right = min(2 * hole + 1, last), min(2 * hole + 2, last)
+            a, b = self.get(left), self.get(right)
+            is_right = b.is_worse(a)
+            worse = Entry(select(is_right, b.key, a.key), select(is_right, b.position, a.position))
             if 2 * hole + 1 > last or not worse.is_worse(entry):
                 break
             self.put(hole, worse)
-            hole = child
+            hole = select(is_right, right, left)
         self.put(hole, entry)
 
 
@@ -154,8 +145,9 @@ def topk_nest(op: TopkOp, work: Work) -> None:
     if not rows * k:
         return
     each = 4 * extent + 16 * k
+    keys = work.scratch_per_piece(rows, each, (k,), i64 if element in (f64, i64) else i32, "keys")
 
-    @nest
+    @launched(work, rows, each, [work.read(op.operand, (rows, extent))], [result, keys])
     def topk(it: Iteration, x: Array, positions: Array, keys: Array) -> None:
         heap = Heap(keys[it.piece], positions[it.index])
 
@@ -175,9 +167,6 @@ def topk_nest(op: TopkOp, work: Work) -> None:
             heap.put(last, worst)
             heap.sink(0, last, moved)
 
-    keys = work.scratch_per_piece(rows, each, (k,), i64 if element in (f64, i64) else i32, "keys")
-    work.launch(rows, each, [work.read(op.operand, (rows, extent))], [result, keys], topk)
-
 
 LENGTH = 4096
 """Positions of a long row that one iteration sums up: fixed, so that results do not depend on threads."""
@@ -192,14 +181,12 @@ FEW_ROWS = 8
 @NEST.rule(CumsumOp)
 def cumsum_nest(op: CumsumOp, work: Work) -> None:
     """Rows one by one, columns in blocks of neighbours."""
-    shape, axis = shape_of(op.operand), op.axis_index
-    outer, extent, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-    if not outer * extent * inner:
-        work.write(op.result)
-    elif inner == 1:
-        _running_rows(op, work, outer, extent)
-    else:
-        _running_columns(op, work, outer, extent, inner)
+    given, axis = shape_of(op.operand), op.axis_index
+    outer, extent, inner = prod(given[:axis]), given[axis], prod(given[axis + 1 :])
+    shape = (outer, extent) if inner == 1 else (outer, extent, inner)
+    x, result = work.read(op.operand, shape), work.write(op.result, shape)
+    if outer * extent * inner:
+        (_running_rows if inner == 1 else _running_columns)(op, work, x, result)
 
 
 def _running_type(op: CumsumOp) -> Attribute:
@@ -208,13 +195,14 @@ def _running_type(op: CumsumOp) -> Attribute:
     return f64 if isinstance(element, AnyFloat) else element
 
 
-def _running_columns(op: CumsumOp, work: Work, outer: int, extent: int, inner: int) -> None:
+def _running_columns(op: CumsumOp, work: Work, x: Argument, result: Argument) -> None:
     """An iteration goes down a block of columns, with their running sums on the stack."""
+    outer, extent, inner = x.shape
     blocks, width = -(-inner // COLUMNS), min(inner, COLUMNS)
     type_, exclusive = _running_type(op), op.is_exclusive
     places = range(extent)[::-1] if op.is_reverse else range(extent)
 
-    @nest
+    @launched(work, outer * blocks, 2 * extent * width, [x], [result])
     def running_columns(it: Iteration, x: Array, result: Array) -> None:
         o, block = it.unravel(outer, blocks)
         first = block * COLUMNS
@@ -229,17 +217,16 @@ def _running_columns(op: CumsumOp, work: Work, outer: int, extent: int, inner: i
                 result[o, at, first + j] = before if exclusive else total
                 sums[j] = total
 
-    x, result = (f(v, (outer, extent, inner)) for f, v in ((work.read, op.operand), (work.write, op.result)))
-    work.launch(outer * blocks, 2 * extent * width, [x], [result], running_columns)
 
-
-def _running_rows(op: CumsumOp, work: Work, outer: int, extent: int) -> None:
+def _running_rows(op: CumsumOp, work: Work, x: Argument, result: Argument) -> None:
     """An iteration is a row, or a block of a long one, which begins with the sum of the blocks before."""
+    outer, extent = x.shape
     blocks = -(-extent // LENGTH) if outer < FEW_ROWS else 1
     length = LENGTH if blocks > 1 else extent
     type_, exclusive, reverse = _running_type(op), op.is_exclusive, op.is_reverse
+    starts = [_block_starts(op, work, x, blocks)] if blocks > 1 else []
 
-    @nest
+    @launched(work, outer * blocks, 4 * length, [x, *starts], [result])
     def running_rows(it: Iteration, x: Array, *rest: Array) -> None:
         *starts, result = rest
         o, block = it.unravel(outer, blocks)
@@ -250,10 +237,6 @@ def _running_rows(op: CumsumOp, work: Work, outer: int, extent: int) -> None:
             result[o, at] = before if exclusive else total
             before = total
 
-    x, result = (f(v, (outer, extent)) for f, v in ((work.read, op.operand), (work.write, op.result)))
-    starts = [_block_starts(op, work, x, blocks)] if blocks > 1 else []
-    work.launch(outer * blocks, 4 * length, [x, *starts], [result], running_rows)
-
 
 def _block_starts(op: CumsumOp, work: Work, x: Argument, blocks: int) -> Argument:
     """
@@ -263,8 +246,9 @@ def _block_starts(op: CumsumOp, work: Work, x: Argument, blocks: int) -> Argumen
     """
     outer, extent = x.shape
     type_, reverse = _running_type(op), op.is_reverse
+    starts = work.scratch((outer, blocks), type_, "starts")
 
-    @nest
+    @launched(work, outer * blocks, LENGTH, [x], [starts])
     def add_up(it: Iteration, x: Array, starts: Array) -> None:
         o, block = it.unravel(outer, blocks)
         first, end = block * LENGTH, min((block + 1) * LENGTH, extent)
@@ -281,7 +265,7 @@ def _block_starts(op: CumsumOp, work: Work, x: Argument, blocks: int) -> Argumen
             total = total + element(p)
         starts[o, block] = total
 
-    @nest
+    @launched(work, outer, 4 * blocks, [], [starts])
     def run_up(it: Iteration, starts: Array) -> None:
         total = cast(0, type_)
         for block in range(blocks):
@@ -289,9 +273,6 @@ def _block_starts(op: CumsumOp, work: Work, x: Argument, blocks: int) -> Argumen
             starts[it.index, block] = total
             total = total + own
 
-    starts = work.scratch((outer, blocks), type_, "starts")
-    work.launch(outer * blocks, LENGTH, [x], [starts], add_up)
-    work.launch(outer, 4 * blocks, [], [starts], run_up)
     return starts
 
 

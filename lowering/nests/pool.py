@@ -20,8 +20,9 @@ from xdsl_rlx.dialects.mir.pool import (
     Sumpool2dBackwardOp,
 )
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, maximum, minimum, ndrange, nest, rolled, select
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, maximum, minimum, ndrange, rolled, select
 from xdsl_rlx.lowering.nests.depthwise import Taps
+from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.windows import UNROLLED, Plane, Room, runs, taps_of
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
@@ -87,7 +88,7 @@ def pool_nest(op: PoolOp, work: Work) -> None:
             return total / cast(cast(_width(e, 0, i) * _width(e, 1, j), i64), element)
         return total / float(prod(e.kernel)) if kind is PoolKind.MEAN else total
 
-    @nest
+    @room.launched(work, e.images, _cost(e), [x], [y, rows])
     def pool(it: Iteration, x: Array, y: Array, rows: Array, *scratch: Array) -> None:
         half, upper = Plane(rows[it.piece], width), Plane(y[it.index], e.counts[1])
         _combine_rows(e, combine, identity, room.placed(x[it.index], scratch, it.piece, identity), half)
@@ -97,8 +98,6 @@ def pool_nest(op: PoolOp, work: Work) -> None:
                 for _, c in taps_of((1, e.kernel[1])):
                     total = combine(total, half.every((1, e.stride[1]), c)[i, j])
                 upper[i, j] = finished(total, i, j)
-
-    room.launch(work, e.images, _cost(e), [x], [y, rows], pool)
 
 
 def _combine_rows(e: ConvExtents, combine: Combine, identity: float, source: Plane, half: Plane) -> None:
@@ -127,29 +126,25 @@ def _is_larger(value: Number, best: Number) -> Number:
 
 
 def _find_largest(e: ConvExtents, source: Plane, places: Array) -> None:
-    """The place of the largest element of each window: of all of them first, many at once."""
-    for i in range(e.counts[0]):
-        for columns in runs(e.counts[1]):
-            for j in rolled(columns):
-                places[i * e.counts[1] + j] = _largest(e, source, i, j)
-
-
-def _largest(e: ConvExtents, source: Plane, i: Number, j: Number) -> Number:
     """
-    The number of the first largest element of a window, counted in the image without padding.
+    The number of the first largest element of each window, counted in the image without padding.
 
     Padding holds -inf, which nothing is smaller than, so it is never the place: the first element of the image in the
     window is, until a larger one or NaN is found.
     """
-    (row, column), lower = [k * s - p for k, s, p in zip((i, j), e.stride, e.padding, strict=True)], e.size[1]
-    first = (max(row, 0) if e.padding[0] else row) * lower + (max(column, 0) if e.padding[1] else column)
-    best, found, corner = -inf, cast(first, i32), cast(row * lower + column, i32)
-    for tap in taps_of(e.kernel):
-        value = Taps.of(e).of_windows(source, tap)[i, j]
-        taken = _is_larger(value, best)
-        found = select(taken, corner + cast(tap[0] * lower + tap[1], i32), found)
-        best = select(taken, value, best)
-    return found
+    width = e.size[1]
+    for i in range(e.counts[0]):
+        for columns in runs(e.counts[1]):
+            for j in rolled(columns):
+                row, column = [k * s - p for k, s, p in zip((i, j), e.stride, e.padding, strict=True)]
+                first = (max(row, 0) if e.padding[0] else row) * width + (max(column, 0) if e.padding[1] else column)
+                best, found, corner = -inf, cast(first, i32), cast(row * width + column, i32)
+                for tap in taps_of(e.kernel):
+                    value = Taps.of(e).of_windows(source, tap)[i, j]
+                    taken = _is_larger(value, best)
+                    found = select(taken, corner + cast(tap[0] * width + tap[1], i32), found)
+                    best = select(taken, value, best)
+                places[i * e.counts[1] + j] = found
 
 
 @NEST.rule(Maxpool2dTakeOp)
@@ -160,13 +155,11 @@ def maxpool2d_take_nest(op: Maxpool2dTakeOp, work: Work) -> None:
     reads = [work.read(value, (e.images, prod(e.size))) for value in (op.x, op.t)]
     y = work.write(op.result, (e.images, prod(e.counts)))
 
-    @nest
+    @room.launched(work, e.images, _cost(e), reads, [y, places])
     def take(it: Iteration, x: Array, t: Array, y: Array, places: Array, *scratch: Array) -> None:
         _find_largest(e, room.placed(x[it.index], scratch, it.piece, -inf), places[it.piece])
         for window in rolled(range(prod(e.counts))):
             y[it.index, window] = t[it.index, places[it.piece, window]]
-
-    room.launch(work, e.images, _cost(e), reads, [y, places], take)
 
 
 def _write_largest(e: ConvExtents, source: Plane, target: Plane, i: Number, j: Number, g: Number) -> None:
@@ -191,26 +184,25 @@ def maxpool2d_backward_nest(op: Maxpool2dBackwardOp, work: Work) -> None:
     reads = [work.read(op.x, (e.images, prod(e.size))), work.read(op.dy, (e.images, height * width))]
     dx = work.write(op.result, (e.images, prod(e.size)))
 
-    @nest
-    def choose(it: Iteration, x: Array, dy: Array, dx: Array) -> None:
-        source, lower = Plane(x[it.index], e.size[1]), _cleared(e, dx[it.index])
-        for i in range(height):
-            for columns in runs(width):
-                for j in rolled(columns):
-                    _write_largest(e, source, lower, i, j, dy[it.index, i * width + j])
+    if _are_tiles(e) and prod(e.kernel) <= SELECTED:
 
-    @nest
+        @launched(work, e.images, _cost(e), reads, [dx])
+        def choose(it: Iteration, x: Array, dy: Array, dx: Array) -> None:
+            source, lower = Plane(x[it.index], e.size[1]), _cleared(e, dx[it.index])
+            for i in range(height):
+                for columns in runs(width):
+                    for j in rolled(columns):
+                        _write_largest(e, source, lower, i, j, dy[it.index, i * width + j])
+
+        return
+    places = work.scratch_per_piece(e.images, _cost(e), (height * width,), i32, "places")
+
+    @room.launched(work, e.images, _cost(e), reads, [dx, places])
     def add(it: Iteration, x: Array, dy: Array, dx: Array, places: Array, *scratch: Array) -> None:
         Plane(dx[it.index], e.size[1]).fill(prod(e.size))
         _find_largest(e, room.placed(x[it.index], scratch, it.piece, -inf), places[it.piece])
         for window in rolled(range(height * width)):
             dx[it.index, places[it.piece, window]] += dy[it.index, window]
-
-    if _are_tiles(e) and prod(e.kernel) <= SELECTED:
-        work.launch(e.images, _cost(e), reads, [dx], choose)
-        return
-    places = work.scratch_per_piece(e.images, _cost(e), (height * width,), i32, "places")
-    room.launch(work, e.images, _cost(e), reads, [dx, places], add)
 
 
 @NEST.rule(Sumpool2dBackwardOp)
@@ -220,21 +212,20 @@ def sumpool2d_backward_nest(op: Sumpool2dBackwardOp, work: Work) -> None:
     room, (height, width) = Room.between(e), e.counts
     dy, dx = work.read(op.dy, (e.images, height * width)), work.write(op.result, (e.images, prod(e.size)))
 
-    @nest
-    def fill(it: Iteration, dy: Array, dx: Array) -> None:
-        lower = _cleared(e, dx[it.index])
-        for i in range(height):
-            for columns in runs(width):
-                for j in rolled(columns):
-                    g = dy[it.index, i * width + j]
-                    for tap in taps_of(e.kernel):
-                        Taps.of(e).of_windows(lower, tap)[i, j] = g
+    if _are_tiles(e):
 
-    @nest
+        @launched(work, e.images, _cost(e), [dy], [dx])
+        def fill(it: Iteration, dy: Array, dx: Array) -> None:
+            lower = _cleared(e, dx[it.index])
+            for i in range(height):
+                for columns in runs(width):
+                    for j in rolled(columns):
+                        g = dy[it.index, i * width + j]
+                        for tap in taps_of(e.kernel):
+                            Taps.of(e).of_windows(lower, tap)[i, j] = g
+
+        return
+
+    @room.launched(work, e.images, _cost(e), [dy], [dx])
     def add(it: Iteration, dy: Array, dx: Array, *scratch: Array) -> None:
         Taps.turned(e).sum(room.placed(dy[it.index], scratch, it.piece), Plane(dx[it.index], e.size[1]))
-
-    if _are_tiles(e):
-        work.launch(e.images, _cost(e), [dy], [dx], fill)
-        return
-    room.launch(work, e.images, _cost(e), [dy], [dx], add)

@@ -18,11 +18,11 @@ from xdsl_rlx.lowering.nest import (
     exp,
     isnan,
     maximum,
-    nest,
     select,
     shift_right_logical,
 )
 from xdsl_rlx.lowering.nests.index import FloatOrder
+from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
@@ -72,19 +72,15 @@ def rng_bits_nest(op: RngBitsOp, work: Work) -> None:
         for lane, word in enumerate(block[:words]):
             result[number * 4 + lane] = cast(word, i32)
 
-    @nest
+    @launched(work, count * ranges, 32 * min(whole, BLOCKS), [key], [result])
     def rng_bits(it: Iteration, key: Array, result: Array) -> None:
         at, first = it.index // ranges, it.index % ranges * BLOCKS
         for number in range(first, min(first + BLOCKS, whole)):
             write_block(key[at], result[at], number, 4)
 
-    @nest
+    @launched(work, count if rest else 0, 100, [key], [result])
     def last_bits(it: Iteration, key: Array, result: Array) -> None:
         write_block(key[it.index], result[it.index], whole, rest)
-
-    work.launch(count * ranges, 32 * min(whole, BLOCKS), [key], [result], rng_bits)
-    if rest:
-        work.launch(count, 100, [key], [result], last_bits)
 
 
 def largest(order: FloatOrder, low: Number, high: Number, holds: Callable[[Number], Number]) -> Number:
@@ -154,8 +150,10 @@ def draw_nest(op: DrawOp, work: Work) -> None:
     bisections = (0 < top_k < ids) + (top_p < 1)
     each = ids * (30 + 2 * bisections * (32 if element == f32 else 64))
     order = FloatOrder.of(element)
+    scratch = work.scratch_per_piece(count, each, (ids,), element, "weights")
+    reads = [work.read(op.logits, (count, ids)), work.read(op.u, (count,))]
 
-    @nest
+    @launched(work, count, each, reads, [result, scratch])
     def draw(it: Iteration, logits: Array, u: Array, result: Array, scratch: Array) -> None:
         x, weights = logits[it.index], scratch[it.piece]
         top = cast(-inf, element)
@@ -169,7 +167,3 @@ def draw_nest(op: DrawOp, work: Work) -> None:
         if top_p < 1:
             keep_mass(weights, top_p, order)
         result[it.index] = select(isnan(top), 0, quantile(weights, u[it.index]))
-
-    scratch = work.scratch_per_piece(count, each, (ids,), element, "weights")
-    reads = [work.read(op.logits, (count, ids)), work.read(op.u, (count,))]
-    work.launch(count, each, reads, [result, scratch], draw)

@@ -17,16 +17,10 @@ from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.solve import LuOp, LuSolveOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, fma, getrf, getrs, ndrange, nest, scratch
-from xdsl_rlx.lowering.nests.solve_lanes import (
-    beyond,
-    bits_of,
-    chosen_row,
-    fits,
-    lu_side_by_side,
-    lu_solve_side_by_side,
-    magnitude,
-)
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, fma, getrf, getrs, ndrange, scratch
+from xdsl_rlx.lowering.nests import solve_lanes
+from xdsl_rlx.lowering.nests.launched import launched
+from xdsl_rlx.lowering.nests.solve_lanes import beyond, bits_of, chosen_row, magnitude
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 SMALL = 64
@@ -56,12 +50,16 @@ def lu_nest(op: LuOp, work: Work) -> None:
     """An iteration factorises one matrix, in the result's buffer, or a block of small ones."""
     shape, element = shape_of(op.operand), element_of(op.operand)
     batch, n = prod(shape[:-2]), shape[-1]
-    many, cost = fits(batch, n), n * n + 2 * n * n * n // 3
+    many, cost = solve_lanes.fits(batch, n), n * n + 2 * n * n * n // 3
     matrices = (batch, n * n) if many else (batch, n, n)
     operand, packed = work.read(op.operand, matrices), work.write(op.packed, matrices)
     writes = [packed, work.write(op.pivots, (batch, n))]
 
-    @nest
+    if many:
+        solve_lanes.factorise(work, n, cost, operand, writes)
+        return
+
+    @launched(work, batch if n else 0, cost, [operand], writes)
     def factorise(it: Iteration, operand: Array, packed: Array, pivots: Array) -> None:
         a, steps = packed[it.index], pivots[it.index]
         a[...] = operand[it.index]
@@ -74,11 +72,6 @@ def lu_nest(op: LuOp, work: Work) -> None:
                 pivot = _pivot(a[k], k, low, bits_of(element))
                 steps[k] = pivot + 1
                 _eliminate(a, line, k, pivot, low)
-
-    if many:
-        lu_side_by_side(work, n, cost, operand, writes)
-    else:
-        work.launch(batch if n else 0, cost, [operand], writes, factorise)
 
 
 def _pivot(line: Array, k: Number, start: int, bits: Attribute) -> Number:
@@ -135,12 +128,19 @@ def lu_solve_nest(op: LuSolveOp, work: Work) -> None:
     """
     shape, given = shape_of(op.packed), shape_of(op.b)
     batch, n, columns = prod(shape[:-2]), shape[-1], given[-1] if len(given) == len(shape) else 1
-    many, cost, forwards = fits(batch, n, columns), 2 * n * n * columns, op.transpose is not None
+    many, cost, forwards = solve_lanes.fits(batch, n, columns), 2 * n * n * columns, op.transpose is not None
     matrices, sides = ((batch, n * n), (batch, n * columns)) if many else ((batch, n, n), (batch, n, columns))
     reads = [work.read(op.packed, matrices), work.read(op.pivots, (batch, n)), work.read(op.b, sides)]
     result = work.write(op.result, sides)
 
-    @nest
+    if many:
+        solve_lanes.solve(work, n, columns, cost, reads, result, forwards)
+        return
+    if n > SMALL:
+        _solve_by_lapack(op, work, reads, result)
+        return
+
+    @launched(work, batch if n * columns else 0, cost, reads, [result])
     def solve(it: Iteration, packed: Array, pivots: Array, b: Array, result: Array) -> None:
         c, steps, x = packed[it.index], pivots[it.index], result[it.index]
         x[...] = b[it.index]
@@ -150,13 +150,6 @@ def lu_solve_nest(op: LuSolveOp, work: Work) -> None:
         if not forwards:
             _interchange(steps, x, reversed(range(n)))
 
-    if many:
-        lu_solve_side_by_side(work, n, columns, cost, reads, result, forwards)
-    elif n > SMALL:
-        _solve_by_lapack(op, work, reads, result)
-    else:
-        work.launch(batch if n * columns else 0, cost, reads, [result], solve)
-
 
 def _solve_by_lapack(op: LuSolveOp, work: Work, reads: Sequence[Argument], result: Argument) -> None:
     """The columns of the right hand side as lines, the solve, and back."""
@@ -165,7 +158,7 @@ def _solve_by_lapack(op: LuSolveOp, work: Work, reads: Sequence[Argument], resul
     lines = work.scratch_per_piece(extent, cost, (columns, n), element_of(op.packed), "lines")
     steps = work.scratch_per_piece(extent, cost, (n,), i32, "steps")
 
-    @nest
+    @launched(work, extent, cost, reads, [result, lines, steps])
     def solve(it: Iteration, packed: Array, pivots: Array, b: Array, x: Array, lines: Array, steps: Array) -> None:
         m, piece = it.index, it.piece
         for j in range(n):
@@ -175,8 +168,6 @@ def _solve_by_lapack(op: LuSolveOp, work: Work, reads: Sequence[Argument], resul
         getrs(packed[m], steps[piece], lines[piece], transpose=op.transpose is None)
         for j, r in ndrange(n, columns):
             x[m, j, r] = lines[piece, r, j]
-
-    work.launch(extent, cost, reads, [result, lines, steps], solve)
 
 
 def _interchange(pivots: Array, x: Array, order: Iterable[Number]) -> None:

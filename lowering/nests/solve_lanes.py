@@ -13,7 +13,8 @@ from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, clamp, fma, lanes, nest, rolled, scratch
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, clamp, fma, lanes, rolled, scratch
+from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.work import Work
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED
 
@@ -54,13 +55,13 @@ def beyond(k: Number, n: int, below: bool) -> range:
     return range(k + 1, n) if below else range(k)
 
 
-def lu_side_by_side(work: Work, n: int, cost: int, operand: Argument, writes: Sequence[Argument]) -> None:
+def factorise(work: Work, n: int, cost: int, operand: Argument, writes: Sequence[Argument]) -> None:
     """An iteration factorises a block of matrices, each of so many scalar operations."""
     batch, element = operand.shape[0], operand.buffer.element
     bits, size = bits_of(element), lanes_of(element)
 
-    @nest
-    def factorise(it: Iteration, operand: Array, packed: Array, pivots: Array) -> None:
+    @launched(work, -(-batch // size), size * cost, [operand], writes)
+    def factorise_block(it: Iteration, operand: Array, packed: Array, pivots: Array) -> None:
         block, between = scratch(n * n * size, element), scratch(n * n * size, element)
         chosen, largest = scratch((n, size), bits), scratch(size, bits)
         quotients, found, old = scratch((n, size), element), scratch(size, element), scratch(size, element)
@@ -80,18 +81,16 @@ def lu_side_by_side(work: Work, n: int, cost: int, operand: Argument, writes: Se
                 pivots[row, k] = chosen[k, lane] + 1
         _take(a, packed, between, matrix)
 
-    work.launch(-(-batch // size), size * cost, [operand], writes, factorise)
 
-
-def lu_solve_side_by_side(
+def solve(
     work: Work, n: int, columns: int, cost: int, reads: Sequence[Argument], result: Argument, forwards: bool
 ) -> None:
     """An iteration solves with a block of matrices; see `lu_solve_nest` for the two directions."""
     batch, element = result.shape[0], result.buffer.element
     size = lanes_of(element)
 
-    @nest
-    def solve(it: Iteration, packed: Array, pivots: Array, b: Array, result: Array) -> None:
+    @launched(work, -(-batch // size), size * cost, reads, [result])
+    def solve_block(it: Iteration, packed: Array, pivots: Array, b: Array, result: Array) -> None:
         block, between = scratch(n * n * size, element), scratch(n * n * size, element)
         sides, known = scratch(n * columns * size, element), scratch(size, element)
         a, x, matrix = _Vectors(block, n, size), _Vectors(sides, columns, size), _Numbers(it.index, size, batch)
@@ -106,8 +105,6 @@ def lu_solve_side_by_side(
             _gather(a, x, known, reversed(range(n)), below=True)
             _interchange_rows(x, pivots, matrix, backwards=True)
         _take(x, result, between, matrix)
-
-    work.launch(-(-batch // size), size * cost, reads, [result], solve)
 
 
 @dataclass(frozen=True)

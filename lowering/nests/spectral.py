@@ -16,7 +16,8 @@ from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
 from xdsl_rlx.lowering.fuse.normal_forms import RADICES
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, nest
+from xdsl_rlx.lowering.nest import Array, Iteration, Number
+from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 WIDTH = 8
@@ -158,7 +159,13 @@ class Transform:
             rows = [[w.real, w.imag] for w in numbers] or [[1.0, 0.0]]
             return work.constant(constants.from_nested(rows, element))
 
-        @nest
+        tables = [table([w for stage in stages for w in stage.factors()])]
+        if self.halves:
+            tables.append(table([exp(self.sign * 1j * pi * k / self.n) for k in range(self.n + 1)]))
+        shape = (2, (self.n + 1) * self.width)
+        room = [work.scratch_per_piece(blocks, cost, shape, element, name) for name in ("a", "b")]
+
+        @launched(work, blocks, cost, [source, *tables], [*room, result])
         def transform(it: Iteration, source: Array, table: Array, *rest: Array) -> None:
             *turns, a, b, result = rest
             first = it.index * self.width
@@ -166,7 +173,9 @@ class Transform:
             here, there = Block(a[it.piece]), Block(b[it.piece])
             self.read(source, first, count, here)
             if self.to_real:
-                self.clear_imaginary(here)
+                for v in range(self.width):
+                    for k in (0, self.n) if self.halves else (0,):  # bins that are real by definition
+                        here.buffer[1, v + k * self.width] = 0.0
                 if self.halves:
                     self.split(turns[0], here, there)
                     here, there = there, here
@@ -179,13 +188,6 @@ class Transform:
                 self.join(turns[0], here, there)
                 here = there
             self.write(here, result, first, count)
-
-        tables = [table([w for stage in stages for w in stage.factors()])]
-        if self.halves:
-            tables.append(table([exp(self.sign * 1j * pi * k / self.n) for k in range(self.n + 1)]))
-        shape = (2, (self.n + 1) * self.width)
-        room = [work.scratch_per_piece(blocks, cost, shape, element, name) for name in ("a", "b")]
-        work.launch(blocks, cost, [source, *tables], [*room, result], transform)
 
     def read(self, source: Array, first: Number, count: Number, block: Block) -> None:
         for j in range(source.shape[2]):
@@ -227,12 +229,6 @@ class Transform:
             near, far = (k + 1) * self.width, (self.n - 1 - k) * self.width
             for v in range(self.width):
                 block[far + v] = block[near + v].conjugate()
-
-    def clear_imaginary(self, block: Block) -> None:
-        """The bins that are real by definition: the first, and that in the middle."""
-        for v in range(self.width):
-            for k in (0, self.n) if self.halves else (0,):
-                block.buffer[1, v + k * self.width] = 0.0
 
 
 def _seen(argument: Argument, element: Attribute, shape: tuple[int, ...], strides: tuple[int, ...]) -> Argument:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
+from typing import Any
 
 from xdsl_rlx.dialects.mir.conv import ConvExtents
 from xdsl_rlx.dialects.shapes import compute_type
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Nested, Number, ndrange, rolled
+from xdsl_rlx.lowering.nest import Array, Number, ndrange, rolled
+from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.work import Work
 
 UNROLLED = 32
@@ -108,14 +110,14 @@ class Room:
         """Whether the plane can be used as it lies: nothing around, nothing between."""
         return set(self.steps) == {1} and set(self.offsets) == {0} and self.size[1] >= self.extents[1]
 
-    def launch(
-        self, work: Work, planes: int, cost: int, reads: Sequence[Argument], writes: Sequence[Argument], body: Nested
-    ) -> None:
-        """Add a launch that places planes of the first argument: `body` gets scratch for one, unless they lie so."""
+    def launched(
+        self, work: Work, planes: int, cost: int, reads: Sequence[Argument], writes: Sequence[Argument]
+    ) -> Callable[[Callable[..., Any]], None]:
+        """As `launched`: the function gets scratch for a plane of the first argument, unless it can be used so."""
         if not self.is_whole:
             element = compute_type(reads[0].buffer.element)
             writes = [*writes, work.scratch_per_piece(planes, cost, (self.count,), element, "padded")]
-        work.launch(planes, cost, reads, writes, body)
+        return launched(work, planes, cost, reads, writes)
 
     def placed(self, source: Array, scratch: Sequence[Array], piece: Number, fill: float = 0.0) -> Plane:
         """A plane in its room: copied into scratch, if there is any."""
