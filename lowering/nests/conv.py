@@ -6,7 +6,7 @@ Convolutions of one input channel a group are in `depthwise.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -60,24 +60,14 @@ class Blocks:
         return Blocks(e, _divisor(e.inputs, min(COLUMNS / (row * rows), max(4, e.inputs * tasks / TASKS))), rows)
 
     @property
-    def depth(self) -> int:
-        """Rows of the matrix: channels and taps."""
-        return self.channels * prod(self.e.kernel)
+    def shape(self) -> tuple[int, int]:
+        """Rows of the matrix, which are channels and taps, and its columns, which are windows."""
+        return self.channels * prod(self.e.kernel), self.rows * self.e.counts[1]
 
     @property
-    def columns(self) -> int:
-        """Columns of the matrix: windows."""
-        return self.rows * self.e.counts[1]
-
-    @property
-    def row_blocks(self) -> int:
-        """How many blocks of rows there are."""
-        return self.e.counts[0] // self.rows
-
-    @property
-    def channel_blocks(self) -> int:
-        """How many blocks of channels there are."""
-        return self.e.inputs // self.channels
+    def counts(self) -> tuple[int, int]:
+        """How many blocks of channels and of rows there are."""
+        return self.e.inputs // self.channels, self.e.counts[0] // self.rows
 
     @property
     def is_image(self) -> bool:
@@ -86,25 +76,31 @@ class Blocks:
 
     def upper(self, seen: Callable[..., Argument], value: SSAValue) -> Argument:
         """The side of the result as `[image and group, block of rows, channel, window]`."""
-        e, windows = self.e, prod(self.e.counts)
-        shape = (e.images * e.groups, self.row_blocks, e.outputs, self.columns)
-        return seen(value, shape, (e.outputs * windows, self.columns, windows, 1))
+        e, windows, columns = self.e, prod(self.e.counts), self.shape[1]
+        shape = (e.images * e.groups, self.counts[1], e.outputs, columns)
+        return seen(value, shape, (e.outputs * windows, columns, windows, 1))
 
     def image(self, work: Work, value: SSAValue, transposed: bool) -> Argument:
         """The image as `[image and group, block of channels, block of rows, channel, window]`, or the last swapped."""
         e, size, last = self.e, prod(self.e.size), -1 if transposed else 1
-        extents, steps = (self.channels, self.columns)[::last], (size, 1)[::last]
-        shape = (e.images * e.groups, self.channel_blocks, self.row_blocks, *extents)
-        return work.read(value, shape, (e.inputs * size, self.channels * size, self.columns, *steps))
+        extents, steps = (self.channels, self.shape[1])[::last], (size, 1)[::last]
+        shape = (e.images * e.groups, *self.counts, *extents)
+        return work.read(value, shape, (e.inputs * size, self.channels * size, self.shape[1], *steps))
 
-    def gather(self, planes: Array, pitch: int, first: Number, block: Number, matrix: Array, flipped: bool) -> None:
-        """Fill the matrix, or its transpose, for a block of rows from the planes from `first` on."""
-        width, step = self.e.counts[1], self.e.stride[1]
+    def gather(
+        self, x: Array, scratch: Sequence[Array], piece: Number, at: tuple[Number, Number, Number], flipped: bool
+    ) -> Array:
+        """The matrix, or its transpose, of a plane and blocks of channels and rows: put together in scratch, if any."""
+        if not scratch:
+            return x[at]
+        (plane, channel, block), matrix, width, step = at, scratch[0][piece], self.e.counts[1], self.e.stride[1]
+        first = plane * self.e.inputs + channel * self.channels
         for c, r, k, i in ndrange(self.channels, *self.e.kernel, self.rows):
-            (row, start), plane = self._place(pitch, block, c, r, k, i), planes[first + c]
+            row, start = self._place(Room.around(self.e).pitch, block, c, r, k, i)
             for j in rolled(range(width)):
-                at = row, i * width + j
-                matrix[at[::-1] if flipped else at] = plane[start + j * step]
+                place = row, i * width + j
+                matrix[place[::-1] if flipped else place] = x[first + c, start + j * step]
+        return matrix
 
     def scatter(self, matrix: Array, planes: Array, pitch: int, block: Number) -> None:
         """Add the matrix to the planes, each element where it is from: the transpose of `gather`."""
@@ -121,34 +117,33 @@ class Blocks:
         return c * prod(self.e.kernel) + r * self.e.kernel[1] + k, start
 
 
-def _padded(work: Work, e: ConvExtents, value: SSAValue) -> tuple[Argument, int]:
-    """The planes of an image with zeros around, and the distance of their rows."""
+def _padded(work: Work, e: ConvExtents, value: SSAValue) -> Argument:
+    """The planes of an image with zeros around."""
     planes, room = e.images * e.groups * e.inputs, Room.around(e)
     source = work.read(value, (planes, prod(e.size)))
     if room.is_whole:
-        return source, e.size[1]
-    target, pitch = work.scratch((planes, room.count), element_of(value), "padded"), room.extents[1]
+        return source
+    target = work.scratch((planes, room.count), element_of(value), "padded")
 
     @launched(work, planes, room.count, [source], [target])
     def pad(it: Iteration, source: Array, target: Array) -> None:
-        room.place(source[it.index], Plane(target[it.index], pitch))
+        room.place(source[it.index], Plane(target[it.index], room.pitch))
 
-    return target, pitch
+    return target
 
 
 def _windows(
     work: Work, blocks: Blocks, launch: tuple[int, int], image: SSAValue, flipped: bool
-) -> tuple[Argument, int, list[Argument]]:
+) -> tuple[Argument, list[Argument]]:
     """What the matrix of windows, or its transpose, is read from: the image itself, or padded planes and scratch."""
     if blocks.is_image:
-        return blocks.image(work, image, flipped), 0, []
-    x, pitch = _padded(work, blocks.e, image)
-    depth, columns = blocks.depth, blocks.columns
+        return blocks.image(work, image, flipped), []
+    x, (depth, columns) = _padded(work, blocks.e, image), blocks.shape
     scratch = work.scratch_per_piece(*launch, (depth, columns), element_of(image), "windows")
     if flipped:
         shape = (scratch.shape[0], columns, depth)
         scratch = Argument(scratch.buffer, shape, (depth * columns, 1, columns), "windows")
-    return x, pitch, [scratch]
+    return x, [scratch]
 
 
 @NEST.rule(ConvOp)
@@ -165,18 +160,15 @@ def conv_nest(op: ConvOp, work: Work) -> None:
 def _convolve(work: Work, e: ConvExtents, image: SSAValue, w: Argument, result: SSAValue) -> None:
     """`result = w @ windows of the image`; an iteration is a block of rows of windows of one image and group."""
     blocks = Blocks.whole(e)
-    planes, count = e.images * e.groups, blocks.row_blocks
-    launch = planes * count, blocks.depth * blocks.columns * max(1, e.outputs // 4)
+    planes, (_, count) = e.images * e.groups, blocks.counts
+    launch = planes * count, prod(blocks.shape) * max(1, e.outputs // 4)
     y = blocks.upper(work.write, result)
-    x, pitch, scratch = _windows(work, blocks, launch, image, flipped=False)
+    x, scratch = _windows(work, blocks, launch, image, flipped=False)
 
     @launched(work, *launch, [w, x], [y, *scratch])
     def convolve(it: Iteration, w: Array, x: Array, y: Array, *scratch: Array) -> None:
         plane, block = it.unravel(planes, count)
-        matrix = scratch[0][it.piece] if scratch else x[plane, 0, block]
-        if scratch:
-            blocks.gather(x, pitch, plane * e.inputs, block, matrix, flipped=False)
-        y[plane, block] = w[plane % e.groups] @ matrix
+        y[plane, block] = w[plane % e.groups] @ blocks.gather(x, scratch, it.piece, (plane, 0, block), flipped=False)
 
 
 @NEST.rule(Conv2dBackwardInputOp)
@@ -219,14 +211,14 @@ def _scatter(op: Conv2dBackwardInputOp, work: Work) -> None:
     """An iteration is some channels of one image: products with the weight, added up where their windows lie."""
     e = op.extents
     blocks = Blocks.some(e, e.images * e.groups)
-    element, room, count = element_of(op.w), Room.around(e), blocks.channel_blocks
-    launch = e.images * e.groups * count, blocks.depth * prod(e.counts) * max(1, e.outputs // 4)
+    element, room, (count, row_blocks), (depth, _) = element_of(op.w), Room.around(e), blocks.counts, blocks.shape
+    launch = e.images * e.groups * count, depth * prod(e.counts) * max(1, e.outputs // 4)
     columns = e.inputs * prod(e.kernel)
-    strides = (e.outputs * columns, blocks.depth, 1, columns)
-    w = work.read(op.w, (e.groups, count, blocks.depth, e.outputs), strides)
+    strides = (e.outputs * columns, depth, 1, columns)
+    w = work.read(op.w, (e.groups, count, depth, e.outputs), strides)
     dy = blocks.upper(work.read, op.dy)
     dx = work.write(op.result, (e.images * e.groups * e.inputs, prod(e.size)))
-    matrix = work.scratch_per_piece(*launch, (blocks.depth, blocks.columns), element, "windows")
+    matrix = work.scratch_per_piece(*launch, blocks.shape, element, "windows")
     sums = work.scratch_per_piece(*launch, (blocks.channels, room.count), element, "padded")
 
     @launched(work, *launch, [w, dy], [dx, matrix, sums])
@@ -234,7 +226,7 @@ def _scatter(op: Conv2dBackwardInputOp, work: Work) -> None:
         image, part = it.unravel(e.images * e.groups, count)
         for c in rolled(range(blocks.channels)):
             Plane(sums[it.piece, c], room.extents[1]).fill(room.count)
-        for block in range(blocks.row_blocks):
+        for block in range(row_blocks):
             matrix[it.piece] = w[image % e.groups, part] @ dy[image, block]
             blocks.scatter(matrix[it.piece], sums[it.piece], room.extents[1], block)
         for c in rolled(range(blocks.channels)):
@@ -254,8 +246,9 @@ def conv2d_backward_weight_nest(op: Conv2dBackwardWeightOp, work: Work) -> None:
     blocks = Blocks.some(e, e.groups * parts)
     dy = blocks.upper(work.read, op.dy)
     columns = e.inputs * prod(e.kernel)
-    shape = (parts, e.groups, blocks.channel_blocks, e.outputs, blocks.depth)
-    strides = (elements, e.outputs * columns, blocks.depth, columns, 1)
+    depth, _ = blocks.shape
+    shape = (parts, e.groups, blocks.counts[0], e.outputs, depth)
+    strides = (elements, e.outputs * columns, depth, columns, 1)
     if parts == 1:
         _weight_parts(op, work, blocks, dy, work.write(op.result, shape, strides))
         return
@@ -271,23 +264,20 @@ def conv2d_backward_weight_nest(op: Conv2dBackwardWeightOp, work: Work) -> None:
 
 def _weight_parts(op: Conv2dBackwardWeightOp, work: Work, blocks: Blocks, dy: Argument, total: Argument) -> None:
     """An iteration sums over a part of the images, for a group and a block of channels."""
-    e, (parts, groups, count) = op.extents, total.shape[:3]
+    e, (parts, groups, count, _, depth), (_, row_blocks) = op.extents, total.shape, blocks.counts
     each_part = -(-e.images // parts)
-    launch = parts * groups * count, each_part * blocks.depth * prod(e.counts) * max(1, e.outputs // 4)
-    x, pitch, scratch = _windows(work, blocks, launch, op.x, flipped=True)
+    launch = parts * groups * count, each_part * depth * prod(e.counts) * max(1, e.outputs // 4)
+    x, scratch = _windows(work, blocks, launch, op.x, flipped=True)
 
     @launched(work, *launch, [dy, x], [total, *scratch])
     def add_up(it: Iteration, dy: Array, x: Array, total: Array, *scratch: Array) -> None:
         part, group, channel = it.unravel(parts, groups, count)
         target = total[part, group, channel]
         for o in range(e.outputs):
-            for k in rolled(range(blocks.depth)):
+            for k in rolled(range(depth)):
                 target[o, k] = 0.0
         for image in range(part * each_part, min(part * each_part + each_part, e.images)):
-            for block in range(blocks.row_blocks):
+            for block in range(row_blocks):
                 plane = image * groups + group
-                matrix = scratch[0][it.piece] if scratch else x[plane, channel, block]
-                if scratch:
-                    first = plane * e.inputs + channel * blocks.channels
-                    blocks.gather(x, pitch, first, block, matrix, flipped=True)
-                target[...] += dy[plane, block] @ matrix
+                windows = blocks.gather(x, scratch, it.piece, (plane, channel, block), flipped=True)
+                target[...] += dy[plane, block] @ windows

@@ -20,25 +20,17 @@ from xdsl_rlx.lowering.nests.work import Work
 class Taps:
     """`target[i] = sum over k of source[i steps + k dilation] w[k]`, the source in its room; flipped: `w[-k]`."""
 
-    counts: tuple[int, ...]
-    kernel: tuple[int, ...]
-    steps: tuple[int, ...]
-    dilation: tuple[int, ...]
+    e: ConvExtents
     flipped: bool = False
-
-    @staticmethod
-    def of(e: ConvExtents) -> Taps:
-        """The windows of an image in `Room.around`."""
-        return Taps(e.counts, e.kernel, e.stride, e.dilation)
 
     @staticmethod
     def turned(e: ConvExtents) -> Taps:
         """The cotangents of windows in `Room.between` that an element of the image is in."""
-        return Taps(e.size, e.kernel, (1, 1), e.dilation, flipped=True)
+        return Taps(e._replace(counts=e.size, stride=(1, 1)), flipped=True)
 
     def of_windows(self, plane: Plane, tap: tuple[Number, ...]) -> Plane:
         """A tap of each window of a plane, by the window."""
-        return plane.every(self.steps, plane.every(self.dilation).at(*tap))
+        return plane.every(self.e.stride, plane.every(self.e.dilation).at(*tap))
 
     def sum(self, source: Plane, target: Plane, weight: Plane | None = None, add: bool = False) -> None:
         """
@@ -46,12 +38,12 @@ class Taps:
 
         Many taps are gone through a row, or one, at a time, with the sums so far in the target.
         """
-        rows, columns = self.kernel
+        rows, columns = self.e.kernel
         if rows * columns <= UNROLLED:
-            self._add_up(source, target, weight, taps_of(self.kernel), add)
+            self._add_up(source, target, weight, taps_of(self.e.kernel), add)
             return
         if not add:
-            target.fill(prod(self.counts))
+            target.fill(prod(self.e.counts))
         written = columns if columns <= UNROLLED else 1
         for r in range(rows):
             for c in rolled(range(columns // written)):
@@ -61,9 +53,9 @@ class Taps:
         self, source: Plane, target: Plane, weight: Plane | None, taps: Iterable[tuple[Number, ...]], add: bool
     ) -> None:
         """Sum all windows over some taps."""
-        rows, columns = self.kernel
-        for i in range(self.counts[0]):
-            for run in runs(self.counts[1]):
+        rows, columns = self.e.kernel
+        for i in range(self.e.counts[0]):
+            for run in runs(self.e.counts[1]):
                 for j in rolled(run):
                     total = target[i, j] if add else 0.0
                     for r, c in taps:
@@ -76,14 +68,14 @@ class Taps:
 
     def correlate(self, source: Plane, upper: Plane, weight: Plane, element: Attribute) -> None:
         """`weight[k] += sum over i of source[i steps + k dilation] upper[i]`, all taps in one pass if they are few."""
-        many = prod(self.kernel) > UNROLLED
-        rows, columns = self.kernel if many else (1, 1)
+        many = prod(self.e.kernel) > UNROLLED
+        rows, columns = self.e.kernel if many else (1, 1)
         for r in range(rows):
             for c in rolled(range(columns)):
-                taps = [(r, c)] if many else taps_of(self.kernel)
+                taps = [(r, c)] if many else taps_of(self.e.kernel)
                 totals = [cast(0.0, element) for _ in taps]
-                for i in range(self.counts[0]):
-                    for j in rolled(range(self.counts[1])):
+                for i in range(self.e.counts[0]):
+                    for j in rolled(range(self.e.counts[1])):
                         g = upper[i, j]
                         terms = [self.of_windows(source, tap)[i, j] * g for tap in taps]
                         totals = [accumulate(total, term) for total, term in zip(totals, terms, strict=True)]
@@ -93,7 +85,7 @@ class Taps:
 
 def forward(work: Work, e: ConvExtents, x: SSAValue, w: SSAValue, result: SSAValue) -> None:
     """An iteration is a plane of the image: padded, then convolved with each of its weights."""
-    room, taps = Room.around(e), Taps.of(e)
+    room, taps = Room.around(e), Taps(e)
     planes = e.images * e.groups
     cost = room.count + e.outputs * prod(e.counts) * prod(e.kernel)
     reads = [work.read(x, (planes, prod(e.size))), work.read(w, (e.groups * e.outputs, prod(e.kernel)))]
@@ -128,7 +120,7 @@ def backward_input(work: Work, e: ConvExtents, dy: SSAValue, w: SSAValue, result
 
 def backward_weight(work: Work, e: ConvExtents, x: SSAValue, dy: SSAValue, result: SSAValue) -> None:
     """An iteration is an output channel: a sum over images and windows for each tap."""
-    room, taps = Room.around(e), Taps.of(e)
+    room, taps = Room.around(e), Taps(e)
     channels, count, element = e.groups * e.outputs, prod(e.kernel), compute_type(element_of(x))
     cost = e.images * (room.count + prod(e.counts) * count)
     reads = [work.read(x, (e.images * e.groups, prod(e.size))), work.read(dy, (e.images * channels, prod(e.counts)))]

@@ -125,6 +125,10 @@ class FloatOrder:
     def number(self, place: Number) -> Number:
         return bitcast(self.turned(place), self.element)
 
+    def magnitude(self, x: Number) -> Number:
+        """An integer that is the larger the larger a float is, whatever its sign; NaN is above all."""
+        return bitcast(x, self.bits) & self.most
+
 
 def sort_key(x: Number, element: Attribute) -> Number:
     """A signed integer in the order of the numbers, of which NaN is the largest."""

@@ -77,10 +77,9 @@ def pool_nest(op: PoolOp, work: Work) -> None:
     e, kind, element = _extents(op.x, op.frames), op.kind.data, compute_type(element_of(op.x))
     room, (identity, combine) = Room.around(e), COMBINE[kind]
     x, y = work.read(op.x, (e.images, prod(e.size))), work.write(op.result, (e.images, prod(e.counts)))
-    width = e.size[1] if room.is_whole else room.extents[1]
-    rows = work.scratch_per_piece(e.images, _cost(e), (e.counts[0] * width,), element, "rows")
+    rows = work.scratch_per_piece(e.images, _cost(e), (e.counts[0] * room.pitch,), element, "rows")
     varies = kind is PoolKind.MEAN and any(e.padding) and not op.includes_padding
-    flat = e.counts[1] * e.stride[1] == width and not varies
+    flat = e.counts[1] * e.stride[1] == room.pitch and not varies
 
     def finished(total: Number, i: Number, j: Number) -> Number:
         """The result of a window from its sum, or largest or least element."""
@@ -90,7 +89,7 @@ def pool_nest(op: PoolOp, work: Work) -> None:
 
     @room.launched(work, e.images, _cost(e), [x], [y, rows])
     def pool(it: Iteration, x: Array, y: Array, rows: Array, *scratch: Array) -> None:
-        half, upper = Plane(rows[it.piece], width), Plane(y[it.index], e.counts[1])
+        half, upper = Plane(rows[it.piece], room.pitch), Plane(y[it.index], e.counts[1])
         _combine_rows(e, combine, identity, room.placed(x[it.index], scratch, it.piece, identity), half)
         for i in range(1 if flat else e.counts[0]):  # as one row where rows continue each other
             for j in rolled(range(prod(e.counts) if flat else e.counts[1])):
@@ -140,7 +139,7 @@ def _find_largest(e: ConvExtents, source: Plane, places: Array) -> None:
                 first = (max(row, 0) if e.padding[0] else row) * width + (max(column, 0) if e.padding[1] else column)
                 best, found, corner = -inf, cast(first, i32), cast(row * width + column, i32)
                 for tap in taps_of(e.kernel):
-                    value = Taps.of(e).of_windows(source, tap)[i, j]
+                    value = Taps(e).of_windows(source, tap)[i, j]
                     taken = _is_larger(value, best)
                     found = select(taken, corner + cast(tap[0] * width + tap[1], i32), found)
                     best = select(taken, value, best)
@@ -164,7 +163,7 @@ def maxpool2d_take_nest(op: Maxpool2dTakeOp, work: Work) -> None:
 
 def _write_largest(e: ConvExtents, source: Plane, target: Plane, i: Number, j: Number, g: Number) -> None:
     """`g` to the first largest element of a window, 0 to the others; without branches."""
-    first, *others = [Taps.of(e).of_windows(source, tap).at(i, j) for tap in product(*map(range, e.kernel))]
+    first, *others = [Taps(e).of_windows(source, tap).at(i, j) for tap in product(*map(range, e.kernel))]
     best, taken = source.elements[first], ()
     for value in [source.elements[at] for at in others]:
         taken = (*taken, _is_larger(value, best))
@@ -222,7 +221,7 @@ def sumpool2d_backward_nest(op: Sumpool2dBackwardOp, work: Work) -> None:
                     for j in rolled(columns):
                         g = dy[it.index, i * width + j]
                         for tap in taps_of(e.kernel):
-                            Taps.of(e).of_windows(lower, tap)[i, j] = g
+                            Taps(e).of_windows(lower, tap)[i, j] = g
 
         return
 

@@ -11,7 +11,6 @@ from itertools import pairwise
 from math import prod
 
 from xdsl.dialects.builtin import i32
-from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.solve import LuOp, LuSolveOp
@@ -19,8 +18,9 @@ from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, fma, getrf, getrs, ndrange, scratch
 from xdsl_rlx.lowering.nests import solve_lanes
+from xdsl_rlx.lowering.nests.index import FloatOrder
 from xdsl_rlx.lowering.nests.launched import launched
-from xdsl_rlx.lowering.nests.solve_lanes import beyond, bits_of, chosen_row, magnitude
+from xdsl_rlx.lowering.nests.solve_lanes import beyond, chosen_row
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 SMALL = 64
@@ -54,7 +54,6 @@ def lu_nest(op: LuOp, work: Work) -> None:
     matrices = (batch, n * n) if many else (batch, n, n)
     operand, packed = work.read(op.operand, matrices), work.write(op.packed, matrices)
     writes = [packed, work.write(op.pivots, (batch, n))]
-
     if many:
         solve_lanes.factorise(work, n, cost, operand, writes)
         return
@@ -69,12 +68,12 @@ def lu_nest(op: LuOp, work: Work) -> None:
         line = scratch(n, element)
         for low, high in _blocks(n, below=True):
             for k in range(low, high):
-                pivot = _pivot(a[k], k, low, bits_of(element))
+                pivot = _pivot(a[k], k, low, FloatOrder.of(element))
                 steps[k] = pivot + 1
                 _eliminate(a, line, k, pivot, low)
 
 
-def _pivot(line: Array, k: Number, start: int, bits: Attribute) -> Number:
+def _pivot(line: Array, k: Number, start: int, order: FloatOrder) -> Number:
     """
     The first index from `k` on of the largest magnitude in line `k`.
 
@@ -83,14 +82,14 @@ def _pivot(line: Array, k: Number, start: int, bits: Attribute) -> Number:
     (n,) = line.shape
 
     def size(i: Number) -> Number:
-        found = magnitude(line[i], bits)
+        found = order.magnitude(line[i])
         return -1 if i < k else found
 
-    largest, first = cast(-1, bits), cast(n - 1, bits)
+    largest, first = cast(-1, order.bits), cast(n - 1, order.bits)
     for i in range(start, n):
         largest = max(largest, size(i))
     for i in range(start, n):
-        first = min(first, cast(i, bits) if size(i) == largest else n)
+        first = min(first, cast(i, order.bits) if size(i) == largest else n)
     return cast(first, INDEX)
 
 
@@ -132,7 +131,6 @@ def lu_solve_nest(op: LuSolveOp, work: Work) -> None:
     matrices, sides = ((batch, n * n), (batch, n * columns)) if many else ((batch, n, n), (batch, n, columns))
     reads = [work.read(op.packed, matrices), work.read(op.pivots, (batch, n)), work.read(op.b, sides)]
     result = work.write(op.result, sides)
-
     if many:
         solve_lanes.solve(work, n, columns, cost, reads, result, forwards)
         return

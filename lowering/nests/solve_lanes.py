@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import f32, i32, i64
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, clamp, fma, lanes, rolled, scratch
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, clamp, fma, lanes, rolled, scratch
+from xdsl_rlx.lowering.nests.index import FloatOrder
 from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.work import Work
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED
@@ -35,16 +36,6 @@ def lanes_of(element: Attribute) -> int:
     return 16 if element == f32 else 8
 
 
-def bits_of(element: Attribute) -> Attribute:
-    """The integers that are as wide as these floats."""
-    return i32 if element == f32 else i64
-
-
-def magnitude(x: Number, bits: Attribute) -> Number:
-    """An integer that is the larger the larger a float is, whatever its sign; NaN is above all."""
-    return bitcast(x, bits) & ((1 << (31 if bits == i32 else 63)) - 1)
-
-
 def chosen_row(pivot: Number, n: int) -> Number:
     """The row to interchange with, counted from 0; whatever the number is, a row of the matrix."""
     return clamp(pivot - 1, 0, n - 1)
@@ -58,17 +49,17 @@ def beyond(k: Number, n: int, below: bool) -> range:
 def factorise(work: Work, n: int, cost: int, operand: Argument, writes: Sequence[Argument]) -> None:
     """An iteration factorises a block of matrices, each of so many scalar operations."""
     batch, element = operand.shape[0], operand.buffer.element
-    bits, size = bits_of(element), lanes_of(element)
+    order, size = FloatOrder.of(element), lanes_of(element)
 
     @launched(work, -(-batch // size), size * cost, [operand], writes)
     def factorise_block(it: Iteration, operand: Array, packed: Array, pivots: Array) -> None:
         block, between = scratch(n * n * size, element), scratch(n * n * size, element)
-        chosen, largest = scratch((n, size), bits), scratch(size, bits)
+        chosen, largest = scratch((n, size), order.bits), scratch(size, order.bits)
         quotients, found, old = scratch((n, size), element), scratch(size, element), scratch(size, element)
         a, matrix = _Vectors(block, n, size), _Numbers(it.index, size, batch)
         _bring(operand, a, between, matrix)
         for k in range(n):
-            step = _Step(k, bits, a, chosen, largest, quotients, found, old)
+            step = _Step(k, order, a, chosen, largest, quotients, found, old)
             step.choose()
             step.divide()
             for j in range(k):
@@ -184,7 +175,7 @@ class _Step:
     """
 
     k: Number
-    bits: Attribute
+    order: FloatOrder
     block: _Vectors
     chosen: Array
     largest: Array
@@ -196,12 +187,12 @@ class _Step:
         """The first of the largest magnitudes of line `k`, compared as integers, which orders NaN above all."""
         k, chosen, largest = self.k, self.chosen, self.largest
         for lane in lanes(range(self.block.size)):
-            largest[lane] = magnitude(self.block[k, k, lane], self.bits)
+            largest[lane] = self.order.magnitude(self.block[k, k, lane])
             chosen[k, lane] = k
         for i in range(k + 1, self.block.columns):
             for lane in lanes(range(self.block.size)):
-                here, before = magnitude(self.block[k, i, lane], self.bits), largest[lane]
-                number, best = cast(i, self.bits), chosen[k, lane]
+                here, before = self.order.magnitude(self.block[k, i, lane]), largest[lane]
+                number, best = cast(i, self.order.bits), chosen[k, lane]
                 largest[lane] = max(here, before)
                 chosen[k, lane] = number if here > before else best
 
@@ -230,13 +221,13 @@ class _Step:
         for i in range(k + 1, self.block.columns):
             for lane in lanes(range(self.block.size)):
                 x, before = self.block[j, i, lane], found[lane]
-                found[lane] = x if self.chosen[k, lane] == cast(i, self.bits) else before
+                found[lane] = x if self.chosen[k, lane] == cast(i, self.order.bits) else before
         for lane in lanes(range(self.block.size)):
             self.block[j, k, lane] = found[lane]
         for i in range(k + 1, self.block.columns):
             for lane in lanes(range(self.block.size)):
                 old, x = self.old[lane], self.block[j, i, lane]
-                interchanged = old if self.chosen[k, lane] == cast(i, self.bits) else x
+                interchanged = old if self.chosen[k, lane] == cast(i, self.order.bits) else x
                 self.block[j, i, lane] = finished(i, lane, interchanged)
 
 

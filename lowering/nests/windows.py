@@ -110,6 +110,11 @@ class Room:
         """Whether the plane can be used as it lies: nothing around, nothing between."""
         return set(self.steps) == {1} and set(self.offsets) == {0} and self.size[1] >= self.extents[1]
 
+    @property
+    def pitch(self) -> int:
+        """The distance of rows of a plane, in its room or as it lies."""
+        return self.size[1] if self.is_whole else self.extents[1]
+
     def launched(
         self, work: Work, planes: int, cost: int, reads: Sequence[Argument], writes: Sequence[Argument]
     ) -> Callable[[Callable[..., Any]], None]:
@@ -122,8 +127,8 @@ class Room:
     def placed(self, source: Array, scratch: Sequence[Array], piece: Number, fill: float = 0.0) -> Plane:
         """A plane in its room: copied into scratch, if there is any."""
         if not scratch:
-            return Plane(source, self.size[1])
-        target = Plane(scratch[0][piece], self.extents[1])
+            return Plane(source, self.pitch)
+        target = Plane(scratch[0][piece], self.pitch)
         self.place(source, target, fill)
         return target
 
