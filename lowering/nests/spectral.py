@@ -16,7 +16,7 @@ from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
 from xdsl_rlx.lowering.fuse.normal_forms import RADICES
-from xdsl_rlx.lowering.nest import Array, Iteration, Number
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, lanes
 from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
@@ -177,7 +177,7 @@ class Transform:
                     for k in (0, self.n) if self.halves else (0,):  # bins that are real by definition
                         here.buffer[1, v + k * self.width] = 0.0
                 if self.halves:
-                    self.split(turns[0], here, there)
+                    self.turn_halves(turns[0], here, there)
                     here, there = there, here
                 else:
                     self.mirror(here)
@@ -185,7 +185,9 @@ class Transform:
                 stage.run(table, here, there)
                 here, there = there, here
             if self.halves and not self.to_real:
-                self.join(turns[0], here, there)
+                for v in range(self.width):
+                    here[self.n * self.width + v] = here[v]  # bins repeat
+                self.turn_halves(turns[0], here, there)
                 here = there
             self.write(here, result, first, count)
 
@@ -200,28 +202,23 @@ class Transform:
                 x = block[j * self.width + v] if self.factor == 1.0 else block[j * self.width + v].scaled(self.factor)
                 result[:, first + v, j] = [x.re, x.im][: result.shape[0]]
 
-    def join(self, turns: Array, source: Block, target: Block) -> None:
+    def turn_halves(self, turns: Array, source: Block, target: Block) -> None:
         """
         From the transform `z` of even elements `+ i` odd elements that of all: `(z[k] + z'[n-k]) / 2` is that of the
         even ones, `(z[k] - z'[n-k]) / 2i` that of the odd ones, which is turned by half a step per bin and added.
-        """
-        for k in range(self.n + 1):
-            near, far, turn = k % self.n * self.width, (self.n - k) % self.n * self.width, Complex(*turns[k])
-            for v in range(self.width):
-                z, other = source[near + v], source[far + v].conjugate()
-                even, odd = (z + other).scaled(0.5), (z - other).scaled(0.5).turned(-1)
-                target[k * self.width + v] = even + odd * turn
 
-    def split(self, turns: Array, source: Block, target: Block) -> None:
+        Or (`to_real`) from the bins `z` of all twice that of even `+ i` odd ones: `z[k] + z'[n-k]` is that of the even
+        ones, `z[k] - z'[n-k]`, turned by half a step per bin, that of the odd ones.
         """
-        From the bins of all the transform of even elements `+ i` odd elements, twice: `x[k] + x'[n-k]` is that of the
-        even ones, `x[k] - x'[n-k]`, turned by half a step per bin, that of the odd ones.
-        """
-        for k in range(self.n):
+        for k in range(self.n if self.to_real else self.n + 1):
             here, far, turn = k * self.width, (self.n - k) * self.width, Complex(*turns[k])
-            for v in range(self.width):
-                x, other = source[here + v], source[far + v].conjugate()
-                target[here + v] = x + other + ((x - other) * turn).turned()
+            for v in lanes(range(self.width)):
+                z, other = source[here + v], source[far + v].conjugate()
+                if self.to_real:
+                    target[here + v] = z + other + ((z - other) * turn).turned()
+                else:
+                    even, odd = (z + other).scaled(0.5), (z - other).scaled(0.5).turned(-1)
+                    target[here + v] = even + odd * turn
 
     def mirror(self, block: Block) -> None:
         """All bins from those up to the middle."""
