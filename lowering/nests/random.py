@@ -74,8 +74,8 @@ def rng_bits_nest(op: RngBitsOp, work: Work) -> None:
 
     @launched(work, count * ranges, 32 * min(whole, BLOCKS), [key], [result])
     def rng_bits(it: Iteration, key: Array, result: Array) -> None:
-        at, first = it.index // ranges, it.index % ranges * BLOCKS
-        for number in range(first, min(first + BLOCKS, whole)):
+        at, part = it.unravel(count, ranges)
+        for number in range(part * BLOCKS, min((part + 1) * BLOCKS, whole)):
             write_block(key[at], result[at], number, 4)
 
     @launched(work, count if rest else 0, 100, [key], [result])

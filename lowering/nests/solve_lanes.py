@@ -5,7 +5,7 @@ and pivots are those of solve.py, lane by lane; of rows that are interchanged, e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32
@@ -89,11 +89,9 @@ def solve(
         _bring(b, x, between, matrix)
         if forwards:
             _interchange_rows(x, pivots, matrix, backwards=False)
-            _take_out(a, x, known, range(n), below=True)
-            _take_out(a, x, known, reversed(range(n)), below=False)
-        else:
-            _gather(a, x, known, range(n), below=False)
-            _gather(a, x, known, reversed(range(n)), below=True)
+        for below in (True, False) if forwards else (False, True):
+            _solve_triangle(a, x, known, below, forwards)
+        if not forwards:
             _interchange_rows(x, pivots, matrix, backwards=True)
         _take(x, result, between, matrix)
 
@@ -242,28 +240,28 @@ def _interchange_rows(x: _Vectors, pivots: Array, matrix: _Numbers, backwards: b
                 x[k, r, lane], x[other, r, lane] = x[other, r, lane], x[k, r, lane]
 
 
-def _take_out(a: _Vectors, x: _Vectors, known: Array, order: Iterable[Number], below: bool) -> None:
-    """`x := L^-1 x` (`below`) or `U^-1 x`: what is known of a row is taken out of the rows that wait for it."""
-    for k in order:
-        for r in range(x.columns):
-            for lane in lanes(range(x.size)):
-                now = x[k, r, lane] if below else x[k, r, lane] / a[k, k, lane]
-                x[k, r, lane], known[lane] = now, now
-            for i in beyond(k, a.columns, below):
-                for lane in lanes(range(x.size)):
-                    factor = -known[lane]
-                    x[i, r, lane] = fma(factor, a[k, i, lane], x[i, r, lane])
+def _solve_triangle(a: _Vectors, x: _Vectors, known: Array, below: bool, forwards: bool) -> None:
+    """
+    `x := L^-1 x` (`below`) or `U^-1 x`: what is known of a row is taken out of the rows that wait for it.
 
-
-def _gather(a: _Vectors, x: _Vectors, known: Array, order: Iterable[Number], below: bool) -> None:
-    """`x := L^-T x` (`below`) or `U^-T x`: a row is what is left when all that it waits for is taken out of it."""
-    for k in order:
+    Or (not `forwards`) `L^-T x`, `U^-T x`: a row is what is left when all that it waits for is taken out of it.
+    """
+    n, size = a.columns, x.size
+    for k in range(n) if below == forwards else reversed(range(n)):
         for r in range(x.columns):
-            for lane in lanes(range(x.size)):
-                known[lane] = x[k, r, lane]
-            for i in beyond(k, a.columns, below):
-                for lane in lanes(range(x.size)):
-                    factor = -a[k, i, lane]
-                    known[lane] = fma(factor, x[i, r, lane], known[lane])
-            for lane in lanes(range(x.size)):
-                x[k, r, lane] = known[lane] if below else known[lane] / a[k, k, lane]
+            for lane in lanes(range(size)):
+                now = x[k, r, lane] / a[k, k, lane] if forwards and not below else x[k, r, lane]
+                if forwards:
+                    x[k, r, lane] = now
+                known[lane] = now
+            for i in beyond(k, n, below):
+                for lane in lanes(range(size)):
+                    if forwards:
+                        factor = -known[lane]
+                        x[i, r, lane] = fma(factor, a[k, i, lane], x[i, r, lane])
+                    else:
+                        factor = -a[k, i, lane]
+                        known[lane] = fma(factor, x[i, r, lane], known[lane])
+            if not forwards:
+                for lane in lanes(range(size)):
+                    x[k, r, lane] = known[lane] if below else known[lane] / a[k, k, lane]
