@@ -11,14 +11,7 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.mir.conv import ConvExtents
-from xdsl_rlx.dialects.mir.pool import (
-    Frames,
-    Maxpool2dBackwardOp,
-    Maxpool2dTakeOp,
-    PoolKind,
-    PoolOp,
-    Sumpool2dBackwardOp,
-)
+from xdsl_rlx.dialects.mir.pool import Maxpool2dBackwardOp, Maxpool2dTakeOp, PoolKind, PoolOp, Sumpool2dBackwardOp
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, maximum, minimum, ndrange, rolled, select
 from xdsl_rlx.lowering.nests.depthwise import Taps
@@ -46,11 +39,10 @@ SELECTED = 16
 """Elements of a window up to which all are written, one of them the cotangent, rather than one of them found."""
 
 
-def _extents(image: SSAValue, frames: Frames) -> ConvExtents:
+def _extents(image: SSAValue, upper: SSAValue, frames: tuple[tuple[int, ...], ...]) -> ConvExtents:
     """The planes of images [N, C, H, W], each an image of its own, and its windows."""
-    shape = shape_of(image)
-    kernel, stride, padding = frames
-    return ConvExtents(prod(shape[:2]), 1, 1, 1, shape[2:], kernel, frames.counts(shape)[2:], stride, padding, (1, 1))
+    shape, (kernel, stride, padding) = shape_of(image), frames
+    return ConvExtents(prod(shape[:2]), 1, 1, 1, shape[2:], kernel, shape_of(upper)[2:], stride, padding, (1, 1))
 
 
 def _cost(e: ConvExtents) -> int:
@@ -74,7 +66,7 @@ def _cleared(e: ConvExtents, target: Array) -> Plane:
 @NEST.rule(PoolOp)
 def pool_nest(op: PoolOp, work: Work) -> None:
     """Rows of each window first, which are neighbours in memory, then its columns."""
-    e, kind, element = _extents(op.x, op.frames), op.kind.data, compute_type(element_of(op.x))
+    e, kind, element = _extents(op.x, op.result, op.frames), op.kind.data, compute_type(element_of(op.x))
     room, (identity, combine) = Room.around(e), COMBINE[kind]
     x, y = work.read(op.x, (e.images, prod(e.size))), work.write(op.result, (e.images, prod(e.counts)))
     rows = work.scratch_per_piece(e.images, _cost(e), (e.counts[0] * room.pitch,), element, "rows")
@@ -149,7 +141,7 @@ def _find_largest(e: ConvExtents, source: Plane, places: Array) -> None:
 @NEST.rule(Maxpool2dTakeOp)
 def maxpool2d_take_nest(op: Maxpool2dTakeOp, work: Work) -> None:
     """The places of the largest elements, then what is there."""
-    e = _extents(op.x, op.frames)
+    e = _extents(op.x, op.result, op.frames)
     room, places = Room.around(e), work.scratch_per_piece(e.images, _cost(e), (prod(e.counts),), i32, "places")
     reads = [work.read(value, (e.images, prod(e.size))) for value in (op.x, op.t)]
     y = work.write(op.result, (e.images, prod(e.counts)))
@@ -178,7 +170,7 @@ def _write_largest(e: ConvExtents, source: Plane, target: Plane, i: Number, j: N
 @NEST.rule(Maxpool2dBackwardOp)
 def maxpool2d_backward_nest(op: Maxpool2dBackwardOp, work: Work) -> None:
     """Where windows lie side by side each writes its own elements, else each adds to one."""
-    e = _extents(op.x, op.frames)
+    e = _extents(op.x, op.dy, op.frames)
     room, (height, width) = Room.around(e), e.counts
     reads = [work.read(op.x, (e.images, prod(e.size))), work.read(op.dy, (e.images, height * width))]
     dx = work.write(op.result, (e.images, prod(e.size)))
@@ -207,7 +199,7 @@ def maxpool2d_backward_nest(op: Maxpool2dBackwardOp, work: Work) -> None:
 @NEST.rule(Sumpool2dBackwardOp)
 def sumpool2d_backward_nest(op: Sumpool2dBackwardOp, work: Work) -> None:
     """Windows side by side are filled; else an element sums the windows it is in, by taps."""
-    e = _extents(op.result, op.frames)
+    e = _extents(op.result, op.dy, op.frames)
     room, (height, width) = Room.between(e), e.counts
     dy, dx = work.read(op.dy, (e.images, height * width)), work.write(op.result, (e.images, prod(e.size)))
 
