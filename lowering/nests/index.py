@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import AnyFloat, f32, f64, i32, i64
 from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp, TopkOp
-from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of, u32
+from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of, u8, u32
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, clamp, isnan, scratch, select
 from xdsl_rlx.lowering.nest.kernel_builder import INDEX
@@ -47,7 +47,8 @@ def scatter_add_nest(op: ScatterAddOp, work: Work) -> None:
     updates = work.read(op.updates, (batches, outer, count, inner))
     indices = work.read(op.indices, (batches, count))
     result = work.write(op.result, (batches, outer, extent, inner))
-    blocks, width = -(-inner // COLUMNS), max(min(inner, COLUMNS), 1)
+    blocks, width, element = -(-inner // COLUMNS), max(min(inner, COLUMNS), 1), element_of(op.updates)
+    sum_type = i64 if element in (u8, u32) else compute_type(element)
 
     @launched(
         work, batches * outer * blocks if extent else 0, (extent + 2 * count) * width, [updates, indices], [result]
@@ -61,7 +62,8 @@ def scatter_add_nest(op: ScatterAddOp, work: Work) -> None:
         for k in range(count):
             target = clamped(indices[b, k], extent)
             for j in columns:
-                result[b, o, target, j] += updates[b, o, k, j]
+                total = cast(result[b, o, target, j], sum_type) + cast(updates[b, o, k, j], sum_type)
+                result[b, o, target, j] = total
 
 
 class Entry(NamedTuple):

@@ -13,7 +13,7 @@ RNG = np.random.default_rng(3)
 
 
 @pytest.mark.parametrize("pieces", [1, 3])
-def test_gather_and_scatter_add_run_as_python(pieces: int) -> None:
+def test_gather_runs_as_python(pieces: int) -> None:
     rng = np.random.default_rng(0)
     table = rng.normal(size=(5, 3)).astype(np.float32)
     ids = np.array([4, 0, 9, -2, 4])
@@ -21,6 +21,20 @@ def test_gather_and_scatter_add_run_as_python(pieces: int) -> None:
     g.set_outputs([g.gather(g.input("x", (5, 3)), g.input("i", (5,), "i64"), axis=0)])
     (found,) = run_as_python(g, table, ids, pieces=pieces)
     np.testing.assert_array_equal(found, rlx.compile(g)(table, ids)[0])
+
+
+@pytest.mark.parametrize("dtype", [*TYPES, "u32"])
+def test_scatter_add_runs_as_python(dtype: Any) -> None:
+    kind = TYPES.get(dtype, np.uint32)
+    updates, ids = RNG.integers(0, 100, (7, 3)).astype(kind), np.array([4, 0, 0, 0, -2, 9, 4])
+    updates[3] = 100 if np.dtype(kind).kind == "f" else np.iinfo(kind).max
+    g = rlx.Graph("add")
+    g.set_outputs([g.scatter_add(g.input("x", (7, 3), dtype), g.input("i", (7,), "i64"), 5)])
+    compiled = rlx.compile(g)(updates, ids)[0]
+    np.testing.assert_array_equal(run_as_python(g, updates, ids)[0].reshape(5, 3), compiled)
+    expected = np.zeros((5, 3), kind)
+    np.add.at(expected, ids.clip(0, 4), updates)
+    np.testing.assert_array_equal(compiled, expected)
 
 
 @pytest.mark.parametrize("dtype", [*TYPES, "u32"])
