@@ -17,7 +17,6 @@ from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, ndrange, rolled
 from xdsl_rlx.lowering.nests import depthwise
-from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.windows import Plane, Room
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
@@ -125,7 +124,7 @@ def _padded(work: Work, e: ConvExtents, value: SSAValue) -> Argument:
         return source
     target = work.scratch((planes, room.count), element_of(value), "padded")
 
-    @launched(work, planes, room.count, [source], [target])
+    @work.over(planes, room.count, [source], [target])
     def pad(it: Iteration, source: Array, target: Array) -> None:
         room.place(source[it.index], Plane(target[it.index], room.pitch))
 
@@ -165,7 +164,7 @@ def _convolve(work: Work, e: ConvExtents, image: SSAValue, w: Argument, result: 
     y = blocks.upper(work.write, result)
     x, scratch = _windows(work, blocks, launch, image, flipped=False)
 
-    @launched(work, *launch, [w, x], [y, *scratch])
+    @work.over(*launch, [w, x], [y, *scratch])
     def convolve(it: Iteration, w: Array, x: Array, y: Array, *scratch: Array) -> None:
         plane, block = it.unravel(planes, count)
         y[plane, block] = w[plane % e.groups] @ blocks.gather(x, scratch, it.piece, (plane, 0, block), flipped=False)
@@ -197,7 +196,7 @@ def _turned_weight(work: Work, e: ConvExtents, w: SSAValue) -> Argument:
     source = work.read(w, (e.groups, e.outputs, e.inputs, taps))
     target = work.scratch((e.groups, e.inputs, e.outputs * taps), element_of(w), "turned")
 
-    @launched(work, e.groups * e.inputs, e.outputs * taps, [source], [target])
+    @work.over(e.groups * e.inputs, e.outputs * taps, [source], [target])
     def turn(it: Iteration, w: Array, turned: Array) -> None:
         group, channel = it.unravel(e.groups, e.inputs)
         for o in range(e.outputs):
@@ -221,7 +220,7 @@ def _scatter(op: Conv2dBackwardInputOp, work: Work) -> None:
     matrix = work.scratch_per_piece(*launch, blocks.shape, element, "windows")
     sums = work.scratch_per_piece(*launch, (blocks.channels, room.count), element, "padded")
 
-    @launched(work, *launch, [w, dy], [dx, matrix, sums])
+    @work.over(*launch, [w, dy], [dx, matrix, sums])
     def scatter(it: Iteration, w: Array, dy: Array, dx: Array, matrix: Array, sums: Array) -> None:
         image, part = it.unravel(e.images * e.groups, count)
         for c in rolled(range(blocks.channels)):
@@ -255,7 +254,7 @@ def conv2d_backward_weight_nest(op: Conv2dBackwardWeightOp, work: Work) -> None:
     sums = work.scratch((parts, elements), element_of(op.x), "parts")
     _weight_parts(op, work, blocks, dy, Argument(sums.buffer, shape, strides, "parts"))
 
-    @launched(work, elements // columns, parts * columns, [sums], [work.write(op.result, (elements,))])
+    @work.over(elements // columns, parts * columns, [sums], [work.write(op.result, (elements,))])
     def add(it: Iteration, sums: Array, y: Array) -> None:
         for j in rolled(range(columns)):
             at = it.index * columns + j
@@ -269,7 +268,7 @@ def _weight_parts(op: Conv2dBackwardWeightOp, work: Work, blocks: Blocks, dy: Ar
     launch = parts * groups * count, each_part * depth * prod(e.counts) * max(1, e.outputs // 4)
     x, scratch = _windows(work, blocks, launch, op.x, flipped=True)
 
-    @launched(work, *launch, [dy, x], [total, *scratch])
+    @work.over(*launch, [dy, x], [total, *scratch])
     def add_up(it: Iteration, dy: Array, x: Array, total: Array, *scratch: Array) -> None:
         part, group, channel = it.unravel(parts, groups, count)
         target = total[part, group, channel]

@@ -91,7 +91,7 @@ def forward(work: Work, e: ConvExtents, x: SSAValue, w: SSAValue, result: SSAVal
     reads = [work.read(x, (planes, prod(e.size))), work.read(w, (e.groups * e.outputs, prod(e.kernel)))]
     target = work.write(result, (planes * e.outputs, prod(e.counts)))
 
-    @room.launched(work, planes, cost, reads, [target])
+    @room.over(work, planes, cost, reads, [target])
     def convolve(it: Iteration, x: Array, w: Array, y: Array, *scratch: Array) -> None:
         source, group = room.placed(x[it.index], scratch, it.piece), it.index % e.groups
         for o in rolled(range(e.outputs)):
@@ -108,7 +108,7 @@ def backward_input(work: Work, e: ConvExtents, dy: SSAValue, w: SSAValue, result
     reads.append(work.read(w, (e.groups * e.outputs, prod(e.kernel))))
     target = work.write(result, (planes, prod(e.size)))
 
-    @room.launched(work, planes, cost, reads, [target])
+    @room.over(work, planes, cost, reads, [target])
     def turn(it: Iteration, dy: Array, w: Array, dx: Array, *scratch: Array) -> None:
         group, lower = it.index % e.groups, Plane(dx[it.index], e.size[1])
         if many:
@@ -126,7 +126,7 @@ def backward_weight(work: Work, e: ConvExtents, x: SSAValue, dy: SSAValue, resul
     reads = [work.read(x, (e.images * e.groups, prod(e.size))), work.read(dy, (e.images * channels, prod(e.counts)))]
     target = work.write(result, (channels, count))
 
-    @room.launched(work, channels, cost, reads, [target])
+    @room.over(work, channels, cost, reads, [target])
     def correlate(it: Iteration, x: Array, dy: Array, dw: Array, *scratch: Array) -> None:
         group, weight = it.index // e.outputs, Plane(dw[it.index], e.kernel[1])
         weight.fill(count)

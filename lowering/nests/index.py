@@ -14,7 +14,6 @@ from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of, u8, u32
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, clamp, isnan, scratch, select
 from xdsl_rlx.lowering.nest.kernel_builder import INDEX
-from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 
@@ -30,7 +29,7 @@ def gather_nest(op: GatherOp, work: Work) -> None:
     reads = [work.read(op.table, (batches, outer, extent, inner)), work.read(op.indices, (batches, count))]
     result = work.write(op.result, (batches, outer, count, inner))
 
-    @launched(work, batches * outer * count if inner else 0, 4 + inner, reads, [result])
+    @work.over(batches * outer * count if inner else 0, 4 + inner, reads, [result])
     def gather(it: Iteration, table: Array, indices: Array, result: Array) -> None:
         b, o, k = it.unravel(batches, outer, count)
         result[b, o, k] = table[b, o, clamped(indices[b, k], extent)]
@@ -50,9 +49,7 @@ def scatter_add_nest(op: ScatterAddOp, work: Work) -> None:
     blocks, width, element = -(-inner // COLUMNS), max(min(inner, COLUMNS), 1), element_of(op.updates)
     sum_type = i64 if element in (u8, u32) else compute_type(element)
 
-    @launched(
-        work, batches * outer * blocks if extent else 0, (extent + 2 * count) * width, [updates, indices], [result]
-    )
+    @work.over(batches * outer * blocks if extent else 0, (extent + 2 * count) * width, [updates, indices], [result])
     def scatter_add(it: Iteration, updates: Array, indices: Array, result: Array) -> None:
         b, o, block = it.unravel(batches, outer, blocks)
         columns = range(block * COLUMNS, min((block + 1) * COLUMNS, inner))
@@ -153,7 +150,7 @@ def topk_nest(op: TopkOp, work: Work) -> None:
     each = 4 * extent + 16 * k
     keys = work.scratch_per_piece(rows, each, (k,), i64 if element in (f64, i64) else i32, "keys")
 
-    @launched(work, rows, each, [work.read(op.operand, (rows, extent))], [result, keys])
+    @work.over(rows, each, [work.read(op.operand, (rows, extent))], [result, keys])
     def topk(it: Iteration, x: Array, positions: Array, keys: Array) -> None:
         heap = Heap(keys[it.piece], positions[it.index])
 
@@ -208,7 +205,7 @@ def _running_columns(op: CumsumOp, work: Work, x: Argument, result: Argument) ->
     type_, exclusive = _running_type(op), op.is_exclusive
     places = range(extent)[::-1] if op.is_reverse else range(extent)
 
-    @launched(work, outer * blocks, 2 * extent * width, [x], [result])
+    @work.over(outer * blocks, 2 * extent * width, [x], [result])
     def running_columns(it: Iteration, x: Array, result: Array) -> None:
         o, block = it.unravel(outer, blocks)
         first = block * COLUMNS
@@ -232,7 +229,7 @@ def _running_rows(op: CumsumOp, work: Work, x: Argument, result: Argument) -> No
     type_, exclusive, reverse = _running_type(op), op.is_exclusive, op.is_reverse
     starts = [_block_starts(op, work, x, blocks)] if blocks > 1 else []
 
-    @launched(work, outer * blocks, 4 * length, [x, *starts], [result])
+    @work.over(outer * blocks, 4 * length, [x, *starts], [result])
     def running_rows(it: Iteration, x: Array, *rest: Array) -> None:
         *starts, result = rest
         o, block = it.unravel(outer, blocks)
@@ -254,7 +251,7 @@ def _block_starts(op: CumsumOp, work: Work, x: Argument, blocks: int) -> Argumen
     type_, reverse = _running_type(op), op.is_reverse
     starts = work.scratch((outer, blocks), type_, "starts")
 
-    @launched(work, outer * blocks, LENGTH, [x], [starts])
+    @work.over(outer * blocks, LENGTH, [x], [starts])
     def add_up(it: Iteration, x: Array, starts: Array) -> None:
         o, block = it.unravel(outer, blocks)
         first, end = block * LENGTH, min((block + 1) * LENGTH, extent)
@@ -271,7 +268,7 @@ def _block_starts(op: CumsumOp, work: Work, x: Argument, blocks: int) -> Argumen
             total = total + element(p)
         starts[o, block] = total
 
-    @launched(work, outer, 4 * blocks, [], [starts])
+    @work.over(outer, 4 * blocks, [], [starts])
     def run_up(it: Iteration, starts: Array) -> None:
         total = cast(0, type_)
         for block in range(blocks):

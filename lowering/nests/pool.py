@@ -15,7 +15,6 @@ from xdsl_rlx.dialects.mir.pool import Maxpool2dBackwardOp, Maxpool2dTakeOp, Poo
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, maximum, minimum, ndrange, rolled, select
 from xdsl_rlx.lowering.nests.depthwise import Taps
-from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.windows import UNROLLED, Plane, Room, runs, taps_of
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
@@ -79,7 +78,7 @@ def pool_nest(op: PoolOp, work: Work) -> None:
             return total / cast(cast(_width(e, 0, i) * _width(e, 1, j), i64), element)
         return total / float(prod(e.kernel)) if kind is PoolKind.MEAN else total
 
-    @room.launched(work, e.images, _cost(e), [x], [y, rows])
+    @room.over(work, e.images, _cost(e), [x], [y, rows])
     def pool(it: Iteration, x: Array, y: Array, rows: Array, *scratch: Array) -> None:
         half, upper = Plane(rows[it.piece], room.pitch), Plane(y[it.index], e.counts[1])
         _combine_rows(e, combine, identity, room.placed(x[it.index], scratch, it.piece, identity), half)
@@ -146,7 +145,7 @@ def maxpool2d_take_nest(op: Maxpool2dTakeOp, work: Work) -> None:
     reads = [work.read(value, (e.images, prod(e.size))) for value in (op.x, op.t)]
     y = work.write(op.result, (e.images, prod(e.counts)))
 
-    @room.launched(work, e.images, _cost(e), reads, [y, places])
+    @room.over(work, e.images, _cost(e), reads, [y, places])
     def take(it: Iteration, x: Array, t: Array, y: Array, places: Array, *scratch: Array) -> None:
         _find_largest(e, room.placed(x[it.index], scratch, it.piece, -inf), places[it.piece])
         for window in rolled(range(prod(e.counts))):
@@ -177,7 +176,7 @@ def maxpool2d_backward_nest(op: Maxpool2dBackwardOp, work: Work) -> None:
 
     if _are_tiles(e) and prod(e.kernel) <= SELECTED:
 
-        @launched(work, e.images, _cost(e), reads, [dx])
+        @work.over(e.images, _cost(e), reads, [dx])
         def choose(it: Iteration, x: Array, dy: Array, dx: Array) -> None:
             source, lower = Plane(x[it.index], e.size[1]), _cleared(e, dx[it.index])
             for i in range(height):
@@ -188,7 +187,7 @@ def maxpool2d_backward_nest(op: Maxpool2dBackwardOp, work: Work) -> None:
         return
     places = work.scratch_per_piece(e.images, _cost(e), (height * width,), i32, "places")
 
-    @room.launched(work, e.images, _cost(e), reads, [dx, places])
+    @room.over(work, e.images, _cost(e), reads, [dx, places])
     def add(it: Iteration, x: Array, dy: Array, dx: Array, places: Array, *scratch: Array) -> None:
         Plane(dx[it.index], e.size[1]).fill(prod(e.size))
         _find_largest(e, room.placed(x[it.index], scratch, it.piece, -inf), places[it.piece])
@@ -205,7 +204,7 @@ def sumpool2d_backward_nest(op: Sumpool2dBackwardOp, work: Work) -> None:
 
     if _are_tiles(e):
 
-        @launched(work, e.images, _cost(e), [dy], [dx])
+        @work.over(e.images, _cost(e), [dy], [dx])
         def fill(it: Iteration, dy: Array, dx: Array) -> None:
             lower = _cleared(e, dx[it.index])
             for i in range(height):
@@ -217,6 +216,6 @@ def sumpool2d_backward_nest(op: Sumpool2dBackwardOp, work: Work) -> None:
 
         return
 
-    @room.launched(work, e.images, _cost(e), [dy], [dx])
+    @room.over(work, e.images, _cost(e), [dy], [dx])
     def add(it: Iteration, dy: Array, dx: Array, *scratch: Array) -> None:
         Taps.turned(e).sum(room.placed(dy[it.index], scratch, it.piece), Plane(dx[it.index], e.size[1]))

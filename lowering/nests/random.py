@@ -22,7 +22,6 @@ from xdsl_rlx.lowering.nest import (
     shift_right_logical,
 )
 from xdsl_rlx.lowering.nests.index import FloatOrder
-from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
@@ -72,13 +71,13 @@ def rng_bits_nest(op: RngBitsOp, work: Work) -> None:
         for lane, word in enumerate(block[:words]):
             result[number * 4 + lane] = cast(word, i32)
 
-    @launched(work, count * ranges, 32 * min(whole, BLOCKS), [key], [result])
+    @work.over(count * ranges, 32 * min(whole, BLOCKS), [key], [result])
     def rng_bits(it: Iteration, key: Array, result: Array) -> None:
         at, part = it.unravel(count, ranges)
         for number in range(part * BLOCKS, min((part + 1) * BLOCKS, whole)):
             write_block(key[at], result[at], number, 4)
 
-    @launched(work, count if rest else 0, 100, [key], [result])
+    @work.over(count if rest else 0, 100, [key], [result])
     def last_bits(it: Iteration, key: Array, result: Array) -> None:
         write_block(key[it.index], result[it.index], whole, rest)
 
@@ -153,7 +152,7 @@ def draw_nest(op: DrawOp, work: Work) -> None:
     scratch = work.scratch_per_piece(count, each, (ids,), element, "weights")
     reads = [work.read(op.logits, (count, ids)), work.read(op.u, (count,))]
 
-    @launched(work, count, each, reads, [result, scratch])
+    @work.over(count, each, reads, [result, scratch])
     def draw(it: Iteration, logits: Array, u: Array, result: Array, scratch: Array) -> None:
         x, weights = logits[it.index], scratch[it.piece]
         top = cast(-inf, element)

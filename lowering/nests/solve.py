@@ -19,7 +19,6 @@ from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, fma, getrf, getrs, ndrange, scratch
 from xdsl_rlx.lowering.nests import solve_lanes
 from xdsl_rlx.lowering.nests.index import FloatOrder
-from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.solve_lanes import beyond, chosen_row
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
@@ -58,7 +57,7 @@ def lu_nest(op: LuOp, work: Work) -> None:
         solve_lanes.factorise(work, n, cost, operand, writes)
         return
 
-    @launched(work, batch if n else 0, cost, [operand], writes)
+    @work.over(batch if n else 0, cost, [operand], writes)
     def factorise(it: Iteration, operand: Array, packed: Array, pivots: Array) -> None:
         a, steps = packed[it.index], pivots[it.index]
         a[...] = operand[it.index]
@@ -138,7 +137,7 @@ def lu_solve_nest(op: LuSolveOp, work: Work) -> None:
         _solve_by_lapack(op, work, reads, result)
         return
 
-    @launched(work, batch if n * columns else 0, cost, reads, [result])
+    @work.over(batch if n * columns else 0, cost, reads, [result])
     def solve(it: Iteration, packed: Array, pivots: Array, b: Array, result: Array) -> None:
         c, steps, x = packed[it.index], pivots[it.index], result[it.index]
         x[...] = b[it.index]
@@ -156,7 +155,7 @@ def _solve_by_lapack(op: LuSolveOp, work: Work, reads: Sequence[Argument], resul
     lines = work.scratch_per_piece(extent, cost, (columns, n), element_of(op.packed), "lines")
     steps = work.scratch_per_piece(extent, cost, (n,), i32, "steps")
 
-    @launched(work, extent, cost, reads, [result, lines, steps])
+    @work.over(extent, cost, reads, [result, lines, steps])
     def solve(it: Iteration, packed: Array, pivots: Array, b: Array, x: Array, lines: Array, steps: Array) -> None:
         m, piece = it.index, it.piece
         for j in range(n):

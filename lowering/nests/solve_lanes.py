@@ -15,7 +15,6 @@ from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, clamp, fma, lanes, rolled, scratch
 from xdsl_rlx.lowering.nests.index import FloatOrder
-from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.work import Work
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED
 
@@ -51,7 +50,7 @@ def factorise(work: Work, n: int, cost: int, operand: Argument, writes: Sequence
     batch, element = operand.shape[0], operand.buffer.element
     order, size = FloatOrder.of(element), lanes_of(element)
 
-    @launched(work, -(-batch // size), size * cost, [operand], writes)
+    @work.over(-(-batch // size), size * cost, [operand], writes)
     def factorise_block(it: Iteration, operand: Array, packed: Array, pivots: Array) -> None:
         block, between = scratch(n * n * size, element), scratch(n * n * size, element)
         chosen, largest = scratch((n, size), order.bits), scratch(size, order.bits)
@@ -80,7 +79,7 @@ def solve(
     batch, element = result.shape[0], result.buffer.element
     size = lanes_of(element)
 
-    @launched(work, -(-batch // size), size * cost, reads, [result])
+    @work.over(-(-batch // size), size * cost, reads, [result])
     def solve_block(it: Iteration, packed: Array, pivots: Array, b: Array, result: Array) -> None:
         block, between = scratch(n * n * size, element), scratch(n * n * size, element)
         sides, known = scratch(n * columns * size, element), scratch(size, element)

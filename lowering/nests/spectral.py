@@ -17,7 +17,6 @@ from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
 from xdsl_rlx.lowering.fuse.normal_forms import RADICES
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, lanes
-from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 WIDTH = 8
@@ -165,7 +164,7 @@ class Transform:
         shape = (2, (self.n + 1) * self.width)
         room = [work.scratch_per_piece(blocks, cost, shape, element, name) for name in ("a", "b")]
 
-        @launched(work, blocks, cost, [source, *tables], [*room, result])
+        @work.over(blocks, cost, [source, *tables], [*room, result])
         def transform(it: Iteration, source: Array, table: Array, *rest: Array) -> None:
             *turns, a, b, result = rest
             first = it.index * self.width

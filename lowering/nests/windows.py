@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
-from typing import Any
 
 from xdsl_rlx.dialects.mir.conv import ConvExtents
 from xdsl_rlx.dialects.shapes import compute_type
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Number, ndrange, rolled
-from xdsl_rlx.lowering.nests.launched import launched
 from xdsl_rlx.lowering.nests.work import Work
 
 UNROLLED = 32
@@ -115,14 +113,14 @@ class Room:
         """The distance of rows of a plane, in its room or as it lies."""
         return self.size[1] if self.is_whole else self.extents[1]
 
-    def launched(
+    def over(
         self, work: Work, planes: int, cost: int, reads: Sequence[Argument], writes: Sequence[Argument]
-    ) -> Callable[[Callable[..., Any]], None]:
-        """As `launched`: the function gets scratch for a plane of the first argument, unless it can be used so."""
+    ) -> Callable[[Callable[..., None]], None]:
+        """As `Work.over`: the function gets scratch for a plane of the first argument, unless it can be used so."""
         if not self.is_whole:
             element = compute_type(reads[0].buffer.element)
             writes = [*writes, work.scratch_per_piece(planes, cost, (self.count,), element, "padded")]
-        return launched(work, planes, cost, reads, writes)
+        return work.over(planes, cost, reads, writes)
 
     def placed(self, source: Array, scratch: Sequence[Array], piece: Number, fill: float = 0.0) -> Plane:
         """A plane in its room: copied into scratch, if there is any."""
