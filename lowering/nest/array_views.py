@@ -181,6 +181,8 @@ class Views:
             body(nest, *views)
             return
         size = views[0].spans[0].size
+        if not isinstance(size, Scalar) and size <= 0:
+            return
 
         def one(inside: Nest, j: SSAValue) -> None:
             here = [self.at(inside.scalars, view, [inside.scalars.of(j)]) for view in views]

@@ -424,7 +424,8 @@ class Expressions(Subset[Any]):
         if touches and not takes_anything(function):
             name = getattr(function, "__name__", repr(function))
             self.refuse(node, f"{name} is not a function that is translated; see docs/custom-ops.md for those that are")
-        return self._static(node, lambda: function(*given, **named))
+        found = self._static(node, lambda: function(*given, **named))
+        return _plain(found)
 
     def _meant(
         self, node: ast.expr, meaning: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]
@@ -448,6 +449,12 @@ def _own_operator(of: Any, kind: ast.operator) -> FunctionType | None:
         return None
     method = getattr(of, f"__{STATIC[type(kind)].__name__.rstrip('_')}__", None)
     return method if isinstance(method, FunctionType) else None
+
+
+def _plain(value: Any) -> Any:
+    """A number that a function of NumPy's gives now as one of Python's, which takes the type of what it meets."""
+    is_number = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
+    return value.item() if is_number else value
 
 
 def _hint(value: Any, name: str) -> None:

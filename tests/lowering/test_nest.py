@@ -32,6 +32,7 @@ from xdsl_rlx.lowering.nest import (
     scratch,
     select,
     sigmoid,
+    sqrt,
 )
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel
 from xdsl_rlx.lowering.nest.language import numpy_type
@@ -181,6 +182,26 @@ def test_integers_floor_and_mix():
             y[i] = (v // 3) * 1000 + v % 3 + (i - 2) // 2 * 100 + clamp(v, 0, 4) * 10 + min(v, i) + (v >> 1 & 3)
 
     compiled(floors, ids, iterations=1)
+
+
+def test_functions_of_numbers_that_are_known_give_numbers():
+    def shifted(it: Any, x: Any, y: Any, low: int) -> None:
+        at = clamp(low, 0, 2)
+        y[it.index] = x[it.index, at] * np.maximum(low, 1.5) + sqrt(4.0)
+
+    for low in (-1, 5):
+        compiled(shifted, X, out=np.zeros(3, np.float32), low=low)
+
+
+def test_a_window_of_nothing_is_no_loop():
+    def cleared(it: Any, x: Any, y: Any, count: int) -> None:
+        y[it.index] = x[it.index]
+        y[it.index, :count] = 0.0
+
+    for count in (0, 2):
+        compiled(cleared, X, count=count)
+    kernel = emitted(Nested(cleared, {"count": 0}), (3, 4), (3, 4))
+    assert str(kernel.finish()).count("scf.for") == 1
 
 
 def test_windows_are_filled_copied_and_multiplied():
