@@ -415,7 +415,8 @@ class Expressions(Subset[Any]):
             return self._inlined(node, Callee.of_function(function.function), given, named)
         if function in OF_VALUES:
             given = tuple(self.values(node, x) if isinstance(x, ArrayView) else x for x in given)
-        touches = any(map(is_of_kernel, (*given, *named.values())))
+        # The last first: the first may be an object of many fields that are known.
+        touches = any(map(is_of_kernel, (*named.values(), *reversed(given))))
         if (meaning := meaning_of(function)) is not None:
             if touches or (function in WORDS and not given) or getattr(function, "__name__", "") in ALWAYS:
                 return self._meant(node, meaning, given, named)

@@ -6,7 +6,7 @@ import ast
 import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from types import FunctionType, MethodType
 from typing import Any, cast
 
@@ -51,7 +51,7 @@ class Closure:
     named_defaults: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Callee:
     """What a call of a function that is translated needs: its tree, its defaults, the names around it."""
 
@@ -95,8 +95,10 @@ class Callee:
     def bind(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments by name; TypeError as Python has it."""
         arguments = self.tree.args
-        names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+        names = positional(arguments)
         found = dict(zip(names, given, strict=False))
+        if len(found) == len(given) == len(names) and not named and is_plain(arguments):
+            return found
         if len(given) > len(names) and arguments.vararg is None:
             raise TypeError(f"{self.name} takes {len(names)} arguments, got {len(given)}")
         if arguments.vararg is not None:
@@ -119,6 +121,18 @@ class Callee:
                 raise TypeError(f"{self.name} needs an argument {name}")
             found[name] = defaults[name] if name in defaults else self.named_defaults[name]
         return found
+
+
+@cache
+def positional(arguments: ast.arguments) -> tuple[str, ...]:
+    """The names of the arguments that are given by position."""
+    return tuple(a.arg for a in (*arguments.posonlyargs, *arguments.args))
+
+
+@cache
+def is_plain(arguments: ast.arguments) -> bool:
+    """Whether there are no others."""
+    return not (arguments.vararg or arguments.kwonlyargs or arguments.kwarg)
 
 
 def unwrapped(function: Any) -> tuple[Any, tuple[Any, ...], Mapping[str, Any]]:
