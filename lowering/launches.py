@@ -39,16 +39,29 @@ class _Kernels:
 
     def __init__(self) -> None:
         self.ops: list[lir.KernelOp] = []
+        self._alone: dict[tuple[object, ...], lir.KernelOp | None] = {}
+        """The only kernel of an outline; None where there are several, which are known by their structure."""
         self._names: dict[tuple[object, ...], SymbolRefAttr] = {}
 
     def name_of(self, kernel: lir.KernelOp, stem: str) -> SymbolRefAttr:
         """The name of the kernel, or of the equal one that is there already."""
-        key = structure_of_region(kernel.body)
-        if key not in self._names:
-            kernel.sym_name = StringAttr(f"k{len(self.ops)}_{stem}")
-            self._names[key] = SymbolRefAttr(kernel.sym_name)
-            self.ops.append(kernel)
-        return self._names[key]
+        block = kernel.body.block
+        outline = (*(arg.type for arg in block.args), *(op.name for op in block.ops))
+        if outline not in self._alone:
+            self._alone[outline] = kernel
+            return self._added(kernel, stem)
+        if (first := self._alone[outline]) is not None:
+            self._names[structure_of_region(first.body)] = SymbolRefAttr(first.sym_name)
+            self._alone[outline] = None
+        structure = structure_of_region(kernel.body)
+        if structure not in self._names:
+            self._names[structure] = self._added(kernel, stem)
+        return self._names[structure]
+
+    def _added(self, kernel: lir.KernelOp, stem: str) -> SymbolRefAttr:
+        kernel.sym_name = StringAttr(f"k{len(self.ops)}_{stem}")
+        self.ops.append(kernel)
+        return SymbolRefAttr(kernel.sym_name)
 
 
 class Launches:

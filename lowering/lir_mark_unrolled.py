@@ -137,15 +137,21 @@ def _moving(block: Block, moved: set[SSAValue]) -> int:
     return total
 
 
+_COSTS = dict.fromkeys(FUNCTIONS, FUNCTION) | dict.fromkeys(
+    (arith.ConstantOp, memref.AllocaOp, memref.GetGlobalOp, scf.YieldOp), 0
+)
+"""Operations that are not one."""
+
+
 def _size_of(op: Operation, found: list[_Choice]) -> int | None:
-    if isinstance(op, arith.ConstantOp | memref.AllocaOp | memref.GetGlobalOp | scf.YieldOp):
-        return 0
+    if not op.regions:
+        return _COSTS.get(type(op), 1)
     sizes = [_size(block, found) for region in op.regions for block in region.blocks]
     if isinstance(op, scf.ForOp):
         return _size_of_loop(op, sizes[0], found)
     if isinstance(op, scf.WhileOp) or None in sizes:
         return None
-    return sum(size for size in sizes if size is not None) + (FUNCTION if type(op) in FUNCTIONS else 1)
+    return sum(size for size in sizes if size is not None) + 1
 
 
 def _size_of_loop(loop: scf.ForOp, size: int | None, found: list[_Choice]) -> int | None:

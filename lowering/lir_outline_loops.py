@@ -36,6 +36,10 @@ class LirOutlineLoopsPass(ModulePass):
     name = "lir-outline-loops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not any(
+            isinstance(x, LoopOp) for program in op.ops if isinstance(program, ProgramOp) for x in program.walk()
+        ):
+            return
         verify_dominance(op)
         kernels = {kernel.sym_name.data: kernel for kernel in op.ops if isinstance(kernel, KernelOp)}
         changed = False

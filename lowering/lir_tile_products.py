@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_rlx.dialects.lir import GemmOp, KernelOp, LaunchOp, LoopOp, WhileOp
+from xdsl_rlx.dialects.lir import GemmOp, KernelOp, LaunchOp, LoopOp, ProgramOp, WhileOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
@@ -90,16 +90,20 @@ class LirTileProductsPass(ModulePass):
     registers: int = Registers.count
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        gemms = {kernel: [x for x in kernel.walk() if isinstance(x, GemmOp)] for kernel in op.ops}
+        if not any(gemms.values()):
+            return
         verify_dominance(op)
         registers = Registers(self.lanes, self.registers)
         launches: dict[str, list[LaunchOp]] = {}
-        for launch in op.walk():
-            if isinstance(launch, LaunchOp):
-                launches.setdefault(launch.kernel.string_value(), []).append(launch)
-        for kernel in [x for x in op.ops if isinstance(x, KernelOp)]:
+        for program in op.ops:
+            for launch in program.walk() if isinstance(program, ProgramOp) else ():
+                if isinstance(launch, LaunchOp):
+                    launches.setdefault(launch.kernel.string_value(), []).append(launch)
+        for kernel in [x for x in gemms if isinstance(x, KernelOp) and gemms[x]]:
             own = launches.get(kernel.sym_name.data, [])
             repeated, lengths = any(map(_is_repeated, own)), frozenset(n for x in own for n in _lengths(x))
-            found = [_Product(x, kernel, lengths) for x in kernel.walk() if isinstance(x, GemmOp)]
+            found = [_Product(x, kernel, lengths) for x in gemms[kernel]]
             if better := [x for x in found if x.is_better_as_loops(repeated, registers)]:
                 again = Kernel.reopened(kernel)
                 for product in better:
