@@ -176,7 +176,7 @@ def outline(clusters: Clusters) -> None:
         if cluster.space is None or all(VIEW.get(type(op)) is not None for op in ops):
             continue
         loops = GroupLoops.over(cluster.space, _used(ops))
-        assert loops is not None, "the ops of a cluster share no loops"
+        assert loops is not None, f"{', '.join(op.name for op in ops)}: no loops that all have; see NORMALIZE and LOOPS"
         _outline(block, ops, loops)
 
 

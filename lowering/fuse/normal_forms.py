@@ -28,7 +28,7 @@ from xdsl_rlx.dialects.mir.quant import (
     DequantMatmulOp,
 )
 from xdsl_rlx.dialects.mir.random import DrawOp
-from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp, ReduceMinOp, ReduceOp, ReduceProdOp, ReduceSumOp
+from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp, ReduceMeanOp, ReduceMinOp, ReduceOp
 from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of, u8, u32
 from xdsl_rlx.lowering.fuse.counted_loops import counted
@@ -111,10 +111,10 @@ def _split_runs(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
     return [b.reshape(rounded(b, b.value(value), op.result), shape_of(op.result))]
 
 
-for _op in (ReduceSumOp, ReduceProdOp):
-    NORMALIZE.add(_op, _split_runs)
-for _op in (ReduceMaxOp, ReduceMinOp):
-    NORMALIZE.add(_op, _signed_extreme)
+for _op in ReduceOp.__subclasses__():
+    # a mean is a sum by then
+    if _op is not ReduceMeanOp:
+        NORMALIZE.add(_op, _signed_extreme if _op in (ReduceMaxOp, ReduceMinOp) else _split_runs)
 
 
 def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:

@@ -1,5 +1,7 @@
 """MirBuilder and Value: operators, numbers as constants, indexing, and the helpers that rules use."""
 
+import sys
+
 import numpy as np
 import pytest
 from numerics.sample import build_module
@@ -15,6 +17,7 @@ from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir import Mir, branch, control, elementwise
 from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.mir_builder import ACTIVATIONS, MirBuilder, Value
+from xdsl_rlx.dialects.mir.value import BuilderCore
 
 X = np.arange(24, dtype=np.float64).reshape(2, 3, 4) / 7 - 1.3
 
@@ -255,11 +258,16 @@ def test_full_is_an_expanded_scalar():
 def test_every_op_has_a_method_of_its_name():
     structure = {control.YieldOp, control.VjpOp, control.FusionOp, branch.IfOp, branch.WhileOp}
     for op in Mir.operations:
-        name, file = op.name.removeprefix("mir."), op.__module__.removeprefix("xdsl_rlx.").replace(".", "/")
+        name, family = op.name.removeprefix("mir."), op.__module__.rsplit(".", 1)[-1]
+        mixins = [x.__name__ for x in vars(sys.modules[op.__module__]).values() if _is_mixin(x, op.__module__)]
+        place = f"{mixins[0]} in dialects/mir/{family}.py" if mixins else "dialects/mir/mir_builder.py"
         assert op in structure or hasattr(MirBuilder, "and_" if name == "and" else name), (
-            f"MirBuilder has no method {name}: add one to the mixin of {file}.py, and that mixin to the bases of "
-            "MirBuilder in dialects/mir/mir_builder.py"
+            f"MirBuilder has no method {name}: add one to {place}; a mixin is among the bases of MirBuilder"
         )
+
+
+def _is_mixin(value: object, module: str) -> bool:
+    return isinstance(value, type) and issubclass(value, BuilderCore) and value.__module__ == module
 
 
 def test_every_activation_has_an_op():

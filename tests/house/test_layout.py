@@ -131,6 +131,17 @@ def test_no_two_classes_have_one_name() -> None:
     assert not shared, shared
 
 
+def test_every_pass_is_registered() -> None:
+    for path in SOURCES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and node.name.endswith("Pass"):
+                names = [
+                    x.value.value for x in node.body if isinstance(x, ast.Assign) and isinstance(x.value, ast.Constant)
+                ]
+                for name in names:
+                    assert name in PASSES, f"{name} of {_name(path)} is missing in the __init__.py of its layer"
+
+
 @pytest.mark.parametrize("name", PASSES)
 def test_a_pass_stands_in_the_file_of_its_name_with_a_filecheck_file(name: str) -> None:
     pass_class = PASSES[name]()

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from numerics.families import JAX
+from numerics.families import JAX, family_of
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
@@ -26,6 +26,9 @@ def jax_function(module: ModuleOp) -> Callable[..., list[Any]]:
             operands = [env[x] for x in op.operands]
             if isinstance(op, ReturnOp):
                 return operands
+            assert type(op) in JAX, (
+                f"add the meaning of {op.name} in JAX to tests/numerics/families/{family_of(type(op))}.py"
+            )
             found = JAX[type(op)](op, *operands)
             env.update(zip(op.results, found if isinstance(found, tuple) else (found,), strict=True))
         raise AssertionError("a function without func.return")
