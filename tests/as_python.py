@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer, contiguous
-from xdsl_rlx.lowering.nest import Iteration, Nested
+from xdsl_rlx.lowering.nest import Iteration
 from xdsl_rlx.lowering.nest.language import numpy_type
 from xdsl_rlx.lowering.nests import NEST
 from xdsl_rlx.lowering.nests.work import Work
@@ -63,12 +63,17 @@ def _empty(shape: Sequence[int], element: Attribute) -> np.ndarray[Any, Any]:
 class _PythonWork(Work):
     """Launches that are run where they are made."""
 
-    def launch(self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument], body: Any) -> None:
-        assert isinstance(body, Nested), "a nest that is not a plain Python function"
+    def over(
+        self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument]
+    ) -> Callable[[Callable[..., None]], None]:
         chunk = self._chunk(extent, work)
         windows = [self._window(x) for x in (*reads, *writes)]
-        for index in range(extent):
-            body(Iteration(np.int64(index), np.int64(index // chunk)), *windows)
+
+        def run(function: Callable[..., None]) -> None:
+            for index in range(extent):
+                function(Iteration(np.int64(index), np.int64(index // chunk)), *windows)
+
+        return run
 
     def _window(self, x: Argument) -> np.ndarray[Any, Any]:
         arrays = self.buffers

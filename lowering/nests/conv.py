@@ -6,7 +6,7 @@ Convolutions of one input channel a group are in `depthwise.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -73,18 +73,18 @@ class Blocks:
         """Whether the matrix is the image itself: windows of one element, in order."""
         return Room.around(self.e).is_whole and set(self.e.kernel) == {1} and set(self.e.stride) == {1}
 
-    def upper(self, seen: Callable[..., Argument], value: SSAValue) -> Argument:
+    def upper(self, found: Argument) -> Argument:
         """The side of the result as `[image and group, block of rows, channel, window]`."""
         e, windows, columns = self.e, prod(self.e.counts), self.shape[1]
         shape = (e.images * e.groups, self.counts[1], e.outputs, columns)
-        return seen(value, shape, (e.outputs * windows, columns, windows, 1))
+        return found.seen(shape, (e.outputs * windows, columns, windows, 1))
 
     def image(self, work: Work, value: SSAValue, transposed: bool) -> Argument:
         """The image as `[image and group, block of channels, block of rows, channel, window]`, or the last swapped."""
         e, size, last = self.e, prod(self.e.size), -1 if transposed else 1
         extents, steps = (self.channels, self.shape[1])[::last], (size, 1)[::last]
         shape = (e.images * e.groups, *self.counts, *extents)
-        return work.read(value, shape, (e.inputs * size, self.channels * size, self.shape[1], *steps))
+        return work.read(value).seen(shape, (e.inputs * size, self.channels * size, self.shape[1], *steps))
 
     def gather(
         self, x: Array, scratch: Sequence[Array], piece: Number, at: tuple[Number, Number, Number], flipped: bool
@@ -140,8 +140,7 @@ def _windows(
     x, (depth, columns) = _padded(work, blocks.e, image), blocks.shape
     scratch = work.scratch_per_piece(*launch, (depth, columns), element_of(image), "windows")
     if flipped:
-        shape = (scratch.shape[0], columns, depth)
-        scratch = Argument(scratch.buffer, shape, (depth * columns, 1, columns), "windows")
+        scratch = scratch.seen((scratch.shape[0], columns, depth), (depth * columns, 1, columns))
     return x, [scratch]
 
 
@@ -161,7 +160,7 @@ def _convolve(work: Work, e: ConvExtents, image: SSAValue, w: Argument, result: 
     blocks = Blocks.whole(e)
     planes, (_, count) = e.images * e.groups, blocks.counts
     launch = planes * count, prod(blocks.shape) * max(1, e.outputs // 4)
-    y = blocks.upper(work.write, result)
+    y = blocks.upper(work.write(result))
     x, scratch = _windows(work, blocks, launch, image, flipped=False)
 
     @work.over(*launch, [w, x], [y, *scratch])
@@ -214,8 +213,8 @@ def _scatter(op: Conv2dBackwardInputOp, work: Work) -> None:
     launch = e.images * e.groups * count, depth * prod(e.counts) * max(1, e.outputs // 4)
     columns = e.inputs * prod(e.kernel)
     strides = (e.outputs * columns, depth, 1, columns)
-    w = work.read(op.w, (e.groups, count, depth, e.outputs), strides)
-    dy = blocks.upper(work.read, op.dy)
+    w = work.read(op.w).seen((e.groups, count, depth, e.outputs), strides)
+    dy = blocks.upper(work.read(op.dy))
     dx = work.write(op.result, (e.images * e.groups * e.inputs, prod(e.size)))
     matrix = work.scratch_per_piece(*launch, blocks.shape, element, "windows")
     sums = work.scratch_per_piece(*launch, (blocks.channels, room.count), element, "padded")
@@ -243,16 +242,16 @@ def conv2d_backward_weight_nest(op: Conv2dBackwardWeightOp, work: Work) -> None:
     elements = prod(shape_of(op.result))
     parts = max(1, min(PARTS, e.images, PARTS_ELEMENTS // elements))
     blocks = Blocks.some(e, e.groups * parts)
-    dy = blocks.upper(work.read, op.dy)
+    dy = blocks.upper(work.read(op.dy))
     columns = e.inputs * prod(e.kernel)
     depth, _ = blocks.shape
     shape = (parts, e.groups, blocks.counts[0], e.outputs, depth)
     strides = (elements, e.outputs * columns, depth, columns, 1)
     if parts == 1:
-        _weight_parts(op, work, blocks, dy, work.write(op.result, shape, strides))
+        _weight_parts(op, work, blocks, dy, work.write(op.result).seen(shape, strides))
         return
     sums = work.scratch((parts, elements), element_of(op.x), "parts")
-    _weight_parts(op, work, blocks, dy, Argument(sums.buffer, shape, strides, "parts"))
+    _weight_parts(op, work, blocks, dy, sums.seen(shape, strides))
 
     @work.over(elements // columns, parts * columns, [sums], [work.write(op.result, (elements,))])
     def add(it: Iteration, sums: Array, y: Array) -> None:

@@ -27,6 +27,6 @@ def custom_nest(function: Callable[..., Any], iterations: int | Callable[..., in
             raise PassFailedException(message)
         reads, writes = [work.read(x) for x in op.inputs], [work.write(y) for y in op.outputs]
         elements = sum(prod(shape_of(x)) for x in (*op.inputs, *op.outputs))
-        work.launch(count, 4 * elements // max(count, 1) + 1, reads, writes, Nested(function, options))
+        work.over(count, 4 * elements // max(count, 1) + 1, reads, writes)(Nested(function, options))
 
     return row

@@ -79,7 +79,7 @@ def grouped_matmul_nest(op: GroupedMatmulOp, work: Work) -> None:
     starts, order = _by_expert(work, op.expert_idx, experts)
     packed = _packed(work, op.x, order, "packed")
     strides = (k * columns, 1, k) if op.transposed else (k * columns, columns, 1)
-    w = work.read(op.w, (experts, k, columns), strides)
+    w = work.read(op.w).seen((experts, k, columns), strides)
     product = work.scratch((rows, columns), element_of(op.result), "product")
     grid = experts, -(-rows // ROWS), -(-columns // COLUMNS)
 

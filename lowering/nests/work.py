@@ -58,30 +58,26 @@ class Work:
     buffers: Buffers
     launches: list[Launch] = field(default_factory=list[Launch])
 
-    def read(
-        self, value: SSAValue, shape: Sequence[int] | None = None, strides: Sequence[int] | None = None
-    ) -> Argument:
-        """An operand, contiguous: with its own shape, or seen as `shape` (and `strides`, in elements)."""
-        return _seen(self.buffers.read(value), shape, strides, value.name_hint)
+    def read(self, value: SSAValue, shape: Sequence[int] | None = None) -> Argument:
+        """An operand, contiguous: with its own shape, or seen as `shape`."""
+        return _seen(self.buffers.read(value), shape, value.name_hint)
 
     def read_strided(self, value: SSAValue) -> Argument:
         """An operand as it lies, possibly transposed or broadcast."""
         buffer = self.buffers.read(value, contiguous=False)
         return Argument(buffer, buffer.layout.shape, buffer.layout.strides, value.name_hint)
 
-    def write(
-        self, value: SSAValue, shape: Sequence[int] | None = None, strides: Sequence[int] | None = None
-    ) -> Argument:
-        """A result, contiguous: with its own shape, or seen as `shape` (and `strides`, in elements)."""
-        return _seen(self.buffers.write(value), shape, strides, value.name_hint)
+    def write(self, value: SSAValue, shape: Sequence[int] | None = None) -> Argument:
+        """A result, contiguous: with its own shape, or seen as `shape`."""
+        return _seen(self.buffers.write(value), shape, value.name_hint)
 
     def constant(self, value: AnyDense) -> Argument:
         """Numbers known now: a table, say."""
-        return _seen(self.buffers.constant(value), None, None, "table")
+        return _seen(self.buffers.constant(value), None, "table")
 
     def scratch(self, shape: Sequence[int], element: Attribute, name: str) -> Argument:
         """Room that launches share, for what one computes and a later one reads."""
-        return _seen(self.buffers.room(shape, element), None, None, name)
+        return _seen(self.buffers.room(shape, element), None, name)
 
     def pieces(self, extent: int, work: int) -> int:
         """How many pieces a launch of `extent` iterations of about `work` scalar operations each has."""
@@ -103,30 +99,28 @@ class Work:
         """
         Decorator: a launch of `extent` iterations of about `work` scalar operations each; none if `extent` is 0.
 
-        The function is one iteration, `function(it, *reads, *writes)`, of the subset of `nest`.
+        The function is one iteration, `function(it, *reads, *writes)`, of the subset of `nest`, or is one already.
         """
-        return lambda function: self.launch(extent, work, reads, writes, nest(function))
 
-    def launch(
-        self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument], body: Nested
-    ) -> None:
-        """The launch of a nest that is there already."""
-        if not extent:
-            return
-        arguments = (*reads, *writes)
-        chunk = self._chunk(extent, work)
-        kernel = Kernel([a.type for a in arguments], [a.name for a in arguments], extent)
-        entry, buffers = kernel.entry, kernel.block.args[:-2]
-        piece = entry.quotient(kernel.bounds[0], chunk)
+        def launch(function: Callable[..., None]) -> None:
+            if not extent:
+                return
+            body = function if isinstance(function, Nested) else nest(function)
+            arguments = (*reads, *writes)
+            chunk = self._chunk(extent, work)
+            kernel = Kernel([a.type for a in arguments], [a.name for a in arguments], extent)
+            entry, buffers = kernel.entry, kernel.block.args[:-2]
+            piece = entry.quotient(kernel.bounds[0], chunk)
 
-        entry.each(kernel.bounds, "i", lambda inside, index: body.emit(inside, index, piece, buffers))
-        self.launches.append(Launch(kernel.finish(), extent, chunk, tuple(reads), tuple(writes)))
+            entry.each(kernel.bounds, "i", lambda inside, index: body.emit(inside, index, piece, buffers))
+            self.launches.append(Launch(kernel.finish(), extent, chunk, tuple(reads), tuple(writes)))
+
+        return launch
 
 
-def _seen(buffer: Buffer, shape: Sequence[int] | None, strides: Sequence[int] | None, name: str | None) -> Argument:
+def _seen(buffer: Buffer, shape: Sequence[int] | None, name: str | None) -> Argument:
     extents = buffer.layout.shape if shape is None else tuple(shape)
-    steps = row_major_strides(extents) if strides is None else tuple(strides)
-    return Argument(buffer, extents, steps, name)
+    return Argument(buffer, extents, row_major_strides(extents), name)
 
 
 NestRule: TypeAlias = Callable[[OpT, Work], None]
