@@ -257,40 +257,20 @@ class Panels:
             self.multiply(it, strips, segments, buffers)
 
 
-@NEST.rule(DequantMatmulOp)
-def dequant_matmul_nest(op: DequantMatmulOp, work: Work) -> None:
-    """An iteration dequantises some columns of W and multiplies all rows of x by them."""
-    _product(op, work, op.x, by_rows=op.scheme.scheme.is_gguf)
-
-
-@NEST.rule(DequantMatmulBackwardInputOp)
-def dequant_matmul_backward_input_nest(op: DequantMatmulBackwardInputOp, work: Work) -> None:
-    """An iteration dequantises some rows of W and multiplies all rows of dy by their transpose."""
-    _product(op, work, op.dy, by_rows=not op.scheme.scheme.is_gguf)
-
-
-def _product(op: DequantMatmulOp | DequantMatmulBackwardInputOp, work: Work, rows: SSAValue, by_rows: bool) -> None:
-    weights = Weights(op.scheme, *op.stored, element_of(op.result))
-    panels = Panels(weights, prod(shape_of(rows)[:-1]), by_rows)
+@NEST.rule(DequantMatmulOp, DequantMatmulBackwardInputOp)
+def dequant_matmul_nest(op: DequantMatmulOp | DequantMatmulBackwardInputOp, work: Work) -> None:
+    """An iteration dequantises some columns of W, or of its transpose, and multiplies all rows by them."""
+    is_backward = isinstance(op, DequantMatmulBackwardInputOp)
+    rows, weights = op.dy if is_backward else op.x, Weights(op.scheme, *op.stored, element_of(op.result))
+    panels = Panels(weights, prod(shape_of(rows)[:-1]), by_rows=op.scheme.scheme.is_gguf != is_backward)
     panels.launches(work, weights.reads(work, op.w, op.scales), rows, op.result)
 
 
-@NEST.rule(DequantGroupedMatmulOp)
-def dequant_grouped_matmul_nest(op: DequantGroupedMatmulOp, work: Work) -> None:
-    """An iteration dequantises some columns of the weights of one expert, if a row wants it."""
-    _grouped_product(op, work, op.x, by_rows=True)
-
-
-@NEST.rule(DequantGroupedMatmulBackwardInputOp)
-def dequant_grouped_matmul_backward_input_nest(op: DequantGroupedMatmulBackwardInputOp, work: Work) -> None:
-    """An iteration dequantises some rows of the weights of one expert, if a row wants it."""
-    _grouped_product(op, work, op.dy, by_rows=False)
-
-
-def _grouped_product(
-    op: DequantGroupedMatmulOp | DequantGroupedMatmulBackwardInputOp, work: Work, rows: SSAValue, by_rows: bool
-) -> None:
-    (k, n), many = op.matrix, shape_of(rows)[0]
+@NEST.rule(DequantGroupedMatmulOp, DequantGroupedMatmulBackwardInputOp)
+def dequant_grouped_matmul_nest(op: DequantGroupedMatmulOp | DequantGroupedMatmulBackwardInputOp, work: Work) -> None:
+    """An iteration dequantises some columns of the weights of one expert, or of their transpose, if a row wants it."""
+    is_backward = isinstance(op, DequantGroupedMatmulBackwardInputOp)
+    rows, (k, n) = op.dy if is_backward else op.x, op.matrix
     weights = Weights(op.scheme, n, k, element_of(op.result), op.experts.value.data)
     reads = [*weights.reads(work, op.packed), work.read(op.indices)]
-    Panels(weights, many, by_rows, chosen=True).launches(work, reads, rows, op.result)
+    Panels(weights, shape_of(rows)[0], by_rows=not is_backward, chosen=True).launches(work, reads, rows, op.result)

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, prod, sin
 
-from xdsl.ir import Attribute, SSAValue
-
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.mir.complex import part_type
 from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
@@ -149,9 +147,9 @@ class Transform:
         assert rest == 1
         return found
 
-    def launch(self, work: Work, element: Attribute, source: Argument, result: Argument) -> None:
+    def launch(self, work: Work, source: Argument, result: Argument) -> None:
         """`source[part, frame, j]` to `result[part, frame, j]`."""
-        stages, blocks = self.stages(), -(-self.frames // self.width)
+        stages, blocks, element = self.stages(), -(-self.frames // self.width), source.buffer.element
         cost = self.n * self.width * (4 + 8 * len(stages))
 
         def table(numbers: Sequence[complex]) -> Argument:
@@ -227,41 +225,33 @@ class Transform:
                 block[far + v] = block[near + v].conjugate()
 
 
-def _seen(argument: Argument, element: Attribute, shape: tuple[int, ...], strides: tuple[int, ...]) -> Argument:
+def _seen(argument: Argument, shape: tuple[int, ...], strides: tuple[int, ...]) -> Argument:
     """A contiguous buffer of reals, or of complex numbers taken as their parts, by other axes."""
-    buffer = argument.buffer
-    offset = buffer.layout.offset * (2 if buffer.element in COMPLEXES else 1)
-    return Argument(Buffer(buffer.root, StridedLayout(offset, shape, strides), element), shape, strides, argument.name)
+    element, offset = argument.buffer.element, argument.buffer.layout.offset
+    if element in COMPLEXES:
+        element, offset = part_type(element), 2 * offset
+    buffer = Buffer(argument.buffer.root, StridedLayout(offset, shape, strides), element)
+    return Argument(buffer, shape, strides, argument.name)
 
 
 @NEST.rule(FftOp)
 def fft_nest(op: FftOp, work: Work) -> None:
     """An iteration transforms a block of frames."""
-    n, type_, frames = op.points, element_of(op.operand), prod(shape_of(op.operand)[:-1])
-    element = part_type(type_) if type_ in COMPLEXES else type_
-    strides = (1, 2 * n, 2) if type_ in COMPLEXES else (n, 2 * n, 1)
-    ends = (_seen(x, element, (2, frames, n), strides) for x in (work.read(op.operand), work.write(op.result)))
-    Transform(n, frames, -1 if op.inverse is None else 1, op.factor).launch(work, element, *ends)
+    n, frames = op.points, prod(shape_of(op.operand)[:-1])
+    strides = (1, 2 * n, 2) if element_of(op.operand) in COMPLEXES else (n, 2 * n, 1)
+    ends = (_seen(x, (2, frames, n), strides) for x in (work.read(op.operand), work.write(op.result)))
+    Transform(n, frames, -1 if op.inverse is None else 1, op.factor).launch(work, *ends)
 
 
-@NEST.rule(RfftOp)
-def rfft_nest(op: RfftOp, work: Work) -> None:
+@NEST.rule(RfftOp, IrfftOp)
+def real_fft_nest(op: RfftOp | IrfftOp, work: Work) -> None:
     """An iteration transforms a block of frames; those of even length as half as many complex numbers."""
-    _real_nest(work, op.operand, work.read(op.operand), work.write(op.result), to_real=False)
-
-
-@NEST.rule(IrfftOp)
-def irfft_nest(op: IrfftOp, work: Work) -> None:
-    """As `rfft_nest`, backwards."""
-    _real_nest(work, op.result, work.write(op.result), work.read(op.operand), to_real=True)
-
-
-def _real_nest(work: Work, of: SSAValue, real: Argument, spectrum: Argument, to_real: bool) -> None:
-    """Between numbers of the type of `of` and their bins."""
-    element, *batch, n = element_of(of), *shape_of(of)
+    to_real, ends = isinstance(op, IrfftOp), (work.read(op.operand), work.write(op.result))
+    real, spectrum = reversed(ends) if to_real else ends
+    *batch, n = real.shape
     frames, bins, halves = prod(batch), n // 2 + 1, n % 2 == 0
     points = (2, frames, n // 2) if halves else (1, frames, n)
-    numbers = _seen(real, element, points, (1, n, 2) if halves else (1, n, 1))
-    spectra = _seen(spectrum, element, (2, frames, bins), (1, 2 * bins, 2))
+    numbers = _seen(real, points, (1, n, 2) if halves else (1, n, 1))
+    spectra = _seen(spectrum, (2, frames, bins), (1, 2 * bins, 2))
     transform = Transform(points[-1], frames, 1 if to_real else -1, halves=halves, to_real=to_real)
-    transform.launch(work, element, *((spectra, numbers) if to_real else (numbers, spectra)))
+    transform.launch(work, *((spectra, numbers) if to_real else (numbers, spectra)))

@@ -196,25 +196,13 @@ def gaussian_splat_prepare_nest(op: GaussianSplatPrepareOp, work: Work) -> None:
     prepare(work, op, camera(work, op.meta, 1), [work.write(result) for result in op.results])
 
 
-@NEST.rule(GaussianSplatRenderOp)
-def gaussian_splat_render_nest(op: GaussianSplatRenderOp, work: Work) -> None:
-    """What prepare does, then the picture."""
-    seen_by = camera(work, op.meta, op.picture.height)
-    prepared, _ = prepare(work, op, seen_by)
-    paint(work, op, seen_by, prepared)
-
-
-@NEST.rule(GaussianSplatRasterizeOp)
-def gaussian_splat_rasterize_nest(op: GaussianSplatRasterizeOp, work: Work) -> None:
-    """The picture of what is prepared."""
-    paint(work, op, camera(work, op.meta, op.picture.height), [work.read(x) for x in op.prepared])
-
-
-def paint(
-    work: Work, op: GaussianSplatRenderOp | GaussianSplatRasterizeOp, seen_by: Argument, prepared: list[Argument]
-) -> None:
-    """An iteration is a tile."""
+@NEST.rule(GaussianSplatRenderOp, GaussianSplatRasterizeOp)
+def gaussian_splat_render_nest(op: GaussianSplatRenderOp | GaussianSplatRasterizeOp, work: Work) -> None:
+    """What prepare does, unless that is given, then the picture: an iteration is a tile."""
     picture, tiles = op.picture, Tiles(op.picture, op.count, element_of(op.result))
+    seen_by = camera(work, op.meta, picture.height)
+    is_prepared = isinstance(op, GaussianSplatRasterizeOp)
+    prepared = [work.read(x) for x in op.prepared] if is_prepared else prepare(work, op, seen_by)[0]
     result = work.write(op.result, (picture.height, picture.width, 4))
     reads = [seen_by, *prepared, conics(work, tiles, seen_by, prepared)]
     room = tiles.room(work, tiles.total, tiles.cost)

@@ -130,11 +130,12 @@ NestRule: TypeAlias = Callable[[OpT, Work], None]
 class NestTable(RuleTable[NestRule[Any]]):
     """Ops with the trait `OwnNest`: what they are as loops."""
 
-    def rule(self, op: type[OpT]) -> Callable[[NestRule[OpT]], NestRule[OpT]]:
-        """Decorator: the function is the row of `op`."""
+    def rule(self, *ops: type[OpT]) -> Callable[[NestRule[OpT]], NestRule[OpT]]:
+        """Decorator: the function is the row of these ops."""
 
         def register(function: NestRule[OpT]) -> NestRule[OpT]:
-            self.add(op, function)
+            for op in ops:
+                self.add(op, function)
             return function
 
         return register
