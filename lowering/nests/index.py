@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp, TopkOp
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of, u8, u32
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, clamp, isnan, scratch, select
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, clamp, isnan, rolled, scratch, select
 from xdsl_rlx.lowering.nest.kernel_builder import INDEX
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
@@ -211,9 +211,8 @@ def _running_columns(op: CumsumOp, work: Work, x: Argument, result: Argument) ->
         first = block * COLUMNS
         columns = range(min(COLUMNS, inner - first))
         sums = scratch(width, type_)
-        for j in columns:
-            sums[j] = 0
-        for at in places:
+        sums[...] = 0
+        for at in rolled(places):
             for j in columns:
                 before = sums[j]
                 total = before + cast(x[o, at, first + j], type_)
