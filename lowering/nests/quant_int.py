@@ -97,8 +97,7 @@ def q_conv2d_nest(op: QConv2dOp, work: Work) -> None:
         image, o, line = it.unravel(batch, outputs, vertical.result)
         channels = o // per_group * depth
         sums = scratch(horizontal.result, i32)
-        for j in range(horizontal.result):
-            sums[j] = bias[o]
+        sums[...] = bias[o]
         for c in range(depth):
             for p in range(vertical.kernel):
                 row = line * vertical.stride + p * vertical.dilation - vertical.before

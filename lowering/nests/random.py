@@ -9,18 +9,7 @@ from xdsl.dialects.builtin import f32, f64, i32, i64
 
 from xdsl_rlx.dialects.mir.random import DrawOp, RngBitsOp, key_batch
 from xdsl_rlx.dialects.shapes import element_of, shape_of, u32
-from xdsl_rlx.lowering.nest import (
-    Array,
-    Iteration,
-    Number,
-    accumulate,
-    cast,
-    exp,
-    isnan,
-    maximum,
-    select,
-    shift_right_logical,
-)
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, exp, isnan, maximum, shift_right_logical
 from xdsl_rlx.lowering.nests.index import FloatOrder
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
@@ -89,7 +78,7 @@ def largest(order: FloatOrder, low: Number, high: Number, holds: Callable[[Numbe
         # The mean rounded up, without overflow.
         middle = (least | most) - ((least ^ most) >> 1)
         good = holds(order.number(middle))
-        least, most = select(good, middle, least), select(good, most, middle - 1)
+        least, most = middle if good else least, most if good else middle - 1
     return order.number(least)
 
 
@@ -110,7 +99,7 @@ def mass(weights: Array, is_meant: Callable[[Number], Number]) -> Number:
     total = cast(0, f64)
     for j in range(weights.shape[0]):
         weight = weights[j]
-        total = accumulate(total, cast(select(is_meant(weight), weight, 0.0), f64))
+        total = accumulate(total, cast(weight if is_meant(weight) else 0.0, f64))
     return total
 
 
@@ -123,8 +112,8 @@ def keep_mass(weights: Array, share: float, order: FloatOrder) -> None:
     for j in range(weights.shape[0]):
         weight = weights[j]
         at_cut = weight == cut
-        weights[j] = select(weight > cut or (at_cut and total < wanted), weight, 0.0)
-        total = select(at_cut, total + cast(weight, f64), total)
+        weights[j] = weight if weight > cut or (at_cut and total < wanted) else 0.0
+        total = total + cast(weight, f64) if at_cut else total
 
 
 def quantile(weights: Array, u: Number) -> Number:
@@ -161,8 +150,10 @@ def draw_nest(op: DrawOp, work: Work) -> None:
         least = nth_largest(x, top_k, top, order) if 0 < top_k < ids else -inf
         # Weights, whose softmax is meant, are 1 for the largest logit (also an infinite one), 0 below `least`.
         for j in range(ids):
-            weight = select(x[j] == top, 1.0, exp((x[j] - top) / temperature))
-            weights[j] = select(x[j] < least, 0.0, weight)
+            logit = x[j]
+            weight = 1.0 if logit == top else exp((logit - top) / temperature)
+            weights[j] = 0.0 if logit < least else weight
         if top_p < 1:
             keep_mass(weights, top_p, order)
-        result[it.index] = select(isnan(top), 0, quantile(weights, u[it.index]))
+        drawn = quantile(weights, u[it.index])
+        result[it.index] = 0 if isnan(top) else drawn
