@@ -80,10 +80,10 @@ class Heap:
     keys: Array
     positions: Array
 
-    def get(self, at: Number) -> Entry:
+    def __getitem__(self, at: Number) -> Entry:
         return Entry(self.keys[at], self.positions[at])
 
-    def put(self, at: Number, entry: Entry) -> None:
+    def __setitem__(self, at: Number, entry: Entry) -> None:
         self.keys[at], self.positions[at] = entry
 
     def sink(self, hole: Number, size: Number, entry: Entry) -> None:
@@ -91,14 +91,14 @@ class Heap:
         last = size - 1
         while True:
             left, right = min(2 * hole + 1, last), min(2 * hole + 2, last)
-            a, b = self.get(left), self.get(right)
+            a, b = self[left], self[right]
             is_right = b.is_worse(a)
             worse = Entry(select(is_right, b.key, a.key), select(is_right, b.position, a.position))
             if 2 * hole + 1 > last or not worse.is_worse(entry):
                 break
-            self.put(hole, worse)
+            self[hole] = worse
             hole = select(is_right, right, left)
-        self.put(hole, entry)
+        self[hole] = entry
 
 
 @dataclass(frozen=True)
@@ -158,16 +158,15 @@ def topk_nest(op: TopkOp, work: Work) -> None:
             return Entry(sort_key(x[it.index, at], element), cast(at, i64))
 
         for at in range(k):
-            heap.put(at, entry(at))
+            heap[at] = entry(at)
         for hole in reversed(range(k // 2)):
-            heap.sink(hole, k, heap.get(hole))
+            heap.sink(hole, k, heap[hole])
         for at in range(k, extent):
             new = entry(at)
             if new.key > heap.keys[0]:
                 heap.sink(0, k, new)
         for last in reversed(range(1, k)):
-            moved, worst = heap.get(last), heap.get(0)
-            heap.put(last, worst)
+            moved, heap[last] = heap[last], heap[0]
             heap.sink(0, last, moved)
 
 
