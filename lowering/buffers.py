@@ -57,6 +57,12 @@ class Argument:
         layout = replace(self.buffer.layout, offset=self.buffer.layout.offset + first)
         return Argument(replace(self.buffer, layout=layout), tuple(shape), tuple(strides), self.name)
 
+    @property
+    def transposed(self) -> Argument:
+        """The same buffer with the last two dimensions exchanged."""
+        (*shape, rows, columns), (*strides, down, along) = self.shape, self.strides
+        return self.seen((*shape, columns, rows), (*strides, along, down))
+
 
 def merge_axes(shape: Sequence[int], strides: Sequence[int]) -> int | None:
     """The stride of the axes taken as one loop over all their elements, or None if they are not evenly spaced."""

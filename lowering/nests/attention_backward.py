@@ -94,9 +94,8 @@ def attention_backward_nest(op: AttentionBackwardOp, work: Work) -> None:
     dq, dk, dv = (by_heads(work.write(x), layout, n) for x, n in heads)
     biases = [] if op.dbias is None else [of_scores(op, work.write(op.dbias, op.mask_shape))]
     _, _, splits = shares(op, work)
-    if splits == 1:
-        sums = dq.seen((1, *dq.shape), (0, *dq.strides))
-    else:
+    sums = dq.seen((1, *dq.shape), (0, *dq.strides))
+    if splits > 1:
         sums = work.scratch((splits, *dq.shape), element_of(op.lse), "dq")
     _walk(op, work, [*tensors, dy, work.read(op.lse), delta, *masks], [*biases, sums, dk, dv])
     if splits > 1:

@@ -79,12 +79,11 @@ class Blocks:
         shape = (e.images * e.groups, self.counts[1], e.outputs, columns)
         return found.seen(shape, (e.outputs * windows, columns, windows, 1))
 
-    def image(self, work: Work, value: SSAValue, transposed: bool) -> Argument:
-        """The image as `[image and group, block of channels, block of rows, channel, window]`, or the last swapped."""
-        e, size, last = self.e, prod(self.e.size), -1 if transposed else 1
-        extents, steps = (self.channels, self.shape[1])[::last], (size, 1)[::last]
-        shape = (e.images * e.groups, *self.counts, *extents)
-        return work.read(value).seen(shape, (e.inputs * size, self.channels * size, self.shape[1], *steps))
+    def image(self, work: Work, value: SSAValue) -> Argument:
+        """The image as `[image and group, block of channels, block of rows, channel, window]`."""
+        e, size, columns = self.e, prod(self.e.size), self.shape[1]
+        shape = (e.images * e.groups, *self.counts, self.channels, columns)
+        return work.read(value).seen(shape, (e.inputs * size, self.channels * size, columns, size, 1))
 
     def gather(
         self, x: Array, scratch: Sequence[Array], piece: Number, at: tuple[Number, Number, Number], flipped: bool
@@ -136,12 +135,11 @@ def _windows(
 ) -> tuple[Argument, list[Argument]]:
     """What the matrix of windows, or its transpose, is read from: the image itself, or padded planes and scratch."""
     if blocks.is_image:
-        return blocks.image(work, image, flipped), []
-    x, (depth, columns) = _padded(work, blocks.e, image), blocks.shape
-    scratch = work.scratch_per_piece(*launch, (depth, columns), element_of(image), "windows")
-    if flipped:
-        scratch = scratch.seen((scratch.shape[0], columns, depth), (depth * columns, 1, columns))
-    return x, [scratch]
+        x = blocks.image(work, image)
+        return x.transposed if flipped else x, []
+    x = _padded(work, blocks.e, image)
+    scratch = work.scratch_per_piece(*launch, blocks.shape, element_of(image), "windows")
+    return x, [scratch.transposed if flipped else scratch]
 
 
 @NEST.rule(ConvOp)
@@ -212,8 +210,7 @@ def _scatter(op: Conv2dBackwardInputOp, work: Work) -> None:
     element, room, (count, row_blocks), (depth, _) = element_of(op.w), Room.around(e), blocks.counts, blocks.shape
     launch = e.images * e.groups * count, depth * prod(e.counts) * max(1, e.outputs // 4)
     columns = e.inputs * prod(e.kernel)
-    strides = (e.outputs * columns, depth, 1, columns)
-    w = work.read(op.w).seen((e.groups, count, depth, e.outputs), strides)
+    w = work.read(op.w).seen((e.groups, count, e.outputs, depth), (e.outputs * columns, depth, columns, 1)).transposed
     dy = blocks.upper(work.read(op.dy))
     dx = work.write(op.result, (e.images * e.groups * e.inputs, prod(e.size)))
     matrix = work.scratch_per_piece(*launch, blocks.shape, element, "windows")
@@ -242,16 +239,12 @@ def conv2d_backward_weight_nest(op: Conv2dBackwardWeightOp, work: Work) -> None:
     elements = prod(shape_of(op.result))
     parts = max(1, min(PARTS, e.images, PARTS_ELEMENTS // elements))
     blocks = Blocks.some(e, e.groups * parts)
-    dy = blocks.upper(work.read(op.dy))
-    columns = e.inputs * prod(e.kernel)
-    depth, _ = blocks.shape
+    columns, (depth, _) = e.inputs * prod(e.kernel), blocks.shape
+    sums = work.write(op.result) if parts == 1 else work.scratch((parts, elements), element_of(op.x), "parts")
     shape = (parts, e.groups, blocks.counts[0], e.outputs, depth)
-    strides = (elements, e.outputs * columns, depth, columns, 1)
+    _weight_parts(op, work, blocks, sums.seen(shape, (elements, e.outputs * columns, depth, columns, 1)))
     if parts == 1:
-        _weight_parts(op, work, blocks, dy, work.write(op.result).seen(shape, strides))
         return
-    sums = work.scratch((parts, elements), element_of(op.x), "parts")
-    _weight_parts(op, work, blocks, dy, sums.seen(shape, strides))
 
     @work.over(elements // columns, parts * columns, [sums], [work.write(op.result, (elements,))])
     def add(it: Iteration, sums: Array, y: Array) -> None:
@@ -260,14 +253,14 @@ def conv2d_backward_weight_nest(op: Conv2dBackwardWeightOp, work: Work) -> None:
             y[at] = sum(sums[p, at] for p in tuple(range(parts)))
 
 
-def _weight_parts(op: Conv2dBackwardWeightOp, work: Work, blocks: Blocks, dy: Argument, total: Argument) -> None:
+def _weight_parts(op: Conv2dBackwardWeightOp, work: Work, blocks: Blocks, total: Argument) -> None:
     """An iteration sums over a part of the images, for a group and a block of channels."""
     e, (parts, groups, count, _, depth), (_, row_blocks) = op.extents, total.shape, blocks.counts
     each_part = -(-e.images // parts)
     launch = parts * groups * count, each_part * depth * prod(e.counts) * max(1, e.outputs // 4)
     x, scratch = _windows(work, blocks, launch, op.x, flipped=True)
 
-    @work.over(*launch, [dy, x], [total, *scratch])
+    @work.over(*launch, [blocks.upper(work.read(op.dy)), x], [total, *scratch])
     def add_up(it: Iteration, dy: Array, x: Array, total: Array, *scratch: Array) -> None:
         part, group, channel = it.unravel(parts, groups, count)
         target = total[part, group, channel]

@@ -78,8 +78,7 @@ def grouped_matmul_nest(op: GroupedMatmulOp, work: Work) -> None:
         return
     starts, order = _by_expert(work, op.expert_idx, experts)
     packed = _packed(work, op.x, order, "packed")
-    strides = (k * columns, 1, k) if op.transposed else (k * columns, columns, 1)
-    w = work.read(op.w).seen((experts, k, columns), strides)
+    w = work.read(op.w).transposed if op.transposed else work.read(op.w)
     product = work.scratch((rows, columns), element_of(op.result), "product")
     grid = experts, -(-rows // ROWS), -(-columns // COLUMNS)
 
@@ -106,10 +105,11 @@ def grouped_matmul_backward_weight_nest(op: GroupedMatmulBackwardWeightOp, work:
         return
     starts, order = _by_expert(work, op.expert_idx, experts)
     packed, cotangents = _packed(work, op.x, order, "packed"), _packed(work, op.g, order, "cotangents")
-    turned = packed.seen((k, rows), (1, k))
     grid = experts, -(-k // COLUMNS), -(-columns // COLUMNS)
 
-    @work.over(prod(grid), 2 * max(rows, 1) * k * columns // prod(grid), [turned, cotangents, starts], [result])
+    @work.over(
+        prod(grid), 2 * max(rows, 1) * k * columns // prod(grid), [packed.transposed, cotangents, starts], [result]
+    )
     def multiply(it: Iteration, x: Array, g: Array, starts: Array, result: Array) -> None:
         expert, row_block, column_block = it.unravel(*grid)
         top, bottom = _window(row_block, COLUMNS, k)

@@ -86,15 +86,12 @@ class Weights:
             return lambda j: [cast(w[row, j], i32)]
         before = row * self.columns
 
-        def pair(j: Number) -> list[Number]:
-            byte = cast(w[(j + before) >> 1], i32)
-            return [byte & 15, byte >> 4]
-
-        def one(j: Number) -> list[Number]:
+        def codes(j: Number) -> list[Number]:
             place = j + before
-            return [(cast(w[place >> 1], i32) >> (cast(place & 1, i32) << 2)) & 15]
+            byte = cast(w[place >> 1], i32)
+            return [byte & 15, byte >> 4] if self.grain == 2 else [(byte >> (cast(place & 1, i32) << 2)) & 15]
 
-        return pair if self.grain == 2 else one
+        return codes
 
     def _numbers(self, scales: Sequence[Array], block: Number) -> Callable[[Number, Number], Number]:
         """`(code, column)`: the number that a code of a block of rows stands for."""
@@ -246,10 +243,10 @@ class Panels:
         features, depth = self.sides
         width = strips.size
         extent, cost = self.weights.count * strips.count, depth * width * (self.many + 4)
-        shapes = [(s.size, width) for s in segments]
+        shapes = [(width, s.size) if self.by_rows else (s.size, width) for s in segments]
         panels = [work.scratch_per_piece(extent, cost, shape, element_of(result), "panel") for shape in shapes]
         if self.by_rows:
-            panels = [panel.seen(panel.shape, (panel.strides[0], 1, panel.shape[1])) for panel in panels]
+            panels = [panel.transposed for panel in panels]
         target = work.write(result).seen((strips.count, self.many, width), (width, features, 1), strips.first)
 
         @work.over(extent, cost, reads, [*panels, target])

@@ -81,8 +81,7 @@ class Work:
 
     def pieces(self, extent: int, work: int) -> int:
         """How many pieces a launch of `extent` iterations of about `work` scalar operations each has."""
-        chunk = self._chunk(extent, work)
-        return max(1, -(-extent // chunk))
+        return max(1, -(-extent // self._chunk(extent, work)))
 
     def scratch_per_piece(
         self, extent: int, work: int, shape: Sequence[int], element: Attribute, name: str
