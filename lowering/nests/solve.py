@@ -54,7 +54,7 @@ def lu_nest(op: LuOp, work: Work) -> None:
     operand, packed = work.read(op.operand, matrices), work.write(op.packed, matrices)
     writes = [packed, work.write(op.pivots, (batch, n))]
     if many:
-        solve_lanes.factorise(work, n, cost, operand, writes)
+        solve_lanes.factorise(work, cost, operand, writes)
         return
 
     @work.over(batch if n else 0, cost, [operand], writes)
@@ -131,7 +131,7 @@ def lu_solve_nest(op: LuSolveOp, work: Work) -> None:
     reads = [work.read(op.packed, matrices), work.read(op.pivots, (batch, n)), work.read(op.b, sides)]
     result = work.write(op.result, sides)
     if many:
-        solve_lanes.solve(work, n, columns, cost, reads, result, forwards)
+        solve_lanes.solve(work, cost, reads, result, forwards)
         return
     if n > SMALL:
         _solve_by_lapack(op, work, reads, result)

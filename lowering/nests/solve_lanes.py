@@ -45,9 +45,9 @@ def beyond(k: Number, n: int, below: bool) -> range:
     return range(k + 1, n) if below else range(k)
 
 
-def factorise(work: Work, n: int, cost: int, operand: Argument, writes: Sequence[Argument]) -> None:
+def factorise(work: Work, cost: int, operand: Argument, writes: Sequence[Argument]) -> None:
     """An iteration factorises a block of matrices, each of so many scalar operations."""
-    batch, element = operand.shape[0], operand.buffer.element
+    (batch, n), element = writes[1].shape, operand.buffer.element
     order, size = FloatOrder.of(element), lanes_of(element)
 
     @work.over(-(-batch // size), size * cost, [operand], writes)
@@ -72,12 +72,10 @@ def factorise(work: Work, n: int, cost: int, operand: Argument, writes: Sequence
         _take(a, packed, between, matrix)
 
 
-def solve(
-    work: Work, n: int, columns: int, cost: int, reads: Sequence[Argument], result: Argument, forwards: bool
-) -> None:
+def solve(work: Work, cost: int, reads: Sequence[Argument], result: Argument, forwards: bool) -> None:
     """An iteration solves with a block of matrices; see `lu_solve_nest` for the two directions."""
-    batch, element = result.shape[0], result.buffer.element
-    size = lanes_of(element)
+    (batch, n), element = reads[1].shape, result.buffer.element
+    columns, size = result.shape[1] // n, lanes_of(element)
 
     @work.over(-(-batch // size), size * cost, reads, [result])
     def solve_block(it: Iteration, packed: Array, pivots: Array, b: Array, result: Array) -> None:
