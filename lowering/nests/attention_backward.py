@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, prod
 
-from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionExtents
+from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, exp, ndrange, rolled
@@ -19,7 +19,7 @@ from xdsl_rlx.lowering.nests.attention import (
     of_scores,
     operands,
 )
-from xdsl_rlx.lowering.nests.work import NEST, Work
+from xdsl_rlx.lowering.nests.work import NEST, Work, add_up
 
 QUERIES = 64
 """Queries of a block."""
@@ -99,7 +99,7 @@ def attention_backward_nest(op: AttentionBackwardOp, work: Work) -> None:
         sums = work.scratch((splits, *dq.shape), element_of(op.lse), "dq")
     _walk(op, work, [*tensors, dy, work.read(op.lse), delta, *masks], [*biases, sums, dk, dv])
     if splits > 1:
-        _add_up(work, e, sums, dq)
+        add_up(work, sums, dq)
 
 
 def _delta(op: AttentionBackwardOp, work: Work, out: Argument, dy: Argument) -> Argument:
@@ -163,14 +163,3 @@ def _walk(op: AttentionBackwardOp, work: Work, reads: list[Argument], writes: li
                     seen = min(scores.seen_by_block(row, rows)[1] - key, keys) if scores.is_banded else keys
                     of_rows = [x[row : row + rows] for x in of_queries] + [x[it.piece, :rows, :seen] for x in (p, ds)]
                     add_block(scores, row, of_rows, key, [x[key : key + seen] for x in of_keys], of_masks)
-
-
-def _add_up(work: Work, e: AttentionExtents, parts: Argument, dq: Argument) -> None:
-    """dq is the sum of its copies, in their order."""
-    copies = parts.shape[0]
-
-    @work.over(e.batch * e.heads * e.queries, copies * e.width, [parts], [dq])
-    def add_up(it: Iteration, parts: Array, dq: Array) -> None:
-        b, h, i = it.unravel(e.batch, e.heads, e.queries)
-        for j in range(e.width):
-            dq[b, h, i, j] = sum(parts[n, b, h, i, j] for n in range(copies))

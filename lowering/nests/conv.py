@@ -18,7 +18,7 @@ from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, ndrange, rolled
 from xdsl_rlx.lowering.nests import depthwise
 from xdsl_rlx.lowering.nests.windows import Plane, Room
-from xdsl_rlx.lowering.nests.work import NEST, Work
+from xdsl_rlx.lowering.nests.work import NEST, Work, add_up
 
 COLUMNS = 1 << 17
 """Elements of the matrix of windows that is made at once: about what the second cache holds."""
@@ -245,12 +245,8 @@ def conv2d_backward_weight_nest(op: Conv2dBackwardWeightOp, work: Work) -> None:
     _weight_parts(op, work, blocks, sums.seen(shape, (elements, e.outputs * columns, depth, columns, 1)))
     if parts == 1:
         return
-
-    @work.over(elements // columns, parts * columns, [sums], [work.write(op.result, (elements,))])
-    def add(it: Iteration, sums: Array, y: Array) -> None:
-        for j in rolled(range(columns)):
-            at = it.index * columns + j
-            y[at] = sum(sums[p, at] for p in tuple(range(parts)))
+    rows = elements // columns
+    add_up(work, sums.seen((parts, rows, columns), (elements, columns, 1)), work.write(op.result, (rows, columns)))
 
 
 def _weight_parts(op: Conv2dBackwardWeightOp, work: Work, blocks: Blocks, total: Argument) -> None:
@@ -261,12 +257,10 @@ def _weight_parts(op: Conv2dBackwardWeightOp, work: Work, blocks: Blocks, total:
     x, scratch = _windows(work, blocks, launch, op.x, flipped=True)
 
     @work.over(*launch, [blocks.upper(work.read(op.dy)), x], [total, *scratch])
-    def add_up(it: Iteration, dy: Array, x: Array, total: Array, *scratch: Array) -> None:
+    def sum_part(it: Iteration, dy: Array, x: Array, total: Array, *scratch: Array) -> None:
         part, group, channel = it.unravel(parts, groups, count)
         target = total[part, group, channel]
-        for o in range(e.outputs):
-            for k in rolled(range(depth)):
-                target[o, k] = 0.0
+        target[...] = 0.0
         for image in range(part * each_part, min(part * each_part + each_part, e.images)):
             for block in range(row_blocks):
                 plane = image * groups + group

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -12,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
-from xdsl_rlx.lowering.nest import Nested, nest
+from xdsl_rlx.lowering.nest import Array, Iteration, Nested, nest, rolled
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel
 from xdsl_rlx.transforms.rules.rule_table import RuleTable
 
@@ -120,6 +121,17 @@ class Work:
 def _seen(buffer: Buffer, shape: Sequence[int] | None, name: str | None) -> Argument:
     extents = buffer.layout.shape if shape is None else tuple(shape)
     return Argument(buffer, extents, row_major_strides(extents), name)
+
+
+def add_up(work: Work, parts: Argument, result: Argument) -> None:
+    """`result` is the sum of `parts`, in their order; an iteration is a row."""
+    copies, *rows, width = parts.shape
+
+    @work.over(prod(rows), copies * width, [parts], [result])
+    def add(it: Iteration, parts: Array, result: Array) -> None:
+        row = it.unravel(*rows)
+        for j in rolled(range(width)):
+            result[row][j] = sum(parts[n][row][j] for n in range(copies))
 
 
 NestRule: TypeAlias = Callable[[OpT, Work], None]
