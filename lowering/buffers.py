@@ -57,6 +57,11 @@ class Argument:
         layout = replace(self.buffer.layout, offset=self.buffer.layout.offset + first)
         return Argument(replace(self.buffer, layout=layout), tuple(shape), tuple(strides), self.name)
 
+    def repeated(self, shape: Sequence[int]) -> Argument:
+        """The same buffer seen as `shape`, with stride 0 along dimensions of 1 and those that it lacks in front."""
+        strides = [0 if n == 1 else s for n, s in zip(self.shape, self.strides, strict=True)]
+        return self.seen(shape, [0] * (len(shape) - len(strides)) + strides)
+
     @property
     def transposed(self) -> Argument:
         """The same buffer with the last two dimensions exchanged."""

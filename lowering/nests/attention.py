@@ -48,15 +48,9 @@ def operands(op: AttentionLike, work: Work) -> tuple[list[Argument], list[Argume
     """q, k and v by heads, and the mask if there is one."""
     e, (*tensors, mask) = op.extents, op.inputs
     heads = zip(tensors, (e.heads, e.kv_heads, e.kv_heads), strict=True)
-    masks = [] if mask is None else [of_scores(op, work.read(mask, op.mask_shape))]
+    scores = e.batch, e.heads, e.queries, e.keys
+    masks = [] if mask is None else [work.read(mask, op.mask_shape).repeated(scores)]
     return [of_heads(work, x, op.layout.data, n) for x, n in heads], masks
-
-
-def of_scores(op: AttentionLike, found: Argument) -> Argument:
-    """A mask or bias seen as `[B, H, Sq, Sk]`; with stride 0 where it is repeated."""
-    e = op.extents
-    strides = [0 if n == 1 else s for n, s in zip(found.shape, found.strides, strict=True)]
-    return found.seen((e.batch, e.heads, e.queries, e.keys), strides)
 
 
 def blocks_of(low: Number, high: Number, size: int) -> range:

@@ -9,16 +9,7 @@ from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, exp, ndrange, rolled
-from xdsl_rlx.lowering.nests.attention import (
-    ELEMENT_COST,
-    Scores,
-    blocks_of,
-    by_heads,
-    clipped,
-    of_heads,
-    of_scores,
-    operands,
-)
+from xdsl_rlx.lowering.nests.attention import ELEMENT_COST, Scores, blocks_of, by_heads, clipped, of_heads, operands
 from xdsl_rlx.lowering.nests.work import NEST, Work, add_up
 
 QUERIES = 64
@@ -92,7 +83,8 @@ def attention_backward_nest(op: AttentionBackwardOp, work: Work) -> None:
     delta = _delta(op, work, out, dy)
     heads = zip((op.dq, op.dk, op.dv), (e.heads, e.kv_heads, e.kv_heads), strict=True)
     dq, dk, dv = (by_heads(work.write(x), layout, n) for x, n in heads)
-    biases = [] if op.dbias is None else [of_scores(op, work.write(op.dbias, op.mask_shape))]
+    scores = e.batch, e.heads, e.queries, e.keys
+    biases = [] if op.dbias is None else [work.write(op.dbias, op.mask_shape).repeated(scores)]
     _, _, splits = shares(op, work)
     sums = dq.seen((1, *dq.shape), (0, *dq.strides))
     if splits > 1:

@@ -104,8 +104,7 @@ def backward_input(work: Work, e: ConvExtents, dy: SSAValue, w: SSAValue, result
     room, taps = Room.between(e), Taps.turned(e)
     planes, many = e.images * e.groups, e.outputs > 1
     cost = e.outputs * (room.count + prod(e.size) * prod(e.kernel))
-    reads = [work.read(dy, (planes * e.outputs, prod(e.counts)))]
-    reads.append(work.read(w, (e.groups * e.outputs, prod(e.kernel))))
+    reads = [work.read(dy, (planes * e.outputs, prod(e.counts))), work.read(w, (e.groups * e.outputs, prod(e.kernel)))]
     target = work.write(result, (planes, prod(e.size)))
 
     @room.over(work, planes, cost, reads, [target])

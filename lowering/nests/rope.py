@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
-
 from xdsl_rlx.dialects.mir.heads import HeadLayout
 from xdsl_rlx.dialects.mir.rope import Pairing, RopeOp
-from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration
 from xdsl_rlx.lowering.nests.attention import by_heads, of_heads
 from xdsl_rlx.lowering.nests.work import NEST, Work
-
-
-def _table(work: Work, value: SSAValue, batch: int) -> Argument:
-    """A table as `[B, S, D/2]`, with stride 0 where all batches share it."""
-    found = work.read(value)
-    *own, length, pairs = found.shape
-    return found.seen((batch, length, pairs), found.strides if own else (0, *found.strides))
 
 
 @NEST.rule(RopeOp)
 def rope_nest(op: RopeOp, work: Work) -> None:
     """An iteration turns the heads of one position, or of a layout of heads the positions of one head."""
     e, layout, n = op.heads, op.layout.data, op.n_rot.value.data // 2
-    reads = [of_heads(work, op.x, layout, e.heads), _table(work, op.cos, e.batch), _table(work, op.sin, e.batch)]
+    tables = [work.read(value) for value in (op.cos, op.sin)]
+    reads = [of_heads(work, op.x, layout, e.heads), *(x.repeated((e.batch, *x.shape[-2:])) for x in tables)]
     result = by_heads(work.write(op.result), layout, e.heads)
     by_head = layout == HeadLayout.BHSD
     count, inner = (e.heads, e.length) if by_head else (e.length, e.heads)
