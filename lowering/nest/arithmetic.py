@@ -95,6 +95,8 @@ class Arithmetic:
 
     def __init__(self) -> None:
         self._natural: set[SSAValue] = set()
+        self._known: dict[tuple[ScalarBuilder, type[ast.operator], SSAValue, SSAValue], Scalar] = {}
+        """What was computed at a place already: indices of neighbours have much in common."""
 
     def mark_natural(self, value: SSAValue) -> None:
         """An index that is never below 0."""
@@ -148,9 +150,11 @@ class Arithmetic:
         row = _BINARY.get(kind)
         if row is None:
             raise TypesError("this operator is not translated; write products out, or use np.power")
-        made = row(self, s, x, y)
-        if kind is not ast.Sub and not is_float(x.type) and self.is_natural(a) and self.is_natural(b):
-            self._natural.add(made.value)
+        key = s, kind, x.value, y.value
+        if (made := self._known.get(key)) is None:
+            made = self._known[key] = row(self, s, x, y)
+            if kind is not ast.Sub and not is_float(x.type) and self.is_natural(a) and self.is_natural(b):
+                self._natural.add(made.value)
         return made
 
     def extreme(self, s: ScalarBuilder, largest: bool, a: Operand, b: Operand) -> Scalar:

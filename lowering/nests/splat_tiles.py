@@ -142,7 +142,7 @@ class Tiles:
             bent = (minimum(a, 0.0) + minimum(c, 0.0) - abs(e) * 2.0) * (half * half)
             least = middle - (abs(slope_x) + abs(slope_y)) * (2.0 * half) + bent
             hits[i] = not least > slack
-        reached = 0
+        reached = cast(0, INDEX)
         for i in range(self.count):
             ids[reached] = i
             reached = reached + cast(hits[i], INDEX)
@@ -159,7 +159,7 @@ class Tiles:
 
         `ids` gets those splats, `before` for each of them the light that reaches it, by lane.
         """
-        taken = 0
+        taken = cast(0, INDEX)
         for k in range(self.reaching(tile, conic, hits, ids)):
             alive = tile.alive[0] > 0.0
             if alive:
