@@ -143,13 +143,7 @@ class NestTable(RuleTable[NestRule[Any]]):
 
     def rule(self, *ops: type[OpT]) -> Callable[[NestRule[OpT]], NestRule[OpT]]:
         """Decorator: the function is the row of these ops."""
-
-        def register(function: NestRule[OpT]) -> NestRule[OpT]:
-            for op in ops:
-                self.add(op, function)
-            return function
-
-        return register
+        return self.row_of(*ops)
 
 
 NEST = NestTable("nest")

@@ -33,14 +33,9 @@ class BlockTable(RuleTable[BlockRule[Any]]):
     def complaint(self, op: Operation) -> str:
         return f"no lowering for {named(op)}: add one to transforms/rules/hir.py"
 
-    def rule(self, op: type[OpT]) -> Callable[[BlockRule[OpT]], BlockRule[OpT]]:
-        """Decorator: the function is the row of `op`."""
-
-        def register(function: BlockRule[OpT]) -> BlockRule[OpT]:
-            self.add(op, function)
-            return function
-
-        return register
+    def rule(self, *ops: type[OpT]) -> Callable[[BlockRule[OpT]], BlockRule[OpT]]:
+        """Decorator: the function is the row of these ops."""
+        return self.row_of(*ops)
 
 
 BLOCKS = BlockTable("block")

@@ -67,6 +67,16 @@ class RuleTable(Generic[RowT]):
         self._check_new(op)
         self._rules[op] = rule
 
+    def row_of(self, *ops: type[Operation]) -> Callable[[Any], Any]:
+        """Decorator: the function is the row of these ops. Tables of functions have it as `rule`, with their types."""
+
+        def register(function: Any) -> Any:
+            for op in ops:
+                self.add(op, function)
+            return function
+
+        return register
+
     def exempt(self, op: type[Operation], reason: str) -> None:
         """State that `op` has no rule and needs none; ValueError if it has a row."""
         self._check_new(op)
@@ -110,66 +120,41 @@ class RuleTable(Generic[RowT]):
 class VjpTable(RuleTable[VjpRule[Any]]):
     """Reverse mode."""
 
-    def rule(self, op: type[OpT]) -> Callable[[VjpRule[OpT]], VjpRule[OpT]]:
-        """Decorator: the function is the row of `op`."""
-
-        def register(function: VjpRule[OpT]) -> VjpRule[OpT]:
-            self.add(op, function)
-            return function
-
-        return register
+    def rule(self, *ops: type[OpT]) -> Callable[[VjpRule[OpT]], VjpRule[OpT]]:
+        """Decorator: the function is the row of these ops."""
+        return self.row_of(*ops)
 
 
 class JvpTable(RuleTable[JvpRule[Any]]):
     """Forward mode."""
 
-    def rule(self, op: type[OpT]) -> Callable[[JvpRule[OpT]], JvpRule[OpT]]:
-        """Decorator: the function is the row of `op`."""
-
-        def register(function: JvpRule[OpT]) -> JvpRule[OpT]:
-            self.add(op, function)
-            return function
-
-        return register
+    def rule(self, *ops: type[OpT]) -> Callable[[JvpRule[OpT]], JvpRule[OpT]]:
+        """Decorator: the function is the row of these ops."""
+        return self.row_of(*ops)
 
 
 class DecomposeTable(RuleTable[DecomposeRule[Any]]):
     """Definitions of composite ops by simpler ones."""
 
-    def rule(self, op: type[OpT]) -> Callable[[DecomposeRule[OpT]], DecomposeRule[OpT]]:
-        """Decorator: the function is the row of `op`."""
-
-        def register(function: DecomposeRule[OpT]) -> DecomposeRule[OpT]:
-            self.add(op, function)
-            return function
-
-        return register
+    def rule(self, *ops: type[OpT]) -> Callable[[DecomposeRule[OpT]], DecomposeRule[OpT]]:
+        """Decorator: the function is the row of these ops."""
+        return self.row_of(*ops)
 
 
 class VmapTable(RuleTable[VmapRule[Any]]):
     """Batching along a new leading axis."""
 
-    def rule(self, op: type[OpT]) -> Callable[[VmapRule[OpT]], VmapRule[OpT]]:
-        """Decorator: the function is the row of `op`."""
-
-        def register(function: VmapRule[OpT]) -> VmapRule[OpT]:
-            self.add(op, function)
-            return function
-
-        return register
+    def rule(self, *ops: type[OpT]) -> Callable[[VmapRule[OpT]], VmapRule[OpT]]:
+        """Decorator: the function is the row of these ops."""
+        return self.row_of(*ops)
 
 
 class ScalarTable(RuleTable[ScalarRule[Any]]):
     """One element of an elementwise op as arith and math ops."""
 
-    def rule(self, op: type[OpT]) -> Callable[[ScalarRule[OpT]], ScalarRule[OpT]]:
-        """Decorator: the function is the row of `op`."""
-
-        def register(function: ScalarRule[OpT]) -> ScalarRule[OpT]:
-            self.add(op, function)
-            return function
-
-        return register
+    def rule(self, *ops: type[OpT]) -> Callable[[ScalarRule[OpT]], ScalarRule[OpT]]:
+        """Decorator: the function is the row of these ops."""
+        return self.row_of(*ops)
 
 
 class InertOperands:
