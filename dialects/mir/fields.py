@@ -123,6 +123,8 @@ class Declaration:
     """The name of the argument, and of a property, if it is not that of the field."""
     alone: bool = False
     """Whether a number given for this operand is no number of the other operands' element type."""
+    several: bool = False
+    """Whether it is any number of operands."""
     like: str | None = None
     """The field whose value is taken where None is given."""
 
@@ -141,7 +143,7 @@ def optional_tensor(*, default: None, alone: bool = False) -> OptionalTensor:
 
 def tensors(*, default: tuple[()] | _Required = REQUIRED) -> Tensors:
     """Any number of operands."""
-    found = Declaration(var_operand_def(AnyTensorConstr), "Sequence[Operand]", default, "${}")
+    found = Declaration(var_operand_def(AnyTensorConstr), "Sequence[Operand]", default, "${}", several=True)
     return cast(Tensors, found)
 
 
@@ -350,6 +352,8 @@ class Arguments:
             for place, other in self._like:
                 values[place] = values[other] if values[place] is None else values[place]
         properties: dict[str, Attribute] = {}
+        if self._operands and self._properties and not operands:
+            raise GraphError(f"{self.kind.name} needs an operand")
         for place, name, convert in self._properties:
             if (attribute := convert(values[place], operands[0])) is not None:
                 properties[name] = attribute

@@ -392,16 +392,18 @@ def results_of(make: Callable[P, TensorOp]) -> Callable[Concatenate[BuilderCore,
 def _emitter(make: Callable[P, TensorOp]) -> Callable[..., TensorOp]:
     kind = cast("type[TensorOp]", make)
     arguments = arguments_of(kind)
-    tensors = [(place, found.alone) for place, found in enumerate(arguments.declared) if found.convert is None]
-    shared = [place for place, alone in tensors if not alone]
+    tensors = [
+        (place, found.alone, found.several) for place, found in enumerate(arguments.declared) if found.convert is None
+    ]
+    shared = [place for place, alone, _ in tensors if not alone]
 
     def emit(self: BuilderCore, *args: Any, **kwargs: Any) -> TensorOp:
         values = list(arguments.bind(args, kwargs))
-        for place, alone in tensors:
+        for place, alone, several in tensors:
             given = values[place]
             if type(given) is Value:
                 values[place] = self.operand(given)
-            elif isinstance(given, tuple | list):
+            elif several and isinstance(given, tuple | list):
                 values[place] = self.operands(*cast("Sequence[Operand]", given))
             elif given is not None:
                 known = (values[p] for p in shared if isinstance(values[p], Value | SSAValue))

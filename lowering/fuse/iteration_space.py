@@ -6,6 +6,7 @@ or to none where its extent is 1. Two groups join when the values that they shar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -44,8 +45,12 @@ class Space:
         return Space(tuple(shape[axis] for axis in kept), compact)
 
     def embedding(self, other: Space) -> tuple[int, ...] | None:
-        """The loops of this space that those of a space with no more loops are, or None where the values that both have
-        do not line up."""
+        """
+        The loops of this space that those of a space with no more loops are, or None where they cannot be.
+
+        The values that both have line up then, and no other loop is one over nothing: in that the ops of the smaller
+        space would not be computed at all.
+        """
         pairs: dict[int, int] = {}
         ours, theirs = self.maps, other.maps
         for value in ours if len(ours) < len(theirs) else theirs:
@@ -60,7 +65,9 @@ class Space:
         if len(pairs) != len(other.extents):
             return None
         images = tuple(pairs[loop] for loop in range(len(other.extents)))
-        return None if any(a >= b for a, b in pairwise(images)) else images
+        if any(a >= b for a, b in pairwise(images)):
+            return None
+        return None if 0 in self.extents and math.prod(other.extents) else images
 
     def moved(self, images: Sequence[int]) -> Mapping[SSAValue, AxisMap]:
         """The axis maps with each loop replaced by its image."""

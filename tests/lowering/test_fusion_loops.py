@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
@@ -64,3 +65,14 @@ def test_a_product_that_only_a_total_reads_finds_its_loops() -> None:
     fused = rlx.run_passes(g, "mir-prepare-for-fusion,mir-fuse")
     assert "loops <[8, 4] rows 1 : (whole, whole) -> ([])>" in str(fused.module)
     rlx.compile(fused)
+
+
+def test_nothing_is_left_to_loops_over_nothing():
+    g = rlx.Graph("f")
+    shapes = {"q": (1, 3, 2, 0), "k": (1, 3, 2, 0), "v": (1, 3, 2, 2), "g": (1, 3, 2), "beta": (1, 3, 2)}
+    out, _ = g.gated_delta_net(*(g.param(name, shape, "f64") for name, shape in shapes.items()))
+    g.set_outputs([g.reduce_sum(out * g.input("w", (1, 3, 2, 2), "f64"))])
+    gradients = rlx.compile(rlx.grad(g, wrt=list(shapes)), threads=1)
+    values = {name: np.full(shape, 0.5) for name, shape in {**shapes, "w": (1, 3, 2, 2)}.items()}
+    for found, shape in zip(gradients(**values), shapes.values(), strict=True):
+        np.testing.assert_array_equal(found, np.zeros(shape))
