@@ -121,10 +121,12 @@ def _shared(first: Cluster, second: Cluster, space: Space) -> dict[Operation, De
 
     Each row has to write once what is needed outside.
     """
+    if len(first.ops) + len(second.ops) > MOST_OPS:
+        return None
     outputs = [value for value, _ in _outputs(first, second)]
     reads = len(first.reads) + sum(value not in first.reads and value.owner not in first.ops for value in second.reads)
     reads -= sum(result in first.reads for op in second.ops for result in op.results)
-    if len(first.ops) + len(second.ops) > MOST_OPS or reads + len(outputs) > MOST_BUFFERS:
+    if reads + len(outputs) > MOST_BUFFERS:
         return None
     products = [*first.products, *second.products]
     rows = rows_of(products, space)
