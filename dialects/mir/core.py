@@ -26,6 +26,7 @@ from xdsl.traits import OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.fields import (
     Integer,
     IntList,
@@ -164,7 +165,7 @@ class TensorOp(_Declared, abc.ABC):
         Operation.__init__(self, operands=operands, properties=properties)
         try:
             types = self.infer_types()
-        except Exception:
+        except (VerifyException, GraphError):
             # its operands may be what the caller takes back now
             self.drop_all_references()
             raise
