@@ -90,7 +90,11 @@ class LirTileProductsPass(ModulePass):
     registers: int = Registers.count
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        gemms = {kernel: [x for x in kernel.walk() if isinstance(x, GemmOp)] for kernel in op.ops}
+        gemms = {
+            kernel: [x for x in kernel.walk() if isinstance(x, GemmOp)]
+            for kernel in op.ops
+            if isinstance(kernel, KernelOp)
+        }
         if not any(gemms.values()):
             return
         verify_dominance(op)
@@ -100,7 +104,7 @@ class LirTileProductsPass(ModulePass):
             for launch in program.walk() if isinstance(program, ProgramOp) else ():
                 if isinstance(launch, LaunchOp):
                     launches.setdefault(launch.kernel.string_value(), []).append(launch)
-        for kernel in [x for x in gemms if isinstance(x, KernelOp) and gemms[x]]:
+        for kernel in [x for x in gemms if gemms[x]]:
             own = launches.get(kernel.sym_name.data, [])
             repeated, lengths = any(map(_is_repeated, own)), frozenset(n for x in own for n in _lengths(x))
             found = [_Product(x, kernel, lengths) for x in gemms[kernel]]

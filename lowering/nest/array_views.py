@@ -89,14 +89,13 @@ class Views:
         """A view with indices and ranges for its next dimensions."""
         if view.transposed:
             raise TypesError("a transposed window is an operand of a product; index it before .T")
-        waiting, places = iter(given), list[Any]()
+        waiting, places = list(given)[::-1], list[Any]()
         for n, place in enumerate(view.places):
-            index = next(waiting, None) if isinstance(place, Span) else None
-            if index is None:
-                places.append(place)
+            if isinstance(place, Span) and waiting:
+                places.append(self._placed(s, view, n, place, waiting.pop()))
             else:
-                places.append(self._placed(s, view, n, place, index))
-        if next(waiting, None) is not None:
+                places.append(place)
+        if waiting:
             raise TypesError(f"{len(given)} indices for {len(view.spans)} dimensions")
         return ArrayView(view.buffer, tuple(places))
 
