@@ -102,7 +102,11 @@ class Weights:
         if kind in FP8:
             if scales:
                 return lambda q, j: cast(FP8[kind](q), element) * scales[0][j]
-            return lambda q, j: cast(FP8[kind](q), element)
+
+            def plain(q: Number, j: Number) -> Number:
+                return cast(FP8[kind](q), element)
+
+            return plain
         if len(scales) > 1:
             return lambda q, j: (cast(q, element) - scales[1][block, j]) * scales[0][block, j]
         if kind == Scheme.INT4_BLOCK:
