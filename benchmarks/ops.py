@@ -47,6 +47,15 @@ class Ops(Protocol):
     def max_pool(self, x: Any) -> Any: ...
 
     def causal_attention(self, q: Any, k: Any, v: Any) -> Any: ...
+    def heads_attention(
+        self, q: Any, k: Any, v: Any, batch: int, heads: int, kv_heads: int, causal: bool
+    ) -> Any:
+        """Of tokens one below the other, their heads side by side."""
+        ...
+
+    def rope(self, x: Any, cos: Any, sin: Any, batch: int, heads: int) -> Any: ...
+    def rms_norm(self, x: Any, gamma: Any) -> Any: ...
+    def silu(self, x: Any) -> Any: ...
 
     def log(self, x: Any) -> Any: ...
     def power_spectrum(self, x: Any, window: Any, hop: int) -> Any: ...
@@ -116,6 +125,21 @@ class JaxOps:
     def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
         q, k, v = (self.np.swapaxes(x, 1, 2) for x in (q, k, v))
         return self.np.swapaxes(self.jax.nn.dot_product_attention(q, k, v, is_causal=True), 1, 2)
+
+    def heads_attention(self, q: Any, k: Any, v: Any, batch: int, heads: int, kv_heads: int, causal: bool) -> Any:
+        split = [x.reshape(batch, -1, n, x.shape[1] // n) for x, n in ((q, heads), (k, kv_heads), (v, kv_heads))]
+        return self.jax.nn.dot_product_attention(*split, is_causal=causal).reshape(q.shape)
+
+    def rope(self, x: Any, cos: Any, sin: Any, batch: int, heads: int) -> Any:
+        a, b = self.np.split(x.reshape(batch, -1, heads, x.shape[1] // heads), 2, axis=-1)
+        cos, sin = cos[:, None], sin[:, None]
+        return self.np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1).reshape(x.shape)
+
+    def rms_norm(self, x: Any, gamma: Any) -> Any:
+        return x * self.jax.lax.rsqrt(self.np.mean(x * x, axis=-1, keepdims=True) + 1e-5) * gamma
+
+    def silu(self, x: Any) -> Any:
+        return self.jax.nn.silu(x)
 
     def log(self, x: Any) -> Any:
         return self.np.log(x)
@@ -224,6 +248,24 @@ class TorchOps:
 
     def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
         return self.nn.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    def heads_attention(self, q: Any, k: Any, v: Any, batch: int, heads: int, kv_heads: int, causal: bool) -> Any:
+        pairs = ((q, heads), (k, kv_heads), (v, kv_heads))
+        split = [x.view(batch, -1, n, x.shape[1] // n).transpose(1, 2) for x, n in pairs]
+        grouped = heads != kv_heads
+        a = self.nn.scaled_dot_product_attention(*split, is_causal=causal, enable_gqa=grouped)
+        return a.transpose(1, 2).reshape(q.shape)
+
+    def rope(self, x: Any, cos: Any, sin: Any, batch: int, heads: int) -> Any:
+        a, b = x.view(batch, -1, heads, x.shape[1] // heads).chunk(2, dim=-1)
+        cos, sin = cos[:, None], sin[:, None]
+        return self.torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1).view(x.shape)
+
+    def rms_norm(self, x: Any, gamma: Any) -> Any:
+        return self.nn.rms_norm(x, (x.shape[-1],), gamma, eps=1e-5)
+
+    def silu(self, x: Any) -> Any:
+        return self.nn.silu(x)
 
     def log(self, x: Any) -> Any:
         return self.torch.log(x)
@@ -335,6 +377,22 @@ class RlxOps:
 
     def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
         return self.graph.attention(q, k, v, layout="bhsd", mask_kind="causal")
+
+    def heads_attention(self, q: Any, k: Any, v: Any, batch: int, heads: int, kv_heads: int, causal: bool) -> Any:
+        packed = [self.graph.reshape(x, (batch, -1, x.shape[1])) for x in (q, k, v)]
+        mask = "causal" if causal else "none"
+        a = self.graph.attention(*packed, num_heads=heads, num_kv_heads=kv_heads, mask_kind=mask)
+        return self.graph.reshape(a, q.shape)
+
+    def rope(self, x: Any, cos: Any, sin: Any, batch: int, heads: int) -> Any:
+        packed = self.graph.reshape(x, (batch, -1, x.shape[1]))
+        return self.graph.reshape(self.graph.rope(packed, cos, sin, num_heads=heads), x.shape)
+
+    def rms_norm(self, x: Any, gamma: Any) -> Any:
+        return self.graph.rms_norm(x, gamma, self.graph.zeros_like(gamma))
+
+    def silu(self, x: Any) -> Any:
+        return self.graph.silu(x)
 
     def log(self, x: Any) -> Any:
         return self.graph.log(x)

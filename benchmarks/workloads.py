@@ -1,6 +1,6 @@
 """The workloads: their data, what is differentiated, and the loss in the words of ops.py.
 
-Those with loops are in recurrent_workloads.py. Not here: any framework. Arrays are NumPy, f32 and (labels) i32.
+Those with loops are in recurrent_workloads.py, transformers in transformer_workloads.py. Not here: any framework. Arrays are NumPy, f32 and (labels) i32.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from ops import Ops
 from recurrent_workloads import RECURRENT
+from transformer_workloads import TRANSFORMERS
 from workload import Data, Workload
 
 
@@ -262,5 +263,6 @@ WORKLOADS: dict[str, Workload] = {
         _mel,
     ),
     "solve": Workload("64 solves of 32x32 systems", _solve_data, ("a", "b"), _solve),
+    **TRANSFORMERS,
     **RECURRENT,
 }

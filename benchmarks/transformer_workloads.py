@@ -1,0 +1,94 @@
+"""Workloads of transformers: their data, what is differentiated, and the loss in the words of ops.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from ops import Ops
+from workload import Data, Workload
+
+
+@dataclass(frozen=True)
+class _Size:
+    """Extents of a layer."""
+
+    batch: int
+    length: int
+    width: int
+    heads: int
+    kv_heads: int
+    inner: int
+
+    @property
+    def head(self) -> int:
+        return self.width // self.heads
+
+
+_LAYER = _Size(4, 128, 256, 4, 4, 1024)
+_LLAMA = _Size(1, 128, 256, 8, 4, 688)
+
+
+def _weights(seed: int, size: _Size, **shapes: tuple[int, ...]) -> Data:
+    """Tokens of a batch, one below the other, and weights that keep their scale."""
+    rng = np.random.default_rng(seed)
+    drawn = {"x": rng.standard_normal((size.batch * size.length, size.width), dtype=np.float32)}
+    for name, shape in shapes.items():
+        scale = np.float32(0.1 if len(shape) == 1 else 1 / np.sqrt(shape[0]))
+        drawn[name] = scale * rng.standard_normal(shape, dtype=np.float32) + np.float32(name.startswith("gain"))
+    return drawn
+
+
+def _layer_data() -> Data:
+    d, f = _LAYER.width, _LAYER.inner
+    shapes = {f"w{name}": (d, d) for name in "qkvo"} | {f"b{name}": (d,) for name in "qvo"}
+    norms = {f"{kind}{i}": (d,) for i in (1, 2) for kind in ("gain", "shift")}
+    return _weights(8, _LAYER, **shapes, **norms, up=(d, f), b_up=(f,), down=(f, d), b_down=(d,))
+
+
+def _layer(o: Ops, v: dict[str, Any]) -> Any:
+    """Norms in front, attention to all positions, exact GELU. A bias of keys would have no gradient."""
+    x = v["x"]
+    h = o.layer_norm(x, v["gain1"], v["shift1"])
+    q, values = (o.linear(h, v[f"w{name}"], v[f"b{name}"]) for name in "qv")
+    k = o.matmul(h, v["wk"])
+    a = o.heads_attention(q, k, values, _LAYER.batch, _LAYER.heads, _LAYER.kv_heads, causal=False)
+    x = x + o.linear(a, v["wo"], v["bo"])
+    h = o.layer_norm(x, v["gain2"], v["shift2"])
+    y = x + o.linear(o.gelu(o.linear(h, v["up"], v["b_up"])), v["down"], v["b_down"])
+    return o.mean(y * y)
+
+
+def _llama_data() -> Data:
+    d, f, kv = _LLAMA.width, _LLAMA.inner, _LLAMA.kv_heads * _LLAMA.head
+    shapes = {"wq": (d, d), "wk": (d, kv), "wv": (d, kv), "wo": (d, d), "gain1": (d,), "gain2": (d,)}
+    data = _weights(9, _LLAMA, **shapes, gate=(d, f), up=(d, f), down=(f, d))
+    turn = np.arange(_LLAMA.length)[:, None] * 10000.0 ** (-np.arange(_LLAMA.head // 2) / (_LLAMA.head // 2))
+    return data | {"cos": np.cos(turn).astype(np.float32), "sin": np.sin(turn).astype(np.float32)}
+
+
+def _llama(o: Ops, v: dict[str, Any]) -> Any:
+    size, x = _LLAMA, v["x"]
+    h = o.rms_norm(x, v["gain1"])
+    q = o.rope(o.matmul(h, v["wq"]), v["cos"], v["sin"], size.batch, size.heads)
+    k = o.rope(o.matmul(h, v["wk"]), v["cos"], v["sin"], size.batch, size.kv_heads)
+    a = o.heads_attention(q, k, o.matmul(h, v["wv"]), size.batch, size.heads, size.kv_heads, causal=True)
+    x = x + o.matmul(a, v["wo"])
+    h = o.rms_norm(x, v["gain2"])
+    y = x + o.matmul(o.silu(o.matmul(h, v["gate"])) * o.matmul(h, v["up"]), v["down"])
+    return o.mean(y * y)
+
+
+def _workload(title: str, data: Any, loss: Any, *fixed: str) -> Workload:
+    return Workload(title, data, tuple(name for name in data() if name not in fixed), loss)
+
+
+TRANSFORMERS: dict[str, Workload] = {
+    "transformer": _workload(
+        "transformer layer: batch 4 of 128 positions, width 256, 4 heads, 1024 inside, exact GELU", _layer_data, _layer
+    ),
+    "llama": _workload(
+        "Llama block: 128 positions, width 256, 8 heads on 4, SwiGLU of 688", _llama_data, _llama, "cos", "sin"
+    ),
+}
