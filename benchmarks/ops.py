@@ -47,9 +47,7 @@ class Ops(Protocol):
     def max_pool(self, x: Any) -> Any: ...
 
     def causal_attention(self, q: Any, k: Any, v: Any) -> Any: ...
-    def heads_attention(
-        self, q: Any, k: Any, v: Any, batch: int, heads: int, kv_heads: int, causal: bool
-    ) -> Any:
+    def heads_attention(self, q: Any, k: Any, v: Any, batch: int, heads: int, kv_heads: int, causal: bool) -> Any:
         """Of tokens one below the other, their heads side by side."""
         ...
 

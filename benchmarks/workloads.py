@@ -1,6 +1,7 @@
 """The workloads: their data, what is differentiated, and the loss in the words of ops.py.
 
-Those with loops are in recurrent_workloads.py, transformers in transformer_workloads.py. Not here: any framework. Arrays are NumPy, f32 and (labels) i32.
+Those with loops are in recurrent_workloads.py, transformers in transformer_workloads.py. Not here: any framework.
+Arrays are NumPy, f32 and (labels) i32.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ from xdsl_rlx.lowering.loops.branch_lower import inline_remats, lower_if, lower_
 from xdsl_rlx.lowering.loops.scan_loop import lower_scan
 from xdsl_rlx.lowering.nests import NEST
 from xdsl_rlx.lowering.program_buffers import ProgramBuffers, memref_for
+from xdsl_rlx.lowering.updates import ReadElsewhereError, is_updated, put_readers_first, updates_of
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.rules import DECOMPOSE
 
@@ -95,6 +96,8 @@ class _Lowering:
         optional = [self._name(i) for i, a in enumerate(self.attributes) if "mir.optional" in a]
         self.buffers = ProgramBuffers(lir.ProgramOp(func.sym_name.data, optional=optional))
         self.launches = Launches(self.buffers, threads)
+        self.updates = updates_of(func)
+        put_readers_first(func, self.updates)
 
     def _name(self, index: int) -> str:
         name = self.attributes[index].get("mir.name")
@@ -102,19 +105,24 @@ class _Lowering:
 
     def run(self) -> None:
         """Lower arguments, results, then op by op."""
+        updated = {update.argument for update in self.updates}
         for index, arg in enumerate(self.func.args):
             is_param = self.attributes[index].get("mir.kind") == StringAttr("param")
             kind = lir.ParamOp if is_param else lir.InputOp
-            self.buffers.of[arg] = self.buffers.declare(kind(self._name(index), memref_for(arg)), arg)
+            op = kind(self._name(index), memref_for(arg), updated=arg in updated)
+            self.buffers.of[arg] = self.buffers.declare(op, arg)
         terminator = self.func.body.block.last_op
         if not isinstance(terminator, ReturnOp):
             raise PassFailedException("expected the function to end in func.return")
-        outputs = [
-            self.buffers.declare(lir.OutputOp(number, memref_for(value)), value)
-            for number, value in enumerate(terminator.arguments)
+        replacing = {update.number for update in self.updates}
+        returned = [value for number, value in enumerate(terminator.arguments) if number not in replacing]
+        results = [
+            (value, self.buffers.declare(lir.OutputOp(number, memref_for(value)), value))
+            for number, value in enumerate(returned)
         ]
+        results += [(update.value, self.buffers.of[update.argument]) for update in self.updates]
         ops = [op for op in self.func.body.block.ops if op is not terminator]
-        self.block_of(ops, list(zip(terminator.arguments, outputs, strict=True)))
+        self.block_of(ops, results)
 
     def block_of(self, ops: Sequence[Operation], results: Sequence[tuple[SSAValue, Buffer]]) -> None:
         """Lower ops, and have their results in these buffers at the end."""
@@ -156,6 +164,20 @@ class _Lowering:
             self.launches.copy(self.buffers.of[value], place, value)
 
     def _lower(self, op: Operation) -> None:
+        last = self.buffers.block.last_op
+        try:
+            self._lower_where_wanted(op)
+        except ReadElsewhereError:
+            while isinstance(launch := self.buffers.block.last_op, lir.LaunchOp) and launch is not last:
+                launch.erase()
+            # into memory of its own, from where it is copied when all of the argument has been read
+            for result in op.results:
+                if any(is_updated(home) for home in self.buffers.homes.of(result)):
+                    self.buffers.homes.forget(result)
+                    self.buffers.of.pop(result, None)
+            self._lower_where_wanted(op)
+
+    def _lower_where_wanted(self, op: Operation) -> None:
         if isinstance(op, FusionOp):
             self._lower_fusion(op)
         elif isinstance(op, ScanOp):

@@ -58,6 +58,10 @@ class Homes:
         if isinstance(owner, Operation) and not owner.has_trait(ConstantLike):
             self._wanted.setdefault(value, []).append(place)
 
+    def forget(self, value: SSAValue) -> None:
+        """Have a value wanted nowhere: it is copied to where it has to be."""
+        self._wanted.pop(value, None)
+
     def fill(self, place: Buffer) -> None:
         """Note that what is wanted in a place is there, too."""
         self.filled.add(_key(place))

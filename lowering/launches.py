@@ -28,6 +28,7 @@ from xdsl_rlx.lowering.nests import Work
 from xdsl_rlx.lowering.nests.work import Buffers, NestRule
 from xdsl_rlx.lowering.program_buffers import ProgramBuffers
 from xdsl_rlx.lowering.recipe import Passed, Recipe, Recorder, Site, Step
+from xdsl_rlx.lowering.updates import in_place, is_updated
 from xdsl_rlx.transforms.structure import structure_of_region
 
 Loops: TypeAlias = Callable[[Sequence[Operation]], GroupLoops]
@@ -91,7 +92,7 @@ class Launches:
         def launches(buffers: Buffers) -> Sequence[Launch]:
             return group_launches(Group.of(ops, reads, writes, factors, loops(ops)), buffers)
 
-        site = Site(ops, [reads, writes, factors], also=decided)
+        site = Site(ops, [reads, writes, factors], also=(decided, *map(is_updated, writes.values())))
         self._once(site, launches, stem, ops[-1].location)
 
     def nest(self, op: Operation, rule: NestRule[Operation]) -> None:
@@ -103,7 +104,9 @@ class Launches:
             return work.launches
 
         reads = {operand: self.buffers.of[operand] for operand in op.operands}
-        self._once(Site([op], [reads], offsets=True), launches, stem_of_ops([op]), op.location)
+        homes = [home for result in op.results for home in self.buffers.homes.of(result) if is_updated(home)]
+        over = [read.root is home.root for home in homes for read in reads.values()]
+        self._once(Site([op], [reads], offsets=True, also=over), launches, stem_of_ops([op]), op.location)
 
     def copy(self, source: Buffer, target: Buffer, value: SSAValue) -> None:
         shape = target.layout.shape
@@ -159,7 +162,8 @@ class Launches:
         recipe = self._recipes.get(site.key)
         if recipe is None:
             recorder = Recorder(self, site)
-            steps = tuple(self._step(launch, site, stem) for launch in launches(recorder) if launch.extent)
+            found = [in_place(launch) for launch in launches(recorder) if launch.extent]
+            steps = tuple(self._step(launch, site, stem) for launch in found)
             recipe = Recipe(tuple(recorder.events), steps)
             if site.key is not None:
                 self._recipes[site.key] = recipe

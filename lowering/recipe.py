@@ -66,11 +66,11 @@ class Site:
         buffers: Sequence[Mapping[SSAValue, Buffer]],
         *,
         offsets: bool = False,
-        also: Attribute | None = None,
+        also: Sequence[object] = (),
     ):
         self.places: list[Place] = []
         self._numbers: dict[SSAValue, int] = {}
-        parts: list[object] = [also]
+        parts: list[object] = [*also]
         roots: dict[SSAValue, int] = {}
         places: dict[Place, int] = {}
         for op in ops:

@@ -12,6 +12,7 @@ PASSES = (
     "mir-convert-scans-for-ad",
     "mir-cse",
     "mir-decompose-fusion-regions",
+    "mir-donate",
     "mir-emit-vjp",
     "mir-fission-scans",
     "mir-fuse-gaussian-splat",

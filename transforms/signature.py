@@ -3,7 +3,7 @@ Bodies are not looked into."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, UnitAttr
@@ -14,6 +14,9 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects.shapes import check_size
 
 NAME, KIND, OPTIONAL = "mir.name", "mir.kind", "mir.optional"
+
+REPLACES = "mir.replaces"
+"""The attribute of a result that is written over an argument, which it names."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,35 @@ class Signature:
     def outputs(self) -> tuple[SSAValue, ...]:
         """The returned values."""
         return tuple(self._return.operands)
+
+    @property
+    def replaced(self) -> dict[int, NamedArgument]:
+        """The arguments that results are written over, by the number of the result."""
+        entries = () if self.func.res_attrs is None else self.func.res_attrs.data
+        wanted = {n: name.data for n, e in enumerate(entries) if isinstance(name := e.data.get(REPLACES), StringAttr)}
+        known = {argument.name: argument for argument in self.arguments} if wanted else {}
+        for number, name in wanted.items():
+            what = f'result {number} of @{self.name} cannot replace "{name}"'
+            if name not in known:
+                raise PassFailedException(f"{what}: there is no such argument, but {', '.join(known) or 'none'}")
+            if [*wanted.values()].count(name) > 1:
+                raise PassFailedException(f"{what}: another result does")
+            if known[name].optional:
+                raise PassFailedException(f"{what}: a caller may leave it out")
+            if (found := self.outputs[number].type) != known[name].value.type:
+                raise PassFailedException(f"{what}: it is {found}, the argument {known[name].value.type}")
+        return {number: known[name] for number, name in wanted.items()}
+
+    def replace(self, names: Mapping[int, str]) -> None:
+        """Have results, by number, written over the arguments of these names, as `replaced` then says."""
+        if wrong := [number for number in names if not 0 <= number < len(self.outputs)]:
+            raise PassFailedException(f"@{self.name} has {len(self.outputs)} results, none is {wrong[0]}")
+        entries = self.func.res_attrs or [DictionaryAttr({})] * len(self.outputs)
+        self.func.res_attrs = ArrayAttr(
+            DictionaryAttr({**entry.data, REPLACES: StringAttr(names[n])}) if n in names else entry
+            for n, entry in enumerate(entries)
+        )
+        _ = self.replaced
 
     @property
     def _return(self) -> ReturnOp:

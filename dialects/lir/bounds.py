@@ -104,7 +104,13 @@ def reaches(op: Operation) -> list[Reach]:
 
 def written_buffers(body: Block) -> set[SSAValue]:
     """The buffers that the ops of a kernel write to."""
-    return {buffer for op in body.walk() if (row := _WRITTEN.get(type(op))) is not None for buffer in row(op)}
+    return {buffer for op in body.walk() for buffer in buffers_written_by(op)}
+
+
+def buffers_written_by(op: Operation) -> tuple[SSAValue, ...]:
+    """The buffers that an op, without what is in its regions, writes to."""
+    row = _WRITTEN.get(type(op))
+    return () if row is None else row(op)
 
 
 def constant_index(value: SSAValue) -> int | None:

@@ -147,41 +147,35 @@ class ProgramOp(IRDLOperation):
         verify_schedule(self)
 
 
-class _NamedBufferOp(IRDLOperation):
-    """A buffer the caller gives by name; it is only read."""
+class NamedBufferOp(IRDLOperation):
+    """A buffer the caller gives by name: contiguous, and only read unless it is `updated`."""
 
-    def __init__(self, name: str, type_: AnyMemRef):
-        super().__init__(properties={"buffer_name": StringAttr(name)}, result_types=[type_])
+    buffer_name = prop_def(StringAttr)
+    updated = opt_prop_def(UnitAttr)
+    result = result_def(AnyMemRefConstr)
+
+    assembly_format = "$buffer_name (`updated` $updated^)? attr-dict `:` type($result)"
+
+    def __init__(self, name: str, type_: AnyMemRef, *, updated: bool = False):
+        properties: dict[str, Attribute] = {"buffer_name": StringAttr(name)}
+        super().__init__(properties=properties | ({"updated": UnitAttr()} if updated else {}), result_types=[type_])
+
+    def verify_(self) -> None:
+        _verify_contiguous(self.result)
 
 
 @irdl_op_definition
-class InputOp(_NamedBufferOp):
-    """A buffer given at every call, contiguous, read only."""
+class InputOp(NamedBufferOp):
+    """A buffer given at every call; one that is `updated` holds a result in the end."""
 
     name = "lir.input"
 
-    buffer_name = prop_def(StringAttr)
-    result = result_def(AnyMemRefConstr)
-
-    assembly_format = "$buffer_name attr-dict `:` type($result)"
-
-    def verify_(self) -> None:
-        _verify_contiguous(self.result)
-
 
 @irdl_op_definition
-class ParamOp(_NamedBufferOp):
-    """A buffer that persists between calls, contiguous, read only."""
+class ParamOp(NamedBufferOp):
+    """A buffer that persists between calls; one that is `updated` holds a result in the end."""
 
     name = "lir.param"
-
-    buffer_name = prop_def(StringAttr)
-    result = result_def(AnyMemRefConstr)
-
-    assembly_format = "$buffer_name attr-dict `:` type($result)"
-
-    def verify_(self) -> None:
-        _verify_contiguous(self.result)
 
 
 @irdl_op_definition

@@ -171,6 +171,10 @@ class _Schedule:
                 raise VerifyException(f"{buffer} is read in a {where} before anything has written it")
 
 
+def _is_read_only(owner: Operation | Block) -> bool:
+    return isinstance(owner, ConstantOp) or (isinstance(owner, InputOp | ParamOp) and owner.updated is None)
+
+
 def _is_inside(op: Operation, loop: LoopOp) -> bool:
     parent = op.parent_op()
     return parent is loop or (parent is not None and _is_inside(parent, loop))
@@ -225,7 +229,8 @@ def _verify_buffers(launch: LaunchOp, places: dict[SSAValue, ByteSpan]) -> None:
             raise VerifyException(f"@{launch.kernel.string_value()} gets a buffer before it is defined")
     for number, value in enumerate(launch.writes, len(launch.reads)):
         place = places[value]
-        if isinstance(place.root.owner, InputOp | ParamOp | ConstantOp):
+        if _is_read_only(place.root.owner):
+            assert isinstance(place.root.owner, Operation)
             raise VerifyException(f"@{launch.kernel.string_value()} would write to a {place.root.owner.name}")
         for other, read in enumerate(passed):
             if other != number and places[read].meets(place):

@@ -162,7 +162,8 @@ def _cover_rows(
 class Clusters:
     """The clusters of a block, and the merging of them."""
 
-    def __init__(self, block: Block):
+    def __init__(self, block: Block, waits: Mapping[Operation, Sequence[Operation]]):
+        """`waits`: the ops that have to run before an op, though it reads nothing of them."""
         self.block = block
         self.ops = list(block.ops)
         self.order = {op: index for index, op in enumerate(self.ops)}
@@ -172,9 +173,9 @@ class Clusters:
             if op.has_trait(IsTerminator):
                 continue
             before = 0
-            for operand in op.operands:
-                if isinstance(operand.owner, Operation):
-                    producer = self.of[operand.owner]
+            for owner in (*(operand.owner for operand in op.operands), *waits.get(op, ())):
+                if isinstance(owner, Operation):
+                    producer = self.of[owner]
                     before |= producer.before | producer.name
             self.of[op] = Cluster.of(op, index, before)
         self._by_name = {cluster.name: cluster for cluster in self.of.values()}
@@ -185,6 +186,8 @@ class Clusters:
                 for use in result.uses:
                     if (user := self.of.get(use.operation)) is not None:
                         cluster.after |= user.after | user.name
+            for other in waits.get(op, ()):
+                self.of[other].after |= cluster.after | cluster.name
 
     def all(self) -> list[Cluster]:
         """The clusters, in the order of their first ops."""

@@ -21,6 +21,7 @@ from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.fuse.nesting import GroupLoops, decided_loops
 from xdsl_rlx.lowering.fuse.share_bodies import share_bodies
+from xdsl_rlx.lowering.updates import put_readers_first, updates_of
 from xdsl_rlx.transforms.driver import is_constant, verify_dominance
 from xdsl_rlx.transforms.mir_cse import share_common
 
@@ -62,7 +63,9 @@ def fuse_block(block: Block) -> None:
     """Replace the ops of a block by fusions of them."""
     _sink_scalars(block)
     _sink_constants(block)
-    clusters = Clusters(block)
+    func = block.parent_op()
+    waits = put_readers_first(func, updates_of(func)) if isinstance(func, FuncOp) else {}
+    clusters = Clusters(block, waits)
     clusters.grow()
     clusters.recompute_cheap_values()
     outline(clusters)

@@ -29,6 +29,7 @@ from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.groups.row_kernel import RowKernel
 from xdsl_rlx.lowering.groups.short_row_kernel import ShortRowKernel, are_rows_short
 from xdsl_rlx.lowering.nests.work import Buffers
+from xdsl_rlx.lowering.updates import is_updated
 
 PARALLEL_FROM = 20_000
 """Scalar operations of a kernel from which on it is cut into pieces."""
@@ -210,6 +211,7 @@ class _GroupLaunches:
             once = group.loops_of[value] == group.loops_of[result] == everywhere
             fits = once and buffer.element == element_of(result)
             single = len(group.products) == 1
-            if fits and single and buffer.is_contiguous and buffer not in taken and group.level(value) >= last_read:
+            fits = fits and not is_updated(buffer) and buffer.is_contiguous and buffer not in taken
+            if fits and single and group.level(value) >= last_read:
                 return buffer
         return self.buffers.room(shape_of(result), element_of(result), result)

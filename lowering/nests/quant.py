@@ -36,7 +36,7 @@ LONG = 512
 
 
 @dataclass(frozen=True)
-class Weights:
+class PackedWeights:
     """Stored matrices of `rows` by `columns` quantised weights, `count` of them; `element` is what they become."""
 
     attr: SchemeAttr
@@ -118,7 +118,7 @@ class Weights:
 def dequantize_weights_nest(op: DequantizeWeightsOp, work: Work) -> None:
     """An iteration decodes a row, or a block of gguf."""
     rows, columns = op.stored
-    weights = Weights(op.scheme, rows, columns, element_of(op.result))
+    weights = PackedWeights(op.scheme, rows, columns, element_of(op.result))
     reads, result = weights.reads(work, op.w, op.scales), work.write(op.result, (rows, columns))
 
     @work.over(rows if columns else 0, 4 * columns, reads, [result])
@@ -151,7 +151,7 @@ class Panels:
     other. If the weights are `chosen`, a row is multiplied by the matrix of its index only.
     """
 
-    weights: Weights
+    weights: PackedWeights
     many: int
     by_rows: bool
     chosen: bool = False
@@ -262,7 +262,7 @@ class Panels:
 def dequant_matmul_nest(op: DequantMatmulOp | DequantMatmulBackwardInputOp, work: Work) -> None:
     """An iteration dequantises some columns of W, or of its transpose, and multiplies all rows by them."""
     is_backward = isinstance(op, DequantMatmulBackwardInputOp)
-    rows, weights = op.dy if is_backward else op.x, Weights(op.scheme, *op.stored, element_of(op.result))
+    rows, weights = op.dy if is_backward else op.x, PackedWeights(op.scheme, *op.stored, element_of(op.result))
     panels = Panels(weights, prod(shape_of(rows)[:-1]), by_rows=op.scheme.scheme.is_gguf != is_backward)
     panels.launches(work, weights.reads(work, op.w, op.scales), rows, op.result)
 
@@ -272,6 +272,6 @@ def dequant_grouped_matmul_nest(op: DequantGroupedMatmulOp | DequantGroupedMatmu
     """An iteration dequantises some columns of the weights of one expert, or of their transpose, if a row wants it."""
     is_backward = isinstance(op, DequantGroupedMatmulBackwardInputOp)
     rows, (k, n) = op.dy if is_backward else op.x, op.matrix
-    weights = Weights(op.scheme, n, k, element_of(op.result), op.experts.value.data)
+    weights = PackedWeights(op.scheme, n, k, element_of(op.result), op.experts.value.data)
     reads = [*weights.reads(work, op.packed), work.read(op.indices)]
     Panels(weights, shape_of(rows)[0], by_rows=not is_backward, chosen=True).launches(work, reads, rows, op.result)

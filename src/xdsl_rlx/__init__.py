@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from xdsl_rlx.custom_ops import CustomKernel, Shaped, custom_op
     from xdsl_rlx.dialects.errors import GraphError, RlxError
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+    from xdsl_rlx.lowering.numba.runtime.weights import Weights
     from xdsl_rlx.lowering.run_errors import ArgumentError, OutOfBoundsError
 
 __version__ = "0.1.0"
@@ -46,6 +47,7 @@ __all__ = [
     "RlxError",
     "Shaped",
     "Value",
+    "Weights",
     "asm_source",
     "compile",
     "custom_op",
@@ -96,6 +98,7 @@ _HOMES = {
     "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
     "xdsl_rlx.lowering.run_errors": ("ArgumentError", "OutOfBoundsError"),
     "xdsl_rlx.lowering.numba.runtime.compiled_graph": ("CompiledGraph",),
+    "xdsl_rlx.lowering.numba.runtime.weights": ("Weights",),
 }
 
 

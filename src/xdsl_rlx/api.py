@@ -30,6 +30,7 @@ from xdsl_rlx.lowering.pipelines import remaining_passes
 from xdsl_rlx.transforms import UNIVERSE as TRANSFORMS
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.driver import verify_dominance
+from xdsl_rlx.transforms.mir_donate import MirDonatePass
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 from xdsl_rlx.transforms.mir_grad import MirGradPass
 from xdsl_rlx.transforms.mir_hvp import MirHvpPass
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+    from xdsl_rlx.lowering.numba.runtime.weights import Weights
 
 
 _COMMENT_OR_STRING = re.compile(r'//[^\n]*|("(?:[^"\\\n\v\f]|\\.)*+("?))')
@@ -329,23 +331,38 @@ def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
 
 @checked
 def compile(
-    graph: AnyGraph, threads: SupportsIndex | None = None, backend: Literal["llvm", "numba"] = "llvm"
+    graph: AnyGraph,
+    threads: SupportsIndex | None = None,
+    backend: Literal["llvm", "numba"] = "llvm",
+    donate: Mapping[str, SupportsIndex] | None = None,
+    weights: Weights | None = None,
 ) -> CompiledGraph:
     """
     Compile a graph at any stage into a callable on NumPy arrays.
 
     `threads` are at most used by a call: by default those of XDSL_RLX_NUM_THREADS, else one per available core. What
     was compiled before, in any process, comes from the cache on disk. With the backend "numba" the kernels that
-    `numba_source` prints are compiled by Numba; calls, threads and cache are the same. GraphError for another backend,
-    and for a graph that cannot be lowered.
+    `numba_source` prints are compiled by Numba; calls, threads and cache are the same.
+
+    `donate` maps names of arguments to numbers of outputs of the same type, which are written over them: a param so
+    updated has its new value in the next call, an array given for an input is overwritten, and calls return the other
+    outputs only. The values of params are kept in `weights`, which several graphs may share.
+
+    GraphError for another backend, for a graph that cannot be lowered, and for an output that cannot take the place of
+    an argument, because what it is computed from, or another output, needs that argument later.
     """
     from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_source
 
     if backend not in list(Backend):
         raise GraphError(f"backend is one of {', '.join(map(repr, map(str, Backend)))}, got {backend!r}")
     source = as_graph_module(graph)
+    if donate:
+        names, numbers = tuple(donate), integers("donate", tuple(donate.values()))
+        source = run_passes(_above_lir(source, "donate"), [MirDonatePass(names, numbers)])
     try:
-        return compile_source(source.fingerprint, lambda: _verified(source.module), threads, backend=Backend(backend))
+        return compile_source(
+            source.fingerprint, lambda: _verified(source.module), threads, backend=Backend(backend), weights=weights
+        )
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
 

@@ -6,7 +6,7 @@ The methods named after ops are those of `MirBuilder`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache, wraps
 from inspect import isfunction
@@ -107,6 +107,7 @@ class Graph(MirBuilder):
         self._arguments: dict[str, tuple[str, Value]] = {}
         self._may_be_left_out: set[str] = set()
         self._outputs: tuple[Value, ...] = ()
+        self._replacing: dict[int, str] = {}
         self._sealed = False
         super().__init__(Builder(InsertPoint.at_end(self._block)))
 
@@ -118,9 +119,15 @@ class Graph(MirBuilder):
         """An argument that a compiled graph keeps between calls."""
         return self._argument(name, "param", self._type(name, shape, dtype))
 
-    def set_outputs(self, outputs: Value | Sequence[Value]) -> None:
-        """The results, in order; replaces the ones set before."""
+    def set_outputs(self, outputs: Value | Sequence[Value], donate: Mapping[str, Value] | None = None) -> None:
+        """
+        The results, in order; replaces the ones set before.
+
+        Values of `donate` are results behind them that take the memory of the arguments named, as in `rlx.compile`.
+        """
         values = tuple(outputs) if isinstance(outputs, Sequence) else (outputs,)
+        replacing = {len(values) + number: name for number, name in enumerate(donate or ())}
+        values += tuple((donate or {}).values())
         if not values:
             raise GraphError(f"graph '{self.name}' needs at least one output")
         for number, value in enumerate(values):
@@ -128,7 +135,7 @@ class Graph(MirBuilder):
                 raise GraphError(f"output {number} of graph '{self.name}' is a {type(value).__name__}, not a value")
             self.operand(value)
         self._unseal()
-        self._outputs = values
+        self._outputs, self._replacing = values, replacing
 
     @property
     def module(self) -> ModuleOp:
@@ -280,6 +287,12 @@ class Graph(MirBuilder):
             )
             for name, (kind, _) in self._arguments.items()
         )
+        self._function.res_attrs = None
+        if self._replacing:
+            try:
+                Signature(self._function).replace(self._replacing)
+            except PassFailedException as error:
+                raise GraphError(str(error)) from None
         self._module.verify()
         self._sealed = True
 

@@ -141,6 +141,8 @@ class Program:
     alignment: int
     constants: bytes
     schedule: tuple[Item, ...]
+    updated: tuple[str, ...] = ()
+    """Inputs and params that hold a result in the end."""
     needs_blas: bool = True
     """Whether a kernel reads the table of BLAS and LAPACK functions."""
 
@@ -208,7 +210,7 @@ def unpack(data: bytes) -> tuple[Program, bytes]:
 def _program(fields: dict[str, Any], constants: bytes) -> Program:
     for group in ("inputs", "params", "outputs"):
         fields[group] = tuple(TensorSpec(s["name"], tuple(s["shape"]), s["dtype"]) for s in fields[group])
-    fields["optional"] = tuple(fields["optional"])
+    fields["optional"], fields["updated"] = tuple(fields["optional"]), tuple(fields["updated"])
     fields["schedule"] = _items(fields["schedule"])
     return Program(constants=constants, **fields)
 

@@ -67,6 +67,17 @@ def _argument(inputs, name, shape, dtype, default=None):
         raise TypeError(f"argument {name!r}: expected {expected}, got {array.dtype}")
     return np.ascontiguousarray(array, dtype).reshape(shape)
 ''',
+    "_updated": '''
+def _updated(inputs, name, shape, dtype):
+    """The array of an argument that a result is written over: of this shape and type, and no copy."""
+    array = inputs.get(name)
+    bits = isinstance(array, np.ndarray) and dtype is np.uint16 and array.dtype.name == "bfloat16"
+    if not isinstance(array, np.ndarray) or (array.dtype != dtype and not bits) or array.shape != shape:
+        raise TypeError(f"argument {name!r}, which is updated: expected an array of {dtype.__name__}{list(shape)}")
+    if not (array.flags.c_contiguous and array.flags.writeable):
+        raise ValueError(f"argument {name!r}, which is updated: expected a contiguous array that can be written to")
+    return array.view(dtype)
+''',
     "_known": '''
 def _known(inputs, *names):
     """Refuses arguments of other names."""

@@ -54,7 +54,8 @@ def emit_python(module: ModuleOp, threads: int = 1) -> str:
     A Python module, with NumPy, Numba and SciPy (for matrix products) as its only imports, that runs the programs of a
     planned lir `module`.
 
-    Each program becomes a function of its name that takes inputs and params by keyword and gives the tuple of outputs.
+    Each program becomes a function of its name that takes inputs and params by keyword and gives the tuple of outputs;
+    it writes to the arrays of those that are updated.
     With `threads` above 1, launches of several pieces run on that many threads at most. f16 and bf16 buffers are arrays
     of uint16 bits; bf16 results as well, and such arguments may be. Raises `PassFailedException` for an op that has no
     row, for a module that was not lowered, and for one whose memory was not planned.
@@ -282,7 +283,7 @@ class _Program:
         self.roots[value] = (name, 0, "")
         self.memory.append(name)
         if isinstance(op, InputOp | ParamOp):
-            self.argument(name, op.buffer_name.data, type)
+            self.argument(name, op, type)
         elif isinstance(op, ConstantOp):
             own = outside_type(type.element_type)
             bits = f".view({dtype})" if own.startswith("np.uint") else ""
@@ -303,7 +304,8 @@ class _Program:
             index = f"({index} + {op.moved}) % {op.period}" if op.moved else f"{index} % {op.period}"
         self.roots[op.result] = (root, start, f"{moved} + {index} * {stride}")
 
-    def argument(self, name: str, key: str, type: AnyMemRef) -> None:
+    def argument(self, name: str, op: InputOp | ParamOp, type: AnyMemRef) -> None:
+        key = op.buffer_name.data
         shape, dtype = tuple(type.get_shape()), buffer_type(type.element_type)
         self.types.append(f"{key}: {type.element_type}{list(shape)}")
         own = outside_type(type.element_type)
@@ -312,7 +314,8 @@ class _Program:
             one = "np.full({}, 0x3F80, np.uint16)" if isinstance(type.element_type, BFloat16Type) else "np.ones({}, {})"
             given += f", {one.format(shape, own)}"
         bits = f".view({dtype})" if own != dtype else ""
-        self.outside.emit(f"{name} = _argument({given}){bits}")
+        helper = "_argument" if op.updated is None else "_updated"
+        self.outside.emit(f"{name} = {helper}({given}){bits}")
 
     def address(self, value: SSAValue) -> str:
         name, start, moved = self.roots[value]

@@ -27,6 +27,7 @@ from xdsl_rlx.lowering.numba.machine.llvm import (
 )
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.numba.runtime.weights import Weights
 from xdsl_rlx.lowering.pipelines import checks_bounds, compile_passes
 from xdsl_rlx.transforms.collector import paused_collector
 from xdsl_rlx.transforms.driver import verify_dominance
@@ -69,6 +70,7 @@ def compile_source(
     threads: SupportsIndex | None = None,
     effort: Effort = Effort.FULL,
     backend: Backend = Backend.LLVM,
+    weights: Weights | None = None,
 ) -> CompiledGraph:
     """As `compile_module`, for the module of which `source` is the fingerprint; it is made only where it is needed."""
     count = thread_count(threads)
@@ -82,7 +84,7 @@ def compile_source(
 
     key = " ".join([source, str(count), backend, *checked, effort.name, environment_key()])
     program, code, from_cache = _compiled(hashlib.sha256(key.encode()).hexdigest(), build, effort)
-    return CompiledGraph(program, code, count, from_cache=from_cache)
+    return CompiledGraph(program, code, count, from_cache=from_cache, weights=weights)
 
 
 def _compiled(

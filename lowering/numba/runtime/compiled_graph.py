@@ -21,7 +21,6 @@ from xdsl_rlx.lowering.numba.driver.layout import (
     TOO_LONG,
     WORD,
     CallBlock,
-    CopyRow,
     NumpyArray,
     PlanTable,
     PythonObject,
@@ -44,6 +43,7 @@ from xdsl_rlx.lowering.numba.driver.process import (
 from xdsl_rlx.lowering.numba.machine.llvm import LoadedObject
 from xdsl_rlx.lowering.numba.runtime.arguments import check_out, dtype_of, to_array
 from xdsl_rlx.lowering.numba.runtime.results import Results, touch
+from xdsl_rlx.lowering.numba.runtime.weights import Weights
 from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, OutOfBoundsError
 
 Array = NDArray[Any]
@@ -62,12 +62,18 @@ class CompiledGraph:
     """
 
     def __init__(
-        self, program: Program, code: LoadedObject, threads: int | None = None, *, from_cache: bool = False
+        self,
+        program: Program,
+        code: LoadedObject,
+        threads: int | None = None,
+        *,
+        from_cache: bool = False,
+        weights: Weights | None = None,
     ) -> None:
         """`from_cache` says whether the code was compiled before, rather than just now."""
         self.program = program
         self.from_cache = from_cache
-        self._binding = Binding(program, code, thread_count(threads))
+        self._binding = Binding(program, code, thread_count(threads), Weights() if weights is None else weights)
         # held here and not by the tables: the tables' owner must not be kept alive by a callable that it points to
         self._slow_call = self._binding.call
         self._call = _fast_call(self._binding.plan, self._slow_call)
@@ -84,6 +90,11 @@ class CompiledGraph:
     def set_param(self, name: str, value: object) -> None:
         """Copy a param's value; calls use it until it is set again. Raises `ArgumentError`."""
         self._binding.set_param(name, value)
+
+    @property
+    def weights(self) -> Weights:
+        """The values of the params."""
+        return self._binding.weights
 
     @property
     def name(self) -> str:
@@ -118,14 +129,14 @@ class CompiledGraph:
 class Binding:
     """A program's tables with its params, and the call in Python that can convert, allocate and explain."""
 
-    def __init__(self, program: Program, code: LoadedObject, threads: int) -> None:
+    def __init__(self, program: Program, code: LoadedObject, threads: int, weights: Weights) -> None:
         self.program = program
+        self.weights = weights
         self._code = code
         self.plan = make_plan(program, self._code.addresses, threads)
         self._specs = program.arguments
         self._param_names = {spec.name for spec in program.params}
         self._index = {spec.name: index for index, spec in enumerate(self._specs)}
-        self._params: dict[str, Array] = {}
         self._results = Results(program.outputs)
         self._set_specs(PlanTable.ARGUMENTS, self._specs, [None] * len(self._specs))
         self._set_specs(PlanTable.OUTPUTS, program.outputs, self._results.tables)
@@ -135,6 +146,12 @@ class Binding:
             ones = np.ones(self._specs[index].shape, dtype_of(self._specs[index].dtype))
             self.plan.keep.append(ones)
             self.plan.set_base(FIRST_BUFFER + index, address(ones))
+        for spec in program.params:
+            weights.declare(spec, self)
+
+    def found(self, name: str, place: int) -> None:
+        """Have calls read a param, and update it, at this address."""
+        self.plan.set_base(FIRST_BUFFER + self._index[name], place)
 
     def call(self, *args: object, out: object = None, **kwargs: object) -> tuple[Array, ...]:
         """As `CompiledGraph.__call__`, for any arguments."""
@@ -143,6 +160,8 @@ class Binding:
         targets = list[Array]()
         copies = list[tuple[Array, Array]]()
         for index, result in enumerate(results):
+            if result is not None:
+                self._check_apart(index, result, values)
             if result is not None and not _overlaps(result, values, targets):
                 targets.append(result)
                 continue
@@ -159,25 +178,18 @@ class Binding:
             np.copyto(result, target)
         return tuple(result for result in results if result is not None)
 
+    def _check_apart(self, number: int, result: Array, values: Mapping[int, Array]) -> None:
+        """ArgumentError for a result in the memory of an argument that is updated."""
+        for name in self.program.updated:
+            if (value := values.get(self._index[name])) is not None and np.may_share_memory(result, value):
+                raise ArgumentError(f"out[{number}] of graph {self.program.name!r} overlaps {name!r}, which is updated")
+
     def set_param(self, name: str, value: object) -> None:
         """Copy a param's value."""
         if not isinstance(name, str) or name not in self._param_names:  # pyright: ignore[reportUnnecessaryIsInstance]
             params = ", ".join(spec.name for spec in self.program.params) or "none"
             raise ArgumentTypeError(f"graph {self.program.name!r} has no param {name!r} (params: {params})")
-        index = self._index[name]
-        spec = self._specs[index]
-        source = to_array(spec, value, self._what("param", name))
-        if name not in self._params:
-            memory = aligned_bytes(source.nbytes, CACHE_LINE)
-            memory[:] = source.reshape(-1).view(np.uint8)
-            self._params[name] = memory
-            self.plan.set_base(FIRST_BUFFER + index, address(memory))
-            return
-        # another thread may be running with the value being replaced: a run of nothing copies under the run lock
-        target = address(self._params[name])
-        copy = {CopyRow.TARGET: target, CopyRow.SOURCE: address(source), CopyRow.BYTES: source.nbytes}
-        block = words([*CallBlock.filled({CallBlock.COPY_COUNT: 1}), *CopyRow.filled(copy)])
-        driver().run(address(_copy_plan()), address(block))
+        self.weights[name] = to_array(self._specs[self._index[name]], value, self._what("param", name))
 
     def _what(self, kind: str, name: object) -> str:
         return f"{kind} {name!r} of graph {self.program.name!r}"
@@ -187,12 +199,14 @@ class Binding:
         aside = 0
         for spec, buffers in zip(specs, kept, strict=True):
             name, dtype, shape = sys.intern(spec.name), dtype_of(spec.dtype), words(spec.shape)
+            # what is updated goes through the slow call, which looks at who else has its memory
+            known = 0 if spec.name in self.program.updated else id(dtype)
             self.plan.keep += [name, dtype, shape, buffers]
             again = 0 if buffers is None else address(buffers)
             table += SpecRow.filled(
                 {
                     SpecRow.NAME: id(name),
-                    SpecRow.DTYPE: id(dtype),
+                    SpecRow.DTYPE: known,
                     SpecRow.RANK: len(spec.shape),
                     SpecRow.SHAPE: address(shape),
                     SpecRow.BYTES: spec.nbytes,
@@ -220,20 +234,25 @@ class Binding:
             if index in given:
                 raise ArgumentTypeError(f"{self._what('argument', name)} is given by position and by name")
             given[index] = value
-        values = {
-            index: to_array(specs[index], value, self._what("argument", specs[index].name))
-            for index, value in given.items()
-        }
+        values = {index: self._array(specs[index], value) for index, value in given.items()}
+        for index, name in ((i, specs[i].name) for i in values if specs[i].name in self.program.updated):
+            if any(np.may_share_memory(values[index], other) for i, other in values.items() if i != index):
+                raise ArgumentError(f"{self._what('argument', name)} is updated, and another argument lies there, too")
         for index, spec in enumerate(specs):
             if index in values or spec.name in self.program.optional:
                 continue
             if spec.name not in self._param_names:
                 hint = "; pass it by position: the keyword out= names the outputs" if spec.name == "out" else ""
                 raise ArgumentTypeError(f"{self._what('input', spec.name)} is missing: expected {spec}{hint}")
-            if spec.name not in self._params:
+            if spec.name not in self.weights:
                 hint = f"call set_param({spec.name!r}, ...) or pass it as an argument"
                 raise ArgumentTypeError(f"{self._what('param', spec.name)} has no value: expected {spec}; {hint}")
         return values
+
+    def _array(self, spec: TensorSpec, value: object) -> Array:
+        """An argument as an array: itself if a result is to be written there."""
+        what = self._what("argument", spec.name)
+        return check_out(spec, value, what) if spec.name in self.program.updated else to_array(spec, value, what)
 
     def _unknown(self, name: str) -> str:
         names = list(self._index)
@@ -301,13 +320,6 @@ def report_check(message: int, value: int) -> None:
 def _overlaps(result: Array, values: Mapping[int, Array], targets: Sequence[Array]) -> bool:
     # the buffers are contiguous, so comparing their bounds is exact
     return any(np.may_share_memory(result, other) for other in (*values.values(), *targets))
-
-
-@once
-def _copy_plan() -> NDArray[np.int64]:
-    """A plan without launches, whose runs do the copies in their block."""
-    fields = {PlanTable.POOL: pool().address, PlanTable.THREADS: 1, PlanTable.COPIES: CallBlock.size}
-    return words(PlanTable.filled(fields))
 
 
 class _MethodDef(ctypes.Structure):

@@ -1,0 +1,135 @@
+"""`Weights`: the values of params, which compiled graphs may share. Programs read them, and update them, in place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, Protocol
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, CallBlock, CopyRow, PlanTable
+from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
+from xdsl_rlx.lowering.numba.driver.process import address, aligned_bytes, driver, once, pool, words
+from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of, to_array
+from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError
+
+Array = NDArray[Any]
+
+
+class WeightReader(Protocol):
+    """Who has to know where the value of a param lies."""
+
+    def found(self, name: str, place: int) -> None:
+        """The value lies at this address from now on."""
+        ...
+
+
+@dataclass
+class _Entry:
+    spec: TensorSpec
+    readers: WeakSet[Any] = field(default_factory=WeakSet[Any])
+    memory: NDArray[np.uint8] | None = None
+    """None until a value is set."""
+
+
+class Weights(MutableMapping[str, Array]):
+    """
+    Values of params by name, each once in memory, for all graphs that are compiled with this.
+
+    `weights["w"] = array` copies in, `weights["w"]` copies out; both wait for a run to end. A param has the shape and
+    dtype that the first graph declares, and is iterated over once it has a value. What was given to the constructor is
+    checked when a graph declares it.
+    """
+
+    def __init__(self, values: Mapping[str, object] | None = None) -> None:
+        self._entries: dict[str, _Entry] = {}
+        self._given: dict[str, object] = dict(values or {})
+
+    def __reduce__(self) -> NoReturn:
+        raise ArgumentTypeError("weights are memory of this process, not to be pickled or copied; dict(weights) can be")
+
+    def __getitem__(self, name: str) -> Array:
+        entry = self._known(name)
+        if entry.memory is None:
+            raise ArgumentError(f"param {name!r} has no value: expected {entry.spec}; set weights[{name!r}]")
+        array = np.empty(entry.spec.shape, dtype_of(entry.spec.dtype))
+        _copy(address(array), entry.memory)
+        return array
+
+    def __setitem__(self, name: str, value: object) -> None:
+        entry = self._known(name)
+        source = to_array(entry.spec, value, f"param {name!r}").reshape(-1).view(np.uint8)
+        if entry.memory is not None:
+            # another thread may be running with the value that is replaced
+            _copy(address(entry.memory), source)
+            return
+        entry.memory = aligned_bytes(source.nbytes, CACHE_LINE)
+        entry.memory[:] = source
+        for reader in entry.readers:
+            reader.found(name, address(entry.memory))
+
+    def __delitem__(self, name: str) -> NoReturn:
+        raise ArgumentTypeError(f"param {name!r} cannot be deleted: programs read it")
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, entry in self._entries.items() if entry.memory is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries and self._entries[str(name)].memory is not None
+
+    def __repr__(self) -> str:
+        described = (
+            f"{name}: {e.spec}{'' if e.memory is not None else ' (no value)'}" for name, e in self._entries.items()
+        )
+        return f"Weights({', '.join(described)})"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all values."""
+        return sum(entry.spec.nbytes for entry in self._entries.values() if entry.memory is not None)
+
+    def address(self, name: str) -> int:
+        """Where the value of a param lies: the same for all graphs, from when it is first set."""
+        memory = self._known(name).memory
+        if memory is None:
+            raise ArgumentError(f"param {name!r} has no value yet")
+        return address(memory)
+
+    def declare(self, spec: TensorSpec, reader: WeightReader) -> None:
+        """Have a program read a param; ArgumentError if another one reads it with another shape or dtype."""
+        entry = self._entries.setdefault(spec.name, _Entry(spec))
+        if entry.spec != spec:
+            raise ArgumentError(f"param {spec.name!r} is {spec} here, and {entry.spec} in another graph")
+        entry.readers.add(reader)
+        if entry.memory is not None:
+            reader.found(spec.name, address(entry.memory))
+        elif spec.name in self._given:
+            self[spec.name] = self._given.pop(spec.name)
+
+    def _known(self, name: str) -> _Entry:
+        if name in self._entries:
+            return self._entries[name]
+        close = difflib.get_close_matches(str(name), self._entries, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"params: {', '.join(self._entries) or 'none'}"
+        raise ArgumentTypeError(f"no graph of these weights has a param {name!r}: {hint}")
+
+
+def _copy(target: int, source: NDArray[Any]) -> None:
+    """Copy bytes in a run of nothing else, so that it waits for other runs, and they for it."""
+    copy = {CopyRow.TARGET: target, CopyRow.SOURCE: address(source), CopyRow.BYTES: source.nbytes}
+    block = words([*CallBlock.filled({CallBlock.COPY_COUNT: 1}), *CopyRow.filled(copy)])
+    driver().run(address(_copy_plan()), address(block))
+
+
+@once
+def _copy_plan() -> NDArray[np.int64]:
+    """A plan without launches, whose runs do the copies in their block."""
+    fields = {PlanTable.POOL: pool().address, PlanTable.THREADS: 1, PlanTable.COPIES: CallBlock.size}
+    return words(PlanTable.filled(fields))

@@ -1,0 +1,222 @@
+"""Results that are written over arguments: their numbers, the memory they take, and what callers may pass."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xdsl_rlx as rlx
+
+Array = np.ndarray[Any, Any]
+Build = Callable[[Any, Any], tuple[list[Any], dict[str, Any]]]
+"""From operations and the values w, v, x to the other results and what replaces w and v."""
+
+N = 24
+
+
+class _Numpy:
+    exp, sin = np.exp, np.sin
+
+    @staticmethod
+    def softmax(x: Array, axis: int) -> Array:
+        e = np.exp(x - x.max(axis, keepdims=True))
+        return e / e.sum(axis, keepdims=True)
+
+    @staticmethod
+    def transpose(x: Array, perm: tuple[int, ...]) -> Array:
+        return x.transpose(perm)
+
+    @staticmethod
+    def concat(parts: list[Array], axis: int) -> Array:
+        return np.concatenate(parts, axis)
+
+    @staticmethod
+    def reduce_sum(x: Array, axes: list[int], keep_dim: bool = False) -> Array:
+        return np.sum(x, tuple(axes), keepdims=keep_dim)
+
+
+def plain(o: Any, w: Any, v: Any, x: Any) -> Any:
+    return [], {"w": w - 0.1 * x}
+
+
+def momentum(o: Any, w: Any, v: Any, x: Any) -> Any:
+    """A product that is made for the update and may not lie where the momentum is."""
+    m = 0.9 * v + x @ x
+    return [], {"w": w - 0.1 * m, "v": m}
+
+
+def read_behind(o: Any, w: Any, v: Any, x: Any) -> Any:
+    """What reads w stands behind the update, and comes first."""
+    new = w - 0.1 * x
+    return [x @ w, o.reduce_sum(new, [0, 1])], {"w": new}
+
+
+def all_of_it(o: Any, w: Any, v: Any, x: Any) -> Any:
+    """Each element needs all of w."""
+    return [], {"w": w @ w}
+
+
+def turned(o: Any, w: Any, v: Any, x: Any) -> Any:
+    return [], {"w": o.transpose(w, (1, 0)) * 2.0}
+
+
+def rows(o: Any, w: Any, v: Any, x: Any) -> Any:
+    """A pass over a row reads what a later one replaces; and one reads it again."""
+    return [o.reduce_sum(w * w, [1])], {"w": o.softmax(w, -1), "v": v - v / (o.reduce_sum(v * v, [1], True) + 1.0)}
+
+
+def run_twice(o: Any, w: Any, v: Any, x: Any) -> Any:
+    """A loop that begins anew where an argument is large."""
+    return [], {"w": w + o.sin(w * 1e5), "v": o.sin(v) * x}
+
+
+def moved(o: Any, w: Any, v: Any, x: Any) -> Any:
+    return [], {"w": o.concat([w[5:], w[:5] * 0.5], 0), "v": o.concat([x[:7], v[7:] + 1.0], 0)}
+
+
+def both(o: Any, w: Any, v: Any, x: Any) -> Any:
+    """One replaces the other's value, too, once it has been read."""
+    s = o.exp(x * 0.1)
+    return [w + v], {"w": s * w, "v": s + v}
+
+
+CASES = (plain, momentum, read_behind, all_of_it, turned, rows, run_twice, moved, both)
+
+
+def _graph(case: Build | Any, dtype: str, donate: bool) -> rlx.Graph:
+    g = rlx.Graph(case.__name__)
+    w, v = g.param("w", (N, N), dtype), g.input("v", (N, N), dtype)
+    others, new = case(g, w, v, g.input("x", (N, N), dtype))
+    g.set_outputs(others, donate=new) if donate else g.set_outputs([*others, *new.values()])
+    return g
+
+
+def _arrays(dtype: str) -> dict[str, Array]:
+    rng = np.random.default_rng(4)
+    return {
+        name: rng.standard_normal((N, N)).astype(dtype.replace("f32", "f4").replace("f64", "f8"))
+        for name in ("w", "v", "x")
+    }
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_in_place_is_what_it_is_elsewhere(case: Any, threads: int) -> None:
+    compiled = rlx.compile(_graph(case, "f64", True), threads=threads)
+    arrays = _arrays("f64")
+    expected = {name: array.copy() for name, array in arrays.items()}
+    compiled.set_param("w", arrays["w"])
+    for _ in range(2):
+        results = compiled(v=arrays["v"], x=arrays["x"])
+        others, new = case(_Numpy, *expected.values())
+        expected |= new
+        for found, value in zip(
+            (*results, compiled.weights["w"], arrays["v"]), (*others, *list(expected.values())[:2]), strict=True
+        ):
+            np.testing.assert_allclose(found, value, 1e-10, 1e-10)
+
+
+def test_the_printed_module_updates_arrays_too() -> None:
+    arrays = _arrays("f64")
+    expected = {name: array.copy() for name, array in arrays.items()}
+    names: dict[str, Any] = {}
+    exec(rlx.numba_source(_graph(momentum, "f64", True)), names)
+    assert names["momentum"](**arrays) == ()
+    _, new = momentum(_Numpy, *expected.values())
+    for name, value in new.items():
+        np.testing.assert_allclose(arrays[name], value, 1e-12)
+    with pytest.raises(TypeError, match="'w', which is updated: expected an array of float64"):
+        names["momentum"](**arrays | {"w": arrays["w"].tolist()})
+
+
+def test_an_update_takes_no_memory() -> None:
+    size = N * N * 8
+    donated, copied = (rlx.compile(_graph(momentum, "f64", donate), threads=1) for donate in (True, False))
+    # the product, which else lies where the new momentum is to be
+    assert donated.arena_bytes == size and not donated.outputs
+    assert [spec.nbytes for spec in copied.outputs] == [size, size]
+
+
+def test_what_replaces_an_argument_can_be_said_of_a_graph_that_is_there() -> None:
+    arrays = _arrays("f32")
+    compiled = rlx.compile(_graph(plain, "f32", False), donate={"w": 0})
+    compiled.set_param("w", arrays["w"])
+    assert compiled(v=arrays["v"], x=arrays["x"]) == ()
+    np.testing.assert_allclose(compiled.weights["w"], arrays["w"] - np.float32(0.1) * arrays["x"], 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("donate", "message"),
+    [
+        ({"u": 0}, "there is no such argument, but w, v, x"),
+        ({"w": 3}, "has 1 results, none is 3"),
+        ({"w": "0"}, "donate"),
+    ],
+)
+def test_what_cannot_be_donated_is_an_error(donate: Any, message: str) -> None:
+    with pytest.raises(rlx.RlxError, match=message):
+        rlx.compile(_graph(plain, "f32", False), donate=donate)
+
+
+def test_a_reader_that_needs_the_result_is_an_error() -> None:
+    g = rlx.Graph("swap")
+    a, b = g.param("a", (3,)), g.param("b", (3,))
+    g.set_outputs([], donate={"a": b + 1.0, "b": a + 1.0})
+    with pytest.raises(
+        rlx.GraphError, match=r"result \d of @swap cannot be written over .* and needs the result; do not"
+    ):
+        rlx.compile(g)
+
+
+def test_who_updates_an_array_has_to_be_given_that_array() -> None:
+    compiled = rlx.compile(_graph(momentum, "f32", True))
+    arrays = _arrays("f32")
+    compiled.set_param("w", arrays["w"])
+    before = arrays["v"].copy()
+    wrong = {
+        "expected f32": arrays["v"].astype("f8"),
+        "expected an array": arrays["v"].tolist(),
+        "C-contiguous": arrays["v"].T,
+        "another argument lies there, too": arrays["x"],
+    }
+    for message, value in wrong.items():
+        with pytest.raises(rlx.ArgumentError, match=message):
+            compiled(v=value, x=arrays["x"])
+    arrays["v"].flags.writeable = False
+    with pytest.raises(rlx.ArgumentError, match="read-only"):
+        compiled(v=arrays["v"], x=arrays["x"])
+    np.testing.assert_array_equal(arrays["v"], before)
+    np.testing.assert_array_equal(compiled.weights["w"], arrays["w"])
+
+
+def test_a_result_may_not_lie_in_what_is_updated() -> None:
+    compiled = rlx.compile(_graph(both, "f32", True))
+    arrays = _arrays("f32")
+    compiled.set_param("w", arrays["w"])
+    with pytest.raises(rlx.ArgumentError, match=r"out\[0\] of graph 'both' overlaps 'v', which is updated"):
+        compiled(v=arrays["v"], x=arrays["x"], out=(arrays["v"],))
+
+
+def test_weights_are_those_of_all_graphs_compiled_with_them() -> None:
+    weights = rlx.Weights({"w": np.ones((N, N))})
+    step = rlx.compile(_graph(plain, "f64", True), weights=weights)
+    g = rlx.Graph("norm")
+    w = g.param("w", (N, N), "f64")
+    g.set_outputs(g.reduce_sum(w) + g.param("b", (), "f64"))
+    norm = rlx.compile(g, weights=weights)
+    where = weights.address("w")
+    with pytest.raises(rlx.ArgumentError, match="'b' of graph 'norm' has no value"):
+        norm()
+    weights["b"] = 2.0
+    arrays = _arrays("f64")
+    for _ in range(2):
+        step(v=arrays["v"], x=arrays["x"])
+    np.testing.assert_allclose(norm()[0], N * N - 0.2 * arrays["x"].sum() + 2.0)
+    assert weights.address("w") == where and sorted(weights) == ["b", "w"] and weights.nbytes == 8 * (N * N + 1)
+    weights["w"] = np.zeros((N, N))
+    assert norm()[0] == 2.0
+    with pytest.raises(rlx.ArgumentError, match=r"param .w. is f32.*, and f64.* in another graph"):
+        rlx.compile(_graph(plain, "f32", True), weights=weights)
+    with pytest.raises(rlx.ArgumentError, match="no graph of these weights has a param 'bb': did you mean 'b'"):
+        weights["bb"] = 1.0

@@ -1,0 +1,44 @@
+"""The pass `mir-donate`: results that are written over arguments. Where they are in the end is up to lowering."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_rlx.transforms.signature import graph_of
+
+
+@dataclass(frozen=True)
+class MirDonatePass(ModulePass):
+    """
+    Have results take the memory of arguments of their type, which the caller gives up.
+
+    ```
+    func.func @step(%w, %g) -> (loss, new_w)
+    // becomes, with arguments=w outputs=1
+    func.func @step(%w, %g) -> (loss, new_w {mir.replaces = "w"})
+    ```
+
+    The compiled function returns the other results only: a param so replaced has its new value, and an array given for
+    an input is overwritten.
+    """
+
+    name = "mir-donate"
+
+    arguments: tuple[str, ...]
+    """Names of arguments."""
+
+    outputs: tuple[int, ...]
+    """Numbers of the results that replace them, in the same order."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        graph = graph_of(op, self.name)
+        if len(self.arguments) != len(self.outputs):
+            raise PassFailedException(
+                f"{self.name}: {len(self.arguments)} arguments and {len(self.outputs)} results are no pairs"
+            )
+        if twice := [n for i, n in enumerate(self.outputs) if n in self.outputs[:i]]:
+            raise PassFailedException(f"{self.name}: result {twice[0]} cannot replace two arguments")
+        graph.replace(dict(zip(self.outputs, self.arguments, strict=True)))
