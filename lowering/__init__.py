@@ -5,7 +5,7 @@ from xdsl.utils.target import Target
 
 from xdsl_rlx.transforms import lazily
 
-ON_MIR = ("mir-prepare-for-ad", "mir-prepare-for-fusion", "mir-decompose", "mir-normalize")
+ON_MIR = ("mir-prepare-for-ad", "mir-prepare-for-fusion", "mir-decompose", "mir-normalize", "mir-fit-memory")
 
 TO_LIR = (
     "convert-mir-to-lir",

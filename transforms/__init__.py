@@ -26,6 +26,8 @@ PASSES = (
     "mir-legalize-multi-axis-reduce",
     "mir-lower-complex",
     "mir-lower-dot-general",
+    "mir-partition",
+    "mir-rematerialize",
     "mir-select-outputs",
     "mir-unfuse-elementwise-regions",
     "mir-unfuse-for-ad",

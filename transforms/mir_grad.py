@@ -74,7 +74,9 @@ class MirGradPass(ModulePass):
                     f"{_why_nothing_flows(argument, ops, loss)} (zero-missing-wrt=true makes it zeros)"
                 )
             grads.append(b.zeros_like(argument.value).ssa if grad is None else grad)
-        graph.set_outputs([*(graph.outputs if self.loss else ()), *grads])
+        own = graph.outputs if self.loss else ()
+        graph.set_outputs([*own, *grads])
+        graph.mark_gradients(len(own), [argument.name for argument in wrt])
         graph.rename(f"{graph.name}_grad")
         if self.emit:
             MirEmitVjpPass().apply(ctx, op)

@@ -3,7 +3,7 @@ Bodies are not looked into."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, UnitAttr
@@ -17,6 +17,9 @@ NAME, KIND, OPTIONAL = "mir.name", "mir.kind", "mir.optional"
 
 REPLACES = "mir.replaces"
 """The attribute of a result that is written over an argument, which it names."""
+
+GRADIENT = "mir.gradient_of"
+"""The attribute of a result that is a gradient by an argument, which it names."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,28 @@ class Signature:
         self.block.erase_arg(argument)
         self.func.arg_attrs = ArrayAttr([DictionaryAttr(entry) for entry in self._argument_attributes()[:-1]])
         self.update_type()
+
+    def drop_unused(self, names: Container[str]) -> None:
+        """Remove the arguments of these names that nothing reads."""
+        gone = {a.value.index for a in self.arguments if a.name in names and not a.value.uses.get_length()}
+        attributes = self._argument_attributes()
+        self.func.arg_attrs = ArrayAttr(DictionaryAttr(e) for n, e in enumerate(attributes) if n not in gone)
+        for index in sorted(gone, reverse=True):
+            self.block.erase_arg(self.block.args[index])
+        self.update_type()
+
+    @property
+    def gradients(self) -> dict[int, str]:
+        """The results that are gradients: their numbers, and the arguments by which."""
+        entries = () if self.func.res_attrs is None else self.func.res_attrs.data
+        return {n: name.data for n, e in enumerate(entries) if isinstance(name := e.data.get(GRADIENT), StringAttr)}
+
+    def mark_gradients(self, first: int, names: Sequence[str]) -> None:
+        """Note which results are gradients, from the number `first` on, and by which arguments."""
+        entries = list(self.func.res_attrs or [DictionaryAttr({})] * len(self.outputs))
+        for number, name in enumerate(names, first):
+            entries[number] = DictionaryAttr({**entries[number].data, GRADIENT: StringAttr(name)})
+        self.func.res_attrs = ArrayAttr(entries)
 
     def set_outputs(self, outputs: Sequence[SSAValue]) -> None:
         """Return other values; attributes of results that keep their place are kept."""

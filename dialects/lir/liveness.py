@@ -37,6 +37,13 @@ def lives_of(program: ProgramOp) -> list[Life]:
     return [*walk.used, *unused]
 
 
+def launches_of(program: ProgramOp) -> list[tuple[int, LaunchOp]]:
+    """The launches with their numbers in the same order."""
+    walk = _Walk()
+    walk.block(program.body.block)
+    return walk.launches
+
+
 @dataclass
 class _LoopSpan:
     """A loop in which the walk is."""
@@ -53,11 +60,13 @@ class _Walk:
         self.lives: dict[SSAValue, Life] = {}
         """Of a buffer under each of its names."""
         self.used: list[Life] = []
+        self.launches: list[tuple[int, LaunchOp]] = []
 
     def block(self, block: Block) -> None:
         for op in block.ops:
             # asked in the order of how many there are
             if isinstance(op, LaunchOp):
+                self.launches.append((self.time, op))
                 for value in op.operands:
                     self.read(value)
             elif isinstance(op, ViewOp | StepOp):

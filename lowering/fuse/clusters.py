@@ -189,10 +189,25 @@ class Clusters:
             for other in waits.get(op, ()):
                 self.of[other].after |= cluster.after | cluster.name
 
-    def all(self) -> list[Cluster]:
-        """The clusters, in the order of their first ops."""
-        found = dict.fromkeys(self.of[op] for op in self.ops if op in self.of)
-        return sorted(found, key=lambda cluster: min(self.order[op] for op in cluster.ops))
+    def in_order(self) -> list[Cluster]:
+        """The clusters in an order that respects their dependences, none earlier than its place or who needs it asks."""
+        # copies stand right behind what they are copies of
+        first = {self.of[op]: self.order[op] for op in reversed(self.block.ops) if op in self.of}
+        order: list[Cluster] = []
+        done = 0
+        for cluster in sorted(first, key=first.__getitem__):
+            path = [cluster]
+            while path:
+                top = path[-1]
+                if waiting := top.before & ~done:
+                    path.append(min(self._named(waiting), key=first.__getitem__))
+                    assert len(path) <= len(first), "clusters depend on each other in a circle"
+                    continue
+                if not top.members & done:
+                    order.append(top)
+                    done |= top.members
+                path.pop()
+        return order
 
     def grow(self) -> None:
         """Merge each op with its users, from the last op to the first; then clusters that read the same values."""

@@ -16,7 +16,7 @@ from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.lowering.fuse.clusters import Cluster, Clusters
+from xdsl_rlx.lowering.fuse.clusters import Clusters
 from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.fuse.nesting import GroupLoops, decided_loops
@@ -155,19 +155,7 @@ def outline(clusters: Clusters) -> None:
     terminator = clusters.block.last_op
     assert terminator is not None
     block = clusters.block
-    done = 0
-    waiting = clusters.all()
-    ordered: list[Cluster] = []
-    while waiting:
-        rest: list[Cluster] = []
-        for cluster in waiting:
-            if not cluster.before & ~done:
-                done |= cluster.members
-                ordered.append(cluster)
-            else:
-                rest.append(cluster)
-        assert len(rest) < len(waiting), "clusters depend on each other in a circle"
-        waiting = rest
+    ordered = clusters.in_order()
     for cluster in ordered:
         for op in sorted(cluster.ops, key=clusters.order.__getitem__):
             op.detach()

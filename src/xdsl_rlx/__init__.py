@@ -8,6 +8,7 @@ if TYPE_CHECKING:
         Jacobians,
         asm_source,
         compile,
+        compile_training,
         grad,
         grad_with_loss,
         hessian,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         llvm_source,
         lower,
         lower_hir,
+        memory_report,
         nth_order_grad,
         numba_source,
         parse,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
     from xdsl_rlx.lowering.run_errors import ArgumentError, OutOfBoundsError
+    from xdsl_rlx.training import TrainingProgram
 
 __version__ = "0.1.0"
 
@@ -46,10 +49,12 @@ __all__ = [
     "OutOfBoundsError",
     "RlxError",
     "Shaped",
+    "TrainingProgram",
     "Value",
     "Weights",
     "asm_source",
     "compile",
+    "compile_training",
     "custom_op",
     "grad",
     "grad_with_loss",
@@ -61,6 +66,7 @@ __all__ = [
     "llvm_source",
     "lower",
     "lower_hir",
+    "memory_report",
     "nth_order_grad",
     "numba_source",
     "parse",
@@ -75,6 +81,7 @@ _HOMES = {
         "Jacobians",
         "asm_source",
         "compile",
+        "compile_training",
         "grad",
         "grad_with_loss",
         "hessian",
@@ -85,6 +92,7 @@ _HOMES = {
         "llvm_source",
         "lower",
         "lower_hir",
+        "memory_report",
         "nth_order_grad",
         "numba_source",
         "parse",
@@ -96,6 +104,7 @@ _HOMES = {
     "xdsl_rlx.builder": ("Graph", "GraphModule", "Value"),
     "xdsl_rlx.custom_ops": ("CustomKernel", "Shaped", "custom_op"),
     "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
+    "xdsl_rlx.training": ("TrainingProgram",),
     "xdsl_rlx.lowering.run_errors": ("ArgumentError", "OutOfBoundsError"),
     "xdsl_rlx.lowering.numba.runtime.compiled_graph": ("CompiledGraph",),
     "xdsl_rlx.lowering.numba.runtime.weights": ("Weights",),

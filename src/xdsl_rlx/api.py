@@ -37,14 +37,17 @@ from xdsl_rlx.transforms.mir_hvp import MirHvpPass
 from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
 from xdsl_rlx.transforms.mir_jacrev import MirJacrevPass
 from xdsl_rlx.transforms.mir_jvp import MirJvpPass
+from xdsl_rlx.transforms.mir_partition import MirPartitionPass, Part
 from xdsl_rlx.transforms.mir_select_outputs import MirSelectOutputsPass
 from xdsl_rlx.transforms.mir_vmap import MirVmapPass
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from xdsl_rlx.lowering.memory_report import MemoryReport
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
+    from xdsl_rlx.training import TrainingProgram
 
 
 _COMMENT_OR_STRING = re.compile(r'//[^\n]*|("(?:[^"\\\n\v\f]|\\.)*+("?))')
@@ -336,6 +339,7 @@ def compile(
     backend: Literal["llvm", "numba"] = "llvm",
     donate: Mapping[str, SupportsIndex] | None = None,
     weights: Weights | None = None,
+    memory_budget: SupportsIndex | None = None,
 ) -> CompiledGraph:
     """
     Compile a graph at any stage into a callable on NumPy arrays.
@@ -348,8 +352,12 @@ def compile(
     updated has its new value in the next call, an array given for an input is overwritten, and calls return the other
     outputs only. The values of params are kept in `weights`, which several graphs may share.
 
-    GraphError for another backend, for a graph that cannot be lowered, and for an output that cannot take the place of
-    an argument, because what it is computed from, or another output, needs that argument later.
+    `memory_budget` is how many bytes the arena, which holds all that is neither argument nor result, takes at most:
+    what waits in memory for a backward pass is computed again there, as little as will do.
+
+    GraphError for another backend, for a graph that cannot be lowered, for an output that cannot take the place of an
+    argument, because what it is computed from, or another output, needs that argument later, and for a budget that
+    cannot be kept, which says what the least is.
     """
     from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_source
 
@@ -359,12 +367,71 @@ def compile(
     if donate:
         names, numbers = tuple(donate), integers("donate", tuple(donate.values()))
         source = run_passes(_above_lir(source, "donate"), [MirDonatePass(names, numbers)])
+    if memory_budget is not None:
+        source = _fitted(_above_lir(source, "memory_budget"), index(memory_budget), threads)
     try:
         return compile_source(
             source.fingerprint, lambda: _verified(source.module), threads, backend=Backend(backend), weights=weights
         )
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
+
+
+def _fitted(source: GraphModule, budget: int, threads: SupportsIndex | None) -> GraphModule:
+    from xdsl_rlx.lowering.mir_fit_memory import MirFitMemoryPass
+    from xdsl_rlx.lowering.numba.driver.process import thread_count
+    from xdsl_rlx.lowering.numba.machine import cpu
+    from xdsl_rlx.lowering.numba.machine.llvm import target
+
+    registers = cpu.registers(target())
+    fit = MirFitMemoryPass(budget, thread_count(threads), registers.lanes, registers.count)
+    return run_passes(source, [_lowering("direct"), fit])
+
+
+@checked
+def compile_training(
+    graph: AnyGraph,
+    wrt: Sequence[str] | str = (),
+    zero_missing_wrt: bool = False,
+    threads: SupportsIndex | None = None,
+    backend: Literal["llvm", "numba"] = "llvm",
+    memory_budget: SupportsIndex | None = None,
+) -> TrainingProgram:
+    """
+    The outputs of a graph and the gradients of the first one, as programs on one store of weights.
+
+    `wrt` and `zero_missing_wrt` are those of `grad_with_loss`, `threads` and `backend` those of `compile`. `step` is
+    one program for both; `forward` and `backward` are two, between which those values are kept that are cheaper to keep
+    than to compute again. `memory_budget` is that of the arena of `step`. GraphError as of `grad_with_loss` and
+    `compile`.
+    """
+    from xdsl_rlx.lowering.numba.driver.process import thread_count
+    from xdsl_rlx.lowering.numba.runtime.build_program import spec_of
+    from xdsl_rlx.lowering.numba.runtime.weights import Weights
+    from xdsl_rlx.training import TrainingGraphs, TrainingProgram
+
+    joint = grad_with_loss(_above_lir(graph, "compile_training"), wrt, zero_missing_wrt)
+    halves = [run_passes(joint, [MirPartitionPass(part)]) for part in Part]
+    step = joint if memory_budget is None else _fitted(joint, index(memory_budget), threads)
+    weights = Weights()
+    for argument in joint.signature.arguments:
+        if argument.kind == "param":
+            weights.declare(spec_of(argument.name, argument.value))
+    return TrainingProgram(
+        TrainingGraphs(step, *halves),
+        weights,
+        lambda graph: compile(graph, threads, backend, weights=weights),
+        lambda graph: lower(graph, thread_count(threads)),
+    )
+
+
+@checked
+def memory_report(graph: AnyGraph, threads: SupportsIndex | None = None) -> MemoryReport:
+    """What the program that `compile` makes of a graph takes in memory, buffer by buffer; printed, a table."""
+    from xdsl_rlx.lowering.memory_report import memory_report as report
+    from xdsl_rlx.lowering.numba.driver.process import thread_count
+
+    return report(lower(graph, thread_count(threads)).module)
 
 
 def _verified(module: ModuleOp) -> ModuleOp:

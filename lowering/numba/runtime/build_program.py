@@ -14,7 +14,7 @@ from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.control_flow import program_ops
 from xdsl_rlx.dialects.lir.places import ByteSpan, place_of
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.dialects.shapes import DTYPE_NAMES
+from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 from xdsl_rlx.lowering.numba.driver.manifest import (
     BASE_ARENA,
     BASE_CONSTANTS,
@@ -167,6 +167,11 @@ def _spec(name: str, value: SSAValue) -> TensorSpec:
     if type_.element_type not in DTYPE_NAMES:
         raise PassFailedException(f"kernels do not compute with {type_.element_type}")
     return TensorSpec(name, type_.get_shape(), DTYPE_NAMES[type_.element_type])
+
+
+def spec_of(name: str, value: SSAValue) -> TensorSpec:
+    """How a caller sees an argument that is a tensor of a graph."""
+    return TensorSpec(name, shape_of(value), DTYPE_NAMES[element_of(value)])
 
 
 def constant_bytes(value: DenseIntOrFPElementsAttr) -> bytes:

@@ -102,13 +102,14 @@ class Weights(MutableMapping[str, Array]):
             raise ArgumentError(f"param {name!r} has no value yet")
         return address(memory)
 
-    def declare(self, spec: TensorSpec, reader: WeightReader) -> None:
-        """Have a program read a param; ArgumentError if another one reads it with another shape or dtype."""
+    def declare(self, spec: TensorSpec, reader: WeightReader | None = None) -> None:
+        """Have a program read a param; ArgumentError if there is one of that name and another shape or dtype."""
         entry = self._entries.setdefault(spec.name, _Entry(spec))
         if entry.spec != spec:
             raise ArgumentError(f"param {spec.name!r} is {spec} here, and {entry.spec} in another graph")
-        entry.readers.add(reader)
-        if entry.memory is not None:
+        if reader is not None:
+            entry.readers.add(reader)
+        if entry.memory is not None and reader is not None:
             reader.found(spec.name, address(entry.memory))
         elif spec.name in self._given:
             self[spec.name] = self._given.pop(spec.name)

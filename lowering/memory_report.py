@@ -1,0 +1,124 @@
+"""Where the memory of a planned program goes: the slots of its arena, when they are in use, and what else it needs."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_rlx.dialects import lir
+from xdsl_rlx.dialects.lir.liveness import launches_of, lives_of
+from xdsl_rlx.dialects.lir.memory import byte_size
+from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.locations import where
+from xdsl_rlx.dialects.shapes import DTYPE_NAMES
+
+
+@dataclass(frozen=True)
+class SlotUse:
+    """A buffer in the arena: `size` bytes from `at` on, in use from one launch to another one, both included."""
+
+    name: str
+    type: str
+    at: int
+    size: int
+    first: int
+    last: int
+    computed: str
+    """What computes it: the kernel, and the line or block that this comes from, if that is known."""
+
+
+@dataclass(frozen=True)
+class MemoryReport:
+    """What a program needs, in bytes."""
+
+    name: str
+    arena: int
+    """All temporary buffers, which share memory where they are not in use at the same time."""
+    unshared: int
+    """The same if none of them shared."""
+    inputs: int
+    params: int
+    outputs: int
+    """Results that are not written over arguments."""
+    constants: int
+    slots: tuple[SlotUse, ...]
+    """The largest first."""
+    fullest: int
+    """The number of the launch during which most of the arena is in use."""
+
+    @property
+    def at_fullest(self) -> tuple[SlotUse, ...]:
+        """The slots in use then."""
+        return tuple(slot for slot in self.slots if slot.first <= self.fullest <= slot.last)
+
+    def __str__(self) -> str:
+        lines = [
+            f"@{self.name}: arena {self.arena:,} bytes ({self.unshared:,} if nothing shared), params {self.params:,}, "
+            f"inputs {self.inputs:,}, outputs {self.outputs:,}, constants {self.constants:,}",
+            f"most in use during launch {self.fullest}:",
+        ]
+        rows = [
+            (f"{slot.at:,}", f"{slot.size:,}", f"{slot.first}-{slot.last}", f"{slot.name} {slot.type}", slot.computed)
+            for slot in self.at_fullest
+        ]
+        head = ("at", "bytes", "launches", "buffer", "computed by")
+        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        for row in (head, *rows):
+            number, size, launches, *rest = row
+            cells = [number.rjust(widths[0]), size.rjust(widths[1]), launches.rjust(widths[2])]
+            cells += [cell.ljust(width) for cell, width in zip(rest, widths[3:], strict=True)]
+            lines.append("  ".join(cells).rstrip())
+        return "\n".join(lines)
+
+
+def memory_report(module: ModuleOp) -> MemoryReport:
+    """The report of the program of a planned module; PassFailedException if there is none."""
+    programs = [op for op in module.ops if isinstance(op, lir.ProgramOp)]
+    if len(programs) != 1 or (arena := programs[0].arena_bytes) is None:
+        raise PassFailedException("expected a module with one planned lir.program")
+    (program,) = programs
+    launches = launches_of(program)
+    times = [time for time, _ in launches]
+    slots: list[SlotUse] = []
+    for life in lives_of(program):
+        if isinstance(life.op, lir.SlotOp) and life.op.at is not None and life.first >= 0:
+            first, last = bisect_left(times, life.first), bisect_right(times, life.last) - 1
+            slots.append(_use(life.op, life.op.at.value.data, first, last, launches[first][1]))
+    slots.sort(key=lambda slot: (-slot.size, slot.at))
+    held = [0] * (len(launches) + 1)
+    for slot in slots:
+        for number in range(slot.first, slot.last + 1):
+            held[number] += slot.size
+    inputs, params, outputs, constants = (
+        sum(_bytes(op) for op in program.walk() if isinstance(op, kind)) for kind in _KINDS
+    )
+    return MemoryReport(
+        program.sym_name.data,
+        arena.value.data,
+        sum(slot.size for slot in slots),
+        inputs,
+        params,
+        outputs,
+        constants,
+        tuple(slots),
+        max(range(len(held)), key=held.__getitem__),
+    )
+
+
+_KINDS: Sequence[type[Operation]] = (lir.InputOp, lir.ParamOp, lir.OutputOp, lir.ConstantOp)
+
+
+def _use(slot: lir.SlotOp, at: int, first: int, last: int, launch: lir.LaunchOp) -> SlotUse:
+    type_ = memref_of(slot.result)
+    known = f"{DTYPE_NAMES.get(type_.element_type, type_.element_type)}[{', '.join(map(str, type_.get_shape()))}]"
+    computed = f"{launch.kernel.string_value()}{where(launch)}"
+    return SlotUse(f"%{slot.result.name_hint or ''}", known, at, byte_size(type_), first, last, computed)
+
+
+def _bytes(op: Operation) -> int:
+    return byte_size(memref_of(op.results[0]))

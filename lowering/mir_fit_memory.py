@@ -1,0 +1,70 @@
+"""`mir-fit-memory`: so much computed again that the arena of the program fits into a number of bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass, PassPipeline
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_rlx.dialects import lir
+from xdsl_rlx.lowering.pipelines import remaining_passes
+from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
+from xdsl_rlx.transforms.mir_rematerialize import MirRematerializePass
+
+TRIALS = (
+    None,
+    *(MirRematerializePass(price) for price in (1.0, 3.0, 10.0, 30.0, 100.0, 1e6)),
+    *(MirRematerializePass(1e6, stride) for stride in (2, 4, 8, 16)),
+)
+"""What is tried, one after the other: nothing, then more and more computed again, at last in longer segments."""
+
+
+@dataclass(frozen=True)
+class MirFitMemoryPass(ModulePass):
+    """
+    Run `mir-rematerialize` with the first of `TRIALS` by which the program's arena takes at most `budget` bytes.
+
+    Each is tried by lowering the module to a planned program, so the answer is that of the compiled one. What
+    arguments, results and constants take is not counted.
+    """
+
+    name = "mir-fit-memory"
+
+    budget: int
+    """Bytes of the arena at most."""
+
+    threads: int = 1
+    """The threads that the program is cut up for; more of them need more room for partial results."""
+
+    lanes: int = COMMON.lanes
+    """Numbers of 32 bits in a vector register, as for `lir-tile-products`."""
+
+    registers: int = COMMON.count
+    """How many there are."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.budget < 0:
+            raise PassFailedException(f"{self.name}: a budget is a number of bytes, got {self.budget}")
+        least: int | None = None
+        for trial in TRIALS:
+            needed = self._arena(ctx, op, trial)
+            if needed <= self.budget:
+                if trial is not None:
+                    trial.apply(ctx, op)
+                return
+            least = needed if least is None else min(least, needed)
+        raise PassFailedException(
+            f"{self.name}: the arena takes at least {least:,} bytes, whatever is computed again; the budget is "
+            f"{self.budget:,}"
+        )
+
+    def _arena(self, ctx: Context, module: ModuleOp, trial: MirRematerializePass | None) -> int:
+        copy = module.clone()
+        passes = remaining_passes(copy, self.threads, Registers(self.lanes, self.registers))
+        PassPipeline((*([trial] if trial is not None else ()), *passes)).apply(ctx, copy)
+        (program,) = (x for x in copy.ops if isinstance(x, lir.ProgramOp))
+        assert program.arena_bytes is not None
+        return program.arena_bytes.value.data

@@ -1,0 +1,138 @@
+"""A function and its gradients, compiled to train: one program for a step, or two that share weights and residuals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xdsl_rlx.builder import GraphModule
+from xdsl_rlx.lowering.memory_report import MemoryReport, memory_report
+from xdsl_rlx.lowering.run_errors import ArgumentTypeError
+from xdsl_rlx.transforms.mir_partition import RESIDUAL
+
+if TYPE_CHECKING:
+    from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+    from xdsl_rlx.lowering.numba.runtime.weights import Weights
+
+Arrays = tuple[np.ndarray[Any, Any], ...]
+
+
+@dataclass(frozen=True)
+class TrainingMemory:
+    """What training takes, in bytes."""
+
+    weights: int
+    residuals: int
+    """What `forward` keeps for `backward`; `step` has that in its arena."""
+    step: MemoryReport
+    forward: MemoryReport
+    backward: MemoryReport
+
+    def __str__(self) -> str:
+        head = f"weights {self.weights:,} bytes, residuals of forward for backward {self.residuals:,} bytes"
+        return "\n\n".join([head, *map(str, (self.step, self.forward, self.backward))])
+
+
+@dataclass(frozen=True)
+class TrainingGraphs:
+    """The function with its gradients, and its two halves."""
+
+    step: GraphModule
+    forward: GraphModule
+    backward: GraphModule
+
+
+class Forward:
+    """The outputs, and what `backward` needs of how they were computed."""
+
+    def __init__(self, compiled: CompiledGraph, outputs: int):
+        from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
+
+        self.compiled = compiled
+        self._count = outputs
+        self._params = set(compiled.params)
+        self.residuals = tuple(np.empty(spec.shape, dtype_of(spec.dtype)) for spec in compiled.outputs[outputs:])
+        """What is kept, in the order of the inputs of `backward.compiled`; each call writes to the same arrays."""
+        self.has_run = False
+
+    def __call__(self, /, *args: object, **kwargs: object) -> Arrays:
+        """The outputs of the graph, for its inputs by position or name; params are those in `weights`."""
+        self._check(args, kwargs)
+        results = self.compiled(*args, **kwargs, out=((None,) * self._count + self.residuals))
+        self.has_run = True
+        return results[: self._count]
+
+    def _check(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
+        by_position = [spec.name for spec in self.compiled.program.arguments[: len(args)]]
+        for name in (*by_position, *kwargs):
+            if name in self._params:
+                raise ArgumentTypeError(f"forward takes no {name!r}, which backward reads too; set weights[{name!r}]")
+
+
+class Backward:
+    """The gradients of what `forward` has computed last."""
+
+    def __init__(self, compiled: CompiledGraph, forward: Forward):
+        self.compiled = compiled
+        self._forward = forward
+        self._given = {f"{RESIDUAL}_{number}": array for number, array in enumerate(forward.residuals)}
+
+    def __call__(self, d_output: object = None) -> Arrays:
+        """The gradients, in the order of `wrt`, for a cotangent of the first output: ones if it is left out."""
+        if not self._forward.has_run:
+            raise ArgumentTypeError("backward needs what forward computes: call forward(..) before it")
+        seed = {} if d_output is None else {"d_output": d_output}
+        return self.compiled(**self._given, **seed)
+
+
+class TrainingProgram:
+    """
+    A loss and its gradients, compiled; `compile_training` makes one.
+
+    `step(..)` is one program that returns the outputs, then the gradients, for inputs by position or name.
+    `forward(..)` returns the outputs alone and keeps what `backward(d_output)` then needs for the gradients, so that the
+    forward pass does not run twice; weights are to stay as they are in between. All three read `weights`, which belong
+    to none of them. Each is compiled when it is first asked for.
+    """
+
+    def __init__(
+        self,
+        graphs: TrainingGraphs,
+        weights: Weights,
+        compile: Callable[[GraphModule], CompiledGraph],
+        lower: Callable[[GraphModule], GraphModule],
+    ):
+        self.graphs = graphs
+        self.weights = weights
+        self._compile = compile
+        self._lower = lower
+
+    @cached_property
+    def step(self) -> CompiledGraph:
+        """Outputs and gradients in one call."""
+        return self._compile(self.graphs.step)
+
+    @cached_property
+    def forward(self) -> Forward:
+        """The outputs."""
+        signature = self.graphs.step.signature
+        return Forward(self._compile(self.graphs.forward), len(signature.outputs) - len(signature.gradients))
+
+    @cached_property
+    def backward(self) -> Backward:
+        """The gradients of the last `forward`."""
+        return Backward(self._compile(self.graphs.backward), self.forward)
+
+    @cached_property
+    def memory(self) -> TrainingMemory:
+        """What takes how much memory; printed, a table."""
+        step, forward, backward = (
+            memory_report(self._lower(graph).module)
+            for graph in (self.graphs.step, self.graphs.forward, self.graphs.backward)
+        )
+        residuals = sum(array.nbytes for array in self.forward.residuals)
+        return TrainingMemory(step.params, residuals, step, forward, backward)

@@ -1,0 +1,130 @@
+"""`compile_training`: a step, or its two halves, on one store of weights; budgets, and what reports say."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xdsl_rlx as rlx
+
+Array = np.ndarray[Any, Any]
+B, D, H = 12, 128, 320
+
+
+def _layers(depth: int, D: int = D, H: int = H) -> rlx.Graph:
+    """A residual stack whose inner layers are wide, with the number of right answers beside the loss."""
+    g = rlx.Graph("stack")
+    x, labels = g.input("x", (B, D), "f64"), g.input("labels", (B,), "i32")
+    h = x
+    for n in range(depth):
+        up, down = g.param(f"up{n}", (D, H), "f64"), g.param(f"down{n}", (H, D), "f64")
+        h = h + g.gelu(g.layer_norm(h, g.full((D,), 1.0, "f64"), g.full((D,), 0.0, "f64")) @ up) @ down
+    loss = g.reduce_mean(g.softmax_cross_entropy_with_logits(h, labels), axes=[0])
+    g.set_outputs([loss, h])
+    return g
+
+
+def _arrays(depth: int, D: int = D, H: int = H) -> dict[str, Array]:
+    rng = np.random.default_rng(5)
+    weights = {
+        f"{kind}{n}": 0.05 * rng.standard_normal(shape)
+        for n in range(depth)
+        for kind, shape in (("up", (D, H)), ("down", (H, D)))
+    }
+    return {"x": rng.standard_normal((B, D)), "labels": rng.integers(0, D, B, dtype=np.int32)} | weights
+
+
+@pytest.fixture(scope="module")
+def program() -> Any:
+    found = rlx.compile_training(_layers(2), threads=1)
+    arrays = _arrays(2)
+    found.weights.update({name: array for name, array in arrays.items() if name not in ("x", "labels")})
+    return found
+
+
+def test_both_halves_are_the_step_and_the_step_is_the_gradient(program: Any) -> None:
+    arrays = _arrays(2)
+    given = {name: arrays[name] for name in ("x", "labels")}
+    expected = rlx.compile(rlx.grad_with_loss(_layers(2)), threads=1)(**arrays)
+    for seed in (None, 0.5):
+        step = program.step(**given, **({} if seed is None else {"d_output": seed}))
+        halves = (*program.forward(**given), *program.backward(seed))
+        for one, other, wanted in zip(step, halves, expected, strict=True):
+            np.testing.assert_allclose(one, other, 1e-12, 1e-14)
+            if seed is None:
+                np.testing.assert_allclose(one, wanted, 1e-12, 1e-14)
+
+
+def test_weights_exist_once(program: Any) -> None:
+    programs = (program.step, program.forward.compiled, program.backward.compiled)
+    assert all(one.weights is program.weights for one in programs)
+    arrays = _arrays(2)
+    where = {name: program.weights.address(name) for name in program.weights}
+    before = program.forward(x=arrays["x"], labels=arrays["labels"])
+    program.weights["up0"] = 2 * arrays["up0"]
+    after = program.forward(x=arrays["x"], labels=arrays["labels"])
+    np.testing.assert_allclose(after[1], program.step(x=arrays["x"], labels=arrays["labels"])[1], 1e-12, 1e-14)
+    assert not np.array_equal(before[1], after[1])
+    program.weights["up0"] = arrays["up0"]
+    assert where == {name: program.weights.address(name) for name in program.weights}
+    assert program.memory.weights == program.weights.nbytes == sum(arrays[name].nbytes for name in where)
+
+
+def test_forward_keeps_what_it_costs_more_to_compute_again(program: Any) -> None:
+    """Not every value of the forward pass: a layer norm's results follow from the stream."""
+    kept = sum(array.nbytes for array in program.forward.residuals)
+    wide, narrow = B * H * 8, B * D * 8
+    assert program.memory.residuals == kept
+    assert kept <= 2 * (2 * wide + 3 * narrow) + 4 * narrow
+    # the products run once in each half, and not again in the other one
+    products = [text.count("mir.matmul") for text in map(str, (program.graphs.forward, program.graphs.backward))]
+    assert products == [4, 7]
+
+
+def test_a_half_says_what_it_lacks() -> None:
+    found = rlx.compile_training(_layers(1), threads=1)
+    arrays = _arrays(1)
+    with pytest.raises(rlx.ArgumentError, match=r"call forward\(..\) before it"):
+        found.backward()
+    with pytest.raises(
+        rlx.ArgumentError, match=r"forward takes no 'up0', which backward reads too; set weights\['up0'\]"
+    ):
+        found.forward(**arrays)
+    with pytest.raises(rlx.ArgumentError, match="param 'up0' of graph 'stack_forward' has no value"):
+        found.forward(x=arrays["x"], labels=arrays["labels"])
+    with pytest.raises(rlx.GraphError, match="compile_training takes a graph at stage hir or mir"):
+        rlx.compile_training(rlx.lower(_layers(1)))
+
+
+def test_a_budget_is_kept_and_changes_no_number() -> None:
+    size = 6, 8, 40
+    arrays = _arrays(*size)
+    free = rlx.compile_training(_layers(*size), threads=1)
+    budget = free.memory.step.arena * 6 // 10
+    tight = rlx.compile_training(_layers(*size), threads=1, memory_budget=budget)
+    assert tight.step.arena_bytes <= budget < free.step.arena_bytes
+    results: list[Any] = []
+    for found in (free, tight):
+        found.weights.update({name: array for name, array in arrays.items() if name not in ("x", "labels")})
+        results.append(found.step(x=arrays["x"], labels=arrays["labels"]))
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_allclose(one, other, 1e-12, 1e-14)
+
+
+def test_a_budget_that_cannot_be_kept_says_what_the_least_is() -> None:
+    with pytest.raises(
+        rlx.GraphError, match=r"takes at least (\d|,)+ bytes, whatever is computed again; the budget is 64"
+    ):
+        rlx.compile_training(_layers(1), memory_budget=64)
+    with pytest.raises(rlx.GraphError, match="a budget is a number of bytes, got -1"):
+        rlx.compile(_layers(1), memory_budget=-1)
+
+
+def test_a_report_lists_what_is_in_use_when_most_is(program: Any) -> None:
+    report = program.memory.step
+    held = [sum(s.size for s in report.slots if s.first <= n <= s.last) for n in range(report.fullest + 3)]
+    assert max(held) == held[report.fullest] <= report.arena <= report.unshared
+    assert {slot.at + slot.size for slot in report.at_fullest} <= set(range(report.arena + 1))
+    text = str(report)
+    assert f"arena {report.arena:,} bytes" in text and f"f64[{B}, {H}]" in text and "matmul" in text
+    assert str(rlx.memory_report(_layers(2), threads=1)).startswith("@stack: arena")

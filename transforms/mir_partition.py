@@ -1,0 +1,116 @@
+"""The pass `mir-partition`: a function and its gradients as two, which run one after the other.
+What the second reads of the first is chosen in `engines/residuals.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriterListener
+from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.str_enum import StrEnum
+
+from xdsl_rlx.transforms.dead_ops import remove_dead
+from xdsl_rlx.transforms.driver import verify_dominance
+from xdsl_rlx.transforms.engines.residuals import PRICE, computed_again, kept_ops, needed_for
+from xdsl_rlx.transforms.mir_grad import SEED
+from xdsl_rlx.transforms.signature import Signature, graph_of
+
+RESIDUAL = "residual"
+
+
+class Part(StrEnum):
+    """One of the two functions."""
+
+    FORWARD = "forward"
+    BACKWARD = "backward"
+
+
+@dataclass(frozen=True)
+class MirPartitionPass(ModulePass):
+    """
+    Make one of two functions of what `mir-grad` has made.
+
+    ```
+    func.func @f_grad(%x, %w, %d_output) -> (loss, dw)
+    // becomes, with part=forward
+    func.func @f_forward(%x, %w) -> (loss, residuals..)
+    // and with part=backward
+    func.func @f_backward(%w, %d_output, %residual_0, ..) -> (dw)
+    ```
+
+    Residuals are what the backward pass reads of values and inputs of the forward pass: of all choices the one by which
+    keeping and computing again together cost least. Params are read where they are.
+    """
+
+    name = "mir-partition"
+
+    part: str
+    """`forward` or `backward`."""
+
+    price: float = PRICE
+    """What keeping a byte costs, in additions of one element."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        verify_dominance(op)
+        try:
+            part = Part(self.part)
+        except ValueError:
+            raise PassFailedException(f"{self.name}: part is one of {', '.join(Part)}, got {self.part!r}") from None
+        graph = graph_of(op, self.name)
+        if not graph.gradients:
+            raise PassFailedException(f"{self.name}: no result of @{graph.name} is a gradient; run mir-grad before it")
+        halves = _Halves.of(graph, self.price)
+        stem = graph.name.removesuffix("_grad")
+        graph.rename(f"{stem}_{part}")
+        if part is Part.FORWARD:
+            graph.set_outputs([*halves.results, *halves.residuals])
+        else:
+            halves.make_backward()
+        remove_dead(graph.func.body, PatternRewriterListener())
+        graph.drop_unused({a.name for a in graph.arguments if part is Part.BACKWARD or a.name == SEED})
+
+
+@dataclass(frozen=True)
+class _Halves:
+    """The results, what the backward pass reads of what is kept, its ops, and what is computed again before each."""
+
+    graph: Signature
+    results: Sequence[SSAValue]
+    residuals: Sequence[SSAValue]
+    backward: Sequence[Operation]
+    again: Mapping[Operation, Sequence[Operation]]
+
+    @staticmethod
+    def of(graph: Signature, price: float) -> _Halves:
+        results = [value for number, value in enumerate(graph.outputs) if number not in graph.gradients]
+        ops = [op for op in graph.block.ops if op is not graph.block.last_op]
+        needed = needed_for(results)
+        forward, backward = [op for op in ops if op in needed], [op for op in ops if op not in needed]
+        kept = kept_ops(forward, backward, price)
+        again = computed_again(forward, backward, kept)
+        readers = {*backward, *(op for ops in again.values() for op in ops)}
+        inputs = [a.value for a in graph.arguments if a.kind == "input" and a.name != SEED]
+        returned = {graph.outputs[number] for number in graph.gradients}
+        values = (*inputs, *(result for op in forward if op in kept for result in op.results))
+        read = [x for x in values if x in returned or any(use.operation in readers for use in x.uses)]
+        return _Halves(graph, results, read, backward, again)
+
+    def make_backward(self) -> None:
+        """Have the function compute the gradients, from residuals that it is given."""
+        graph, gradients = self.graph, sorted(self.graph.gradients)
+        names = [graph.gradients[number] for number in gradients]
+        env: dict[SSAValue, SSAValue] = {}
+        for number, value in enumerate(self.residuals):
+            env[value] = graph.add_input(f"{RESIDUAL}_{number}", value.type)
+        for op in self.backward:
+            for inner in self.again.get(op, ()):
+                graph.block.insert_op_before(inner.clone(env), op)
+            op.operands = [env.get(x, x) for x in op.operands]
+        outputs = [graph.outputs[number] for number in gradients]
+        graph.set_outputs([env.get(value, value) for value in outputs])
+        graph.mark_gradients(0, names)
