@@ -190,7 +190,7 @@ class Clusters:
                 self.of[other].after |= cluster.after | cluster.name
 
     def in_order(self) -> list[Cluster]:
-        """The clusters in an order that respects their dependences, none earlier than its place or who needs it asks."""
+        """The clusters in an order that respects their dependences, none before its place or who needs it asks."""
         # copies stand right behind what they are copies of
         first = {self.of[op]: self.order[op] for op in reversed(self.block.ops) if op in self.of}
         order: list[Cluster] = []

@@ -94,7 +94,7 @@ class TrainingProgram:
     A loss and its gradients, compiled; `compile_training` makes one.
 
     `step(..)` is one program that returns the outputs, then the gradients, for inputs by position or name.
-    `forward(..)` returns the outputs alone and keeps what `backward(d_output)` then needs for the gradients, so that the
+    `forward(..)` returns the outputs alone and keeps what `backward(d_output)` needs for the gradients, so that the
     forward pass does not run twice; weights are to stay as they are in between. All three read `weights`, which belong
     to none of them. Each is compiled when it is first asked for.
     """
