@@ -1,4 +1,4 @@
-"""The pass `convert-hir-to-mir`: blocks become the mir ops they mean. What a block means is in `rules/hir.py`."""
+"""The pass `convert-hir-to-mir`: blocks become the mir ops they mean. What a block means is in `rules/hir/`."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,8 @@ from xdsl_rlx.dialects.hir.block import HirOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.transforms.driver import RewritingPass, rewrite
 from xdsl_rlx.transforms.located import located
-from xdsl_rlx.transforms.rules.hir import BLOCKS, FusionPolicy
+from xdsl_rlx.transforms.rules.block_table import FusionPolicy
+from xdsl_rlx.transforms.rules.hir import BLOCKS
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class ConvertHirToMirPass(RewritingPass):
     name = "convert-hir-to-mir"
 
     fusion_policy: str = FusionPolicy.DIRECT
-    """`direct`: composite mir ops where there is one; `fusable`: primitive ops, for `mir-fuse` to group."""
+    """`direct`: composite mir ops where there is one; `fusable`, or `for_autodiff`: primitive ops, for `mir-fuse` to
+    group and derivatives to be taken of."""
 
     def __post_init__(self) -> None:
         if self.fusion_policy not in set(FusionPolicy):

@@ -1,12 +1,18 @@
-"""The `hir` dialect: the blocks that model authors write. One file per family of blocks."""
+"""The `hir` dialect: the blocks that model authors write.
 
+One file per family, and every file here is one but `block.py`: a block is registered by being defined.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType
 
 from xdsl.ir import Dialect
 
-from xdsl_rlx.dialects.hir import linear, recurrent
 from xdsl_rlx.dialects.mir import ops_of
 
-FAMILIES: tuple[ModuleType, ...] = (linear, recurrent)
+FAMILIES: tuple[ModuleType, ...] = tuple(
+    import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__) if info.name != "block"
+)
 
 Hir = Dialect("hir", [op for family in FAMILIES for op in ops_of(family)])

@@ -8,22 +8,10 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.hir.block import HirOp
+from xdsl_rlx.dialects.hir.block import HirOp, OneOp, check_rank, check_shapes, float_element
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, OptionalTensor, Tensor, optional_tensor, tensor
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.recurrence import state_element
-from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, same_element_type, shape_of
-
-
-def _check(name: str, value: SSAValue | None, expected: tuple[int, ...]) -> None:
-    if value is not None and shape_of(value) != expected:
-        raise VerifyException(f"expected {name} of shape {dims(expected)}, got {dims(shape_of(value))}")
-
-
-def _check_rank(name: str, value: SSAValue, axes: str) -> tuple[int, ...]:
-    shape = shape_of(value)
-    if len(shape) != len(axes.split("x")):
-        raise VerifyException(f"expected {name} of shape {axes}, got {dims(shape)}")
-    return shape
 
 
 _GIVEN = (
@@ -61,17 +49,18 @@ class RecurrentOp(HirOp, abc.ABC):
         return (self.h0,)
 
     def infer_types(self) -> list[Attribute]:
-        element = same_element_type(*self.operands)
-        check_element(element, FLOATS)
-        batch, times, features = _check_rank("x", self.x, "BxTxF")
-        hidden = _check_rank("w_hh", self.w_hh, "HxG")[0]
+        element = float_element(*self.operands)
+        batch, times, features = check_rank("x", self.x, "BxTxF")
+        hidden = check_rank("w_hh", self.w_hh, "HxG")[0]
         gates = self.GATES * hidden
-        _check("w_hh", self.w_hh, (hidden, gates))
-        _check("w_ih", self.w_ih, (features, gates))
-        _check("b_ih", self.b_ih, (gates,))
-        _check("b_hh", self.b_hh, (gates,))
+        check_shapes(
+            w_hh=(self.w_hh, (hidden, gates)),
+            w_ih=(self.w_ih, (features, gates)),
+            b_ih=(self.b_ih, (gates,)),
+            b_hh=(self.b_hh, (gates,)),
+        )
         for name, start in zip(("h0", "c0"), self.starts, strict=False):
-            _check(name, start, (batch, hidden))
+            check_shapes(**{name: (start, (batch, hidden))})
         last = TensorType(element, (batch, hidden))
         return [TensorType(element, (batch, times, hidden)), *(last for _ in self.starts)]
 
@@ -155,17 +144,34 @@ class Mamba2Op(HirOp, name="hir.mamba2"):
     )
 
     def infer_types(self) -> list[Attribute]:
-        in_front = (self.x, self.dt, self.a, self.b, self.c)
-        element = same_element_type(*in_front) if self.d is None else same_element_type(*in_front, self.d)
-        check_element(element, FLOATS)
-        batch, times, heads, width = _check_rank("x", self.x, "BxTxHxP")
-        _check("dt", self.dt, (batch, times, heads))
-        _check("a", self.a, (heads,))
-        places = _check_rank("b", self.b, "BxTxN")[2]
-        _check("b", self.b, (batch, times, places))
-        _check("c", self.c, (batch, times, places))
-        _check("d", self.d, (heads,))
+        element = float_element(self.x, self.dt, self.a, self.b, self.c, self.d)
+        batch, times, heads, width = check_rank("x", self.x, "BxTxHxP")
+        check_shapes(dt=(self.dt, (batch, times, heads)), a=(self.a, (heads,)))
+        places = check_rank("b", self.b, "BxTxN")[2]
+        given = (batch, times, places)
+        check_shapes(b=(self.b, given), c=(self.c, given), d=(self.d, (heads,)))
         state = TensorType(state_element(element), (batch, heads, width, places))
         if self.h0 is not None and self.h0.type != state:
             raise VerifyException(f"expected h0 of type {state}, got {self.h0.type}")
         return [self.x.type, state]
+
+
+class GatedDeltaNetOp(OneOp, name="hir.gated_delta_net"):
+    """
+    The gated delta rule: `mir.gated_delta_net`, with the state behind the last time as a second result.
+
+    q and k are `[B, S, H, n]`, v and `outputs` `[B, S, H, m]`, g and beta `[B, S, H]`; `state`, zeros if left out, and
+    `last` are `[B, H, n, m]`, f32 for half floats.
+    """
+
+    q: Tensor = tensor()
+    k: Tensor = tensor()
+    v: Tensor = tensor()
+    g: Tensor = tensor()
+    beta: Tensor = tensor()
+    state: OptionalTensor = optional_tensor(default=None)
+    outputs = result_def(AnyTensorConstr)
+    last = result_def(AnyTensorConstr)
+
+    def as_mir(self, b: MirBuilder) -> tuple[Value, Value]:
+        return b.gated_delta_net(self.q, self.k, self.v, self.g, self.beta, self.state)

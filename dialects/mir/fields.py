@@ -128,6 +128,11 @@ class Declaration:
     like: str | None = None
     """The field whose value is taken where None is given."""
 
+    @property
+    def is_segment(self) -> bool:
+        """Whether it is an operand that may be left out, or several."""
+        return self.convert is None and self.given != "Operand"
+
 
 def tensor(constraint: AttrConstraint = AnyTensorConstr, *, alias: str | None = None, alone: bool = False) -> Tensor:
     """An operand; `alone` if its element type has nothing to do with that of the others."""
@@ -135,8 +140,8 @@ def tensor(constraint: AttrConstraint = AnyTensorConstr, *, alias: str | None = 
     return cast(Tensor, found)
 
 
-def optional_tensor(*, default: None, alone: bool = False) -> OptionalTensor:
-    """An operand that may be left out."""
+def optional_tensor(*, default: None | _Required = REQUIRED, alone: bool = False) -> OptionalTensor:
+    """An operand that may be left out; without `default`, by giving None in its place."""
     found = Declaration(opt_operand_def(AnyTensorConstr), "Operand | None", default, "(`,` ${}^)?", alone=alone)
     return cast(OptionalTensor, found)
 
@@ -284,8 +289,11 @@ def declare(kind: type[IRDLOperation]) -> None:
         delattr(kind, name)
     for name, found in declared.items():
         setattr(kind, name, found.definition)
+    segmented = sum(found.is_segment for found in declared.values()) > 1
+    if segmented and not hasattr(kind, "irdl_options"):
+        setattr(kind, "irdl_options", (AttrSizedOperandSegments(as_property=True),))
     if "name" in vars(kind) and kind.assembly_format is None and declared:
-        kind.assembly_format = _text_form(declared)
+        kind.assembly_format = _segmented_form(declared) if segmented else _text_form(declared)
 
 
 def declared_by(kind: type[IRDLOperation]) -> dict[str, Declaration]:
@@ -297,11 +305,27 @@ def declared_by(kind: type[IRDLOperation]) -> dict[str, Declaration]:
 
 
 def _text_form(declared: dict[str, Declaration]) -> str:
-    names = [(found, found.alias if found.convert and found.alias else name) for name, found in declared.items()]
-    operands = " `,` ".join(found.form.format(name) for found, name in names if found.convert is None)
-    properties = [found.form.format(name) for found, name in names if found.convert is not None]
+    operands = " `,` ".join(found.form.format(name) for name, found in declared.items() if found.convert is None)
     operands = operands.replace("`,` (`,`", "(`,`")
-    return " ".join([operands, *properties, "attr-dict `:` functional-type(operands, results)"])
+    return " ".join([operands, *_properties(declared), "attr-dict `:` functional-type(operands, results)"])
+
+
+def _segmented_form(declared: dict[str, Declaration]) -> str:
+    """That of an op of which several operands may be left out, or are several: each of these has its name and type."""
+    operands = {name: found for name, found in declared.items() if found.convert is None}
+    fixed = [name for name, found in operands.items() if not found.is_segment]
+    named = [
+        f"(`{name}` `(` ${name}^ `:` type(${name}) `)`)?" if found.several else f"(`{name}` ${name}^ `:` type(${name}))?"
+        for name, found in operands.items()
+        if name not in fixed
+    ]
+    given = [" `,` ".join(f"${name}" for name in fixed), "`:`", " `,` ".join(f"type(${name})" for name in fixed)]
+    return " ".join([*given, *named, *_properties(declared), "attr-dict `->` type(results)"])
+
+
+def _properties(declared: dict[str, Declaration]) -> list[str]:
+    names = [(found, found.alias or name) for name, found in declared.items() if found.convert is not None]
+    return [found.form.format(name) for found, name in names]
 
 
 class Arguments:

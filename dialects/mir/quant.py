@@ -354,8 +354,7 @@ class QuantBuilder(BuilderCore):
         block_size: int | None = None,
     ) -> Value:
         """`mir.dequantize_weights`: the numbers that packed weights stand for."""
-        how = _attribute(scheme, block_size)
-        scales = self._scales(how, scale, zero_point, global_scale)
+        how, scales = self._packing(scheme, block_size, scale, zero_point, global_scale)
         return self.op(DequantizeWeightsOp, self.operand(w), how, shape, scales)
 
     def dequant_matmul(
@@ -369,8 +368,7 @@ class QuantBuilder(BuilderCore):
         block_size: int | None = None,
     ) -> Value:
         """`mir.dequant_matmul`: `x @ W` with quantised weights."""
-        how = _attribute(scheme, block_size)
-        scales = self._scales(how, scale, zero_point, global_scale)
+        how, scales = self._packing(scheme, block_size, scale, zero_point, global_scale)
         return self.op(DequantMatmulOp, self.operand(x), self.operand(w), how, scales)
 
     def dequant_matmul_backward_input(
@@ -385,8 +383,7 @@ class QuantBuilder(BuilderCore):
         block_size: int | None = None,
     ) -> Value:
         """`mir.dequant_matmul_backward_input`: `dy @ transpose(W)` with quantised weights `W` of `k` rows."""
-        how = _attribute(scheme, block_size)
-        scales = self._scales(how, scale, zero_point, global_scale)
+        how, scales = self._packing(scheme, block_size, scale, zero_point, global_scale)
         op = DequantMatmulBackwardInputOp
         return self.op(op, self.operand(dy), self.operand(w), how, k, scales)
 
@@ -408,8 +405,15 @@ class QuantBuilder(BuilderCore):
         operands = self.operand(dy), self.operand(packed), self.operand(indices)
         return self.op(DequantGroupedMatmulBackwardInputOp, *operands, _attribute(scheme, None), experts, k)
 
-    def _scales(self, how: SchemeAttr, *given: Operand | None) -> list[SSAValue]:
-        """Scale, zero point and global scale in the order of the op; VerifyException if one does not belong."""
+    def _packing(
+        self, scheme: Scheme | str | SchemeAttr, block_size: int | None, *given: Operand | None
+    ) -> tuple[SchemeAttr, list[SSAValue]]:
+        """
+        How weights are packed, and what goes with them in the order of the op.
+
+        `given` are scale, zero point and global scale; VerifyException if one does not belong.
+        """
+        how = _attribute(scheme, block_size)
         names: dict[str, Operand | None] = dict(zip(("scale", "zero_point", "global_scale"), given, strict=True))
         for name in names:
             if names[name] is not None and name not in how.scheme.sides:
@@ -419,7 +423,7 @@ class QuantBuilder(BuilderCore):
             chosen.pop()
         if any(x is None for x in chosen):
             raise VerifyException(f"{how.scheme} needs the operand {how.scheme.sides[chosen.index(None)]}")
-        return [self.operand(x) for x in chosen if x is not None]
+        return how, [self.operand(x) for x in chosen if x is not None]
 
 
 def _attribute(scheme: Scheme | str | SchemeAttr, block_size: int | None) -> SchemeAttr:

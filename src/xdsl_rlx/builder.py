@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     IntAttr,
     LocationAttr,
     ModuleOp,
+    NameLoc,
     StringAttr,
     TensorType,
     UnitAttr,
@@ -36,11 +37,25 @@ from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.hir.block import HirOp
-from xdsl_rlx.dialects.hir.linear import LinearOp
-from xdsl_rlx.dialects.hir.recurrent import GruOp, LstmOp, Mamba2Op, RnnOp
+from xdsl_rlx.dialects.hir.convolution import ConvBlockOp, DepthwiseConv1dCausalOp, ResidualConvBlockOp
+from xdsl_rlx.dialects.hir.decoder import LlamaDecoderBlockOp, Qwen35MtpHeadOp
+from xdsl_rlx.dialects.hir.embedding import EmbeddingOp, TiedHeadOp
+from xdsl_rlx.dialects.hir.feed_forward import MlpOp, SwigluOp
+from xdsl_rlx.dialects.hir.linear import DequantMatmulOp, LinearOp, SharedLinearPairOp
+from xdsl_rlx.dialects.hir.normalization import (
+    GroupNormOp,
+    LayerNormOp,
+    ResidualLayerNormOp,
+    ResidualRmsNormOp,
+    RmsNormOp,
+)
+from xdsl_rlx.dialects.hir.recurrent import GatedDeltaNetOp, GruOp, LstmOp, Mamba2Op, RnnOp
+from xdsl_rlx.dialects.hir.self_attention import AttentionOp, RopeOp, SelfAttentionOp
+from xdsl_rlx.dialects.hir.transformer_layers import TransformerBlockOp, TransformerLayerOp
 from xdsl_rlx.dialects.lir import ProgramOp
 from xdsl_rlx.dialects.mir.core import TensorOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Operand, Value
+from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr
 from xdsl_rlx.dialects.mir.value import method, pair, results_of
 from xdsl_rlx.dialects.shapes import check_size, dims, integers
 from xdsl_rlx.transforms.signature import KIND, NAME, OPTIONAL, NamedArgument, Signature, graph_of
@@ -109,6 +124,7 @@ class Graph(MirBuilder):
         self._outputs: tuple[Value, ...] = ()
         self._replacing: dict[int, str] = {}
         self._sealed = False
+        self._names: list[str] = []
         super().__init__(Builder(InsertPoint.at_end(self._block)))
 
     def input(self, name: str, shape: Sequence[int], dtype: object = "f32") -> Value:
@@ -136,6 +152,26 @@ class Graph(MirBuilder):
             self.operand(value)
         self._unseal()
         self._outputs, self._replacing = values, replacing
+
+    @contextmanager
+    def named(self, name: str) -> Generator[None, None, None]:
+        """
+        `with g.named("layer3"):` ops made inside are located at `"layer3"(line)`, by which messages and launches tell
+        equal layers apart. Names in names stand in that order.
+        """
+        if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise GraphError(f"a part of graph '{self.name}' is named by a string, got {shown(name)}")
+        self._names.append(name)
+        try:
+            yield
+        finally:
+            self._names.pop()
+
+    def _placed(self, location: LocationAttr) -> LocationAttr:
+        """A location in the parts that are named."""
+        for name in reversed(self._names):
+            location = NameLoc(StringAttr(name), location)
+        return location
 
     @property
     def module(self) -> ModuleOp:
@@ -173,7 +209,9 @@ class Graph(MirBuilder):
         self._unseal()
         for op in source.signature.block.ops:
             if not isinstance(op, ReturnOp):
-                self.builder.insert(op.clone(env))
+                copy = self.builder.insert(op.clone(env))
+                for inner in copy.walk():
+                    inner.location = self._placed(inner.location)
         return tuple(self.value(env[v]) for v in source.signature.outputs)
 
     def _bind(self, source: str, argument: NamedArgument, given: dict[str, Operand]) -> SSAValue:
@@ -201,7 +239,7 @@ class Graph(MirBuilder):
             if op is not None:
                 op.erase()
             raise GraphError(f"{getattr(make, 'name', 'op')}: {error}") from None
-        op.location = _location_of_caller()
+        op.location = self._placed(_location_of_caller())
         self._unseal()
         return self.builder.insert(op)
 
@@ -307,11 +345,47 @@ class Graph(MirBuilder):
 
 @_guarded
 class HirGraph(Graph):
-    """A graph of blocks; the mir ops may stand between them."""
+    """A graph of blocks; the mir ops may stand between them. A name that both have is that of the block."""
 
     stage = "hir"
 
     linear = method(LinearOp)
+    shared_linear_pair = pair(SharedLinearPairOp)
+
+    def dequant_matmul(
+        self,
+        x: Operand,
+        w: Operand,
+        scheme: Scheme | str | SchemeAttr,
+        scale: Operand | None = None,
+        zero_point: Operand | None = None,
+        global_scale: Operand | None = None,
+        block_size: int | None = None,
+    ) -> Value:
+        """`hir.dequant_matmul`: `x @ W` with quantised weights."""
+        how, scales = self._packing(scheme, block_size, scale, zero_point, global_scale)
+        return self.op(DequantMatmulOp, self.operand(x), self.operand(w), how, scales)
+
+    swiglu = method(SwigluOp)
+    mlp = method(MlpOp)
+    embedding = method(EmbeddingOp)
+    tied_head = method(TiedHeadOp)
+    layer_norm = method(LayerNormOp)
+    rms_norm = method(RmsNormOp)
+    group_norm = method(GroupNormOp)
+    residual_rms_norm = method(ResidualRmsNormOp)
+    residual_layer_norm = method(ResidualLayerNormOp)
+    rope = method(RopeOp)
+    attention = method(AttentionOp)
+    self_attention = method(SelfAttentionOp)
+    llama_decoder_block = method(LlamaDecoderBlockOp)
+    qwen35_mtp_head = method(Qwen35MtpHeadOp)
+    transformer_layer = method(TransformerLayerOp)
+    transformer_block = method(TransformerBlockOp)
+    conv_block = method(ConvBlockOp)
+    residual_conv_block = method(ResidualConvBlockOp)
+    depthwise_conv1d_causal = method(DepthwiseConv1dCausalOp)
+    gated_delta_net = pair(GatedDeltaNetOp)
     rnn = pair(RnnOp)
     lstm = results_of(LstmOp)
     gru = pair(GruOp)

@@ -24,7 +24,10 @@ MAY_IMPORT = {"dialects": {"dialects"}, "transforms": {"dialects", "transforms"}
 BACKEND = ("lowering/numba", "math", "machine", "driver", "emit", "runtime")
 """The backend and its folders, each of which uses those in front of it."""
 
-FAMILIES = ("dialects/mir", "transforms/rules", "transforms/canonicalize", "lowering/nests")
+FAMILIES = (
+    ("dialects/mir", "transforms/rules", "transforms/canonicalize", "lowering/nests"),
+    ("dialects/hir", "transforms/rules/hir"),
+)
 """Folders with a file per family of ops: all that concerns a family has its name, which the first of them says."""
 
 FACE = sorted((ROOT / "src" / "xdsl_rlx").glob("*.py"))
@@ -111,11 +114,15 @@ def _shared(names: Iterable[tuple[str, Path]]) -> dict[str, list[str]]:
 
 
 def test_no_two_files_have_one_name_but_those_of_a_family() -> None:
-    families = {path.stem for path in SOURCES if path.parent == ROOT / FAMILIES[0]}
-    folders = [ROOT / family for family in FAMILIES]
-    # one name stands for all files of a family
-    named = [(stem, ROOT / FAMILIES[0] / f"{stem}.py") for stem in sorted(families)]
-    named += [(p.stem, p) for p in (*SOURCES, *FACE) if not (p.parent in folders and p.stem in families)]
+    named = list[tuple[str, Path]]()
+    others = {*SOURCES, *FACE}
+    for first, *rest in FAMILIES:
+        families = {path.stem for path in SOURCES if path.parent == ROOT / first}
+        folders = [ROOT / folder for folder in (first, *rest)]
+        # one name stands for all files of a family
+        named += [(stem, ROOT / first / f"{stem}.py") for stem in sorted(families)]
+        others -= {path for path in SOURCES if path.parent in folders and path.stem in families}
+    named += [(path.stem, path) for path in sorted(others)]
     shared = _shared((stem, path) for stem, path in named if stem != "__init__")
     assert not shared, shared
 

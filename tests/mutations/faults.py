@@ -69,7 +69,7 @@ RULES = (
     ),
     _fault(
         "a GRU's gate leaves out what the state adds",
-        "transforms/rules/hir.py",
+        "transforms/rules/hir/recurrent.py",
         "b.sigmoid(p_r + u_r)",
         "b.sigmoid(p_r)",
         "tests/transforms/test_hir_recurrent.py",

@@ -1,53 +1,13 @@
-"""What each `hir` block means in `mir`, for both fusion policies. The pass is `convert_hir_to_mir.py`."""
+"""Recurrent layers: scans, with the products by the inputs of all times in front."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Sequence
 
-from xdsl.ir import Operation, SSAValue
-from xdsl.utils.str_enum import StrEnum
+from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.hir.linear import LinearOp
 from xdsl_rlx.dialects.hir.recurrent import GruOp, LstmOp, Mamba2Op, RecurrentOp, RnnOp
-from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.transforms.rules.rule_table import RuleTable
-
-OpT = TypeVar("OpT", bound=Operation)
-
-
-class FusionPolicy(StrEnum):
-    """Composite mir ops where there is one, or primitive ops for fusion to group."""
-
-    DIRECT = "direct"
-    FUSABLE = "fusable"
-
-
-BlockRule: TypeAlias = Callable[[OpT, MirBuilder, FusionPolicy], Sequence[Value]]
-"""`(block, b, policy) -> values` of the block's results."""
-
-
-class BlockTable(RuleTable[BlockRule[Any]]):
-    """What blocks mean."""
-
-    def complaint(self, op: Operation) -> str:
-        return f"no lowering for {named(op)}: add one to transforms/rules/hir.py"
-
-    def rule(self, *ops: type[OpT]) -> Callable[[BlockRule[OpT]], BlockRule[OpT]]:
-        """Decorator: the function is the row of these ops."""
-        return self.row_of(*ops)
-
-
-BLOCKS = BlockTable("block")
-
-
-@BLOCKS.rule(LinearOp)
-def linear(op: LinearOp, b: MirBuilder, policy: FusionPolicy) -> Sequence[Value]:
-    activation = None if op.activation is None else op.activation.data
-    if op.b is not None and policy is FusionPolicy.DIRECT:
-        return [b.fused_matmul_bias_act(op.x, op.w, op.b, activation)]
-    product = b.matmul(op.x, op.w)
-    return [b.activation(product if op.b is None else product + op.b, activation)]
+from xdsl_rlx.transforms.rules.block_table import BLOCKS, FusionPolicy
 
 
 def _time_first(b: MirBuilder, x: Value) -> Value:

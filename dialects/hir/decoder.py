@@ -1,0 +1,220 @@
+"""Layers of decoders with rotary embeddings and gated feed-forward layers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import result_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.hir.block import HirOp, check_eps, check_rank, check_shapes, float_element, int_of
+from xdsl_rlx.dialects.hir.feed_forward import check_swiglu
+from xdsl_rlx.dialects.hir.self_attention import Attends, projected_heads, shared_heads
+from xdsl_rlx.dialects.mir.attention import MaskKind, MaskKindAttr
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    Integer,
+    OptionalInteger,
+    OptionalReal,
+    OptionalTensor,
+    OptionalWord,
+    Real,
+    Tensor,
+    integer,
+    optional_tensor,
+    real,
+    tensor,
+    word,
+)
+from xdsl_rlx.dialects.mir.heads import Heads
+from xdsl_rlx.dialects.mir.rope import check_rotation
+from xdsl_rlx.dialects.shapes import INTS, check_element, element_of, shape_of
+
+
+class LlamaDecoderBlockOp(Attends, HirOp, name="hir.llama_decoder_block"):
+    """
+    `r = x + attention(rope(n @ q_w), rope(n @ k_w), n @ v_w) @ o_w` with `n = rms_norm(x, ln1_g, ln1_b)`, then
+    `result = r + (silu(m @ gate_w) * (m @ up_w)) @ down_w` with `m = rms_norm(r, ln2_g, ln2_b)`.
+
+    x is `[B, S, W]`, q_w `[W, H*D]`, k_w and v_w `[W, num_kv_heads*D]`, o_w `[H*D, W]`, gate_w and up_w `[W, F]`, down_w
+    `[F, W]`, cos and sin `[S, D/2]` or `[B, S, D/2]`, with `H = num_heads`; `num_kv_heads` is by default what k_w
+    holds. `ln1_b` and `ln2_b` may be None. The mask and its options are those of `hir.attention`; with neither mask nor
+    `mask_kind` it is causal.
+    """
+
+    x: Tensor = tensor()
+    ln1_g: Tensor = tensor()
+    ln1_b: OptionalTensor = optional_tensor()
+    q_w: Tensor = tensor()
+    k_w: Tensor = tensor()
+    v_w: Tensor = tensor()
+    o_w: Tensor = tensor()
+    ln2_g: Tensor = tensor()
+    ln2_b: OptionalTensor = optional_tensor()
+    gate_w: Tensor = tensor()
+    up_w: Tensor = tensor()
+    down_w: Tensor = tensor()
+    cos: Tensor = tensor()
+    sin: Tensor = tensor()
+    num_heads: Integer = integer()
+    mask: OptionalTensor = optional_tensor(default=None, alone=True)
+    num_kv_heads: OptionalInteger = integer(default=None)
+    head_dim: OptionalInteger = integer(default=None)
+    eps: Real = real(default=1e-05)
+    mask_kind: OptionalWord[MaskKind] = word(MaskKindAttr, "mask kind", default=None)
+    window: OptionalInteger = integer(default=None)
+    score_scale: OptionalReal = real(default=None)
+    attn_logit_softcap: OptionalReal = real(default=None)
+    result = result_def(AnyTensorConstr)
+
+    WITHOUT_MASK: ClassVar[MaskKind | None] = MaskKind.CAUSAL
+
+    @property
+    def heads(self) -> tuple[Heads, int]:
+        """The heads of q, and how many k and v have."""
+        numbers = self.num_heads.value.data, int_of(self.num_kv_heads), int_of(self.head_dim)
+        return projected_heads(self.x, self.q_w, self.k_w, *numbers)
+
+    def infer_types(self) -> tuple[Attribute]:
+        float_element(*(value for value in self.operands if value is not self.mask))
+        heads, kv_heads = self.heads
+        width, inner, kv = shape_of(self.x)[2], heads.heads * heads.width, kv_heads * heads.width
+        check_shapes(
+            ln1_g=(self.ln1_g, (width,)),
+            ln1_b=(self.ln1_b, (width,)),
+            q_w=(self.q_w, (width, inner)),
+            k_w=(self.k_w, (width, kv)),
+            v_w=(self.v_w, (width, kv)),
+            o_w=(self.o_w, (inner, width)),
+            ln2_g=(self.ln2_g, (width,)),
+            ln2_b=(self.ln2_b, (width,)),
+            down_w=(self.down_w, (*shape_of(self.down_w)[:1], width)),
+        )
+        check_swiglu(width, self.up_w, self.gate_w, self.down_w)
+        check_rotation(self.x, (self.cos, self.sin), heads, heads.width)
+        self.check_seen(heads, kv_heads, element_of(self.x))
+        check_eps(self.eps)
+        return (self.x.type,)
+
+
+class Qwen35MtpHeadOp(HirOp, name="hir.qwen35_mtp_head"):
+    """
+    The head of Qwen3.5 that predicts one word more than the next (multi-token prediction): the logits `[B, 1, V]` of the
+    word at `last_token_idx` of each sequence.
+
+    With `rms(x, name) = rms_norm(x, name_w, name_b)`: `cur = [rms(embed_w[input_ids], enorm) | rms(h_pre_norm, hnorm)]
+    @ eh_w`; with `n = rms(cur, attn_norm)` and `q | gate` the halves of each head of `n @ q_gate_w`, `h = cur +
+    (attention(rope(rms(q, q_norm)), rope(rms(n @ k_w, k_norm)), n @ v_w) * sigmoid(gate)) @ o_w`, causal, the norms of
+    q and k per head; with `m = rms(h, post_norm)`, `f = h + (silu(m @ gate_w) * (m @ up_w)) @ down_w`;
+    `result = rms(f[last_token_idx], head_norm) @ lm_head_w`.
+
+    h_pre_norm is `[B, S, E]`, input_ids `[B, S]` and last_token_idx `[B]` are integers, embed_w is `[V', E]`, eh_w
+    `[2E, E]`, q_gate_w `[E, H*2D]`, k_w and v_w `[E, num_kv_heads*D]`, o_w `[H*D, E]`, gate_w and up_w `[E, F]`, down_w
+    `[F, E]`, lm_head_w `[E, V]`, cos and sin `[S, D/2]` or `[B, S, D/2]`, with `H = num_heads`; the norms of q and k have
+    vectors `[D]`, the others `[E]`. `num_kv_heads` is by default what k_w holds, `n_rot`, the rotated features of a
+    head, all.
+    """
+
+    h_pre_norm: Tensor = tensor()
+    input_ids: Tensor = tensor(alone=True)
+    cos: Tensor = tensor()
+    sin: Tensor = tensor()
+    last_token_idx: Tensor = tensor(alone=True)
+    embed_w: Tensor = tensor()
+    hnorm_w: Tensor = tensor()
+    hnorm_b: Tensor = tensor()
+    enorm_w: Tensor = tensor()
+    enorm_b: Tensor = tensor()
+    eh_w: Tensor = tensor()
+    attn_norm_w: Tensor = tensor()
+    attn_norm_b: Tensor = tensor()
+    q_gate_w: Tensor = tensor()
+    k_w: Tensor = tensor()
+    v_w: Tensor = tensor()
+    q_norm_w: Tensor = tensor()
+    q_norm_b: Tensor = tensor()
+    k_norm_w: Tensor = tensor()
+    k_norm_b: Tensor = tensor()
+    o_w: Tensor = tensor()
+    post_norm_w: Tensor = tensor()
+    post_norm_b: Tensor = tensor()
+    gate_w: Tensor = tensor()
+    up_w: Tensor = tensor()
+    down_w: Tensor = tensor()
+    head_norm_w: Tensor = tensor()
+    head_norm_b: Tensor = tensor()
+    lm_head_w: Tensor = tensor()
+    num_heads: Integer = integer()
+    num_kv_heads: OptionalInteger = integer(default=None)
+    head_dim: OptionalInteger = integer(default=None)
+    n_rot: OptionalInteger = integer(default=None)
+    eps: Real = real(default=1e-05)
+    result = result_def(AnyTensorConstr)
+
+    @property
+    def heads(self) -> tuple[Heads, int]:
+        """The heads of q, and how many k and v have; VerifyException if they do not fit."""
+        batch, length, _ = check_rank("h_pre_norm", self.h_pre_norm, "BxSxE")
+        count = self.num_heads.value.data
+        columns = check_rank("q_gate_w", self.q_gate_w, "ExN")[1]
+        if columns % 2:
+            raise VerifyException(f"expected q_gate_w of as many gates as queries, got {columns} columns")
+        numbers = count, int_of(self.num_kv_heads), int_of(self.head_dim)
+        kv_columns = check_rank("k_w", self.k_w, "ExN")[1]
+        width, kv_heads = shared_heads(("half of q_gate_w", columns // 2), kv_columns, *numbers)
+        return Heads(batch, length, count, width), kv_heads
+
+    @property
+    def rotated(self) -> int:
+        """How many features of a head are rotated."""
+        given = int_of(self.n_rot)
+        return self.heads[0].width if given is None else given
+
+    def infer_types(self) -> tuple[Attribute]:
+        integers = (self.input_ids, self.last_token_idx)
+        for ids in integers:
+            check_element(element_of(ids), INTS)
+        element = float_element(*(value for value in self.operands if value not in integers))
+        heads, kv_heads = self.heads
+        self._check_norms(shape_of(self.h_pre_norm)[2], heads.width)
+        self._check_weights(shape_of(self.h_pre_norm)[2], heads, kv_heads)
+        check_rotation(self.h_pre_norm, (self.cos, self.sin), heads, self.rotated)
+        check_eps(self.eps)
+        return (TensorType(element, (heads.batch, 1, shape_of(self.lm_head_w)[1])),)
+
+    def _check_norms(self, e: int, d: int) -> None:
+        check_shapes(
+            hnorm_w=(self.hnorm_w, (e,)),
+            hnorm_b=(self.hnorm_b, (e,)),
+            enorm_w=(self.enorm_w, (e,)),
+            enorm_b=(self.enorm_b, (e,)),
+            attn_norm_w=(self.attn_norm_w, (e,)),
+            attn_norm_b=(self.attn_norm_b, (e,)),
+            q_norm_w=(self.q_norm_w, (d,)),
+            q_norm_b=(self.q_norm_b, (d,)),
+            k_norm_w=(self.k_norm_w, (d,)),
+            k_norm_b=(self.k_norm_b, (d,)),
+            post_norm_w=(self.post_norm_w, (e,)),
+            post_norm_b=(self.post_norm_b, (e,)),
+            head_norm_w=(self.head_norm_w, (e,)),
+            head_norm_b=(self.head_norm_b, (e,)),
+        )
+
+    def _check_weights(self, e: int, heads: Heads, kv_heads: int) -> None:
+        inner, kv = heads.heads * heads.width, kv_heads * heads.width
+        words, out = check_rank("embed_w", self.embed_w, "VxE")[0], check_rank("lm_head_w", self.lm_head_w, "ExV")[1]
+        check_shapes(
+            input_ids=(self.input_ids, (heads.batch, heads.length)),
+            last_token_idx=(self.last_token_idx, (heads.batch,)),
+            embed_w=(self.embed_w, (words, e)),
+            eh_w=(self.eh_w, (2 * e, e)),
+            q_gate_w=(self.q_gate_w, (e, 2 * inner)),
+            k_w=(self.k_w, (e, kv)),
+            v_w=(self.v_w, (e, kv)),
+            o_w=(self.o_w, (inner, e)),
+            down_w=(self.down_w, (*shape_of(self.down_w)[:1], e)),
+            lm_head_w=(self.lm_head_w, (e, out)),
+        )
+        check_swiglu(e, self.up_w, self.gate_w, self.down_w)

@@ -1,0 +1,44 @@
+"""What stands at both ends of a language model: from words to vectors, and back."""
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import result_def
+
+from xdsl_rlx.dialects.hir.block import HirOp, OneOp, check_rank, check_shapes, features_of, float_element
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, OptionalTensor, Tensor, optional_tensor, tensor
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.shapes import shape_of
+
+
+class EmbeddingOp(OneOp, name="hir.embedding"):
+    """
+    `result[.., :] = table[ids[..], :]`: ids of any shape, table `[V, D]`; `mir.gather`, of which it has the indices.
+
+    An id outside of `[0, V)` is clamped to it.
+    """
+
+    ids: Tensor = tensor(alone=True)
+    table: Tensor = tensor(alone=True)
+    result = result_def(AnyTensorConstr)
+
+    def infer_types(self) -> list[Attribute]:
+        check_rank("table", self.table, "VxD")
+        return super().infer_types()
+
+    def as_mir(self, b: MirBuilder) -> list[Value]:
+        return [b.gather(self.table, self.ids)]
+
+
+class TiedHeadOp(HirOp, name="hir.tied_head"):
+    """`result = x @ transpose(table) + b`: the logits of x `[..., m, D]` by an embedding's table `[V, D]`, b `[V]`."""
+
+    x: Tensor = tensor()
+    table: Tensor = tensor()
+    b: OptionalTensor = optional_tensor(default=None)
+    result = result_def(AnyTensorConstr)
+
+    def infer_types(self) -> tuple[Attribute]:
+        element, features = float_element(*self.operands), features_of("x", self.x)
+        words = check_rank("table", self.table, "VxD")[0]
+        check_shapes(table=(self.table, (words, features)), b=(self.b, (words,)))
+        return (TensorType(element, (*shape_of(self.x)[:-1], words)),)

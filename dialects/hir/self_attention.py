@@ -1,0 +1,244 @@
+"""Attention and what belongs to it: rotary embeddings, and the projections around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, TypedDict
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.irdl import result_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.hir.block import (
+    HirOp,
+    OneOp,
+    aside,
+    check_rank,
+    check_shapes,
+    float_element,
+    float_of,
+    int_of,
+)
+from xdsl_rlx.dialects.mir.attention import MaskKind, MaskKindAttr
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    Integer,
+    OptionalInteger,
+    OptionalReal,
+    OptionalTensor,
+    OptionalWord,
+    Tensor,
+    Word,
+    integer,
+    optional_tensor,
+    real,
+    tensor,
+    word,
+)
+from xdsl_rlx.dialects.mir.heads import HeadLayout, HeadLayoutAttr, Heads
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.rope import Pairing, PairingAttr, check_rotation
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+
+
+class RopeOp(OneOp, name="hir.rope"):
+    """
+    In each head of x the pairs of the first `n_rot` features are turned by the angles of the tables: `mir.rope`.
+
+    x is `[B, S, H, D]` in one of the layouts of `hir.attention`; `cos` and `sin` are `[S, D/2]` or `[B, S, D/2]`.
+    Layout `packed` needs `head_dim` or `num_heads`; `n_rot` is by default the whole head.
+    """
+
+    x: Tensor = tensor()
+    cos: Tensor = tensor()
+    sin: Tensor = tensor()
+    head_dim: OptionalInteger = integer(default=None)
+    num_heads: OptionalInteger = integer(default=None)
+    n_rot: OptionalInteger = integer(default=None)
+    layout: Word[HeadLayout] = word(HeadLayoutAttr, "layout", default=HeadLayout.PACKED)
+    pairing: Word[Pairing] = word(PairingAttr, "pairing", default=Pairing.HALVES)
+    result = result_def(AnyTensorConstr)
+
+    def as_mir(self, b: MirBuilder) -> list[Value]:
+        turned = b.rope(
+            self.x,
+            self.cos,
+            self.sin,
+            head_dim=int_of(self.head_dim),
+            num_heads=int_of(self.num_heads),
+            n_rot=int_of(self.n_rot),
+            layout=self.layout.data,
+            pairing=self.pairing.data,
+        )
+        return [turned]
+
+
+class AttentionOptions(TypedDict):
+    """What an attention is told beside its operands and its heads."""
+
+    mask_kind: MaskKind | None
+    window: int | None
+    score_scale: float | None
+    attn_logit_softcap: float | None
+
+
+class Attends(Operation):
+    """A block with an attention in it."""
+
+    if TYPE_CHECKING:
+        mask: OptionalTensor
+        mask_kind: OptionalWord[MaskKind]
+        window: OptionalInteger
+        score_scale: OptionalReal
+        attn_logit_softcap: OptionalReal
+
+    WITHOUT_MASK: ClassVar[MaskKind | None] = None
+    """The kind of mask where nothing is said of it, and no mask is given."""
+
+    @property
+    def options(self) -> AttentionOptions:
+        """The options of the attention."""
+        kind = self.WITHOUT_MASK if self.mask is None else None
+        return AttentionOptions(
+            mask_kind=kind if self.mask_kind is None else self.mask_kind.data,
+            window=int_of(self.window),
+            score_scale=float_of(self.score_scale),
+            attn_logit_softcap=float_of(self.attn_logit_softcap),
+        )
+
+    def check_seen(self, heads: Heads, kv_heads: int, element: Attribute) -> None:
+        """Require mask and options to be those of an attention of so many heads among themselves."""
+        shapes = ((heads.batch, heads.length, count * heads.width) for count in (heads.heads, kv_heads, kv_heads))
+        types = [TensorType(element, shape) for shape in shapes]
+        stand_ins = Block(arg_types=[*types, *([] if self.mask is None else [self.mask.type])])
+        with aside() as b:
+            b.attention(*stand_ins.args, num_heads=heads.heads, num_kv_heads=kv_heads, **self.options)
+
+
+class AttentionOp(Attends, OneOp, name="hir.attention"):
+    """
+    `result[b, i, h] = sum_j p_ij v[b, j, h // G]` with `p = softmax_j(score_scale <q[b, i, h], k[b, j, h // G]>)`:
+    the output of `mir.attention`, whose masks, layouts, scale and softcap it has.
+
+    q is `[B, S, H, D]` in layout `packed` (`[B, S, H*D]`, or `[S, H*D]` for a batch of one), `bshd` or `bhsd`; k and v
+    have `num_kv_heads` heads, by default as many as fit, and `G = num_heads / num_kv_heads`. Layout `packed` needs
+    `num_heads` or `head_dim`. The mask kind is by default `custom` with an i1 mask and `none` without one; that of a
+    mask of floats is said: `custom` or `bias`.
+    """
+
+    q: Tensor = tensor()
+    k: Tensor = tensor()
+    v: Tensor = tensor()
+    mask: OptionalTensor = optional_tensor(default=None, alone=True)
+    num_heads: OptionalInteger = integer(default=None)
+    head_dim: OptionalInteger = integer(default=None)
+    num_kv_heads: OptionalInteger = integer(default=None)
+    mask_kind: OptionalWord[MaskKind] = word(MaskKindAttr, "mask kind", default=None)
+    window: OptionalInteger = integer(default=None)
+    score_scale: OptionalReal = real(default=None)
+    attn_logit_softcap: OptionalReal = real(default=None)
+    layout: Word[HeadLayout] = word(HeadLayoutAttr, "layout", default=HeadLayout.PACKED)
+    result = result_def(AnyTensorConstr)
+
+    def as_mir(self, b: MirBuilder) -> list[Value]:
+        seen = b.attention(
+            self.q,
+            self.k,
+            self.v,
+            self.mask,
+            num_heads=int_of(self.num_heads),
+            head_dim=int_of(self.head_dim),
+            num_kv_heads=int_of(self.num_kv_heads),
+            layout=self.layout.data,
+            **self.options,
+        )
+        return [seen]
+
+
+def shared_heads(
+    q: tuple[str, int], k_columns: int, num_heads: int, num_kv_heads: int | None, head_dim: int | None
+) -> tuple[int, int]:
+    """Features of a head and key heads, by the columns of the weights of q (with its name) and of k_w."""
+    what, columns = q
+    if num_heads < 1 or columns % num_heads or head_dim not in (None, columns // num_heads):
+        of_what = "" if head_dim is None else f" of {head_dim} features"
+        raise VerifyException(f"{what} of {columns} columns does not give {num_heads} heads{of_what}")
+    width = columns // num_heads
+    kv_heads = k_columns // max(width, 1) if num_kv_heads is None else num_kv_heads
+    if kv_heads < 1 or kv_heads * width != k_columns:
+        count = "" if num_kv_heads is None else f"{num_kv_heads} "
+        raise VerifyException(f"k_w of {k_columns} columns does not give {count}heads of {width} features")
+    if num_heads % kv_heads:
+        raise VerifyException(f"{num_heads} query heads do not share {kv_heads} key heads evenly")
+    return width, kv_heads
+
+
+def projected_heads(
+    x: SSAValue, q_w: SSAValue, k_w: SSAValue, num_heads: int, num_kv_heads: int | None, head_dim: int | None
+) -> tuple[Heads, int]:
+    """The heads of `x @ q_w`, and how many those of `x @ k_w` are; VerifyException if they do not fit."""
+    batch, length, _ = check_rank("x", x, "BxSxW")
+    columns, kv_columns = check_rank("q_w", q_w, "WxN")[1], check_rank("k_w", k_w, "WxN")[1]
+    width, kv_heads = shared_heads(("q_w", columns), kv_columns, num_heads, num_kv_heads, head_dim)
+    return Heads(batch, length, num_heads, width), kv_heads
+
+
+class SelfAttentionOp(Attends, HirOp, name="hir.self_attention"):
+    """
+    `result = attention(rope(q), rope(k), v) @ o_w + o_b` with `q = x @ q_w + q_b`, `k = x @ k_w + k_b`,
+    `v = x @ v_w + v_b`.
+
+    x is `[B, S, W]`, q_w `[W, H*D]`, k_w and v_w `[W, num_kv_heads*D]`, o_w `[H*D, N]` with `H = num_heads`;
+    `num_kv_heads` is by default what k_w holds. May be left out: the biases; the tables `cos` and `sin` of `hir.rope`,
+    both, and with them the rotation; the mask, which with its options is that of `hir.attention`.
+    """
+
+    x: Tensor = tensor()
+    q_w: Tensor = tensor()
+    k_w: Tensor = tensor()
+    v_w: Tensor = tensor()
+    o_w: Tensor = tensor()
+    num_heads: Integer = integer()
+    q_b: OptionalTensor = optional_tensor(default=None)
+    k_b: OptionalTensor = optional_tensor(default=None)
+    v_b: OptionalTensor = optional_tensor(default=None)
+    o_b: OptionalTensor = optional_tensor(default=None)
+    cos: OptionalTensor = optional_tensor(default=None)
+    sin: OptionalTensor = optional_tensor(default=None)
+    mask: OptionalTensor = optional_tensor(default=None, alone=True)
+    num_kv_heads: OptionalInteger = integer(default=None)
+    mask_kind: OptionalWord[MaskKind] = word(MaskKindAttr, "mask kind", default=None)
+    window: OptionalInteger = integer(default=None)
+    score_scale: OptionalReal = real(default=None)
+    attn_logit_softcap: OptionalReal = real(default=None)
+    result = result_def(AnyTensorConstr)
+
+    @property
+    def heads(self) -> tuple[Heads, int]:
+        """The heads of q, and how many k and v have."""
+        count, kv_count = self.num_heads.value.data, int_of(self.num_kv_heads)
+        return projected_heads(self.x, self.q_w, self.k_w, count, kv_count, None)
+
+    def infer_types(self) -> tuple[Attribute]:
+        weights = (self.q_w, self.k_w, self.v_w, self.o_w)
+        biases = (self.q_b, self.k_b, self.v_b, self.o_b)
+        element = float_element(self.x, *weights, *biases, self.cos, self.sin)
+        heads, kv_heads = self.heads
+        width, inner, kv = shape_of(self.x)[2], heads.heads * heads.width, kv_heads * heads.width
+        out = check_rank("o_w", self.o_w, "MxN")[1]
+        check_shapes(
+            q_w=(self.q_w, (width, inner)),
+            q_b=(self.q_b, (inner,)),
+            k_w=(self.k_w, (width, kv)),
+            k_b=(self.k_b, (kv,)),
+            v_w=(self.v_w, (width, kv)),
+            v_b=(self.v_b, (kv,)),
+            o_w=(self.o_w, (inner, out)),
+            o_b=(self.o_b, (out,)),
+        )
+        if (self.cos is None) != (self.sin is None):
+            raise VerifyException("expected both cos and sin, or none, got one")
+        if self.cos is not None and self.sin is not None:
+            check_rotation(self.x, (self.cos, self.sin), heads, heads.width)
+        self.check_seen(heads, kv_heads, element_of(self.x))
+        return (TensorType(element, (heads.batch, heads.length, out)),)
