@@ -38,10 +38,10 @@ class LlamaDecoderBlockOp(Attends, HirOp, name="hir.llama_decoder_block"):
     `r = x + attention(rope(n @ q_w), rope(n @ k_w), n @ v_w) @ o_w` with `n = rms_norm(x, ln1_g, ln1_b)`, then
     `result = r + (silu(m @ gate_w) * (m @ up_w)) @ down_w` with `m = rms_norm(r, ln2_g, ln2_b)`.
 
-    x is `[B, S, W]`, q_w `[W, H*D]`, k_w and v_w `[W, num_kv_heads*D]`, o_w `[H*D, W]`, gate_w and up_w `[W, F]`, down_w
-    `[F, W]`, cos and sin `[S, D/2]` or `[B, S, D/2]`, with `H = num_heads`; `num_kv_heads` is by default what k_w
-    holds. `ln1_b` and `ln2_b` may be None. The mask and its options are those of `hir.attention`; with neither mask nor
-    `mask_kind` it is causal.
+    x is `[B, S, W]`, q_w `[W, H*D]`, k_w and v_w `[W, num_kv_heads*D]`, o_w `[H*D, W]`, gate_w and up_w `[W, F]`,
+    down_w `[F, W]`, cos and sin `[S, D/2]` or `[B, S, D/2]`, with `H = num_heads`; `num_kv_heads` is by default what
+    k_w holds. `ln1_b` and `ln2_b` may be None. The mask and its options are those of `hir.attention`; with neither mask
+    nor `mask_kind` it is causal.
     """
 
     x: Tensor = tensor()
@@ -101,8 +101,8 @@ class LlamaDecoderBlockOp(Attends, HirOp, name="hir.llama_decoder_block"):
 
 class Qwen35MtpHeadOp(HirOp, name="hir.qwen35_mtp_head"):
     """
-    The head of Qwen3.5 that predicts one word more than the next (multi-token prediction): the logits `[B, 1, V]` of the
-    word at `last_token_idx` of each sequence.
+    The head of Qwen3.5 that predicts one word more than the next (multi-token prediction): the logits `[B, 1, V]` of
+    the word at `last_token_idx` of each sequence.
 
     With `rms(x, name) = rms_norm(x, name_w, name_b)`: `cur = [rms(embed_w[input_ids], enorm) | rms(h_pre_norm, hnorm)]
     @ eh_w`; with `n = rms(cur, attn_norm)` and `q | gate` the halves of each head of `n @ q_gate_w`, `h = cur +
@@ -112,9 +112,9 @@ class Qwen35MtpHeadOp(HirOp, name="hir.qwen35_mtp_head"):
 
     h_pre_norm is `[B, S, E]`, input_ids `[B, S]` and last_token_idx `[B]` are integers, embed_w is `[V', E]`, eh_w
     `[2E, E]`, q_gate_w `[E, H*2D]`, k_w and v_w `[E, num_kv_heads*D]`, o_w `[H*D, E]`, gate_w and up_w `[E, F]`, down_w
-    `[F, E]`, lm_head_w `[E, V]`, cos and sin `[S, D/2]` or `[B, S, D/2]`, with `H = num_heads`; the norms of q and k have
-    vectors `[D]`, the others `[E]`. `num_kv_heads` is by default what k_w holds, `n_rot`, the rotated features of a
-    head, all.
+    `[F, E]`, lm_head_w `[E, V]`, cos and sin `[S, D/2]` or `[B, S, D/2]`, with `H = num_heads`; the norms of q and k
+    have vectors `[D]`, the others `[E]`. `num_kv_heads` is by default what k_w holds, `n_rot`, the rotated features of
+    a head, all.
     """
 
     h_pre_norm: Tensor = tensor()

@@ -13,7 +13,6 @@ from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, OptionalTensor, Tensor
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.recurrence import state_element
 
-
 _GIVEN = (
     "$x `,` $w_ih `,` $w_hh `:` type($x) `,` type($w_ih) `,` type($w_hh) (`b_ih` $b_ih^ `:` type($b_ih))? "
     "(`b_hh` $b_hh^ `:` type($b_hh))? (`h0` $h0^ `:` type($h0))?"

@@ -1,4 +1,4 @@
-"""Layers of transformers with learnt positions: of encoders, normalised behind, and of decoders, normalised in front."""
+"""Layers of transformers with learnt positions: encoders, normalised behind, and decoders, normalised in front."""
 
 from __future__ import annotations
 
@@ -100,9 +100,9 @@ class TransformerBlockOp(Attends, HirOp, name="hir.transformer_block"):
     `q | k | v = layer_norm(x, ln1_g, ln1_b) @ qkv_w + qkv_b`,
     `result = h + f(layer_norm(h, ln2_g, ln2_b) @ fc1_w + fc1_b) @ fc2_w + fc2_b`.
 
-    x is `[B, S, W]` with `W` the `num_heads` heads one after the other, qkv_w `[W, 3W]`, out_w `[W, W]`, fc1_w `[W, I]`,
-    fc2_w `[I, W]`, and `f` is named by `activation`. All biases may be left out. The mask and its options are those of
-    `hir.attention`; with neither mask nor `mask_kind` it is causal.
+    x is `[B, S, W]` with `W` the `num_heads` heads one after the other, qkv_w `[W, 3W]`, out_w `[W, W]`, fc1_w
+    `[W, I]`, fc2_w `[I, W]`, and `f` is named by `activation`. All biases may be left out. The mask and its options are
+    those of `hir.attention`; with neither mask nor `mask_kind` it is causal.
     """
 
     x: Tensor = tensor()

@@ -140,7 +140,7 @@ def tensor(constraint: AttrConstraint = AnyTensorConstr, *, alias: str | None = 
     return cast(Tensor, found)
 
 
-def optional_tensor(*, default: None | _Required = REQUIRED, alone: bool = False) -> OptionalTensor:
+def optional_tensor(*, default: _Required | None = REQUIRED, alone: bool = False) -> OptionalTensor:
     """An operand that may be left out; without `default`, by giving None in its place."""
     found = Declaration(opt_operand_def(AnyTensorConstr), "Operand | None", default, "(`,` ${}^)?", alone=alone)
     return cast(OptionalTensor, found)
@@ -273,6 +273,7 @@ def word_of(kind: type[EnumT], what: str, given: EnumT | str) -> EnumT:
         raise GraphError(f"{what} '{given}' is not one of {', '.join(kind)}") from None
 
 
+_OPTIONS = "irdl_options"
 _DECLARED = "__declared__"
 """Where a class keeps its own declarations: under a name that xDSL takes for Python's, not for a definition."""
 
@@ -290,8 +291,8 @@ def declare(kind: type[IRDLOperation]) -> None:
     for name, found in declared.items():
         setattr(kind, name, found.definition)
     segmented = sum(found.is_segment for found in declared.values()) > 1
-    if segmented and not hasattr(kind, "irdl_options"):
-        setattr(kind, "irdl_options", (AttrSizedOperandSegments(as_property=True),))
+    if segmented and not hasattr(kind, _OPTIONS):
+        setattr(kind, _OPTIONS, (AttrSizedOperandSegments(as_property=True),))
     if "name" in vars(kind) and kind.assembly_format is None and declared:
         kind.assembly_format = _segmented_form(declared) if segmented else _text_form(declared)
 
@@ -314,11 +315,8 @@ def _segmented_form(declared: dict[str, Declaration]) -> str:
     """That of an op of which several operands may be left out, or are several: each of these has its name and type."""
     operands = {name: found for name, found in declared.items() if found.convert is None}
     fixed = [name for name, found in operands.items() if not found.is_segment]
-    named = [
-        f"(`{name}` `(` ${name}^ `:` type(${name}) `)`)?" if found.several else f"(`{name}` ${name}^ `:` type(${name}))?"
-        for name, found in operands.items()
-        if name not in fixed
-    ]
+    one, several = "(`{0}` ${0}^ `:` type(${0}))?", "(`{0}` `(` ${0}^ `:` type(${0}) `)`)?"
+    named = [(several if found.several else one).format(name) for name, found in operands.items() if found.is_segment]
     given = [" `,` ".join(f"${name}" for name in fixed), "`:`", " `,` ".join(f"type(${name})" for name in fixed)]
     return " ".join([*given, *named, *_properties(declared), "attr-dict `->` type(results)"])
 

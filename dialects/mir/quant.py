@@ -354,7 +354,7 @@ class QuantBuilder(BuilderCore):
         block_size: int | None = None,
     ) -> Value:
         """`mir.dequantize_weights`: the numbers that packed weights stand for."""
-        how, scales = self._packing(scheme, block_size, scale, zero_point, global_scale)
+        how, scales = packing(self, scheme, block_size, scale, zero_point, global_scale)
         return self.op(DequantizeWeightsOp, self.operand(w), how, shape, scales)
 
     def dequant_matmul(
@@ -368,7 +368,7 @@ class QuantBuilder(BuilderCore):
         block_size: int | None = None,
     ) -> Value:
         """`mir.dequant_matmul`: `x @ W` with quantised weights."""
-        how, scales = self._packing(scheme, block_size, scale, zero_point, global_scale)
+        how, scales = packing(self, scheme, block_size, scale, zero_point, global_scale)
         return self.op(DequantMatmulOp, self.operand(x), self.operand(w), how, scales)
 
     def dequant_matmul_backward_input(
@@ -383,7 +383,7 @@ class QuantBuilder(BuilderCore):
         block_size: int | None = None,
     ) -> Value:
         """`mir.dequant_matmul_backward_input`: `dy @ transpose(W)` with quantised weights `W` of `k` rows."""
-        how, scales = self._packing(scheme, block_size, scale, zero_point, global_scale)
+        how, scales = packing(self, scheme, block_size, scale, zero_point, global_scale)
         op = DequantMatmulBackwardInputOp
         return self.op(op, self.operand(dy), self.operand(w), how, k, scales)
 
@@ -405,26 +405,27 @@ class QuantBuilder(BuilderCore):
         operands = self.operand(dy), self.operand(packed), self.operand(indices)
         return self.op(DequantGroupedMatmulBackwardInputOp, *operands, _attribute(scheme, None), experts, k)
 
-    def _packing(
-        self, scheme: Scheme | str | SchemeAttr, block_size: int | None, *given: Operand | None
-    ) -> tuple[SchemeAttr, list[SSAValue]]:
-        """
-        How weights are packed, and what goes with them in the order of the op.
-
-        `given` are scale, zero point and global scale; VerifyException if one does not belong.
-        """
-        how = _attribute(scheme, block_size)
-        names: dict[str, Operand | None] = dict(zip(("scale", "zero_point", "global_scale"), given, strict=True))
-        for name in names:
-            if names[name] is not None and name not in how.scheme.sides:
-                raise VerifyException(f"{how.scheme} takes no operand {name}")
-        chosen = [names[name] for name in how.scheme.sides]
-        while chosen and chosen[-1] is None:
-            chosen.pop()
-        if any(x is None for x in chosen):
-            raise VerifyException(f"{how.scheme} needs the operand {how.scheme.sides[chosen.index(None)]}")
-        return how, [self.operand(x) for x in chosen if x is not None]
-
 
 def _attribute(scheme: Scheme | str | SchemeAttr, block_size: int | None) -> SchemeAttr:
     return scheme if isinstance(scheme, SchemeAttr) else SchemeAttr.of(scheme, block_size)
+
+
+def packing(
+    b: BuilderCore, scheme: Scheme | str | SchemeAttr, block_size: int | None, *given: Operand | None
+) -> tuple[SchemeAttr, list[SSAValue]]:
+    """
+    How weights are packed, and what goes with them in the order of the op.
+
+    `given` are scale, zero point and global scale; VerifyException if one does not belong.
+    """
+    how = _attribute(scheme, block_size)
+    names: dict[str, Operand | None] = dict(zip(("scale", "zero_point", "global_scale"), given, strict=True))
+    for name in names:
+        if names[name] is not None and name not in how.scheme.sides:
+            raise VerifyException(f"{how.scheme} takes no operand {name}")
+    chosen = [names[name] for name in how.scheme.sides]
+    while chosen and chosen[-1] is None:
+        chosen.pop()
+    if any(x is None for x in chosen):
+        raise VerifyException(f"{how.scheme} needs the operand {how.scheme.sides[chosen.index(None)]}")
+    return how, [b.operand(x) for x in chosen if x is not None]

@@ -37,26 +37,10 @@ from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.hir.block import HirOp
-from xdsl_rlx.dialects.hir.convolution import ConvBlockOp, DepthwiseConv1dCausalOp, ResidualConvBlockOp
-from xdsl_rlx.dialects.hir.decoder import LlamaDecoderBlockOp, Qwen35MtpHeadOp
-from xdsl_rlx.dialects.hir.embedding import EmbeddingOp, TiedHeadOp
-from xdsl_rlx.dialects.hir.feed_forward import MlpOp, SwigluOp
-from xdsl_rlx.dialects.hir.linear import DequantMatmulOp, LinearOp, SharedLinearPairOp
-from xdsl_rlx.dialects.hir.normalization import (
-    GroupNormOp,
-    LayerNormOp,
-    ResidualLayerNormOp,
-    ResidualRmsNormOp,
-    RmsNormOp,
-)
-from xdsl_rlx.dialects.hir.recurrent import GatedDeltaNetOp, GruOp, LstmOp, Mamba2Op, RnnOp
-from xdsl_rlx.dialects.hir.self_attention import AttentionOp, RopeOp, SelfAttentionOp
-from xdsl_rlx.dialects.hir.transformer_layers import TransformerBlockOp, TransformerLayerOp
+from xdsl_rlx.dialects.hir.hir_builder import HirBuilder
 from xdsl_rlx.dialects.lir import ProgramOp
 from xdsl_rlx.dialects.mir.core import TensorOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Operand, Value
-from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr
-from xdsl_rlx.dialects.mir.value import method, pair, results_of
 from xdsl_rlx.dialects.shapes import check_size, dims, integers
 from xdsl_rlx.transforms.signature import KIND, NAME, OPTIONAL, NamedArgument, Signature, graph_of
 
@@ -344,52 +328,10 @@ class Graph(MirBuilder):
 
 
 @_guarded
-class HirGraph(Graph):
+class HirGraph(HirBuilder, Graph):
     """A graph of blocks; the mir ops may stand between them. A name that both have is that of the block."""
 
     stage = "hir"
-
-    linear = method(LinearOp)
-    shared_linear_pair = pair(SharedLinearPairOp)
-
-    def dequant_matmul(
-        self,
-        x: Operand,
-        w: Operand,
-        scheme: Scheme | str | SchemeAttr,
-        scale: Operand | None = None,
-        zero_point: Operand | None = None,
-        global_scale: Operand | None = None,
-        block_size: int | None = None,
-    ) -> Value:
-        """`hir.dequant_matmul`: `x @ W` with quantised weights."""
-        how, scales = self._packing(scheme, block_size, scale, zero_point, global_scale)
-        return self.op(DequantMatmulOp, self.operand(x), self.operand(w), how, scales)
-
-    swiglu = method(SwigluOp)
-    mlp = method(MlpOp)
-    embedding = method(EmbeddingOp)
-    tied_head = method(TiedHeadOp)
-    layer_norm = method(LayerNormOp)
-    rms_norm = method(RmsNormOp)
-    group_norm = method(GroupNormOp)
-    residual_rms_norm = method(ResidualRmsNormOp)
-    residual_layer_norm = method(ResidualLayerNormOp)
-    rope = method(RopeOp)
-    attention = method(AttentionOp)
-    self_attention = method(SelfAttentionOp)
-    llama_decoder_block = method(LlamaDecoderBlockOp)
-    qwen35_mtp_head = method(Qwen35MtpHeadOp)
-    transformer_layer = method(TransformerLayerOp)
-    transformer_block = method(TransformerBlockOp)
-    conv_block = method(ConvBlockOp)
-    residual_conv_block = method(ResidualConvBlockOp)
-    depthwise_conv1d_causal = method(DepthwiseConv1dCausalOp)
-    gated_delta_net = pair(GatedDeltaNetOp)
-    rnn = pair(RnnOp)
-    lstm = results_of(LstmOp)
-    gru = pair(GruOp)
-    mamba2 = pair(Mamba2Op)
 
 
 class GraphModule:

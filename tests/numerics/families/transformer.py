@@ -99,8 +99,10 @@ def _block(np_: Any, op: Any, tensors: tuple[Any, ...]) -> Any:
     if get("mask") is not None:
         mask = get("mask")
         z = np_.where((mask if mask.ndim == 4 else mask[:, None, None, :]) < 0.5, -np.inf, z)
-    e = np_.exp(z - np_.max(z, axis=-1, keepdims=True))
-    out = (e / np_.sum(e, axis=-1, keepdims=True) @ v).transpose(0, 2, 1, 3).reshape(get("hidden").shape) @ get("out_w")
+    top = np_.max(z, axis=-1, keepdims=True)
+    e = np_.exp(z - np_.where(top == -np.inf, 0.0, top))
+    total = np_.sum(e, axis=-1, keepdims=True)
+    out = (e / np_.where(total == 0, 1.0, total) @ v).transpose(0, 2, 1, 3).reshape(get("hidden").shape) @ get("out_w")
     return out if get("out_b") is None else out + get("out_b")
 
 

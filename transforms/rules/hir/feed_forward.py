@@ -8,9 +8,7 @@ from xdsl_rlx.transforms.rules.block_table import BLOCKS, FusionPolicy
 from xdsl_rlx.transforms.rules.hir.linear import dense
 
 
-def gated(
-    b: MirBuilder, policy: FusionPolicy, x: Operand, up_w: Operand, gate_w: Operand, down_w: Operand
-) -> Value:
+def gated(b: MirBuilder, policy: FusionPolicy, x: Operand, up_w: Operand, gate_w: Operand, down_w: Operand) -> Value:
     """
     `(silu(x @ gate_w) * (x @ up_w)) @ down_w`.
 

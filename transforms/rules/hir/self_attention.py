@@ -16,9 +16,7 @@ def turned(b: MirBuilder, x: Value, cos: Operand | None, sin: Operand | None, he
 @BLOCKS.rule(SelfAttentionOp)
 def self_attention(op: SelfAttentionOp, b: MirBuilder, policy: FusionPolicy) -> Sequence[Value]:
     heads, kv_heads = op.heads
-    q, k, v = (
-        dense(b, policy, op.x, w, bias) for w, bias in ((op.q_w, op.q_b), (op.k_w, op.k_b), (op.v_w, op.v_b))
-    )
+    q, k, v = (dense(b, policy, op.x, w, bias) for w, bias in ((op.q_w, op.q_b), (op.k_w, op.k_b), (op.v_w, op.v_b)))
     q, k = (turned(b, x, op.cos, op.sin, heads.width) for x in (q, k))
     seen = b.attention(q, k, v, op.mask, num_heads=heads.heads, num_kv_heads=kv_heads, **op.options)
     return [dense(b, policy, seen, op.o_w, op.o_b)]

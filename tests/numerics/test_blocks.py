@@ -1,0 +1,89 @@
+"""Blocks against what they mean in NumPy and JAX: values and gradients, for all fusion policies, and compiled."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numerics import jaxpr
+from numerics.blocks import BlockSample, samples
+from oracle import Array, run
+from xdsl.ir import Operation
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.hir import Hir
+
+jax.config.update("jax_enable_x64", True)
+
+SAMPLES = samples()
+POLICIES = ("direct", "fusable", "for_autodiff")
+EACH = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
+
+
+def gradients_in_jax(sample: BlockSample) -> list[Array]:
+    """The derivatives of the loss by the operands that are differentiated."""
+
+    def loss(*xs: object) -> object:
+        return sample.expected(jnp, sample.arrays | dict(zip(sample.wrt, xs, strict=True)))[0]
+
+    numbers = tuple(range(len(sample.wrt)))
+    return jaxpr.evaluate(jax.grad(loss, numbers), *(sample.arrays[name] for name in sample.wrt))
+
+
+def assert_all_close(found: list[Array], expected: list[Array], tol: float) -> None:
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=tol, atol=tol)
+
+
+@EACH
+def test_values_and_gradients(sample: BlockSample) -> None:
+    module = sample.module()
+    module.module.verify()
+    expected, derivatives = sample.expected(np, sample.arrays), gradients_in_jax(sample)
+    for policy in POLICIES[:2]:
+        lowered = rlx.lower_hir(module, policy)
+        assert_all_close(run(lowered, **sample.arrays), expected, 1e-11)
+        found = run(rlx.grad_with_loss(lowered, sample.wrt), **sample.arrays)
+        assert_all_close(found[len(expected) :], derivatives, 1e-9)
+
+
+@EACH
+def test_gradients_are_slopes(sample: BlockSample) -> None:
+    """Central differences of the loss along a direction in all operands, of what is compiled."""
+    rng = np.random.default_rng(len(sample.id))
+    along = {name: rng.standard_normal(sample.arrays[name].shape) for name in sample.wrt}
+    compiled = rlx.compile(rlx.grad_with_loss(sample.module(), sample.wrt), threads=1)
+    count = len(sample.expected(np, sample.arrays))
+    found = compiled(**sample.arrays)
+    assert_all_close(list(found[:count]), sample.expected(np, sample.arrays), 1e-9)
+    slope = sum(np.vdot(along[name], g) for name, g in zip(sample.wrt, found[count:], strict=True))
+    step = 1e-5
+    ends = [
+        float(compiled(**sample.arrays | {name: sample.arrays[name] + sign * step * along[name] for name in along})[0])
+        for sign in (1, -1)
+    ]
+    np.testing.assert_allclose((ends[0] - ends[1]) / (2 * step), slope, rtol=1e-6, atol=1e-6)
+
+
+FIRST = {sample.op: sample for sample in reversed(SAMPLES)}
+
+
+@pytest.mark.parametrize("sample", FIRST.values(), ids=lambda sample: sample.id)
+def test_composite_ops_are_compiled_to_the_same(sample: BlockSample) -> None:
+    """What is compiled without a gradient has composite ops in it."""
+    assert_all_close(
+        list(rlx.compile(sample.module(), threads=1)(**sample.arrays)), sample.expected(np, sample.arrays), 1e-9
+    )
+
+
+@EACH
+def test_a_block_is_its_text(sample: BlockSample) -> None:
+    module = sample.module()
+    again = rlx.parse(str(module))
+    assert again.is_structurally_equivalent(module.module)
+    assert any(op.name == sample.op.name for op in again.walk())
+
+
+@pytest.mark.parametrize("op", list(Hir.operations), ids=lambda op: op.name)
+def test_every_block_has_a_sample(op: type[Operation]) -> None:
+    family = op.__module__.rsplit(".", 1)[-1]
+    assert op in FIRST, f"add a sample of {op.name} to tests/numerics/blocks/{family}.py"
