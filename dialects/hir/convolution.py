@@ -45,16 +45,15 @@ def conv_type(x: Attribute, w: SSAValue, *windows: int | Sequence[int]) -> Attri
 
 def check_channel_norm(name: str, norm: Sequence[SSAValue], channels: int, num_groups: int | None) -> None:
     """Require the vectors of a batch or group norm of so many channels, or none."""
-    kinds = {0: "no norm", 2: "a group norm", 4: "a batch norm"}
-    if len(norm) not in kinds:
+    if len(norm) not in (0, 2, 4):
         raise VerifyException(
             f"expected {name} to be gamma, beta, mean and var of a batch norm, gamma and beta of a group norm, or "
             f"nothing, got {len(norm)} tensors"
         )
-    if (num_groups is not None) != (len(norm) == 2):
-        raise VerifyException(
-            f"num_groups is given exactly with a group norm, got {num_groups} with {kinds[len(norm)]} as {name}"
-        )
+    if num_groups is None and len(norm) == 2:
+        raise VerifyException(f"a {name} of gamma and beta is a group norm, which needs num_groups")
+    if num_groups is not None and len(norm) != 2:
+        raise VerifyException(f"num_groups is that of a group norm, gamma and beta, got {len(norm)} tensors as {name}")
     if num_groups is not None and (num_groups < 1 or channels % num_groups):
         raise VerifyException(f"{channels} channels do not form {num_groups} equal groups")
     for vector, value in zip(("gamma", "beta", "mean", "var"), norm, strict=False):
@@ -142,18 +141,14 @@ class ResidualConvBlockOp(HirOp, name="hir.residual_conv_block"):
         channels, groups = shape_of(made)[1], int_of(self.num_groups)
         check_channel_norm("norm1", self.norm1, shape_of(inner)[1], groups)
         check_channel_norm("norm2", self.norm2, channels, groups)
-        aside_of = self.x.type
         if self.shortcut_w is not None:
+            given = shape_of(self.x)
+            check_shapes(shortcut_w=(self.shortcut_w, (channels, given[1], *[1] * (len(given) - 2))))
             check_channel_norm("shortcut_norm", self.shortcut_norm, channels, groups)
-            aside_of = conv_type(self.x.type, self.shortcut_w, self.strides)
         elif self.shortcut_norm:
             raise VerifyException(f"a shortcut_norm of {len(self.shortcut_norm)} tensors needs a shortcut_w")
-        if aside_of != made:
-            cure = "needs a shortcut_w" if self.shortcut_w is None else "has one that does not fit"
-            raise VerifyException(
-                f"a block from {dims(shape_of(self.x))} to {dims(shape_of(made))} {cure}: the shortcut is "
-                f"{dims(shape_of(aside_of))}"
-            )
+        elif self.x.type != made:
+            raise VerifyException(f"a block from {dims(shape_of(self.x))} to {dims(shape_of(made))} needs a shortcut_w")
         check_eps(self.eps)
         return (made,)
 
