@@ -1,7 +1,7 @@
-"""Where an op comes from, in the words of error messages."""
+"""Where an op comes from, also in the words of error messages."""
 
-from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
+from xdsl.ir import Operation, SSAValue
 
 
 def where(op: Operation) -> str:
@@ -12,3 +12,8 @@ def where(op: Operation) -> str:
 def named(op: Operation) -> str:
     """The name of an op, and where it comes from."""
     return f"{op.name}{where(op)}"
+
+
+def location_of(value: SSAValue) -> LocationAttr:
+    """The location of what computes a value; that of an argument is not known."""
+    return value.owner.location if isinstance(value.owner, Operation) else UNKNOWN_LOC

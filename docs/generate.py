@@ -27,6 +27,7 @@ from xdsl.traits import ConstantLike
 
 from xdsl_rlx import dialects, lowering, transforms
 from xdsl_rlx.builder import Graph
+from xdsl_rlx.dialects.hir.hir_builder import HirBuilder
 from xdsl_rlx.dialects.mir import Mir, branch, control
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.scan import ScanOp
@@ -253,6 +254,12 @@ def builder_text() -> str:
         _OPERATORS,
         "## Graphs",
         "\n".join(_methods(Graph, inherited=False)),
+    ]
+    lines += [
+        "## Blocks",
+        "What the graph that `rlx.GraphModule.define(name, build)` gives to `build` can be told besides, "
+        "and in place of methods of the same name below.",
+        "\n".join(_methods(HirBuilder, inherited=False)),
     ]
     for base in MirBuilder.__mro__:
         if base in (object, MirBuilder) or not (methods := _methods(base, inherited=False)):

@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.constants import AnyDense
+from xdsl_rlx.dialects.locations import location_of
 from xdsl_rlx.dialects.mir.complex import ImagOp, RealOp
 from xdsl_rlx.dialects.mir.shape import ExpandOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
@@ -108,24 +109,27 @@ class Launches:
         over = [read.root is home.root for home in homes for read in reads.values()]
         self._once(Site([op], [reads], offsets=True, also=over), launches, stem_of_ops([op]), op.location)
 
-    def copy(self, source: Buffer, target: Buffer, value: SSAValue) -> None:
+    def copy(self, source: Buffer, target: Buffer, value: SSAValue, at: LocationAttr | None = None) -> None:
+        """Launch a copy of a value, `at` the location of what wants it, by default that of what computes the value."""
         shape = target.layout.shape
         if 0 in shape:
             return
+        at = location_of(value) if at is None else at
         if source.element in COMPLEXES:
-            self._copy_parts(source, target, value)
+            self._copy_parts(source, target, value, at)
             return
         op = ExpandOp(value, shape)
+        op.location = at
         self.group([op], {value: source}, {op.result: target}, stem="copy")
         op.erase()
 
-    def _copy_parts(self, source: Buffer, target: Buffer, value: SSAValue) -> None:
+    def _copy_parts(self, source: Buffer, target: Buffer, value: SSAValue, at: LocationAttr) -> None:
         """A copy of complex numbers: no loop computes on them."""
         for op in (RealOp(value), ImagOp(value)):
             view, element = VIEW.lookup(op), element_of(op.result)
             read, written = view(op, source.layout), view(op, target.layout)
             assert read is not None and written is not None
-            self.copy(Buffer(source.root, read, element), Buffer(target.root, written, element), op.result)
+            self.copy(Buffer(source.root, read, element), Buffer(target.root, written, element), op.result, at)
             op.erase()
 
     def read(self, value: SSAValue, contiguous: bool = True) -> Buffer:
@@ -149,10 +153,10 @@ class Launches:
         """Into how many pieces a launch is cut."""
         return pieces_of(self.threads, extent, extent * work, self.threads * PIECES_PER_THREAD)
 
-    def contiguous_copy(self, buffer: Buffer, value: SSAValue) -> Buffer:
-        """A copy of what is in the buffer of a value, without gaps."""
+    def contiguous_copy(self, buffer: Buffer, value: SSAValue, at: LocationAttr | None = None) -> Buffer:
+        """A copy of what is in the buffer of a value, without gaps, made as `copy` says."""
         copy = self.buffers.slot(buffer.layout.shape, buffer.element, value.name_hint)
-        self.copy(buffer, copy, value)
+        self.copy(buffer, copy, value, at)
         return copy
 
     def _once(
@@ -192,11 +196,11 @@ class Launches:
                 buffer = ready.setdefault(operand, reads[operand])
                 if is_ready(buffer.layout, batch):
                     continue
-                buffer = self.contiguous_copy(buffer, operand)
+                buffer = self.contiguous_copy(buffer, operand, op.location)
                 if not is_ready(buffer.layout, batch):
                     full = (*batch, *buffer.layout.shape[-2:])
                     spread = self.buffers.slot(full, buffer.element, operand.name_hint)
-                    self.copy(buffer, spread, operand)
+                    self.copy(buffer, spread, operand, op.location)
                     buffer = spread
                 ready[operand] = buffer
         return ready

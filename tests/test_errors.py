@@ -170,8 +170,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "wrt is None": (lambda: rlx.grad(loss(), None), "grad: wrt: expected names or a string, got None"),
     "wrt stopped": (
         lambda: rlx.grad(detached(), "w"),
-        'no gradient flows from the loss to "w": mir.stop_gradient stops it, because it stops gradients '
-        "(zero-missing-wrt=true makes it zeros)",
+        f'no gradient flows from the loss to "w": mir.stop_gradient at loc("{__file__}"',
     ),
     "wrt integer": (lambda: rlx.grad(detached(), "i"), '"i": its type tensor<4xi32> is not floating-point'),
     "loss integer": (lambda: rlx.grad(integer_loss()), "the loss of type tensor<i64> is not floating-point"),
@@ -202,7 +201,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "fusion policy": (
         lambda: rlx.lower_hir(loss(), fusion_policy="some"),
-        "fusion-policy is one of direct, fusable, got 'some'",
+        "fusion-policy is one of direct, fusable, for_autodiff, got 'some'",
     ),
     "text for a graph": (
         lambda: rlx.compile(IDENTITY),

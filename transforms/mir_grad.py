@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.locations import where
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.engines.reverse import active_operands, has_derivative, lay_out_reverse, varying
@@ -107,12 +108,12 @@ def _why_nothing_flows(argument: NamedArgument, ops: Sequence[Operation], loss: 
         if not leads.isdisjoint(op.results):
             leads.update(op.operands)
     varied = varying(ops, [argument.value])
-    reasons: dict[str, None] = {}
+    places: dict[tuple[str, str], str] = {}
     for op in ops:
         touched = [index for index, x in enumerate(op.operands) if x in varied]
         if touched and not leads.isdisjoint(op.results) and varied.isdisjoint(op.results):
             active = active_operands(op, varied)
             inert = [reason for index, reason in INERT.of(op).items() if index in touched]
             reason = VJP.reason(type(op)) or ("its result is not floating-point" if active else ", ".join(inert))
-            reasons[f"{op.name} stops it, because {reason}"] = None
-    return "; ".join(reasons)
+            places.setdefault((op.name, reason), where(op))
+    return "; ".join(f"{name}{place} stops it, because {reason}" for (name, reason), place in places.items())

@@ -14,6 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.hir import Hir
+from xdsl_rlx.dialects.hir.hir_builder import HirBuilder
 from xdsl_rlx.dialects.mir import Mir, branch, control, elementwise
 from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.mir_builder import ACTIVATIONS, MirBuilder, Value
@@ -264,6 +266,14 @@ def test_every_op_has_a_method_of_its_name():
         assert op in structure or hasattr(MirBuilder, "and_" if name == "and" else name), (
             f"MirBuilder has no method {name}: add one to {place}; a mixin is among the bases of MirBuilder"
         )
+
+
+def test_every_block_has_a_method_of_its_name():
+    for op in Hir.operations:
+        name = op.name.removeprefix("hir.")
+        method = vars(HirBuilder).get(name)
+        assert method is not None, f"HirBuilder has no method {name}: add one to dialects/hir/hir_builder.py"
+        assert (method.__doc__ or "").startswith(f"`{op.name}`"), f"HirBuilder.{name} is not that of {op.name}"
 
 
 def _is_mixin(value: object, module: str) -> bool:

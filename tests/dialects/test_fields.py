@@ -10,6 +10,9 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 import xdsl_rlx as rlx
+from xdsl_rlx.builder import HirGraph
+from xdsl_rlx.dialects.hir import Hir
+from xdsl_rlx.dialects.hir.hir_builder import HirBuilder
 from xdsl_rlx.dialects.mir import Mir
 from xdsl_rlx.dialects.mir.core import MirOp
 from xdsl_rlx.dialects.mir.elementwise import AddOp
@@ -24,8 +27,9 @@ from xdsl_rlx.dialects.mir.spectral import FftOp
 from xdsl_rlx.dialects.mir.value import OP
 
 DERIVED = {
-    name: function
-    for name, function in inspect.getmembers(MirBuilder, inspect.isfunction)
+    f"{graph.__name__}.{name}": function
+    for graph, builder in ((rlx.Graph, MirBuilder), (HirGraph, HirBuilder))
+    for name, function in inspect.getmembers(builder, inspect.isfunction)
     if hasattr(function, OP) and not name.startswith("_")
 }
 
@@ -47,12 +51,15 @@ def test_a_derived_method_has_the_arguments_and_the_words_of_its_op(name: str):
     assert [p.name for p in parameters] == [found.alias or field for field, found in declared.items()]
     assert inspect.cleandoc(op.__doc__ or "") in (function.__doc__ or "")
     assert (function.__doc__ or "").startswith(f"`{op.name}`")
-    guarded = getattr(rlx.Graph, name)
+    graph, name = name.split(".")
+    guarded = getattr({"Graph": rlx.Graph, "HirGraph": HirGraph}[graph], name)
     assert inspect.signature(guarded) == inspect.signature(function)
     assert (guarded.__name__, guarded.__doc__) == (name, function.__doc__)
 
 
-@pytest.mark.parametrize("op", [op for op in Mir.operations if declared_by(op)], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op", [op for op in (*Mir.operations, *Hir.operations) if declared_by(op)], ids=lambda op: op.name
+)
 def test_operands_are_numbered_as_the_constructor_has_them(op: type[MirOp]):
     operands = [name for name, found in declared_by(op).items() if found.convert is None]
     assert [name for name, _ in op.get_irdl_definition().operands] == operands
