@@ -16,6 +16,8 @@ from xdsl_rlx.builder import HirGraph, as_graph_module
 from xdsl_rlx.dialects.hir import Hir
 from xdsl_rlx.dialects.hir.block import OneOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
 
 jax.config.update("jax_enable_x64", True)
 
@@ -59,7 +61,7 @@ def test_gradients_are_slopes(sample: BlockSample) -> None:
     """Central differences of the loss along a direction in all operands, of what is compiled."""
     rng = np.random.default_rng(len(sample.id))
     along = {name: rng.standard_normal(sample.arrays[name].shape) for name in sample.wrt}
-    compiled = rlx.compile(rlx.grad_with_loss(sample.module(), sample.wrt), threads=1)
+    compiled = compile_module(rlx.grad_with_loss(sample.module(), sample.wrt).module, 1, Effort.QUICK)
     count = len(sample.expected(np, sample.arrays))
     found = compiled(**sample.arrays)
     assert_all_close(list(found[:count]), sample.expected(np, sample.arrays), 1e-9)
@@ -75,9 +77,30 @@ def test_gradients_are_slopes(sample: BlockSample) -> None:
 @FIRST_EACH
 def test_composite_ops_are_compiled_to_the_same(sample: BlockSample) -> None:
     """What is compiled without a gradient has composite ops in it."""
-    assert_all_close(
-        list(rlx.compile(sample.module(), threads=1)(**sample.arrays)), sample.expected(np, sample.arrays), 1e-9
-    )
+    compiled = compile_module(sample.module().module, 1, Effort.QUICK)
+    assert_all_close(list(compiled(**sample.arrays)), sample.expected(np, sample.arrays), 1e-9)
+
+
+@FIRST_EACH
+def test_a_batch_of_blocks(sample: BlockSample) -> None:
+    """Two examples that differ in one operand, beside each by itself."""
+    name = sample.wrt[0]
+    several = np.stack([sample.arrays[name], 0.5 * sample.arrays[name] + 0.1])
+    found = run(rlx.vmap(sample.module(), [name], 2), **sample.arrays | {name: several})
+    for number, one in enumerate(several):
+        assert_all_close([x[number] for x in found], sample.expected(np, sample.arrays | {name: one}), 1e-9)
+
+
+@pytest.mark.parametrize(("dtype", "tol"), [("f16", 0.02), ("bf16", 0.15)])
+def test_half_floats(dtype: str, tol: float) -> None:
+    """Those of recurrent layers, whose states are wider, have tests of their own."""
+    for sample in FIRST.values():
+        if sample.op.__module__.endswith(".recurrent"):
+            continue
+        for policy in ("direct", "fusable"):
+            _, *found = run(rlx.lower_hir(sample.module(dtype), policy), **sample.arrays)
+            for ours, theirs in zip(found, sample.expected(np, sample.arrays)[1:], strict=True):
+                np.testing.assert_allclose(ours.astype(np.float64), theirs, atol=tol, rtol=tol, err_msg=sample.id)
 
 
 @EACH

@@ -1,5 +1,6 @@
 // RUN: xdsl-opt %s -p convert-hir-to-mir | filecheck %s --check-prefixes=CHECK,DIRECT
 // RUN: xdsl-opt %s -p 'convert-hir-to-mir{fusion-policy=fusable}' | filecheck %s --check-prefixes=CHECK,FUSABLE
+// RUN: xdsl-opt %s -p 'convert-hir-to-mir{fusion-policy=for_autodiff}' | filecheck %s --check-prefixes=CHECK,FUSABLE
 // RUN: xdsl-opt %s -p convert-hir-to-mir --print-debuginfo | filecheck %s --check-prefix=LOC
 
 // The block's name stays in the location of what it became.

@@ -47,11 +47,15 @@ class BlockSample:
         found = method(**values, **self.options) if self.build is None else self.build(m, **values)
         return found if isinstance(found, tuple) else (found,)
 
-    def module(self) -> rlx.GraphModule:
-        """A loss of all results, then the results."""
+    def module(self, half: str | None = None) -> rlx.GraphModule:
+        """A loss of all results, then the results; in half floats, fixed operands are f32."""
+
+        def dtype(name: str) -> Any:
+            floats = self.arrays[name].dtype.kind == "f" and half is not None
+            return ("f32" if name in self.fixed else half) if floats else self.arrays[name].dtype
 
         def build(m: Any) -> Any:
-            values = {name: m.param(name, array.shape, array.dtype) for name, array in self.arrays.items()}
+            values = {name: m.param(name, array.shape, dtype(name)) for name, array in self.arrays.items()}
             found = self.results(m, values)
             loss = m.reduce_sum(m.sin(found[0]))
             for other in found[1:]:

@@ -51,3 +51,9 @@
 // CHECK: expected x of rank at least 2, got 5
 %0, %1, %2, %3, %4 = "test.op"() : () -> (tensor<5xf32>, tensor<5x7xf32>, tensor<7x2xf32>, tensor<7xf32>, tensor<2xf32>)
 %5 = hir.mlp %0 : tensor<5xf32> weights(%1, %2 : tensor<5x7xf32>, tensor<7x2xf32>) biases(%3, %4 : tensor<7xf32>, tensor<2xf32>) activation gelu -> tensor<2x3x2xf32>
+
+// -----
+
+// CHECK: expected a static shape, got tensor<?x5xf32>
+%0, %1, %2 = "test.op"() : () -> (tensor<?x5xf32>, tensor<5x7xf32>, tensor<7x4xf32>)
+%3 = hir.swiglu %0, %1, %1, %2 : (tensor<?x5xf32>, tensor<5x7xf32>, tensor<5x7xf32>, tensor<7x4xf32>) -> tensor<?x4xf32>
