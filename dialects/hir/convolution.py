@@ -8,6 +8,7 @@ from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.hir.block import HirOp, aside, check_eps, check_rank, check_shapes, float_element, int_of
+from xdsl_rlx.dialects.mir.conv import Steps
 from xdsl_rlx.dialects.mir.core import Activation, ActivationAttr
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
@@ -36,11 +37,13 @@ def numbers_of(steps: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
     return tuple(int(n) for n in steps.get_values())
 
 
-def conv_type(x: Attribute, w: SSAValue, *windows: int | Sequence[int]) -> Attribute:
+def conv_type(
+    x: Attribute, w: SSAValue, stride: Steps = 1, padding: Steps = 0, dilation: Steps = 1, groups: int = 1
+) -> Attribute:
     """The type of a `mir.conv` of images of a type; VerifyException if they do not fit."""
     stand_ins = Block(arg_types=[x, w.type])
     with aside() as b:
-        return b.conv(stand_ins.args[0], stand_ins.args[1], *windows).type  # pyright: ignore[reportArgumentType]
+        return b.conv(stand_ins.args[0], stand_ins.args[1], stride, padding, dilation, groups).type
 
 
 def check_channel_norm(name: str, norm: Sequence[SSAValue], channels: int, num_groups: int | None) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import lru_cache, wraps
 from inspect import isfunction
 from typing import ParamSpec, TypeAlias, TypeVar
@@ -137,14 +137,17 @@ class Graph(MirBuilder):
         self._unseal()
         self._outputs, self._replacing = values, replacing
 
-    @contextmanager
-    def named(self, name: str) -> Generator[None, None, None]:
+    def named(self, name: str) -> AbstractContextManager[None]:
         """
         `with g.named("layer3"):` ops made inside are located at `"layer3"(line)`, by which messages and launches tell
         equal layers apart. Names in names stand in that order.
         """
-        if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise GraphError(f"a part of graph '{self.name}' is named by a string, got {shown(name)}")
+        if not name:
+            raise GraphError(f"a part of graph '{self.name}' needs a name, got {shown(name)}")
+        return self._part(name)
+
+    @contextmanager
+    def _part(self, name: str) -> Generator[None, None, None]:
         self._names.append(name)
         try:
             yield

@@ -1,6 +1,7 @@
 """MirBuilder and Value: operators, numbers as constants, indexing, and the helpers that rules use."""
 
 import sys
+from inspect import Parameter, signature
 
 import numpy as np
 import pytest
@@ -274,6 +275,18 @@ def test_every_block_has_a_method_of_its_name():
         method = vars(HirBuilder).get(name)
         assert method is not None, f"HirBuilder has no method {name}: add one to dialects/hir/hir_builder.py"
         assert (method.__doc__ or "").startswith(f"`{op.name}`"), f"HirBuilder.{name} is not that of {op.name}"
+
+
+def test_a_block_takes_the_arguments_of_the_method_whose_place_it_takes():
+    shared = [name for name in vars(HirBuilder) if not name.startswith("_") and hasattr(MirBuilder, name)]
+    assert {"attention", "rope", "rms_norm", "dequant_matmul", "gated_delta_net"} <= set(shared)
+    for name in shared:
+        ours, theirs = (signature(getattr(graph, name)).parameters for graph in (HirBuilder, MirBuilder))
+        in_order = [key for key, one in theirs.items() if one.kind is Parameter.POSITIONAL_OR_KEYWORD]
+        assert list(ours)[: len(in_order)] == in_order, name
+        assert {key: one.default for key, one in theirs.items()}.items() <= {
+            key: one.default for key, one in ours.items()
+        }.items(), name
 
 
 def _is_mixin(value: object, module: str) -> bool:

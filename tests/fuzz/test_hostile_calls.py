@@ -6,8 +6,10 @@ import warnings
 
 import pytest
 from fuzz.hostile import HOSTILE, as_numpys, calls, outcome, replacing
+from numerics.blocks import samples as block_samples
 
 import xdsl_rlx as rlx
+from xdsl_rlx.builder import HirGraph
 
 CALLS = list(calls())
 STEP = 1 if "EVERY_SAMPLE" in os.environ else 13
@@ -41,6 +43,31 @@ def test_a_hostile_argument_is_an_error_of_ours(part: int):
             continue
         if error is not None and not (isinstance(error, rlx.RlxError) and str(error)):
             wrong.append(f"{call.method}({place}={name}): {type(error).__name__}: {error}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_hostile_argument_of_a_block_is_an_error_of_ours():
+    combinations = [
+        (sample, place, name)
+        for sample in block_samples()
+        for place in (*sample.arrays, *(sample.options if sample.build is None else ()))
+        for name in HOSTILE
+    ]
+    wrong: list[str] = []
+    for sample, place, name in combinations[::STEP]:
+        g = HirGraph("g")
+        values = {key: g.param(key, array.shape, array.dtype) for key, array in sample.arrays.items()}
+        block, given = g.builder.insertion_point.block, {**values, **sample.options, place: HOSTILE[name]}
+        build = sample.build or (lambda m, op=sample.op, **given: getattr(m, op.name.removeprefix("hir."))(**given))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                build(g, **given)
+            except rlx.RlxError:
+                left = [op.name for op in block.ops if op.name.startswith("hir.")]
+                wrong += [f"{sample.id}({place}={name}) leaves {left}"] if left else []
+            except Exception as error:
+                wrong.append(f"{sample.id}({place}={name}): {type(error).__name__}: {error}")
     assert not wrong, "\n".join(wrong)
 
 

@@ -147,9 +147,12 @@ def test_parts_are_named():
         if op.name.startswith("mir.") and op.operands
     ]
     assert parts == [["first"], ["first", "second"], ["first"], []]
-    for wrong in ("", 3):
-        with pytest.raises(rlx.GraphError, match="a part of graph 'g' is named by a string, got"), g.named(wrong):
-            pass
+    for wrong, message in (
+        ("", "a part of graph 'g' needs a name, got ''"),
+        (3, "named: name: expected a string, got 3"),
+    ):
+        with pytest.raises(rlx.GraphError, match=message):
+            g.named(wrong)
 
 
 def test_blocks_stand_in_bodies_and_between_mir_ops():
