@@ -1,7 +1,7 @@
 """CPU seconds of each pass on its way to a planned program: ops in, ops out, microseconds per op of the larger count.
 
-Models: workload (e) and the MLP of workloads.py, a Llama block and 24 of them, each with loss and gradient. Not here:
-LLVM. `python benchmarks/passes.py [--only e,mlp,llama,llama24] [--rounds 3]`; the least of the rounds counts.
+Models: workload (e) and the MLP of workloads.py, a Llama block, and 12, 24 and 48 of them, each with loss and gradient. Not here:
+LLVM. `python benchmarks/passes.py [--only e,mlp,llama,llama12,llama24,llama48] [--rounds 3]`; the least of the rounds counts.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "e": lambda: workload("e"),
     "mlp": lambda: workload("a"),
     "llama": lambda: llama(1),
-    "llama24": lambda: llama(24),
+    **{f"llama{layers}": lambda layers=layers: llama(layers) for layers in (12, 24, 48)},
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from ops import Ops
-from workload import Data, Workload
+from workload import Data, Step, Workload
 
 
 @dataclass(frozen=True)
@@ -63,25 +63,60 @@ def _layer(o: Ops, v: dict[str, Any]) -> Any:
 def _llama_data() -> Data:
     d, f, kv = _LLAMA.width, _LLAMA.inner, _LLAMA.kv_heads * _LLAMA.head
     shapes = {"wq": (d, d), "wk": (d, kv), "wv": (d, kv), "wo": (d, d), "gain1": (d,), "gain2": (d,)}
-    data = _weights(9, _LLAMA, **shapes, gate=(d, f), up=(d, f), down=(f, d))
-    turn = np.arange(_LLAMA.length)[:, None] * 10000.0 ** (-np.arange(_LLAMA.head // 2) / (_LLAMA.head // 2))
-    return data | {"cos": np.cos(turn).astype(np.float32), "sin": np.sin(turn).astype(np.float32)}
+    return _weights(9, _LLAMA, **shapes, gate=(d, f), up=(d, f), down=(f, d)) | _rotations(_LLAMA)
+
+
+def _rotations(size: _Size) -> Data:
+    pairs = size.head // 2
+    turn = np.arange(size.length)[:, None] * 10000.0 ** (-np.arange(pairs) / pairs)
+    return {"cos": np.cos(turn).astype(np.float32), "sin": np.sin(turn).astype(np.float32)}
 
 
 def _llama(o: Ops, v: dict[str, Any]) -> Any:
-    size, x = _LLAMA, v["x"]
+    y = _llama_block(o, v["x"], v, _LLAMA)
+    return o.mean(y * y)
+
+
+def _llama_block(o: Ops, x: Any, v: dict[str, Any], size: _Size) -> Any:
     h = o.rms_norm(x, v["gain1"])
     q = o.rope(o.matmul(h, v["wq"]), v["cos"], v["sin"], size.batch, size.heads)
     k = o.rope(o.matmul(h, v["wk"]), v["cos"], v["sin"], size.batch, size.kv_heads)
     a = o.heads_attention(q, k, o.matmul(h, v["wv"]), size.batch, size.heads, size.kv_heads, causal=True)
     x = x + o.matmul(a, v["wo"])
     h = o.rms_norm(x, v["gain2"])
-    y = x + o.matmul(o.silu(o.matmul(h, v["gate"])) * o.matmul(h, v["up"]), v["down"])
-    return o.mean(y * y)
+    return x + o.matmul(o.silu(o.matmul(h, v["gate"])) * o.matmul(h, v["up"]), v["down"])
 
 
-def _workload(title: str, data: Any, loss: Any, *fixed: str) -> Workload:
-    return Workload(title, data, tuple(name for name in data() if name not in fixed), loss)
+_TINY, _DEPTH, _ALPHABET = _Size(16, 96, 128, 4, 2, 344), 3, 94
+
+
+def _tiny_data() -> Data:
+    """The model of examples/tiny_llama.py."""
+    d, f, kv = _TINY.width, _TINY.inner, _TINY.kv_heads * _TINY.head
+    block = {"wq": (d, d), "wk": (d, kv), "wv": (d, kv), "wo": (d, d), "gain1": (d,), "gain2": (d,)}
+    block |= {"gate": (d, f), "up": (d, f), "down": (f, d)}
+    shapes = {f"{name}_{n}": shape for n in range(_DEPTH) for name, shape in block.items()}
+    data = _weights(10, _TINY, **shapes, gain=(d,), table=(_ALPHABET, d))
+    data["table"] *= 0.2
+    rng = np.random.default_rng(11)
+    count = _TINY.batch * _TINY.length
+    data |= {name: rng.integers(0, _ALPHABET, count, dtype=np.int32) for name in ("ids", "labels")}
+    del data["x"]
+    return data | _rotations(_TINY)
+
+
+def _tiny(o: Ops, v: dict[str, Any]) -> Any:
+    """Blocks between an embedding and a head of one table."""
+    h = o.embed(v["table"], v["ids"])
+    for n in range(_DEPTH):
+        h = _llama_block(
+            o, h, {**v, **{name.removesuffix(f"_{n}"): x for name, x in v.items() if name.endswith(f"_{n}")}}, _TINY
+        )
+    return o.cross_entropy(o.matmul(o.rms_norm(h, v["gain"]), o.transpose(v["table"])), v["labels"])
+
+
+def _workload(title: str, data: Any, loss: Any, *fixed: str, step: Step = Step.GRADIENT) -> Workload:
+    return Workload(title, data, tuple(name for name in data() if name not in fixed), loss, step)
 
 
 TRANSFORMERS: dict[str, Workload] = {
@@ -90,5 +125,12 @@ TRANSFORMERS: dict[str, Workload] = {
     ),
     "llama": _workload(
         "Llama block: 128 positions, width 256, 8 heads on 4, SwiGLU of 688", _llama_data, _llama, "cos", "sin"
+    ),
+    "tiny-llama": _workload(
+        "training step with AdamW: 3 Llama blocks of width 128, 16 sequences of 96 characters",
+        _tiny_data,
+        _tiny,
+        *("cos", "sin", "ids", "labels"),
+        step=Step.TRAIN,
     ),
 }

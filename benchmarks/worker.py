@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
-from workload import Step, Workload
+from workload import BETA1, BETA2, CLIP, DECAY, EPSILON, RATE, Step, Workload
 from workloads import WORKLOADS
 
 Arrays = list[np.ndarray]
@@ -45,7 +45,10 @@ class Jax:
     def prepare(self) -> None:
         rest = {name: value for name, value in self.values.items() if name not in self.work.wrt}
         self.arguments = ({name: self.values[name] for name in self.work.wrt}, rest)
-        self.run = self.jax.jit(self.computed)
+        if self.work.step is Step.TRAIN:
+            self.prepare_training()
+        else:
+            self.run = self.jax.jit(self.computed)
 
     def computed(self, parameters: dict[str, Any], others: dict[str, Any]) -> list[Any]:
         jax, work = self.jax, self.work
@@ -69,15 +72,42 @@ class Jax:
             case Step.JACFWD:
                 jacobians = jax.jacfwd(loss)(parameters)
                 return [jacobians[name] for name in work.wrt]
+            case Step.TRAIN:
+                raise AssertionError("trained_by_optax")
+
+    def prepare_training(self) -> None:
+        """One function of parameters and optimiser, which gives both up."""
+        import optax
+
+        jax, work = self.jax, self.work
+        adamw = optax.adamw(RATE, BETA1, BETA2, EPSILON, weight_decay=DECAY)
+        optimiser = optax.chain(optax.clip_by_global_norm(CLIP), adamw)
+
+        def train(parameters: Any, state: Any, others: Any) -> Any:
+            loss, gradients = jax.value_and_grad(lambda by: work.loss(self.ops, {**by, **others}))(parameters)
+            updates, state = optimiser.update(gradients, state, parameters)
+            return loss, optax.apply_updates(parameters, updates), state
+
+        parameters, rest = self.arguments
+        self.run = jax.jit(train, donate_argnums=(0, 1))
+        self.state = parameters, optimiser.init(parameters)
+        self.arguments = (*self.state, rest)
 
     def step(self) -> Any:
+        if self.work.step is Step.TRAIN:
+            loss, *self.state = self.run(*self.state, self.arguments[-1])
+            return [self.jax.block_until_ready(loss)]
         return self.jax.block_until_ready(self.run(*self.arguments))
 
     def arrays(self, outputs: Any) -> Arrays:
         return [np.asarray(output) for output in outputs]
 
     def facts(self) -> dict[str, float]:
-        memory = self.run.lower(*self.arguments).compile().memory_analysis()
+        # a training step has given its first arguments up
+        shapes = self.jax.eval_shape(lambda *x: x, *self.arguments[:-1]), self.arguments[-1]
+        training = self.work.step is Step.TRAIN
+        arguments = (*shapes[0], shapes[1]) if training else self.arguments
+        memory = self.run.lower(*arguments).compile().memory_analysis()
         return {"arena": memory.temp_size_in_bytes}
 
 
@@ -99,6 +129,9 @@ class Torch:
 
     def prepare(self) -> None:
         self.loss: Callable[[], Any] = lambda: self.work.loss(self.ops, self.values)
+        if self.work.step is Step.TRAIN:
+            adamw = self.torch.optim.AdamW
+            self.optimiser = adamw(self.wrt, RATE, (BETA1, BETA2), EPSILON, weight_decay=DECAY, fused=True)
 
     def step(self) -> Any:
         torch, work = self.torch, self.work
@@ -115,6 +148,13 @@ class Torch:
                 return loss, *gradients, *torch.autograd.grad(gradients, self.wrt, along)
             case Step.JACFWD:
                 return self.jacobians(*self.wrt)
+            case Step.TRAIN:
+                self.optimiser.zero_grad()
+                loss = self.loss()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(self.wrt, CLIP)
+                self.optimiser.step()
+                return [loss]
 
     def jacobians(self, *by: Any) -> Any:
         """By functions of the parameters, as `torch.func` differentiates."""
@@ -182,6 +222,10 @@ class Rlx:
         self.compiled = self.rlx.compile(self.derived(graph), backend=self.backend)
         for name in self.work.wrt:
             self.compiled.set_param(name, self.values[name])
+        for name in self.compiled.params:
+            if name not in self.work.wrt:
+                self.compiled.set_param(name, np.zeros_like(self.values[name[2:]]))
+        self.steps = 0
         self.inputs = {name: array for name, array in self.values.items() if name not in self.work.wrt}
 
     def derived(self, graph: Any) -> Any:
@@ -197,8 +241,35 @@ class Rlx:
                 return self.rlx.select_outputs(self.rlx.hvp(graph, wrt), [*range(n), *range(n + 1, 2 * n)])
             case Step.JACFWD:
                 return self.rlx.jacfwd(graph, wrt)
+            case Step.TRAIN:
+                return self.training(graph)
+
+    def training(self, loss: Any) -> Any:
+        """AdamW behind the gradient, over the weights and moments that it replaces."""
+        g = self.rlx.Graph("train")
+        step = g.input("step", ())
+        weights = {name: g.param(name, self.values[name].shape) for name in self.work.wrt}
+        value, *gradients = g.inline(self.rlx.grad_with_loss(loss, list(self.work.wrt)), d_output=1.0)
+        square = g.full((), 0.0)
+        for gradient in gradients:
+            square = square + g.reduce_sum(gradient * gradient)
+        shorter = g.min(CLIP * g.safe_rsqrt(square), 1.0)
+        parts = [1.0 - g.exp(step * float(np.log(beta))) for beta in (BETA1, BETA2)]
+        new: dict[str, Any] = {}
+        for (name, w), gradient in zip(weights.items(), gradients, strict=True):
+            first, second = (g.param(f"{kind}_{name}", w.shape) for kind in "mv")
+            gradient = shorter * gradient
+            first = BETA1 * first + (1 - BETA1) * gradient
+            second = BETA2 * second + (1 - BETA2) * gradient * gradient
+            move = (first / parts[0]) / (g.sqrt(second / parts[1]) + EPSILON)
+            new |= {name: w - RATE * (move + DECAY * w), f"m_{name}": first, f"v_{name}": second}
+        g.set_outputs(value, donate=new)
+        return g
 
     def step(self) -> Any:
+        if self.work.step is Step.TRAIN:
+            self.steps += 1
+            return self.compiled(**self.inputs, step=float(self.steps))
         return self.compiled(**self.inputs)
 
     def arrays(self, outputs: Any) -> Arrays:

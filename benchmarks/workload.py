@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 from ops import Ops
 
+RATE, BETA1, BETA2, EPSILON, DECAY, CLIP = 1e-3, 0.9, 0.99, 1e-8, 0.1, 1.0
+"""Of the AdamW of Step.TRAIN."""
+
 Data = dict[str, np.ndarray]
 PEERS = ("jax", "torch", "torch.compile")
 EAGER = ("jax", "torch")
@@ -27,6 +30,8 @@ class Step(Enum):
     """As GRADIENT, and the Hessian times the vectors `tangent_<name>` of the data."""
     JACFWD = auto()
     """The Jacobians of what `loss` returns by `wrt`, by forward mode."""
+    TRAIN = auto()
+    """The loss, and AdamW with clipped gradients, which takes `wrt` on from step to step."""
 
 
 @dataclass(frozen=True)
