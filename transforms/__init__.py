@@ -28,6 +28,7 @@ PASSES = (
     "mir-lower-dot-general",
     "mir-partition",
     "mir-rematerialize",
+    "mir-mixed-precision",
     "mir-select-outputs",
     "mir-unfuse-elementwise-regions",
     "mir-unfuse-for-ad",

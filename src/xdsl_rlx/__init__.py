@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from xdsl_rlx.builder import Graph, GraphModule, Value
     from xdsl_rlx.custom_ops import CustomKernel, Shaped, custom_op
     from xdsl_rlx.dialects.errors import GraphError, RlxError
+    from xdsl_rlx.low_precision import mixed_precision
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
     from xdsl_rlx.lowering.run_errors import ArgumentError, OutOfBoundsError
     from xdsl_rlx.training import TrainingProgram
+    from xdsl_rlx.transforms.precision import PrecisionPolicy
 
 __version__ = "0.1.0"
 
@@ -47,6 +49,7 @@ __all__ = [
     "GraphModule",
     "Jacobians",
     "OutOfBoundsError",
+    "PrecisionPolicy",
     "RlxError",
     "Shaped",
     "TrainingProgram",
@@ -67,6 +70,7 @@ __all__ = [
     "lower",
     "lower_hir",
     "memory_report",
+    "mixed_precision",
     "nth_order_grad",
     "numba_source",
     "parse",
@@ -105,6 +109,8 @@ _HOMES = {
     "xdsl_rlx.custom_ops": ("CustomKernel", "Shaped", "custom_op"),
     "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
     "xdsl_rlx.training": ("TrainingProgram",),
+    "xdsl_rlx.low_precision": ("mixed_precision",),
+    "xdsl_rlx.transforms.precision": ("PrecisionPolicy",),
     "xdsl_rlx.lowering.run_errors": ("ArgumentError", "OutOfBoundsError"),
     "xdsl_rlx.lowering.numba.runtime.compiled_graph": ("CompiledGraph",),
     "xdsl_rlx.lowering.numba.runtime.weights": ("Weights",),

@@ -135,13 +135,13 @@ def _derivation(source: GraphModule, passes: Sequence[ModulePass], outcome: Outc
 @checked
 def lower_hir(graph: AnyGraph, fusion_policy: str = "direct") -> GraphModule:
     """Blocks replaced by what they mean in `mir`: composite ops with `direct`, primitive ones with `fusable`."""
-    return run_passes(_above_lir(graph, "lower_hir"), [_lowering(fusion_policy)])
+    return run_passes(above_lir(graph, "lower_hir"), [_lowering(fusion_policy)])
 
 
 @checked
 def prepare_for_ad(graph: AnyGraph) -> GraphModule:
     """The graph in `mir`, in ops that have derivatives."""
-    return run_passes(_above_lir(graph, "prepare_for_ad"), [_lowering("fusable"), MirPrepareForAdPass()])
+    return run_passes(above_lir(graph, "prepare_for_ad"), [_lowering("fusable"), MirPrepareForAdPass()])
 
 
 @checked
@@ -153,13 +153,13 @@ def grad_with_loss(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_
     ones where a caller leaves it out. An argument that the first output does not depend on is a GraphError, or gets
     zeros with `zero_missing_wrt`.
     """
-    return run_passes(_above_lir(graph, "grad"), _gradient(wrt, zero_missing_wrt, True))
+    return run_passes(above_lir(graph, "grad"), _gradient(wrt, zero_missing_wrt, True))
 
 
 @checked
 def grad(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool = False) -> GraphModule:
     """As `grad_with_loss`, but the gradients alone."""
-    return run_passes(_above_lir(graph, "grad"), [*_gradient(wrt, zero_missing_wrt, False), DeadCodeElimination()])
+    return run_passes(above_lir(graph, "grad"), [*_gradient(wrt, zero_missing_wrt, False), DeadCodeElimination()])
 
 
 def _gradient(wrt: Sequence[str] | str, zero_missing_wrt: bool, loss: bool) -> list[ModulePass]:
@@ -175,7 +175,7 @@ def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule:
     Each of these has the new input `tangent_<name>`, in that order, after the other arguments. A tangent that does
     not depend on them is zeros.
     """
-    return run_passes(_above_lir(graph, "jvp"), [*_prepared(reverse=False), MirJvpPass(_names(tangent_for))])
+    return run_passes(above_lir(graph, "jvp"), [*_prepared(reverse=False), MirJvpPass(_names(tangent_for))])
 
 
 @checked
@@ -186,7 +186,7 @@ def hvp(graph: AnyGraph, wrt: Sequence[str] | str, zero_missing_wrt: bool = Fals
     For one output these are `[loss, gradients.., d loss(v), H v..]`, with the vector `v` in the inputs
     `tangent_<name>` of the arguments named, and `H` the Hessian of the loss in all of them together.
     """
-    return run_passes(_above_lir(graph, "hvp"), [*_prepared(), MirHvpPass(_names(wrt), zero_missing_wrt)])
+    return run_passes(above_lir(graph, "hvp"), [*_prepared(), MirHvpPass(_names(wrt), zero_missing_wrt)])
 
 
 @checked
@@ -206,7 +206,7 @@ def nth_order_grad(graph: AnyGraph, wrt: str, order: int = 2) -> GraphModule:
         passes += [MirPrepareForAdPass(), MirGradPass((wrt,), zero_missing_wrt=number > 0, loss=False)]
         # Gradients repeat much of what they are of: shared before it is differentiated again.
         passes += [CanonicalizePass(), CommonSubexpressionElimination(), DeadCodeElimination()]
-    return run_passes(_above_lir(graph, "nth_order_grad"), passes)
+    return run_passes(above_lir(graph, "nth_order_grad"), passes)
 
 
 @checked
@@ -229,7 +229,7 @@ def vmap(graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int |
     if any(isinstance(axis, bool) or not hasattr(axis, "__index__") for axis in axes):
         raise GraphError(f"in_axes is a position of the new axis, or one by name, got {in_axes!r}")
     batch = MirVmapPass(names, size, axes if any(axes) else ())
-    return run_passes(_above_lir(graph, "vmap"), [_lowering("direct"), MirEmitVjpPass(), batch])
+    return run_passes(above_lir(graph, "vmap"), [_lowering("direct"), MirEmitVjpPass(), batch])
 
 
 class Jacobians(GraphModule):
@@ -297,7 +297,7 @@ def hessian(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians:
 
 
 def _jacobians(graph: AnyGraph, what: str, passes: Sequence[ModulePass]) -> Jacobians:
-    found = run_passes(_above_lir(graph, what), passes)
+    found = run_passes(above_lir(graph, what), passes)
     return Jacobians(found.pending or found.module, found.stage)
 
 
@@ -309,7 +309,7 @@ def select_outputs(graph: AnyGraph, outputs: int | Sequence[int]) -> GraphModule
     So a derivative is of the output that it is wanted of, and gives the results that are wanted: what the others need
     is not computed.
     """
-    source = _above_lir(graph, "select_outputs")
+    source = above_lir(graph, "select_outputs")
     count = len(source.signature.outputs)
     numbers = integers("outputs", outputs)
     if wrong := [number for number in numbers if not -count <= number < count]:
@@ -487,7 +487,8 @@ def _lowering(fusion_policy: str) -> ModulePass:
         raise GraphError(str(error)) from None
 
 
-def _above_lir(graph: AnyGraph, what: str) -> GraphModule:
+def above_lir(graph: AnyGraph, what: str) -> GraphModule:
+    """A graph at stage hir or mir; GraphError, in the name of the function `what`, for one at lir."""
     source = as_graph_module(graph)
     if source.stage == "lir":
         raise GraphError(f"{what} takes a graph at stage hir or mir, '{source.name}' is at lir")

@@ -1,0 +1,91 @@
+"""The pass `mir-mixed-precision`: what is computed in f32 is stored in half precision, as a policy says.
+Policies are in `precision.py`, what kind of work an op does in `op_kinds.py`, the engine is `engines/narrow.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.pattern_rewriter import PatternRewriterListener
+from xdsl.utils.str_enum import StrEnum
+
+from xdsl_rlx.transforms.dead_ops import remove_dead
+from xdsl_rlx.transforms.driver import RewritingPass, verify_dominance
+from xdsl_rlx.transforms.engines.narrow import Narrowing
+from xdsl_rlx.transforms.op_kinds import OpKind
+from xdsl_rlx.transforms.precision import CHOSEN_KINDS, Precision, PrecisionPolicy
+from xdsl_rlx.transforms.signature import graph_of
+
+WordT = TypeVar("WordT", bound=StrEnum)
+
+
+@dataclass(frozen=True)
+class MirMixedPrecisionPass(RewritingPass):
+    """
+    Store what f32 ops compute in half precision, as a policy says for each kind of op.
+
+    ```
+    %0 = mir.matmul %x, %w : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
+    %y = mir.tanh %0 : tensor<4x2xf32>
+    // becomes, with policy=mixed_bf16
+    %1 = mir.cast %x : tensor<4x3xf32> to tensor<4x3xbf16>
+    %2 = mir.cast %w : tensor<3x2xf32> to tensor<3x2xbf16>
+    %3 = mir.matmul %1, %2 : (tensor<4x3xbf16>, tensor<3x2xbf16>) -> tensor<4x2xbf16>
+    %4 = mir.tanh %3 : tensor<4x2xbf16>
+    %y = mir.cast %4 : tensor<4x2xbf16> to tensor<4x2xf32>
+    ```
+
+    Policies are `always_f32`, `always_f16`, `mixed_conservative`, `mixed`, and those of f16 with `_bf16` for it
+    (`always_bf16`, `mixed_conservative_bf16`, `mixed_bf16`). The other options replace the precision of one kind of op:
+    `f32`, `f16` or `bf16`.
+
+    Arguments and results of the function and of bodies keep their types, and nothing but f32 changes. In f32 stay:
+    indices and labels, with what they are computed from; what a loop carries, and what combines with a number that the
+    half type cannot hold, with what is computed of them, up to a product. So do ops that take no half floats. A value
+    is cast once to each type. What fusion has put together, and a `mir.vjp`, stays as it is.
+    """
+
+    name = "mir-mixed-precision"
+
+    policy: str = PrecisionPolicy.ALWAYS_F32
+    """A precision for each kind of op."""
+
+    compute: str | None = None
+    """Of products, convolutions, attention."""
+
+    reduction: str | None = None
+    """Of sums, statistics, recurrences."""
+
+    elementwise: str | None = None
+    """Of ops that take one element of each operand at a time."""
+
+    data_movement: str | None = None
+    """Of ops that compute nothing; by default that of their operands."""
+
+    def __post_init__(self) -> None:
+        self._precisions()
+
+    def _precisions(self) -> dict[OpKind, Precision]:
+        chosen = _member(PrecisionPolicy, "policy", self.policy).precisions
+        for kind in CHOSEN_KINDS:
+            given: str | None = getattr(self, kind)
+            if given is not None:
+                chosen[kind] = _member(Precision, kind.replace("_", "-"), given)
+        return chosen
+
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        verify_dominance(module)
+        precisions = self._precisions()
+        if set(precisions.values()) == {Precision.F32}:
+            return False
+        changed = Narrowing(precisions).convert(graph_of(module, self.name).block)
+        return remove_dead(module.body, PatternRewriterListener()) or changed
+
+
+def _member(words: type[WordT], what: str, given: str) -> WordT:
+    """The member of that name; ValueError lists what there is."""
+    if given not in set(words):
+        raise ValueError(f"{what} is one of {', '.join(words)}, got '{given}'")
+    return words(given)
