@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import AnyFloat, IntegerType, TensorType, bf16, f16, f32
+from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerType, TensorType, bf16, f16, f32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
@@ -16,7 +16,7 @@ from xdsl_rlx.dialects.constants import Number, round_to
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.core import TensorOp
-from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of, tensor_of, tensor_type
 from xdsl_rlx.transforms.canonicalize.mir import splat
 from xdsl_rlx.transforms.located import located, replace
@@ -151,13 +151,16 @@ class Narrowing:
     def _cast(self, b: MirBuilder, x: SSAValue, to: Attribute) -> SSAValue:
         """A value in another type, made once for all that ask."""
         if (x, to) not in self.casts:
-            number = splat(x)
-            if isinstance(number, float) and isfinite(number) and isinstance(to, AnyFloat):
-                value = b.expand(b.scalar(round_to(number, to), to), shape_of(x))
-            else:
-                value = b.cast(x, to)
-            self.casts[x, to] = value.ssa
+            with located(b.builder, x.owner.location if isinstance(x.owner, Operation) else UNKNOWN_LOC):
+                self.casts[x, to] = _converted(b, x, to).ssa
         return self.casts[x, to]
+
+
+def _converted(b: MirBuilder, x: SSAValue, to: Attribute) -> Value:
+    number = splat(x)
+    if isinstance(number, float) and isfinite(number):
+        return b.expand(b.scalar(round_to(number, to), to), shape_of(x))
+    return b.cast(x, to)
 
 
 def _inert(op: Operation) -> list[int]:
