@@ -42,6 +42,7 @@ UNIVERSE = Universe(
         **lazily(__name__, ON_MIR),
         **lazily(f"{__name__}.fuse", ["mir-fuse"]),
         **lazily(__name__, TO_LIR),
+        **lazily(f"{__name__}.numba.runtime", ["mir-fold-constants"]),
     },
     all_targets={"numba": _get_numba, "asm": _get_asm},
 )
