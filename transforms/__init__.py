@@ -29,6 +29,7 @@ PASSES = (
     "mir-partition",
     "mir-rematerialize",
     "mir-mixed-precision",
+    "mir-scale-loss",
     "mir-select-outputs",
     "mir-unfuse-elementwise-regions",
     "mir-unfuse-for-ad",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from xdsl_rlx.builder import Graph, GraphModule, Value
     from xdsl_rlx.custom_ops import CustomKernel, Shaped, custom_op
     from xdsl_rlx.dialects.errors import GraphError, RlxError
-    from xdsl_rlx.low_precision import mixed_precision
+    from xdsl_rlx.low_precision import mixed_precision, scale_loss
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
     from xdsl_rlx.lowering.run_errors import ArgumentError, OutOfBoundsError
@@ -76,6 +76,7 @@ __all__ = [
     "parse",
     "prepare_for_ad",
     "run_passes",
+    "scale_loss",
     "select_outputs",
     "vmap",
 ]
@@ -110,6 +111,7 @@ _HOMES = {
     "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
     "xdsl_rlx.training": ("TrainingProgram",),
     "xdsl_rlx.low_precision": ("mixed_precision",),
+    "xdsl_rlx.low_precision": ("mixed_precision", "scale_loss"),
     "xdsl_rlx.transforms.precision": ("PrecisionPolicy",),
     "xdsl_rlx.lowering.run_errors": ("ArgumentError", "OutOfBoundsError"),
     "xdsl_rlx.lowering.numba.runtime.compiled_graph": ("CompiledGraph",),
