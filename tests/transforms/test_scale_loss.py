@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracle import numpy_dtype
 
 import xdsl_rlx as rlx
 
@@ -41,24 +42,8 @@ def test_a_dynamic_scale_halves_at_an_overflow_and_doubles_after_good_steps() ->
         if finite:
             np.testing.assert_allclose(gradient, 1e-9 * ARRAYS["x"], rtol=1e-3)
     # 2^45 1e-9 is 35184; an f16 is at most 65504
-    assert history[:7] == [
-        (49, 0, False),
-        (48, 0, False),
-        (47, 0, False),
-        (46, 0, False),
-        (45, 0, False),
-        (45, 1, True),
-        (45, 2, True),
-    ]
-    assert history[7:] == [
-        (46, 0, True),
-        (45, 0, False),
-        (45, 1, True),
-        (45, 2, True),
-        (46, 0, True),
-        (45, 0, False),
-        (45, 1, True),
-    ]
+    assert history[:5] == [(49, 0, False), (48, 0, False), (47, 0, False), (46, 0, False), (45, 0, False)]
+    assert history[5:9] == [(45, 1, True), (45, 2, True), (46, 0, True), (45, 0, False)] == history[9:13]
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
@@ -70,18 +55,12 @@ def test_one_element_that_is_not_finite_is_found(bad: float, dtype: str) -> None
     graph = rlx.compile(rlx.scale_loss(rlx.grad_with_loss(g), 256.0), threads=1)
     x_ = np.ones(40, np.float32)
     arrays: dict[str, Any] = {"w": np.ones(40), "v": np.ones(3), "x": x_}
-    found = graph(**{n: a.astype(graph_dtype(dtype)) if n != "x" else a for n, a in arrays.items()})
+    found = graph(**{n: a.astype(numpy_dtype(dtype)) if n != "x" else a for n, a in arrays.items()})
     assert found[-1] and found[1].dtype == (np.float64 if dtype == "f64" else np.float32)
     np.testing.assert_array_equal(found[1], np.ones(40))
     np.testing.assert_array_equal(found[2], np.full(3, 2.0))
     x_[17] = bad
-    assert not graph(**{n: a.astype(graph_dtype(dtype)) if n != "x" else a for n, a in arrays.items()})[-1]
-
-
-def graph_dtype(dtype: str) -> Any:
-    from oracle import numpy_dtype
-
-    return numpy_dtype(dtype)
+    assert not graph(**{n: a.astype(numpy_dtype(dtype)) if n != "x" else a for n, a in arrays.items()})[-1]
 
 
 def test_training_in_f16_with_a_dynamic_scale_reaches_what_f32_reaches() -> None:
