@@ -23,6 +23,7 @@ PASSES = (
     "mir-jacfwd",
     "mir-jacrev",
     "mir-jvp",
+    "mir-legalize-broadcast",
     "mir-legalize-multi-axis-reduce",
     "mir-lower-complex",
     "mir-lower-dot-general",
