@@ -30,6 +30,7 @@ PASSES = (
     "mir-partition",
     "mir-rematerialize",
     "mir-mixed-precision",
+    "mir-propagate-fake-quantize",
     "mir-scale-loss",
     "mir-select-outputs",
     "mir-unfuse-elementwise-regions",
