@@ -20,6 +20,7 @@ PASSES = (
     "mir-hvp",
     "mir-inline-custom-fn",
     "mir-inline-if",
+    "mir-insert-quantize-dequantize",
     "mir-jacfwd",
     "mir-jacrev",
     "mir-jvp",

@@ -7,18 +7,92 @@ import abc
 from collections.abc import Sequence
 from math import isfinite
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType, f64, i8
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    Float64Type,
+    IntAttr,
+    IntegerType,
+    NoneAttr,
+    StringAttr,
+    TensorType,
+    f64,
+    i8,
+)
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
+from xdsl.irdl import irdl_attr_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import MirOp
 from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, I64List, i64_attr, i64_list
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, element_of, normalize_axis, shape_of
 
 F64List = DenseArrayBase.constr(f64)
+
+TAP = "mir.tap"
+"""The attribute of an op that names its first result."""
+
+CALIBRATION = "mir.calibration"
+"""The attribute of an op, for its first result, or of an argument, that says how it is to be quantised."""
+
+
+def _check_ranges(scales: Sequence[float], zero_points: Sequence[int]) -> None:
+    if not all(scale > 0 and isfinite(scale) for scale in scales):
+        raise VerifyException("expected positive and finite scales")
+    if not all(-(2**31) <= point < 2**31 for point in zero_points):
+        raise VerifyException("expected zero points that fit in i32")
+
+
+@irdl_attr_definition
+class CalibrationAttr(ParametrizedAttribute):
+    """
+    How a value is quantised: `<scales array<f64: 0.5, 0.25> zero_points array<i64: 0> axis 1>`.
+
+    One scale and zero point, or one per index of `axis`.
+    """
+
+    name = "mir.calibration"
+
+    scales: DenseArrayBase[Float64Type]
+    zero_points: DenseArrayBase[IntegerType]
+    axis: IntAttr | NoneAttr
+
+    @staticmethod
+    def of(scales: Sequence[float], zero_points: Sequence[int], axis: int | None) -> CalibrationAttr:
+        """The attribute of these numbers; VerifyException for a scale or zero point out of range."""
+        return CalibrationAttr(
+            DenseArrayBase.from_list(f64, [float(scale) for scale in scales]),
+            i64_list(zero_points),
+            NoneAttr() if axis is None else IntAttr(axis),
+        )
+
+    @property
+    def axis_or_none(self) -> int | None:
+        """The axis of the channels; None where there is one scale for all."""
+        return None if isinstance(self.axis, NoneAttr) else self.axis.data
+
+    def verify(self) -> None:
+        if self.scales.elt_type != f64 or self.zero_points.elt_type != IntegerType(64):
+            raise VerifyException("expected scales of f64 and zero points of i64")
+        _check_ranges(self.scales.get_values(), self.zero_points.get_values())
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            parser.parse_keyword("scales")
+            scales = parser.parse_attribute()
+            parser.parse_keyword("zero_points")
+            zero_points = parser.parse_attribute()
+            axis = IntAttr(parser.parse_integer()) if parser.parse_optional_keyword("axis") else NoneAttr()
+        return scales, zero_points, axis
+
+    def print_parameters(self, printer: Printer) -> None:
+        axis = "" if self.axis_or_none is None else f" axis {self.axis_or_none}"
+        printer.print_string(f"<scales {self.scales} zero_points {self.zero_points}{axis}>")
 
 
 class AffineOp(MirOp, abc.ABC):
@@ -66,10 +140,7 @@ class AffineOp(MirOp, abc.ABC):
             if count not in (1, channels):
                 wanted = "1" if channels == 1 else f"1 or {channels}"
                 raise VerifyException(f"expected the number of {name} to be {wanted}, got {count}")
-        if not all(scale > 0 and isfinite(scale) for scale in scales):
-            raise VerifyException("expected positive and finite scales")
-        if not all(-(2**31) <= point < 2**31 for point in zero_points):
-            raise VerifyException("expected zero points that fit in i32")
+        _check_ranges(scales, zero_points)
 
 
 class QuantizeOp(AffineOp, name="mir.quantize"):
@@ -124,3 +195,24 @@ class QuantizeBuilder(BuilderCore):
     ) -> Value:
         """`mir.dequantize`: i8 levels as floats of the element type `dtype`."""
         return self.op(DequantizeOp, self.operand(q), scales, zero_points, axis, constants.element_type(dtype))
+
+    def tap(self, x: Operand, name: str) -> Value:
+        """
+        `x`, which is known by the name from then on: to `rlx.calibrate` and `rlx.insert_q_dq`.
+
+        GraphError for an argument, which has a name, for a value that has another name already, and for one of several
+        results but the first.
+        """
+        value = self.value(self.operand(x))
+        owner = value.ssa.owner
+        if not name:
+            raise GraphError("tap: a value is known by a name, got an empty one")
+        if not isinstance(owner, Operation):
+            raise GraphError("tap: an argument is known by its own name")
+        if value.ssa is not owner.results[0]:
+            raise GraphError(f"tap: only the first result of {owner.name} can be named")
+        known = owner.attributes.get(TAP)
+        if known is not None and known != StringAttr(name):
+            raise GraphError(f"tap: the value is named {known} already, got {name!r}")
+        owner.attributes[TAP] = StringAttr(name)
+        return value

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from xdsl_rlx.builder import Graph, GraphModule, Value
     from xdsl_rlx.custom_ops import CustomKernel, Shaped, custom_op
     from xdsl_rlx.dialects.errors import GraphError, RlxError
-    from xdsl_rlx.low_precision import mixed_precision, scale_loss
+    from xdsl_rlx.low_precision import CalibrationEntry, calibrate, insert_q_dq, mixed_precision, scale_loss
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
     from xdsl_rlx.lowering.run_errors import ArgumentError, OutOfBoundsError
@@ -42,6 +42,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError",
+    "CalibrationEntry",
     "CompiledGraph",
     "CustomKernel",
     "Graph",
@@ -56,6 +57,7 @@ __all__ = [
     "Value",
     "Weights",
     "asm_source",
+    "calibrate",
     "compile",
     "compile_training",
     "custom_op",
@@ -63,6 +65,7 @@ __all__ = [
     "grad_with_loss",
     "hessian",
     "hvp",
+    "insert_q_dq",
     "jacfwd",
     "jacrev",
     "jvp",
@@ -112,6 +115,13 @@ _HOMES = {
     "xdsl_rlx.training": ("TrainingProgram",),
     "xdsl_rlx.low_precision": ("mixed_precision",),
     "xdsl_rlx.low_precision": ("mixed_precision", "scale_loss"),
+    "xdsl_rlx.low_precision": (
+        "CalibrationEntry",
+        "calibrate",
+        "insert_q_dq",
+        "mixed_precision",
+        "scale_loss",
+    ),
     "xdsl_rlx.transforms.precision": ("PrecisionPolicy",),
     "xdsl_rlx.lowering.run_errors": ("ArgumentError", "OutOfBoundsError"),
     "xdsl_rlx.lowering.numba.runtime.compiled_graph": ("CompiledGraph",),
