@@ -14,6 +14,7 @@ from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.core import Elementwise, OwnNest, View
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, NORMALIZE, PLACE, PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.nests import NEST
+from xdsl_rlx.transforms.op_kinds import kind_of
 from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, SCALAR, VJP, VMAP
 from xdsl_rlx.transforms.rules.hir import BLOCKS
 from xdsl_rlx.transforms.rules.rule_table import IN_F32, RuleTable
@@ -73,6 +74,12 @@ def test_an_op_has_the_trait_of_a_nest_of_its_own_if_it_has_one(op: type[Operati
 @pytest.mark.parametrize("op", OPS, ids=_name)
 def test_an_op_has_the_trait_of_a_view_if_it_has_a_view_row(op: type[Operation]) -> None:
     assert op.has_trait(View) == (VIEW.get(op) is not None), f"{IN_LOOPS} and the trait of {op.name} differ"
+
+
+@pytest.mark.parametrize("op", list(Mir.operations), ids=_name)
+def test_every_op_has_a_kind_by_which_its_precision_is_chosen(op: type[Operation]) -> None:
+    family = op.__module__.rsplit(".", 1)[-1]
+    assert kind_of(op) is not None, f"transforms/op_kinds.py has no kind for the family {family}, that of {op.name}"
 
 
 @pytest.mark.parametrize("op", sorted(IN_F32, key=_name), ids=_name)
