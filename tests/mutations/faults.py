@@ -980,6 +980,75 @@ KEYS = (
     ),
 )
 
+MIXED = "tests/transforms/test_mixed_precision.py"
+
+PRECISION: tuple[Fault, ...] = (
+    _fault(
+        "what a loop carries is rounded each time",
+        "transforms/engines/narrow.py",
+        "held=set(block.args[:carries])",
+        "held=set()",
+        MIXED,
+        "-k",
+        "loops",
+    ),
+    _fault(
+        "a number vanishes in half precision",
+        "transforms/engines/narrow.py",
+        " and abs(number) >= _LEAST[element]",
+        "",
+        MIXED,
+        "-k",
+        "cannot_hold",
+    ),
+    _fault(
+        "labels in f32 are rounded",
+        "transforms/engines/narrow.py",
+        "            self.exact.update(op.operands)\n        half",
+        "            pass\n        half",
+        MIXED,
+        "-k",
+        "labels",
+    ),
+    _fault(
+        "an overflow is not seen",
+        "transforms/mir_scale_loss.py",
+        "b.reduce_max(b.abs(part)) < inf",
+        "b.reduce_max(part) < inf",
+        "tests/transforms/test_scale_loss.py",
+    ),
+    _fault(
+        "a slope that is not 1 is lost",
+        "transforms/mir_propagate_fake_quantize.py",
+        "if op.ste.data not in _LAST_STEP_IS_ONE:",
+        "if not op.ste.data:",
+        "tests/transforms/test_mir_propagate_fake_quantize.py",
+    ),
+    _fault(
+        "the channels of a concatenation are those of its parts",
+        "transforms/mir_propagate_fake_quantize.py",
+        "return None if axis == op.axis_index else",
+        "return",
+        "tests/transforms/test_mir_propagate_fake_quantize.py",
+    ),
+    _fault(
+        "the result is not quantised",
+        "transforms/mir_insert_quantize_dequantize.py",
+        "lambda use: use.operation is not levels)",
+        "lambda use: use.operation is not levels and bool(use.operation.results))",
+        "tests/transforms/test_insert_q_dq.py",
+    ),
+    _fault(
+        "random numbers are folded",
+        "lowering/numba/runtime/mir_fold_constants.py",
+        "_NEVER = {*ops_of(random), *ops_of(custom)}",
+        "_NEVER = {*ops_of(custom)}",
+        "tests/weaknesses/test_precision.py",
+        "-k",
+        "random",
+    ),
+)
+
 FAULTS: tuple[Fault, ...] = (
     *RULES,
     *BRANCHES,
@@ -992,4 +1061,5 @@ FAULTS: tuple[Fault, ...] = (
     *PLAN,
     *RUNNING,
     *KEYS,
+    *PRECISION,
 )
