@@ -113,8 +113,6 @@ _HOMES = {
     "xdsl_rlx.custom_ops": ("CustomKernel", "Shaped", "custom_op"),
     "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
     "xdsl_rlx.training": ("TrainingProgram",),
-    "xdsl_rlx.low_precision": ("mixed_precision",),
-    "xdsl_rlx.low_precision": ("mixed_precision", "scale_loss"),
     "xdsl_rlx.low_precision": (
         "CalibrationEntry",
         "calibrate",

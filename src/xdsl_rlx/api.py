@@ -366,9 +366,9 @@ def compile(
     source = as_graph_module(graph)
     if donate:
         names, numbers = tuple(donate), integers("donate", tuple(donate.values()))
-        source = run_passes(_above_lir(source, "donate"), [MirDonatePass(names, numbers)])
+        source = run_passes(above_lir(source, "donate"), [MirDonatePass(names, numbers)])
     if memory_budget is not None:
-        source = _fitted(_above_lir(source, "memory_budget"), index(memory_budget), threads)
+        source = _fitted(above_lir(source, "memory_budget"), index(memory_budget), threads)
     try:
         return compile_source(
             source.fingerprint, lambda: _verified(source.module), threads, backend=Backend(backend), weights=weights
@@ -410,7 +410,7 @@ def compile_training(
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
     from xdsl_rlx.training import TrainingGraphs, TrainingProgram
 
-    joint = grad_with_loss(_above_lir(graph, "compile_training"), wrt, zero_missing_wrt)
+    joint = grad_with_loss(above_lir(graph, "compile_training"), wrt, zero_missing_wrt)
     halves = [run_passes(joint, [MirPartitionPass(part)]) for part in Part]
     step = joint if memory_budget is None else _fitted(joint, index(memory_budget), threads)
     weights = Weights()
