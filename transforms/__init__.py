@@ -33,6 +33,7 @@ PASSES = (
     "mir-propagate-fake-quantize",
     "mir-rematerialize",
     "mir-scale-loss",
+    "mir-raise-composites",
     "mir-select-outputs",
     "mir-unfuse-elementwise-regions",
     "mir-unfuse-for-ad",

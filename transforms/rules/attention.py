@@ -10,11 +10,28 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorTyp
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionLike, AttentionOp, Configuration, MaskKind
+from xdsl_rlx.dialects.mir.cast import CastOp
 from xdsl_rlx.dialects.mir.heads import HeadLayout
+from xdsl_rlx.dialects.mir.linalg import MatmulOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
-from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.dialects.mir.shape import ReshapeOp, TransposeOp
+from xdsl_rlx.dialects.shapes import FLOATS, element_of, shape_of
+from xdsl_rlx.transforms.rules.norm import softmax_operand
+from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised
 from xdsl_rlx.transforms.rules.rows import decompose, lift
 from xdsl_rlx.transforms.rules.rule_table import IN_F32, INERT, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.scores import (
+    Batches,
+    Scores,
+    batches_of,
+    fits,
+    mask_of,
+    repeated,
+    scores_of,
+    transposed,
+)
+from xdsl_rlx.transforms.rules.terms import is_close, shortest
+from xdsl_rlx.transforms.rules.wide import is_half
 
 _SAVED = "it is what mir.attention computed from the same operands"
 _THRESHOLD = "a mask is compared with 0.5"
@@ -123,6 +140,100 @@ def attention_decompose(op: AttentionOp, b: MirBuilder) -> Sequence[Value]:
     s = _scores(op, b)
     out = b.matmul(s.exponentials, s.v) / s.total
     return [_join(op, b, out, op.result), _lse_like(b, s.lse, op.lse)]
+
+
+@RAISE.rule(AttentionOp, MatmulOp)
+def attention_raise(op: MatmulOp) -> Raised | Missed | None:
+    """`softmax(scores) @ v`, with heads among the leading dimensions; half floats in f32 in between or not."""
+    weights, v = op.lhs, op.rhs
+    if isinstance(cast := weights.owner, CastOp) and is_half(cast.result):
+        weights = cast.operand
+    found = softmax_operand(weights)
+    if found is None or found[1] != len(shape_of(weights)) - 1:
+        return None
+    scores, full = scores_of(found[0]), shape_of(op.result)[:-2]
+    if not isinstance(scores, Scores):
+        return scores
+    if not all(scores.shape) or scores.shape != shape_of(weights) or scores.shape[:-2] != full:
+        return None
+    heads, element, mask = batches_of(scores.q, scores.keys, v, full), element_of(scores.q), scores.visible.mask
+    if heads is None or element != element_of(v) or element not in FLOATS:
+        return None
+    if mask is not None and not _is_taken(mask, scores, heads, full):
+        return None
+    leaves = (scores.q, scores.keys, v, *(() if mask is None else (mask,)))
+    return Raised(leaves, lambda b: _attention(b, scores, v, heads, shape_of(op.result)))
+
+
+def _is_taken(mask: SSAValue, scores: Scores, heads: Batches, full: Sequence[int]) -> bool:
+    kinds = (element_of(scores.q), i1)
+    return shape_of(mask)[-1:] == scores.shape[-1:] and element_of(mask) in kinds and fits(mask, full, heads)
+
+
+def _attention(b: MirBuilder, scores: Scores, v: SSAValue, to: Batches, shape: Sequence[int]) -> Value:
+    """The op in layout `bhsd`."""
+    heads, seen = to.kv_heads * to.group, scores.visible
+    kv = [b.reshape(x, (to.batch, to.kv_heads, *x.shape[-2:])) for x in (transposed(b, scores.keys), b.value(v))]
+    groups = [repeated(b, x) for x in kv]
+    if to.group == 1 and groups[0][1] == groups[1][1] != 1:
+        kv = [x for x, _ in groups]
+    q = b.reshape(scores.q, (to.batch, heads, *shape_of(scores.q)[-2:]))
+    element, width = element_of(q.ssa), q.shape[-1]
+    scale = scores.scale if scores.softcap is None else scores.scale * scores.softcap
+    chosen = Configuration(
+        heads,
+        kv[0].shape[1],
+        HeadLayout.BHSD,
+        seen.kind,
+        seen.window,
+        None if is_close(scale, width**-0.5, element) else shortest(scale, element),
+        None if scores.softcap is None else shortest(scores.softcap, element),
+    )
+    mask = None if seen.mask is None else mask_of(b, seen.mask, shape[:-2], to).ssa
+    made = b.emit(AttentionOp, q.ssa, kv[0].ssa, kv[1].ssa, mask, chosen)
+    return b.reshape(made.result, shape)
+
+
+_SWAP = (0, 2, 1, 3)
+
+
+@RAISE.rule(AttentionOp, TransposeOp)
+def attention_of_transposed_raise(op: TransposeOp) -> Raised | None:
+    """Heads that are brought in front of positions, and back again: layout `bshd`."""
+    inner = op.operand.owner
+    if not isinstance(inner, AttentionOp) or inner.layout.data != HeadLayout.BHSD or op.perm_list != _SWAP:
+        return None
+    sources = [x.owner for x in (inner.q, inner.k, inner.v)]
+    before = [x.operand for x in sources if isinstance(x, TransposeOp) and x.perm_list == _SWAP]
+    return _relaid(inner, before, HeadLayout.BSHD)
+
+
+@RAISE.rule(AttentionOp, ReshapeOp)
+def attention_of_split_raise(op: ReshapeOp) -> Raised | None:
+    """Features that are split into heads, and merged again: layout `packed`."""
+    inner = op.operand.owner
+    if not isinstance(inner, AttentionOp) or inner.layout.data != HeadLayout.BSHD:
+        return None
+    if shape_of(op.result) != _merged(inner.result):
+        return None
+    sources = [(x.owner, _merged(x)) for x in (inner.q, inner.k, inner.v)]
+    before = [x.operand for x, merged in sources if isinstance(x, ReshapeOp) and shape_of(x.operand) == merged]
+    return _relaid(inner, before, HeadLayout.PACKED)
+
+
+def _merged(x: SSAValue) -> tuple[int, int, int]:
+    batch, length, heads, width = shape_of(x)
+    return batch, length, heads * width
+
+
+def _relaid(op: AttentionOp, qkv: Sequence[SSAValue], layout: HeadLayout) -> Raised | None:
+    """The op on the operands that its own are views of, where all three are and only the output is read, by one op."""
+    if len(qkv) != 3 or not op.result.has_one_use() or op.lse.first_use is not None:
+        return None
+    q, k, v = qkv
+    leaves = (q, k, v, *(() if op.mask is None else (op.mask,)))
+    chosen = Configuration.of(op)._replace(layout=layout)
+    return Raised(leaves, lambda b: b.value(b.emit(AttentionOp, q, k, v, op.mask, chosen).result))
 
 
 @decompose(AttentionBackwardOp)

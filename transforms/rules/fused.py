@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+from xdsl.ir import SSAValue
+
+from xdsl_rlx.dialects.mir.elementwise import AddOp, UnaryOp
 from xdsl_rlx.dialects.mir.fused import (
     FusedMatmulBiasActOp,
     FusedResidualLnOp,
@@ -9,9 +12,11 @@ from xdsl_rlx.dialects.mir.fused import (
     FusedResidualRmsNormOp,
     FusedSwigluOp,
 )
-from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
-from xdsl_rlx.dialects.shapes import element_of
+from xdsl_rlx.dialects.mir.linalg import MatmulOp
+from xdsl_rlx.dialects.mir.mir_builder import ACTIVATIONS, MirBuilder, Value
+from xdsl_rlx.dialects.shapes import FLOATS, broadcasts_to, element_of, shape_of
 from xdsl_rlx.transforms.rules.elementwise import silu_slope
+from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, Reason, Stage
 from xdsl_rlx.transforms.rules.rows import aligned, decompose, leading, rebuilt
 from xdsl_rlx.transforms.rules.rule_table import VJP, VMAP, Cotangent
 
@@ -24,6 +29,33 @@ leading(FusedSwigluOp)
 def fused_matmul_bias_act_decompose(op: FusedMatmulBiasActOp, b: MirBuilder) -> Sequence[Value]:
     y = b.matmul(op.x, op.w) + op.bias
     return [y if op.activation is None else b.activation(y, op.activation.data)]
+
+
+_KINDS = {op: kind for kind, op in ACTIVATIONS.items()}
+
+
+@RAISE.rule(FusedMatmulBiasActOp, AddOp, *_KINDS, stage=Stage.PRODUCTS)
+def fused_matmul_bias_act_raise(op: AddOp | UnaryOp) -> Raised | Missed | None:
+    """A bias that makes the product larger is none."""
+    total = op if isinstance(op, AddOp) else op.operand.owner
+    if isinstance(total, FusedMatmulBiasActOp) and total.activation is None and total.result.has_one_use():
+        return Raised((total.x, total.w, total.bias), lambda b: _fused(b, (total.x, total.w, total.bias), op))
+    if not isinstance(total, AddOp) or (total is not op and not total.result.has_one_use()):
+        return None
+    missed = None
+    for product, bias in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
+        matmul = product.owner
+        if not isinstance(matmul, MatmulOp) or element_of(product) not in FLOATS:
+            continue
+        operands = matmul.lhs, matmul.rhs, bias
+        if broadcasts_to(shape_of(bias), shape_of(product)):
+            return Raised(operands, lambda b, operands=operands: _fused(b, operands, op))
+        missed = Missed(Reason.SHAPE, "the bias broadcasts the product, which the op does not")
+    return missed
+
+
+def _fused(b: MirBuilder, operands: tuple[SSAValue, SSAValue, SSAValue], last: AddOp | UnaryOp) -> Value:
+    return b.op(FusedMatmulBiasActOp, *operands, None if isinstance(last, AddOp) else _KINDS[type(last)])
 
 
 @VMAP.rule(FusedMatmulBiasActOp)

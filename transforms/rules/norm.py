@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_rlx.dialects.mir.elementwise import DivOp, ExpOp, MulOp, SubOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.norm import (
     LayerNormOp,
@@ -11,8 +14,11 @@ from xdsl_rlx.dialects.mir.norm import (
     RmsNormOp,
     SoftmaxOp,
 )
+from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp, ReduceSumOp
+from xdsl_rlx.transforms.rules.raise_table import RAISE, Raised
 from xdsl_rlx.transforms.rules.rows import decompose, leading
 from xdsl_rlx.transforms.rules.rule_table import JVP, VJP, Cotangent
+from xdsl_rlx.transforms.rules.terms import parts, quotients, reduction, same, term, unstopped
 
 leading(SoftmaxOp, "axis")
 leading(LayerNormOp, "axis", shared=("gamma", "beta"))
@@ -25,6 +31,42 @@ def softmax_decompose(op: SoftmaxOp, b: MirBuilder) -> Sequence[Value]:
     x, axis = b.value(op.operand), op.axis_index
     e = b.exp(x - b.stop_gradient(b.reduce_max(x, axis, keep_dim=True)))
     return [e / b.reduce_sum(e, axis, keep_dim=True)]
+
+
+@RAISE.rule(SoftmaxOp, DivOp, MulOp)
+def softmax_raise(op: Operation) -> Raised | None:
+    """
+    `exp(x - m) / sum exp(x - m)`, with the maximum `m` of the same row.
+
+    Without the maximum it is another function: infinite exponentials give NaN there, and small ones lose digits.
+    """
+    found = _softmax_by_hand(op.results[0])
+    if found is None:
+        return None
+    x, axis = found
+    return Raised((x,), lambda b: b.softmax(x, axis))
+
+
+def softmax_operand(y: SSAValue) -> tuple[SSAValue, int] | None:
+    """What a value is the softmax of, and along which axis, be it written as the op or by hand."""
+    owner = y.owner
+    return (owner.operand, owner.axis_index) if isinstance(owner, SoftmaxOp) else _softmax_by_hand(y)
+
+
+def _softmax_by_hand(y: SSAValue) -> tuple[SSAValue, int] | None:
+    for exponentials, total in quotients(term(y)):
+        summed = reduction(total, ReduceSumOp)
+        if summed is None or not same(exponentials, term(summed.operand)):
+            continue
+        for shifted in parts(exponentials, ExpOp):
+            found = parts(shifted, SubOp)
+            top = reduction(unstopped(found[1]), ReduceMaxOp) if found else None
+            if top is None or top.axis != summed.axis or not same(unstopped(found[0]), unstopped(term(top.operand))):
+                continue
+            x = found[0].value
+            if x.type == y.type and found[0] == term(x):
+                return x, summed.axis
+    return None
 
 
 def _softmax_derivative(op: SoftmaxOp, b: MirBuilder, g: Value) -> list[Value]:

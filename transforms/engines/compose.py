@@ -1,0 +1,129 @@
+"""Composite ops from simpler ones, by the rows of RAISE, in every block of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriterListener
+from xdsl.rewriter import InsertPoint
+
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.transforms.dead_ops import is_dead, remove_dead
+from xdsl_rlx.transforms.driver import is_differentiated, is_view
+from xdsl_rlx.transforms.located import located, replace
+from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, RaiseRow, Reason, Stage
+
+
+@dataclass(frozen=True)
+class RaisedOp:
+    """A composite op that was found in a program."""
+
+    composite: type[Operation]
+    at: Operation
+    """The op that is in the program now."""
+
+
+@dataclass(frozen=True)
+class MissedOp:
+    """An op that ends what has the structure of a composite op, and why it does not become one."""
+
+    composite: type[Operation]
+    at: Operation
+    why: Missed
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What was made composite, and what was not, in the order in which it was found."""
+
+    raised: list[RaisedOp]
+    missed: list[MissedOp]
+
+
+def compose(module: ModuleOp, wanted: Callable[[type[Operation]], bool]) -> Composition:
+    """Replace what is a composite op of a class that is wanted, in all blocks of a module."""
+    stages = [(stage, rows) for stage in Stage if (rows := RAISE.rows(stage, wanted))]
+    done = Composition([], [])
+    remove_dead(module.body, PatternRewriterListener())
+    for block in _blocks(module):
+        _compose_block(block, stages, done)
+    if done.raised:
+        remove_dead(module.body, PatternRewriterListener())
+    return done
+
+
+def _blocks(module: ModuleOp) -> list[Block]:
+    """Every block of code, but what a `mir.vjp` holds."""
+    blocks = [block for op in module.walk() for region in op.regions for block in region.blocks]
+    return [block for block in blocks if block.first_op is not None and not is_differentiated(block.first_op)]
+
+
+def _compose_block(
+    block: Block, stages: Sequence[tuple[Stage, dict[type[Operation], list[RaiseRow]]]], done: Composition
+) -> None:
+    missed: dict[Operation, MissedOp] = {}
+    for stage, rows in stages:
+        ops = [op for op in block.ops if type(op) in rows]
+        for op in ops if stage == Stage.FUNCTIONS else reversed(ops):
+            # an op that was taken in is in no block any more
+            if op.parent is not None and (made := _look_at(op, rows[type(op)], missed)) is not None:
+                done.raised.append(made)
+    done.missed.extend(miss for op, miss in missed.items() if op.parent is not None)
+
+
+def _look_at(op: Operation, rows: Sequence[RaiseRow], missed: dict[Operation, MissedOp]) -> RaisedOp | None:
+    """Replace an op by the first composite one that it ends; note what it misses if it ends none."""
+    for row in rows:
+        found = row.rule(op)
+        if isinstance(found, Raised):
+            taken = _between(op, found.leaves)
+            shared = next((inner for inner in taken[1:] if _is_needed_beside(inner, taken)), None)
+            if shared is None:
+                return RaisedOp(row.op, _replace(op, found, taken))
+            found = Missed(Reason.MULTI_CONSUMER, f"{shared.name} inside of it is an output, or read by others")
+        if found is not None:
+            missed.setdefault(op, MissedOp(row.op, op, found))
+    return None
+
+
+def _between(last: Operation, leaves: Sequence[SSAValue]) -> list[Operation]:
+    """The ops from `last` back to the leaves, users first, without those that compute from constants alone."""
+    begins, seen = set(leaves), dict[Operation, bool]()
+
+    def varies(op: Operation) -> bool:
+        if op not in seen:
+            seen[op] = False
+            inner = [x.owner for x in op.operands if x not in begins]
+            assert all(isinstance(x, Operation) for x in inner), f"a pattern of {last.name} leaves out what it reads"
+            found = [varies(x) for x in inner if isinstance(x, Operation)]
+            # taken out and put back, so that an op stands behind those that it reads
+            del seen[op]
+            seen[op] = any(found) or len(inner) < len(op.operands)
+        return seen[op]
+
+    varies(last)
+    return [op for op, does in reversed(seen.items()) if does]
+
+
+def _is_needed_beside(op: Operation, taken: Sequence[Operation]) -> bool:
+    """Whether something but what is taken in reads what an op computes. Views compute nothing."""
+    users = (use.operation for result in op.results for use in result.uses)
+    return not is_view(op) and any(user not in taken and not is_dead(user) for user in users)
+
+
+def _replace(op: Operation, found: Raised, taken: Sequence[Operation]) -> Operation:
+    builder = Builder(InsertPoint.before(op))
+    with located(builder, op.location):
+        value = found.build(MirBuilder(builder))
+    replace(op, [value])
+    for inner in taken[1:]:
+        if is_dead(inner):
+            inner.detach()
+            inner.erase()
+    owner = value.ssa.owner
+    assert isinstance(owner, Operation)
+    return owner

@@ -1,0 +1,46 @@
+"""The pass `mir-raise-composites`: simpler ops become the composite ones that they are the definition of.
+What they look like is in the rows of the table RAISE in `rules/`, beside the definitions."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from xdsl_rlx.dialects.mir.core import OwnNest
+from xdsl_rlx.transforms.driver import RewritingPass
+from xdsl_rlx.transforms.engines.compose import compose
+from xdsl_rlx.transforms.rules.rule_table import VJP
+
+
+@dataclass(frozen=True)
+class MirRaiseCompositesPass(RewritingPass):
+    """
+    Replace what has been written in simpler ops by the composite op that it is, in all bodies.
+
+    ```
+    %0 = mir.matmul %x, %w
+    %1 = mir.add %0, %b
+    %y = mir.relu %1
+    // becomes
+    %y = mir.fused_matmul_bias_act %x, %w, %b activation relu
+    ```
+
+    The inverse of `mir-unfuse-for-ad`. A pattern is taken as it is defined, up to the order of commutative operands,
+    to views, and to the rounding of constants; what something outside of it reads, an output too, is left alone.
+    """
+
+    name = "mir-raise-composites"
+
+    kind: Literal["all", "differentiated", "nests"] = "all"
+    """Which ops: all, those that have a derivative rule of their own, or those that are lowered by a nest of their own
+    (attention). The others are taken apart again in front of the derivative, and of fusion."""
+
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        return bool(compose(module, self._is_wanted).raised)
+
+    def _is_wanted(self, op: type[Operation]) -> bool:
+        if self.kind == "nests":
+            return op.has_trait(OwnNest)
+        return self.kind == "all" or VJP.get(op) is not None

@@ -1,0 +1,195 @@
+"""Which keys each query sees, read off constants: what rows of RAISE tell a causal mask by."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Literal
+
+from xdsl.dialects.builtin import IntegerType, bf16, f16, f32, f64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xdsl_rlx.dialects.constants import AnyDense
+from xdsl_rlx.dialects.mir.cast import CastOp
+from xdsl_rlx.dialects.mir.elementwise import (
+    AndOp,
+    CompareOp,
+    ConstantOp,
+    EqOp,
+    GeOp,
+    GtOp,
+    LeOp,
+    LtOp,
+    NeOp,
+    SubOp,
+    WhereOp,
+)
+from xdsl_rlx.dialects.shapes import element_of, i1, shape_of
+from xdsl_rlx.transforms.rules.terms import Term, bare, number, parts, term
+
+Row = tuple[int, int]
+"""The keys that a query sees: from the first number on, below the second; `(0, 0)` if none."""
+
+_WITHIN: dict[type[Operation], Callable[[Sequence[float], float], Row]] = {
+    # positions of an ascending list whose elements y satisfy `x ? y`
+    GeOp: lambda ys, x: (0, bisect_right(ys, x)),
+    GtOp: lambda ys, x: (0, bisect_left(ys, x)),
+    LeOp: lambda ys, x: (bisect_left(ys, x), len(ys)),
+    LtOp: lambda ys, x: (bisect_right(ys, x), len(ys)),
+}
+_TURNED: dict[type[Operation], type[Operation]] = {GeOp: LeOp, GtOp: LtOp, LeOp: GeOp, LtOp: GtOp}
+
+
+def rows_seen(mask: SSAValue, queries: int, keys: int) -> list[Row] | None:
+    """
+    What each query sees by a constant mask of i1 that is the same for all batches and heads.
+
+    None for what is no constant, or a mask by which a query sees keys with others between them.
+    """
+    shape = shape_of(mask)
+    if len(shape) < 2 or any(n != 1 for n in shape[:-2]):
+        return None
+    x = Term(mask, (-1,) * (len(shape) - 2) + (0 if shape[-2] != 1 else -1, 1 if shape[-1] != 1 else -1))
+    return _rows(x, queries, keys)
+
+
+def _rows(x: Term, queries: int, keys: int) -> list[Row] | None:
+    x = bare(x)
+    op = x.owner
+    match op:
+        case ConstantOp():
+            return _rows_of_constant(op.value, x, queries, keys)
+        case AndOp():
+            first, second = (_rows(part, queries, keys) for part in parts(x, AndOp))
+            return None if first is None or second is None else [_both(a, b) for a, b in zip(first, second, strict=True)]
+        case CastOp():
+            return None if element_of(op.operand) != i1 else _rows(Term(op.operand, x.at), queries, keys)
+        case EqOp() | NeOp():
+            return _rows_of_test(x, queries, keys)
+        case CompareOp():
+            return _rows_of_order(x, op, queries, keys)
+        case _:
+            return None
+
+
+def _both(a: Row, b: Row) -> Row:
+    low, high = max(a[0], b[0]), min(a[1], b[1])
+    return (low, high) if low < high else (0, 0)
+
+
+def _rows_of_constant(value: AnyDense, x: Term, queries: int, keys: int) -> list[Row] | None:
+    data = truths(value)
+    kept = [loop for loop in x.at if loop >= 0]
+    if kept not in ([0, 1], [0], [1], []):
+        return None
+    width = keys if 1 in kept else 1
+    lines = [data[at : at + width] for at in range(0, len(data), width)]
+    found = [_row_of_line(line, keys) for line in lines]
+    if any(row is None for row in found):
+        return None
+    rows = [row for row in found if row is not None]
+    return rows if len(rows) == queries else rows * queries
+
+
+def truths(value: AnyDense) -> bytes:
+    """The elements of a constant of i1 as bytes that are 0 or 1."""
+    return value.data.data.translate(bytes([0] + [1] * 255))
+
+
+def _row_of_line(line: bytes, keys: int) -> Row | None:
+    if len(line) == 1 != keys:
+        line *= keys
+    low, count = line.find(1), line.count(1)
+    if not count:
+        return 0, 0
+    return (low, low + count) if line.find(0, low) in (-1, low + count) else None
+
+
+def _rows_of_test(x: Term, queries: int, keys: int) -> list[Row] | None:
+    """A mask compared with a truth value: itself, or its opposite."""
+    first, second = parts(x, EqOp, NeOp)
+    for side, other in ((first, second), (second, first)):
+        found = other.owner
+        if element_of(side.value) != i1 or not isinstance(found, ConstantOp) or shape_of(other.value) != ():
+            continue
+        rows = _rows(side, queries, keys)
+        keep = any(truths(found.value)) == isinstance(x.owner, EqOp)
+        return rows if rows is None or keep else _opposite(rows, keys)
+    return None
+
+
+def _opposite(rows: Sequence[Row], keys: int) -> list[Row] | None:
+    turned: list[Row] = []
+    for low, high in rows:
+        if low == high:
+            turned.append((0, keys))
+        elif low and high < keys:
+            return None
+        else:
+            turned.append(_both((high, keys) if not low else (0, low), (0, keys)))
+    return turned
+
+
+def _rows_of_order(x: Term, op: CompareOp, queries: int, keys: int) -> list[Row] | None:
+    """The numbers of queries compared with those of keys."""
+    first, second = (_line(part) for part in parts(x, type(op)))
+    if first is None or second is None:
+        return None
+    (xs, row), (ys, column), kind = first, second, type(op)
+    if (row, column) == (1, 0):
+        xs, ys, kind = ys, xs, _TURNED.get(kind, kind)
+    elif (row, column) != (0, 1):
+        return None
+    if kind not in _WITHIN or len(xs) != queries or len(ys) != keys or any(a >= b for a, b in pairwise(ys)):
+        return None
+    return [_both(_WITHIN[kind](ys, x), (0, keys)) for x in xs]
+
+
+def _line(x: Term) -> tuple[list[float], int] | None:
+    """A list of constant integers, or one of them plus a number, and the loop that it runs over."""
+    x = bare(x)
+    if isinstance(x.owner, SubOp) and len(found := parts(x, SubOp)) == 2:
+        line, shift = _line(found[0]), number(found[1])
+        return None if line is None or shift is None else ([n - shift for n in line[0]], line[1])
+    op = x.owner
+    loops = [loop for loop in x.at if loop >= 0]
+    if not isinstance(op, ConstantOp) or len(loops) != 1 or not isinstance(element_of(op.result), IntegerType):
+        return None
+    return [float(n) for n in op.value.get_values() if isinstance(n, int)], loops[0]
+
+
+def rows_kept(bias: SSAValue, queries: int, keys: int, is_low: Callable[[float], bool]) -> list[Row] | None:
+    """What each query sees by a constant added to its scores: 0 where it sees a key, a number that is low elsewhere."""
+    x = bare(term(bias))
+    found = parts(x, WhereOp)
+    if len(found) == 3:
+        kept, lost = number(found[1]), number(found[2])
+        shown = kept == 0 and lost is not None and is_low(lost)
+        hidden = lost == 0 and kept is not None and is_low(kept)
+        rows = rows_seen(found[0].value, queries, keys) if shown or hidden else None
+        return rows if rows is None or shown else _opposite(rows, keys)
+    op = x.owner
+    if not isinstance(op, ConstantOp) or tuple(n for n in shape_of(op.result) if n != 1) != (queries, keys):
+        return None
+    numbers = memoryview(op.value.data.data).cast(_WORDS[element_of(op.result)])
+    lows = [index for index, n in enumerate(numbers[: 2 * keys]) if n] or [len(numbers) - 1]
+    lost, low = numbers[lows[-1]], op.value.get_values()[lows[-1]]
+    if lost and not (isinstance(low, float) and is_low(low)):
+        return None
+    lines = [_row_of_words(numbers[at : at + keys].tolist(), lost) for at in range(0, len(numbers), keys)]
+    rows = [row for row in lines if row is not None]
+    return rows if len(rows) == queries else None
+
+
+_WORDS: dict[Attribute, Literal["H", "I", "Q"]] = {f16: "H", bf16: "H", f32: "I", f64: "Q"}
+"""Unsigned integers as wide as the numbers of a type: equal where these are, bit for bit."""
+
+
+def _row_of_words(line: list[int], lost: int) -> Row | None:
+    """The zeros of a line that is one number elsewhere."""
+    count = line.count(0)
+    if line.count(lost) != len(line) - count and lost:
+        return None
+    low = line.index(0) if count else 0
+    return (low, low + count) if line[low : low + count] == [0] * count else None

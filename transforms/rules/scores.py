@@ -1,0 +1,252 @@
+"""Attention as it is written by hand: what the rows of RAISE for `mir.attention` take apart.
+What a mask lets through is in `masks.py`, the rows themselves in `attention.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite, prod
+
+from xdsl.dialects.builtin import f16, f32
+from xdsl.ir import SSAValue
+
+from xdsl_rlx.dialects.mir.attention import MaskKind
+from xdsl_rlx.dialects.mir.cast import CastOp
+from xdsl_rlx.dialects.mir.elementwise import AddOp, ConstantOp, DivOp, MulOp, TanhOp, WhereOp
+from xdsl_rlx.dialects.mir.linalg import MatmulOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.shape import ExpandOp, ReshapeOp, TransposeOp
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.transforms.rules.masks import Row, rows_kept, rows_seen, truths
+from xdsl_rlx.transforms.rules.raise_table import Missed, Reason
+from xdsl_rlx.transforms.rules.terms import Term, bare, number, parts, term
+from xdsl_rlx.transforms.rules.wide import is_half
+
+_LOW = {f16: -3e4}
+"""A finite score below this is as good as -inf beside one that is seen: exp of the difference is 0."""
+
+
+@dataclass(frozen=True)
+class Visible:
+    """The mask of an attention: its kind, with a window or a value."""
+
+    kind: MaskKind = MaskKind.NONE
+    window: int | None = None
+    mask: SSAValue | None = None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """`softcap tanh(scale q k^T / softcap)`, of a product `q @ keys`, and what is seen of it."""
+
+    q: SSAValue
+    keys: SSAValue
+    """`[.., D, Sk]`."""
+    shape: tuple[int, ...]
+    scale: float = 1.0
+    """Of the product itself, whatever the softcap."""
+    softcap: float | None = None
+    visible: Visible = Visible()
+
+
+def scores_of(z: SSAValue) -> Scores | Missed | None:
+    """The scores that a softmax is taken of."""
+    x = bare(term(z))
+    if len(found := parts(x, WhereOp)) == 3:
+        return _hidden(x.value, found)
+    if len(found := parts(x, AddOp)) == 2:
+        for part, bias in (found, found[::-1]):
+            if (scores := _scaled(part)) is not None:
+                return _biased(scores, bias.value)
+        return None
+    return _scaled(x)
+
+
+def _scaled(x: Term) -> Scores | None:
+    """Scores times numbers, with a softcap or without."""
+    x = bare(x)
+    op = x.owner
+    if isinstance(op, CastOp) and is_half(op.operand) and element_of(op.result) == f32:
+        return _scaled(Term(op.operand, x.at))
+    if isinstance(op, MatmulOp):
+        q, before = _unscaled(op.lhs)
+        keys, behind = _unscaled(op.rhs)
+        return Scores(q, keys, shape_of(op.result), before * behind)
+    factor = _factor(x)
+    if factor is None:
+        return None
+    inner, by = factor
+    capped = parts(inner, TanhOp)
+    if capped:
+        scores = _scaled(capped[0])
+        return None if scores is None or scores.softcap is not None or by <= 0 else replace(scores, softcap=by)
+    scores = _scaled(inner)
+    if scores is None:
+        return None
+    if scores.softcap is not None:
+        return replace(scores, softcap=scores.softcap * by) if by > 0 else None
+    return replace(scores, scale=scores.scale * by)
+
+
+def _factor(x: Term) -> tuple[Term, float] | None:
+    """A value and the number that it is multiplied by."""
+    if len(found := parts(x, MulOp)) == 2:
+        for part, other in (found, found[::-1]):
+            if (by := number(other)) is not None and isfinite(by) and by:
+                return part, by
+    elif len(found := parts(x, DivOp)) == 2 and (by := number(found[1])) is not None and isfinite(by) and by:
+        return found[0], 1 / by
+    return None
+
+
+def _unscaled(x: SSAValue) -> tuple[SSAValue, float]:
+    """A factor of the product without a number that it alone is multiplied by, and the number."""
+    op = x.owner
+    if isinstance(op, MulOp | DivOp) and x.has_one_use() and (found := _factor(term(x))) is not None:
+        inner, by = found
+        if inner.value.type == x.type:
+            return inner.value, by
+    return x, 1.0
+
+
+def _is_low(z: SSAValue) -> Callable[[float], bool]:
+    limit = _LOW.get(element_of(z), -1e9)
+    return lambda n: n <= limit
+
+
+_UNSEEN = (
+    "a row that sees no key is 0 in mir.attention, and not by hand: write the op with the mask kind custom, or add the "
+    "mask to the scores"
+)
+
+
+def _hidden(z: SSAValue, found: Sequence[Term]) -> Scores | Missed | None:
+    """Scores where a mask says so, and a low number elsewhere; every query is to see a key."""
+    cond, part, other = found
+    scores, low = _scaled(part), number(other)
+    if scores is None or low is None or not _is_low(z)(low) or scores.shape != shape_of(z):
+        return None
+    queries, keys = scores.shape[-2:]
+    if not keys:
+        return None
+    mask = bare(cond)
+    rows = rows_seen(cond.value, queries, keys)
+    if rows is None:
+        owner = mask.owner
+        if not isinstance(owner, ConstantOp) or shape_of(owner.result)[-1:] != (keys,):
+            return Missed(Reason.MASK, _UNSEEN)
+        data = truths(owner.value)
+        seen = all(any(data[at : at + keys]) for at in range(0, len(data), keys))
+        return replace(scores, visible=Visible(MaskKind.CUSTOM, mask=cond.value)) if seen else Missed(Reason.MASK, _UNSEEN)
+    if any(low == high for low, high in rows):
+        return Missed(Reason.MASK, _UNSEEN)
+    return replace(scores, visible=_by_rows(rows, queries, keys) or Visible(MaskKind.CUSTOM, mask=cond.value))
+
+
+def _biased(scores: Scores, bias: SSAValue) -> Scores | Missed | None:
+    if len(shape_of(bias)) > len(scores.shape) or shape_of(bias)[-1:] != scores.shape[-1:]:
+        return None
+    queries, keys = scores.shape[-2:]
+    rows = rows_kept(bias, queries, keys, _is_low(bias))
+    if rows is not None and all(low < high for low, high in rows):
+        visible = _by_rows(rows, queries, keys)
+        if visible is not None:
+            return replace(scores, visible=visible)
+    return replace(scores, visible=Visible(MaskKind.BIAS, mask=bias))
+
+
+def _by_rows(rows: Sequence[Row], queries: int, keys: int) -> Visible | None:
+    """The kind of a mask by which each query sees some keys in a row; None if it has no name."""
+    last = [at + 1 for at in range(keys - queries, keys)]
+    if all(row == (0, keys) for row in rows):
+        return Visible()
+    if [high for _, high in rows] != last:
+        return None
+    window = last[-1] - 1 - rows[-1][0]
+    if all(low == 0 for low, _ in rows):
+        return Visible(MaskKind.CAUSAL)
+    if all(low == max(end - 1 - window, 0) for (low, _), end in zip(rows, last, strict=True)):
+        return Visible(MaskKind.SLIDING_WINDOW, window)
+    return None
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The leading dimensions of a product of heads as batches, heads of keys, and heads of queries for each of these."""
+
+    batch: int
+    kv_heads: int
+    group: int
+
+
+def batches_of(q: SSAValue, keys: SSAValue, v: SSAValue, full: Sequence[int]) -> Batches | None:
+    """How leading dimensions `full` are batches and heads: those that keys and values are repeated along are groups."""
+    rank = len(full)
+    if shape_of(q)[:-2] != tuple(full):
+        return None
+    shared, others = rank, [(1,) * (rank - len(shape_of(x)) + 2) + shape_of(x)[:-2] for x in (keys, v)]
+    while shared and all(other[shared - 1] == 1 for other in others):
+        shared -= 1
+    if any(other[:shared] != tuple(full[:shared]) for other in others):
+        return None
+    outer = full[:shared]
+    heads = outer[-1] if len(outer) > 1 else 1
+    return Batches(prod(outer[:-1]) if len(outer) > 1 else prod(outer), heads, prod(full[shared:]))
+
+
+def mask_of(b: MirBuilder, mask: SSAValue, full: Sequence[int], to: Batches) -> Value:
+    """A mask that broadcasts to `[*full, Sq, Sk]` as one of rank 4."""
+    shape = shape_of(mask)
+    lead = (1,) * (len(full) + 2 - len(shape)) + shape[:-2]
+    rows = shape[-2] if len(shape) > 1 else 1
+    return b.reshape(mask, (*_mask_lead(lead, full, to), rows, shape[-1]))
+
+
+def _mask_lead(lead: Sequence[int], full: Sequence[int], to: Batches) -> tuple[int, int]:
+    heads = to.kv_heads * to.group
+    cut = next(at for at in range(len(full) + 1) if prod(full[at:]) == heads and prod(full[:at]) == to.batch)
+    return prod(lead[:cut]), prod(lead[cut:])
+
+
+def fits(mask: SSAValue, full: Sequence[int], to: Batches) -> bool:
+    """Whether a mask is one for all batches or one for each, and the same of heads."""
+    shape = shape_of(mask)
+    lead = (1,) * (len(full) + 2 - len(shape)) + shape[:-2]
+    batch, heads = _mask_lead(lead, full, to)
+    return batch in (1, to.batch) and heads in (1, to.kv_heads * to.group)
+
+
+def transposed(b: MirBuilder, keys: SSAValue) -> Value:
+    """`[.., D, Sk]` as `[.., Sk, D]`: what was transposed is transposed once, or not at all."""
+    rank = len(shape_of(keys))
+    swap = (*range(rank - 2), rank - 1, rank - 2)
+    if isinstance(owner := keys.owner, TransposeOp):
+        return b.transpose(owner.operand, [owner.perm_list[d] for d in swap])
+    return b.transpose(keys, swap)
+
+
+def repeated(b: MirBuilder, x: Value) -> tuple[Value, int]:
+    """
+    Heads `[B, H, S, D]` that are each of fewer heads several times, one after the other: those, and how often.
+
+    Heads are expanded along a new axis behind theirs, which a reshape merges.
+    """
+    op = x.ssa.owner
+    if isinstance(op, TransposeOp) and op.perm_list == (0, 2, 1, 3):
+        inner, group = _repeated_along(b, op.operand, 2)
+        return (x, 1) if inner is None else (b.transpose(inner, op.perm_list), group)
+    inner, group = _repeated_along(b, x.ssa, 1)
+    return (x, 1) if inner is None else (inner, group)
+
+
+def _repeated_along(b: MirBuilder, x: SSAValue, axis: int) -> tuple[Value | None, int]:
+    op = x.owner
+    if not isinstance(op, ReshapeOp) or not isinstance(expand := op.operand.owner, ExpandOp):
+        return None, 1
+    wide, after = shape_of(expand.result), shape_of(op.result)
+    if len(wide) != 5 or len(after) != 4:
+        return None, 1
+    lead, (heads, group), rest = wide[:axis], wide[axis : axis + 2], wide[axis + 2 :]
+    if shape_of(expand.operand) != (*lead, heads, 1, *rest) or after != (*lead, heads * group, *rest):
+        return None, 1
+    return b.reshape(expand.operand, (*lead, heads, *rest)), group

@@ -1,0 +1,300 @@
+"""What the rows of RAISE look at a program through: values with the loops that their dimensions run over.
+
+A pattern is exact in shapes and axes: where a value broadcasts, which of its dimensions meets which counts, and
+reshapes, transposes and expansions on the way change that, not what is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import bf16, f16, f32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xdsl_rlx.dialects.constants import round_to
+from xdsl_rlx.dialects.mir.cast import CastOp
+from xdsl_rlx.dialects.mir.elementwise import (
+    AddOp,
+    DivOp,
+    MulOp,
+    NegOp,
+    PowOp,
+    RecipOp,
+    RsqrtOp,
+    SqrtOp,
+    StopGradientOp,
+    SubOp,
+)
+from xdsl_rlx.dialects.mir.reduce import ReduceMeanOp, ReduceOp, ReduceSumOp
+from xdsl_rlx.dialects.mir.shape import ExpandOp, ReshapeOp, TransposeOp
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.transforms.canonicalize.mir import splat
+
+_ULPS = {f16: 2.0**-10, bf16: 2.0**-7, f32: 2.0**-23}
+"""The distance between 1 and the next number of a type; of f64 it is the last entry's default."""
+
+
+class Term(NamedTuple):
+    """A value in the loops of another one: dimension `d` runs over loop `at[d]`, and over none (-1) if its extent
+    is 1."""
+
+    value: SSAValue
+    at: tuple[int, ...]
+
+    @property
+    def owner(self) -> Operation | None:
+        """What computes it; None for an argument."""
+        owner = self.value.owner
+        return owner if isinstance(owner, Operation) else None
+
+
+def term(value: SSAValue) -> Term:
+    """A value in its own loops."""
+    return Term(value, tuple(-1 if n == 1 else d for d, n in enumerate(shape_of(value))))
+
+
+def _operand(value: SSAValue, at: Sequence[int]) -> Term:
+    """An operand that broadcasts to the loops `at`, aligned at the right."""
+    shape = shape_of(value)
+    return Term(value, tuple(-1 if n == 1 else d for n, d in zip(shape, at[len(at) - len(shape) :], strict=True)))
+
+
+def bare(x: Term) -> Term:
+    """What a value is a reshape by ones, a transpose or an expansion of."""
+    while True:
+        owner = x.value.owner
+        kind = type(owner)
+        if kind is ExpandOp:
+            x = _operand(owner.operands[0], x.at)
+        elif kind is TransposeOp:
+            assert isinstance(owner, TransposeOp)
+            at = [0] * len(x.at)
+            for d, source in enumerate(owner.perm_list):
+                at[source] = x.at[d]
+            x = Term(owner.operand, tuple(at))
+        elif kind is ReshapeOp and (before := _without_ones(owner, x.at)) is not None:
+            x = before
+        else:
+            return x
+
+
+def _without_ones(op: Operation, at: Sequence[int]) -> Term | None:
+    """The operand of a reshape that moves dimensions of 1 and nothing else."""
+    before, after = shape_of(op.operands[0]), shape_of(op.results[0])
+    if [n for n in before if n != 1] != [n for n in after if n != 1]:
+        return None
+    loops = iter([d for d, n in zip(at, after, strict=True) if n != 1])
+    return Term(op.operands[0], tuple(-1 if n == 1 else next(loops) for n in before))
+
+
+def same(a: Term, b: Term) -> bool:
+    """Whether two terms are one value over the same loops."""
+    a, b = bare(a), bare(b)
+    return a.value is b.value and a.at == b.at
+
+
+def parts(x: Term, *kinds: type[Operation]) -> list[Term]:
+    """The operands of the elementwise op of one of these classes that computes a value; none if none does."""
+    x = bare(x)
+    owner = x.value.owner
+    if type(owner) not in kinds:
+        return []
+    return [_operand(operand, x.at) for operand in owner.operands]
+
+
+def either_way(x: Term, kind: type[Operation]) -> Iterator[tuple[Term, Term]]:
+    """The two operands of a commutative op of that class, in both orders."""
+    found = parts(x, kind)
+    if found:
+        yield found[0], found[1]
+        yield found[1], found[0]
+
+
+def number(x: Term) -> float | None:
+    """The real number that a value is everywhere, whatever the type it was written in."""
+    value = x.value
+    while type(value.owner) in (CastOp, ExpandOp, ReshapeOp):
+        value = value.owner.operands[0]
+    found = splat(value)
+    if found is None or isinstance(found, bool | complex):
+        return None
+    found = float(found)
+    element = element_of(x.value)
+    return round_to(found, element) if value is not x.value and element in (f16, bf16, f32) else found
+
+
+def is_close(found: float | None, expected: float, element: Attribute) -> bool:
+    """Whether a number is another one but for what two or three roundings to an element type leave."""
+    return found is not None and abs(found - expected) <= 3 * _ULPS.get(element, 2.0**-52) * abs(expected)
+
+
+def shortest(found: float, element: Attribute) -> float:
+    """The number with the fewest digits that an element type rounds to the same: 1e-05, and not what f32 makes of it."""
+    if element not in _ULPS:
+        return found
+    short = (float(f"{found:.{digits}g}") for digits in range(1, 18))
+    return next((x for x in short if round_to(x, element) == found), found)
+
+
+def negated(x: Term) -> Term | None:
+    """What a value is the negative of."""
+    for inner in parts(x, NegOp):
+        return inner
+    for a, b in either_way(x, MulOp):
+        if number(b) == -1.0:
+            return a
+    if (found := parts(x, SubOp)) and number(found[0]) == 0.0:
+        return found[1]
+    return None
+
+
+def reciprocal(x: Term) -> Term | None:
+    """What a value is one over."""
+    for inner in parts(x, RecipOp):
+        return inner
+    if (found := parts(x, DivOp)) and number(found[0]) == 1.0:
+        return found[1]
+    if (found := parts(x, PowOp)) and number(found[1]) == -1.0:
+        return found[0]
+    return None
+
+
+def quotients(x: Term) -> Iterator[tuple[Term, Term]]:
+    """Each `a, b` of which a value is `a / b`."""
+    if found := parts(x, DivOp):
+        yield found[0], found[1]
+    for a, b in either_way(x, MulOp):
+        if (divisor := reciprocal(b)) is not None:
+            yield a, divisor
+
+
+def root_quotients(x: Term) -> Iterator[tuple[Term, Term]]:
+    """Each `a, b` of which a value is `a / sqrt(b)`."""
+    for a, b in either_way(x, MulOp):
+        for inner in parts(b, RsqrtOp):
+            yield a, inner
+        if (found := parts(b, PowOp)) and number(found[1]) == -0.5:
+            yield a, found[0]
+    for a, b in quotients(x):
+        for inner in parts(b, SqrtOp):
+            yield a, inner
+        if (found := parts(b, PowOp)) and number(found[1]) == 0.5:
+            yield a, found[0]
+
+
+def square(x: Term) -> Term | None:
+    """What a value is the square of."""
+    if (found := parts(x, MulOp)) and same(*found):
+        return found[0]
+    if (found := parts(x, PowOp)) and number(found[1]) == 2.0:
+        return found[0]
+    return None
+
+
+def unstopped(x: Term) -> Term:
+    """A value without the ops that stop its gradient."""
+    while found := parts(x, StopGradientOp):
+        x = found[0]
+    return x
+
+
+class Reduction(NamedTuple):
+    """A reduction along one axis of a value of full shape, whose result meets the value's other dimensions."""
+
+    operand: SSAValue
+    axis: int
+
+
+def reduction(x: Term, kind: type[ReduceOp]) -> Reduction | None:
+    """The reduction of that class along one axis that a value is."""
+    x = bare(x)
+    op = x.value.owner
+    if type(op) is not kind or not isinstance(op, ReduceOp):
+        return None
+    axes, shape = op.axis_list, shape_of(op.operand)
+    if len(axes) != 1:
+        return None
+    full = term(op.operand).at
+    kept = [-1 if d == axes[0] else loop for d, loop in enumerate(full)]
+    expected = kept if len(x.at) == len(shape) else [loop for d, loop in enumerate(kept) if d != axes[0]]
+    return Reduction(op.operand, axes[0]) if list(x.at) == expected else None
+
+
+def mean(x: Term) -> Reduction | None:
+    """The mean along one axis that a value is, also as a sum divided by the extent."""
+    if (found := reduction(x, ReduceMeanOp)) is not None:
+        return found
+    candidates = [(a, number(b)) for a, b in quotients(x)]
+    candidates += [(a, 1 / n) for a, b in either_way(x, MulOp) if (n := number(b))]
+    for total, count in candidates:
+        found = None if count is None else reduction(total, ReduceSumOp)
+        if found is not None and is_close(count, shape_of(found.operand)[found.axis], element_of(x.value)):
+            return found
+    return None
+
+
+Powers = dict[tuple[int, ...], float]
+"""The coefficients of a polynomial by the exponents of its unknowns."""
+
+
+def polynomial(x: Term, unknowns: Sequence[Term], depth: int = 8) -> Powers | None:
+    """What a value is as a polynomial in others; None if it is no polynomial, or one of many steps."""
+    for index, unknown in enumerate(unknowns):
+        if same(x, unknown):
+            return {tuple(int(i == index) for i in range(len(unknowns))): 1.0}
+    if (n := number(x)) is not None:
+        return {(0,) * len(unknowns): n}
+    found = parts(x, AddOp, SubOp, MulOp, DivOp, NegOp, PowOp) if depth else []
+    if not found:
+        return None
+    sides = [polynomial(part, unknowns, depth - 1) for part in found]
+    first, second = sides[0], sides[-1]
+    if first is None or second is None:
+        return None
+    return _combined(type(bare(x).value.owner), first, second)
+
+
+def _combined(kind: type[object], a: Powers, b: Powers) -> Powers | None:
+    if kind is AddOp:
+        return _plus(a, b)
+    if kind is MulOp:
+        return _times(a, b)
+    if kind is NegOp:
+        return {powers: -c for powers, c in a.items()}
+    if kind is SubOp:
+        return _plus(a, {powers: -c for powers, c in b.items()})
+    constant = b.get((0,) * len(next(iter(b)))) if len(b) == 1 else None
+    if not constant:
+        return None
+    if kind is DivOp:
+        return {powers: c / constant for powers, c in a.items()}
+    if constant not in (2.0, 3.0):
+        return None
+    return _times(a, a) if constant == 2.0 else _times(a, _times(a, a))
+
+
+def _plus(a: Powers, b: Powers) -> Powers:
+    return a | {powers: a.get(powers, 0.0) + c for powers, c in b.items()}
+
+
+def _times(a: Powers, b: Powers) -> Powers:
+    total: Powers = {}
+    for p, c in a.items():
+        for q, d in b.items():
+            powers = tuple(i + j for i, j in zip(p, q, strict=True))
+            total[powers] = total.get(powers, 0.0) + c * d
+    return total
+
+
+def is_polynomial(found: Powers | None, expected: Powers, element: Attribute) -> bool:
+    """Whether coefficients are the expected ones, but for rounding."""
+    if found is None:
+        return False
+    found = {powers: c for powers, c in found.items() if c}
+    return found.keys() == expected.keys() and all(is_close(found[p], c, element) for p, c in expected.items())
+
+
+def used_once(value: SSAValue) -> bool:
+    """Whether a value has one user; such a value may be taken in without being computed twice."""
+    return value.has_one_use()
