@@ -32,6 +32,7 @@ from xdsl_rlx.transforms.mir_inline_custom_fn import MirInlineCustomFnPass
 from xdsl_rlx.transforms.mir_legalize_multi_axis_reduce import MirLegalizeMultiAxisReducePass
 from xdsl_rlx.transforms.mir_lower_complex import MirLowerComplexPass
 from xdsl_rlx.transforms.mir_lower_dot_general import MirLowerDotGeneralPass
+from xdsl_rlx.transforms.mir_raise_composites import MirRaiseCompositesPass
 from xdsl_rlx.transforms.mir_unfuse_elementwise_regions import MirUnfuseElementwiseRegionsPass
 from xdsl_rlx.transforms.mir_unfuse_for_ad import MirUnfuseForAdPass
 from xdsl_rlx.transforms.mir_unroll_while import MirUnrollWhilePass
@@ -41,6 +42,7 @@ PREPARE_FOR_AD: tuple[RewritingPass, ...] = (
     MirDecomposeFusionRegionsPass(),
     MirUnfuseElementwiseRegionsPass(),
     MirFuseGaussianSplatPass(),
+    MirRaiseCompositesPass("differentiated"),
     MirUnfuseForAdPass(),
     MirLowerDotGeneralPass(),
     MirLegalizeMultiAxisReducePass(),
@@ -89,6 +91,14 @@ def remaining_passes(module: ModuleOp, threads: int, registers: Registers = COMM
     programs = [op for op in module.ops if isinstance(op, lir.ProgramOp)]
     if programs:
         return [] if all(_is_planned(program) for program in programs) else [LirPlanMemoryPass()]
+    passes = fusion_passes(module)
+    tiles = LirTileProductsPass(registers.lanes, registers.count)
+    loops = [LirGuardRangePass(), tiles, LirOutlineLoopsPass(), LirMarkUnrolledPass()]
+    return [*passes, ConvertMirToLirPass(threads), *loops, LirPlanMemoryPass()]
+
+
+def fusion_passes(module: ModuleOp) -> list[ModulePass]:
+    """The passes from blocks or tensor ops to groups that are one kernel each."""
     from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
 
     passes: list[ModulePass] = []
@@ -96,10 +106,8 @@ def remaining_passes(module: ModuleOp, threads: int, registers: Registers = COMM
     if any(op.name.startswith("hir.") for op in ops):
         passes.append(ConvertHirToMirPass())
     if not any(isinstance(op, FusionOp) for op in ops):
-        passes += [MirPrepareForFusionPass(), MirFusePass()]
-    tiles = LirTileProductsPass(registers.lanes, registers.count)
-    loops = [LirGuardRangePass(), tiles, LirOutlineLoopsPass(), LirMarkUnrolledPass()]
-    return [*passes, ConvertMirToLirPass(threads), *loops, LirPlanMemoryPass()]
+        passes += [MirRaiseCompositesPass("nests"), MirPrepareForFusionPass(), MirFusePass()]
+    return passes
 
 
 def _is_planned(program: lir.ProgramOp) -> bool:

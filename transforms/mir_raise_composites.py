@@ -34,11 +34,15 @@ class MirRaiseCompositesPass(RewritingPass):
     name = "mir-raise-composites"
 
     kind: Literal["all", "differentiated", "nests"] = "all"
-    """Which ops: all, those that have a derivative rule of their own, or those that are lowered by a nest of their own
-    (attention). The others are taken apart again in front of the derivative, and of fusion."""
+    """
+    Which ops: all, those that have a derivative rule of their own, or those that are lowered by a nest of their own.
+
+    The others are taken apart again in front of the derivative, and of fusion. So is what stays because it runs faster
+    as it is: `differentiated` and `nests` leave attention over few keys alone.
+    """
 
     def run(self, ctx: Context, module: ModuleOp) -> bool:
-        return bool(compose(module, self._is_wanted).raised)
+        return bool(compose(module, self._is_wanted, self.kind != "all").raised)
 
     def _is_wanted(self, op: type[Operation]) -> bool:
         if self.kind == "nests":

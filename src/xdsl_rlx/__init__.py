@@ -7,8 +7,10 @@ if TYPE_CHECKING:
     from xdsl_rlx.api import (
         Jacobians,
         asm_source,
+        assert_fusion_clean,
         compile,
         compile_training,
+        fusion_report,
         grad,
         grad_with_loss,
         hessian,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from xdsl_rlx.custom_ops import CustomKernel, Shaped, custom_op
     from xdsl_rlx.dialects.errors import GraphError, RlxError
     from xdsl_rlx.low_precision import CalibrationEntry, calibrate, insert_q_dq, mixed_precision, scale_loss
+    from xdsl_rlx.lowering.fusion_report import FusionReport
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
     from xdsl_rlx.lowering.run_errors import ArgumentError, OutOfBoundsError
@@ -45,6 +48,7 @@ __all__ = [
     "CalibrationEntry",
     "CompiledGraph",
     "CustomKernel",
+    "FusionReport",
     "Graph",
     "GraphError",
     "GraphModule",
@@ -58,9 +62,11 @@ __all__ = [
     "Weights",
     "asm_source",
     "calibrate",
+    "assert_fusion_clean",
     "compile",
     "compile_training",
     "custom_op",
+    "fusion_report",
     "grad",
     "grad_with_loss",
     "hessian",
@@ -88,8 +94,10 @@ _HOMES = {
     "xdsl_rlx.api": (
         "Jacobians",
         "asm_source",
+        "assert_fusion_clean",
         "compile",
         "compile_training",
+        "fusion_report",
         "grad",
         "grad_with_loss",
         "hessian",
@@ -121,6 +129,7 @@ _HOMES = {
         "scale_loss",
     ),
     "xdsl_rlx.transforms.precision": ("PrecisionPolicy",),
+    "xdsl_rlx.lowering.fusion_report": ("FusionReport",),
     "xdsl_rlx.lowering.run_errors": ("ArgumentError", "OutOfBoundsError"),
     "xdsl_rlx.lowering.numba.runtime.compiled_graph": ("CompiledGraph",),
     "xdsl_rlx.lowering.numba.runtime.weights": ("Weights",),

@@ -25,6 +25,7 @@ from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.errors import GraphError, GraphIndexError
 from xdsl_rlx.dialects.shapes import integers
 from xdsl_rlx.lowering import UNIVERSE as LOWERING
+from xdsl_rlx.lowering.fusion_report import FusionReport, report_of
 from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.lowering.pipelines import remaining_passes
 from xdsl_rlx.transforms import UNIVERSE as TRANSFORMS
@@ -320,6 +321,30 @@ def select_outputs(graph: AnyGraph, outputs: int | Sequence[int]) -> GraphModule
 
 def _prepared(reverse: bool = True) -> list[ModulePass]:
     return [_lowering("fusable"), MirPrepareForAdPass(reverse)]
+
+
+@checked
+def fusion_report(graph: AnyGraph) -> FusionReport:
+    """
+    What becomes of the ops of a graph at stage hir or mir: composite ops that it spells out, kernels, what was missed.
+
+    Missed is what has the structure of a composite op but for a reason that it names, such as a value inside that is an
+    output as well. The report can be printed; `summary` is its first line. GraphError for a graph that cannot be fused.
+    """
+    source = _above_lir(graph, "fusion_report")
+    try:
+        return report_of(_verified(source.module))
+    except (PassFailedException, VerifyException) as error:
+        raise GraphError(str(error)) from error
+
+
+@checked
+def assert_fusion_clean(graph: AnyGraph) -> None:
+    """GraphError that lists what `fusion_report` has missed in the graph, and why; nothing if that is nothing."""
+    report = fusion_report(graph)
+    if report.missed:
+        lines = "".join(f"\n  {miss}" for miss in report.missed)
+        raise GraphError(f"{len(report.missed)} composite ops were missed in '{as_graph_module(graph).name}':{lines}")
 
 
 @checked

@@ -44,13 +44,14 @@ class Composition:
     missed: list[MissedOp]
 
 
-def compose(module: ModuleOp, wanted: Callable[[type[Operation]], bool]) -> Composition:
-    """Replace what is a composite op of a class that is wanted, in all blocks of a module."""
+def compose(module: ModuleOp, wanted: Callable[[type[Operation]], bool], faster: bool = False) -> Composition:
+    """Replace what is a composite op of a class that is wanted, in all blocks of a module; with `faster`, where the op
+    is not expected to be slower."""
     stages = [(stage, rows) for stage in Stage if (rows := RAISE.rows(stage, wanted))]
     done = Composition([], [])
     remove_dead(module.body, PatternRewriterListener())
     for block in _blocks(module):
-        _compose_block(block, stages, done)
+        _compose_block(block, stages, done, faster)
     if done.raised:
         remove_dead(module.body, PatternRewriterListener())
     return done
@@ -63,23 +64,30 @@ def _blocks(module: ModuleOp) -> list[Block]:
 
 
 def _compose_block(
-    block: Block, stages: Sequence[tuple[Stage, dict[type[Operation], list[RaiseRow]]]], done: Composition
+    block: Block,
+    stages: Sequence[tuple[Stage, dict[type[Operation], list[RaiseRow]]]],
+    done: Composition,
+    faster: bool,
 ) -> None:
     missed: dict[Operation, MissedOp] = {}
     for stage, rows in stages:
         ops = [op for op in block.ops if type(op) in rows]
         for op in ops if stage == Stage.FUNCTIONS else reversed(ops):
             # an op that was taken in is in no block any more
-            if op.parent is not None and (made := _look_at(op, rows[type(op)], missed)) is not None:
+            if op.parent is not None and (made := _look_at(op, rows[type(op)], missed, faster)) is not None:
                 done.raised.append(made)
     done.missed.extend(miss for op, miss in missed.items() if op.parent is not None)
 
 
-def _look_at(op: Operation, rows: Sequence[RaiseRow], missed: dict[Operation, MissedOp]) -> RaisedOp | None:
+def _look_at(
+    op: Operation, rows: Sequence[RaiseRow], missed: dict[Operation, MissedOp], faster: bool
+) -> RaisedOp | None:
     """Replace an op by the first composite one that it ends; note what it misses if it ends none."""
     for row in rows:
         found = row.rule(op)
         if isinstance(found, Raised):
+            if faster and not found.is_faster:
+                continue
             taken = _between(op, found.leaves)
             shared = next((inner for inner in taken[1:] if _is_needed_beside(inner, taken)), None)
             if shared is None:

@@ -142,6 +142,11 @@ def attention_decompose(op: AttentionOp, b: MirBuilder) -> Sequence[Value]:
     return [_join(op, b, out, op.result), _lse_like(b, s.lse, op.lse)]
 
 
+KEYS_BY_POSITION, KEYS = 128, 4096
+"""From how many keys on the op takes no longer than two products with a softmax between them, whose scores stay in
+cache until they are many; with a mask by position it leaves out half of the scores or more. Measured: see the docs."""
+
+
 @RAISE.rule(AttentionOp, MatmulOp)
 def attention_raise(op: MatmulOp) -> Raised | Missed | None:
     """`softmax(scores) @ v`, with heads among the leading dimensions; half floats in f32 in between or not."""
@@ -162,7 +167,9 @@ def attention_raise(op: MatmulOp) -> Raised | Missed | None:
     if mask is not None and not _is_taken(mask, scores, heads, full):
         return None
     leaves = (scores.q, scores.keys, v, *(() if mask is None else (mask,)))
-    return Raised(leaves, lambda b: _attention(b, scores, v, heads, shape_of(op.result)))
+    limit = KEYS_BY_POSITION if scores.visible.is_by_position else KEYS
+    is_faster = scores.shape[-1] >= limit
+    return Raised(leaves, lambda b: _attention(b, scores, v, heads, shape_of(op.result)), is_faster)
 
 
 def _is_taken(mask: SSAValue, scores: Scores, heads: Batches, full: Sequence[int]) -> bool:

@@ -3,20 +3,34 @@ Conversions are in `cast.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import inf, pi, sqrt
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute, Operation, OpResult
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder, int_width
 from xdsl_rlx.dialects.mir import elementwise as mir
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
-from xdsl_rlx.dialects.shapes import element_of, shape_of, u8, u32
+from xdsl_rlx.dialects.shapes import FLOATS, element_of, shape_of, u8, u32
+from xdsl_rlx.transforms.rules.raise_table import RAISE, Raised
 from xdsl_rlx.transforms.rules.rows import diagonal, pointwise, zero
 from xdsl_rlx.transforms.rules.rule_table import JVP, NARROW, SCALAR, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.terms import (
+    Term,
+    either_way,
+    is_polynomial,
+    negated,
+    number,
+    parts,
+    polynomial,
+    quotients,
+    reciprocal,
+    same,
+    term,
+)
 
 NORMAL_DENSITY = 1 / sqrt(2 * pi)
 """Of the standard normal distribution at 0."""
@@ -295,3 +309,96 @@ def _of_one_shape(op: Operation) -> bool:
 NARROW.add(mir.AddOp, mir.SubOp, mir.NegOp, mir.ReluOp, mir.MaxOp, mir.MinOp, mir.WhereOp, mir.RoundOp)
 # What broadcasting repeats is summed: of the products before they are rounded.
 NARROW.add(mir.MulOp, when=_of_one_shape)
+
+
+def _over_one_plus_exp(divisor: Term) -> Term | None:
+    """The `x` of `1 + exp(-x)`."""
+    for one, other in either_way(divisor, mir.AddOp):
+        for exponent in parts(other, mir.ExpOp) if number(one) == 1.0 else ():
+            return negated(exponent)
+    return None
+
+
+@RAISE.rule(mir.SigmoidOp, mir.DivOp, mir.RecipOp)
+def sigmoid_raise(op: mir.DivOp | mir.RecipOp) -> Raised | None:
+    divisor = reciprocal(term(op.result))
+    x = None if divisor is None else _over_one_plus_exp(divisor)
+    return None if x is None else _of(mir.SigmoidOp, x, op.result)
+
+
+def _of(kind: type[mir.UnaryOp], x: Term, result: SSAValue) -> Raised | None:
+    """An op of one operand that gives a result, if the operand has its type."""
+    if x.value.type != result.type or x != term(x.value):
+        return None
+    return Raised((x.value,), lambda b: b.op(kind, x.value))
+
+
+@RAISE.rule(mir.SiluOp, mir.MulOp, mir.DivOp)
+def silu_raise(op: mir.MulOp | mir.DivOp) -> Raised | None:
+    """`x sigmoid(x)` or `x / (1 + exp(-x))`, which at -inf are NaN, and 0 as an op."""
+    y = term(op.result)
+    for x, divisor in quotients(y):
+        inner = _over_one_plus_exp(divisor)
+        if inner is not None and same(inner, x):
+            return _of(mir.SiluOp, x, op.result)
+    for x, gate in either_way(y, mir.MulOp):
+        for inner in parts(gate, mir.SigmoidOp):
+            if same(inner, x):
+                return _of(mir.SiluOp, x, op.result)
+    return None
+
+
+_HALF_OF_EACH = {(1, 0): 0.5, (1, 1): 0.5}
+"""`x / 2 + x t / 2`, by the exponents of x and t."""
+_CURVES: dict[type[Operation], tuple[type[mir.UnaryOp], dict[tuple[int, ...], float]]] = {
+    mir.ErfOp: (mir.GeluOp, {(1,): sqrt(0.5)}),
+    mir.TanhOp: (mir.GeluApproxOp, {(1,): sqrt(2 / pi), (3,): sqrt(2 / pi) * GELU_CUBIC}),
+}
+"""The curve t of a gelu, the op that has it, and what it is of, by the exponents of x."""
+
+
+@RAISE.rule(mir.GeluOp, mir.MulOp, mir.DivOp)
+def gelu_raise(op: mir.MulOp | mir.DivOp) -> Raised | None:
+    """`x / 2 (1 + erf(x / sqrt 2))`, whatever is multiplied first, or `x ndtr(x)`; at -inf NaN, and 0 as an op."""
+    y = term(op.result)
+    for x, share in either_way(y, mir.MulOp):
+        for inner in parts(share, mir.NdtrOp):
+            if same(inner, x):
+                return _of(mir.GeluOp, x, op.result)
+    return _half_of_one_plus(mir.ErfOp, op.result)
+
+
+@RAISE.rule(mir.GeluApproxOp, mir.MulOp, mir.DivOp)
+def gelu_approx_raise(op: mir.MulOp | mir.DivOp) -> Raised | None:
+    """`x / 2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, whatever is multiplied first."""
+    return _half_of_one_plus(mir.TanhOp, op.result)
+
+
+def _half_of_one_plus(curve: type[Operation], result: SSAValue) -> Raised | None:
+    """The gelu that a product is, with that curve."""
+    factors = list(_factors(term(result), 4))
+    curved = next((t for factor in factors for t in _summands(factor) if parts(t, curve)), None)
+    if curved is None or (element := element_of(result)) not in FLOATS:
+        return None
+    kind, expected = _CURVES[curve]
+    for x in factors:
+        inner = polynomial(parts(curved, curve)[0], [x])
+        if is_polynomial(inner, expected, element) and is_polynomial(
+            polynomial(term(result), [x, curved]), _HALF_OF_EACH, element
+        ):
+            return _of(kind, x, result)
+    return None
+
+
+def _factors(x: Term, depth: int) -> Iterator[Term]:
+    """What a product is a product of, and parts of it."""
+    for part in parts(x, mir.MulOp, mir.DivOp) if depth else ():
+        if number(part) is None:
+            yield part
+            yield from _factors(part, depth - 1)
+
+
+def _summands(x: Term) -> Iterator[Term]:
+    for part in parts(x, mir.AddOp):
+        yield part
+        yield from parts(part, mir.MulOp)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.mir.elementwise import AddOp, UnaryOp
+from xdsl_rlx.dialects.mir.cast import CastOp
+from xdsl_rlx.dialects.mir.elementwise import AddOp, MulOp, SiluOp, UnaryOp
 from xdsl_rlx.dialects.mir.fused import (
     FusedMatmulBiasActOp,
     FusedResidualLnOp,
@@ -14,6 +15,8 @@ from xdsl_rlx.dialects.mir.fused import (
 )
 from xdsl_rlx.dialects.mir.linalg import MatmulOp
 from xdsl_rlx.dialects.mir.mir_builder import ACTIVATIONS, MirBuilder, Value
+from xdsl_rlx.dialects.mir.norm import AffineNormOp, LayerNormOp, RmsNormOp
+from xdsl_rlx.dialects.mir.shape import NarrowOp
 from xdsl_rlx.dialects.shapes import FLOATS, broadcasts_to, element_of, shape_of
 from xdsl_rlx.transforms.rules.elementwise import silu_slope
 from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, Reason, Stage
@@ -81,6 +84,32 @@ def fused_residual_rms_norm_decompose(op: FusedResidualRmsNormOp, b: MirBuilder)
     return [b.rms_norm(_sum(op, b), op.gamma, op.beta, -1, op.eps.value.data)]
 
 
+@RAISE.rule(FusedResidualLnOp, LayerNormOp, stage=Stage.SUMS)
+def fused_residual_ln_raise(op: LayerNormOp) -> Raised | None:
+    return _residual(FusedResidualLnOp, op)
+
+
+@RAISE.rule(FusedResidualRmsNormOp, RmsNormOp, stage=Stage.SUMS)
+def fused_residual_rms_norm_raise(op: RmsNormOp) -> Raised | None:
+    return _residual(FusedResidualRmsNormOp, op)
+
+
+def _residual(kind: type[FusedResidualNormOp], op: AffineNormOp) -> Raised | None:
+    """A norm of a sum of two values, and of a bias, along the last axis. A sum that others read is stored anyway."""
+    total = op.x.owner
+    if not isinstance(total, AddOp) or op.axis_index != len(shape_of(op.x)) - 1 or not op.x.has_one_use():
+        return None
+    bias, (x, residual) = None, total.operands
+    for inner, vector in (total.operands, total.operands[::-1]):
+        if isinstance(both := inner.owner, AddOp) and shape_of(vector) == shape_of(op.gamma) and inner.has_one_use():
+            bias, (x, residual) = vector, both.operands
+    if x.type != op.x.type or residual.type != op.x.type:
+        return None
+    operands = x, residual, bias, op.gamma, op.beta
+    leaves = [value for value in operands if value is not None]
+    return Raised(leaves, lambda b: b.op(kind, *operands, op.eps.value.data))
+
+
 def _halves(op: FusedSwigluOp, b: MirBuilder) -> tuple[Value, Value]:
     """`up` and `gate`."""
     packed = b.value(op.packed)
@@ -93,6 +122,27 @@ def _halves(op: FusedSwigluOp, b: MirBuilder) -> tuple[Value, Value]:
 def fused_swiglu_decompose(op: FusedSwigluOp, b: MirBuilder) -> Sequence[Value]:
     up, gate = _halves(op, b)
     return [b.cast(b.silu(gate) * up, element_of(op.result))]
+
+
+@RAISE.rule(FusedSwigluOp, MulOp, CastOp, stage=Stage.SUMS)
+def fused_swiglu_raise(op: MulOp | CastOp) -> Raised | None:
+    """`silu` of one half along the last axis times the other; which is the gate is said by where it lies."""
+    product = op if isinstance(op, MulOp) else op.operand.owner
+    if not isinstance(product, MulOp) or (product is not op and not product.result.has_one_use()):
+        return None
+    if element_of(op.result) not in FLOATS:
+        return None
+    for gated, up in ((product.lhs, product.rhs), (product.rhs, product.lhs)):
+        silu, second = gated.owner, up.owner
+        first = silu.operand.owner if isinstance(silu, SiluOp) else None
+        if not isinstance(first, NarrowOp) or not isinstance(second, NarrowOp) or first.operand is not second.operand:
+            continue
+        packed, n = first.operand, shape_of(first.operand)[-1] // 2
+        last = len(shape_of(packed)) - 1
+        if 2 * n == shape_of(packed)[-1] and {first.bounds, second.bounds} == {(last, 0, n), (last, n, n)}:
+            to, gate_first = element_of(op.result), first.bounds[1] == 0 and n > 0
+            return Raised((packed,), lambda b, x=packed, g=gate_first: b.fused_swiglu(x, to, g))
+    return None
 
 
 @VJP.rule(FusedSwigluOp)

@@ -62,7 +62,9 @@ def _rows(x: Term, queries: int, keys: int) -> list[Row] | None:
             return _rows_of_constant(op.value, x, queries, keys)
         case AndOp():
             first, second = (_rows(part, queries, keys) for part in parts(x, AndOp))
-            return None if first is None or second is None else [_both(a, b) for a, b in zip(first, second, strict=True)]
+            return (
+                None if first is None or second is None else [_both(a, b) for a, b in zip(first, second, strict=True)]
+            )
         case CastOp():
             return None if element_of(op.operand) != i1 else _rows(Term(op.operand, x.at), queries, keys)
         case EqOp() | NeOp():

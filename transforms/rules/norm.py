@@ -1,12 +1,15 @@
 """Rows of softmax, layer norm and rms norm. The backward ops of the first two are in `backward.py`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.dialects.mir.elementwise import DivOp, ExpOp, MulOp, SubOp
+from xdsl_rlx.dialects.mir.elementwise import AddOp, DivOp, ExpOp, MulOp, SubOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.norm import (
+    AffineNormOp,
     LayerNormOp,
     RmsNormBackwardBetaOp,
     RmsNormBackwardGammaOp,
@@ -15,10 +18,28 @@ from xdsl_rlx.dialects.mir.norm import (
     SoftmaxOp,
 )
 from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp, ReduceSumOp
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.transforms.canonicalize.mir import splat
 from xdsl_rlx.transforms.rules.raise_table import RAISE, Raised
 from xdsl_rlx.transforms.rules.rows import decompose, leading
 from xdsl_rlx.transforms.rules.rule_table import JVP, VJP, Cotangent
-from xdsl_rlx.transforms.rules.terms import parts, quotients, reduction, same, term, unstopped
+from xdsl_rlx.transforms.rules.terms import (
+    Term,
+    aligned_to,
+    bare,
+    either_way,
+    mean,
+    number,
+    parts,
+    quotients,
+    reduction,
+    root_quotients,
+    same,
+    shortest,
+    square,
+    term,
+    unstopped,
+)
 
 leading(SoftmaxOp, "axis")
 leading(LayerNormOp, "axis", shared=("gamma", "beta"))
@@ -104,6 +125,76 @@ def layer_norm_decompose(op: LayerNormOp, b: MirBuilder) -> Sequence[Value]:
     return [n * along(b, b.value(op.gamma), x, axis) + along(b, b.value(op.beta), x, axis)]
 
 
+@RAISE.rule(LayerNormOp, MulOp, DivOp)
+def layer_norm_raise(op: MulOp | DivOp) -> Raised | None:
+    """The differences from the mean over the root of their mean square; a gain and an offset are taken in later."""
+    for centred, squares in _over_root_of_mean(op):
+        found = parts(centred, SubOp)
+        middle = mean(found[1]) if found else None
+        if middle is None or (square_of := square(squares.of)) is None or not same(square_of, centred):
+            continue
+        x, axis = found[0].value, squares.axis
+        if x is middle.operand and middle.axis == axis and x.type == op.result.type:
+            return Raised((x,), lambda b, x=x, axis=axis, eps=squares.eps: _plain(b, LayerNormOp, x, axis, eps))
+    return None
+
+
+class _Squares(NamedTuple):
+    """A mean along an axis, plus eps."""
+
+    of: Term
+    axis: int
+    eps: float
+
+
+def _over_root_of_mean(op: MulOp | DivOp) -> Iterator[tuple[Term, _Squares]]:
+    """Each `a` and `m`, `a` of full shape in its own loops, of which a value is `a / sqrt(mean m + eps)`."""
+    for x, rooted in root_quotients(term(op.result)):
+        if x.value.type != op.result.type or bare(x) != term(bare(x).value):
+            continue
+        sums = [(a, n) for a, b in either_way(rooted, AddOp) if (n := number(b)) is not None and 0 <= n < inf]
+        for squared, eps in sums or [(rooted, 0.0)]:
+            found = mean(squared)
+            if found is not None and shape_of(found.operand) == shape_of(op.result):
+                yield x, _Squares(term(found.operand), found.axis, shortest(eps, element_of(op.result)))
+
+
+def _plain(b: MirBuilder, kind: type[AffineNormOp], x: SSAValue, axis: int, eps: float) -> Value:
+    """A norm without gain and offset: `-0.0` is what added to anything changes nothing."""
+    extent, element = (shape_of(x)[axis],), element_of(x)
+    return b.op(kind, x, b.full(extent, 1.0, element).ssa, b.full(extent, -0.0, element).ssa, axis, eps)
+
+
+@RAISE.rule(LayerNormOp, MulOp, AddOp)
+def layer_norm_affine_raise(op: MulOp | AddOp) -> Raised | None:
+    return _with_affine(LayerNormOp, op)
+
+
+def _with_affine(kind: type[AffineNormOp], op: MulOp | AddOp) -> Raised | None:
+    """A norm that has no gain, or no offset, by its value times, or plus, one per feature."""
+    for normed, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        norm = normed.owner
+        if type(norm) is not kind or not isinstance(norm, AffineNormOp) or not norm.result.has_one_use():
+            continue
+        vector, axis = bare(aligned_to(other, op.result)), norm.axis_index
+        if splat(norm.beta) != 0 or (isinstance(op, MulOp) and splat(norm.gamma) != 1):
+            continue
+        extent = shape_of(norm.x)[axis]
+        if tuple(loop for loop in vector.at if loop >= 0) != ((axis,) if extent != 1 else ()):
+            continue
+        if normed.type == op.result.type:
+            return Raised(
+                (norm.x, norm.gamma, norm.beta, other), lambda b, v=vector.value, n=norm: _affine(b, n, v, op)
+            )
+    return None
+
+
+def _affine(b: MirBuilder, norm: AffineNormOp, vector: SSAValue, op: MulOp | AddOp) -> Value:
+    new = b.reshape(vector, (shape_of(norm.x)[norm.axis_index],)).ssa
+    gamma, beta = (new, norm.beta) if isinstance(op, MulOp) else (norm.gamma, new)
+    return b.op(type(norm), norm.x, gamma, beta, norm.axis.value.data, norm.eps.value.data)
+
+
 @VJP.rule(LayerNormOp)
 def layer_norm_vjp(op: LayerNormOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
     axis, eps = op.axis_index, op.eps.value.data
@@ -125,6 +216,21 @@ def rms_norm_decompose(op: RmsNormOp, b: MirBuilder) -> Sequence[Value]:
     x, axis = b.value(op.x), op.axis_index
     n, _ = scaled(b, x, axis, op.eps.value.data)
     return [n * along(b, b.value(op.gamma), x, axis) + along(b, b.value(op.beta), x, axis)]
+
+
+@RAISE.rule(RmsNormOp, MulOp, DivOp)
+def rms_norm_raise(op: MulOp | DivOp) -> Raised | None:
+    """A value over the root of its mean square; a gain and an offset are taken in later."""
+    for x, squares in _over_root_of_mean(op):
+        if (base := square(squares.of)) is not None and same(base, x):
+            value, (_, axis, eps) = x.value, squares
+            return Raised((value,), lambda b: _plain(b, RmsNormOp, value, axis, eps))
+    return None
+
+
+@RAISE.rule(RmsNormOp, MulOp, AddOp)
+def rms_norm_affine_raise(op: MulOp | AddOp) -> Raised | None:
+    return _with_affine(RmsNormOp, op)
 
 
 @VJP.rule(RmsNormOp)

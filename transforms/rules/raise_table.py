@@ -47,6 +47,8 @@ class Raised:
     leaves: Sequence[SSAValue]
     """The values that the pattern begins with; what lies between them and the last op is taken in."""
     build: Callable[[MirBuilder], Value]
+    is_faster: bool = True
+    """Whether the op is to be expected to run at least as fast as what it stands for."""
 
 
 RaiseRule: TypeAlias = Callable[[OpT], Raised | Missed | None]

@@ -34,6 +34,11 @@ class Visible:
     window: int | None = None
     mask: SSAValue | None = None
 
+    @property
+    def is_by_position(self) -> bool:
+        """Whether scores that are not seen are not computed."""
+        return self.kind in (MaskKind.CAUSAL, MaskKind.SLIDING_WINDOW)
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -137,7 +142,9 @@ def _hidden(z: SSAValue, found: Sequence[Term]) -> Scores | Missed | None:
             return Missed(Reason.MASK, _UNSEEN)
         data = truths(owner.value)
         seen = all(any(data[at : at + keys]) for at in range(0, len(data), keys))
-        return replace(scores, visible=Visible(MaskKind.CUSTOM, mask=cond.value)) if seen else Missed(Reason.MASK, _UNSEEN)
+        return (
+            replace(scores, visible=Visible(MaskKind.CUSTOM, mask=cond.value)) if seen else Missed(Reason.MASK, _UNSEEN)
+        )
     if any(low == high for low, high in rows):
         return Missed(Reason.MASK, _UNSEEN)
     return replace(scores, visible=_by_rows(rows, queries, keys) or Visible(MaskKind.CUSTOM, mask=cond.value))

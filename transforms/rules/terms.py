@@ -60,6 +60,11 @@ def _operand(value: SSAValue, at: Sequence[int]) -> Term:
     return Term(value, tuple(-1 if n == 1 else d for n, d in zip(shape, at[len(at) - len(shape) :], strict=True)))
 
 
+def aligned_to(value: SSAValue, result: SSAValue) -> Term:
+    """An operand that broadcasts to a result, in the loops of that."""
+    return _operand(value, term(result).at)
+
+
 def bare(x: Term) -> Term:
     """What a value is a reshape by ones, a transpose or an expansion of."""
     while True:
@@ -293,8 +298,3 @@ def is_polynomial(found: Powers | None, expected: Powers, element: Attribute) ->
         return False
     found = {powers: c for powers, c in found.items() if c}
     return found.keys() == expected.keys() and all(is_close(found[p], c, element) for p, c in expected.items())
-
-
-def used_once(value: SSAValue) -> bool:
-    """Whether a value has one user; such a value may be taken in without being computed twice."""
-    return value.has_one_use()
