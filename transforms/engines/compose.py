@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.transforms.dead_ops import is_dead, remove_dead
 from xdsl_rlx.transforms.driver import is_differentiated, is_view
 from xdsl_rlx.transforms.located import located, replace
-from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, RaiseRow, Reason, Stage
+from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, RaiseRow, Reason, Walk
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Composition:
 def compose(module: ModuleOp, wanted: Callable[[type[Operation]], bool], faster: bool = False) -> Composition:
     """Replace what is a composite op of a class that is wanted, in all blocks of a module; with `faster`, where the op
     is not expected to be slower."""
-    stages = [(stage, rows) for stage in Stage if (rows := RAISE.rows(stage, wanted))]
+    stages = [(stage, rows) for stage in Walk if (rows := RAISE.rows(stage, wanted))]
     done = Composition([], [])
     remove_dead(module.body, PatternRewriterListener())
     for block in _blocks(module):
@@ -65,14 +65,14 @@ def _blocks(module: ModuleOp) -> list[Block]:
 
 def _compose_block(
     block: Block,
-    stages: Sequence[tuple[Stage, dict[type[Operation], list[RaiseRow]]]],
+    stages: Sequence[tuple[Walk, dict[type[Operation], list[RaiseRow]]]],
     done: Composition,
     faster: bool,
 ) -> None:
     missed: dict[Operation, MissedOp] = {}
     for stage, rows in stages:
         ops = [op for op in block.ops if type(op) in rows]
-        for op in ops if stage == Stage.FUNCTIONS else reversed(ops):
+        for op in ops if stage == Walk.FUNCTIONS else reversed(ops):
             # an op that was taken in is in no block any more
             if op.parent is not None and (made := _look_at(op, rows[type(op)], missed, faster)) is not None:
                 done.raised.append(made)

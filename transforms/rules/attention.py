@@ -22,7 +22,7 @@ from xdsl_rlx.transforms.rules.rows import decompose, lift
 from xdsl_rlx.transforms.rules.rule_table import IN_F32, INERT, VJP, VMAP, Cotangent
 from xdsl_rlx.transforms.rules.scores import (
     Batches,
-    Scores,
+    ScoresByHand,
     batches_of,
     fits,
     mask_of,
@@ -157,7 +157,7 @@ def attention_raise(op: MatmulOp) -> Raised | Missed | None:
     if found is None or found[1] != len(shape_of(weights)) - 1:
         return None
     scores, full = scores_of(found[0]), shape_of(op.result)[:-2]
-    if not isinstance(scores, Scores):
+    if not isinstance(scores, ScoresByHand):
         return scores
     if not all(scores.shape) or scores.shape != shape_of(weights) or scores.shape[:-2] != full:
         return None
@@ -172,12 +172,12 @@ def attention_raise(op: MatmulOp) -> Raised | Missed | None:
     return Raised(leaves, lambda b: _attention(b, scores, v, heads, shape_of(op.result)), is_faster)
 
 
-def _is_taken(mask: SSAValue, scores: Scores, heads: Batches, full: Sequence[int]) -> bool:
+def _is_taken(mask: SSAValue, scores: ScoresByHand, heads: Batches, full: Sequence[int]) -> bool:
     kinds = (element_of(scores.q), i1)
     return shape_of(mask)[-1:] == scores.shape[-1:] and element_of(mask) in kinds and fits(mask, full, heads)
 
 
-def _attention(b: MirBuilder, scores: Scores, v: SSAValue, to: Batches, shape: Sequence[int]) -> Value:
+def _attention(b: MirBuilder, scores: ScoresByHand, v: SSAValue, to: Batches, shape: Sequence[int]) -> Value:
     """The op in layout `bhsd`."""
     heads, seen = to.kv_heads * to.group, scores.visible
     kv = [b.reshape(x, (to.batch, to.kv_heads, *x.shape[-2:])) for x in (transposed(b, scores.keys), b.value(v))]

@@ -19,7 +19,7 @@ from xdsl_rlx.dialects.mir.norm import AffineNormOp, LayerNormOp, RmsNormOp
 from xdsl_rlx.dialects.mir.shape import NarrowOp
 from xdsl_rlx.dialects.shapes import FLOATS, broadcasts_to, element_of, shape_of
 from xdsl_rlx.transforms.rules.elementwise import silu_slope
-from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, Reason, Stage
+from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, Reason, Walk
 from xdsl_rlx.transforms.rules.rows import aligned, decompose, leading, rebuilt
 from xdsl_rlx.transforms.rules.rule_table import VJP, VMAP, Cotangent
 
@@ -37,7 +37,7 @@ def fused_matmul_bias_act_decompose(op: FusedMatmulBiasActOp, b: MirBuilder) -> 
 _KINDS = {op: kind for kind, op in ACTIVATIONS.items()}
 
 
-@RAISE.rule(FusedMatmulBiasActOp, AddOp, *_KINDS, stage=Stage.PRODUCTS)
+@RAISE.rule(FusedMatmulBiasActOp, AddOp, *_KINDS, stage=Walk.PRODUCTS)
 def fused_matmul_bias_act_raise(op: AddOp | UnaryOp) -> Raised | Missed | None:
     """A bias that makes the product larger is none."""
     total = op if isinstance(op, AddOp) else op.operand.owner
@@ -84,12 +84,12 @@ def fused_residual_rms_norm_decompose(op: FusedResidualRmsNormOp, b: MirBuilder)
     return [b.rms_norm(_sum(op, b), op.gamma, op.beta, -1, op.eps.value.data)]
 
 
-@RAISE.rule(FusedResidualLnOp, LayerNormOp, stage=Stage.SUMS)
+@RAISE.rule(FusedResidualLnOp, LayerNormOp, stage=Walk.SUMS)
 def fused_residual_ln_raise(op: LayerNormOp) -> Raised | None:
     return _residual(FusedResidualLnOp, op)
 
 
-@RAISE.rule(FusedResidualRmsNormOp, RmsNormOp, stage=Stage.SUMS)
+@RAISE.rule(FusedResidualRmsNormOp, RmsNormOp, stage=Walk.SUMS)
 def fused_residual_rms_norm_raise(op: RmsNormOp) -> Raised | None:
     return _residual(FusedResidualRmsNormOp, op)
 
@@ -124,7 +124,7 @@ def fused_swiglu_decompose(op: FusedSwigluOp, b: MirBuilder) -> Sequence[Value]:
     return [b.cast(b.silu(gate) * up, element_of(op.result))]
 
 
-@RAISE.rule(FusedSwigluOp, MulOp, CastOp, stage=Stage.SUMS)
+@RAISE.rule(FusedSwigluOp, MulOp, CastOp, stage=Walk.SUMS)
 def fused_swiglu_raise(op: MulOp | CastOp) -> Raised | None:
     """`silu` of one half along the last axis times the other; which is the gate is said by where it lies."""
     product = op if isinstance(op, MulOp) else op.operand.owner
@@ -140,8 +140,8 @@ def fused_swiglu_raise(op: MulOp | CastOp) -> Raised | None:
         packed, n = first.operand, shape_of(first.operand)[-1] // 2
         last = len(shape_of(packed)) - 1
         if 2 * n == shape_of(packed)[-1] and {first.bounds, second.bounds} == {(last, 0, n), (last, n, n)}:
-            to, gate_first = element_of(op.result), first.bounds[1] == 0 and n > 0
-            return Raised((packed,), lambda b, x=packed, g=gate_first: b.fused_swiglu(x, to, g))
+            gate_first = first.bounds[1] == 0 and n > 0
+            return Raised((packed,), lambda b, x=packed, g=gate_first: b.fused_swiglu(x, element_of(op.result), g))
     return None
 
 

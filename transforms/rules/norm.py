@@ -223,8 +223,8 @@ def rms_norm_raise(op: MulOp | DivOp) -> Raised | None:
     """A value over the root of its mean square; a gain and an offset are taken in later."""
     for x, squares in _over_root_of_mean(op):
         if (base := square(squares.of)) is not None and same(base, x):
-            value, (_, axis, eps) = x.value, squares
-            return Raised((value,), lambda b: _plain(b, RmsNormOp, value, axis, eps))
+            x, (_, axis, eps) = x.value, squares
+            return Raised((x,), lambda b, x=x, axis=axis, eps=eps: _plain(b, RmsNormOp, x, axis, eps))
     return None
 
 

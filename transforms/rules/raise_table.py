@@ -55,11 +55,11 @@ RaiseRule: TypeAlias = Callable[[OpT], Raised | Missed | None]
 """`(last op of the pattern) -> what it is`, None where it is something else. It looks and changes nothing."""
 
 
-class Stage(IntEnum):
+class Walk(IntEnum):
     """In which walk over a block a row is asked: those of larger patterns before those that would take a part of it."""
 
     FUNCTIONS = 0
-    """First op first, so that a pattern is seen in terms of those inside of it: activations, softmax, norms, attention."""
+    """First op first, so that a pattern is seen in terms of those inside: activations, softmax, norms, attention."""
     BLOCKS = 1
     """Last op first, as all that follow: attention with its projections, whole layers."""
     SUMS = 2
@@ -71,7 +71,7 @@ class RaiseRow(NamedTuple):
     """A pattern of a composite op."""
 
     op: type[Operation]
-    stage: Stage
+    stage: Walk
     rule: RaiseRule[Any]
 
 
@@ -82,7 +82,7 @@ class RaiseTable:
         self._rows: dict[type[Operation], list[RaiseRow]] = {}
 
     def rule(
-        self, op: type[Operation], *last: type[OpT], stage: Stage = Stage.FUNCTIONS
+        self, op: type[Operation], *last: type[OpT], stage: Walk = Walk.FUNCTIONS
     ) -> Callable[[RaiseRule[OpT]], RaiseRule[OpT]]:
         """Decorator: the function sees the composite `op` in programs, behind an op of a class in `last`."""
 
@@ -93,7 +93,7 @@ class RaiseTable:
 
         return register
 
-    def rows(self, stage: Stage, wanted: Callable[[type[Operation]], bool]) -> dict[type[Operation], list[RaiseRow]]:
+    def rows(self, stage: Walk, wanted: Callable[[type[Operation]], bool]) -> dict[type[Operation], list[RaiseRow]]:
         """The rows of a stage for the composite ops that are wanted, by the class of the last op."""
         chosen = {
             kind: [row for row in rows if row.stage == stage and wanted(row.op)] for kind, rows in self._rows.items()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import isfinite, prod
 
 from xdsl.dialects.builtin import f16, f32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.mir.attention import MaskKind
 from xdsl_rlx.dialects.mir.cast import CastOp
@@ -22,7 +22,7 @@ from xdsl_rlx.transforms.rules.raise_table import Missed, Reason
 from xdsl_rlx.transforms.rules.terms import Term, bare, number, parts, term
 from xdsl_rlx.transforms.rules.wide import is_half
 
-_LOW = {f16: -3e4}
+_LOW: dict[Attribute, float] = {f16: -3e4}
 """A finite score below this is as good as -inf beside one that is seen: exp of the difference is 0."""
 
 
@@ -41,7 +41,7 @@ class Visible:
 
 
 @dataclass(frozen=True)
-class Scores:
+class ScoresByHand:
     """`softcap tanh(scale q k^T / softcap)`, of a product `q @ keys`, and what is seen of it."""
 
     q: SSAValue
@@ -54,7 +54,7 @@ class Scores:
     visible: Visible = Visible()
 
 
-def scores_of(z: SSAValue) -> Scores | Missed | None:
+def scores_of(z: SSAValue) -> ScoresByHand | Missed | None:
     """The scores that a softmax is taken of."""
     x = bare(term(z))
     if len(found := parts(x, WhereOp)) == 3:
@@ -67,7 +67,7 @@ def scores_of(z: SSAValue) -> Scores | Missed | None:
     return _scaled(x)
 
 
-def _scaled(x: Term) -> Scores | None:
+def _scaled(x: Term) -> ScoresByHand | None:
     """Scores times numbers, with a softcap or without."""
     x = bare(x)
     op = x.owner
@@ -76,7 +76,7 @@ def _scaled(x: Term) -> Scores | None:
     if isinstance(op, MatmulOp):
         q, before = _unscaled(op.lhs)
         keys, behind = _unscaled(op.rhs)
-        return Scores(q, keys, shape_of(op.result), before * behind)
+        return ScoresByHand(q, keys, shape_of(op.result), before * behind)
     factor = _factor(x)
     if factor is None:
         return None
@@ -125,7 +125,7 @@ _UNSEEN = (
 )
 
 
-def _hidden(z: SSAValue, found: Sequence[Term]) -> Scores | Missed | None:
+def _hidden(z: SSAValue, found: Sequence[Term]) -> ScoresByHand | Missed | None:
     """Scores where a mask says so, and a low number elsewhere; every query is to see a key."""
     cond, part, other = found
     scores, low = _scaled(part), number(other)
@@ -150,7 +150,7 @@ def _hidden(z: SSAValue, found: Sequence[Term]) -> Scores | Missed | None:
     return replace(scores, visible=_by_rows(rows, queries, keys) or Visible(MaskKind.CUSTOM, mask=cond.value))
 
 
-def _biased(scores: Scores, bias: SSAValue) -> Scores | Missed | None:
+def _biased(scores: ScoresByHand, bias: SSAValue) -> ScoresByHand | Missed | None:
     if len(shape_of(bias)) > len(scores.shape) or shape_of(bias)[-1:] != scores.shape[-1:]:
         return None
     queries, keys = scores.shape[-2:]
@@ -179,7 +179,7 @@ def _by_rows(rows: Sequence[Row], queries: int, keys: int) -> Visible | None:
 
 @dataclass(frozen=True)
 class Batches:
-    """The leading dimensions of a product of heads as batches, heads of keys, and heads of queries for each of these."""
+    """Leading dimensions of a product of heads as batches, heads of keys, and heads of queries for each of these."""
 
     batch: int
     kv_heads: int
@@ -204,9 +204,8 @@ def batches_of(q: SSAValue, keys: SSAValue, v: SSAValue, full: Sequence[int]) ->
 def mask_of(b: MirBuilder, mask: SSAValue, full: Sequence[int], to: Batches) -> Value:
     """A mask that broadcasts to `[*full, Sq, Sk]` as one of rank 4."""
     shape = shape_of(mask)
-    lead = (1,) * (len(full) + 2 - len(shape)) + shape[:-2]
-    rows = shape[-2] if len(shape) > 1 else 1
-    return b.reshape(mask, (*_mask_lead(lead, full, to), rows, shape[-1]))
+    *lead, rows, columns = (1,) * (len(full) + 2 - len(shape)) + shape
+    return b.reshape(mask, (*_mask_lead(lead, full, to), rows, columns))
 
 
 def _mask_lead(lead: Sequence[int], full: Sequence[int], to: Batches) -> tuple[int, int]:
@@ -218,7 +217,7 @@ def _mask_lead(lead: Sequence[int], full: Sequence[int], to: Batches) -> tuple[i
 def fits(mask: SSAValue, full: Sequence[int], to: Batches) -> bool:
     """Whether a mask is one for all batches or one for each, and the same of heads."""
     shape = shape_of(mask)
-    lead = (1,) * (len(full) + 2 - len(shape)) + shape[:-2]
+    *lead, _, _ = (1,) * (len(full) + 2 - len(shape)) + shape
     batch, heads = _mask_lead(lead, full, to)
     return batch in (1, to.batch) and heads in (1, to.kv_heads * to.group)
 

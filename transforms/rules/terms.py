@@ -31,7 +31,7 @@ from xdsl_rlx.dialects.mir.shape import ExpandOp, ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.canonicalize.mir import splat
 
-_ULPS = {f16: 2.0**-10, bf16: 2.0**-7, f32: 2.0**-23}
+_ULPS: dict[Attribute, float] = {f16: 2.0**-10, bf16: 2.0**-7, f32: 2.0**-23}
 """The distance between 1 and the next number of a type; of f64 it is the last entry's default."""
 
 
@@ -69,28 +69,26 @@ def bare(x: Term) -> Term:
     """What a value is a reshape by ones, a transpose or an expansion of."""
     while True:
         owner = x.value.owner
-        kind = type(owner)
-        if kind is ExpandOp:
-            x = _operand(owner.operands[0], x.at)
-        elif kind is TransposeOp:
-            assert isinstance(owner, TransposeOp)
+        if isinstance(owner, ExpandOp):
+            x = _operand(owner.operand, x.at)
+        elif isinstance(owner, TransposeOp):
             at = [0] * len(x.at)
             for d, source in enumerate(owner.perm_list):
                 at[source] = x.at[d]
             x = Term(owner.operand, tuple(at))
-        elif kind is ReshapeOp and (before := _without_ones(owner, x.at)) is not None:
+        elif isinstance(owner, ReshapeOp) and (before := _without_ones(owner, x.at)) is not None:
             x = before
         else:
             return x
 
 
-def _without_ones(op: Operation, at: Sequence[int]) -> Term | None:
+def _without_ones(op: ReshapeOp, at: Sequence[int]) -> Term | None:
     """The operand of a reshape that moves dimensions of 1 and nothing else."""
-    before, after = shape_of(op.operands[0]), shape_of(op.results[0])
+    before, after = shape_of(op.operand), shape_of(op.result)
     if [n for n in before if n != 1] != [n for n in after if n != 1]:
         return None
     loops = iter([d for d, n in zip(at, after, strict=True) if n != 1])
-    return Term(op.operands[0], tuple(-1 if n == 1 else next(loops) for n in before))
+    return Term(op.operand, tuple(-1 if n == 1 else next(loops) for n in before))
 
 
 def same(a: Term, b: Term) -> bool:
@@ -102,8 +100,8 @@ def same(a: Term, b: Term) -> bool:
 def parts(x: Term, *kinds: type[Operation]) -> list[Term]:
     """The operands of the elementwise op of one of these classes that computes a value; none if none does."""
     x = bare(x)
-    owner = x.value.owner
-    if type(owner) not in kinds:
+    owner = x.owner
+    if owner is None or type(owner) not in kinds:
         return []
     return [_operand(operand, x.at) for operand in owner.operands]
 
@@ -119,8 +117,8 @@ def either_way(x: Term, kind: type[Operation]) -> Iterator[tuple[Term, Term]]:
 def number(x: Term) -> float | None:
     """The real number that a value is everywhere, whatever the type it was written in."""
     value = x.value
-    while type(value.owner) in (CastOp, ExpandOp, ReshapeOp):
-        value = value.owner.operands[0]
+    while isinstance(owner := value.owner, CastOp | ExpandOp | ReshapeOp):
+        value = owner.operand
     found = splat(value)
     if found is None or isinstance(found, bool | complex):
         return None
@@ -135,7 +133,7 @@ def is_close(found: float | None, expected: float, element: Attribute) -> bool:
 
 
 def shortest(found: float, element: Attribute) -> float:
-    """The number with the fewest digits that an element type rounds to the same: 1e-05, and not what f32 makes of it."""
+    """The number with the fewest digits that an element type rounds to the same: 1e-05, not what f32 makes of it."""
     if element not in _ULPS:
         return found
     short = (float(f"{found:.{digits}g}") for digits in range(1, 18))
@@ -204,14 +202,14 @@ def unstopped(x: Term) -> Term:
     return x
 
 
-class Reduction(NamedTuple):
+class AlongOneAxis(NamedTuple):
     """A reduction along one axis of a value of full shape, whose result meets the value's other dimensions."""
 
     operand: SSAValue
     axis: int
 
 
-def reduction(x: Term, kind: type[ReduceOp]) -> Reduction | None:
+def reduction(x: Term, kind: type[ReduceOp]) -> AlongOneAxis | None:
     """The reduction of that class along one axis that a value is."""
     x = bare(x)
     op = x.value.owner
@@ -223,10 +221,10 @@ def reduction(x: Term, kind: type[ReduceOp]) -> Reduction | None:
     full = term(op.operand).at
     kept = [-1 if d == axes[0] else loop for d, loop in enumerate(full)]
     expected = kept if len(x.at) == len(shape) else [loop for d, loop in enumerate(kept) if d != axes[0]]
-    return Reduction(op.operand, axes[0]) if list(x.at) == expected else None
+    return AlongOneAxis(op.operand, axes[0]) if list(x.at) == expected else None
 
 
-def mean(x: Term) -> Reduction | None:
+def mean(x: Term) -> AlongOneAxis | None:
     """The mean along one axis that a value is, also as a sum divided by the extent."""
     if (found := reduction(x, ReduceMeanOp)) is not None:
         return found
