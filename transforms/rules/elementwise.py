@@ -71,10 +71,10 @@ def gelu_approx_scalar(b: ScalarBuilder, x: Scalar) -> Scalar:
     return _vanishing_scalar(b, b.sigmoid(x * (c + x * x * (c * GELU_CUBIC))), x)
 
 
-def silu_slope(b: MirBuilder, x: Value, y: Value) -> Value:
-    """With `s = sigmoid x` and `y = x s`: `s + y (1 - s)`."""
+def silu_slope(b: MirBuilder, x: Value) -> Value:
+    """With `s = sigmoid x`: `s + x s (1 - s)`. Of the exponentials in s and in silu, only those in s are computed."""
     s = b.sigmoid(x)
-    return s + _vanishing(b, 1.0 - s, y)
+    return s + _vanishing(b, s * (1.0 - s), x)
 
 
 def _abs_map(b: MirBuilder, g: Value, x: Value, y: Value) -> Value:
@@ -93,7 +93,7 @@ diagonal(
 )
 diagonal(
     mir.SiluOp,
-    lambda b, g, x, y: g * silu_slope(b, x, y),
+    lambda b, g, x, y: g * silu_slope(b, x),
     scalar=lambda b, x: b.select(b.eq(x, -inf), 0.0, x / (b.exp(-x) + 1.0)),
 )
 diagonal(

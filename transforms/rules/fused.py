@@ -152,7 +152,7 @@ def fused_swiglu_vjp(op: FusedSwigluOp, b: MirBuilder, g: Value) -> Sequence[Cot
     def packed() -> Value:
         up, gate = _halves(op, b)
         gated, seed = b.silu(gate), b.cast(g, up.dtype)
-        parts = [seed * gated, seed * up * silu_slope(b, gate, gated)]
+        parts = [seed * gated, seed * up * silu_slope(b, gate)]
         return b.concat(parts if op.gate_first is None else parts[::-1], -1)
 
     return [packed]

@@ -69,14 +69,15 @@ def bare(x: Term) -> Term:
     """What a value is a reshape by ones, a transpose or an expansion of."""
     while True:
         owner = x.value.owner
-        if isinstance(owner, ExpandOp):
+        # exact classes: this is asked of most ops of a program
+        if type(owner) is ExpandOp:
             x = _operand(owner.operand, x.at)
-        elif isinstance(owner, TransposeOp):
+        elif type(owner) is TransposeOp:
             at = [0] * len(x.at)
             for d, source in enumerate(owner.perm_list):
                 at[source] = x.at[d]
             x = Term(owner.operand, tuple(at))
-        elif isinstance(owner, ReshapeOp) and (before := _without_ones(owner, x.at)) is not None:
+        elif type(owner) is ReshapeOp and (before := _without_ones(owner, x.at)) is not None:
             x = before
         else:
             return x
@@ -100,8 +101,8 @@ def same(a: Term, b: Term) -> bool:
 def parts(x: Term, *kinds: type[Operation]) -> list[Term]:
     """The operands of the elementwise op of one of these classes that computes a value; none if none does."""
     x = bare(x)
-    owner = x.owner
-    if owner is None or type(owner) not in kinds:
+    owner = x.value.owner
+    if type(owner) not in kinds or not isinstance(owner, Operation):
         return []
     return [_operand(operand, x.at) for operand in owner.operands]
 

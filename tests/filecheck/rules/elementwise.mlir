@@ -70,13 +70,14 @@ func.func @gelu_approx(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5x
 // CHECK-NEXT: %0 = mir.sigmoid %x : tensor<3x5xf32>
 // CHECK-NEXT: %1 = mir.constant dense<1.000000e+00> : tensor<f32>
 // CHECK-NEXT: %2 = mir.sub %1, %0 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %3 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %4 = mir.eq %2, %3 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
-// CHECK-NEXT: %5 = mir.mul %2, %y : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %6 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %7 = mir.where %4, %6, %5 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %8 = mir.add %0, %7 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.mul %g, %8 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %3 = mir.mul %0, %2 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %4 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %5 = mir.eq %3, %4 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
+// CHECK-NEXT: %6 = mir.mul %3, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %7 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %8 = mir.where %5, %7, %6 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %9 = mir.add %0, %8 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.mul %g, %9 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @silu(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {

@@ -52,14 +52,15 @@ func.func @one_value_twice(%x: tensor<3x3xf32>, %y: tensor<3x3xf32>, %g: tensor<
 // CHECK-NEXT: %5 = mir.sigmoid %1 : tensor<3x2xf32>
 // CHECK-NEXT: %6 = mir.constant dense<1.000000e+00> : tensor<f32>
 // CHECK-NEXT: %7 = mir.sub %6, %5 : (tensor<f32>, tensor<3x2xf32>) -> tensor<3x2xf32>
-// CHECK-NEXT: %8 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %9 = mir.eq %7, %8 : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x2xi1>
-// CHECK-NEXT: %10 = mir.mul %7, %2 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
-// CHECK-NEXT: %11 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %12 = mir.where %9, %11, %10 : (tensor<3x2xi1>, tensor<f32>, tensor<3x2xf32>) -> tensor<3x2xf32>
-// CHECK-NEXT: %13 = mir.add %5, %12 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
-// CHECK-NEXT: %14 = mir.mul %4, %13 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
-// CHECK-NEXT: %dx0 = mir.concat %3, %14 axis -1 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT: %8 = mir.mul %5, %7 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %9 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %10 = mir.eq %8, %9 : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x2xi1>
+// CHECK-NEXT: %11 = mir.mul %8, %1 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %12 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %13 = mir.where %10, %12, %11 : (tensor<3x2xi1>, tensor<f32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %14 = mir.add %5, %13 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %15 = mir.mul %4, %14 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %dx0 = mir.concat %3, %15 axis -1 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x4xf32>
 // CHECK-NEXT: func.return %dx0 : tensor<3x4xf32>
 // CHECK-NEXT: }
 func.func @fused_swiglu(%x0: tensor<3x4xf32>, %y0: tensor<3x2xf32>, %g0: tensor<3x2xf32>) -> tensor<3x4xf32> {
