@@ -198,11 +198,11 @@ def attention(s: Speller) -> Any:
     kv = 1 if s.chance(0.3) else h
     q, k, v = (s.argument(b, n, heads * d) for heads in (h, kv, kv))
     q = q + s.g.reduce_mean(s.pick())
-    q, k, v = (
-        s.g.transpose(s.g.reshape(x, (b, n, heads, d)), (0, 2, 1, 3)) for x, heads in ((q, h), (k, kv), (v, kv))
-    )
+    q, k, v = (s.g.transpose(s.g.reshape(x, (b, n, heads, d)), (0, 2, 1, 3)) for x, heads in ((q, h), (k, kv), (v, kv)))
     if kv != h and s.chance():
-        k, v = (s.g.reshape(s.g.expand(s.g.reshape(x, (b, kv, 1, n, d)), (b, kv, h, n, d)), (b, h, n, d)) for x in (k, v))
+        k, v = (
+            s.g.reshape(s.g.expand(s.g.reshape(x, (b, kv, 1, n, d)), (b, kv, h, n, d)), (b, h, n, d)) for x in (k, v)
+        )
     if s.chance(0.3):
         q = q * 0.7
     z = s.g.matmul(q, s.g.transpose(k, (0, 1, 3, 2)))
@@ -220,7 +220,9 @@ def _masked(s: Speller, z: Any) -> Any:
     low = s.number(-inf, -1e9, -1e30, -2.0)
     rows, columns = np.arange(N)[:, None], np.arange(N)[None, :]
     shift, window = int(s.number(0, 1, -1)), s.one_of((0, 1, 2, N))
-    seen = s.one_of((columns <= rows + shift, (columns <= rows) & (columns >= rows - window), s.rng.random((N, N)) < 0.6))
+    seen = s.one_of(
+        (columns <= rows + shift, (columns <= rows) & (columns >= rows - window), s.rng.random((N, N)) < 0.6)
+    )
     match int(s.rng.integers(6)):
         case 0:
             return z
@@ -231,7 +233,9 @@ def _masked(s: Speller, z: Any) -> Any:
         case 3:
             line = s.g.constant(list(range(N)), "i32")
             column = s.g.reshape(line, (N, 1))
-            test = s.one_of((lambda: column >= line, lambda: line <= column, lambda: column > line, lambda: line < column))
+            test = s.one_of(
+                (lambda: column >= line, lambda: line <= column, lambda: column > line, lambda: line < column)
+            )
             return s.g.where(test(), z, low)
         case 4:
             return _plus(s, z, s.g.constant(np.where(seen, 0.0, -1e30)))

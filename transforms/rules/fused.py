@@ -50,6 +50,9 @@ def fused_matmul_bias_act_raise(op: AddOp | UnaryOp) -> Raised | Missed | None:
         matmul = product.owner
         if not isinstance(matmul, MatmulOp) or element_of(product) not in FLOATS:
             continue
+        if total is not op and not product.has_one_use():
+            # that is said of the sum
+            return None
         operands = matmul.lhs, matmul.rhs, bias
         if broadcasts_to(shape_of(bias), shape_of(product)):
             return Raised(operands, lambda b, operands=operands: _fused(b, operands, op))

@@ -1,0 +1,226 @@
+"""Fusing that changes numbers: outputs that go, axes and shapes that are not looked at, gates that are mixed up, and
+reports that call what is right a mistake."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+
+import xdsl_rlx as rlx
+
+RAISE = "mir-raise-composites"
+N = 4
+
+
+def _ops(graph: Any) -> list[str]:
+    """The names of the ops of a graph, without views and constants."""
+    names = [op.name.removeprefix("mir.") for op in rlx.run_passes(graph, RAISE).module.walk()]
+    return [
+        name for name in names if not name.startswith(("builtin", "func", "constant", "reshape", "expand", "transpose"))
+    ]
+
+
+def _graph(build: Callable[[Any, Callable[..., Any]], Any]) -> tuple[Any, dict[str, Any]]:
+    """A graph of f64, and arrays for its arguments."""
+    g, rng = rlx.Graph("g"), np.random.default_rng(0)
+    arrays: dict[str, Any] = {}
+
+    def argument(*shape: int) -> Any:
+        arrays[f"a{len(arrays)}"] = rng.standard_normal(shape)
+        return g.input(f"a{len(arrays) - 1}", shape, dtype="f64")
+
+    g.set_outputs(build(g, argument))
+    return g, arrays
+
+
+def _assert_same_numbers(g: Any, arrays: dict[str, Any]) -> None:
+    expected = oracle.run(g, **arrays)
+    raised = rlx.run_passes(g, RAISE)
+    for graph in (raised, rlx.run_passes(raised, "mir-unfuse-for-ad")):
+        for found, right in zip(oracle.run(graph, **arrays), expected, strict=True):
+            np.testing.assert_allclose(found, right, rtol=0, atol=1e-13)
+
+
+def _layer_norm(g: Any, x: Any, axis: int = -1, keep: bool = True) -> Any:
+    c = x - g.reduce_mean(x, axis, keep_dim=keep)
+    return c * g.rsqrt(g.reduce_mean(c * c, axis, keep_dim=keep) + 1e-5)
+
+
+def _product_is_output(g: Any, a: Any) -> Any:
+    y = a(N, N) @ a(N, N)
+    return [g.relu(y + a(N)), y]
+
+
+def _sum_is_output(g: Any, a: Any) -> Any:
+    y = a(N, N) @ a(N, N) + a(N)
+    return [g.gelu(y), y]
+
+
+def _bias_of_rows(g: Any, a: Any) -> Any:
+    return [g.tanh(a(N, N) @ a(N, N) + a(N, 1))]
+
+
+def _gain_of_rows(g: Any, a: Any) -> Any:
+    return [_layer_norm(g, a(N, N)) * a(N, 1)]
+
+
+def _norm_along_the_first_axis(g: Any, a: Any) -> Any:
+    return [g.layer_norm(a(N, N) + a(N, N), a(N), a(N), axis=0)]
+
+
+def _mean_of_the_other_axis(g: Any, a: Any) -> Any:
+    return [_layer_norm(g, a(N, N), keep=False)]
+
+
+def _norm_of_a_broadcast_sum(g: Any, a: Any) -> Any:
+    return [g.rms_norm(a(N, N) + a(N, 1), a(N), a(N))]
+
+
+def _gate_is_output(g: Any, a: Any) -> Any:
+    packed = a(N, 2 * N)
+    gate = g.silu(g.narrow(packed, 1, 0, N))
+    return [gate * g.narrow(packed, 1, N, N), gate]
+
+
+def _products_of_a_gate_are_used_twice(g: Any, a: Any) -> Any:
+    x = a(N, N)
+    up, gate = x @ a(N, N), x @ a(N, N)
+    return [up * g.silu(gate), up + gate]
+
+
+def _residual_is_used_twice(g: Any, a: Any) -> Any:
+    h = a(N, N) + a(N, N)
+    return [g.layer_norm(h, a(N), a(N)), h]
+
+
+def _softmax_of_sums_along_another_axis(g: Any, a: Any) -> Any:
+    x = a(N, N)
+    e = g.exp(x - g.reduce_max(x, -1, keep_dim=True))
+    return [e / g.reduce_sum(e, 0, keep_dim=True)]
+
+
+def _scalar_is_expanded_into_a_softmax(g: Any, a: Any) -> Any:
+    return [g.softmax(g.expand(a(1, 1), (N, N))), g.reduce_sum(g.expand(a(), (N, N)), 0)]
+
+
+@pytest.mark.parametrize(
+    ("build", "ops"),
+    [
+        (_product_is_output, ["matmul", "add", "relu"]),
+        (_sum_is_output, ["fused_matmul_bias_act", "gelu"]),
+        (_bias_of_rows, ["fused_matmul_bias_act"]),
+        (_gain_of_rows, ["layer_norm", "mul"]),
+        (_norm_along_the_first_axis, ["add", "layer_norm"]),
+        (_mean_of_the_other_axis, ["reduce_mean", "sub", "mul", "reduce_mean", "add", "rsqrt", "mul"]),
+        (_norm_of_a_broadcast_sum, ["add", "rms_norm"]),
+        (_gate_is_output, ["narrow", "silu", "narrow", "mul"]),
+        (_products_of_a_gate_are_used_twice, ["matmul", "matmul", "silu", "mul", "add"]),
+        (_residual_is_used_twice, ["add", "layer_norm"]),
+        (_softmax_of_sums_along_another_axis, ["reduce_max", "sub", "exp", "reduce_sum", "div"]),
+        (_scalar_is_expanded_into_a_softmax, ["softmax", "reduce_sum"]),
+    ],
+)
+def test_outputs_users_axes_and_shapes_are_looked_at(build: Callable[..., Any], ops: list[str]) -> None:
+    g, arrays = _graph(build)
+    assert _ops(g) == ops
+    _assert_same_numbers(g, arrays)
+
+
+@pytest.mark.parametrize("gate_first", [False, True])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_gate_is_the_half_that_it_was(gate_first: bool, swapped: bool) -> None:
+    def build(g: Any, a: Any) -> Any:
+        packed = a(3, 2 * N)
+        first, second = g.narrow(packed, -1, 0, N), g.narrow(packed, -1, N, N)
+        gate, up = (first, second) if gate_first else (second, first)
+        return [up * g.silu(gate) if swapped else g.silu(gate) * up]
+
+    g, arrays = _graph(build)
+    assert _ops(g) == ["fused_swiglu"]
+    assert ("gate_first" in str(rlx.run_passes(g, RAISE))) == gate_first
+    _assert_same_numbers(g, arrays)
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["bare", "all-operands"])
+def test_blocks_of_a_transformer_are_found_again(full: bool) -> None:
+    def build(g: Any, a: Any) -> Any:
+        x, w, out, mask = a(2, 3, N), a(N, 3 * N), a(N, N), g.constant(np.tril(np.ones((1, 1, 3, 3), bool)))
+        biases = {"qkv_b": a(3 * N), "out_b": a(N)} if full else {}
+        tables = {"cos": a(3, 1), "sin": a(3, 1)} if full else {}
+        others = {f"{name}_b": a(n) for name, n in (("ln1", N), ("fc1", 5), ("fc2", N), ("ln2", N))} if full else {}
+        return [
+            g.fused_attention_block(x, w, out, mask, num_heads=2, **biases, **tables),
+            g.fused_transformer_layer(
+                x, w, out, a(N), a(N, 5), a(5, N), a(N), mask, num_heads=2, activation="tanh", **biases, **others
+            ),
+        ]
+
+    g, arrays = _graph(build)
+    unfused = rlx.run_passes(g, "mir-unfuse-for-ad")
+    assert "fused" not in str(unfused)
+    assert _ops(unfused) == ["fused_attention_block", "fused_transformer_layer"]
+    _assert_same_numbers(unfused, arrays)
+
+
+def test_gradient_programs_are_fused_as_others_are() -> None:
+    def build(g: Any, a: Any) -> Any:
+        return [g.reduce_sum(g.sin(_layer_norm(g, g.tanh(a(N, N) @ a(N, N) + a(N)))))]
+
+    g, arrays = _graph(build)
+    gradient = rlx.grad_with_loss(g, wrt=tuple(arrays))
+    assert {"fused_matmul_bias_act", "layer_norm", "layer_norm_backward_input"} <= set(_ops(gradient))
+    _assert_same_numbers(gradient, arrays)
+
+
+@pytest.mark.parametrize("low", [-np.inf, -1e9])
+def test_rows_that_see_nothing_are_what_they_were(low: float) -> None:
+    """By hand they are NaN, or the mean of all values; `mir.attention` makes them 0."""
+
+    def build(g: Any, a: Any) -> Any:
+        q, k, v = a(2, N, 3), a(2, N, 3), a(2, N, 3)
+        seen = g.constant(np.tril(np.ones((N, N), bool), -1))
+        return [g.softmax(g.where(seen, q @ g.transpose(k, (0, 2, 1)), low)) @ v]
+
+    g, arrays = _graph(build)
+    assert "attention" not in _ops(g)
+    assert [miss.reason for miss in rlx.fusion_report(g).missed] == ["Mask"]
+    _assert_same_numbers(g, arrays)
+
+
+def _scores(g: Any, a: Any) -> Any:
+    return [g.softmax(a(2, N, 3) @ a(2, 3, N))]
+
+
+def _gated_products(g: Any, a: Any) -> Any:
+    x = a(N, N)
+    return [(g.silu(x @ a(N, N)) * (x @ a(N, N))) @ a(N, N)]
+
+
+def _logits(g: Any, a: Any) -> Any:
+    logits = a(N, N) @ a(N, N)
+    return [g.reduce_mean(g.softmax_cross_entropy_with_logits(logits, g.input("labels", (N,), dtype="i32"))), logits]
+
+
+def _pre_norm(g: Any, a: Any) -> Any:
+    h = a(N, N) + a(N, N) @ a(N, N)
+    return [h + g.relu(g.layer_norm(h, a(N), a(N)) @ a(N, N))]
+
+
+def _modulated_norm(g: Any, a: Any) -> Any:
+    return [g.layer_norm(a(2, N, N), a(N), a(N)) * a(2, 1, N) + a(2, 1, N)]
+
+
+@pytest.mark.parametrize("build", [_scores, _gated_products, _logits, _modulated_norm, _pre_norm])
+def test_what_is_right_as_it_is_is_no_missed_fusion(build: Callable[..., Any]) -> None:
+    rlx.assert_fusion_clean(_graph(build)[0])
+
+
+def test_what_was_missed_is_named_with_its_reason_and_line() -> None:
+    g, _ = _graph(_product_is_output)
+    (miss,) = rlx.fusion_report(g).missed
+    assert (miss.composite, miss.reason) == ("mir.fused_matmul_bias_act", "MultiConsumer")
+    assert "test_fusion.py" in miss.location
+    with pytest.raises(rlx.GraphError, match=r"1 composite ops were missed in 'g':\n  mir.fused_matmul_bias_act at "):
+        rlx.assert_fusion_clean(g)
