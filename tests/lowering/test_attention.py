@@ -85,5 +85,36 @@ def test_numba_compiles_the_printed_module(run: Run):
         oracle.assert_close(np.asarray(result), reference, 64)
 
 
+def by_hand(keys: int, causal: bool) -> rlx.Graph:
+    """Attention of one head spelled out."""
+    g = rlx.Graph("by_hand")
+    q, k, v = (g.input(name, (1, keys, 3), dtype="f64") for name in "qkv")
+    scores = q @ g.transpose(k, (0, 2, 1)) / 3**0.5
+    if causal:
+        scores = g.where(g.constant(np.tril(np.ones((keys, keys), bool))), scores, -np.inf)
+    e = g.exp(scores - g.reduce_max(scores, -1, keep_dim=True))
+    g.set_outputs([(e / g.reduce_sum(e, -1, keep_dim=True)) @ v])
+    return g
+
+
+@pytest.mark.parametrize(("keys", "causal", "raised"), [(128, True, True), (127, True, False), (128, False, False)])
+def test_attention_by_hand_is_the_op_where_that_is_faster(keys: int, causal: bool, raised: bool):
+    report = rlx.fusion_report(by_hand(keys, causal))
+    assert any("mir.attention" in group.ops for group in report.groups) == raised
+    gradient = str(rlx.grad(by_hand(keys, causal), "q"))
+    assert ("mir.attention_backward" in gradient) == raised
+
+
+def test_attention_by_hand_computes_what_it_says():
+    g = by_hand(128, True)
+    arrays = {name: np.random.default_rng(0).standard_normal((1, 128, 3)) for name in "qkv"}
+    gradient = rlx.grad_with_loss(g, tuple("qkv"))
+    expected = oracle.run(rlx.grad_with_loss(by_hand(128, True), tuple("qkv")), **arrays)
+    (value,) = oracle.run(g, **arrays)
+    oracle.assert_close(expected[0], value, 64)
+    for result, reference in zip(rlx.compile(gradient)(**arrays), expected, strict=True):
+        oracle.assert_close(result, reference, 64)
+
+
 def named(arrays: list[np.ndarray]) -> dict[str, np.ndarray]:
     return {f"x{number}": array for number, array in enumerate(arrays)}

@@ -1046,11 +1046,40 @@ PRECISION: tuple[Fault, ...] = (
         "tests/weaknesses/test_precision.py",
         "-k",
         "random",
+RAISING = (
+    _fault(
+        "what others read is taken in",
+        "transforms/engines/compose.py",
+        "if shared is None:",
+        "if shared is None or len(taken) > 1:",
+        "tests/weaknesses/test_fusion.py",
+    ),
+    _fault(
+        "a mean meets any axis",
+        "transforms/rules/terms.py",
+        "if list(x.at) == expected else None",
+        "if len(x.at) == len(expected) else None",
+        "tests/fuzz/test_composites.py",
+    ),
+    _fault(
+        "a gate is the second half always",
+        "transforms/rules/fused.py",
+        "first.bounds[1] == 0 and n > 0",
+        "first.bounds[1] < 0",
+        "tests/weaknesses/test_fusion.py",
+    ),
+    _fault(
+        "a row may see nothing",
+        "transforms/rules/scores.py",
+        "if any(low == high for low, high in rows):",
+        "if any(low > high for low, high in rows):",
+        "tests/weaknesses/test_fusion.py",
     ),
 )
 
 FAULTS: tuple[Fault, ...] = (
     *RULES,
+    *RAISING,
     *BRANCHES,
     *RULES_OF_FUNCTIONS,
     *LOWERING,

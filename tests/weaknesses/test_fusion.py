@@ -164,6 +164,25 @@ def test_blocks_of_a_transformer_are_found_again(full: bool) -> None:
     _assert_same_numbers(unfused, arrays)
 
 
+def test_ops_on_half_floats_are_found_between_the_casts_that_they_mean() -> None:
+    g = rlx.Graph("halves")
+    x, r, w, packed = (g.input(name, shape, dtype="bf16") for name, shape in _HALVES.items())
+    outputs = [
+        g.fused_residual_ln(x, r, g.full((N,), 2.0, "bf16"), g.full((N,), 0.0, "bf16")),
+        g.fused_matmul_bias_act(x, w, w, activation="silu"),
+    ]
+    g.set_outputs([*outputs, g.fused_swiglu(packed)])
+    unfused = rlx.run_passes(g, "mir-unfuse-for-ad,mir-decompose")
+    assert "fused" not in str(unfused)
+    assert _ops(unfused) == ["fused_residual_ln", "fused_matmul_bias_act", "fused_swiglu"]
+    arrays = {name: np.random.default_rng(0).standard_normal(shape) for name, shape in _HALVES.items()}
+    for found, right in zip(oracle.run(rlx.run_passes(unfused, RAISE), **arrays), oracle.run(g, **arrays), strict=True):
+        np.testing.assert_array_equal(found, right)
+
+
+_HALVES = {"x": (N, N), "r": (N, N), "w": (N, N), "packed": (3, 2 * N)}
+
+
 def test_gradient_programs_are_fused_as_others_are() -> None:
     def build(g: Any, a: Any) -> Any:
         return [g.reduce_sum(g.sin(_layer_norm(g, g.tanh(a(N, N) @ a(N, N) + a(N)))))]

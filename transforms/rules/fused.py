@@ -22,6 +22,7 @@ from xdsl_rlx.transforms.rules.elementwise import silu_slope
 from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, Reason, Walk
 from xdsl_rlx.transforms.rules.rows import aligned, decompose, leading, rebuilt
 from xdsl_rlx.transforms.rules.rule_table import VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.wide import is_half
 
 for _op in (FusedResidualLnOp, FusedResidualRmsNormOp):
     leading(_op, shared=("bias", "gamma", "beta"))
@@ -144,6 +145,8 @@ def fused_swiglu_raise(op: MulOp | CastOp) -> Raised | None:
         last = len(shape_of(packed)) - 1
         if 2 * n == shape_of(packed)[-1] and {first.bounds, second.bounds} == {(last, 0, n), (last, n, n)}:
             gate_first = first.bounds[1] == 0 and n > 0
+            if isinstance(cast := packed.owner, CastOp) and is_half(op.result) and cast.operand.type != packed.type:
+                packed = cast.operand if element_of(cast.operand) == element_of(op.result) else packed
             return Raised((packed,), lambda b, x=packed, g=gate_first: b.fused_swiglu(x, element_of(op.result), g))
     return None
 

@@ -3,7 +3,7 @@ Its rows stand beside the definitions they invert; what they look at the program
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -65,6 +65,8 @@ class Walk(IntEnum):
     SUMS = 2
     """A sum of two values, which would be the bias of a product else."""
     PRODUCTS = 3
+    HALVES = 4
+    """An op in f32 between casts of half floats."""
 
 
 class RaiseRow(NamedTuple):
@@ -101,9 +103,9 @@ class RaiseTable:
         return {kind: rows for kind, rows in chosen.items() if rows}
 
     @property
-    def ops(self) -> Iterable[type[Operation]]:
+    def ops(self) -> Sequence[type[Operation]]:
         """The composite ops that have a pattern."""
-        return dict.fromkeys(row.op for rows in self._rows.values() for row in rows)
+        return tuple(dict.fromkeys(row.op for rows in self._rows.values() for row in rows))
 
 
 RAISE = RaiseTable()
