@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.rewriter import InsertPoint
 
+from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.transforms.dead_ops import is_dead, remove_dead
 from xdsl_rlx.transforms.driver import is_differentiated, is_view
@@ -58,8 +59,9 @@ def compose(module: ModuleOp, wanted: Callable[[type[Operation]], bool], faster:
 
 
 def _blocks(module: ModuleOp) -> list[Block]:
-    """Every block of code, but what a `mir.vjp` holds."""
-    blocks = [block for op in module.walk() for region in op.regions for block in region.blocks]
+    """Every block of code, but what a `mir.vjp` or a kernel holds."""
+    holders = [op for op in module.walk() if op.regions and not isinstance(op, FusionOp)]
+    blocks = [block for op in holders for region in op.regions for block in region.blocks]
     return [block for block in blocks if block.first_op is not None and not is_differentiated(block.first_op)]
 
 
