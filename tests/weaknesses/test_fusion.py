@@ -236,6 +236,32 @@ def test_what_is_right_as_it_is_is_no_missed_fusion(build: Callable[..., Any]) -
     rlx.assert_fusion_clean(_graph(build)[0])
 
 
+def _bias_of_another_type(g: Any, a: Any) -> Any:
+    q, k, v = (g.cast(a(2, N, 3), "bf16") for _ in range(3))
+    scores = g.cast(q @ g.transpose(k, (0, 2, 1)), "f32") + g.cast(a(N, N), "f32")
+    return [g.cast(g.softmax(scores), "bf16") @ v]
+
+
+def _product_is_broadcast(g: Any, a: Any) -> Any:
+    return [a(N, N) @ a(N, N) + a(2, N, N)]
+
+
+@pytest.mark.parametrize(
+    ("build", "composite", "reason"),
+    [
+        (_product_is_output, "fused_matmul_bias_act", "MultiConsumer"),
+        (_product_is_broadcast, "fused_matmul_bias_act", "Shape"),
+        (_norm_along_the_first_axis, "fused_residual_ln", "Axis"),
+        (_bias_of_another_type, "attention", "Dtype"),
+    ],
+)
+def test_the_reason_is_the_guard_that_refused(build: Callable[..., Any], composite: str, reason: str) -> None:
+    g, arrays = _graph(build)
+    (miss,) = rlx.fusion_report(g).missed
+    assert (miss.composite, miss.reason) == (f"mir.{composite}", reason)
+    _assert_same_numbers(g, arrays)
+
+
 def test_what_was_missed_is_named_with_its_reason_and_line() -> None:
     g, _ = _graph(_product_is_output)
     (miss,) = rlx.fusion_report(g).missed

@@ -17,7 +17,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.shape import ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import FLOATS, element_of, shape_of
 from xdsl_rlx.transforms.rules.norm import softmax_operand
-from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised
+from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, Reason
 from xdsl_rlx.transforms.rules.rows import decompose, lift
 from xdsl_rlx.transforms.rules.rule_table import IN_F32, INERT, VJP, VMAP, Cotangent
 from xdsl_rlx.transforms.rules.scores import (
@@ -162,19 +162,16 @@ def attention_raise(op: MatmulOp) -> Raised | Missed | None:
     if not all(scores.shape) or scores.shape != shape_of(weights) or scores.shape[:-2] != full:
         return None
     heads, element, mask = batches_of(scores.q, scores.keys, v, full), element_of(scores.q), scores.visible.mask
-    if heads is None or element != element_of(v) or element not in FLOATS:
+    if heads is None or element not in FLOATS:
         return None
-    if mask is not None and not _is_taken(mask, scores, heads, full):
-        return None
+    if element != element_of(v) or (mask is not None and element_of(mask) not in (element, i1)):
+        return Missed(Reason.DTYPE, "q, k, v and a bias of mir.attention are of one element type")
+    if mask is not None and not (shape_of(mask)[-1:] == scores.shape[-1:] and fits(mask, full, heads)):
+        return Missed(Reason.SHAPE, "a mask of mir.attention has all keys, and one or all batches, heads and queries")
     leaves = (scores.q, scores.keys, v, *(() if mask is None else (mask,)))
     limit = KEYS_BY_POSITION if scores.visible.is_by_position else KEYS
     is_faster = scores.shape[-1] >= limit
     return Raised(leaves, lambda b: _attention(b, scores, v, heads, shape_of(op.result)), is_faster)
-
-
-def _is_taken(mask: SSAValue, scores: ScoresByHand, heads: Batches, full: Sequence[int]) -> bool:
-    kinds = (element_of(scores.q), i1)
-    return shape_of(mask)[-1:] == scores.shape[-1:] and element_of(mask) in kinds and fits(mask, full, heads)
 
 
 def _attention(b: MirBuilder, scores: ScoresByHand, v: SSAValue, to: Batches, shape: Sequence[int]) -> Value:

@@ -89,19 +89,19 @@ def fused_residual_rms_norm_decompose(op: FusedResidualRmsNormOp, b: MirBuilder)
 
 
 @RAISE.rule(FusedResidualLnOp, LayerNormOp, stage=Walk.SUMS)
-def fused_residual_ln_raise(op: LayerNormOp) -> Raised | None:
+def fused_residual_ln_raise(op: LayerNormOp) -> Raised | Missed | None:
     return _residual(FusedResidualLnOp, op)
 
 
 @RAISE.rule(FusedResidualRmsNormOp, RmsNormOp, stage=Walk.SUMS)
-def fused_residual_rms_norm_raise(op: RmsNormOp) -> Raised | None:
+def fused_residual_rms_norm_raise(op: RmsNormOp) -> Raised | Missed | None:
     return _residual(FusedResidualRmsNormOp, op)
 
 
-def _residual(kind: type[FusedResidualNormOp], op: AffineNormOp) -> Raised | None:
+def _residual(kind: type[FusedResidualNormOp], op: AffineNormOp) -> Raised | Missed | None:
     """A norm of a sum of two values, and of a bias, along the last axis. A sum that others read is stored anyway."""
     total = op.x.owner
-    if not isinstance(total, AddOp) or op.axis_index != len(shape_of(op.x)) - 1 or not op.x.has_one_use():
+    if not isinstance(total, AddOp) or not op.x.has_one_use():
         return None
     bias, (x, residual) = None, total.operands
     for inner, vector in (total.operands, total.operands[::-1]):
@@ -109,6 +109,8 @@ def _residual(kind: type[FusedResidualNormOp], op: AffineNormOp) -> Raised | Non
             bias, (x, residual) = vector, both.operands
     if x.type != op.x.type or residual.type != op.x.type:
         return None
+    if op.axis_index != len(shape_of(op.x)) - 1:
+        return Missed(Reason.AXIS, "the norm of a sum is one op along the last axis only")
     operands = x, residual, bias, op.gamma, op.beta
     leaves = [value for value in operands if value is not None]
     return Raised(leaves, lambda b: b.op(kind, *operands, op.eps.value.data))
