@@ -211,6 +211,10 @@ def attention(s: Speller) -> Any:
         z = s.g.tanh(z / 1.5) * s.number(1.5, 1.2)
     p = _softmax(s, _masked(s, z), -1) if s.chance() else s.g.softmax(_masked(s, z), axis=-1 if s.chance(0.9) else -2)
     y = s.g.matmul(p, v)
+    if s.chance(0.2):
+        masked = _masked(s, z)
+        e = s.g.exp(masked - s.g.reduce_max(masked, -1, keep_dim=True))
+        y = s.g.matmul(e, v) / s.g.reduce_sum(e, -1, keep_dim=True)
     if s.chance():
         y = s.g.reshape(s.g.transpose(y, (0, 2, 1, 3)), (b, n, h * d))
     return s.pick() * s.g.reduce_mean(s.g.sin(y))

@@ -208,6 +208,17 @@ def test_rows_that_see_nothing_are_what_they_were(low: float) -> None:
     _assert_same_numbers(g, arrays)
 
 
+def test_a_gradient_that_is_stopped_on_one_side_only_is_left_alone() -> None:
+    def build(g: Any, a: Any) -> Any:
+        x = a(N, N)
+        e = g.exp(g.stop_gradient(x) - g.reduce_max(x, -1, keep_dim=True))
+        return [e / g.reduce_sum(e, -1, keep_dim=True)]
+
+    g, arrays = _graph(build)
+    assert "softmax" not in _ops(g)
+    _assert_same_numbers(g, arrays)
+
+
 def _scores(g: Any, a: Any) -> Any:
     return [g.softmax(a(2, N, 3) @ a(2, 3, N))]
 

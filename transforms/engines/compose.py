@@ -91,6 +91,8 @@ def _look_at(
             if faster and not found.is_faster:
                 continue
             taken = _between(op, found.leaves)
+            if taken is None:
+                continue
             shared = next((inner for inner in taken[1:] if _is_needed_beside(inner, taken)), None)
             if shared is None:
                 return RaisedOp(row.op, _replace(op, found, taken))
@@ -100,23 +102,24 @@ def _look_at(
     return None
 
 
-def _between(last: Operation, leaves: Sequence[SSAValue]) -> list[Operation]:
-    """The ops from `last` back to the leaves, users first, without those that compute from constants alone."""
-    begins, seen = set(leaves), dict[Operation, bool]()
+def _between(last: Operation, leaves: Sequence[SSAValue]) -> list[Operation] | None:
+    """
+    The ops from `last` back to the leaves, users first, without those that compute from constants alone.
 
-    def varies(op: Operation) -> bool:
-        if op not in seen:
-            seen[op] = False
-            inner = [x.owner for x in op.operands if x not in begins]
-            assert all(isinstance(x, Operation) for x in inner), f"a pattern of {last.name} leaves out what it reads"
-            found = [varies(x) for x in inner if isinstance(x, Operation)]
-            # taken out and put back, so that an op stands behind those that it reads
-            del seen[op]
-            seen[op] = any(found) or len(inner) < len(op.operands)
-        return seen[op]
+    None where something else is read on the way: then the op would not be all that is computed.
+    """
+    begins, varies = set(leaves), dict[Operation, bool]()
 
-    varies(last)
-    return [op for op, does in reversed(seen.items()) if does]
+    def visit(op: Operation) -> bool:
+        """Whether all that `op` reads is known; an op stands behind those that it reads."""
+        if op in varies:
+            return True
+        owners = [x.owner for x in op.operands if x not in begins]
+        inner = [owner for owner in owners if isinstance(owner, Operation) and visit(owner)]
+        varies[op] = len(owners) < len(op.operands) or any(varies[owner] for owner in inner)
+        return len(inner) == len(owners)
+
+    return [op for op, does in reversed(varies.items()) if does] if visit(last) else None
 
 
 def _is_needed_beside(op: Operation, taken: Sequence[Operation]) -> bool:

@@ -11,12 +11,14 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionLike, AttentionOp, Configuration, MaskKind
 from xdsl_rlx.dialects.mir.cast import CastOp
+from xdsl_rlx.dialects.mir.elementwise import DivOp, MulOp
 from xdsl_rlx.dialects.mir.heads import HeadLayout
 from xdsl_rlx.dialects.mir.linalg import MatmulOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.reduce import ReduceSumOp
 from xdsl_rlx.dialects.mir.shape import ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import FLOATS, element_of, shape_of
-from xdsl_rlx.transforms.rules.norm import softmax_operand
+from xdsl_rlx.transforms.rules.norm import shifted_by_maximum, softmax_operand
 from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, Reason
 from xdsl_rlx.transforms.rules.rows import decompose, lift
 from xdsl_rlx.transforms.rules.rule_table import IN_F32, INERT, VJP, VMAP, Cotangent
@@ -30,7 +32,7 @@ from xdsl_rlx.transforms.rules.scores import (
     scores_of,
     transposed,
 )
-from xdsl_rlx.transforms.rules.terms import is_close, shortest
+from xdsl_rlx.transforms.rules.terms import is_close, quotients, reduction, shortest, term
 from xdsl_rlx.transforms.rules.wide import is_half
 
 _SAVED = "it is what mir.attention computed from the same operands"
@@ -156,10 +158,29 @@ def attention_raise(op: MatmulOp) -> Raised | Missed | None:
     found = softmax_operand(weights)
     if found is None or found[1] != len(shape_of(weights)) - 1:
         return None
-    scores, full = scores_of(found[0]), shape_of(op.result)[:-2]
+    return _over_scores(found[0], v, op.result)
+
+
+@RAISE.rule(AttentionOp, DivOp, MulOp)
+def attention_divided_last_raise(op: DivOp | MulOp) -> Raised | Missed | None:
+    """`(exp(scores - m) @ v) / sum exp(scores - m)`, with the maximum `m` of a row."""
+    for product, total in quotients(term(op.result)):
+        matmul, summed = product.owner, reduction(total, ReduceSumOp)
+        if not isinstance(matmul, MatmulOp) or summed is None or product != term(matmul.result):
+            continue
+        weights = matmul.lhs
+        if summed.operand is weights and summed.axis == len(shape_of(weights)) - 1:
+            z = shifted_by_maximum(term(weights), summed.axis)
+            return None if z is None or z.type != weights.type else _over_scores(z, matmul.rhs, op.result)
+    return None
+
+
+def _over_scores(z: SSAValue, v: SSAValue, result: SSAValue) -> Raised | Missed | None:
+    """The attention whose weights are the softmax of `z` along its last axis."""
+    scores, full = scores_of(z), shape_of(result)[:-2]
     if not isinstance(scores, ScoresByHand):
         return scores
-    if not all(scores.shape) or scores.shape != shape_of(weights) or scores.shape[:-2] != full:
+    if not all(scores.shape) or scores.shape != shape_of(z) or scores.shape[:-2] != full:
         return None
     heads, element, mask = batches_of(scores.q, scores.keys, v, full), element_of(scores.q), scores.visible.mask
     if heads is None or element not in FLOATS:
@@ -171,7 +192,7 @@ def attention_raise(op: MatmulOp) -> Raised | Missed | None:
     leaves = (scores.q, scores.keys, v, *(() if mask is None else (mask,)))
     limit = KEYS_BY_POSITION if scores.visible.is_by_position else KEYS
     is_faster = scores.shape[-1] >= limit
-    return Raised(leaves, lambda b: _attention(b, scores, v, heads, shape_of(op.result)), is_faster)
+    return Raised(leaves, lambda b: _attention(b, scores, v, heads, shape_of(result)), is_faster)
 
 
 def _attention(b: MirBuilder, scores: ScoresByHand, v: SSAValue, to: Batches, shape: Sequence[int]) -> Value:

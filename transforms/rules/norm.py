@@ -79,14 +79,22 @@ def _softmax_by_hand(y: SSAValue) -> tuple[SSAValue, int] | None:
         summed = reduction(total, ReduceSumOp)
         if summed is None or not same(exponentials, term(summed.operand)):
             continue
-        for shifted in parts(exponentials, ExpOp):
-            found = parts(shifted, SubOp)
-            top = reduction(unstopped(found[1]), ReduceMaxOp) if found else None
-            if top is None or top.axis != summed.axis or not same(unstopped(found[0]), unstopped(term(top.operand))):
-                continue
-            x = found[0].value
-            if x.type == y.type and found[0] == term(x):
-                return x, summed.axis
+        x = shifted_by_maximum(exponentials, summed.axis)
+        if x is not None and x.type == y.type:
+            return x, summed.axis
+    return None
+
+
+def shifted_by_maximum(exponentials: Term, axis: int) -> SSAValue | None:
+    """The `x` of `exp(x - max x)`, the maximum along `axis` of `x`."""
+    for shifted in parts(exponentials, ExpOp):
+        found = parts(shifted, SubOp)
+        top = reduction(unstopped(found[1]), ReduceMaxOp) if found else None
+        if top is None or top.axis != axis or found[0] != term(found[0].value):
+            continue
+        of_top = term(top.operand)
+        if same(found[0], of_top) or same(found[0], unstopped(of_top)):
+            return found[0].value
     return None
 
 
