@@ -1,8 +1,8 @@
 """CPU seconds of each pass on its way to a planned program: ops in, ops out, microseconds per op of the larger count.
 
 Models: workload (e) and the MLP of workloads.py, a Llama block, and 12, 24 and 48 of them, each with loss and gradient.
-Not here: LLVM. `python benchmarks/passes.py [--only e,mlp,llama,llama12,llama24,llama48] [--rounds 3]`; the least of the
-rounds counts.
+Not here: LLVM. `python benchmarks/passes.py [--only e,mlp,llama,llama12,llama24,llama48] [--rounds 3]`; the least of
+the rounds counts.
 """
 
 from __future__ import annotations

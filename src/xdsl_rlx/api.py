@@ -331,7 +331,7 @@ def fusion_report(graph: AnyGraph) -> FusionReport:
     Missed is what has the structure of a composite op but for a reason that it names, such as a value inside that is an
     output as well. The report can be printed; `summary` is its first line. GraphError for a graph that cannot be fused.
     """
-    source = _above_lir(graph, "fusion_report")
+    source = above_lir(graph, "fusion_report")
     try:
         return report_of(_verified(source.module))
     except (PassFailedException, VerifyException) as error:

@@ -1046,6 +1046,9 @@ PRECISION: tuple[Fault, ...] = (
         "tests/weaknesses/test_precision.py",
         "-k",
         "random",
+    ),
+)
+
 RAISING = (
     _fault(
         "what others read is taken in",
