@@ -447,6 +447,7 @@ def compile_training(
         weights,
         lambda graph: compile(graph, threads, backend, weights=weights),
         lambda graph: lower(graph, thread_count(threads)),
+        fusion_report,
     )
 
 

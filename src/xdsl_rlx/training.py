@@ -15,6 +15,7 @@ from xdsl_rlx.lowering.run_errors import ArgumentTypeError
 from xdsl_rlx.transforms.mir_partition import RESIDUAL
 
 if TYPE_CHECKING:
+    from xdsl_rlx.lowering.fusion_report import FusionReport
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
 
@@ -105,11 +106,13 @@ class TrainingProgram:
         weights: Weights,
         compile: Callable[[GraphModule], CompiledGraph],
         lower: Callable[[GraphModule], GraphModule],
+        report: Callable[[GraphModule], FusionReport],
     ):
         self.graphs = graphs
         self.weights = weights
         self._compile = compile
         self._lower = lower
+        self._report = report
 
     @cached_property
     def step(self) -> CompiledGraph:
@@ -126,6 +129,11 @@ class TrainingProgram:
     def backward(self) -> Backward:
         """The gradients of the last `forward`."""
         return Backward(self._compile(self.graphs.backward), self.forward)
+
+    @cached_property
+    def fusion_report(self) -> FusionReport:
+        """What becomes of the ops of `step`, as `rlx.fusion_report` says it."""
+        return self._report(self.graphs.step)
 
     @cached_property
     def memory(self) -> TrainingMemory:

@@ -20,7 +20,8 @@ def load_example() -> Callable[[str], ModuleType]:
     def load(name: str) -> ModuleType:
         spec = spec_from_file_location(f"{name}_example", EXAMPLES / f"{name}.py")
         assert spec is not None and spec.loader is not None
-        module = module_from_spec(spec)
+        # dataclasses look their module up
+        module = sys.modules[spec.name] = module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
 

@@ -96,7 +96,7 @@ def test_an_interrupt_ends_a_loop_and_leaves_params_as_they_were(
     alarm(once(interrupt))
     with pytest.raises(KeyboardInterrupt):
         graph(X)
-    assert np.array_equal(graph._binding._params["w"].view(np.float32), W)
+    assert np.array_equal(graph.weights["w"], W)
     assert is_right(few, 3)
 
 
@@ -111,7 +111,7 @@ def test_an_interrupt_ends_a_loop_of_which_nothing_said_that_it_is_long(threads:
         alarm(once(interrupt))
         with pytest.raises(KeyboardInterrupt):
             graph(np.array(LONG), X)
-        assert np.array_equal(graph._binding._params["w"].view(np.float32), W)
+        assert np.array_equal(graph.weights["w"], W)
         assert np.array_equal(graph(few, X)[0], loops.carries(X, np.tile(W, (3, 1)))[-1])
 
 

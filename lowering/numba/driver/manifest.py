@@ -141,10 +141,10 @@ class Program:
     alignment: int
     constants: bytes
     schedule: tuple[Item, ...]
-    updated: tuple[str, ...] = ()
-    """Inputs and params that hold a result in the end."""
     needs_blas: bool = True
     """Whether a kernel reads the table of BLAS and LAPACK functions."""
+    updated: tuple[str, ...] = ()
+    """Inputs and params that hold a result in the end."""
 
     @property
     def arguments(self) -> tuple[TensorSpec, ...]:

@@ -3,8 +3,10 @@ Code is emitted elsewhere."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -31,6 +33,11 @@ from xdsl_rlx.lowering.numba.driver.manifest import (
 )
 
 CONSTANT_ALIGNMENT = 64
+
+AHEAD = 8
+"""Launches that one further down may be brought in front of."""
+
+_Part: TypeAlias = tuple[int, ByteSpan]
 
 
 def build_program(module: ModuleOp) -> Program:
@@ -100,31 +107,38 @@ class _Builder:
 
     def _schedule(self, block: Block, loops: list[lir.LoopOp]) -> Iterator[Item]:
         """
-        Launches in order; one that touches nothing that its forerunners since the last wait write need not wait.
+        Launches that wait for others, and those that need not, in turn, between loops and branches, which all wait for.
 
-        The first launch of a body or branch waits, and so does the first one behind a loop or branch.
+        A launch that is one piece leaves threads idle: one of many that may run at the same time is brought forward.
         """
-        reads: defaultdict[int, list[ByteSpan]] = defaultdict(list)
-        writes: defaultdict[int, list[ByteSpan]] = defaultdict(list)
+        launches: list[_Touched] = []
         for op in block.ops:
-            if isinstance(op, lir.LoopOp | lir.IfOp | lir.WhileOp):
-                reads.clear()
-                writes.clear()
+            if isinstance(op, lir.LaunchOp):
+                launches.append(_Touched.of(op, self._interval))
+            elif isinstance(op, lir.LoopOp | lir.IfOp | lir.WhileOp):
+                yield from self._phases(launches, loops)
+                launches = []
                 yield self._control(op, loops)
-            if not isinstance(op, lir.LaunchOp):
-                continue
-            own_reads = [self._interval(value) for value in op.reads]
-            own_writes = [self._interval(value) for value in op.writes]
-            independent = bool(writes) and not (
-                _overlap(own_reads, writes) or _overlap(own_writes, writes) or _overlap(own_writes, reads)
-            )
-            if not independent:
-                reads.clear()
-                writes.clear()
-            for own, known in ((own_reads, reads), (own_writes, writes)):
-                for base, part in own:
-                    known[base].append(part)
-            yield self._launch(op, [*own_reads, *own_writes], independent, loops)
+        yield from self._phases(launches, loops)
+
+    def _phases(self, launches: list[_Touched], loops: Sequence[lir.LoopOp]) -> Iterator[Item]:
+        waiting = deque(launches)
+        while waiting:
+            first = waiting.popleft()
+            yield self._launch(first, False, loops)
+            phase, passed = [first], list[_Touched]()
+            while waiting and len(passed) < AHEAD:
+                if passed and any(other.op.chunk_count > 1 for other in phase):
+                    break
+                launch = waiting.popleft()
+                # what is one piece itself costs less than threads that meet
+                in_turn = passed and launch.op.chunk_count == 1
+                if in_turn or any(launch.has_to_wait_for(other) for other in (*phase, *passed)):
+                    passed.append(launch)
+                else:
+                    phase.append(launch)
+                    yield self._launch(launch, True, loops)
+            waiting.extendleft(reversed(passed))
 
     def _control(self, op: lir.LoopOp | lir.IfOp | lir.WhileOp, loops: list[lir.LoopOp]) -> Item:
         inside = [*loops, op] if isinstance(op, lir.LoopOp) else loops
@@ -135,9 +149,8 @@ class _Builder:
         predicate = Predicate(base, place.start, tuple(_moves(0, place, loops)))
         return Branch(predicate, first, *rest) if isinstance(op, lir.IfOp) else While(predicate, first, *rest)
 
-    def _launch(
-        self, op: lir.LaunchOp, args: Sequence[tuple[int, ByteSpan]], independent: bool, loops: Sequence[lir.LoopOp]
-    ) -> ScheduledLaunch:
+    def _launch(self, launch: _Touched, independent: bool, loops: Sequence[lir.LoopOp]) -> ScheduledLaunch:
+        op, args = launch.op, (*launch.reads, *launch.writes)
         return ScheduledLaunch(
             op.kernel.root_reference.data,
             op.extent.value.data,
@@ -158,8 +171,25 @@ def _moves(argument: int, place: ByteSpan, loops: Sequence[lir.LoopOp]) -> Itera
         yield ArgumentMove(argument, loops.index(move.loop), move.stride, move.shift, move.period or 0)
 
 
-def _overlap(own: list[tuple[int, ByteSpan]], known: Mapping[int, list[ByteSpan]]) -> bool:
-    return any(part.may_meet(other) for base, part in own for other in known.get(base, ()))
+@dataclass(frozen=True)
+class _Touched:
+    """A launch with the bytes that it reads and writes, and the number of their base."""
+
+    op: lir.LaunchOp
+    reads: Sequence[_Part]
+    writes: Sequence[_Part]
+
+    @staticmethod
+    def of(op: lir.LaunchOp, interval: Callable[[SSAValue], _Part]) -> _Touched:
+        return _Touched(op, [interval(value) for value in op.reads], [interval(value) for value in op.writes])
+
+    def has_to_wait_for(self, other: _Touched) -> bool:
+        """Whether it touches what another one writes, or writes what that reads."""
+        return _meet(other.writes, self.reads) or _meet(self.writes, other.writes) or _meet(self.writes, other.reads)
+
+
+def _meet(some: Sequence[_Part], others: Sequence[_Part]) -> bool:
+    return any(base == other and part.may_meet(place) for base, part in some for other, place in others)
 
 
 def _spec(name: str, value: SSAValue) -> TensorSpec:
