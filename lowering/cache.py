@@ -64,10 +64,14 @@ def package_key() -> str:
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(files):
             if name.endswith(".py"):
-                path = os.path.join(folder, name)
-                digest.update(os.path.relpath(path, root).encode())
-                with open(path, "rb") as file:
-                    digest.update(file.read())
+                path = f"{folder}/{name}"
+                digest.update(path.removeprefix(root).encode())
+                # of hundreds of small files, a file object takes as long as the rest
+                handle = os.open(path, os.O_RDONLY)
+                try:
+                    digest.update(os.read(handle, os.fstat(handle).st_size))
+                finally:
+                    os.close(handle)
     return digest.hexdigest()
 
 
