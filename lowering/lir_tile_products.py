@@ -1,4 +1,4 @@
-"""`lir-tile-products`: matrix products become loops where these beat the library, which is where rows are few."""
+"""`lir-tile-products`: matrix products become loops where these beat the library."""
 
 from __future__ import annotations
 
@@ -7,16 +7,25 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_rlx.dialects.lir import GemmOp, KernelOp, LaunchOp, LoopOp, ProgramOp, WhileOp
+from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, KernelOp, LaunchOp, LoopOp, ProgramOp, WhileOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
-from xdsl_rlx.lowering.tiles.tile_sizes import COPIED_ROWS, MOST_VECTORS, Registers, best_tile, vectors_of_panel
-from xdsl_rlx.lowering.tiles.tiled_product import TiledProduct, emit_sums, lies_in_lines
+from xdsl_rlx.lowering.tiles.factors import Factors
+from xdsl_rlx.lowering.tiles.tile_sizes import (
+    COPIED_ROWS,
+    MOST_VECTORS,
+    ONE_PART,
+    Registers,
+    TileSize,
+    best_tile,
+    vectors_of_panel,
+)
+from xdsl_rlx.lowering.tiles.tiled_product import TiledProduct, emit_sums
 from xdsl_rlx.transforms.driver import verify_dominance
 
 ROWS = 16
@@ -91,7 +100,7 @@ class LirTileProductsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         gemms = {
-            kernel: [x for x in kernel.walk() if isinstance(x, GemmOp)]
+            kernel: [x for x in kernel.walk() if isinstance(x, GemmOp | BlockGemmOp)]
             for kernel in op.ops
             if isinstance(kernel, KernelOp)
         }
@@ -107,7 +116,7 @@ class LirTileProductsPass(ModulePass):
         for kernel in [x for x in gemms if gemms[x]]:
             own = launches.get(kernel.sym_name.data, [])
             repeated, lengths = any(map(_is_repeated, own)), frozenset(n for x in own for n in _lengths(x))
-            found = [_Product(x, kernel, lengths) for x in gemms[kernel]]
+            found = [_Product(x, kernel, lengths) if isinstance(x, GemmOp) else _Blocks(x) for x in gemms[kernel]]
             if better := [x for x in found if x.is_better_as_loops(repeated, registers)]:
                 again = Kernel.reopened(kernel)
                 for product in better:
@@ -149,38 +158,27 @@ class _Product:
         wide = registers.lanes_of(cast("AnyFloat", b.element_type)) * registers.count >= WIDE
         near = size <= NEAR and strides_of(memref_of(self.op.a))[-1] == 1
         fits = rows <= WIDE_ROWS or near if wide else rows <= most and size <= FACTOR
-        if not lies_in_lines(self.op):
+        lines = strides_of(b)[-1] == 1
+        if not lines:
             fits = (wide and fits and rows >= MANY) or (repeated and rows <= most and depth * columns <= COPIED)
-        deep = lies_in_lines(self.op) and rows <= ROWS and FEW <= columns <= ROWS and depth >= DEEP
+        deep = lines and rows <= ROWS and FEW <= columns <= ROWS and depth >= DEEP
         return fits and (repeated or ((rows * depth * columns > PACKED or deep) and columns >= NARROW))
 
     def replace(self, kernel: Kernel, registers: Registers, repeated: bool) -> None:
         """Put loops in the place of the op."""
-        op, block = self.op, Block()
+        op, block, factors = self.op, Block(), Factors.of(self.op)
         nest = Nest(block, kernel)
         columns, rows = self._columns(), self._most_rows()
         assert columns is not None
-        if columns < NARROW or not (lies_in_lines(op) or rows >= SHARING):
-            emit_sums(op, nest)
+        if columns < NARROW or not (factors.right.lies_in_lines or rows >= SHARING):
+            emit_sums(factors, nest, (op.row_lo, op.row_hi), (op.col_lo, op.col_hi))
         else:
-            element = cast("AnyFloat", memref_of(op.c).element_type)
-            lanes, depth = registers.lanes_of(element), memref_of(op.a).get_shape()[-1]
-            copies, most = not lies_in_lines(op), vectors_of_panel(depth, lanes, element)
-            if rows >= COPIED_ROWS and columns > most * lanes:
-                copies = True
-            tile = best_tile(rows, columns, lanes, registers.count, most if copies else MOST_VECTORS)
+            tile, copies = _tile(factors, rows, columns, registers)
             ends = op.row_lo, op.row_hi
-            goes_on = op.accumulate is not None
-            fetches = copies and lies_in_lines(op) and not repeated and self._is_far()
-            TiledProduct(op, nest, tile, ends, self._rows(), columns, copies, goes_on, fetches).emit()
-        around = op.parent_block()
-        assert around is not None
-        loops = list(block.ops)
-        for loop in loops:
-            loop.detach()
-        around.insert_ops_before(loops, op)
-        op.detach()
-        op.erase()
+            fetches = copies and factors.right.lies_in_lines and not repeated and self._is_far()
+            goes_on = factors.accumulate
+            TiledProduct(factors, nest, tile, ends, self._rows(), op.col_lo, columns, copies, goes_on, fetches).emit()
+        _put(block, op)
 
     def _is_far(self) -> bool:
         """Whether the right factor does not stay in a core's own cache."""
@@ -215,3 +213,53 @@ class _Product:
         if self._is_of_pieces(self.op.row_lo, self.op.row_hi):
             return min(rows, max(self.lengths, default=rows))
         return rows
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """A product of blocks, as of queries and keys."""
+
+    op: BlockGemmOp
+
+    def is_better_as_loops(self, repeated: bool, registers: Registers) -> bool:
+        """Whether the library is slower: blocks of known sizes, which it lays out anew, if registers are many."""
+        sizes = [constant_index(x) for x in (self.op.rows, self.op.cols, self.op.depth)]
+        if any(size is None or size > ONE_PART for size in sizes):
+            return False
+        rows, columns, depth = (size or 0 for size in sizes)
+        element = cast("AnyFloat", memref_of(self.op.c).element_type)
+        wide = registers.lanes_of(element) * registers.count >= WIDE
+        return wide and rows >= MANY and columns >= registers.lanes_of(element) and depth >= MANY
+
+    def replace(self, kernel: Kernel, registers: Registers, repeated: bool) -> None:
+        """Put loops in the place of the op."""
+        rows, columns, depth = (constant_index(x) for x in (self.op.rows, self.op.cols, self.op.depth))
+        assert rows is not None and columns is not None and depth is not None
+        block, factors = Block(), Factors.of_blocks(self.op, depth)
+        nest, zero = Nest(block, kernel), kernel.index(0)
+        tile, copies = _tile(factors, rows, columns, registers)
+        ends, goes_on = (zero, kernel.index(rows)), factors.accumulate
+        TiledProduct(factors, nest, tile, ends, rows, zero, columns, copies, goes_on, False).emit()
+        _put(block, self.op)
+
+
+def _tile(factors: Factors, rows: int, columns: int, registers: Registers) -> tuple[TileSize, bool]:
+    """The tiles of a product, and whether its right factor is copied panel by panel."""
+    element = cast("AnyFloat", factors.element)
+    lanes = registers.lanes_of(element)
+    copies, most = not factors.right.lies_in_lines, vectors_of_panel(factors.depth, lanes, element)
+    if rows >= COPIED_ROWS and columns > most * lanes:
+        copies = True
+    return best_tile(rows, columns, lanes, registers.count, most if copies else MOST_VECTORS), copies
+
+
+def _put(block: Block, op: Operation) -> None:
+    """Put the ops of a block in the place of an op."""
+    around = op.parent_block()
+    assert around is not None
+    loops = list(block.ops)
+    for loop in loops:
+        loop.detach()
+    around.insert_ops_before(loops, op)
+    op.detach()
+    op.erase()

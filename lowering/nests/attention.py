@@ -60,6 +60,8 @@ def blocks_of(low: Number, high: Number, size: int) -> range:
 
 def clipped(number: Number, size: int, low: Number, high: Number) -> tuple[Number, Number]:
     """Where a block begins and how many it holds, without what is outside of `[low, high)`."""
+    if isinstance(low, int) and isinstance(high, int) and low == 0 and high % size == 0:
+        return number * size, size
     first = max(number * size, low)
     return first, min(number * size + size, high) - first
 
@@ -200,7 +202,7 @@ def attention_nest(op: AttentionOp, work: Work) -> None:
         # Of a causal mask later blocks see more: neighbours are one from either end, so that pieces are alike.
         number = number // 2 if number % 2 == 0 else blocks - 1 - number // 2
         row, kv = number * size, h // e.group
-        rows = min(e.queries - row, size)
+        rows = size if e.queries % size == 0 else min(e.queries - row, size)
         softmax = Softmax(scratch(size, element), scratch(size, element), result[b, h, row : row + rows])
         softmax.clear(rows)
         seen = scores.seen_by_block(row, rows)

@@ -11,11 +11,11 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.lir import GemmOp, PrefetchOp
+from xdsl_rlx.dialects.lir import PrefetchOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
+from xdsl_rlx.lowering.tiles.factors import Factors
 
 Lane: TypeAlias = Callable[[Nest, SSAValue, int], None]
 """What is done with one sum of a line: it gets the lane, and the vector that this is in."""
@@ -93,7 +93,7 @@ class TileBlock:
     in how many sums each is added up, a power of two that divides the lines.
     """
 
-    op: GemmOp
+    factors: Factors
     panel: Panel
     left: Left | None
     row: SSAValue
@@ -106,7 +106,7 @@ class TileBlock:
     def emit(self, nest: Nest) -> None:
         """The sums start from zero, and are stored or added at the end."""
         kernel, panel, chains = nest.kernel, self.panel, self.chains
-        element = memref_of(self.op.c).element_type
+        element = self.factors.element
         sums = kernel.scratch(MemRefType(element, [chains * self.rows, panel.columns]), "sums")
         self._rows(nest, lambda at, r, _: self._begin(at, sums, r))
         if chains == 1:
@@ -144,7 +144,7 @@ class TileBlock:
         return (nest.scalars.of(self.panel.column) + nest.scalars.of(j)).value
 
     def _begin(self, nest: Nest, sums: SSAValue, r: SSAValue) -> Lane:
-        lines, element = self._sums_of(nest, r), memref_of(self.op.c).element_type
+        lines, element = self._sums_of(nest, r), self.factors.element
 
         def lane(deep: Nest, j: SSAValue, _: int) -> None:
             for line in lines:
@@ -154,21 +154,21 @@ class TileBlock:
 
     def _step(self, nest: Nest, sums: SSAValue, k: SSAValue, chain: int) -> None:
         """Add the products with line `k` of the right factor to the sums of a chain."""
-        op, panel = self.op, self.panel
+        factors, panel = self.factors, self.panel
         if self.fetches:
             self._fetch(nest, k)
 
         def add(at: Nest, r: SSAValue, i: SSAValue) -> Lane:
             line = self._sums_of(at, r)[chain]
             if self.left is None:
-                factor = at.load(op.a, [*op.a_indices, i, k]).value
+                factor = factors.left.load(at, i, k).value
             else:
                 factor = at.load(self.left.copy, self.left.place(at, self.row, self.rows, k, r)).value
 
             def lane(deep: Nest, j: SSAValue, vector: int) -> None:
                 s = deep.scalars
                 if panel.copy is None:
-                    term = deep.load(op.b, [*op.b_indices, k, self._column(deep, j)])
+                    term = factors.right.load(deep, k, self._column(deep, j))
                 else:
                     term = deep.load(panel.copy, panel.place(deep, k, j, vector, self.lanes))
                 deep.store(s.multiply_add(s.of(factor), term, deep.load(sums, [line, j])), sums, [line, j])
@@ -179,19 +179,19 @@ class TileBlock:
 
     def _fetch(self, nest: Nest, k: SSAValue) -> None:
         """Bring the part of a line nearer that is copied next."""
-        op, s = self.op, nest.scalars
-        last = memref_of(op.b).get_shape()[-1] - 1
+        right, s = self.factors.right, nest.scalars
+        last = right.columns - 1
         for ahead in range(0, self.panel.columns, self.lanes):
             j = s.minimum(s.of(self.panel.column) + (self.panel.columns + ahead), s.of(nest.kernel.index(last)))
-            nest.builder.insert(PrefetchOp(op.b, [*op.b_indices, k, j.value]))
+            nest.builder.insert(PrefetchOp(right.buffer, right.at(nest, k, j.value)))
 
     def _end(self, nest: Nest, sums: SSAValue, r: SSAValue, i: SSAValue) -> Lane:
-        op, lines = self.op, self._sums_of(nest, r)
+        into, lines = self.factors.into, self._sums_of(nest, r)
 
         def lane(deep: Nest, j: SSAValue, _: int) -> None:
-            at = [*op.c_indices, i, self._column(deep, j)]
+            at = into.at(deep, i, self._column(deep, j))
             total = _sum([deep.load(sums, [line, j]) for line in lines])
-            deep.store(deep.load(op.c, at) + total if self.goes_on else total, op.c, at)
+            deep.store(deep.load(into.buffer, at) + total if self.goes_on else total, into.buffer, at)
 
         return lane
 

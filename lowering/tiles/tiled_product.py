@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.lir import GemmOp
-from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
+from xdsl_rlx.lowering.tiles.factors import Factors
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED, SideBySide
 from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, TileBlock
 from xdsl_rlx.lowering.tiles.tile_sizes import DEPTH, LATENCY, ONE_PART, TileSize
@@ -31,26 +30,22 @@ PACKED_FOR = 4
 """Panels for which it does."""
 
 
-def lies_in_lines(op: GemmOp) -> bool:
-    """Whether the columns of the right factor lie side by side."""
-    return strides_of(memref_of(op.b))[-1] == 1
-
-
 @dataclass(frozen=True)
 class TiledProduct:
     """
-    A product of so many columns from `op.col_lo` on and the rows between `ends`, of which the number may be known.
+    A product of so many columns from `first_column` on and the rows between `ends`, of which the number may be known.
 
     `copies`: the right factor is copied panel by panel, which it has to be if its columns do not lie side by side.
     `goes_on`: sums are added to what there is. `fetches`: the right factor is far. `left` is a copy of the left one,
     which is made where this does not lie in lines.
     """
 
-    op: GemmOp
+    factors: Factors
     nest: Nest
     tile: TileSize
     ends: tuple[SSAValue, SSAValue]
     rows: int | None
+    first_column: SSAValue
     columns: int
     copies: bool
     goes_on: bool
@@ -80,7 +75,7 @@ class TiledProduct:
 
     @property
     def _depth(self) -> int:
-        return memref_of(self.op.a).get_shape()[-1]
+        return self.factors.depth
 
     @property
     def _lines(self) -> int:
@@ -90,24 +85,23 @@ class TiledProduct:
     @property
     def _packs(self) -> bool:
         """Whether the left factor is copied, so that what a tile reads of it lies side by side."""
-        type_ = memref_of(self.op.a)
-        if self.rows is None or self.rows < PACKED_ROWS or strides_of(type_)[-1] == 1:
+        if self.rows is None or self.rows < PACKED_ROWS or self.factors.left.lies_in_lines:
             return False
-        size = self.rows * self._lines * element_bytes(type_.element_type)
+        size = self.rows * self._lines * element_bytes(self.factors.element)
         return size <= PACKED_BYTES and self.columns >= PACKED_FOR * self.tile.columns
 
     def _packed(self, nest: Nest, low: SSAValue, high: SSAValue) -> Left:
         """A copy of the left factor along a part of the inner dimension."""
-        op, kernel, height = self.op, nest.kernel, self.tile.rows
+        factors, kernel, height = self.factors, nest.kernel, self.tile.rows
         assert self.rows is not None
-        copy = kernel.scratch(MemRefType(memref_of(op.a).element_type, [self.rows * self._lines]), "left")
+        copy = kernel.scratch(MemRefType(factors.element, [self.rows * self._lines]), "left")
         left = Left(copy, self.ends[0], low, self._lines)
         whole, rest = divmod(self.rows, height)
 
         def bring(at: Nest, row: SSAValue, rows: int) -> None:
             def one(inside: Nest, k: SSAValue, r: SSAValue) -> None:
                 i = (inside.scalars.of(row) + inside.scalars.of(r)).value
-                number = inside.load(op.a, [*op.a_indices, i, k])
+                number = factors.left.load(inside, i, k)
                 inside.store(number, copy, left.place(inside, row, rows, k, r))
 
             at.each(
@@ -127,12 +121,13 @@ class TiledProduct:
 
     def _clear(self) -> None:
         """Zeros to add to."""
-        op = self.op
+        into, element = self.factors.into, self.factors.element
 
         def one(inside: Nest, i: SSAValue, j: SSAValue) -> None:
-            inside.store(inside.scalars.const(0.0, memref_of(op.c).element_type), op.c, [*op.c_indices, i, j])
+            inside.store(inside.scalars.const(0.0, element), into.buffer, into.at(inside, i, j))
 
-        bounds = op.col_lo, op.col_hi
+        last = (self.nest.scalars.of(self.first_column) + self.columns).value
+        bounds = self.first_column, last
         self.nest.each(self.ends, "i", lambda row, i: row.each(bounds, "j", lambda inside, j: one(inside, i, j)))
 
     def _by_rows(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
@@ -153,7 +148,7 @@ class TiledProduct:
         if self._packs and self.left is None:
             replace(self, left=self._packed(nest, low, high))._columns(nest, low, high)
             return
-        first, wide = self.op.col_lo, self.tile.columns
+        first, wide = self.first_column, self.tile.columns
         whole, rest = divmod(self.columns, wide)
         if whole:
             self._repeat(nest, whole, first, wide, lambda at, j: self._panel(at, Panel(low, high, j, wide)), "j")
@@ -210,17 +205,17 @@ class TiledProduct:
 
     def _copied(self, nest: Nest, panel: Panel) -> Panel:
         """The panel with a copy on the stack."""
-        op, kernel, lanes = self.op, nest.kernel, self.tile.lanes
-        element = memref_of(op.b).element_type
+        right, kernel, lanes = self.factors.right, nest.kernel, self.tile.lanes
+        element = self.factors.element
         copy = kernel.scratch(MemRefType(element, [-(-panel.columns // lanes), self._lines * lanes]), "panel")
         panel = replace(panel, copy=copy)
 
         def one(inside: Nest, k: SSAValue, j: SSAValue, vector: int) -> None:
             s = inside.scalars
-            number = inside.load(op.b, [*op.b_indices, k, (s.of(panel.column) + s.of(j)).value])
+            number = right.load(inside, k, (s.of(panel.column) + s.of(j)).value)
             inside.store(number, copy, panel.place(inside, k, j, vector, lanes))
 
-        if lies_in_lines(op):
+        if right.lies_in_lines:
             nest.each(
                 (panel.low, panel.high),
                 "k",
@@ -246,14 +241,14 @@ class TiledProduct:
 
     def _bring(self, nest: Nest, panel: Panel, merged: SideBySide, vector: int) -> None:
         """Copy the columns of a vector, which are lines in memory."""
-        op, copy = self.op, panel.copy
+        right, copy = self.factors.right, panel.copy
         assert copy is not None
 
         def column(inside: Nest, number: Scalar) -> SSAValue:
             return (inside.scalars.of(panel.column) + number + vector * self.tile.lanes).value
 
         def load(inside: Nest, at: SSAValue, k: SSAValue) -> Scalar:
-            return inside.load(op.b, [*op.b_indices, (inside.scalars.of(panel.low) + inside.scalars.of(k)).value, at])
+            return right.load(inside, (inside.scalars.of(panel.low) + inside.scalars.of(k)).value, at)
 
         merged.bring(
             nest,
@@ -265,7 +260,7 @@ class TiledProduct:
 
     def _block(self, nest: Nest, panel: Panel, row: SSAValue, rows: int) -> None:
         tile, chains = self.tile, self._chains(panel)
-        TileBlock(self.op, panel, self.left, row, rows, tile.lanes, self.goes_on, self.fetches, chains).emit(nest)
+        TileBlock(self.factors, panel, self.left, row, rows, tile.lanes, self.goes_on, self.fetches, chains).emit(nest)
 
     def _chains(self, panel: Panel) -> int:
         """
@@ -278,27 +273,23 @@ class TiledProduct:
         return next((n for n in (4, 2) if length and n * under_way <= LATENCY and length % n == 0), 1)
 
 
-def emit_sums(op: GemmOp, nest: Nest) -> None:
+def emit_sums(
+    factors: Factors, nest: Nest, rows: tuple[SSAValue, SSAValue], columns: tuple[SSAValue, SSAValue]
+) -> None:
     """Each element by itself, as a sum along the inner dimension: for a right factor that lies along it."""
-    kernel = nest.kernel
-    depth = memref_of(op.a).get_shape()[-1]
+    kernel, into = nest.kernel, factors.into
 
     def element(inside: Nest, i: SSAValue, j: SSAValue) -> None:
         def add(deep: Nest, k: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            term = deep.load(op.a, [*op.a_indices, i, k]) * deep.load(op.b, [*op.b_indices, k, j])
+            term = factors.left.load(deep, i, k) * factors.right.load(deep, k, j)
             return (deep.scalars.accumulate_add(deep.scalars.of(carried[0]), term).value,)
 
-        at = [*op.c_indices, i, j]
+        at = into.at(inside, i, j)
         start: Scalar = (
-            inside.load(op.c, at)
-            if op.accumulate is not None
-            else inside.scalars.const(0.0, memref_of(op.c).element_type)
+            inside.load(into.buffer, at) if factors.accumulate else inside.scalars.const(0.0, factors.element)
         )
-        (total,) = inside.loop((kernel.index(0), kernel.index(depth)), (start.value,), add, "k")
-        inside.store(inside.scalars.of(total), op.c, at)
+        bounds = kernel.index(0), kernel.index(factors.depth)
+        (total,) = inside.loop(bounds, (start.value,), add, "k")
+        inside.store(inside.scalars.of(total), into.buffer, at)
 
-    nest.each(
-        (op.row_lo, op.row_hi),
-        "i",
-        lambda row, i: row.each((op.col_lo, op.col_hi), "j", lambda inside, j: element(inside, i, j)),
-    )
+    nest.each(rows, "i", lambda row, i: row.each(columns, "j", lambda inside, j: element(inside, i, j)))
