@@ -287,12 +287,14 @@ class RowKernel(GroupKernel):
 
     def save(self, frame: Frame, value: SSAValue) -> None:
         """Keep an element of the row for later passes."""
+        # before there is a buffer that it might be read from
+        x = self.value(frame, value)
         if value not in self.scratch:
             shape = [*self._inner_extents(), *self.lanes]
             self.scratch[value] = self.kernel.scratch(
                 MemRefType(compute_type(element_of(value)), shape), value.name_hint
             )
-        frame.nest.store(self.value(frame, value), self.scratch[value], self.in_scratch(frame))
+        frame.nest.store(x, self.scratch[value], self.in_scratch(frame))
 
     def in_scratch(self, frame: Frame) -> list[SSAValue]:
         """Where the element is kept."""

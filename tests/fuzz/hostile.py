@@ -129,6 +129,7 @@ MORE: list[Sample] = [
     _also("arguments", lambda m, x: (m.input("y", (2,), dtype="i32"), m.param("z", (2,), dtype="i32"))),
     _also("set_outputs", lambda m, x: m.set_outputs([x])),
     _also("named", lambda m, x: m.named("part")),
+    _also("tap", lambda m, x: m.tap(m.exp(x), "middle")),
     _also("inline", lambda m, x: m.inline(_INLINED, x, b=x)),
     _also("fake_quantize", lambda m, x: m.fake_quantize(x, None, 8, axis=0, ste="identity", decay=None)),
     _also("attention", lambda m, q: m.attention(q, q, q, num_heads=2, mask_kind="causal", score_scale=0.5)),

@@ -125,6 +125,25 @@ def test_a_product_that_is_replaced_row_by_row() -> None:
     check(g, {"x": rng.standard_normal((50, 6)), "w": rng.standard_normal((6, 10)), "b": rng.standard_normal(10)})
 
 
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_a_product_that_is_a_result_as_well(dtype: str) -> None:
+    """Its elements are brought side by side from where it is stored."""
+    g = rlx.Graph("scores")
+    x, w = g.input("x", (40, 24), dtype), g.param("w", (24, 10), dtype)
+    z = x @ w
+    g.set_outputs([g.reduce_mean(g.softmax_cross_entropy_with_logits(z, g.input("labels", (40,), "i32"))), z])
+    rng = np.random.default_rng(6)
+    given = {"x": rng.standard_normal((40, 24)), "w": rng.standard_normal((24, 10))}
+    labels = rng.integers(0, 10, 40, dtype=np.int32)
+    loss, found = rlx.compile(g)(
+        **{n: a.astype("f4" if dtype == "f32" else "f8") for n, a in given.items()}, labels=labels
+    )
+    scores = given["x"] @ given["w"]
+    own = np.log(np.exp(scores).sum(1)) - scores[np.arange(40), labels]
+    np.testing.assert_allclose(found, scores, 1e-4, 1e-5)
+    np.testing.assert_allclose(loss, own.mean(), 1e-5)
+
+
 def test_which_rows_lie_across_vectors() -> None:
     """Those that neither are written out nor fill vectors, if there are enough."""
 

@@ -625,8 +625,8 @@ TILES = (
     _fault(
         "a panel that is copied has the columns of the first one",
         "lowering/tiles/tiled_product.py",
-        "number = inside.load(op.b, [*op.b_indices, k, (s.of(panel.column) + s.of(j)).value])",
-        "number = inside.load(op.b, [*op.b_indices, k, j])",
+        "number = right.load(inside, k, (s.of(panel.column) + s.of(j)).value)",
+        "number = right.load(inside, k, j)",
         TILED,
     ),
     _fault(
@@ -639,8 +639,8 @@ TILES = (
     _fault(
         "a copy of later lines is of the first ones",
         "lowering/tiles/tiled_product.py",
-        "[*op.b_indices, (inside.scalars.of(panel.low) + inside.scalars.of(k)).value, at]",
-        "[*op.b_indices, k, at]",
+        "right.load(inside, (inside.scalars.of(panel.low) + inside.scalars.of(k)).value, at)",
+        "right.load(inside, k, at)",
         TILED,
     ),
     _fault(
@@ -794,16 +794,37 @@ RUNNING = (
     _fault(
         "no barrier before a launch that reads what was written",
         "lowering/numba/runtime/build_program.py",
-        "            independent = bool(writes) and not (\n                _overlap(own_reads, writes) or ",
-        "            independent = bool(writes) and not (\n                ",
+        "return _meet(other.writes, self.reads) or _meet(self.writes, other.writes)",
+        "return _meet(self.writes, other.writes)",
         "tests/lowering/numba/test_build_program.py",
     ),
     _fault(
         "no barrier before a launch that writes what is being read",
         "lowering/numba/runtime/build_program.py",
-        "_overlap(own_writes, writes) or _overlap(own_writes, reads)",
-        "_overlap(own_writes, writes)",
+        "_meet(self.writes, other.writes) or _meet(self.writes, other.reads)",
+        "_meet(self.writes, other.writes)",
         "tests/lowering/numba/test_build_program.py",
+    ),
+    _fault(
+        "a launch is brought in front of one that it has to wait for",
+        "lowering/numba/runtime/build_program.py",
+        "for other in (*phase, *passed)):",
+        "for other in phase):",
+        "tests/lowering/numba/test_build_program.py",
+    ),
+    _fault(
+        "a buffer is read behind what replaces it",
+        "lowering/updates.py",
+        "if len(stores) != 1 or any(map(self._loads, behind)) or (before and not apart):",
+        "if len(stores) != 1 or (before and not apart):",
+        "tests/lowering/test_updates.py",
+    ),
+    _fault(
+        "readers of what is replaced need not come first",
+        "lowering/updates.py",
+        "    yield from waits.get(op, ())\n",
+        "",
+        "tests/lowering/test_updates.py",
     ),
     _fault(
         "a view's offset in elements where bytes are meant",

@@ -200,3 +200,18 @@ def test_a_predicate_moves_as_an_argument_does():
 def test_launches_wait_where_a_branch_or_test_begins_and_behind_it():
     waits = [not launch.independent for launch in build_program(parse(BRANCHES)).launches]
     assert waits == [True, False, True, False, True, True, True, True]
+
+
+def test_many_pieces_are_brought_beside_a_single_one():
+    """Those that may run at the same time as it, and as those between; what is one piece stays where it is."""
+
+    def launches(*rows: tuple[str, int]) -> list[tuple[str, bool]]:
+        launch = "lir.launch @k over {0} by 1 reads(%{1} : memref<64xf32>) writes(%{2} : memref<64xf32>)"
+        text = TEXT.replace("LAUNCHES", "\n  ".join(launch.format(pieces, *pair) for pair, pieces in rows))
+        found = build_program(parse(text)).launches[:-1]
+        return [("abc"[launch.args[1][1] // 256], launch.independent) for launch in found]
+
+    assert launches(("xa", 1), ("ab", 1), ("xc", 4)) == [("a", False), ("c", True), ("b", False)]
+    assert launches(("xa", 4), ("ab", 4), ("xc", 4)) == [("a", False), ("b", False), ("c", True)]
+    assert launches(("xa", 1), ("ab", 1), ("xc", 1)) == [("a", False), ("b", False), ("c", True)]
+    assert launches(("xa", 1), ("ab", 1), ("bc", 4)) == [("a", False), ("b", False), ("c", False)]
