@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from heapq import heappop, heappush
+from itertools import accumulate, pairwise
+from math import prod
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.traits import IsTerminator
 
+from xdsl_rlx.dialects.lir.memory import element_bytes
+from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.fuse.nesting import Demand, Reduces, agree, demand_of, rows_of
@@ -165,6 +170,7 @@ class Clusters:
     def __init__(self, block: Block, waits: Mapping[Operation, Sequence[Operation]]):
         """`waits`: the ops that have to run before an op, though it reads nothing of them."""
         self.block = block
+        self.waits = waits
         self.ops = list(block.ops)
         self.order = {op: index for index, op in enumerate(self.ops)}
         self.of: dict[Operation, Cluster] = {}
@@ -190,24 +196,45 @@ class Clusters:
                 self.of[other].after |= cluster.after | cluster.name
 
     def in_order(self) -> list[Cluster]:
-        """The clusters in an order that respects their dependences, none before its place or who needs it asks."""
+        """
+        The clusters in an order that respects their dependences, of two the one by which fewer bytes wait at most.
+
+        One runs, of those that may, the first in the block; the other runs them one by one, each behind what it needs.
+        The first holds back what is computed early for something late, the second what waits for nothing.
+        """
         # copies stand right behind what they are copies of
         first = {self.of[op]: self.order[op] for op in reversed(self.block.ops) if op in self.of}
-        order: list[Cluster] = []
-        done = 0
-        for cluster in sorted(first, key=first.__getitem__):
-            path = [cluster]
-            while path:
-                top = path[-1]
-                if waiting := top.before & ~done:
-                    path.append(min(self._named(waiting), key=first.__getitem__))
-                    assert len(path) <= len(first), "clusters depend on each other in a circle"
-                    continue
-                if not top.members & done:
-                    order.append(top)
-                    done |= top.members
-                path.pop()
-        return order
+        placed = sorted(first, key=first.__getitem__)
+        needs: dict[Cluster, dict[Cluster, None]] = {cluster: {} for cluster in placed}
+        for op, cluster in self.of.items():
+            if op.parent is self.block:
+                owners = (*(operand.owner for operand in op.operands), *self.waits.get(op, ()))
+                found = (self.of[owner] for owner in owners if isinstance(owner, Operation))
+                needs[cluster].update((other, None) for other in found if other is not cluster)
+        return min((when_ready(placed, needs), when_needed(placed, needs)), key=self._most_waiting)
+
+    def _most_waiting(self, order: Sequence[Cluster]) -> int:
+        """How many bytes wait at most for clusters that read them, in an order."""
+        place = {cluster: number for number, cluster in enumerate(order)}
+        last: dict[SSAValue, int] = {}
+        for op in reversed(self.block.ops):
+            at = place[self.of[op]] if op in self.of else len(order)
+            for operand in op.operands:
+                last[operand] = max(last.get(operand, 0), at)
+            if VIEW.get(type(op)) is not None:
+                # who reads a view reads what it is a view of
+                last[op.operands[0]] = max(last[op.operands[0]], last.get(op.results[0], 0))
+        change = [0] * (len(order) + 1)
+        for op, cluster in self.of.items():
+            if op.parent is not self.block or VIEW.get(type(op)) is not None:
+                continue
+            for result in op.results:
+                end = last.get(result, 0)
+                if place[cluster] < end < len(order) and isinstance(result.type, TensorType):
+                    size = prod(shape_of(result)) * element_bytes(element_of(result))
+                    change[place[cluster]] += size
+                    change[end] -= size
+        return max(accumulate(change))
 
     def grow(self) -> None:
         """Merge each op with its users, from the last op to the first; then clusters that read the same values."""
@@ -236,7 +263,8 @@ class Clusters:
         if self._refused.get((first, second)) == versions:
             return False
         both = first.members | second.members
-        if (first.after & second.before | second.after & first.before) & ~both or not _unite(first, second):
+        between = (first.after & second.before | second.after & first.before) & ~both
+        if between or _would_wait(first, second) or not _unite(first, second):
             self._refused[first, second] = versions
             return False
         self._replace(first, second, both)
@@ -327,6 +355,56 @@ class Clusters:
         if isinstance(owner, Operation):
             outputs = self.of[owner].outputs
             outputs[value] = outputs.get(value, 0) + 1
+
+
+def when_ready(placed: Sequence[Cluster], needs: Mapping[Cluster, Iterable[Cluster]]) -> list[Cluster]:
+    """Of the clusters that may run, always the first of those in `placed`."""
+    number = {cluster: n for n, cluster in enumerate(placed)}
+    users: dict[Cluster, list[Cluster]] = {cluster: [] for cluster in placed}
+    left = dict.fromkeys(placed, 0)
+    for cluster, found in needs.items():
+        for other in found:
+            users[other].append(cluster)
+            left[cluster] += 1
+    ready = [number[cluster] for cluster in placed if not left[cluster]]
+    order: list[Cluster] = []
+    while ready:
+        order.append(placed[heappop(ready)])
+        for user in users[order[-1]]:
+            left[user] -= 1
+            if not left[user]:
+                heappush(ready, number[user])
+    assert len(order) == len(placed), "clusters depend on each other in a circle"
+    return order
+
+
+def when_needed(placed: Sequence[Cluster], needs: Mapping[Cluster, Iterable[Cluster]]) -> list[Cluster]:
+    """The clusters as they are in `placed`, but each behind what it needs, which comes right in front of it."""
+    order: dict[Cluster, None] = {}
+    for cluster in placed:
+        path = {cluster: iter(needs[cluster])}
+        while path:
+            top, waiting = next(reversed(path.items()))
+            if (inner := next((other for other in waiting if other not in order), None)) is None:
+                order[top] = None
+                del path[top]
+            else:
+                assert inner not in path, "clusters depend on each other in a circle"
+                path[inner] = iter(needs[inner])
+    return list(order)
+
+
+def _would_wait(first: Cluster, second: Cluster) -> bool:
+    """
+    Whether many elements would be computed later for the sake of one, which waits for others too.
+
+    A sum of sums of gradients, taken in by the kernels of these, would put them in the order in which it adds.
+    """
+    for one, many in ((first, second), (second, first)):
+        assert one.space is not None and many.space is not None
+        if not one.space.extents and many.space.extents:
+            return bool(one.before & ~(many.before | many.members))
+    return False
 
 
 def _unite(first: Cluster, second: Cluster) -> bool:
