@@ -90,6 +90,15 @@ class TiledProduct:
         size = self.rows * self._lines * element_bytes(self.factors.element)
         return size <= PACKED_BYTES and self.columns >= PACKED_FOR * self.tile.columns
 
+    @property
+    def _rows_packed(self) -> int | None:
+        """Of more rows than are copied of a left factor, how many are at a time; None if all or none are."""
+        if self.rows is None or self._packs or self.factors.left.lies_in_lines or not self._depth:
+            return None
+        most = PACKED_BYTES // (self._lines * element_bytes(self.factors.element))
+        found = (n for n in range(min(most, self.rows // 2), PACKED_ROWS - 1, -1) if self.rows % n == 0)
+        return next(found, None) if self.columns >= PACKED_FOR * self.tile.columns else None
+
     def _packed(self, nest: Nest, low: SSAValue, high: SSAValue) -> Left:
         """A copy of the left factor along a part of the inner dimension."""
         factors, kernel, height = self.factors, nest.kernel, self.tile.rows
@@ -132,16 +141,19 @@ class TiledProduct:
 
     def _by_rows(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
         """All columns, of some rows at a time, along a part of the inner dimension."""
-        if self.rows is not None and self.rows < 2 * ROWS_AT_ONCE:
-            self._columns(nest, low, high)
-            return
-        even = self.rows is not None and self.rows % ROWS_AT_ONCE == 0
+        at_once = self._rows_packed
+        if at_once is None:
+            at_once = ROWS_AT_ONCE
+            if self.rows is not None and self.rows < 2 * ROWS_AT_ONCE:
+                self._columns(nest, low, high)
+                return
+        even = self.rows is not None and self.rows % at_once == 0
 
         def part(inside: Nest, ends: tuple[SSAValue, SSAValue], _: tuple[SSAValue, ...]) -> tuple[()]:
-            replace(self, ends=ends, rows=ROWS_AT_ONCE if even else None)._columns(inside, low, high)
+            replace(self, ends=ends, rows=at_once if even else None)._columns(inside, low, high)
             return ()
 
-        nest.blocks(self.ends, ROWS_AT_ONCE, (), part, exact=even)
+        nest.blocks(self.ends, at_once, (), part, exact=even)
 
     def _columns(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
         """All columns, along a part of the inner dimension."""

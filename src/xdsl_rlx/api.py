@@ -375,7 +375,8 @@ def compile(
 
     `donate` maps names of arguments to numbers of outputs of the same type, which are written over them: a param so
     updated has its new value in the next call, an array given for an input is overwritten, and calls return the other
-    outputs only. The values of params are kept in `weights`, which several graphs may share.
+    outputs only; one that is interrupted, or that a check ends, may have updated some. The values of params are kept in
+    `weights`, which several graphs may share.
 
     `memory_budget` is how many bytes the arena, which holds all that is neither argument nor result, takes at most:
     what waits in memory for a backward pass is computed again there, as little as will do.
