@@ -66,6 +66,11 @@ def rows(o: Any, w: Any, v: Any, x: Any) -> Any:
     return [o.reduce_sum(w * w, [1])], {"w": o.softmax(w, -1), "v": v - v / (o.reduce_sum(v * v, [1], True) + 1.0)}
 
 
+def read_again(o: Any, w: Any, v: Any, x: Any) -> Any:
+    """A first pass over a row has the new element at hand, a second one needs the old one."""
+    return [w / (o.reduce_sum(w * w, [1], True) + 1.0)], {"w": w * 0.5 + x}
+
+
 def run_twice(o: Any, w: Any, v: Any, x: Any) -> Any:
     """A loop that begins anew where an argument is large."""
     return [], {"w": w + o.sin(w * 1e5), "v": o.sin(v) * x}
@@ -81,7 +86,7 @@ def both(o: Any, w: Any, v: Any, x: Any) -> Any:
     return [w + v], {"w": s * w, "v": s + v}
 
 
-CASES = (plain, momentum, read_behind, all_of_it, turned, rows, run_twice, moved, both)
+CASES = (plain, momentum, read_behind, all_of_it, turned, rows, read_again, run_twice, moved, both)
 
 
 def _graph(case: Build | Any, dtype: str, donate: bool) -> rlx.Graph:
