@@ -263,8 +263,7 @@ class Clusters:
         if self._refused.get((first, second)) == versions:
             return False
         both = first.members | second.members
-        between = (first.after & second.before | second.after & first.before) & ~both
-        if between or _would_wait(first, second) or not _unite(first, second):
+        if (first.after & second.before | second.after & first.before) & ~both or not _unite(first, second):
             self._refused[first, second] = versions
             return False
         self._replace(first, second, both)
@@ -392,19 +391,6 @@ def when_needed(placed: Sequence[Cluster], needs: Mapping[Cluster, Iterable[Clus
                 assert inner not in path, "clusters depend on each other in a circle"
                 path[inner] = iter(needs[inner])
     return list(order)
-
-
-def _would_wait(first: Cluster, second: Cluster) -> bool:
-    """
-    Whether many elements would be computed later for the sake of one, which waits for others too.
-
-    A sum of sums of gradients, taken in by the kernels of these, would put them in the order in which it adds.
-    """
-    for one, many in ((first, second), (second, first)):
-        assert one.space is not None and many.space is not None
-        if not one.space.extents and many.space.extents:
-            return bool(one.before & ~(many.before | many.members))
-    return False
 
 
 def _unite(first: Cluster, second: Cluster) -> bool:
