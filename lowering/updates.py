@@ -88,15 +88,13 @@ def put_readers_first(func: FuncOp, updates: Sequence[Update]) -> dict[Operation
         if any(isinstance(reader, ReturnOp) for reader in readers):
             raise PassFailedException(f"{_cannot(update, func)}: that is returned as it was, too; {_cure(update)}")
         waits.setdefault(writer, []).extend(r for r in readers if r is not writer)
-    writers = {update.writer: update for update in updates}
 
     def circle(ops: Sequence[Operation]) -> PassFailedException:
         pairs = zip(ops, (*ops[1:], ops[0]), strict=True)
         writer, reader = next((op, other) for op, other in pairs if other in waits.get(op, ()))
-        what, name = _cannot(writers[writer], func), writers[writer].name
-        return PassFailedException(
-            f'{what}: {named(reader)} reads "{name}", and needs the result; {_cure(writers[writer])}'
-        )
+        update = next(x for x in updates if x.writer is writer and reader in x.readers)
+        what = f'{named(reader)} reads "{update.name}", and needs the result'
+        return PassFailedException(f"{_cannot(update, func)}: {what}; {_cure(update)}")
 
     block = func.body.block
     for op in _in_order(block, waits, circle):
