@@ -29,6 +29,7 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_getrf, llvm_getrs
 from xdsl_rlx.lowering.numba.emit.llvm_lanes import LaneLoop, Vector, is_written_out
+from xdsl_rlx.lowering.numba.emit.llvm_lines import LlvmLines, folded_index
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA, metadata_of
 from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, llvm_text
 from xdsl_rlx.lowering.numba.emit.scalar_types import function_suffix, llvm_type
@@ -87,41 +88,20 @@ def _buffer_of(type: AnyMemRef) -> _Buffer:
     return _Buffer(_memory_type(element), element_bytes(element), gep if regular else None, strides, element == i1)
 
 
-class LlvmBody:
-    """The lines of one function. `label` names the block being filled, for phis; `written` holds buffers stored to."""
+class LlvmBody(LlvmLines):
+    """The lines of one function; `written` holds buffers stored to."""
 
     def __init__(self, function: str = "") -> None:
+        super().__init__()
         self.function = function
-        self.lines: list[str] = []
         self.allocas: list[str] = []
         self.names: dict[SSAValue, str] = {}
         self.written: set[SSAValue] = set()
         self.nonnegative: set[SSAValue] = set()
         self.messages: dict[str, str] = {}
         """The texts of checks, with the names of the constants that hold them."""
-        self.label = "entry"
         self._buffers: dict[SSAValue, _Buffer] = {}
         self._lanes: dict[scf.ForOp, LaneLoop | None] = {}
-        self._count = 0
-
-    def line(self, text: str) -> str:
-        """Emit an instruction with a result, and give its name."""
-        self._count += 1
-        name = f"%v{self._count}"
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def emit(self, text: str) -> None:
-        """Emit an instruction without a result."""
-        self.lines.append(f"  {text}")
-
-    def start(self, label: str) -> None:
-        self.lines.append(f"{label}:")
-        self.label = label
-
-    def fresh(self, stem: str) -> str:
-        self._count += 1
-        return f"{stem}{self._count}"
 
     def block(self, block: Block) -> None:
         """Emit every op of `block` but a yield, whose operands the enclosing op reads."""
@@ -133,6 +113,9 @@ class LlvmBody:
         names, cls = self.names, op.__class__
         if cls in ROWS:
             args, type_ = [names[x] for x in op.operands], op.operands[0].type
+            if (index := folded_index(cls, args, type_)) is not None:
+                names[op.results[0]] = index
+                return
             text = llvm_text(op, args, llvm_type(type_), function_suffix(type_), self.line)
             names[op.results[0]] = self.line(text)
         elif (emitter := _EMITTERS.get(cls)) is not None:
@@ -178,7 +161,7 @@ class LlvmBody:
     def load(self, op: Operation) -> None:
         source, *indices = op.operands
         buffer = self.buffer(source)
-        loaded = self.line(f"load {buffer.element}, ptr {self.address(source, indices)}, align {buffer.align}")
+        loaded = self.new_line(f"load {buffer.element}, ptr {self.address(source, indices)}, align {buffer.align}")
         self.names[op.results[0]] = self.line(f"icmp ne i8 {loaded}, 0") if buffer.is_bool else loaded
 
     def store(self, op: Operation) -> None:
@@ -269,30 +252,31 @@ class LlvmBody:
             self.emit(f"br label %{body}")
         else:
             self.emit(f"br i1 {self.line(f'icmp slt i64 {lb}, {ub}')}, label %{body}, label %{done}")
-        self.start(body)
-        block = op.body.block
-        counts_up = (low is not None and low >= 0) or op.lb in self.nonnegative
-        if counts_up:
-            self.nonnegative.add(block.args[0])
-        phis = [self.line("") for _ in block.args]
-        first = len(self.lines) - len(phis)
-        self.names.update(zip(block.args, phis, strict=True))
-        self.block(block)
-        assert block.last_op is not None
-        yielded = [self.names[x] for x in block.last_op.operands]
-        latch = self.label
-        following = self.line(f"add {'nuw ' if counts_up else ''}nsw i64 {phis[0]}, {step}")
-        incoming = zip([lb, *inits], [following, *yielded], strict=True)
-        for i, (arg, (start, again)) in enumerate(zip(block.args, incoming, strict=True)):
-            text = self.phi(arg.type, [(start, before), (again, latch)])
-            self.lines[first + i] = f"  {phis[i]} = {text}"
-        again = self.line(f"icmp slt i64 {following}, {ub}")
-        hint = "" if (found := metadata_of(op)) is None else f", !llvm.loop !{METADATA.index(found)}"
-        self.emit(f"br i1 {again}, label %{body}, label %{done}{hint}")
+        with self.branched():
+            self.start(body)
+            block = op.body.block
+            counts_up = (low is not None and low >= 0) or op.lb in self.nonnegative
+            if counts_up:
+                self.nonnegative.add(block.args[0])
+            phis = [self.new_line("") for _ in block.args]
+            first = len(self.lines) - len(phis)
+            self.names.update(zip(block.args, phis, strict=True))
+            self.block(block)
+            assert block.last_op is not None
+            yielded = [self.names[x] for x in block.last_op.operands]
+            latch = self.label
+            following = self.line(f"add {'nuw ' if counts_up else ''}nsw i64 {phis[0]}, {step}")
+            incoming = zip([lb, *inits], [following, *yielded], strict=True)
+            for i, (arg, (start, again)) in enumerate(zip(block.args, incoming, strict=True)):
+                text = self.phi(arg.type, [(start, before), (again, latch)])
+                self.lines[first + i] = f"  {phis[i]} = {text}"
+            again = self.line(f"icmp slt i64 {following}, {ub}")
+            hint = "" if (found := metadata_of(op)) is None else f", !llvm.loop !{METADATA.index(found)}"
+            self.emit(f"br i1 {again}, label %{body}, label %{done}{hint}")
         self.start(done)
         for result, init, last in zip(op.results, inits, yielded, strict=True):
             edges = [(last, latch)] if known else [(init, before), (last, latch)]
-            self.names[result] = self.line(self.phi(result.type, edges))
+            self.names[result] = self.new_line(self.phi(result.type, edges))
 
     def lanes_of(self, loop: scf.ForOp) -> LaneLoop | None:
         """What is known of a loop of lanes, which a loop around it that is written out comes to many times."""
@@ -310,7 +294,7 @@ class LlvmBody:
                 if isinstance(op, memref.LoadOp) and lanes.is_vector(op.res):
                     type_, align = vector.type_of(op.res.type), self.buffer(op.memref).align
                     at = self.address(op.memref, op.indices)
-                    self.names[op.res] = self.line(f"load {type_}, ptr {at}, align {align}")
+                    self.names[op.res] = self.new_line(f"load {type_}, ptr {at}, align {align}")
                 elif isinstance(op, memref.StoreOp):
                     number, align = vector.number(op.value), self.buffer(op.memref).align
                     self.written.add(op.memref)
@@ -344,39 +328,41 @@ class LlvmBody:
                 edges.append(([], before))
                 continue
             self.start(label)
-            self.block(region.block)
+            with self.branched():
+                self.block(region.block)
             last = region.block.last_op
             values = [self.names[x] for x in last.operands] if isinstance(last, scf.YieldOp) else []
             edges.append((values, self.label))
             self.emit(f"br label %{done}")
         self.start(done)
         for i, result in enumerate(op.results):
-            self.names[result] = self.line(self.phi(result.type, [(values[i], label) for values, label in edges]))
+            self.names[result] = self.new_line(self.phi(result.type, [(values[i], label) for values, label in edges]))
 
     def while_loop(self, op: Operation) -> None:
         assert isinstance(op, scf.WhileOp)
         head, body, done = self.fresh("while"), self.fresh("do"), self.fresh("done")
         before = self.label
         self.emit(f"br label %{head}")
-        self.start(head)
-        test, after = op.before_region.block, op.after_region.block
-        phis = [self.line("") for _ in test.args]
-        first = len(self.lines) - len(phis)
-        self.names.update(zip(test.args, phis, strict=True))
-        self.block(test)
-        condition = test.last_op
-        assert isinstance(condition, scf.ConditionOp)
-        passed = [self.names[x] for x in condition.operands[1:]]
-        self.emit(f"br i1 {self.names[condition.operands[0]]}, label %{body}, label %{done}")
-        self.start(body)
-        self.names.update(zip(after.args, passed, strict=True))
-        self.block(after)
-        assert after.last_op is not None
-        again = [self.names[x] for x in after.last_op.operands]
-        for i, (arg, init) in enumerate(zip(test.args, op.operands, strict=True)):
-            text = self.phi(arg.type, [(self.names[init], before), (again[i], self.label)])
-            self.lines[first + i] = f"  {phis[i]} = {text}"
-        self.emit(f"br label %{head}")
+        with self.branched():
+            self.start(head)
+            test, after = op.before_region.block, op.after_region.block
+            phis = [self.new_line("") for _ in test.args]
+            first = len(self.lines) - len(phis)
+            self.names.update(zip(test.args, phis, strict=True))
+            self.block(test)
+            condition = test.last_op
+            assert isinstance(condition, scf.ConditionOp)
+            passed = [self.names[x] for x in condition.operands[1:]]
+            self.emit(f"br i1 {self.names[condition.operands[0]]}, label %{body}, label %{done}")
+            self.start(body)
+            self.names.update(zip(after.args, passed, strict=True))
+            self.block(after)
+            assert after.last_op is not None
+            again = [self.names[x] for x in after.last_op.operands]
+            for i, (arg, init) in enumerate(zip(test.args, op.operands, strict=True)):
+                text = self.phi(arg.type, [(self.names[init], before), (again[i], self.label)])
+                self.lines[first + i] = f"  {phis[i]} = {text}"
+            self.emit(f"br label %{head}")
         self.start(done)
         self.names.update(zip(op.results, passed, strict=True))
 
@@ -446,7 +432,7 @@ class LlvmBody:
     def call_library(self, function: str, pointers: Sequence[str]) -> None:
         """Call a function of the table of BLAS and LAPACK functions."""
         entry = self.line(f"getelementptr inbounds ptr, ptr %blas, i64 {BLAS_FUNCTIONS.index(function)}")
-        callee = self.line(f"load ptr, ptr {entry}, align 8")
+        callee = self.new_line(f"load ptr, ptr {entry}, align 8")
         self.emit(f"call void {callee}({', '.join(f'ptr {p}' for p in pointers)})")
 
     def extent(self, low: str, high: str) -> str:
