@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
@@ -9,23 +10,23 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from xdsl_rlx.dialects.lir import CheckOp, GetrsOp, KernelOp, LaunchOp, ProgramOp
+from xdsl_rlx.dialects.lir import CheckOp, GetrsOp, KernelOp, LaunchOp
 from xdsl_rlx.dialects.lir.bounds import Reach, reaches
 from xdsl_rlx.dialects.lir.memory import LARGEST_BUFFER
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.locations import where
 from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
 from xdsl_rlx.lowering.analysis.linear_sums import Linear
+from xdsl_rlx.lowering.kernel_pass import KernelPass
 from xdsl_rlx.transforms.driver import verify_dominance
 
 INDEX = IndexType()
 
 
 @dataclass(frozen=True)
-class LirCheckBoundsPass(ModulePass):
+class LirCheckBoundsPass(KernelPass):
     """
     Put a `lir.check` before each access whose index may be outside, and each library call whose operands may be.
 
@@ -47,17 +48,19 @@ class LirCheckBoundsPass(ModulePass):
     name = "lir-check-bounds"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Rewrite all kernels, of a module that is sound."""
         verify_dominance(op)
-        launches = [x for p in op.ops if isinstance(p, ProgramOp) for x in p.walk() if isinstance(x, LaunchOp)]
-        for kernel in op.ops:
-            if isinstance(kernel, KernelOp):
-                _Checks(kernel, [x for x in launches if x.kernel.string_value() == kernel.sym_name.data]).insert()
+        super().apply(ctx, op)
+
+    def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
+        """Check the accesses of one kernel."""
+        _Checks(kernel, launches).insert()
 
 
 class _Checks:
     """The checks of one kernel: what is known where the walk is, and what is added in front of it."""
 
-    def __init__(self, kernel: KernelOp, launches: list[LaunchOp]) -> None:
+    def __init__(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
         self.kernel = kernel
         self.ranges = IndexRanges()
         sizes = [(x.extent.value.data, x.chunk.value.data) for x in launches if x.extent.value.data]

@@ -3,22 +3,23 @@ for all arguments when one was large."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.builder import Builder
-from xdsl.context import Context
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import Float64Type, ModuleOp, i32, i64
+from xdsl.dialects.builtin import Float64Type, i32, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
-from xdsl_rlx.dialects.lir import KernelOp
+from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.dialects.lir.scalar import SMALL
 from xdsl_rlx.dialects.lir.scalar_builder import ScalarBuilder
 from xdsl_rlx.lowering.functions import SMALL_VARIANTS
+from xdsl_rlx.lowering.kernel_pass import KernelPass
 
 
-class LirGuardRangePass(ModulePass):
+class LirGuardRangePass(KernelPass):
     """
     Make every innermost loop over sin, cos or tan that may run twice do so, where an argument was large.
 
@@ -43,17 +44,11 @@ class LirGuardRangePass(ModulePass):
 
     name = "lir-guard-range"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.ops:
-            if isinstance(kernel, KernelOp):
-                guard_range(kernel)
-
-
-def guard_range(kernel: KernelOp) -> None:
-    """What the pass does to one kernel."""
-    for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp)]:
-        if (calls := [op for op in loop.body.block.ops if type(op) in SMALL_VARIANTS]) and _may_run_twice(loop):
-            _guard(loop, calls)
+    def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
+        """Guard the loops of one kernel."""
+        for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp)]:
+            if (calls := [op for op in loop.body.block.ops if type(op) in SMALL_VARIANTS]) and _may_run_twice(loop):
+                _guard(loop, calls)
 
 
 def _may_run_twice(loop: scf.ForOp) -> bool:

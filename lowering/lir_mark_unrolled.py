@@ -3,18 +3,18 @@ LLVM is told to write out the loops that have the mark and no others."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
-from xdsl_rlx.dialects.lir import KernelOp
+from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.dialects.lir.bounds import trip_count
 from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, ROLLED, UNROLL
 from xdsl_rlx.lowering.functions import FUNCTIONS
+from xdsl_rlx.lowering.kernel_pass import KernelPass
 
 INDEX = IndexType()
 
@@ -51,7 +51,7 @@ ROWS = 384
 """Operations on vectors that rows done at a time may be, at most: neighbours share what they load."""
 
 
-class LirMarkUnrolledPass(ModulePass):
+class LirMarkUnrolledPass(KernelPass):
     """
     Set `lir.unroll` on the loops that are to be written out.
 
@@ -74,22 +74,16 @@ class LirMarkUnrolledPass(ModulePass):
 
     name = "lir-mark-unrolled"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.ops:
-            if isinstance(kernel, KernelOp):
-                mark_unrolled(kernel)
-
-
-def mark_unrolled(kernel: KernelOp) -> None:
-    """What the pass does to one kernel."""
-    found: list[_Choice] = []
-    _size(kernel.body.block, found)
-    left = TOTAL
-    for choice in sorted(found, key=lambda choice: choice.size):
-        left -= choice.size
-        if left < 0:
-            return
-        choice.loop.attributes[UNROLL] = IntegerAttr(choice.count, i64)
+    def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
+        """Mark the loops of one kernel."""
+        found: list[_Choice] = []
+        _size(kernel.body.block, found)
+        left = TOTAL
+        for choice in sorted(found, key=lambda choice: choice.size):
+            left -= choice.size
+            if left < 0:
+                return
+            choice.loop.attributes[UNROLL] = IntegerAttr(choice.count, i64)
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
-from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, KernelOp, LaunchOp, LoopOp, ProgramOp, WhileOp
+from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, KernelOp, LaunchOp, LoopOp, WhileOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.lowering.kernel_pass import KernelPass
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.tiles.factors import Factors
 from xdsl_rlx.lowering.tiles.tile_sizes import (
@@ -69,7 +70,7 @@ MANY = 8
 
 
 @dataclass(frozen=True)
-class LirTileProductsPass(ModulePass):
+class LirTileProductsPass(KernelPass):
     """
     Make loops of each `lir.gemm` that they are better for: tiles of few rows, of which the sums stay in registers.
 
@@ -99,29 +100,26 @@ class LirTileProductsPass(ModulePass):
     registers: int = Registers.count
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        gemms = {
-            kernel: [x for x in kernel.walk() if isinstance(x, GemmOp | BlockGemmOp)]
-            for kernel in op.ops
-            if isinstance(kernel, KernelOp)
-        }
-        if not any(gemms.values()):
-            return
-        verify_dominance(op)
+        """Rewrite all kernels, of a module that is sound."""
+        if any(isinstance(x, GemmOp | BlockGemmOp) for x in op.walk()):
+            verify_dominance(op)
+            super().apply(ctx, op)
+
+    def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
+        """Make loops of the products of one kernel."""
+        repeated, lengths = any(map(_is_repeated, launches)), frozenset(n for x in launches for n in _lengths(x))
         registers = Registers(self.lanes, self.registers)
-        launches: dict[str, list[LaunchOp]] = {}
-        for program in op.ops:
-            for launch in program.walk() if isinstance(program, ProgramOp) else ():
-                if isinstance(launch, LaunchOp):
-                    launches.setdefault(launch.kernel.string_value(), []).append(launch)
-        for kernel in [x for x in gemms if gemms[x]]:
-            own = launches.get(kernel.sym_name.data, [])
-            repeated, lengths = any(map(_is_repeated, own)), frozenset(n for x in own for n in _lengths(x))
-            found = [_Product(x, kernel, lengths) if isinstance(x, GemmOp) else _Blocks(x) for x in gemms[kernel]]
-            if better := [x for x in found if x.is_better_as_loops(repeated, registers)]:
-                again = Kernel.reopened(kernel)
-                for product in better:
-                    product.replace(again, registers, repeated)
-                again.close()
+        found: list[_Product | _Blocks] = []
+        for op in kernel.walk():
+            if isinstance(op, GemmOp):
+                found.append(_Product(op, kernel, lengths))
+            elif isinstance(op, BlockGemmOp):
+                found.append(_Blocks(op))
+        if better := [x for x in found if x.is_better_as_loops(repeated, registers)]:
+            again = Kernel.reopened(kernel)
+            for product in better:
+                product.replace(again, registers, repeated)
+            again.close()
 
 
 def _is_repeated(launch: LaunchOp) -> bool:

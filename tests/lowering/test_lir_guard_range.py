@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp, f32, f64
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.scalar import SMALL, CosSmallOp, SinSmallOp, TanSmallOp
-from xdsl_rlx.lowering.lir_guard_range import guard_range
+from xdsl_rlx.lowering.lir_guard_range import LirGuardRangePass
 
 Run = SimpleNamespace
 DTYPES: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
@@ -137,7 +137,7 @@ IN_PLACE = """scf.for %i = %lo to %hi step %step {
 def guarded(run: Run, text: str) -> KernelOp:
     module = run.parse(LOOP.format(text))
     kernel = next(op for op in module.walk() if isinstance(op, KernelOp))
-    guard_range(kernel)
+    LirGuardRangePass().rewrite(kernel, ())
     module.verify()
     return kernel
 

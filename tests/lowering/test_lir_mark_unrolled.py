@@ -13,7 +13,7 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, ProgramOp
 from xdsl_rlx.dialects.lir.kernel import UNROLL
 from xdsl_rlx.lowering import lir_mark_unrolled
-from xdsl_rlx.lowering.lir_mark_unrolled import mark_unrolled
+from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
@@ -50,7 +50,7 @@ def doubling(extents: list[int], rolled: bool = False) -> KernelOp:
 
     kernel.entry.loop(kernel.bounds, (), row, "i")
     finished = kernel.finish()
-    mark_unrolled(finished)
+    LirMarkUnrolledPass().rewrite(finished, ())
     return finished
 
 

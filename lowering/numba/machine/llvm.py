@@ -10,11 +10,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from xdsl_rlx.lowering.cache import versions_key
 from xdsl_rlx.lowering.numba.machine import cpu, objects
-from xdsl_rlx.lowering.numba.machine.workers import ForkGuard, on_all_cores
+from xdsl_rlx.lowering.numba.machine.workers import ForkGuard, Jobs
 from xdsl_rlx.lowering.run_errors import CompileError
 
 # llvmlite has no type stubs
@@ -78,8 +78,33 @@ def compile_llvm(*texts: str, effort: Effort = Effort.FULL) -> bytes:
     are. Going through Numba's code library instead costs a third more, since it optimises twice to prune reference
     counts. Raises `CompileError` when a text is rejected or needs a function that this process does not have.
     """
-    host()
-    return objects.join(on_all_cores(lambda text: emit_object(text, effort), texts))
+    with Compilation(effort) as compilation:
+        for text in texts:
+            compilation.add(text)
+        return compilation.code()
+
+
+class Compilation:
+    """As `compile_llvm`, of modules that come one by one: other cores compile while the next one is made."""
+
+    def __init__(self, effort: Effort = Effort.FULL) -> None:
+        # threads would find LLVM without targets
+        host()
+        self._jobs = Jobs[str, bytes](lambda text: emit_object(text, effort))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._jobs.__exit__(*error)
+
+    def add(self, text: str) -> None:
+        """One more module."""
+        self._jobs.add(text)
+
+    def code(self) -> bytes:
+        """The object code of all modules. Raises `CompileError` as `compile_llvm` does."""
+        return objects.join(self._jobs.results())
 
 
 def emit_object(text: str, effort: Effort = Effort.FULL) -> bytes:

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import SupportsIndex
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import PassPipeline
 
 from xdsl_rlx.dialects.contexts import context
-from xdsl_rlx.dialects.lir import ProgramOp
+from xdsl_rlx.dialects.lir import KernelOp, ProgramOp
 from xdsl_rlx.lowering import cache as disk_cache
 from xdsl_rlx.lowering.fingerprint import fingerprint
+from xdsl_rlx.lowering.kernel_pass import lower_by_kernel
 from xdsl_rlx.lowering.numba.driver.manifest import Program, pack, unpack
 from xdsl_rlx.lowering.numba.driver.process import begin_driver, thread_count
 from xdsl_rlx.lowering.numba.machine import cpu
 from xdsl_rlx.lowering.numba.machine.llvm import (
+    Compilation,
     Effort,
     LoadedObject,
-    compile_llvm,
     environment_key,
     load_object,
     target,
 )
+from xdsl_rlx.lowering.numba.machine.workers import brisk_turns
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 from xdsl_rlx.lowering.numba.runtime.weights import Weights
@@ -41,15 +43,17 @@ class Backend(StrEnum):
     NUMBA = "numba"
     """Numba, from the module that `-t numba` prints."""
 
-    def texts(self, lowered: ModuleOp) -> Sequence[str]:
-        """LLVM modules, independent of each other, that hold the kernels of a planned module."""
+    def texts(self, module: ModuleOp, kernels: Iterator[KernelOp]) -> Iterator[str]:
+        """LLVM modules, independent of each other, of the kernels of a module, which is lowered as these are taken."""
         if self is Backend.NUMBA:
             from xdsl_rlx.lowering.numba.emit.numba_llvm import numba_llvm
 
-            return [numba_llvm(lowered)]
+            deque(kernels, maxlen=0)
+            yield numba_llvm(module)
+            return
         from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm_parts
 
-        return emit_llvm_parts(lowered)
+        yield from emit_llvm_parts(kernels)
 
 
 def compile_module(
@@ -77,20 +81,22 @@ def compile_source(
     checked = ["checked"] if checks_bounds() else []
 
     @paused_collector()
-    def build() -> tuple[Program, Sequence[str]]:
+    @brisk_turns()
+    def build() -> tuple[Program, bytes]:
         begin_driver()
-        lowered = lower_to_lir(module(), count)
-        return build_program(lowered), backend.texts(lowered)
+        lowered = module().clone()
+        with Compilation(effort) as compilation:
+            for text in backend.texts(lowered, _kernels_of(lowered, count)):
+                compilation.add(text)
+            return build_program(lowered), compilation.code()
 
     key = " ".join([source, str(count), backend, *checked, effort.name, environment_key()])
-    program, code, from_cache = _compiled(hashlib.sha256(key.encode()).hexdigest(), build, effort)
+    program, code, from_cache = _compiled(hashlib.sha256(key.encode()).hexdigest(), build)
     return CompiledGraph(program, code, count, from_cache=from_cache, weights=weights)
 
 
-def _compiled(
-    key: str, build: Callable[[], tuple[Program, Sequence[str]]], effort: Effort
-) -> tuple[Program, LoadedObject, bool]:
-    """A program, its machine code, and whether they are the cache's; else `build` gives the program and LLVM texts."""
+def _compiled(key: str, build: Callable[[], tuple[Program, bytes]]) -> tuple[Program, LoadedObject, bool]:
+    """A program, its machine code, and whether they are the cache's; else `build` gives the program and its code."""
 
     def load(payload: bytes) -> tuple[Program, LoadedObject]:
         program, code = unpack(payload)
@@ -98,8 +104,7 @@ def _compiled(
 
     if (found := disk_cache.load_as(key, load)) is not None:
         return *found, True
-    program, texts = build()
-    code = compile_llvm(*texts, effort=effort)
+    program, code = build()
     disk_cache.store(key, pack(program, code))
     return program, load_object(code, program.kernels), False
 
@@ -111,8 +116,13 @@ def lower_to_lir(module: ModuleOp, threads: int = 1) -> ModuleOp:
     VerifyException for a `lir` module that does not verify: from elsewhere, it is as likely wrong as text is.
     """
     lowered = module.clone()
-    if any(isinstance(op, ProgramOp) for op in lowered.ops):
-        lowered.verify()
-        verify_dominance(lowered)
-    PassPipeline(tuple(compile_passes(lowered, threads, cpu.registers(target())))).apply(context(), lowered)
+    deque(_kernels_of(lowered, threads), maxlen=0)
     return lowered
+
+
+def _kernels_of(module: ModuleOp, threads: int) -> Iterator[KernelOp]:
+    """The kernels of a module, which `lower_to_lir` lowers, as they come."""
+    if any(isinstance(op, ProgramOp) for op in module.ops):
+        module.verify()
+        verify_dominance(module)
+    return lower_by_kernel(context(), module, compile_passes(module, threads, cpu.registers(target())))

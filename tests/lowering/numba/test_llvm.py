@@ -79,11 +79,12 @@ def lowered() -> ModuleOp:
 
 def test_parts_hold_each_kernel_once_and_give_the_same_bits(lowered: ModuleOp, monkeypatch: pytest.MonkeyPatch):
     program = build_program(lowered)
+    monkeypatch.setattr(llvm_module, "_PART_CHARACTERS", 1 << 30)
     (whole,) = emit_llvm_parts(lowered)
     assert whole == emit_llvm(lowered)
     monkeypatch.setattr(llvm_module, "_PART_CHARACTERS", 1)
-    parts = emit_llvm_parts(lowered)
-    assert len(parts) == min(8, len(program.kernels)) > 1
+    parts = [*emit_llvm_parts(lowered)]
+    assert len(parts) == len(program.kernels) > 1
     assert sorted(name for part in parts for name in re.findall(r"define void @([^.(]+)\(", part)) == sorted(
         program.kernels
     )

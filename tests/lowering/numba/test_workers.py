@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ import xdsl_rlx as rlx
 from xdsl_rlx.lowering.numba.driver import process
 from xdsl_rlx.lowering.numba.machine import llvm, workers
 from xdsl_rlx.lowering.numba.machine.llvm import Effort, compile_llvm
-from xdsl_rlx.lowering.numba.machine.workers import on_all_cores
+from xdsl_rlx.lowering.numba.machine.workers import Jobs, on_all_cores
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
@@ -162,6 +163,40 @@ def test_the_earliest_error_is_raised_and_no_thread_is_left(monkeypatch: pytest.
     with pytest.raises(ZeroDivisionError):
         on_all_cores(lambda x: 1 // x, [1, 0, 1, 1])
     assert threading.active_count() == before
+
+
+def test_work_begins_before_all_items_are_there(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(workers, "cores", lambda: 2)
+    begun = threading.Event()
+
+    def work(number: int) -> int:
+        begun.set()
+        return -number
+
+    with Jobs(work) as jobs:
+        jobs.add(1)
+        assert begun.wait(PATIENCE)
+        jobs.add(2)
+        assert jobs.results() == [-1, -2]
+
+
+def test_what_brings_the_items_may_fail(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(workers, "cores", lambda: 3)
+    before = threading.active_count()
+    with pytest.raises(KeyError), Jobs(lambda number: -number) as jobs:
+        jobs.add(1)
+        raise KeyError
+    assert threading.active_count() == before
+
+
+def test_turns_are_what_they_were_after_the_last_one_out():
+    before = sys.getswitchinterval()
+    with workers.brisk_turns():
+        brisk = sys.getswitchinterval()
+        with workers.brisk_turns():
+            assert sys.getswitchinterval() == brisk < before
+        assert sys.getswitchinterval() == brisk
+    assert sys.getswitchinterval() == before
 
 
 def test_a_system_without_threads_compiles_all_the_same(monkeypatch: pytest.MonkeyPatch):

@@ -1,0 +1,72 @@
+"""Passes that work on one kernel at a time, and how a kernel that is done goes on before the next one is begun."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass, PassPipeline
+
+from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, KernelOp, LaunchOp, LoopOp, ProgramOp
+
+PRODUCT = 150
+"""Ops that a matrix product becomes, about."""
+
+
+class KernelPass(ModulePass):
+    """A pass over kernels: what it makes of one depends on that one and its launches, and on nothing else."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Rewrite all kernels."""
+        launches = launches_of(op)
+        for kernel in kernels_of(op):
+            self.rewrite(kernel, launches.get(kernel.sym_name.data, ()))
+
+    @abstractmethod
+    def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
+        """Rewrite one kernel, which these launches run."""
+
+
+def kernels_of(module: ModuleOp) -> list[KernelOp]:
+    """The kernels of a module, in order."""
+    return [op for op in module.ops if isinstance(op, KernelOp)]
+
+
+def launches_of(module: ModuleOp) -> dict[str, list[LaunchOp]]:
+    """The launches of a module's programs, by the names of their kernels."""
+    found: dict[str, list[LaunchOp]] = {}
+    for program in module.ops:
+        for op in program.walk() if isinstance(program, ProgramOp) else ():
+            if isinstance(op, LaunchOp):
+                found.setdefault(op.kernel.string_value(), []).append(op)
+    return found
+
+
+def lower_by_kernel(ctx: Context, module: ModuleOp, passes: Sequence[ModulePass]) -> Iterator[KernelOp]:
+    """
+    Run passes on a module, and give its kernels one by one, as soon as they are done, the largest first.
+
+    Passes that are no `KernelPass` must not look into kernels behind the first that is one, unless a program has loops:
+    then every pass is done with all kernels before the next begins, as in a pipeline. The module is lowered once all
+    kernels have been taken, and has been changed as a pipeline would have changed it.
+    """
+    first = next((number for number, one in enumerate(passes) if isinstance(one, KernelPass)), len(passes))
+    PassPipeline(tuple(passes[:first])).apply(ctx, module)
+    rest = passes[first:]
+    if any(isinstance(op, LoopOp) for program in module.ops if isinstance(program, ProgramOp) for op in program.walk()):
+        PassPipeline(tuple(rest)).apply(ctx, module)
+        rest = ()
+    own = [one for one in rest if isinstance(one, KernelPass)]
+    launches = launches_of(module)
+    for kernel in sorted(kernels_of(module), key=_size, reverse=True):
+        for one in own:
+            one.rewrite(kernel, launches.get(kernel.sym_name.data, ()))
+        yield kernel
+    PassPipeline(tuple(one for one in rest if not isinstance(one, KernelPass))).apply(ctx, module)
+
+
+def _size(kernel: KernelOp) -> int:
+    """How much is to be done with a kernel, about."""
+    return sum(PRODUCT if isinstance(op, GemmOp | BlockGemmOp) else 1 for op in kernel.walk())

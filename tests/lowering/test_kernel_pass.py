@@ -1,0 +1,53 @@
+"""Kernel by kernel, a module becomes what a pipeline makes of it."""
+
+import models
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import PassPipeline
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.contexts import context
+from xdsl_rlx.lowering.fingerprint import fingerprint
+from xdsl_rlx.lowering.kernel_pass import lower_by_kernel
+from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.pipelines import remaining_passes
+
+
+def looped() -> ModuleOp:
+    """A scan with a product in its body, which tiles and outlining make one kernel."""
+    g = rlx.Graph("looped")
+    w, xs = g.param("w", (9, 9)), g.input("xs", (5, 3, 9))
+    last, ys = g.scan(lambda h, x: (g.tanh(x + h @ w), h), g.full((3, 9), 0.0), xs)
+    g.set_outputs([last, ys])
+    return g.module
+
+
+def products() -> ModuleOp:
+    """Several kernels of several kinds."""
+    g = rlx.Graph("products")
+    w, x = g.param("w", (40, 40)), g.input("x", (64, 40))
+    g.set_outputs([g.reduce_sum(g.sin(g.gelu(x @ w) @ w))])
+    return rlx.grad_with_loss(g, ["w"]).module
+
+
+@pytest.mark.parametrize("checked", [False, True])
+@pytest.mark.parametrize("make", [lambda: models.norm_step().module, products, looped])
+def test_the_module_is_that_of_a_pipeline(make, checked: bool):
+    whole, single = make().clone(), make().clone()
+    passes = [*remaining_passes(whole, 2), *([LirCheckBoundsPass()] if checked else [])]
+    PassPipeline(tuple(passes)).apply(context(), whole)
+    kernels = [*lower_by_kernel(context(), single, passes)]
+    single.verify()
+    assert fingerprint(single) == fingerprint(whole)
+    assert sorted(kernel.sym_name.data for kernel in kernels) == sorted(
+        op.sym_name.data for op in whole.ops if op.name == "lir.kernel"
+    )
+
+
+def test_a_kernel_is_done_before_the_next_is_begun():
+    module = products().clone()
+    first = next(kernels := lower_by_kernel(context(), module, remaining_passes(module, 2)))
+    assert "lir.unroll" in str(first) and "lir.unroll" not in "".join(
+        str(op) for op in module.ops if op.name == "lir.kernel" and op is not first
+    )
+    assert len([*kernels]) == sum(op.name == "lir.kernel" for op in module.ops) - 1
