@@ -28,7 +28,7 @@ PARTS = {"positions": 3, "scales": 3, "rotations": 4, "opacities": 1, "colors": 
 CAMERA = np.array([0.3, -0.2, -3.0, 0.05, 0.0, 0.1, 0.1, 1.0, 0.0, 50.0, 0.1, 100.0, 0.2, 0.5, 0.7])
 PICTURE = Picture(21, 18, 1 / 255, 0.02)
 EFFORT = Effort.FULL if EVERY else Effort.QUICK
-"""How kernels are compiled whose values are compared: at O3 they take seconds each."""
+"""How kernels are compiled whose values are compared: optimised they take seconds each."""
 
 
 @pytest.fixture(autouse=True)

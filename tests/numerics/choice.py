@@ -119,7 +119,7 @@ def effort_of_values(sample: Sample, dtype: str) -> Effort:
 
 
 def effort_of_derivatives(sample: Sample, dtype: str) -> Effort:
-    """How its gradient program is compiled: the first of an op in its widest type, with EVERY_SAMPLE all, at O3."""
+    """How its gradient program is compiled: the first of an op in its widest type, with EVERY_SAMPLE all, optimised."""
     first = next(s for s in SAMPLES if s.op is sample.op and s.differentiable)
     one = sample.id == first.id and (dtype == "f64" or "f64" not in sample.dtypes)
     return Effort.FULL if EVERY or one else Effort.QUICK

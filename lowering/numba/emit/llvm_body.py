@@ -28,7 +28,7 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_str
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_getrf, llvm_getrs
-from xdsl_rlx.lowering.numba.emit.llvm_lanes import LaneLoop, Vector, is_written_out
+from xdsl_rlx.lowering.numba.emit.llvm_lanes import LaneLoop, Role, Vector, is_written_out
 from xdsl_rlx.lowering.numba.emit.llvm_lines import LlvmLines, folded_index
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA, metadata_of
 from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, llvm_text
@@ -290,18 +290,18 @@ class LlvmBody(LlvmLines):
         for first, length in lanes.vectors():
             self.names[block.args[0]] = str(first)
             vector = Vector(lanes, length, self.names, self.line)
-            for op in block.ops:
-                if isinstance(op, memref.LoadOp) and lanes.is_vector(op.res):
-                    type_, align = vector.type_of(op.res.type), self.buffer(op.memref).align
-                    at = self.address(op.memref, op.indices)
-                    self.names[op.res] = self.new_line(f"load {type_}, ptr {at}, align {align}")
-                elif isinstance(op, memref.StoreOp):
-                    number, align = vector.number(op.value), self.buffer(op.memref).align
-                    self.written.add(op.memref)
-                    at = self.address(op.memref, op.indices)
-                    self.emit(f"store {vector.type_of(op.value.type)} {number}, ptr {at}, align {align}")
-                elif op.results and lanes.is_vector(op.results[0]):
-                    vector.arithmetic(op)
+            for role, op, value, buffer, operands, text in lanes.steps(length):
+                if role is Role.LOAD:
+                    align = self.buffer(buffer).align
+                    self.names[value] = self.new_line(
+                        f"load {text}, ptr {self.address(buffer, operands)}, align {align}"
+                    )
+                elif role is Role.STORE:
+                    number, align = vector.number(value), self.buffer(buffer).align
+                    self.written.add(buffer)
+                    self.emit(f"store {text} {number}, ptr {self.address(buffer, operands)}, align {align}")
+                elif role is Role.ARITHMETIC:
+                    self.names[value] = self.line(text.format(*map(vector.number, operands)))
                 else:
                     self.operation(op)
 

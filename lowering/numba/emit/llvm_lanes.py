@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from xdsl.dialects import arith, math, memref, scf
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr
@@ -35,6 +35,34 @@ class _Kind(Enum):
     """A number of its own in each."""
 
 
+class Role(Enum):
+    """What an op of a loop of lanes becomes."""
+
+    LOAD = auto()
+    """One load of a vector."""
+    STORE = auto()
+    """One store of a vector."""
+    ARITHMETIC = auto()
+    """One operation on vectors."""
+    ONCE = auto()
+    """What it is anywhere: it is the same for all lanes, or an index."""
+
+
+class LaneStep(NamedTuple):
+    """An op of a loop of lanes, taken apart once for all places where the loop is written out."""
+
+    role: Role
+    op: Operation
+    value: SSAValue
+    """What is loaded, stored or computed; for ONCE, nothing that is read."""
+    buffer: SSAValue
+    """What is loaded from or stored to; for others, nothing that is read."""
+    operands: tuple[SSAValue, ...]
+    """Indices of a load or store, numbers of an operation."""
+    text: str
+    """The vector's type; of an operation its text, with its operands as `{0}`, `{1}`, ..."""
+
+
 class LaneLoop:
     """A loop that can be vectors, and what its values are."""
 
@@ -43,6 +71,7 @@ class LaneLoop:
         self.kinds: dict[SSAValue, _Kind] = {loop.body.block.args[0]: _Kind.NEXT}
         self.accessed: dict[SSAValue, list[tuple[SSAValue, ...]]] = {}
         self.stored: set[SSAValue] = set()
+        self._steps: dict[int, list[LaneStep]] = {}
 
     @staticmethod
     def of(loop: scf.ForOp) -> LaneLoop | None:
@@ -68,6 +97,29 @@ class LaneLoop:
     def is_vector(self, value: SSAValue) -> bool:
         """Whether a value is a vector."""
         return self._kind(value) is _Kind.VECTOR
+
+    def steps(self, length: int) -> list[LaneStep]:
+        """What its ops become as vectors of a length."""
+        found = self._steps.get(length)
+        if found is None:
+            ops = (op for op in self.loop.body.block.ops if not isinstance(op, scf.YieldOp))
+            found = self._steps[length] = [self._step(op, length) for op in ops]
+        return found
+
+    def _step(self, op: Operation, length: int) -> LaneStep:
+        if isinstance(op, memref.LoadOp) and self.is_vector(op.res):
+            return LaneStep(Role.LOAD, op, op.res, op.memref, tuple(op.indices), vector_type(length, op.res.type))
+        if isinstance(op, memref.StoreOp):
+            return LaneStep(Role.STORE, op, op.value, op.memref, tuple(op.indices), vector_type(length, op.value.type))
+        (result,) = op.results
+        if not self.is_vector(result):
+            return LaneStep(Role.ONCE, op, result, result, (), "")
+        element = op.operands[0].type
+        places = [f"{{{number}}}" for number in range(len(op.operands))]
+        suffix = f"v{length}f{8 * element_bytes(element)}"
+        # arithmetic on floats is one instruction
+        text = llvm_text(op, places, vector_type(length, element), suffix, str)
+        return LaneStep(Role.ARITHMETIC, op, result, result, tuple(op.operands), text)
 
     def _kind(self, value: SSAValue) -> _Kind:
         return self.kinds.get(value, _Kind.SAME)
@@ -116,6 +168,11 @@ class LaneLoop:
         return _Kind.VECTOR if strides_of(type_)[-1] == 1 else None
 
 
+def vector_type(length: int, element: Attribute) -> str:
+    """The LLVM type of a vector of such elements."""
+    return f"<{length} x {llvm_type(element)}>"
+
+
 class Vector:
     """The instructions of one vector of a loop; `line` emits one with a result."""
 
@@ -123,28 +180,17 @@ class Vector:
         self.lanes, self.length, self.names, self.line = lanes, length, names, line
         self.copies: dict[SSAValue, str] = {}
 
-    def type_of(self, element: Attribute) -> str:
-        """The LLVM type of a vector of such elements."""
-        return f"<{self.length} x {llvm_type(element)}>"
-
     def number(self, value: SSAValue) -> str:
         """The name of a vector: the value's own, or of as many copies of it."""
         if self.lanes.is_vector(value):
             return self.names[value]
         found = self.copies.get(value)
         if found is None:
-            type_ = self.type_of(value.type)
+            type_ = vector_type(self.length, value.type)
             one = self.line(f"insertelement {type_} poison, {llvm_type(value.type)} {self.names[value]}, i64 0")
             mask = f"<{self.length} x i32> zeroinitializer"
             found = self.copies[value] = self.line(f"shufflevector {type_} {one}, {type_} poison, {mask}")
         return found
-
-    def arithmetic(self, op: Operation) -> None:
-        """An operation on each lane."""
-        element = op.operands[0].type
-        suffix = f"v{self.length}f{8 * element_bytes(element)}"
-        args = [self.number(operand) for operand in op.operands]
-        self.names[op.results[0]] = self.line(llvm_text(op, args, self.type_of(element), suffix, self.line))
 
 
 def is_written_out(loop: scf.ForOp, lanes_of: Callable[[scf.ForOp], LaneLoop | None] = LaneLoop.of) -> bool:

@@ -25,14 +25,18 @@ _engines: list[Any] = []
 
 
 class Effort(IntEnum):
-    """How hard LLVM tries: the level of its pipeline and of its code generator."""
+    """How hard LLVM tries: the level of its code generator, and which passes come before."""
 
     QUICK = 0
     """A tenth of the time to compile, no pass but the code generator: for tests that compare values."""
     LIGHT = 1
     """Variables without memory, and the quick code generator, in a fifth of the time: for the driver."""
     FULL = 3
-    """O3 with the loop and SLP vectorisers: what users run."""
+    """`LEVEL` with the loop and SLP vectorisers: what users run."""
+
+
+LEVEL = 1
+"""The pipeline's. What levels 2 and 3 have more takes a tenth of LLVM's time and finds nothing in such loops."""
 
 
 @cache
@@ -171,7 +175,7 @@ def rotate_loops(text: str) -> str:
 
 
 def _tuning(effort: Effort) -> Any:
-    options = llvm.create_pipeline_tuning_options(speed_level=effort)
+    options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
     options.loop_vectorization = effort is Effort.FULL
     options.slp_vectorization = effort is Effort.FULL
     # lir-mark-unrolled decides: without this LLVM writes out loops of its own choice, and what these hold again
