@@ -50,6 +50,14 @@ apart.
 LANES = "lir.lanes"
 """The attribute of an `scf.for` over neighbours in memory that is few vectors, and is to be written out as these."""
 
+APART = "lir.apart"
+"""
+The attribute of an `scf.for` that carries nothing and is better compiled by itself, with registers of its own.
+
+LLVM makes a function of it, which equal loops share. A `memref.alloca` that has the attribute, too, holds nothing when
+a loop that alone uses it begins: it is that function's.
+"""
+
 UNROLL = "lir.unroll"
 """
 The attribute of an `scf.for` with constant bounds that is to be written out: how many iterations side by side.
@@ -132,6 +140,8 @@ class KernelOp(IRDLOperation):
         for loop in self.body.walk():
             if isinstance(loop, scf.ForOp) and UNROLL in loop.attributes:
                 _verify_unroll(loop)
+            if isinstance(loop, scf.ForOp) and APART in loop.attributes and loop.results:
+                raise VerifyException(f"{APART} is on a loop that carries nothing")
 
 
 def _verify_unroll(loop: scf.ForOp) -> None:

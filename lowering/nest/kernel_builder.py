@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.lir import KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.kernel import LANES, ROLLED
+from xdsl_rlx.dialects.lir.kernel import APART, LANES, ROLLED
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
@@ -52,12 +52,14 @@ class Nest:
         rolled: bool = False,
         step: int = 1,
         lanes: bool = False,
+        apart: bool = False,
     ) -> tuple[SSAValue, ...]:
         """
         `for name in [bounds)`: `body` gets the nest inside, the index and the carried values, and gives the next.
 
         A loop that runs once is its body, here. `rolled`: a short loop over neighbours in memory that is to be
-        vectorised, not written out; `lanes`: one that is to be written out as vectors.
+        vectorised, not written out; `lanes`: one that is to be written out as vectors; `apart`: one that carries
+        nothing and is better compiled by itself.
         """
         first, end = map(constant_index, bounds)
         if first is not None and end is not None and 0 < end - first <= step:
@@ -72,7 +74,9 @@ class Nest:
         loop = scf.ForOp.create(
             operands=[*bounds, self.kernel.index(step), *carried],
             result_types=[value.type for value in carried],
-            attributes={mark: UnitAttr() for mark, is_set in ((ROLLED, rolled), (LANES, lanes)) if is_set},
+            attributes={
+                mark: UnitAttr() for mark, is_set in ((ROLLED, rolled), (LANES, lanes), (APART, apart)) if is_set
+            },
             regions=[Region(block)],
         )
         self.builder.insert(loop)
@@ -110,6 +114,7 @@ class Nest:
         body: Callable[[Nest, SSAValue], None],
         rolled: bool = False,
         lanes: bool = False,
+        apart: bool = False,
     ) -> None:
         """`for name in [bounds)` that carries nothing."""
 
@@ -117,7 +122,7 @@ class Nest:
             body(inside, i)
             return ()
 
-        self.loop(bounds, (), step, name, rolled, lanes=lanes)
+        self.loop(bounds, (), step, name, rolled, lanes=lanes, apart=apart)
 
     def lanes(self, bounds: tuple[SSAValue, SSAValue], name: str, body: Callable[[Nest, SSAValue], None]) -> None:
         """`for name in [bounds)`, constants, over neighbours in memory, to be written out as vectors."""
@@ -257,9 +262,11 @@ class Kernel:
             self._indices[value] = made
         return self._indices[value]
 
-    def scratch(self, type_: AnyMemRef, name: str | None) -> SSAValue:
-        """A small buffer on the stack."""
+    def scratch(self, type_: AnyMemRef, name: str | None, apart: bool = False) -> SSAValue:
+        """A small buffer on the stack. `apart`: a loop of that mark that alone uses it finds nothing in it."""
         op = memref.AllocaOp.get(type_.element_type, shape=type_.get_shape())
+        if apart:
+            op.attributes[APART] = UnitAttr()
         self._top.add_op(op)
         op.memref.name_hint = name
         return op.memref

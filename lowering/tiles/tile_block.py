@@ -107,7 +107,7 @@ class TileBlock:
         """The sums start from zero, and are stored or added at the end."""
         kernel, panel, chains = nest.kernel, self.panel, self.chains
         element = self.factors.element
-        sums = kernel.scratch(MemRefType(element, [chains * self.rows, panel.columns]), "sums")
+        sums = kernel.scratch(MemRefType(element, [chains * self.rows, panel.columns]), "sums", apart=True)
         self._rows(nest, lambda at, r, _: self._begin(at, sums, r))
         if chains == 1:
             nest.each((panel.low, panel.high), "k", lambda inside, k: self._step(inside, sums, k, 0))

@@ -174,7 +174,13 @@ class TiledProduct:
 
     @staticmethod
     def _repeat(
-        nest: Nest, count: int, start: SSAValue, step: int, body: Callable[[Nest, SSAValue], None], name: str
+        nest: Nest,
+        count: int,
+        start: SSAValue,
+        step: int,
+        body: Callable[[Nest, SSAValue], None],
+        name: str,
+        apart: bool = False,
     ) -> None:
         """`body` at `start + n step` for each `n < count`."""
 
@@ -185,7 +191,7 @@ class TiledProduct:
         if count == 1:
             body(nest, start)
         else:
-            nest.each((nest.kernel.index(0), nest.kernel.index(count)), name, one)
+            nest.each((nest.kernel.index(0), nest.kernel.index(count)), name, one, apart=apart)
 
     def _panel(self, nest: Nest, panel: Panel) -> None:
         """All rows of a panel."""
@@ -195,7 +201,9 @@ class TiledProduct:
         if self.rows is not None:
             whole, rest = divmod(self.rows, height)
             if whole:
-                self._repeat(nest, whole, first, height, lambda at, i: self._block(at, panel, i, height), "i")
+                self._repeat(
+                    nest, whole, first, height, lambda at, i: self._block(at, panel, i, height), "i", apart=True
+                )
             if rest:
                 s = nest.scalars
                 last = (s.of(first) + whole * height).value if whole else first
@@ -210,7 +218,7 @@ class TiledProduct:
             start = t.of(first) + t.of(n) * t.of(nest.kernel.index(height))
             self._block(inside, panel, start.value, height)
 
-        nest.each((nest.kernel.index(0), whole.value), "i", block)
+        nest.each((nest.kernel.index(0), whole.value), "i", block, apart=True)
         if height > 1:
             rest = s.of(first) + whole * s.of(nest.kernel.index(height))
             nest.each((rest.value, end), "i", lambda inside, i: self._block(inside, panel, i, 1))
@@ -236,10 +244,11 @@ class TiledProduct:
             return panel
         whole = panel.columns // lanes if lanes % MERGED == 0 else 0
         if whole:
-            between = kernel.scratch(MemRefType(element, [lanes * self._lines]), "between")
+            between = kernel.scratch(MemRefType(element, [lanes * self._lines]), "between", apart=True)
             merged = SideBySide(lanes, self._lines, between)
-            for vector in range(whole):
-                self._bring(nest, panel, merged, vector)
+            vectors = kernel.index(0), kernel.index(whole)
+            # or LLVM would keep the patterns of its shuffles in registers that the sums need
+            nest.each(vectors, "vector", lambda inside, vector: self._bring(inside, panel, merged, vector), apart=True)
         for vector in range(whole, -(-panel.columns // lanes)):
             ends = vector * lanes, min((vector + 1) * lanes, panel.columns)
             nest.each(
@@ -251,13 +260,14 @@ class TiledProduct:
             )
         return panel
 
-    def _bring(self, nest: Nest, panel: Panel, merged: SideBySide, vector: int) -> None:
+    def _bring(self, nest: Nest, panel: Panel, merged: SideBySide, vector: SSAValue) -> None:
         """Copy the columns of a vector, which are lines in memory."""
         right, copy = self.factors.right, panel.copy
         assert copy is not None
 
         def column(inside: Nest, number: Scalar) -> SSAValue:
-            return (inside.scalars.of(panel.column) + number + vector * self.tile.lanes).value
+            s = inside.scalars
+            return (s.of(panel.column) + number + s.of(vector) * self.tile.lanes).value
 
         def load(inside: Nest, at: SSAValue, k: SSAValue) -> Scalar:
             return right.load(inside, (inside.scalars.of(panel.low) + inside.scalars.of(k)).value, at)
@@ -267,7 +277,7 @@ class TiledProduct:
             panel.length(nest),
             column,
             load,
-            lambda inside, x, at: inside.store(x, copy, [inside.kernel.index(vector), at]),
+            lambda inside, x, at: inside.store(x, copy, [vector, at]),
         )
 
     def _block(self, nest: Nest, panel: Panel, row: SSAValue, rows: int) -> None:

@@ -632,7 +632,7 @@ TILES = (
     _fault(
         "a copy that is brought side by side has the first vector everywhere",
         "lowering/tiles/tiled_product.py",
-        "number + vector * self.tile.lanes).value",
+        "number + s.of(vector) * self.tile.lanes).value",
         "number).value",
         TILED,
     ),
@@ -670,6 +670,34 @@ TILES = (
         "return all(len(set(self.accessed[buffer])) == 1 for buffer in self.stored)",
         "return True",
         "tests/lowering/numba/test_llvm_lanes.py",
+    ),
+    _fault(
+        "what a branch computes is known behind it",
+        "lowering/numba/emit/llvm_lines.py",
+        "self._known.popitem()",
+        "pass",
+        "tests/lowering/numba/test_llvm_lines.py",
+    ),
+    _fault(
+        "a loop that is a function owns all it uses on the stack",
+        "lowering/numba/emit/llvm_apart.py",
+        " or APART not in value.owner.attributes:",
+        ":",
+        "tests/lowering/numba/test_llvm_apart.py",
+    ),
+    _fault(
+        "a loop with checks is a function that they cannot leave",
+        "lowering/numba/emit/llvm_apart.py",
+        "_OF_THE_KERNEL = (CheckOp, GemmOp,",
+        "_OF_THE_KERNEL = (GemmOp,",
+        "tests/lowering/numba/test_llvm_apart.py",
+    ),
+    _fault(
+        "a kernel that is done alone misses the checks",
+        "lowering/kernel_pass.py",
+        "    own = [one for one in rest if isinstance(one, KernelPass)]\n",
+        "    own = [one for one in rest if isinstance(one, KernelPass)][:3]\n",
+        "tests/lowering/test_kernel_pass.py",
     ),
 )
 FUSION = (

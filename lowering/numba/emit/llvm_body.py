@@ -4,18 +4,12 @@ What stands around them is in `llvm_module.py`."""
 from __future__ import annotations
 
 import hashlib
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
     Float32Type,
-    FloatAttr,
-    IntegerAttr,
     UnrealizedConversionCastOp,
     i1,
 )
@@ -28,40 +22,13 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_str
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_getrf, llvm_getrs
+from xdsl_rlx.lowering.numba.emit.llvm_apart import Given, is_apart, name_of_part
 from xdsl_rlx.lowering.numba.emit.llvm_lanes import LaneLoop, Role, Vector, is_written_out
 from xdsl_rlx.lowering.numba.emit.llvm_lines import LlvmLines, folded_index
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA, metadata_of
 from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, llvm_text
-from xdsl_rlx.lowering.numba.emit.scalar_types import function_suffix, llvm_type
+from xdsl_rlx.lowering.numba.emit.scalar_types import function_suffix, literal, llvm_type
 from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS as BLAS_FUNCTIONS
-
-
-def alignment(value: SSAValue) -> int:
-    """Bytes of an element of a buffer."""
-    return element_bytes(memref_of(value).element_type)
-
-
-def double(x: float) -> str:
-    """A number as LLVM writes it, bit by bit."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
-
-
-def _literal(value: Attribute) -> str:
-    """An arith.constant as an LLVM operand. LLVM writes an f32 as the double of the same value."""
-    if isinstance(value, FloatAttr):
-        number = cast("FloatAttr[Any]", value)
-        x, type = number.value.data, number.type
-        if isinstance(type, Float16Type):
-            return f"0xH{struct.unpack('<H', struct.pack('<e', x))[0]:04X}"
-        if isinstance(type, BFloat16Type):
-            return str(int.from_bytes(type.pack((x,)), "little"))
-        return double(x)
-    if isinstance(value, IntegerAttr):
-        number = cast("IntegerAttr[Any]", value)
-        if number.type == i1:
-            return "true" if number.value.data else "false"
-        return str(number.value.data)
-    raise PassFailedException(f"a kernel cannot hold the constant {value}")
 
 
 def _memory_type(type: Attribute) -> str:
@@ -100,6 +67,8 @@ class LlvmBody(LlvmLines):
         self.nonnegative: set[SSAValue] = set()
         self.messages: dict[str, str] = {}
         """The texts of checks, with the names of the constants that hold them."""
+        self.parts: dict[str, str] = {}
+        """Functions that this one calls, by name."""
         self._buffers: dict[SSAValue, _Buffer] = {}
         self._lanes: dict[scf.ForOp, LaneLoop | None] = {}
 
@@ -190,7 +159,7 @@ class LlvmBody(LlvmLines):
 
     def constant(self, op: Operation) -> None:
         assert isinstance(op, arith.ConstantOp)
-        self.names[op.result] = _literal(op.value)
+        self.names[op.result] = literal(op.value)
 
     def get_global(self, op: Operation) -> None:
         assert isinstance(op, memref.GetGlobalOp)
@@ -240,6 +209,28 @@ class LlvmBody(LlvmLines):
         if is_written_out(op, self.lanes_of):
             self.written_out(op)
             return
+        if is_apart(op):
+            self.apart(op)
+        else:
+            self.blocks_of(op)
+
+    def apart(self, loop: scf.ForOp) -> None:
+        """Call a function that is the loop: equal loops are one."""
+        given, part = Given(self.names, loop), LlvmBody(self.function)
+        part.names, part.parts, part.nonnegative = given, self.parts, self.nonnegative
+        part.blocks_of(loop)
+        for buffer in given.own:
+            assert isinstance(buffer.owner, memref.AllocaOp)
+            part.alloca(buffer.owner)
+        self.written |= part.written
+        start = f"({given.parameters(part.written)}) mustprogress noinline nounwind {{"
+        text = "\n".join([start, "entry:", *part.allocas, *part.lines, "  ret void", "}\n"])
+        name = name_of_part(text)
+        self.parts[name] = f"define internal void @{name}{text}"
+        self.emit(f"call void @{name}({given.arguments()})")
+
+    def blocks_of(self, op: scf.ForOp) -> None:
+        """The blocks of a loop that stays one."""
         lb, ub, step = (self.names[x] for x in op.operands[:3])
         inits = [self.names[x] for x in op.iter_args]
         low, high = constant_index(op.lb), constant_index(op.ub)
@@ -310,8 +301,8 @@ class LlvmBody(LlvmLines):
         first, step, trips = constant_index(op.lb), constant_index(op.step), trip_count(op)
         assert first is not None and step is not None and trips is not None
         block, carried = op.body.block, [self.names[x] for x in op.iter_args]
-        for number in range(trips):
-            self.names.update(zip(block.args, [str(first + number * step), *carried], strict=True))
+        for place in range(first, first + trips * step, step):
+            self.names.update(zip(block.args, [str(place), *carried], strict=True))
             self.block(block)
             assert block.last_op is not None
             carried = [self.names[x] for x in block.last_op.operands]

@@ -4,7 +4,8 @@ Optimising and running that text is llvm.py's business."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 
 from xdsl.dialects.builtin import (
@@ -13,9 +14,10 @@ from xdsl.dialects.builtin import (
 
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.lowering.numba.driver.layout import CallBlock
-from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody, alignment, double
+from xdsl_rlx.lowering.numba.emit.llvm_apart import buffer_parameter
+from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA
-from xdsl_rlx.lowering.numba.emit.scalar_types import llvm_type
+from xdsl_rlx.lowering.numba.emit.scalar_types import double, llvm_type
 from xdsl_rlx.lowering.numba.math import mathlib
 
 _MATH_CALL = re.compile(r"@rlx_(\w+)\(")
@@ -46,7 +48,7 @@ def emit_llvm(source: ModuleOp | Iterable[KernelOp]) -> str:
     first check that fails: the address of its message, and the value. Raises `PassFailedException` for an op that has
     no row.
     """
-    return _module([_kernel(kernel) for kernel in _kernels(source)])
+    return _module(map(_kernel, _kernels(source)))
 
 
 def emit_llvm_parts(source: ModuleOp | Iterable[KernelOp]) -> Iterator[str]:
@@ -55,10 +57,10 @@ def emit_llvm_parts(source: ModuleOp | Iterable[KernelOp]) -> Iterator[str]:
 
     What is in them depends on the texts alone, so that the code does not depend on the machine's cores.
     """
-    part = list[str]()
+    part = list[_KernelText]()
     for kernel in _kernels(source):
         part.append(_kernel(kernel))
-        if sum(map(len, part)) >= _PART_CHARACTERS:
+        if sum(text.length for text in part) >= _PART_CHARACTERS:
             yield _module(part)
             part.clear()
     if part:
@@ -69,8 +71,23 @@ def _kernels(source: ModuleOp | Iterable[KernelOp]) -> Iterable[KernelOp]:
     return (op for op in source.walk() if isinstance(op, KernelOp)) if isinstance(source, ModuleOp) else source
 
 
-def _module(texts: list[str]) -> str:
-    text = "\n".join(texts)
+@dataclass(frozen=True)
+class _KernelText:
+    """The functions of a kernel, and those that it may share with others, by name."""
+
+    own: str
+    parts: Mapping[str, str]
+
+    @property
+    def length(self) -> int:
+        """Characters of all functions."""
+        return len(self.own) + sum(map(len, self.parts.values()))
+
+
+def _module(kernels: Iterable[_KernelText]) -> str:
+    kernels = [*kernels]
+    parts = {name: text for kernel in kernels for name, text in kernel.parts.items()}
+    text = "\n".join([*parts.values(), *(kernel.own for kernel in kernels)])
     return "\n".join([text, *_library(text), *([_REPORT] if "@report_check(" in text else []), _LOOPS])
 
 
@@ -132,7 +149,7 @@ def _symbol(name: str) -> str:
     return f"@{name}" if _PLAIN_NAME.fullmatch(name) else f'@"{name}"'
 
 
-def _kernel(kernel: KernelOp) -> str:
+def _kernel(kernel: KernelOp) -> _KernelText:
     """
     The exported wrapper, which finds the buffers, and the body, whose pointers are known not to alias.
 
@@ -147,10 +164,7 @@ def _kernel(kernel: KernelOp) -> str:
     body.nonnegative.add(args[-2])
     body.block(kernel.body.block)
     name = kernel.sym_name.data
-    parameters = [
-        f"ptr noalias captures(none) {'' if arg in body.written else 'readonly '}align {alignment(arg)} %a{i}"
-        for i, arg in enumerate(buffers)
-    ]
+    parameters = [buffer_parameter(arg, f"%a{i}", arg in body.written) for i, arg in enumerate(buffers)]
     inner = _symbol(f"{name}.body")
     checked = bool(body.messages)
     status = ["ptr %status"] if checked else []
@@ -184,4 +198,5 @@ def _kernel(kernel: KernelOp) -> str:
         *body.lines,
         "}\n",
     ]
-    return "\n".join([*(_message(*named) for named in body.messages.items()), *wrapper, *lines])
+    own = "\n".join([*(_message(*named) for named in body.messages.items()), *wrapper, *lines])
+    return _KernelText(own, body.parts)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
+import struct
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -11,9 +12,12 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
+    FloatAttr,
     IndexType,
+    IntegerAttr,
     IntegerType,
     f32,
+    i1,
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException
@@ -81,3 +85,26 @@ def function_suffix(type: Attribute) -> str:
 def bits_of(type: Attribute) -> int:
     """The width of a number."""
     return 64 if isinstance(type, Float64Type) else 32 if isinstance(type, Float32Type) else int_bits(type)
+
+
+def double(x: float) -> str:
+    """A number as LLVM writes it, bit by bit."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
+
+
+def literal(value: Attribute) -> str:
+    """An arith.constant as an LLVM operand. LLVM writes an f32 as the double of the same value."""
+    if isinstance(value, FloatAttr):
+        number = cast("FloatAttr[Any]", value)
+        x, type = number.value.data, number.type
+        if isinstance(type, Float16Type):
+            return f"0xH{struct.unpack('<H', struct.pack('<e', x))[0]:04X}"
+        if isinstance(type, BFloat16Type):
+            return str(int.from_bytes(type.pack((x,)), "little"))
+        return double(x)
+    if isinstance(value, IntegerAttr):
+        number = cast("IntegerAttr[Any]", value)
+        if number.type == i1:
+            return "true" if number.value.data else "false"
+        return str(number.value.data)
+    raise PassFailedException(f"a kernel cannot hold the constant {value}")

@@ -6,10 +6,10 @@
 // CHECK-NEXT: %c40 = arith.constant 40 : index
 // CHECK-NEXT: %c2 = arith.constant 2 : index
 // CHECK-NEXT: %c8 = arith.constant 8 : index
-// CHECK-NEXT: %sums = memref.alloca() : memref<7x8xf32>
+// CHECK-NEXT: %sums = memref.alloca() {lir.apart} : memref<7x8xf32>
 // CHECK-NEXT: %c7 = arith.constant 7 : index
 // CHECK-NEXT: %c1 = arith.constant 1 : index
-// CHECK-NEXT: %sums_1 = memref.alloca() : memref<7x8xf32>
+// CHECK-NEXT: %sums_1 = memref.alloca() {lir.apart} : memref<7x8xf32>
 // CHECK-NEXT: %c0_1 = arith.constant 0 : index
 // CHECK-NEXT: %c20 = arith.constant 20 : index
 // CHECK-NEXT: scf.for %j = %c0 to %c2 step %c1 {
