@@ -122,7 +122,8 @@ def run_passes(graph: AnyGraph, passes: str | Sequence[ModulePass]) -> GraphModu
     module = apply_passes(source.module, passes)
     result = GraphModule(module, stage_of(module))
     if key is not None:
-        note_outcome(key, Outcome(result.stage, result.fingerprint))
+        interface = None if result.stage == "lir" else result.interface
+        note_outcome(key, Outcome(result.stage, result.fingerprint, interface))
     return result
 
 

@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
     IntAttr,
     LocationAttr,
     ModuleOp,
-    NameLoc,
     StringAttr,
     TensorType,
     UnitAttr,
@@ -32,7 +31,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from xdsl_rlx.derive import Derivation
+from xdsl_rlx.derive import Derivation, Interface
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError
@@ -42,6 +41,7 @@ from xdsl_rlx.dialects.lir import ProgramOp
 from xdsl_rlx.dialects.mir.core import TensorOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Operand, Value
 from xdsl_rlx.dialects.shapes import check_size, dims, integers
+from xdsl_rlx.inlined import InlinedOp, Unexpanded, copy_ops, expanded, placed
 from xdsl_rlx.transforms.signature import KIND, NAME, OPTIONAL, NamedArgument, Signature, graph_of
 
 P = ParamSpec("P")
@@ -108,6 +108,8 @@ class Graph(MirBuilder):
         self._outputs: tuple[Value, ...] = ()
         self._replacing: dict[int, str] = {}
         self._sealed = False
+        self._whole: ModuleOp | None = None
+        """The module with the ops of graphs inlined in the place of those that stand for them."""
         self._names: list[str] = []
         super().__init__(Builder(InsertPoint.at_end(self._block)))
 
@@ -156,16 +158,26 @@ class Graph(MirBuilder):
 
     def _placed(self, location: LocationAttr) -> LocationAttr:
         """A location in the parts that are named."""
-        for name in reversed(self._names):
-            location = NameLoc(StringAttr(name), location)
-        return location
+        return placed(location, self._names)
 
     @property
     def module(self) -> ModuleOp:
         """The IR, verified; GraphError if no outputs are set."""
+        content = self.content
+        if isinstance(content, ModuleOp):
+            return content
+        if self._whole is None:
+            self._whole = expanded(self._function)
+        return self._whole
+
+    @property
+    def content(self) -> ModuleOp | Unexpanded:
+        """The module, or a way to it where passes of graphs inlined would have to run for it."""
         if not self._sealed:
             self._seal()
-        return self._module
+        if not any(isinstance(op, InlinedOp) for op in self._block.ops):
+            return self._module
+        return Unexpanded(lambda: self.module, self._module)
 
     def __str__(self) -> str:
         return str(self.module)
@@ -181,7 +193,8 @@ class Graph(MirBuilder):
         source = as_graph_module(graph)
         if STAGES.index(source.stage) > STAGES.index("mir") or (source.stage == "hir" and self.stage == "mir"):
             raise GraphError(f"'{source.name}' is at stage {source.stage}, graph '{self.name}' at {self.stage}")
-        signature = source.signature.arguments
+        interface = source.interface
+        signature = interface.arguments
         if len(operands) > len(signature):
             raise GraphError(f"'{source.name}' has {len(signature)} arguments, got {len(operands)}")
         given = dict(zip((a.name for a in signature), operands, strict=False))
@@ -192,22 +205,23 @@ class Graph(MirBuilder):
         if unknown := [name for name in given if name not in {a.name for a in signature}]:
             known = ", ".join(a.name for a in signature) or "none"
             raise GraphError(f"'{source.name}' has no argument '{unknown[0]}'; it has {known}")
-        env: dict[SSAValue, SSAValue] = {a.value: self._bind(source.name, a, given) for a in signature}
+        bound = [self._bind(source, argument, given) for argument in signature]
         self._unseal()
-        for op in source.signature.block.ops:
-            if not isinstance(op, ReturnOp):
-                copy = self.builder.insert(op.clone(env))
-                for inner in copy.walk():
-                    inner.location = self._placed(inner.location)
+        # ops of a `Graph` are made already; a body is copied by its op, which does not know what stands in it
+        if isinstance(graph, GraphModule) and self.builder.insertion_point.block is self._block:
+            op = self.builder.insert(InlinedOp(source, bound, interface.outputs, self._names))
+            return tuple(map(self.value, op.results))
+        env = dict[SSAValue, SSAValue](zip((a.value for a in source.signature.arguments), bound, strict=True))
+        copy_ops(source.signature.block, env, self.builder.insert, self._names)
         return tuple(self.value(env[v]) for v in source.signature.outputs)
 
-    def _bind(self, source: str, argument: NamedArgument, given: dict[str, Operand]) -> SSAValue:
+    def _bind(self, source: GraphModule, argument: NamedArgument, given: dict[str, Operand]) -> SSAValue:
         if argument.name in given:
             like = self.value(argument.value)
             ssa = self.operand(given[argument.name], like)
             if ssa.type != argument.value.type:
                 raise GraphError(
-                    f"argument '{argument.name}' of '{source}' is {argument.value.type}, got a value of {ssa.type}"
+                    f"argument '{argument.name}' of '{source.name}' is {argument.value.type}, got a value of {ssa.type}"
                 )
             return ssa
         if (found := self._arguments.get(argument.name)) is not None and found[1].type == argument.value.type:
@@ -325,6 +339,7 @@ class Graph(MirBuilder):
         self._sealed = True
 
     def _unseal(self) -> None:
+        self._whole = None
         if self._sealed:
             last = self._block.last_op
             assert isinstance(last, ReturnOp)
@@ -348,7 +363,7 @@ class GraphModule:
     first looked at.
     """
 
-    def __init__(self, content: ModuleOp | Derivation, stage: str):
+    def __init__(self, content: ModuleOp | Derivation | Unexpanded, stage: str):
         self._content = content
         self._stage = stage
 
@@ -365,7 +380,7 @@ class GraphModule:
     def module(self) -> ModuleOp:
         """The IR; clone it before you change it."""
         content = self._content
-        if isinstance(content, Derivation):
+        if isinstance(content, Derivation | Unexpanded):
             # of threads that come here at once, all get what the first one made
             content = self.__dict__.setdefault("_made", content.run())
             self._content = content
@@ -386,8 +401,10 @@ class GraphModule:
         """A hash of all of the IR but locations and names of SSA values; no pass runs for it."""
         from xdsl_rlx.lowering.fingerprint import fingerprint
 
-        pending = self.pending
-        return fingerprint(self.module) if pending is None else pending.outcome.fingerprint
+        content = self._content
+        if isinstance(content, Derivation):
+            return content.outcome.fingerprint
+        return fingerprint(content.stands_for if isinstance(content, Unexpanded) else content)
 
     def __str__(self) -> str:
         return str(self.module)
@@ -399,6 +416,12 @@ class GraphModule:
             if isinstance(op, ProgramOp):
                 return op.sym_name.data
         return self.signature.name
+
+    @property
+    def interface(self) -> Interface:
+        """The arguments and the types of the outputs; no pass runs for it. GraphError for a program."""
+        known = None if self.pending is None else self.pending.outcome.interface
+        return Interface.of(self.signature) if known is None else known
 
     @property
     def signature(self) -> Signature:
@@ -420,7 +443,7 @@ def as_graph_module(graph: AnyGraph) -> GraphModule:
     if isinstance(graph, GraphModule):
         return graph
     if isinstance(graph, Graph):
-        return GraphModule(graph.module, graph.stage)
+        return GraphModule(graph.content, graph.stage)
     return GraphModule(_checked(graph), stage_of(_checked(graph)))
 
 

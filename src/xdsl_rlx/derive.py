@@ -7,8 +7,11 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block
+from xdsl.parser import Parser
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
@@ -16,16 +19,56 @@ from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.transforms.collector import paused_collector
 from xdsl_rlx.transforms.driver import verify_dominance
+from xdsl_rlx.transforms.signature import NamedArgument, Signature
 
-_OUTCOME = re.compile(rb"(hir|mir|lir) ([0-9a-f]{64})")
+_OUTCOME = re.compile("(hir|mir|lir) ([0-9a-f]{64})")
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What a graph looks like from outside: its arguments, and the types of its outputs."""
+
+    arguments: Sequence[NamedArgument]
+    outputs: tuple[Attribute, ...]
+
+    @staticmethod
+    def of(signature: Signature) -> Interface:
+        """That of a function."""
+        return Interface(signature.arguments, tuple(output.type for output in signature.outputs))
+
+    @staticmethod
+    def read(lines: Sequence[str]) -> Interface:
+        """The inverse of `lines`."""
+        arguments, outputs = [line.split(" ", 3) for line in lines if line[0] != ">"], [x for x in lines if x[0] == ">"]
+        block = Block(arg_types=[_type(type_) for *_, type_ in arguments])
+        return Interface(
+            [
+                NamedArgument(name, kind, value, optional == "optional")
+                for (optional, kind, name, _), value in zip(arguments, block.args, strict=True)
+            ],
+            tuple(_type(line[1:]) for line in outputs),
+        )
+
+    def lines(self) -> list[str]:
+        """A line for each argument and each output."""
+        arguments = (
+            f"{'optional' if a.optional else 'needed'} {a.kind} {a.name} {a.value.type}" for a in self.arguments
+        )
+        return [*arguments, *(f">{type_}" for type_ in self.outputs)]
+
+
+@cache
+def _type(text: str) -> Attribute:
+    return Parser(context(), text).parse_attribute()
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What can be told of the result of passes without running them."""
+    """What can be told of the result of passes without running them; that of a program has no interface."""
 
     stage: str
     fingerprint: str
+    interface: Interface | None
 
 
 @dataclass(frozen=True)
@@ -70,19 +113,21 @@ def outcome_key(fingerprint: str, passes: Sequence[ModulePass]) -> str | None:
 
 def known_outcome(key: str) -> Outcome | None:
     """What was noted under the key, by this or another process; None if nothing was, or nothing that can be read."""
-    from xdsl_rlx.lowering import cache
+    from xdsl_rlx.lowering import cache as disk_cache
 
-    return cache.load_as(key, _outcome)
+    return disk_cache.load_as(key, _outcome)
 
 
 def _outcome(payload: bytes) -> Outcome:
-    if (found := _OUTCOME.fullmatch(payload)) is None:
+    first, *lines = payload.decode().split("\n")
+    if (found := _OUTCOME.fullmatch(first)) is None:
         raise ValueError("it names no stage and fingerprint")
-    return Outcome(found[1].decode(), found[2].decode())
+    return Outcome(found[1], found[2], None if found[1] == "lir" else Interface.read(lines))
 
 
 def note_outcome(key: str, outcome: Outcome) -> None:
     """Note under the key that the passes succeed, and what comes out."""
-    from xdsl_rlx.lowering import cache
+    from xdsl_rlx.lowering import cache as disk_cache
 
-    cache.store(key, f"{outcome.stage} {outcome.fingerprint}".encode())
+    lines = [] if outcome.interface is None else outcome.interface.lines()
+    disk_cache.store(key, "\n".join((f"{outcome.stage} {outcome.fingerprint}", *lines)).encode())

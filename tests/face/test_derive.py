@@ -105,7 +105,7 @@ def test_passes_from_elsewhere_always_run(folder: Path):
     assert len(runs) == 2
 
 
-@pytest.mark.parametrize("payload", [b"", b"mir 12", b"mir " + b"g" * 64])
+@pytest.mark.parametrize("payload", [b"", b"mir 12", b"mir " + b"g" * 64, b"mir " + b"0" * 64 + b"\nneeded input"])
 def test_an_entry_that_says_nothing_is_a_miss(folder: Path, payload: bytes):
     from xdsl_rlx.lowering import cache
 
@@ -160,3 +160,83 @@ def test_a_second_process_runs_no_pass(folder: Path):
     assert int(cold[0].split()[0]) > 0 and cold[0].split()[1] == "False"
     assert warm[0] == "0 True False"
     assert warm[1] == cold[1]
+
+
+def step() -> rlx.Graph:
+    """A step of descent on a gradient that is copied into it twice, once in a named part and once with other data."""
+    g = rlx.Graph("step")
+    x, w = g.input("x", (4, 3)), g.param("w", (3, 2))
+    gradient = rlx.grad_with_loss(small(), wrt="w")
+    loss, aux, dw = g.inline(gradient, x, w, 1.0)
+    with g.named("again"):
+        *_, other = g.inline(gradient, aux, w - dw)
+    g.set_outputs([loss, w - 0.5 * dw - other])
+    return g
+
+
+def test_what_is_inlined_waits_until_somebody_looks(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    first, second = step(), step()
+    key = as_graph_module(first).fingerprint
+    assert as_graph_module(second).fingerprint == key
+    x, w = np.random.default_rng(0).standard_normal((2, 4, 3)).astype(np.float32)
+    arguments = {"x": x, "w": w[:3, :2]}
+    expected = rlx.compile(first)(**arguments)
+    assert str(second) == str(first) and "mir.inlined" not in str(first)
+    assert with_locations(second.module) == with_locations(first.module)
+    assert any('"again"' in line for line in with_locations(first.module))
+    with monkeypatch.context() as nothing_runs:
+        nothing_runs.setattr("xdsl_rlx.derive.apply_passes", lambda *_: pytest.fail("a pass runs"))
+        third = rlx.compile(step())
+    assert third.from_cache
+    for found, wanted in zip(third(**arguments), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_building_goes_on_after_somebody_has_looked(folder: Path):
+    g = step()
+    before = str(g)
+    loss, new = g._outputs
+    g.set_outputs([loss + g.reduce_sum(new)])
+    assert str(g) != before
+    total = rlx.grad(g, wrt="w")
+    rng = np.random.default_rng(1)
+    x, w = rng.standard_normal((4, 3)).astype(np.float32), rng.standard_normal((3, 2)).astype(np.float32)
+    value, result = rlx.compile(step())(x, w)
+    np.testing.assert_allclose(rlx.compile(g)(x, w)[0], value + result.sum(), rtol=1e-6)
+    assert rlx.compile(total)(x, w)[0].shape == (3, 2)
+
+
+def test_what_is_inlined_in_a_body_is_copied_at_once(folder: Path):
+    g = rlx.Graph("loop")
+    w, xs = g.param("w", (3, 2)), g.input("xs", (5, 4, 3))
+    gradient = rlx.grad(small(), wrt="w")
+    last, _ = g.scan(lambda w, x: (w - 0.1 * g.inline(gradient, x, w, 1.0)[0], x), w, xs)
+    g.set_outputs(last)
+    rng = np.random.default_rng(2)
+    x, w0 = rng.standard_normal((5, 4, 3)).astype(np.float32), rng.standard_normal((3, 2)).astype(np.float32)
+    single = rlx.compile(gradient)
+    expected = w0
+    for one in x:
+        expected = expected - np.float32(0.1) * single(one, expected)[0]
+    np.testing.assert_allclose(rlx.compile(g)(xs=x, w=w0)[0], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_an_error_behind_what_is_inlined_takes_only_itself_away(folder: Path):
+    g = rlx.Graph("g")
+    (dw,) = g.inline(rlx.grad(small(), wrt="w"), d_output=1.0)
+    with pytest.raises(rlx.GraphError, match="matmul"):
+        g.matmul(dw, dw)
+    g.set_outputs(dw)
+    assert str(g) == str(rlx.parse(str(g)))
+
+
+def test_graphs_that_inline_different_graphs_are_different(folder: Path):
+    def scaled(by: float) -> rlx.Graph:
+        loss, g = rlx.Graph("loss"), rlx.Graph("g")
+        loss.set_outputs(loss.reduce_sum(by * loss.param("w", (3,)) ** 2.0))
+        g.set_outputs(g.inline(rlx.grad(loss), d_output=1.0))
+        return g
+
+    w = np.ones(3, np.float32)
+    for _ in range(2):
+        assert [rlx.compile(scaled(by))(w=w)[0].tolist() for by in (1.0, 2.0)] == [[2.0] * 3, [4.0] * 3]
