@@ -215,29 +215,62 @@ class _Product:
 
 @dataclass(frozen=True)
 class _Blocks:
-    """A product of blocks, as of queries and keys."""
+    """A product of blocks, as of queries and keys, of which sizes may be known or only what they are at most."""
 
     op: BlockGemmOp
 
+    @property
+    def _known(self) -> tuple[int | None, int | None, int | None]:
+        """Rows, columns and terms."""
+        return constant_index(self.op.rows), constant_index(self.op.cols), constant_index(self.op.depth)
+
+    @property
+    def _most(self) -> tuple[int, int, int]:
+        """The same, or what the buffers have room for."""
+        rows, columns, depth = self._known
+        into, left = memref_of(self.op.c).get_shape(), memref_of(self.op.a).get_shape()
+        return (
+            into[-2] if rows is None else rows,
+            into[-1] if columns is None else columns,
+            left[-1 if self.op.transpose_a is None else -2] if depth is None else depth,
+        )
+
     def is_better_as_loops(self, repeated: bool, registers: Registers) -> bool:
-        """Whether the library is slower: blocks of known sizes, which it lays out anew, if registers are many."""
-        sizes = [constant_index(x) for x in (self.op.rows, self.op.cols, self.op.depth)]
-        if any(size is None or size > ONE_PART for size in sizes):
-            return False
-        rows, columns, depth = (size or 0 for size in sizes)
+        """Whether the library is slower: blocks of few sizes, which it lays out anew, if registers are many."""
+        rows, columns, depth = self._most
         element = cast("AnyFloat", memref_of(self.op.c).element_type)
-        wide = registers.lanes_of(element) * registers.count >= WIDE
-        return wide and rows >= MANY and columns >= registers.lanes_of(element) and depth >= MANY
+        lanes = registers.lanes_of(element)
+        if max(rows, columns, depth) > ONE_PART or lanes * registers.count < WIDE:
+            return False
+        unknown = None in self._known
+        if self._known[1] is None and self.op.accumulate is not None:
+            return False
+        return rows >= MANY and columns >= lanes * (1 + unknown) and depth >= MANY
 
     def replace(self, kernel: Kernel, registers: Registers, repeated: bool) -> None:
         """Put loops in the place of the op."""
-        rows, columns, depth = (constant_index(x) for x in (self.op.rows, self.op.cols, self.op.depth))
-        assert rows is not None and columns is not None and depth is not None
+        (rows, width, _), (most, columns, depth) = self._known, self._most
         block, factors = Block(), Factors.of_blocks(self.op, depth)
         nest, zero = Nest(block, kernel), kernel.index(0)
-        tile, copies = _tile(factors, rows, columns, registers)
-        ends, goes_on = (zero, kernel.index(rows)), factors.accumulate
-        TiledProduct(factors, nest, tile, ends, rows, zero, columns, copies, goes_on, False).emit()
+        tile, copies = _tile(factors, most, columns, registers)
+        if None in self._known:
+            # tiles that sizes which are cut into blocks are multiples of
+            tile = TileSize(MANY, 2 * tile.lanes, tile.lanes)
+        unknown = self.op.cols if width is None else None
+        TiledProduct(
+            factors,
+            nest,
+            tile,
+            ends=(zero, self.op.rows if rows is None else kernel.index(rows)),
+            rows=rows,
+            first_column=zero,
+            columns=columns,
+            copies=copies,
+            goes_on=factors.accumulate,
+            fetches=False,
+            few=True,
+            width=unknown,
+        ).emit()
         _put(block, self.op)
 
 

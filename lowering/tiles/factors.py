@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp
+from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.lowering.nest.kernel_builder import Nest
+from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,12 @@ class Factors:
     into: Matrix
     depth: int
     accumulate: bool
+    terms: SSAValue | None = None
+    """How many terms there are, where that is not known: at most `depth`."""
+
+    def ends(self, kernel: Kernel) -> tuple[SSAValue, SSAValue]:
+        """The range of the inner dimension."""
+        return kernel.index(0), kernel.index(self.depth) if self.terms is None else self.terms
 
     @property
     def element(self) -> Attribute:
@@ -71,11 +78,12 @@ class Factors:
 
     @staticmethod
     def of_blocks(op: BlockGemmOp, depth: int) -> Factors:
-        """Those of a product of blocks, of which the depth is known."""
+        """Those of a product of blocks with so many terms, or at most so many."""
         sides = ((op.a, op.a_indices), (op.b, op.b_indices), (op.c, op.c_indices))
         flips = op.transpose_a is not None, op.transpose_b is not None, False
         left, right, into = (
             Matrix(buffer, indices[:-2], (indices[-2], indices[-1]), flip)
             for (buffer, indices), flip in zip(sides, flips, strict=True)
         )
-        return Factors(left, right, into, depth, op.accumulate is not None)
+        terms = op.depth if constant_index(op.depth) is None else None
+        return Factors(left, right, into, depth, op.accumulate is not None, terms)

@@ -35,6 +35,9 @@ class TiledProduct:
     """
     A product of so many columns from `first_column` on and the rows between `ends`, of which the number may be known.
 
+    `few`: they are no more than are done at a time. `width` says how many columns there are where that is not known,
+    of a product that does not go on: at most `columns`, which are then whole panels.
+
     `copies`: the right factor is copied panel by panel, which it has to be if its columns do not lie side by side.
     `goes_on`: sums are added to what there is. `fetches`: the right factor is far. `left` is a copy of the left one,
     which is made where this does not lie in lines.
@@ -51,6 +54,8 @@ class TiledProduct:
     goes_on: bool
     fetches: bool
     left: Left | None = None
+    few: bool = False
+    width: SSAValue | None = None
 
     def emit(self) -> None:
         """
@@ -61,7 +66,7 @@ class TiledProduct:
         """
         kernel, depth = self.nest.kernel, self._depth
         if depth <= ONE_PART:
-            self._by_rows(self.nest, kernel.index(0), kernel.index(depth))
+            self._by_rows(self.nest, *self.factors.ends(kernel))
             return
         if not self.goes_on:
             self._clear()
@@ -144,7 +149,7 @@ class TiledProduct:
         at_once = self._rows_packed
         if at_once is None:
             at_once = ROWS_AT_ONCE
-            if self.rows is not None and self.rows < 2 * ROWS_AT_ONCE:
+            if self.few or (self.rows is not None and self.rows < 2 * ROWS_AT_ONCE):
                 self._columns(nest, low, high)
                 return
         even = self.rows is not None and self.rows % at_once == 0
@@ -161,6 +166,9 @@ class TiledProduct:
             replace(self, left=self._packed(nest, low, high))._columns(nest, low, high)
             return
         first, wide = self.first_column, self.tile.columns
+        if self.width is not None:
+            self._as_many_columns_as_there_are(nest, low, high, self.width)
+            return
         whole, rest = divmod(self.columns, wide)
         if whole:
             self._repeat(nest, whole, first, wide, lambda at, j: self._panel(at, Panel(low, high, j, wide)), "j")
@@ -171,6 +179,22 @@ class TiledProduct:
             s = nest.scalars
             last = (s.of(first) + (self.columns - rest)).value if self.columns > rest else first
             self._panel(nest, Panel(low, high, last, rest))
+
+    def _as_many_columns_as_there_are(self, nest: Nest, low: SSAValue, high: SSAValue, width: SSAValue) -> None:
+        """Whole panels, of which the last has some columns that were there before; fewer than a panel one by one."""
+        s, wide, first = nest.scalars, self.tile.columns, self.first_column
+        whole = s.div(s.of(width), wide)
+        suffice = s.minimum(whole, 1)
+        panels = s.div(s.of(width) + (wide - 1), wide) * suffice
+
+        def panel(inside: Nest, n: SSAValue) -> None:
+            t = inside.scalars
+            column = t.of(first) + t.minimum(t.of(n) * wide, t.of(width) - wide)
+            self._panel(inside, Panel(low, high, column.value, wide))
+
+        nest.each((nest.kernel.index(0), panels.value), "j", panel)
+        few = s.of(width) * (s.of(nest.kernel.index(1)) - suffice)
+        emit_sums(self.factors, nest, self.ends, (first, (s.of(first) + few).value))
 
     @staticmethod
     def _repeat(
@@ -310,7 +334,7 @@ def emit_sums(
         start: Scalar = (
             inside.load(into.buffer, at) if factors.accumulate else inside.scalars.const(0.0, factors.element)
         )
-        bounds = kernel.index(0), kernel.index(factors.depth)
+        bounds = factors.ends(kernel)
         (total,) = inside.loop(bounds, (start.value,), add, "k")
         inside.store(inside.scalars.of(total), into.buffer, at)
 

@@ -637,6 +637,20 @@ TILES = (
         TILED,
     ),
     _fault(
+        "the last panel of as many columns as there are goes on behind them",
+        "lowering/tiles/tiled_product.py",
+        "t.minimum(t.of(n) * wide, t.of(width) - wide)",
+        "t.of(n) * wide",
+        "tests/lowering/test_block_products.py",
+    ),
+    _fault(
+        "as many terms as there are is as many as there may be",
+        "lowering/tiles/factors.py",
+        "kernel.index(self.depth) if self.terms is None else self.terms",
+        "kernel.index(self.depth)",
+        "tests/lowering/test_block_products.py",
+    ),
+    _fault(
         "a copy of later lines is of the first ones",
         "lowering/tiles/tiled_product.py",
         "right.load(inside, (inside.scalars.of(panel.low) + inside.scalars.of(k)).value, at)",

@@ -1,0 +1,107 @@
+"""Products of blocks whose sizes are known when they run: by tiles what they are by the library, and nothing else."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.lir import BlockGemmOp
+from xdsl_rlx.dialects.lir.kernel import APART
+from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
+from xdsl_rlx.lowering.lir_tile_products import LirTileProductsPass
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
+
+EXTENT = 84
+"""Rows and columns of all three buffers, of which blocks begin a few from the start."""
+
+SIZES = (1, 5, 8, 15, 16, 17, 31, 32, 33, 40, 63, 64, 72)
+KNOWN = 40
+FIRST = 1, 2, 3
+DYNAMIC = [which for which in product((False, True), repeat=3) if any(which)]
+
+
+def program(dynamic: tuple[bool, ...], flips: tuple[bool, bool], accumulate: bool) -> str:
+    """A launch for each size: of the rows, columns and terms that are `dynamic`, the others are `KNOWN`."""
+    square = f"memref<{EXTENT}x{EXTENT}xf32>"
+    rows, cols, depth = ("%hi" if one else "%known" for one in dynamic)
+    a, b = (" transposed" if flip else "" for flip in flips)
+    outputs = "\n".join(
+        f"%o{n} = lir.output {n} : {square}\n"
+        f"lir.launch @k over {size} by {size} reads(%a, %b : {square}, {square}) writes(%o{n} : {square})"
+        for n, size in enumerate(SIZES)
+    )
+    return f"""builtin.module {{
+lir.program @p {{
+  %a = lir.input "a" : {square}
+  %b = lir.input "b" : {square}
+  {outputs}
+}}
+lir.kernel @k(%a: {square}, %b: {square}, %c: {square}, %lo: index, %hi: index) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %known = arith.constant {KNOWN} : index
+  %all = arith.constant {EXTENT} : index
+  %seven = arith.constant 7.0 : f32
+  scf.for %i = %c0 to %all step %c1 {{
+    scf.for %j = %c0 to %all step %c1 {{
+      memref.store %seven, %c[%i, %j] : {square}
+    }}
+  }}
+  lir.block_gemm %a[%c1, %c2]{a}, %b[%c3, %c1]{b}, %c[%c2, %c3] rows {rows} cols {cols} depth {depth}
+    {"accumulate" if accumulate else ""} : {square}, {square}, {square}
+  lir.return
+}}
+}}"""
+
+
+def tiled(text: str) -> ModuleOp:
+    module = rlx.parse(text)
+    LirTileProductsPass(16, 32).apply(Context(), module)
+    LirMarkUnrolledPass().apply(Context(), module)
+    return module
+
+
+def expected(a: np.ndarray, b: np.ndarray, size: int, dynamic: tuple[bool, ...], flips: tuple[bool, bool], add: bool):
+    rows, cols, depth = (size if one else KNOWN for one in dynamic)
+    left = a[1 : 1 + depth, 2 : 2 + rows].T if flips[0] else a[1 : 1 + rows, 2 : 2 + depth]
+    right = b[3 : 3 + cols, 1 : 1 + depth].T if flips[1] else b[3 : 3 + depth, 1 : 1 + cols]
+    found = np.full((EXTENT, EXTENT), 7.0)
+    found[2 : 2 + rows, 3 : 3 + cols] = left @ right + 7.0 * add
+    return found
+
+
+@pytest.mark.parametrize("flips", [(False, True), (True, False), (False, False), (True, True)])
+@pytest.mark.parametrize("dynamic", DYNAMIC)
+def test_blocks_of_any_size(dynamic: tuple[bool, ...], flips: tuple[bool, bool]):
+    add = not dynamic[1]
+    module = tiled(program(dynamic, flips, add))
+    assert not any(isinstance(op, BlockGemmOp) for op in module.walk())
+    LirCheckBoundsPass().apply(Context(), module)
+    module.verify()
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, EXTENT, EXTENT)).astype(np.float32)
+    results = compile_module(module, 1, Effort.QUICK)(a, b)
+    for found, size in zip(results, SIZES, strict=True):
+        wanted = expected(a.astype(np.float64), b.astype(np.float64), size, dynamic, flips, add)
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-4, err_msg=str(size))
+
+
+def test_optimised_too():
+    dynamic, flips = (True, True, False), (False, True)
+    module = tiled(program(dynamic, flips, False))
+    assert any(APART in op.attributes for op in module.walk())
+    a, b = np.random.default_rng(1).standard_normal((2, EXTENT, EXTENT)).astype(np.float32)
+    for found, size in zip(compile_module(module, 1, Effort.FULL)(a, b), SIZES, strict=True):
+        np.testing.assert_allclose(found, expected(a, b, size, dynamic, flips, False), rtol=0, atol=1e-4)
+
+
+def test_columns_that_are_added_to_are_the_librarys():
+    module = tiled(program((False, True, False), (False, False), True))
+    assert any(isinstance(op, BlockGemmOp) for op in module.walk())
