@@ -1,6 +1,7 @@
 """Products of blocks whose sizes are known when they run: by tiles what they are by the library, and nothing else."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,3 +106,41 @@ def test_optimised_too():
 def test_columns_that_are_added_to_are_the_librarys():
     module = tiled(program((False, True, False), (False, False), True))
     assert any(isinstance(op, BlockGemmOp) for op in module.walk())
+
+
+@pytest.mark.parametrize("masked", [{"mask_kind": "causal"}, {"mask_kind": "sliding_window", "window": 40}])
+@pytest.mark.parametrize(("length", "width"), [(70, 24), (130, 40)])
+def test_attention_and_its_gradient_by_blocks_that_see_different_numbers_of_keys(
+    length: int, width: int, masked: dict[str, Any]
+):
+    g = rlx.Graph("attention")
+    heads = {"q": 4, "k": 2, "v": 2}
+    operands = [g.param(name, (1, length, count * width)) for name, count in heads.items()]
+    y = g.attention(*operands, head_dim=width, num_heads=4, num_kv_heads=2, **masked)
+    g.set_outputs(g.reduce_sum(y * g.input("seed", (1, length, 4 * width))))
+    rng = np.random.default_rng(length)
+    arrays = {name: rng.standard_normal((1, length, count * width), np.float32) for name, count in heads.items()}
+    arrays["seed"] = rng.standard_normal((1, length, 4 * width), np.float32)
+    found = rlx.compile(rlx.grad_with_loss(g))(**arrays)
+    for result, wanted in zip(found, by_hand(arrays, width, length, masked.get("window")), strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=2e-4)
+
+
+def by_hand(arrays: dict[str, np.ndarray], width: int, length: int, window: int | None) -> list[np.ndarray]:
+    """The loss and the gradients by q, k and v, in float64."""
+    q, k, v, seed = (
+        x.astype(np.float64).reshape(length, -1, width).swapaxes(0, 1)
+        for x in (arrays[name] for name in ("q", "k", "v", "seed"))
+    )
+    k, v = k.repeat(2, 0), v.repeat(2, 0)
+    apart = np.arange(length)[:, None] - np.arange(length)
+    seen = (apart >= 0) & (apart <= (length if window is None else window))
+    scores = np.where(seen, q @ k.swapaxes(1, 2) / width**0.5, -np.inf)
+    p = np.exp(scores - scores.max(-1, keepdims=True))
+    p /= p.sum(-1, keepdims=True)
+    dp = seed @ v.swapaxes(1, 2)
+    ds = p * (dp - (dp * p).sum(-1, keepdims=True)) / width**0.5
+    dq, dk, dv = ds @ k, ds.swapaxes(1, 2) @ q, p.swapaxes(1, 2) @ seed
+    dk, dv = (x.reshape(2, 2, length, width).sum(1) for x in (dk, dv))
+    flat = [x.swapaxes(0, 1).reshape(1, length, -1) for x in (dq, dk, dv)]
+    return [np.asarray((p @ v * seed).sum()), *flat]
