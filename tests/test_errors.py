@@ -313,6 +313,34 @@ def test_an_argument_called_like_the_cotangent_keeps_its_name():
     assert np.array_equal(compiled(d_output=values, d_output_2=0.5)[1], values)
 
 
+def test_an_argument_called_like_a_tangent_keeps_its_name():
+    """And the tangent, which has a number then, is the one that directions and unit vectors go to."""
+    g = rlx.Graph("g")
+    x, t = g.input("x", (3,), "f64"), g.input("tangent_x", (3,), "f64")
+    g.set_outputs(g.reduce_sum(g.sin(x) * t))
+    compiled = rlx.compile(rlx.jvp(g, ["x"]))
+    assert [spec.name for spec in compiled.inputs] == ["x", "tangent_x", "tangent_x_2"]
+    a, b, u, v = np.random.default_rng(0).standard_normal((4, 3))
+    np.testing.assert_allclose(compiled(a, b, u)[1], np.sum(np.cos(a) * b * u), rtol=1e-13)
+    for jacobian in (rlx.jacfwd(compiled, "x"), rlx.jacfwd(g, "x")):
+        np.testing.assert_allclose(jacobian(x=a, tangent_x=b)[0], np.cos(a) * b, rtol=1e-13)
+    twice = rlx.compile(rlx.jvp(rlx.jvp(g, ["x"]), ["x"]))
+    *_, second = twice(x=a, tangent_x=b, tangent_x_2=u, tangent_x_3=v)
+    np.testing.assert_allclose(second, np.sum(-np.sin(a) * b * u * v), rtol=1e-13)
+    *_, second = rlx.jacfwd(twice, "x")(x=a, tangent_x=b, tangent_x_2=u)
+    np.testing.assert_allclose(second, -np.sin(a) * b * u, rtol=1e-13)
+
+
+def test_tangents_of_arguments_called_like_each_other_are_told_apart():
+    g = rlx.Graph("g")
+    x, y = g.input("x", (2,), "f64"), g.input("x_2", (2,), "f64")
+    g.set_outputs(x * y * y)
+    compiled = rlx.compile(rlx.jvp(g, ["x", "x_2"]))
+    a, b, none = np.array([1.0, 2.0]), np.array([3.0, 5.0]), np.zeros(2)
+    np.testing.assert_allclose(rlx.jacfwd(compiled, "x")(x=a, x_2=b, tangent_x_2=none)[0], np.diag(b * b))
+    np.testing.assert_allclose(rlx.jacfwd(compiled, "x_2")(x=a, x_2=b, tangent_x=none)[0], np.diag(2 * a * b))
+
+
 X, W = np.ones((4, 3), np.float32), np.ones((3, 2), np.float32)
 WRONG_CALLS: dict[str, tuple[dict[str, object], type[Exception], str]] = {
     "unknown": ({"x": X, "w": W, "z": X}, ArgumentTypeError, "graph 'loss_grad' has no argument 'z'"),
