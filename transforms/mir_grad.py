@@ -114,6 +114,9 @@ def _why_nothing_flows(argument: NamedArgument, ops: Sequence[Operation], loss: 
         if touched and not leads.isdisjoint(op.results) and varied.isdisjoint(op.results):
             active = active_operands(op, varied)
             inert = [reason for index, reason in INERT.of(op).items() if index in touched]
-            reason = VJP.reason(type(op)) or ("its result is not floating-point" if active else ", ".join(inert))
+            floating = any(map(has_derivative, op.results))
+            what = "no result of it depends on that differentiably" if floating else "its result is not floating-point"
+            reason = VJP.reason(type(op)) or (what if active else ", ".join(inert))
             places.setdefault((op.name, reason), where(op))
-    return "; ".join(f"{name}{place} stops it, because {reason}" for (name, reason), place in places.items())
+    stops = [f"{name}{place} stops it, because {reason}" for (name, reason), place in places.items()]
+    return "; ".join(stops) or "the results that depend on it are not those that the loss is computed from"

@@ -435,6 +435,59 @@ def test_a_value_that_goes_in_twice_has_one_derivative() -> None:
     assert_close(run(rlx.vmap(module, ["x"], 1), x=[x])[0], [x**6 * np.sin(x)])
 
 
+BODIES: dict[str, Callable[[rlx.Graph, Callable[[Any, Any], Any], Any, Any], Any]] = {
+    "branch": lambda g, f, x, u: g.cond(g.reduce_sum(x) > 0.0, f, lambda a, b: (a * 2.0, b), x, u),
+    "choice": lambda g, f, x, u: g.switch(g.full((), 1, "i32"), [lambda a, b: (a, b), f], x, u),
+    "remat": lambda g, f, x, u: g.remat(f, x, u),
+    "function": lambda g, f, x, u: g.custom_fn(f, x, u),
+    "loop": lambda g, f, x, u: g.while_loop(
+        lambda c: g.reduce_sum(c[0]) < 50.0, lambda c: f(*c), (x, u), max_iterations=2
+    ),
+    "scan": lambda g, f, x, u: g.scan(lambda c, e: (f(*c), None), (x, u), length=2)[0],
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_value_that_is_compared_in_a_body_has_no_gradient_whatever_else_has(body: str) -> None:
+    """A second result, which does depend on it, is none of what the loss is computed from."""
+    g = rlx.Graph("compared")
+    x, u = g.param("x", (3,), "f64"), g.param("u", (3,), "f64")
+    y, z = BODIES[body](g, lambda a, b: (g.where(b > 0.0, a * a, a), b * 3.0), x, u)
+    g.set_outputs([g.reduce_sum(y), z])
+    for wrt in (["u"], ["x", "u"]):
+        with pytest.raises(rlx.GraphError, match=r'no gradient flows from the loss to "u": \S'):
+            rlx.grad(g, wrt)
+    a, b = np.array([2.0, -3.0, 5.0]), np.array([1.0, -1.0, 2.0])
+    power = 4 if body in ("loop", "scan") else 2
+    slope = np.where(b > 0, power * a ** (power - 1), 1.0)
+    *_, dx, du = run(rlx.grad_with_loss(g, ["x", "u"], zero_missing_wrt=True), x=a, u=b)
+    assert_close_all([dx, du], [slope, np.zeros(3)])
+    assert_close(run(rlx.grad(g, ["x"]), x=a, u=b)[0], slope)
+    g.set_outputs([g.reduce_sum(z) + g.reduce_sum(y)])
+    dx, du = run(rlx.grad(g, ["x", "u"]), x=a, u=b)
+    assert_close_all([dx, du], [slope, np.full(3, 3.0 ** (power // 2))])
+
+
+@pytest.mark.parametrize("bound", [0, 1, 3])
+@pytest.mark.parametrize("k", [0, 1, 5])
+def test_a_loop_that_would_go_on_has_the_derivatives_of_its_bound(bound: int, k: int) -> None:
+    """It squares while the count is below k: as often as the smaller of k and the bound says, which may be never."""
+    g = rlx.Graph("bounded")
+    x, limit, start = g.param("x", (3,), "f64"), g.input("k", (), "i32"), g.full((), 0, "i32")
+    (y, _), trips = g.while_loop(
+        lambda c: c[1] < limit, lambda c: (c[0] * c[0], c[1] + 1), (x, start), max_iterations=bound, return_trips=True
+    )
+    g.set_outputs([g.reduce_sum(y), trips])
+    x, v, times = np.array([0.5, -1.25, 1.5]), np.array([1.0, -2.0, 0.5]), min(bound, k)
+    power = 2**times
+    slope = power * x ** (power - 1)
+    value, trips, dx = run(rlx.grad_with_loss(g, ["x"]), x=x, k=k)
+    assert_close_all([value, trips, dx], [np.sum(x**power), times, slope])
+    assert_close(run(rlx.jvp(g, ["x"]), x=x, k=k, tangent_x=v)[2], slope @ v)
+    curvature = power * (power - 1) * x ** max(power - 2, 0)
+    assert_close(run(rlx.hvp(g, ["x"]), x=x, k=k, tangent_x=v)[-1], curvature * v)
+
+
 @with_reverse
 @pytest.mark.parametrize("passes", ["", "mir-unroll-while,mir-inline-if"], ids=["as it is", "inlined"])
 def test_gradients_are_compiled(case: Case, passes: str) -> None:

@@ -131,6 +131,73 @@ def test_a_scan_in_a_scan_has_the_gradient_of_jax(inside: int | None, outside: i
         assert_close(one, wanted)
 
 
+def test_elements_that_carry_no_derivative_stop_no_other() -> None:
+    """One that is not used, integers, and one that is only compared, beside others; a carry that counts."""
+    shapes = {"x": (4, 3), "unused": (4, 3), "compared": (4, 3), "limit": (3,), "h": (3,)}
+    rng = np.random.default_rng(5)
+    arrays, ks = {name: rng.standard_normal(shape) for name, shape in shapes.items()}, np.array([1, 2, 1, 3], np.int32)
+    g = rlx.Graph("mixed")
+    x, unused, compared, limit, h = (g.param(name, shape, "f64") for name, shape in shapes.items())
+
+    def body(carry: Any, elements: Any) -> Any:
+        (c, n), (a, _, d, k) = carry, elements
+        after = g.where(d > limit, g.sin(c) * a, c) * g.cast(k, "f64")
+        return (after, n + k), (after * 2.0, n)
+
+    start = (h, g.full((), 0, "i32"))
+    (last, n), (ys, ns) = g.scan(body, start, (x, unused, compared, g.input("k", (4,), "i32")))
+    g.set_outputs([g.reduce_sum(last) + g.reduce_sum(ys * ys), n, ns])
+
+    def loss(x: Any, unused: Any, compared: Any, limit: Any, h: Any) -> Any:
+        def body(c: Any, elements: Any) -> Any:
+            a, d, k = elements
+            after = jnp.where(d > limit, jnp.sin(c) * a, c) * k
+            return after, after * 2.0
+
+        last, ys = jax.lax.scan(body, h, (x, compared, ks))
+        return jnp.sum(last) + jnp.sum(ys * ys)
+
+    expected = jaxpr.evaluate(jax.value_and_grad(loss, range(5)), *arrays.values())
+    value, n, ns, *found = rlx.compile(rlx.grad_with_loss(g, list(shapes), zero_missing_wrt=True))(**arrays, k=ks)
+    for one, wanted in zip([value, *found], expected, strict=True):
+        assert_close(one, wanted)
+    assert int(n) == 7 and ns.tolist() == [0, 1, 3, 4]
+    slope = sum(np.vdot(one, array) for one, array in zip(found, arrays.values(), strict=True))
+    tangents = {f"tangent_{name}": array for name, array in arrays.items()}
+    _, _, _, along, *others = run(rlx.jvp(g, list(shapes)), **arrays, **tangents, k=ks)
+    assert_close(along, slope)
+    assert not any(one.any() for one in others)
+    for name in ("unused", "compared", "limit"):
+        with pytest.raises(rlx.GraphError, match=f'to "{name}": mir.scan at .* no result of it depends on that'):
+            rlx.grad(g, ["x", name])
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_gradient_by_any_number_of_sequences_is_one_loop_back(count: int) -> None:
+    """What they share, a matrix, is neither copied for each time nor is its gradient stacked."""
+    length, n = 64, 8
+    rng = np.random.default_rng(6)
+    shapes = {"w": (n, n), "h": (1, n)} | {f"x{i}": (length, 1, n) for i in range(count)}
+    arrays = {name: 0.3 * rng.standard_normal(shape) for name, shape in shapes.items()}
+    g = rlx.Graph("sums")
+    w, h, *xs = (g.param(name, shape, "f64") for name, shape in shapes.items())
+    last, _ = g.scan(lambda c, e: (g.tanh(sum(e, c @ w)), None), h, tuple(xs))
+    g.set_outputs([g.reduce_sum(last * last)])
+
+    def loss(w: Any, h: Any, *xs: Any) -> Any:
+        last, _ = jax.lax.scan(lambda c, e: (jnp.tanh(sum(e, c @ w)), None), h, xs)
+        return jnp.sum(last * last)
+
+    gradient = rlx.grad_with_loss(g, list(shapes))
+    expected = jaxpr.evaluate(jax.value_and_grad(loss, range(2 + count)), *arrays.values())
+    for one, wanted in zip(run(gradient, **arrays), expected, strict=True):
+        assert_close(one, wanted)
+    scans = [op for op in gradient.module.walk() if isinstance(op, ScanOp)]
+    assert [scan.reverse is not None for scan in scans] == [False, True]
+    # one stack of carries, and a few rows
+    assert rlx.memory_report(gradient, threads=1).arena < 8 * n * (length + 16)
+
+
 def test_the_ops_of_a_gradient_do_not_depend_on_the_length() -> None:
     counts = {sum(1 for _ in rlx.grad_with_loss(recurrence(n, False), NAMES).module.walk()) for n in (8, 4096)}
     assert len(counts) == 1

@@ -145,6 +145,7 @@ def _walk(
         active = active_operands(op, varied)
         if not active or all(cotangent is None for cotangent in arrived):
             continue
+        active = _answering(op, active, arrived)
         with located(builder, op.location):
             for index, grad in zip(active, step(op, arrived, active), strict=True):
                 if grad is not None:
@@ -153,6 +154,18 @@ def _walk(
                         grad.name_hint = f"d_{operand.name_hint}"
                     cotangents[operand] = _plus(cotangents.get(operand), grad, builder)
     return [cotangents.get(value) for value in wrt]
+
+
+def _answering(op: Operation, active: list[int], arrived: Arrived) -> list[int]:
+    """
+    Those of the operands numbered by `active` on which a result with a cotangent depends differentiably.
+
+    All of them but for an op with bodies, which may compare one operand, or compute by it what nobody asks for.
+    """
+    if len(active) == 1 or not op.regions:
+        return active
+    asked = {result for result, cotangent in zip(op.results, arrived, strict=True) if cotangent is not None}
+    return [index for index in active if not asked.isdisjoint(FLOW.of(op, [index]))]
 
 
 def _plus(before: SSAValue | None, after: SSAValue, builder: Builder) -> SSAValue:
