@@ -1,11 +1,14 @@
 """Graphs at the edges of what can be written, from the API to results: odd outputs, odd wrt, odd shapes, odd calls."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
+from numerics import jaxpr
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.shapes import shape_of
@@ -161,6 +164,17 @@ def test_the_cotangent_of_a_tensor_makes_a_vector_jacobian_product():
     np.testing.assert_allclose(dx, y * (seed - (seed * y).sum(-1, keepdims=True)), rtol=1e-12)
 
 
+def test_cotangents_of_several_outputs_make_one_vector_jacobian_product():
+    """The loss is the sum of the outputs along their cotangents."""
+    x, u, v = numbers(3), numbers(3) - 1, 2.5
+    two = graph(lambda g, x: [g.sin(x), g.reduce_sum(x * x)], x=(3,))
+    g = rlx.Graph("along")
+    first, second = g.inline(two)
+    g.set_outputs(g.reduce_sum(first * g.input("u", (3,), "f64")) + second * g.input("v", (), "f64"))
+    (dx,) = rlx.compile(rlx.grad(g, "x"))(x=x, u=u, v=v)
+    np.testing.assert_allclose(dx, np.cos(x) * u + 2 * x * v, rtol=1e-13)
+
+
 @pytest.mark.parametrize("keep_dim", [False, True])
 @pytest.mark.parametrize("shape", [(), (1,), (5,), (1, 1)])
 def test_a_loss_of_rank_zero_or_of_one_element(shape: tuple[int, ...], keep_dim: bool):
@@ -241,6 +255,23 @@ def test_moves_that_move_nothing():
     np.testing.assert_allclose(dx, 2 * x)
 
 
+def test_moves_take_no_memory():
+    """A slice, another order of the axes and an axis that is repeated are read where the argument lies."""
+
+    def build(g: rlx.Graph, x: Any, w: Any) -> Any:
+        turned = g.transpose(g.narrow(x, 0, 16, 32), (1, 0))
+        return g.reduce_sum(g.expand(g.reshape(w, (64, 1)), (64, 32)) * turned, 0)
+
+    x, w = numbers(64, 64), numbers(64) - 1
+    made = graph(build, x=(64, 64), w=(64,))
+    check(made, x, w)
+    assert rlx.memory_report(made, threads=1).arena < 1024
+    _, dx, dw = gradients(made, ["x", "w"], x, w)
+    np.testing.assert_allclose(dx[16:48], np.broadcast_to(w, (32, 64)))
+    assert not dx[:16].any() and not dx[48:].any()
+    np.testing.assert_allclose(dw, x[16:48].sum(0), rtol=1e-12)
+
+
 def test_softmax_over_one_element_is_one_with_no_gradient():
     x = numbers(4, 1)
     _, y, dx = gradients(graph(lambda g, x: [g.reduce_sum(g.softmax(x) * x), g.softmax(x)], x=(4, 1)), ["x"], x)
@@ -261,6 +292,65 @@ def test_a_param_declared_after_a_fused_op():
     h = np.tanh(arrays[0] @ arrays[1] + arrays[2])
     np.testing.assert_allclose(dlate, h.sum(0))
     np.testing.assert_allclose(dw, arrays[0].T @ ((1 - h * h) * arrays[3]), rtol=1e-12)
+
+
+SHAPES = {"x": (3, 4), "w": (4, 4), "b": (4,), "packed": (4, 8), "gain": (4,), "turn": (4,), "late": (4,)}
+
+
+def layers(first: Sequence[str]) -> rlx.Graph:
+    """Composite ops, a branch and a function; its arguments are declared at first, and then where they are used."""
+    g = rlx.Graph("layers")
+    made: dict[str, Any] = {}
+
+    def given(name: str) -> Any:
+        if name not in made:
+            made[name] = (g.input if name == "x" else g.param)(name, SHAPES[name], "f64")
+        return made[name]
+
+    for name in first:
+        given(name)
+    h = g.fused_swiglu(g.fused_matmul_bias_act(given("x"), given("w"), given("b"), "gelu") @ given("packed"))
+    gain, zeros = given("gain"), g.full((4,), 0.0, "f64")
+    h = g.cond(g.reduce_sum(h) > -1e9, lambda: g.fused_residual_rms_norm(h, given("x"), gain, zeros), lambda: h)
+    h = g.custom_fn(lambda a, b: g.sin(a) * b, h, given("turn"))
+    g.set_outputs([g.reduce_sum(h * given("late") * h), h])
+    return g
+
+
+def layers_in_jax(x: Any, w: Any, b: Any, packed: Any, gain: Any, turn: Any, late: Any) -> Any:
+    both = jax.nn.gelu(x @ w + b, approximate=False) @ packed
+    h = both[:, :4] * jax.nn.silu(both[:, 4:]) + x
+    h = jnp.sin(h * jax.lax.rsqrt(jnp.mean(h * h, -1, keepdims=True) + 1e-5) * gain) * turn
+    return jnp.sum(h * late * h)
+
+
+@pytest.mark.parametrize("first", [(), tuple(SHAPES)[::-1]], ids=["where used", "backwards"])
+def test_where_arguments_are_declared_changes_no_derivative(first: tuple[str, ...]):
+    """Preparation takes the composite ops in front of them apart: what is meant by a name stays the same."""
+    rng = np.random.default_rng(3)
+    arrays = {name: rng.standard_normal(shape) for name, shape in SHAPES.items()}
+    along = {name: rng.standard_normal(shape) for name, shape in SHAPES.items()}
+    made, wrt, everything = layers(first), list(SHAPES), arrays | {f"tangent_{n}": v for n, v in along.items()}
+    grads = jax.grad(layers_in_jax, range(len(wrt)))
+    points, tangents = tuple(arrays.values()), tuple(along.values())
+    expected, products = (
+        jaxpr.evaluate(grads, *points),
+        jaxpr.evaluate(lambda *moved: jax.jvp(grads, moved[: len(wrt)], moved[len(wrt) :])[1], *points, *tangents),
+    )
+    found = [
+        *oracle.run(rlx.grad_with_loss(made, wrt), **arrays)[2:],
+        *oracle.run(rlx.hvp(made, wrt), **everything)[-len(wrt) :],
+        oracle.run(rlx.jvp(made, wrt), **everything)[2],
+    ]
+    slope = sum(np.vdot(g, v) for g, v in zip(expected, tangents, strict=True))
+    for one, wanted in zip(found, [*expected, *products, slope], strict=True):
+        np.testing.assert_allclose(one, wanted, rtol=1e-9, atol=1e-10)
+    training = rlx.compile_training(made, threads=1)
+    training.weights.update({name: array for name, array in arrays.items() if name != "x"})
+    _, _, *step = training.step(x=arrays["x"])
+    params = [name for name in (first or wrt) if name != "x"]
+    for name, one in zip(params, step, strict=True):
+        np.testing.assert_allclose(one, expected[wrt.index(name)], rtol=1e-9, atol=1e-10)
 
 
 def test_inputs_come_before_params_by_position_whatever_their_order():

@@ -81,6 +81,13 @@ def test_forward_keeps_what_it_costs_more_to_compute_again(program: Any) -> None
     assert products == [4, 7]
 
 
+def test_a_step_takes_no_more_memory_than_its_halves(program: Any) -> None:
+    """What is kept between the halves lives inside of the step, which need not hold all of it at once."""
+    memory = program.memory
+    assert memory.step.arena == program.step.arena_bytes
+    assert 0 < memory.step.arena <= memory.forward.arena + memory.residuals + memory.backward.arena
+
+
 def test_a_half_says_what_it_lacks() -> None:
     found = rlx.compile_training(_layers(1), threads=1)
     arrays = _arrays(1)

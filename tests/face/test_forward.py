@@ -3,10 +3,13 @@
 import re
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
 from models import mlp, mlp_arrays
+from numerics import jaxpr
 
 import xdsl_rlx as rlx
 
@@ -94,6 +97,18 @@ def test_each_order_differentiates_the_one_before():
         program = rlx.nth_order_grad(power(5), wrt="x", order=order)
         (found,) = rlx.compile(program)(x=X)
         np.testing.assert_allclose(found, expected.sum() if order == 0 else expected, rtol=1e-12)
+
+
+def test_higher_derivatives_of_a_product_of_functions_are_those_of_jax():
+    """Each order differentiates the rules that the one before has applied."""
+    g = rlx.Graph("g")
+    x = g.input("x", (), "f64")
+    g.set_outputs(g.tanh(x) * g.sin(x) + g.gelu(x) / (1.0 + x * x))
+    function = lambda x: jnp.tanh(x) * jnp.sin(x) + jax.nn.gelu(x, approximate=False) / (1 + x * x)  # noqa: E731
+    for order in range(6):
+        (found,) = run(rlx.nth_order_grad(g, "x", order), np.array(0.7), *np.ones(order))
+        np.testing.assert_allclose(found, jaxpr.evaluate(function, 0.7)[0], rtol=1e-11)
+        function = jax.grad(function)
 
 
 def test_seeds_of_higher_orders_are_directions():

@@ -27,6 +27,12 @@ def weights(value: float) -> np.ndarray:
     return found
 
 
+def convolved(g: rlx.Graph, x: Any, y: Any, dilation: int) -> Any:
+    """A convolution whose result has the same shape whatever the dilation."""
+    image, kernel = g.reshape(x, (1, 1, 4, 4)), g.reshape(y[:3, :3], (1, 1, 3, 3))
+    return g.conv(image, kernel, padding=dilation, dilation=dilation)
+
+
 PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "an op": (lambda g, x, y: x + y, lambda g, x, y: x * y),
     "order of operands": (lambda g, x, y: x - y, lambda g, x, y: y - x),
@@ -43,6 +49,20 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "an element of a constant": (
         lambda g, x, y: x * g.constant(weights(1.0)),
         lambda g, x, y: x * g.constant(weights(2.0)),
+    ),
+    "a geometry": (lambda g, x, y: convolved(g, x, y, 1), lambda g, x, y: convolved(g, x, y, 2)),
+    "an op of a body": (lambda g, x, y: g.remat(g.sin, x), lambda g, x, y: g.remat(g.cos, x)),
+    "a number in a body": (
+        lambda g, x, y: g.scan(lambda c, e: (c * 2.0, None), y, x)[0],
+        lambda g, x, y: g.scan(lambda c, e: (c * 3.0, None), y, x)[0],
+    ),
+    "order of branches": (
+        lambda g, x, y: g.cond(g.reduce_sum(x) > 0.0, lambda: x, lambda: y),
+        lambda g, x, y: g.cond(g.reduce_sum(x) > 0.0, lambda: y, lambda: x),
+    ),
+    "a rule": (
+        lambda g, x, y: g.custom_fn(g.sin, x, vjp=lambda a, y, d: d),
+        lambda g, x, y: g.custom_fn(g.sin, x, vjp=lambda a, y, d: -d),
     ),
     "a splat": (lambda g, x, y: x * 2.0, lambda g, x, y: x * 3.0),
 }

@@ -281,6 +281,22 @@ def test_a_loss_that_knows_an_input_by_integers_only_has_no_gradient(through: st
         np.testing.assert_array_equal(dw, [0, 2, 0, 0])
 
 
+@pytest.mark.parametrize("to", ["i64", "i32", "i1"])
+def test_a_cast_through_integers_passes_nothing_in_either_mode(to: str):
+    """W7 of the sheet of passes: what else depends on the operand has its derivative, and no more."""
+    x, w = f64(1.5, -2.25, 3.75), f64(0.5, 4.0, -1.0)
+    whole = x.astype({"i64": np.int64, "i32": np.int32, "i1": np.bool_}[to]).astype(np.float64)
+
+    def build(g: rlx.Graph, x: Any, w: Any) -> Any:
+        return g.cast(g.cast(x, to), "f64") * w + x * x
+
+    np.testing.assert_allclose(value(build, x, w), whole * w + x * x)
+    dx, dw = gradients(build, x, w)
+    np.testing.assert_allclose(dx, 2 * x)
+    np.testing.assert_allclose(dw, whole)
+    np.testing.assert_allclose(tangents(build, x, w), whole + 2 * x)
+
+
 def test_a_cast_between_integers_wraps():
     """W-42: the value modulo 2^n, in two's complement, as NumPy has it; what is narrower keeps its value."""
     signed = np.array([300, -1, 2**31 - 1, -129, -(2**31)], np.int32)

@@ -9,6 +9,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import oracle
 import pytest
 from levels import EVERY
 from numpy.typing import NDArray
@@ -190,3 +191,21 @@ def test_the_softmax_of_65536_equal_numbers_is_not_zero():
     g.set_outputs([g.softmax(g.input("x", (65_536,), "f16"))])
     (found,) = rlx.compile(g)(np.ones(65_536, np.float16))
     np.testing.assert_array_equal(found, np.full(65_536, 1 / 65_536, np.float16))
+
+
+@pytest.mark.parametrize(("dtype", "order"), [("f16", 3), ("bf16", 2)])
+def test_higher_derivatives_of_half_floats_are_those_of_f64(dtype: str, order: int):
+    """To two roundings of the largest one, of a program with a softmax and a norm in it."""
+
+    def program(dtype: str) -> rlx.Graph:
+        g = rlx.Graph("f")
+        x, gain, offset = g.input("x", (8,), dtype), g.full((8,), 1.0, dtype), g.full((8,), 0.0, dtype)
+        g.set_outputs(g.reduce_sum(g.tanh(x) * g.gelu(x) + g.softmax(x) * g.layer_norm(x, gain, offset)))
+        return g
+
+    x = np.linspace(-1, 1.5, 8).astype(HALVES[dtype])
+    (found,) = rlx.compile(rlx.nth_order_grad(program(dtype), "x", order))(x=x)
+    (expected,) = oracle.run(rlx.nth_order_grad(program("f64"), "x", order), x=x)
+    assert found.dtype == HALVES[dtype]
+    limit = 2 * float(ml_dtypes.finfo(HALVES[dtype]).eps) * np.abs(expected).max()
+    np.testing.assert_allclose(found.astype(np.float64), expected, rtol=0, atol=limit)

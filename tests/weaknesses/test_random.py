@@ -108,3 +108,50 @@ def test_a_number_that_rounds_up_to_the_upper_bound_stays_below_it():
     g.set_outputs([g.rng_uniform(g.input("key", (2,), dtype="i64"), (20_000,), dtype="bf16")])
     (numbers,) = rlx.compile(g)(key=KEY)
     assert float(numbers.max()) == 1 - 2**-8
+
+
+def dropped(again: bool) -> rlx.Graph:
+    """A layer half of whose results are dropped, and which: in an op, or in a region that is computed again."""
+    g = rlx.Graph("dropped")
+    x, w, key = g.input("x", (4, 5), "f64"), g.param("w", (5, 6), "f64"), g.input("key", (2,), "i64")
+
+    def layer(x: rlx.Value) -> tuple[rlx.Value, rlx.Value]:
+        kept = g.rng_uniform(key, (4, 6), dtype="f64") < 0.5
+        return g.where(kept, g.tanh(x @ w) * 2.0, 0.0), g.cast(kept, "f64")
+
+    y, kept = g.remat(layer, x) if again else layer(x)
+    g.set_outputs([g.reduce_sum(y * y), kept])
+    return g
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["kept", "computed again"])
+def test_a_gradient_sees_the_numbers_that_the_value_saw(again: bool):
+    """W36 of the sheet of passes: also where the backward pass is a program of its own, and along a second tangent."""
+    rng = np.random.default_rng(2)
+    x, w, v = rng.standard_normal((4, 5)), rng.standard_normal((5, 6)), rng.standard_normal((5, 6))
+    training = rlx.compile_training(dropped(again), threads=1)
+    training.weights["w"] = w
+    *forward, (backward,) = *training.forward(x=x, key=KEY), training.backward()
+    _, kept = forward
+    assert 0 < kept.sum() < kept.size
+    y = np.tanh(x @ w)
+    slope = 1 - y * y
+    np.testing.assert_allclose(forward[0], np.sum((2 * kept * y) ** 2), rtol=1e-13)
+    gradient = x.T @ (8 * kept * y * slope)
+    step = training.step(x=x, key=KEY)[2]
+    product = rlx.compile(rlx.hvp(dropped(again), "w"))(x=x, w=w, key=KEY, tangent_w=v)[-1]
+    for found in (backward, step):
+        np.testing.assert_allclose(found, gradient, rtol=1e-12)
+    np.testing.assert_allclose(product, x.T @ (8 * kept * slope * (1 - 3 * y * y) * (x @ v)), rtol=1e-11, atol=1e-12)
+
+
+def test_two_draws_with_one_key_are_one_and_with_two_keys_two():
+    """W20 of the sheet of passes: ops that are the same may be shared, as the key says all; others may not."""
+    g = rlx.Graph("draws")
+    key, other = g.input("key", (2,), "i64"), g.input("other", (2,), "i64")
+    g.set_outputs([g.rng_uniform(k, (64,), dtype="f64") for k in (key, key, other)])
+    shared = rlx.run_passes(g, "cse")
+    for made in (g, shared):
+        one, same, another = rlx.compile(made)(key=KEY, other=KEY + 1)
+        np.testing.assert_array_equal(one, same)
+        assert not np.any(one == another)

@@ -3,12 +3,15 @@
 Each test names in its docstring the weakness that it guards against.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import oracle
 import pytest
+from numerics import jaxpr
 from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
@@ -202,6 +205,102 @@ def test_preparation_takes_a_region_of_a_batch_apart():
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_allclose(found[1], 2 * np.maximum(x, 0), rtol=1e-15)
+
+
+def test_slices_of_a_batch_keep_their_order_and_their_lengths():
+    """W6 of the sheet of passes: two images each, the last first; slices of different lengths are no region."""
+
+    def concatenated(region: bool) -> rlx.Graph:
+        g = rlx.Graph("g")
+        x, by = g.param("x", (6, 3, 2, 2), "f64"), g.input("by", (6, 3, 2, 2), "f64")
+        parts, f = [g.narrow(x, 0, n, 2) for n in (4, 0, 2)], lambda a: g.tanh(a) * a
+        y = g.batch_elementwise_region(f, parts) if region else g.concat(list(map(f, parts)), 0)
+        g.set_outputs([g.reduce_sum(y * by), y])
+        return g
+
+    x, by = np.random.default_rng(8).standard_normal((2, 6, 3, 2, 2))
+    moved = np.concatenate([x[4:], x[:4]])
+    for region in (True, False):
+        _, y, dx = rlx.compile(rlx.grad_with_loss(concatenated(region)))(x=x, by=by)
+        np.testing.assert_allclose(y, np.tanh(moved) * moved, rtol=1e-13, atol=1e-15)
+        slope = np.tanh(x) + x * (1 - np.tanh(x) ** 2)
+        np.testing.assert_allclose(dx, np.concatenate([by[2:], by[:2]]) * slope, rtol=1e-12, atol=1e-14)
+    g = rlx.Graph("g")
+    x = g.input("x", (3, 1, 2, 2))
+    with pytest.raises(rlx.GraphError, match="expected one type"):
+        g.batch_elementwise_region(g.sin, [x[:2], x[2:]])
+
+
+def _composites(g: rlx.Graph, a: Any, w: Any, b: Any) -> Any:
+    """Of each kind that preparation takes apart: fused ops, a contraction, a reduction over two axes."""
+    y = g.fused_matmul_bias_act(a, w, b, "tanh")
+    y = g.fused_swiglu(g.concat([y, a], 1))
+    z = g.fused_residual_ln(g.dot_general(y, y, [0], [1]), a, b, b)
+    return z * g.reduce_max(g.exp(-y * y), [0, 1])
+
+
+def _composites_in_jax(a: Any, w: Any, b: Any) -> Any:
+    y = jnp.tanh(a @ w + b) * jax.nn.silu(a)
+    z = jax.nn.standardize(y.T @ y.T + a, epsilon=1e-5) * b + b
+    return z * jnp.max(jnp.exp(-y * y))
+
+
+Function = Callable[[Any], Any]
+
+
+def _branch(g: rlx.Graph, x: Any, f: Function) -> Any:
+    return g.cond(g.reduce_sum(x) > -99.0, lambda: f(x), lambda: x)
+
+
+def _loop(g: rlx.Graph, x: Any, f: Function, times: int = 2) -> Any:
+    return g.while_loop(lambda c: g.reduce_sum(c) > -99.0, f, x, max_iterations=times)
+
+
+def _scan(g: rlx.Graph, x: Any, f: Function, checkpoints: int | None = None) -> Any:
+    return g.scan(lambda c, _: (f(c), None), x, length=2, checkpoints=checkpoints)[0]
+
+
+BODIES: dict[str, tuple[Callable[[rlx.Graph, Any, Function], Any], int]] = {
+    "branch": (_branch, 1),
+    "choice": (lambda g, x, f: g.switch(g.full((), 1, "i32"), [lambda: x, lambda: f(x)]), 1),
+    "remat": (lambda g, x, f: g.remat(f, x), 1),
+    "function": (lambda g, x, f: g.custom_fn(f, x), 1),
+    "loop": (_loop, 2),
+    "scan": (_scan, 2),
+    "checkpointed": (lambda g, x, f: _scan(g, x, f, 1), 2),
+    "branch in a loop in a scan": (
+        lambda g, x, f: _scan(g, x, lambda c: _loop(g, c, lambda d: _branch(g, d, f), 1)),
+        2,
+    ),
+}
+"""What runs a body, and how often."""
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_composites_in_any_body_have_the_derivatives_of_jax(body: str):
+    """W18 of the sheet of passes: in both modes, as often as the body is run."""
+    build, times = BODIES[body]
+    rng = np.random.default_rng(9)
+    arrays = {name: rng.standard_normal(shape) for name, shape in (("x", (3, 3)), ("w", (3, 3)), ("b", (3,)))}
+    g = rlx.Graph("g")
+    x, w, b = (g.param(name, array.shape, "f64") for name, array in arrays.items())
+    y = build(g, x, lambda a: _composites(g, a, w, b))
+    g.set_outputs(g.reduce_sum(y * y * y))
+
+    def loss(x: Any, w: Any, b: Any) -> Any:
+        for _ in range(times):
+            x = _composites_in_jax(x, w, b)
+        return jnp.sum(x**3)
+
+    prepared = rlx.prepare_for_ad(g).module
+    assert not any(count(prepared, f"mir.{name}") for name in ("fused_matmul_bias_act", "fused_residual_ln", "while"))
+    value, *grads = jaxpr.evaluate(jax.value_and_grad(loss, (0, 1, 2)), *arrays.values())
+    found = oracle.run(rlx.grad_with_loss(g, list(arrays)), **arrays)
+    for ours, theirs in zip(found, [value, *grads], strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-10)
+    tangents = {f"tangent_{name}": array for name, array in arrays.items()}
+    slope = sum(np.vdot(grad, array) for grad, array in zip(grads, arrays.values(), strict=True))
+    np.testing.assert_allclose(oracle.run(rlx.jvp(g, list(arrays)), **arrays, **tangents)[1], slope, rtol=1e-9)
 
 
 def test_regions_in_regions_are_taken_apart():
