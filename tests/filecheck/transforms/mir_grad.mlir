@@ -114,6 +114,26 @@ func.func @stopped(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}, %w: t
 
 // -----
 
+// Nor does one flow through a body that compares the operand and stops the rest.
+// CHECK: mir-grad: no gradient flows from the loss to "w": mir.remat stops it, because no result of it depends on that differentiably (zero-missing-wrt=true makes it zeros)
+// ZEROS-LABEL: func.func @compared_grad(
+// ZEROS: %y = mir.remat captured(%v, %w : tensor<3xf32>, tensor<3xf32>)
+// ZEROS: func.return %y, %{{.*}} : tensor<3xf32>, tensor<3xf32>
+func.func @compared(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}) -> tensor<3xf32> {
+  %v = mir.exp %x : tensor<3xf32>
+  %y = mir.remat captured(%v, %w : tensor<3xf32>, tensor<3xf32>) -> (tensor<3xf32>) {
+  ^bb0(%a: tensor<3xf32>, %b: tensor<3xf32>):
+    %c = mir.gt %a, %b : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xi1>
+    %d = mir.where %c, %a, %b : (tensor<3xi1>, tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    %e = mir.stop_gradient %d : tensor<3xf32>
+    %f = mir.mul %a, %e : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    mir.yield %f : tensor<3xf32>
+  }
+  func.return %y : tensor<3xf32>
+}
+
+// -----
+
 // An integer loss has no gradient.
 // CHECK: mir-grad: the loss of type tensor<3xi32> is not floating-point
 func.func @integer(%w: tensor<3xi32> {mir.name = "w", mir.kind = "param"}) -> tensor<3xi32> {
