@@ -31,6 +31,8 @@ _TOTAL = "total"
 """Holds the bytes of all entries, and is locked by the process that stores."""
 _LOCK_SECONDS = 2.0
 _OLD_SECONDS = 3600.0
+_PART = 1 << 20
+"""Bytes read of a file at a time."""
 _DEFAULT_LIMIT = 1 << 30
 _OPEN_FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 """Never through a link; and opening a pipe must not wait for its other end."""
@@ -66,10 +68,13 @@ def package_key() -> str:
             if name.endswith(".py"):
                 path = f"{folder}/{name}"
                 digest.update(path.removeprefix(root).encode())
-                # of hundreds of small files, a file object takes as long as the rest
+                # of hundreds of small files, a file object takes as long as the rest, and so does asking for the size
                 handle = os.open(path, os.O_RDONLY)
                 try:
-                    digest.update(os.read(handle, os.fstat(handle).st_size))
+                    while part := os.read(handle, _PART):
+                        digest.update(part)
+                        if len(part) < _PART:
+                            break
                 finally:
                     os.close(handle)
     return digest.hexdigest()

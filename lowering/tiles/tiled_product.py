@@ -194,7 +194,7 @@ class TiledProduct:
 
         nest.each((nest.kernel.index(0), panels.value), "j", panel)
         few = s.of(width) * (s.of(nest.kernel.index(1)) - suffice)
-        emit_sums(self.factors, nest, self.ends, (first, (s.of(first) + few).value))
+        emit_sums(self.factors, nest, self.ends, (first, (s.of(first) + few).value), apart=True)
 
     @staticmethod
     def _repeat(
@@ -245,7 +245,7 @@ class TiledProduct:
         nest.each((nest.kernel.index(0), whole.value), "i", block, apart=True)
         if height > 1:
             rest = s.of(first) + whole * s.of(nest.kernel.index(height))
-            nest.each((rest.value, end), "i", lambda inside, i: self._block(inside, panel, i, 1))
+            nest.each((rest.value, end), "i", lambda inside, i: self._block(inside, panel, i, 1), apart=True)
 
     def _copied(self, nest: Nest, panel: Panel) -> Panel:
         """The panel with a copy on the stack."""
@@ -320,7 +320,11 @@ class TiledProduct:
 
 
 def emit_sums(
-    factors: Factors, nest: Nest, rows: tuple[SSAValue, SSAValue], columns: tuple[SSAValue, SSAValue]
+    factors: Factors,
+    nest: Nest,
+    rows: tuple[SSAValue, SSAValue],
+    columns: tuple[SSAValue, SSAValue],
+    apart: bool = False,
 ) -> None:
     """Each element by itself, as a sum along the inner dimension: for a right factor that lies along it."""
     kernel, into = nest.kernel, factors.into
@@ -338,4 +342,4 @@ def emit_sums(
         (total,) = inside.loop(bounds, (start.value,), add, "k")
         inside.store(inside.scalars.of(total), into.buffer, at)
 
-    nest.each(rows, "i", lambda row, i: row.each(columns, "j", lambda inside, j: element(inside, i, j)))
+    nest.each(rows, "i", lambda row, i: row.each(columns, "j", lambda inside, j: element(inside, i, j)), apart=apart)

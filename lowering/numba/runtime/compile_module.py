@@ -83,11 +83,13 @@ def compile_source(
     @paused_collector()
     @brisk_turns()
     def build() -> tuple[Program, bytes]:
-        begin_driver()
         lowered = module().clone()
         with Compilation(effort) as compilation:
-            for text in backend.texts(lowered, _kernels_of(lowered, count)):
+            for number, text in enumerate(backend.texts(lowered, _kernels_of(lowered, count))):
                 compilation.add(text)
+                if number == 0:
+                    # not before: other cores have something to do while its text is made
+                    begin_driver()
             return build_program(lowered), compilation.code()
 
     key = " ".join([source, str(count), backend, *checked, effort.name, environment_key()])
