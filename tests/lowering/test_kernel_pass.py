@@ -30,8 +30,15 @@ def products() -> ModuleOp:
     return rlx.grad_with_loss(g, ["w"]).module
 
 
+def masked() -> ModuleOp:
+    """Blocks of queries that see different numbers of keys, of which the library is told where they end."""
+    g = rlx.Graph("masked")
+    g.set_outputs(g.attention(*(g.input(name, (1, 70, 16)) for name in "qkv"), head_dim=16, mask_kind="causal"))
+    return g.module
+
+
 @pytest.mark.parametrize("checked", [False, True])
-@pytest.mark.parametrize("make", [lambda: models.norm_step().module, products, looped])
+@pytest.mark.parametrize("make", [lambda: models.norm_step().module, products, looped, masked])
 def test_the_module_is_that_of_a_pipeline(make, checked: bool):
     whole, single = make().clone(), make().clone()
     passes = [*remaining_passes(whole, 2), *([LirCheckBoundsPass()] if checked else [])]
@@ -39,6 +46,7 @@ def test_the_module_is_that_of_a_pipeline(make, checked: bool):
     kernels = [*lower_by_kernel(context(), single, passes)]
     single.verify()
     assert fingerprint(single) == fingerprint(whole)
+    assert (checked and make is masked) == any(op.name == "lir.check" for op in whole.walk())
     assert sorted(kernel.sym_name.data for kernel in kernels) == sorted(
         op.sym_name.data for op in whole.ops if op.name == "lir.kernel"
     )
