@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
 from xdsl.context import Context
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, KernelOp, LaunchOp, LoopOp, WhileOp
-from xdsl_rlx.dialects.lir.bounds import constant_index
+from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.kernel_pass import KernelPass
@@ -65,6 +67,12 @@ COPIED = 1 << 12
 SHARING = 4
 """Rows from which on that copy pays; fewer are sums along both factors as they lie."""
 
+MUCH = 1 << 25
+"""Multiplications of a step from which on a product of unknown columns is worth the time to compile its tiles."""
+
+TIMES = 4
+"""How often a loop runs of which that is not known, about."""
+
 MANY = 8
 """Rows from which on it pays for any factor."""
 
@@ -114,7 +122,7 @@ class LirTileProductsPass(KernelPass):
             if isinstance(op, GemmOp):
                 found.append(_Product(op, kernel, lengths))
             elif isinstance(op, BlockGemmOp):
-                found.append(_Blocks(op))
+                found.append(_Blocks(op, sum(x.extent.value.data for x in launches)))
         if better := [x for x in found if x.is_better_as_loops(repeated, registers)]:
             again = Kernel.reopened(kernel)
             for product in better:
@@ -218,6 +226,8 @@ class _Blocks:
     """A product of blocks, as of queries and keys, of which sizes may be known or only what they are at most."""
 
     op: BlockGemmOp
+    iterations: int
+    """How many iterations all launches of the kernel have."""
 
     @property
     def _known(self) -> tuple[int | None, int | None, int | None]:
@@ -243,9 +253,21 @@ class _Blocks:
         if max(rows, columns, depth) > ONE_PART or lanes * registers.count < WIDE:
             return False
         unknown = None in self._known
-        if self._known[1] is None and self.op.accumulate is not None:
+        if self._known[1] is None and (self.op.accumulate is not None or self._work < MUCH):
             return False
         return rows >= MANY and columns >= lanes * (1 + unknown) and depth >= MANY
+
+    @property
+    def _work(self) -> int:
+        """Multiplications of all launches, about: of the loops around the op, the outermost is their iterations."""
+        rows, columns, depth = self._most
+        trips = list[int]()
+        around = self.op.parent_op()
+        while isinstance(around, scf.ForOp):
+            known = trip_count(around)
+            trips.append(TIMES if known is None else known)
+            around = around.parent_op()
+        return rows * columns * depth * self.iterations * prod(trips[:-1])
 
     def replace(self, kernel: Kernel, registers: Registers, repeated: bool) -> None:
         """Put loops in the place of the op."""

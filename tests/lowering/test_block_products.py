@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import BlockGemmOp
 from xdsl_rlx.dialects.lir.kernel import APART
+from xdsl_rlx.lowering import lir_tile_products
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_tile_products import LirTileProductsPass
@@ -24,6 +25,11 @@ SIZES = (1, 5, 8, 15, 16, 17, 31, 32, 33, 40, 63, 64, 72)
 KNOWN = 40
 FIRST = 1, 2, 3
 DYNAMIC = [which for which in product((False, True), repeat=3) if any(which)]
+
+
+@pytest.fixture(autouse=True)
+def worthwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lir_tile_products, "MUCH", 0)
 
 
 def program(dynamic: tuple[bool, ...], flips: tuple[bool, bool], accumulate: bool) -> str:
@@ -101,6 +107,14 @@ def test_optimised_too():
     a, b = np.random.default_rng(1).standard_normal((2, EXTENT, EXTENT)).astype(np.float32)
     for found, size in zip(compile_module(module, 1, Effort.FULL)(a, b), SIZES, strict=True):
         np.testing.assert_allclose(found, expected(a, b, size, dynamic, flips, False), rtol=0, atol=1e-4)
+
+
+def test_unknown_columns_are_the_librarys_where_there_is_little_to_do(monkeypatch: pytest.MonkeyPatch):
+    text = program((False, True, False), (False, False), False)
+    monkeypatch.setattr(lir_tile_products, "MUCH", sum(SIZES) * KNOWN * EXTENT * KNOWN)
+    assert not any(isinstance(op, BlockGemmOp) for op in tiled(text).walk())
+    monkeypatch.setattr(lir_tile_products, "MUCH", sum(SIZES) * KNOWN * EXTENT * KNOWN + 1)
+    assert any(isinstance(op, BlockGemmOp) for op in tiled(text).walk())
 
 
 def test_columns_that_are_added_to_are_the_librarys():
