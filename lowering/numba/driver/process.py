@@ -142,7 +142,7 @@ def begin_driver() -> None:
     """
     Compile the driver in a thread of its own, so that it is there when kernels are; errors wait for who needs it.
 
-    Its text is made here: a thread that runs Python would take turns with this one, 5 ms each.
+    Its text is made here: a thread that runs Python would take turns with this one.
     """
     if _driver_of_cache() is None:
         _driver_text()

@@ -36,7 +36,7 @@ class Effort(IntEnum):
 
 
 LEVEL = 1
-"""The pipeline's. What levels 2 and 3 have more takes a tenth of LLVM's time and finds nothing in such loops."""
+"""The pipeline's. What levels 2 and 3 have more takes a tenth of its time and finds nothing in such loops."""
 
 
 @cache
