@@ -89,7 +89,7 @@ class _GroupLaunches:
         if not rows and not partly and group.inner and not self._is_tall():
             return self._column_launches()
         products = Product.all_of(group, {op: self._product_home(op) for op in group.products})
-        if products and not partly and self._is_one_row(products):
+        if products and not partly and (self._is_one_row(products) or self._is_wide(products)):
             return self._column_launches(products)
         return self._row_launches(products)
 
@@ -110,6 +110,20 @@ class _GroupLaunches:
         group = self.group
         flat = len(group.space.extents) == len(group.inner) == 1 and not any(product.batched for product in products)
         return flat and Reduces.ROW not in group.structure.kinds.values()
+
+    def _is_wide(self, products: Sequence[Product]) -> bool:
+        """
+        Whether it is a product by itself of which pieces are better columns: each reads all of the left factor then.
+
+        In pieces of rows it reads all of the right one, and copies that panel by panel.
+        """
+        group = self.group
+        if len(group.ops) != 1 or products[0].batched or self.threads == 1:
+            return False
+        rows, columns = products[0].home.shape
+        lies_across = products[0].lhs.strides[-1] != 1
+        even = columns % (self.threads * LINE) == 0
+        return lies_across and even and 1 < rows < columns and len(group.inner) == 1
 
     def _pieces(self, extent: int, most: int) -> int:
         """Into how many pieces a launch of this group is cut."""

@@ -89,8 +89,9 @@ class TileBlock:
     """
     The tile of `rows` from `row` on, of all columns of a panel; its vectors have `lanes` numbers.
 
-    `goes_on`: sums are added to what there is. `fetches`: the columns behind the panel are brought nearer. `chains`:
-    in how many sums each is added up, a power of two that divides the lines.
+    `goes_on`: sums are added to what there is; of a product that `begins` here, in the first part to zeros instead.
+    `fetches`: the columns behind the panel are brought nearer. `chains`: in how many sums each is added up, a power of
+    two that divides the lines.
     """
 
     factors: Factors
@@ -100,6 +101,7 @@ class TileBlock:
     rows: int
     lanes: int
     goes_on: bool
+    begins: bool
     fetches: bool
     chains: int
 
@@ -191,9 +193,17 @@ class TileBlock:
         def lane(deep: Nest, j: SSAValue, _: int) -> None:
             at = into.at(deep, i, self._column(deep, j))
             total = _sum([deep.load(sums, [line, j]) for line in lines])
-            deep.store(deep.load(into.buffer, at) + total if self.goes_on else total, into.buffer, at)
+            if self.goes_on:
+                total = self._before(deep, at) + total
+            deep.store(total, into.buffer, at)
 
         return lane
+
+    def _before(self, nest: Nest, at: list[SSAValue]) -> Scalar:
+        """What sums are added to."""
+        s = nest.scalars
+        before = nest.load(self.factors.into.buffer, at)
+        return s.select(s.of(self.panel.low) < 1, s.like(0.0, before), before) if self.begins else before
 
 
 def _sum(terms: list[Scalar]) -> Scalar:

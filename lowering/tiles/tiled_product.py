@@ -23,11 +23,14 @@ ROWS_AT_ONCE = 512
 PACKED_ROWS = 16
 """Rows of a left factor that does not lie in lines from which on it pays to copy it."""
 
-PACKED_BYTES = 1 << 17
+PACKED_BYTES = 1 << 18
 """Bytes of the copy at most: it lies on the stack, and is read again and again."""
 
 PACKED_FOR = 4
 """Panels for which it does."""
+
+LINE = 64
+"""Bytes that come together from the farther levels of the cache."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,8 @@ class TiledProduct:
     of a product that does not go on: at most `columns`, which are then whole panels.
 
     `copies`: the right factor is copied panel by panel, which it has to be if its columns do not lie side by side.
-    `goes_on`: sums are added to what there is. `fetches`: the right factor is far. `left` is a copy of the left one,
-    which is made where this does not lie in lines.
+    `goes_on`: sums are added to what there is, from the second part on if the product `begins` here. `fetches`: the
+    right factor is far. `left` is a copy of the left one, which is made where this does not lie in lines.
     """
 
     factors: Factors
@@ -54,6 +57,7 @@ class TiledProduct:
     goes_on: bool
     fetches: bool
     left: Left | None = None
+    begins: bool = False
     few: bool = False
     width: SSAValue | None = None
 
@@ -68,9 +72,7 @@ class TiledProduct:
         if depth <= ONE_PART:
             self._by_rows(self.nest, *self.factors.ends(kernel))
             return
-        if not self.goes_on:
-            self._clear()
-        further = replace(self, goes_on=True)
+        further = replace(self, goes_on=True, begins=not self.goes_on)
 
         def part(inside: Nest, ends: tuple[SSAValue, SSAValue], _: tuple[SSAValue, ...]) -> tuple[()]:
             further._by_rows(inside, *ends)
@@ -112,37 +114,34 @@ class TiledProduct:
         left = Left(copy, self.ends[0], low, self._lines)
         whole, rest = divmod(self.rows, height)
 
-        def bring(at: Nest, row: SSAValue, rows: int) -> None:
-            def one(inside: Nest, k: SSAValue, r: SSAValue) -> None:
+        def bring(at: Nest, rows: Sequence[SSAValue], each: int) -> None:
+            """Tiles of `each` rows that lie side by side: what they have of a line comes at once."""
+
+            def one(inside: Nest, row: SSAValue, k: SSAValue, r: SSAValue) -> None:
                 i = (inside.scalars.of(row) + inside.scalars.of(r)).value
                 number = factors.left.load(inside, i, k)
-                inside.store(number, copy, left.place(inside, row, rows, k, r))
+                inside.store(number, copy, left.place(inside, row, each, k, r))
 
-            at.each(
-                (low, high),
-                "k",
-                lambda inside, k: inside.lanes(
-                    (kernel.index(0), kernel.index(rows)), "r", lambda deep, r: one(deep, k, r)
-                ),
-            )
+            def line(inside: Nest, k: SSAValue) -> None:
+                for row in rows:
+                    inside.lanes(
+                        (kernel.index(0), kernel.index(each)), "r", lambda deep, r, row=row: one(deep, row, k, r)
+                    )
 
-        first = self.ends[0]
+            at.each((low, high), "k", line)
+
+        first, size = self.ends[0], height * element_bytes(factors.element)
+        beside = next(n for n in range(max(1, LINE // size), 0, -1) if whole % n == 0)
+
+        def tiles(at: Nest, row: SSAValue) -> None:
+            s = at.scalars
+            bring(at, [(s.of(row) + n * height).value if n else row for n in range(beside)], height)
+
         if whole:
-            self._repeat(nest, whole, first, height, lambda at, row: bring(at, row, height), "i")
+            self._repeat(nest, whole // beside, first, beside * height, tiles, "i")
         if rest:
-            bring(nest, (nest.scalars.of(first) + whole * height).value, rest)
+            bring(nest, [(nest.scalars.of(first) + whole * height).value], rest)
         return left
-
-    def _clear(self) -> None:
-        """Zeros to add to."""
-        into, element = self.factors.into, self.factors.element
-
-        def one(inside: Nest, i: SSAValue, j: SSAValue) -> None:
-            inside.store(inside.scalars.const(0.0, element), into.buffer, into.at(inside, i, j))
-
-        last = (self.nest.scalars.of(self.first_column) + self.columns).value
-        bounds = self.first_column, last
-        self.nest.each(self.ends, "i", lambda row, i: row.each(bounds, "j", lambda inside, j: one(inside, i, j)))
 
     def _by_rows(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
         """All columns, of some rows at a time, along a part of the inner dimension."""
@@ -306,7 +305,19 @@ class TiledProduct:
 
     def _block(self, nest: Nest, panel: Panel, row: SSAValue, rows: int) -> None:
         tile, chains = self.tile, self._chains(panel)
-        TileBlock(self.factors, panel, self.left, row, rows, tile.lanes, self.goes_on, self.fetches, chains).emit(nest)
+        block = TileBlock(
+            self.factors,
+            panel,
+            self.left,
+            row,
+            rows,
+            tile.lanes,
+            goes_on=self.goes_on,
+            begins=self.begins,
+            fetches=self.fetches,
+            chains=chains,
+        )
+        block.emit(nest)
 
     def _chains(self, panel: Panel) -> int:
         """

@@ -68,7 +68,7 @@ class Case:
 
 
 def text_of(cases: list[Case], element: str) -> str:
-    """A program of all cases, of which each has a kernel; sums into start from zeros."""
+    """A program of all cases, of which each has a kernel; sums into start from zeros, others find something else."""
     heads, bodies, kernels = [], [], []
     for n, case in enumerate(cases):
         a, b = (factor.format(element) for factor in case.factors)
@@ -96,10 +96,10 @@ lir.kernel @z{n}(%c: {c}, %lo: index, %hi: index) {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %cn = arith.constant {case.columns} : index
-  %zero = arith.constant 0.0 : {element}
+  %before = arith.constant {"0.0" if case.accumulate else "1.0e30"} : {element}
   scf.for %i = %lo to %hi step %c1 {{
     scf.for %j = %c0 to %cn step %c1 {{
-      memref.store %zero, %c[%i, %j] : {c}
+      memref.store %before, %c[%i, %j] : {c}
     }}
   }}
   lir.return

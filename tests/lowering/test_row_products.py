@@ -1,4 +1,4 @@
-"""Products of a single row, cut into pieces of columns: with what is fused, against NumPy in float64, any threads."""
+"""Products that are cut into pieces of columns, of a single row or wide, against NumPy in float64, any threads."""
 
 import numpy as np
 import pytest
@@ -54,3 +54,17 @@ def test_the_maximum_of_a_row_keeps_it_whole():
     expected = np.exp(logits - logits.max())
     (found,) = rlx.compile(graph, threads=2)(x, w)
     np.testing.assert_allclose(found, expected / expected.sum(), rtol=0, atol=2e-5)
+
+
+@pytest.mark.parametrize(("rows", "columns", "pieces"), [(40, 256, [256]), (40, 255, [40]), (300, 256, [300])])
+def test_the_gradient_of_a_wide_weight_is_cut_into_columns(rows: int, columns: int, pieces: list[int]):
+    graph = rlx.Graph("p")
+    x, d = graph.input("x", (400, rows)), graph.input("d", (400, columns))
+    graph.set_outputs(graph.transpose(x, (1, 0)) @ d)
+    rng = np.random.default_rng(columns)
+    values = rng.standard_normal((400, rows), np.float32), rng.standard_normal((400, columns), np.float32)
+    launches = [op for op in lower_to_lir(graph.module, 2).walk() if isinstance(op, LaunchOp)]
+    assert [op.extent.value.data for op in launches] == pieces
+    found = [rlx.compile(graph, threads=threads)(*values)[0] for threads in (1, 2, 4)]
+    np.testing.assert_allclose(found[0], values[0].T.astype(np.float64) @ values[1], rtol=0, atol=400 * 1e-6)
+    assert all(np.array_equal(found[0], other) for other in found)

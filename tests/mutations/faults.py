@@ -538,8 +538,22 @@ OUTLINE = (
     _fault(
         "the last rows that are packed are the first",
         "lowering/tiles/tiled_product.py",
-        "bring(nest, (nest.scalars.of(first) + whole * height).value, rest)",
-        "bring(nest, first, rest)",
+        "bring(nest, [(nest.scalars.of(first) + whole * height).value], rest)",
+        "bring(nest, [first], rest)",
+        "tests/lowering/test_lir_tile_products.py",
+    ),
+    _fault(
+        "tiles that are packed side by side are one",
+        "lowering/tiles/tiled_product.py",
+        "(s.of(row) + n * height).value if n else row for n",
+        "row for n",
+        "tests/lowering/test_lir_tile_products.py",
+    ),
+    _fault(
+        "a product of parts adds to what was there",
+        "lowering/tiles/tiled_product.py",
+        "begins=not self.goes_on)",
+        "begins=False)",
         "tests/lowering/test_lir_tile_products.py",
     ),
     _fault(
@@ -972,8 +986,8 @@ RUNNING = (
     _fault(
         "a worker leaves out the last chunk of a ticket",
         "lowering/numba/driver/scheduler.py",
-        "run_chunks(phase, bases, first, min(first + granule, peek(phase + PhaseRow.CHUNKS)))",
-        "run_chunks(phase, bases, first, min(first + granule, peek(phase + PhaseRow.CHUNKS) - 1))",
+        "min(first + granule, peek(phase + PhaseRow.CHUNKS))",
+        "min(first + granule, peek(phase + PhaseRow.CHUNKS) - 1)",
         RUNTIME,
         DRIVER,
     ),

@@ -8,13 +8,14 @@ from enum import Enum, auto
 from typing import Any, NamedTuple, cast
 
 from xdsl.dialects import arith, math, memref, scf
-from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
 from xdsl_rlx.dialects.lir.kernel import LANES, UNROLL
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.scalar_builder import is_float
 from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, llvm_text
 from xdsl_rlx.lowering.numba.emit.scalar_types import llvm_type
 
@@ -114,11 +115,11 @@ class LaneLoop:
         (result,) = op.results
         if not self.is_vector(result):
             return LaneStep(Role.ONCE, op, result, result, (), "")
-        element = op.operands[0].type
+        element = result.type
         places = [f"{{{number}}}" for number in range(len(op.operands))]
-        suffix = f"v{length}f{8 * element_bytes(element)}"
+        suffix, type_ = f"v{length}f{8 * element_bytes(element)}", vector_type(length, element)
         # arithmetic on floats is one instruction
-        text = llvm_text(op, places, vector_type(length, element), suffix, str)
+        text = llvm_text(op, places, type_, suffix, str, type_)
         return LaneStep(Role.ARITHMETIC, op, result, result, tuple(op.operands), text)
 
     def _kind(self, value: SSAValue) -> _Kind:
@@ -151,6 +152,9 @@ class LaneLoop:
             adds = isinstance(op, arith.AddiOp) and _Kind.SAME in kinds
             takes = isinstance(op, arith.SubiOp) and (first, second) == (_Kind.NEXT, _Kind.SAME)
             return _Kind.NEXT if adds or takes else None
+        if isinstance(op, arith.SelectOp):
+            # one condition for all lanes
+            return _Kind.VECTOR if self._kind(op.cond) is _Kind.SAME and is_float(op.result.type) else None
         return _Kind.VECTOR if isinstance(op, _ARITHMETIC) else None
 
     def _moves(self, indices: Sequence[SSAValue]) -> bool:
@@ -181,8 +185,8 @@ class Vector:
         self.copies: dict[SSAValue, str] = {}
 
     def number(self, value: SSAValue) -> str:
-        """The name of a vector: the value's own, or of as many copies of it."""
-        if self.lanes.is_vector(value):
+        """The name of a vector: the value's own, or of as many copies of it; or of a condition."""
+        if self.lanes.is_vector(value) or value.type == i1:
             return self.names[value]
         found = self.copies.get(value)
         if found is None:

@@ -174,13 +174,19 @@ def _fma_python(op: Operation, operands: Sequence[str]) -> str:
     return f"{'fma' if _rounds_once(op) else 'multiply_add'}({', '.join(operands)})"
 
 
-def llvm_text(op: Operation, args: Sequence[str], type_: str, suffix: str, line: LlvmLine) -> str:
-    """The LLVM text of an op that has a row, on operands of a type; on vectors too, where it is a format string."""
+def llvm_text(
+    op: Operation, args: Sequence[str], type_: str, suffix: str, line: LlvmLine, result: str | None = None
+) -> str:
+    """
+    The LLVM text of an op that has a row, on operands of a type; on vectors too, where it is a format string.
+
+    `result` is the type of the result, if it is not that of the op.
+    """
     form = ROWS[type(op)].llvm
     if not isinstance(form, str):
         return form(op, args, line)
     fma = ("fma" if _rounds_once(op) else "fmuladd") if isinstance(op, math.FmaOp) else ""
-    return form.format(*args, t=type_, r=llvm_type(op.results[0].type), s=suffix, f=llvm_flags(op), m=fma)
+    return form.format(*args, t=type_, r=result or llvm_type(op.results[0].type), s=suffix, f=llvm_flags(op), m=fma)
 
 
 _ORDER = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
