@@ -19,7 +19,8 @@ from xdsl_rlx.lowering.nest.kernel_builder import Nest
 class ColumnKernel(GroupKernel):
     """
     Elementwise groups and reductions over outer or middle loops: pieces of the columns (or of the loops in front of the
-    reduced ones), and inside them the reduced loops around the columns. Matrix products of a single row come first.
+    reduced ones), and inside them the reduced loops around the columns. Matrix products come first: of a single row, or
+    one product with nothing behind it.
     """
 
     row_linear = False
@@ -32,7 +33,7 @@ class ColumnKernel(GroupKernel):
         cut: int | None,
         products: Sequence[Product] = (),
     ):
-        """`cut` is the loop whose iterations a launch is given pieces of; `products` have one row, of these columns."""
+        """`cut` is the loop whose iterations a launch is given pieces of; all rows of `products` have these columns."""
         self.cut = cut
         super().__init__(group, chunk, accumulators, products)
 
@@ -42,6 +43,8 @@ class ColumnKernel(GroupKernel):
         self.top = top = Frame(entry, {ROW: self.kernel.index(0)} if self.products else {})
         for product in self.products:
             product.emit(entry, self.factors[product.op], columns=self.kernel.bounds)
+        if not self.visits_elements:
+            return
         for op in group.ops:
             for result in op.results:
                 if not group.loops_of[result] and op not in self.accumulators:

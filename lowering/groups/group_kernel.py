@@ -87,6 +87,11 @@ class GroupKernel(abc.ABC):
             if acc.own is not None:
                 self.targets[op] = self.kernel.scratch(MemRefType(acc.element, acc.own), "block")
 
+    @property
+    def visits_elements(self) -> bool:
+        """Whether anything is done with single elements: not so where there is nothing but products."""
+        return bool(self.stored or self.accumulators)
+
     def launch(self, extent: int) -> Launch:
         """The finished kernel with its buffers."""
         self.kernel.extent = extent

@@ -20,11 +20,11 @@ from xdsl_rlx.lowering.nest.kernel_builder import Nest
 @dataclass(frozen=True)
 class Product:
     """
-    `home[..., m, n] = lhs[..., m, k] @ rhs[..., k, n]` as part of a row kernel.
+    `home[..., m, n] = lhs[..., m, k] @ rhs[..., k, n]` as part of a kernel.
 
-    Not batched: all leading dimensions are rows of one product, and a launch computes the rows [lo, hi), or of a single
-    row the columns [lo, hi). Batched: a launch computes whole matrices, the loops of the batch are its iterations and
-    that over rows is a loop inside.
+    Not batched: all leading dimensions are rows of one product, and a launch computes the rows [lo, hi), or in a column
+    kernel the columns [lo, hi). Batched: a launch computes whole matrices, the loops of the batch are its iterations
+    and that over rows is a loop inside.
     """
 
     op: Operation

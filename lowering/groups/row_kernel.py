@@ -76,7 +76,7 @@ class RowKernel(GroupKernel):
             for product in self.products:
                 product.emit(entry, self.factors[product.op], rows=kernel.bounds)
 
-            ends = self._rows(entry, kernel.bounds, BLOCK, start, self.over_rows) if self._has_row_work() else ()
+            ends = self._rows(entry, kernel.bounds, BLOCK, start, self.over_rows) if self.visits_elements else ()
         for op, end in zip(totals, ends, strict=True):
             at = self.pieces[op]
             entry.store(entry.scalars.of(end), self.totals[op], [] if at is None else [at])
@@ -95,7 +95,7 @@ class RowKernel(GroupKernel):
         def matrix(nest: Nest, r: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             for product in self.products:
                 product.emit(nest, self.factors[product.op], r)
-            if not self._has_row_work():
+            if not self.visits_elements:
                 return ()
             around = self._unravel(nest, r, loops.batch)
 
@@ -159,9 +159,6 @@ class RowKernel(GroupKernel):
             return ()
 
         nest.loops(self.accumulators[op].shape, (), column, "j")
-
-    def _has_row_work(self) -> bool:
-        return bool(self.stored or self.accumulators)
 
     @staticmethod
     def _linear_row(nest: Nest, batch: SSAValue, i: SSAValue, m: int) -> SSAValue:
