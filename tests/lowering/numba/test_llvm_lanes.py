@@ -79,7 +79,18 @@ SHIFTED = f"""
 BROADCAST = f"""
     %a = memref.load %x[%i, %c2] : {LINE}
     memref.store %a, %o[%i, %j] : {LINE}"""
-FOUND = {"arithmetic": (AXPY, 0, LENGTH), "shifted": (SHIFTED, 1, 38), "one": (AXPY, 5, 6), "same": (BROADCAST, 3, 26)}
+CHOICE = f"""
+    %a = memref.load %x[%i, %j] : {LINE}
+    %here = arith.cmpi eq, %i, %c1 : index
+    %s = arith.select %here, %half, %a : f32
+    memref.store %s, %o[%i, %j] : {LINE}"""
+FOUND = {
+    "arithmetic": (AXPY, 0, LENGTH),
+    "shifted": (SHIFTED, 1, 38),
+    "one": (AXPY, 5, 6),
+    "same": (BROADCAST, 3, 26),
+    "one condition": (CHOICE, 0, 37),
+}
 
 STAY = {
     "a sum that goes on": f"""
@@ -89,6 +100,11 @@ STAY = {
     "another function": f"""
     %a = memref.load %x[%i, %j] : {LINE}
     %s = math.sqrt %a : f32
+    memref.store %s, %o[%i, %j] : {LINE}""",
+    "a condition for each": f"""
+    %a = memref.load %x[%i, %j] : {LINE}
+    %here = arith.cmpi eq, %j, %c3 : index
+    %s = arith.select %here, %half, %a : f32
     memref.store %s, %o[%i, %j] : {LINE}""",
     "every second element": f"""
     %k = arith.muli %j, %c2 : index
