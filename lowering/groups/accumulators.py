@@ -31,7 +31,8 @@ class Accumulator:
     A reduction that is complete only after the last row: where its (partial) results go.
 
     If it is long, the columns of at most BLOCK rows are summed by themselves, in `block` or in a buffer of the kernel's
-    `own` of that shape, and then added to the totals, of type `wide`.
+    `own` of that shape, and then added to the totals, of type `wide`. Where one piece has all rows, these are in a
+    buffer of the kernel's own too, of the shape `own_totals`, until they are complete.
     """
 
     op: Operation
@@ -40,6 +41,7 @@ class Accumulator:
     partial: Buffer | None
     block: Buffer | None
     own: tuple[int, ...] | None
+    own_totals: tuple[int, ...] | None
     long: bool
 
     @property

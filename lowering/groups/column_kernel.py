@@ -69,14 +69,21 @@ class ColumnKernel(GroupKernel):
     def _long(self) -> list[Operation]:
         return [op for op in self._sums if self.accumulators[op].long]
 
+    @cached_property
+    def _kept(self) -> list[Operation]:
+        return [op for op in self._sums if self.accumulators[op].own_totals is not None]
+
     def _columns(self, nest: Nest, at: Mapping[int, SSAValue], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
         """The sums of all columns, where the loops in front are: cleared, then added to in blocks if they are long."""
         group = self.group
         self._each_column(nest, at, self._sums, self.clear_column)
         sequential = self.ranges(group.outer if group.structure.middle is None else group.middle)
         if self._long:
-            return self.in_blocks(nest, sequential, BLOCK, at, carried, self._rows)
-        return self._rows(nest, at, sequential, carried)
+            ends = self.in_blocks(nest, sequential, BLOCK, at, carried, self._rows)
+        else:
+            ends = self._rows(nest, at, sequential, carried)
+        self._each_column(nest, at, self._kept, self.finish_column)
+        return ends
 
     def _each_column(
         self,

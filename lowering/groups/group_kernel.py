@@ -80,10 +80,12 @@ class GroupKernel(abc.ABC):
         made = [product.op.results[0] for product in products]
         self.access |= {value: self.store_at[value] for value in made}
         self.stored = [value for value in self.store_at if value not in made]
-        self.totals = {op: args[number] for op, number in arguments.total_at.items()}
-        self.targets: dict[Operation, SSAValue] = {**self.totals}
-        self.targets |= {op: args[number] for op, number in arguments.block_at.items()}
+        self.results: dict[Operation, SSAValue] = {op: args[number] for op, number in arguments.total_at.items()}
+        self.totals = {**self.results}
+        self.targets = {**self.results, **{op: args[number] for op, number in arguments.block_at.items()}}
         for op, acc in self.accumulators.items():
+            if acc.own_totals is not None:
+                self.totals[op] = self.targets[op] = self.kernel.scratch(MemRefType(acc.wide, acc.own_totals), "totals")
             if acc.own is not None:
                 self.targets[op] = self.kernel.scratch(MemRefType(acc.element, acc.own), "block")
 
@@ -234,17 +236,26 @@ class GroupKernel(abc.ABC):
     def clear_column(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> None:
         """Start the total of a column, and its first block."""
         acc = self.accumulators[op]
-        nest.store(acc.start(nest), self.totals[op], at)
+        nest.store(acc.start(nest), self.totals[op], self._place_of_total(nest, op, at))
         if acc.long:
             nest.store(acc.identity(nest), self.targets[op], self._place_in_block(nest, op, at))
 
     def flush_column(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> None:
         """Add the block of a column to its total, and start the next block."""
-        scalars, place = nest.scalars, self._place_in_block(nest, op, at)
-        total, block = nest.load(self.totals[op], at), nest.load(self.targets[op], place)
+        scalars, total_at, place = nest.scalars, self._place_of_total(nest, op, at), self._place_in_block(nest, op, at)
+        total, block = nest.load(self.totals[op], total_at), nest.load(self.targets[op], place)
         combined = self.combine(nest, op, total.value, scalars.cast(block, total.type))
-        nest.store(scalars.of(combined), self.totals[op], at)
+        nest.store(scalars.of(combined), self.totals[op], total_at)
         nest.store(self.accumulators[op].identity(nest), self.targets[op], place)
+
+    def finish_column(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> None:
+        """Store the total of a column that the kernel has had to itself."""
+        total = nest.load(self.totals[op], self._place_of_total(nest, op, at))
+        nest.store(total, self.results[op], at)
+
+    def _place_of_total(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Where the total of a column is, of which the result is at `at`."""
+        return at if self.accumulators[op].own_totals is None else self.own_column(nest, op, at)
 
     def _place_in_block(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """Where the block of a column is, of which the total is at `at`."""
@@ -273,8 +284,8 @@ class GroupKernel(abc.ABC):
         """Add the operand's element to its column's accumulator in memory."""
         target = self.targets[op]
         indices = [*([] if piece is None else [piece]), *columns]
-        if self.accumulators[op].long:
-            indices = self._place_in_block(frame.nest, op, indices)
+        place = self._place_in_block if self.accumulators[op].long else self._place_of_total
+        indices = place(frame.nest, op, indices)
         x = self.value(frame, op.operands[0])
         before = frame.nest.load(target, indices)
         frame.nest.store(frame.nest.scalars.of(self.combine(frame.nest, op, before.value, x)), target, indices)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from xdsl.dialects.builtin import AnyFloat
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of
@@ -65,6 +65,11 @@ def pieces_of(threads: int, extent: int, work: int, most: int) -> int:
 
 def _whole_lines(chunk: int) -> int:
     return -(-chunk // LINE) * LINE
+
+
+def _fits_kernel(shape: Sequence[int], element: Attribute) -> bool:
+    """Whether a kernel has a buffer of columns to itself."""
+    return bool(shape) and shape[-1] > UNROLLED and prod(shape) * element_bytes(element) <= OWN
 
 
 def group_launches(group: Group, buffers: Buffers) -> list[Launch]:
@@ -187,7 +192,11 @@ class _GroupLaunches:
     def _accumulators(
         self, ops: Sequence[Operation], pieces: int, many: bool, cut: Mapping[int, int] | None = None
     ) -> list[Accumulator]:
-        """Where reductions go that many elements are added to in a piece, or not; `cut` loops have as many of one."""
+        """
+        Where reductions go that many elements are added to in a piece, or not.
+
+        `cut`: pieces have columns of their own, of which these loops have as many in one.
+        """
         group = self.group
         found: list[Accumulator] = []
         for op in ops:
@@ -199,16 +208,18 @@ class _GroupLaunches:
             element = compute_type(target.element)
             long = many and REDUCTION.lookup(op).rounds and isinstance(element, AnyFloat)
             wide = wide_type(op) if long else element
-            partial = block = own = None
-            if pieces > 1 or (wide != target.element and shape):
+            partial = block = own = own_totals = None
+            if cut is not None and wide != target.element and _fits_kernel(mine, wide):
+                own_totals = mine
+            elif pieces > 1 or (wide != target.element and shape):
                 partial = self.buffers.room((pieces, *shape), wide, result)
             if long and group.structure.kinds[op] is Reduces.COLUMN:
-                if mine and mine[-1] > UNROLLED and prod(mine) * element_bytes(element) <= OWN:
+                if _fits_kernel(mine, element):
                     own = mine
                 else:
                     lead = () if partial is None else (pieces,)
                     block = self.buffers.room((*lead, *shape), element, result)
-            found.append(Accumulator(op, shape, target, partial, block, own, long))
+            found.append(Accumulator(op, shape, target, partial, block, own, own_totals, long))
         return found
 
     def _product_home(self, op: Operation) -> Buffer:

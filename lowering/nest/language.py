@@ -142,6 +142,12 @@ def accumulate(total: Number, x: Number) -> Number:
 
 
 @_word
+def accumulate_max(largest: Number, x: Number) -> Number:
+    """`maximum(largest, x)` where either zero will do."""
+    return maximum(largest, x)
+
+
+@_word
 def fma(a: Number, b: Number, c: Number) -> Number:
     """`a * b + c` of floats, rounded once."""
     np = _numpy()

@@ -177,6 +177,11 @@ def _accumulate(place: Place, total: Any, x: Any) -> Scalar:
     return place.scalars.accumulate_add(*_two(place, total, x))
 
 
+@_row
+def _accumulate_max(place: Place, largest: Any, x: Any) -> Scalar:
+    return place.scalars.accumulate_max(*_two(place, largest, x))
+
+
 def _three(place: Place, a: Any, b: Any, c: Any) -> tuple[Scalar, Scalar, Scalar]:
     found = next((x for x in (a, b, c) if isinstance(x, Scalar)), None)
     if found is None:

@@ -12,7 +12,7 @@ from xdsl_rlx.dialects.mir.attention import AttentionLike, AttentionOp, MaskKind
 from xdsl_rlx.dialects.mir.heads import HeadLayout, heads_of
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, exp, log, maximum, rolled, scratch, tanh
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, accumulate_max, exp, log, rolled, scratch, tanh
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 QUERIES = 64
@@ -76,6 +76,7 @@ class Scores:
         self.is_banded = op.kind in (MaskKind.CAUSAL, MaskKind.SLIDING_WINDOW)
         self.is_added, self.is_truth = op.kind == MaskKind.BIAS, mask is not None and element_of(mask) == i1
         self.changes = self.softcap is not None or mask is not None
+        self.is_one_block = self.extents.keys <= KEYS
 
     def seen(self, row: Number) -> tuple[Number, Number]:
         """The range of keys that a query sees, of all keys."""
@@ -154,13 +155,13 @@ class Softmax:
 
     def take(self, this: Scores, i: Number, scores: Array, mask: Array | None, seen: tuple[Number, Number]) -> None:
         """Scores of a row to exponentials relative to the largest so far; what there was before is scaled to that."""
-        before = self.top[i]
+        before = -inf if this.is_one_block else self.top[i]
         largest = before
         for j in range(*seen):
             z, _ = this.score(scores[j], mask, j)
             if this.changes:
                 scores[j] = z
-            largest = maximum(largest, z)
+            largest = accumulate_max(largest, z)
         # A row that has seen nothing keeps -inf; its exponentials are those of -inf, not of -inf + inf.
         base = 0.0 if largest == -inf else largest
         total = 0.0
@@ -170,10 +171,12 @@ class Softmax:
             scores[j] = p
             total = accumulate(total, p)
         this.hide(scores, *seen)
-        shrunk = exp(before - base)
         self.top[i] = largest
-        self.total[i] = self.total[i] * shrunk + total
-        if this.extents.keys > KEYS:
+        if this.is_one_block:
+            self.total[i] = total
+        else:
+            shrunk = exp(before - base)
+            self.total[i] = self.total[i] * shrunk + total
             self.scale(i, shrunk)
 
     def finish(self, rows: Number, lse: Array) -> None:
@@ -193,6 +196,8 @@ def attention_nest(op: AttentionOp, work: Work) -> None:
     size, keys = max(min(QUERIES, e.queries), 1), max(min(KEYS, e.keys), 1)
     blocks = -(-e.queries // size)
     extent, cost = e.batch * e.heads * blocks, size * e.keys * (2 * (e.width + e.value_width) + ELEMENT_COST)
+    # every query meets the one block of keys
+    is_all = scores.is_one_block and not scores.is_banded and e.keys > 0
     room = work.scratch_per_piece(extent, cost, (size, keys), element, "scores")
 
     @work.over(extent, cost, [*tensors, *masks], [result, lse, room])
@@ -204,7 +209,8 @@ def attention_nest(op: AttentionOp, work: Work) -> None:
         row, kv = number * size, h // e.group
         rows = size if e.queries % size == 0 else min(e.queries - row, size)
         softmax = Softmax(scratch(size, element), scratch(size, element), result[b, h, row : row + rows])
-        softmax.clear(rows)
+        if not is_all:
+            softmax.clear(rows)
         seen = scores.seen_by_block(row, rows)
         for n in blocks_of(*seen, keys):
             key, count = clipped(n, keys, *seen)
@@ -213,5 +219,8 @@ def attention_nest(op: AttentionOp, work: Work) -> None:
             for i in rolled(range(rows)):
                 mask = masks[0][b, h, row + i, key : key + count] if masks else None
                 softmax.take(scores, i, block[i], mask, scores.within(row + i, key, count))
-            softmax.out[...] += block @ v[b, kv, key : key + count]
+            if is_all:
+                softmax.out[...] = block @ v[b, kv, key : key + count]
+            else:
+                softmax.out[...] += block @ v[b, kv, key : key + count]
         softmax.finish(rows, lse[b, h, row : row + rows])

@@ -68,6 +68,36 @@ def test_blocks_and_pieces_do_not_matter(run: Run, case: str, threads: int):
         oracle.assert_close(result, reference, 64)
 
 
+@pytest.mark.parametrize("keys", [4, 10])
+def test_what_is_no_number_stays_in_its_row(run: Run, keys: int, monkeypatch: pytest.MonkeyPatch):
+    """NaN in a query or a score, scores of -inf, and rows without keys: in one block of keys or several."""
+    monkeypatch.setattr(attention, "KEYS", keys)
+    rng = np.random.default_rng(2)
+    q, k, v = (rng.standard_normal((1, n, 3)) for n in (7, 10, 10))
+    bias = np.zeros((1, 1, 7, 10))
+    q[0, 2] = np.nan
+    bias[0, 0, 3, 7], bias[0, 0, 4, :6], bias[0, 0, 5] = np.nan, -np.inf, -np.inf
+    types = [TensorType(f64, x.shape) for x in (q, k, v, bias)]
+    module = build_module(lambda m, *xs: m.attention(*xs, head_dim=3, mask_kind="bias"), types)
+    (found,) = run.llvm(lower_to_lir(module, 1))(x0=q, x1=k, x2=v, x3=bias)
+    assert np.isnan(found[0, [2, 3]]).all()
+    scores = q[0, :] @ k[0].T / np.sqrt(3) + bias[0, 0]
+    weights = np.exp(scores - np.maximum(scores.max(-1, keepdims=True), np.finfo(float).min))
+    expected = weights / np.maximum(weights.sum(-1, keepdims=True), 1e-300) @ v[0]
+    np.testing.assert_allclose(found[0, [0, 1, 4, 5, 6]], expected[[0, 1, 4, 5, 6]], rtol=1e-12, atol=1e-15)
+
+
+def test_a_block_of_queries_that_meets_no_key_is_zero(run: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(attention, "KEYS", 4)
+    q, k, v = (np.random.default_rng(3).standard_normal((1, n, 3)) for n in (10, 4, 4))
+    types = [TensorType(f64, x.shape) for x in (q, k, v)]
+    module = build_module(lambda m, *xs: m.attention(*xs, head_dim=3, mask_kind="causal"), types)
+    (found,) = run.llvm(lower_to_lir(module, 1))(x0=q, x1=k, x2=v)
+    np.testing.assert_array_equal(found[0, :6], 0)
+    np.testing.assert_allclose(found[0, 6], v[0, 0], rtol=1e-12)
+    oracle.assert_close(found, *oracle.evaluate(module, q, k, v), 64)
+
+
 @pytest.mark.parametrize("case", ["causal", "padding", "bias-of-all-heads"])
 def test_the_printed_module_computes_the_same(run: Run, case: str):
     module, arrays = gradient(case)

@@ -18,6 +18,7 @@ from xdsl_rlx.lowering.nest import (
     Iteration,
     Nested,
     accumulate,
+    accumulate_max,
     bitcast,
     cast,
     clamp,
@@ -245,8 +246,11 @@ def test_several_loops_at_once_and_unravelled_iterations():
         total = 0.0
         for k, m in ndrange(4, 2):
             total = accumulate(total, x[i, j, k] * cast(m, "f32"))
+        largest = x[i, j, 0]
         for k in range(4):
-            y[i, j, k] = select(x[i, j, k] > total, total, x[i, j, k]) if j > 0 else total
+            largest = accumulate_max(largest, -x[i, j, k])
+        for k in range(4):
+            y[i, j, k] = select(x[i, j, k] > total, total, x[i, j, k]) if j > 0 else total + largest
 
     compiled(turned, x, iterations=6)
 

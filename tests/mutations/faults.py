@@ -364,6 +364,20 @@ LOWERING = (
         "reduce",
     ),
     _fault(
+        "totals of columns that a kernel has to itself not stored",
+        "lowering/groups/column_kernel.py",
+        "        self._each_column(nest, at, self._kept, self.finish_column)\n",
+        "",
+        "tests/weaknesses/test_sums.py",
+    ),
+    _fault(
+        "attention's one block of keys taken for all where a query may meet none",
+        "lowering/nests/attention.py",
+        "scores.is_one_block and not scores.is_banded and e.keys > 0",
+        "scores.is_one_block",
+        "tests/lowering/test_attention.py",
+    ),
+    _fault(
         "the last block of a long column not added to its total",
         "lowering/groups/column_kernel.py",
         "        self._each_column(nest, at, self._long, self.flush_column)\n",

@@ -108,3 +108,23 @@ def test_blocks_with_and_without_a_rest(threads: int, monkeypatch: pytest.Monkey
     found = rlx.compile(g, threads=threads)(**given)
     expected = [f(x) for x in given.values() for f in (np.sum, lambda x: np.sum(x * x))]
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_columns_of_which_a_kernel_has_the_totals_to_itself(threads: int, monkeypatch: pytest.MonkeyPatch):
+    """Narrow ones, such as fit into a kernel and such as do not; few rows and blocks of them; whole pieces or not."""
+    monkeypatch.setenv("XDSL_RLX_CHECK", "1")
+    g = rlx.Graph("columns")
+    given: dict[str, Array] = {}
+    sums: list[rlx.Value] = []
+    expected: list[Array] = []
+    for dtype in (np.dtype(np.float32), np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)):
+        for shape in ((3, 65), (129, 64), (129, 65), (130, 200), (300, 128), (300, 1400), (2, 130, 77), (130, 3, 70)):
+            name = f"x{len(given)}"
+            x = given[name] = (np.arange(np.prod(shape)) % 7 - 2.0).reshape(shape).astype(dtype)
+            axes = [1] if shape[0] == 2 else [0]
+            sums.append(g.reduce_sum(g.input(name, shape, dtype), axes))
+            expected.append(x.astype(np.float64).sum(axes[0]).astype(dtype))
+    g.set_outputs(sums)
+    for found, wanted in zip(rlx.compile(g, threads=threads)(**given), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
