@@ -6,7 +6,17 @@ from __future__ import annotations
 from xdsl.dialects import math
 from xdsl.ir import Operation
 
-from xdsl_rlx.dialects.lir.scalar import CosSmallOp, GaussianOp, GeluOp, NdtrOp, ScalarOp, SinSmallOp, TanSmallOp
+from xdsl_rlx.dialects.lir.scalar import (
+    CosSmallOp,
+    ErfcOp,
+    FmodOp,
+    GaussianOp,
+    GeluOp,
+    NdtrOp,
+    ScalarOp,
+    SinSmallOp,
+    TanSmallOp,
+)
 
 FUNCTIONS: dict[type[Operation], str] = {
     math.ExpOp: "exp",
@@ -15,8 +25,15 @@ FUNCTIONS: dict[type[Operation], str] = {
     math.LogOp: "log",
     math.Log2Op: "log2",
     math.Log1pOp: "log1p",
+    math.SinhOp: "sinh",
+    math.CoshOp: "cosh",
     math.TanhOp: "tanh",
+    math.AsinhOp: "asinh",
+    math.AcoshOp: "acosh",
+    math.AtanhOp: "atanh",
+    math.CbrtOp: "cbrt",
     math.ErfOp: "erf",
+    ErfcOp: "erfc",
     GaussianOp: "gaussian",
     NdtrOp: "ndtr",
     GeluOp: "gelu",
@@ -26,9 +43,12 @@ FUNCTIONS: dict[type[Operation], str] = {
     SinSmallOp: "sin_small",
     CosSmallOp: "cos_small",
     TanSmallOp: "tan_small",
+    math.AsinOp: "asin",
+    math.AcosOp: "acos",
     math.AtanOp: "atan",
     math.RsqrtOp: "rsqrt",
     math.PowFOp: "pow",
+    FmodOp: "fmod",
 }
 """Ops that are calls, and of what."""
 

@@ -59,11 +59,13 @@ _OF_FAMILY = {
     "reduce": OpKind.REDUCTION,
     "region": OpKind.BOUNDARY,
     "rope": OpKind.ELEMENTWISE,
+    "rounding": OpKind.ELEMENTWISE,
     "scan": OpKind.LOOP,
     "shape": OpKind.DATA_MOVEMENT,
     "solve": OpKind.REDUCTION,
     "spectral": OpKind.REDUCTION,
     "splat": OpKind.COMPUTE,
+    "transcendental": OpKind.ELEMENTWISE,
     "transformer": OpKind.COMPUTE,
 }
 """Of the ops of a file of `dialects/mir/`, but for elementwise ops and views among them, and the exceptions below."""

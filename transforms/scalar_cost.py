@@ -28,8 +28,10 @@ _COSTS: dict[str, int] = {
     "math.ceil": 1,
     "math.trunc": 1,
     "lir.gaussian": DEAR,
+    "lir.erfc": DEAR + 5,
     "lir.ndtr": DEAR + 5,
     "lir.gelu": DEAR + 5,
+    "lir.fmod": 2 * DEAR,
 }
 
 

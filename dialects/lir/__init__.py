@@ -21,7 +21,7 @@ from xdsl_rlx.dialects.lir.program import (
     SlotOp,
     ViewOp,
 )
-from xdsl_rlx.dialects.lir.scalar import CosSmallOp, GaussianOp, GeluOp, NdtrOp, SinSmallOp, TanSmallOp
+from xdsl_rlx.dialects.lir.scalar import CosSmallOp, ErfcOp, FmodOp, GaussianOp, GeluOp, NdtrOp, SinSmallOp, TanSmallOp
 
 Lir = Dialect(
     "lir",
@@ -46,6 +46,8 @@ Lir = Dialect(
         BlockGemmOp,
         GetrfOp,
         GetrsOp,
+        FmodOp,
+        ErfcOp,
         GaussianOp,
         NdtrOp,
         GeluOp,
@@ -64,6 +66,8 @@ __all__ = [
     "CheckOp",
     "ConstantOp",
     "CosSmallOp",
+    "ErfcOp",
+    "FmodOp",
     "GaussianOp",
     "GeluOp",
     "GemmOp",

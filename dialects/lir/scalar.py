@@ -1,4 +1,5 @@
-"""Functions of one scalar inside kernels that upstream's `math` has not. They are defined in `lowering/numba/math`."""
+"""Functions of scalars inside kernels that upstream's `arith` and `math` have not. Those that have no instruction are
+defined in `lowering/numba/math`."""
 
 import abc
 from typing import ClassVar
@@ -25,6 +26,13 @@ class ScalarOp(IRDLOperation, abc.ABC):
 
     def __init__(self, operand: SSAValue):
         super().__init__(operands=[operand], result_types=[operand.type])
+
+
+@irdl_op_definition
+class ErfcOp(ScalarOp):
+    """`result = 1 - erf(operand)`."""
+
+    name = "lir.erfc"
 
 
 @irdl_op_definition
@@ -67,3 +75,22 @@ class TanSmallOp(ScalarOp):
     """`result = tan(operand)` where |operand| is at most 2^16 (f32) or 2^30 (f64), else any number or NaN."""
 
     name = "lir.tan_small"
+
+
+@irdl_op_definition
+class FmodOp(IRDLOperation):
+    """`result = lhs - trunc(lhs / rhs) rhs` of two scalars, f32 or f64, exactly: `fmod` of C."""
+
+    T: ClassVar = VarConstraint("T", base(Float32Type) | base(Float64Type))
+
+    name = "lir.fmod"
+
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue):
+        super().__init__(operands=[lhs, rhs], result_types=[lhs.type])

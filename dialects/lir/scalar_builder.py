@@ -3,6 +3,7 @@ Loops, memory and the meaning of the transcendental functions (see lowering/numb
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias, TypeVar, cast
@@ -29,7 +30,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from xdsl_rlx.dialects.lir.scalar import GaussianOp, GeluOp, NdtrOp
+from xdsl_rlx.dialects.lir.scalar import ErfcOp, FmodOp, GaussianOp, GeluOp, NdtrOp, ScalarOp
 
 INDEX = IndexType()
 
@@ -162,6 +163,17 @@ def _integer_constant(x: int, type: Attribute) -> Attribute:
     return IntegerAttr(x, width, truncate_bits=True)
 
 
+def _function(op: type[Operation]) -> Callable[[ScalarBuilder, Scalar], Scalar]:
+    """The method of a function of one float."""
+    properties = {} if issubclass(op, ScalarOp) else _STRICT
+
+    def apply(b: ScalarBuilder, a: Scalar) -> Scalar:
+        made = op.create(operands=[a.value], result_types=[a.value.type], properties=properties)
+        return Scalar(b.builder.insert(made).results[0], b)
+
+    return apply
+
+
 class ScalarBuilder:
     """Inserts scalar ops at the insertion point of `builder`.
 
@@ -253,6 +265,10 @@ class ScalarBuilder:
     def rem(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         """Integer remainder with the sign of the dividend."""
         return self._binary(arith.RemSIOp, a, b, {})
+
+    def fmod(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
+        """Float remainder with the sign of the dividend, exact; NaN for a divisor of 0 or an infinite dividend."""
+        return self._binary(FmodOp, a, b, {})
 
     def floordiv(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         """Integer division rounding towards minus infinity."""
@@ -425,53 +441,34 @@ class ScalarBuilder:
 
     # Functions
 
-    def exp(self, a: Scalar) -> Scalar:
-        return self._unary(math.ExpOp, a)
-
-    def exp2(self, a: Scalar) -> Scalar:
-        return self._unary(math.Exp2Op, a)
-
-    def expm1(self, a: Scalar) -> Scalar:
-        return self._unary(math.ExpM1Op, a)
-
-    def log(self, a: Scalar) -> Scalar:
-        return self._unary(math.LogOp, a)
-
-    def log2(self, a: Scalar) -> Scalar:
-        return self._unary(math.Log2Op, a)
-
-    def log1p(self, a: Scalar) -> Scalar:
-        return self._unary(math.Log1pOp, a)
-
-    def tanh(self, a: Scalar) -> Scalar:
-        return self._unary(math.TanhOp, a)
-
-    def erf(self, a: Scalar) -> Scalar:
-        return self._unary(math.ErfOp, a)
-
-    def gaussian(self, a: Scalar) -> Scalar:
-        """`e^(-a^2 / 2)`."""
-        return self._convert(GaussianOp, a, a.type)
-
-    def ndtr(self, a: Scalar) -> Scalar:
-        """The cumulative distribution function of the standard normal distribution."""
-        return self._convert(NdtrOp, a, a.type)
-
-    def gelu(self, a: Scalar) -> Scalar:
-        """`a ndtr(a)`."""
-        return self._convert(GeluOp, a, a.type)
-
-    def sin(self, a: Scalar) -> Scalar:
-        return self._unary(math.SinOp, a)
-
-    def cos(self, a: Scalar) -> Scalar:
-        return self._unary(math.CosOp, a)
-
-    def tan(self, a: Scalar) -> Scalar:
-        return self._unary(math.TanOp, a)
-
-    def atan(self, a: Scalar) -> Scalar:
-        return self._unary(math.AtanOp, a)
+    exp = _function(math.ExpOp)
+    exp2 = _function(math.Exp2Op)
+    expm1 = _function(math.ExpM1Op)
+    log = _function(math.LogOp)
+    log2 = _function(math.Log2Op)
+    log1p = _function(math.Log1pOp)
+    sinh = _function(math.SinhOp)
+    cosh = _function(math.CoshOp)
+    tanh = _function(math.TanhOp)
+    asinh = _function(math.AsinhOp)
+    acosh = _function(math.AcoshOp)
+    atanh = _function(math.AtanhOp)
+    cbrt = _function(math.CbrtOp)
+    erf = _function(math.ErfOp)
+    erfc = _function(ErfcOp)
+    """`1 - erf(a)`, accurate where that is small."""
+    gaussian = _function(GaussianOp)
+    """`e^(-a^2 / 2)`."""
+    ndtr = _function(NdtrOp)
+    """The cumulative distribution function of the standard normal distribution."""
+    gelu = _function(GeluOp)
+    """`a ndtr(a)`."""
+    sin = _function(math.SinOp)
+    cos = _function(math.CosOp)
+    tan = _function(math.TanOp)
+    asin = _function(math.AsinOp)
+    acos = _function(math.AcosOp)
+    atan = _function(math.AtanOp)
 
     def pow(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         return self._binary(math.PowFOp, a, b, _STRICT)

@@ -33,10 +33,12 @@ from xdsl_rlx.dialects.mir.random import RandomBuilder
 from xdsl_rlx.dialects.mir.recurrence import RecurrenceBuilder
 from xdsl_rlx.dialects.mir.region import RegionBuilder
 from xdsl_rlx.dialects.mir.rope import RopeBuilder
+from xdsl_rlx.dialects.mir.rounding import RoundingBuilder
 from xdsl_rlx.dialects.mir.scan import ScanBuilder
 from xdsl_rlx.dialects.mir.solve import SolveBuilder
 from xdsl_rlx.dialects.mir.spectral import SpectralBuilder
 from xdsl_rlx.dialects.mir.splat import SplatBuilder
+from xdsl_rlx.dialects.mir.transcendental import TranscendentalBuilder
 from xdsl_rlx.dialects.mir.transformer import TransformerBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method, resolve_shape
 from xdsl_rlx.dialects.shapes import element_of, i1, integers, shape_of
@@ -79,10 +81,12 @@ class MirBuilder(
     RecurrenceBuilder,
     RegionBuilder,
     RopeBuilder,
+    RoundingBuilder,
     ScanBuilder,
     SolveBuilder,
     SpectralBuilder,
     SplatBuilder,
+    TranscendentalBuilder,
     TransformerBuilder,
     BuilderCore,
 ):

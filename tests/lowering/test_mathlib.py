@@ -38,8 +38,11 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "exp": mpmath.exp,
     "exp2": lambda x: mpmath.power(2, x),
     "expm1": mpmath.expm1,
+    "sinh": mpmath.sinh,
+    "cosh": mpmath.cosh,
     "tanh": mpmath.tanh,
     "erf": mpmath.erf,
+    "erfc": mpmath.erfc,
     "gaussian": lambda x: mpmath.exp(-x * x / 2),
     "ndtr": lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
     "gelu": lambda x: x * mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
@@ -47,12 +50,18 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "log": mpmath.log,
     "log2": lambda x: mpmath.log(x, 2),
     "log1p": mpmath.log1p,
+    "asinh": mpmath.asinh,
+    "acosh": mpmath.acosh,
+    "atanh": mpmath.atanh,
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
     "sin": mpmath.sin,
     "cos": mpmath.cos,
     "tan": mpmath.tan,
     "sin_small": mpmath.sin,
     "cos_small": mpmath.cos,
     "tan_small": mpmath.tan,
+    "asin": mpmath.asin,
+    "acos": mpmath.acos,
     "atan": mpmath.atan,
     "rsqrt": lambda x: 1 / mpmath.sqrt(x),
     "pow": mpmath.power,
@@ -62,13 +71,22 @@ DOMAIN = {
     "exp": ((-105, 89), (-746, 710)),
     "exp2": ((-151, 128), (-1076, 1024)),
     "expm1": ((-20, 89), (-40, 710)),
+    "sinh": ((-90, 90), (-711, 711)),
+    "cosh": ((-90, 90), (-711, 711)),
     "tanh": ((-10, 10), (-21, 21)),
     "erf": ((-4.2, 4.2), (-6.2, 6.2)),
+    "erfc": ((-4, 10.3), (-6, 27.4)),
     "gaussian": ((-14.6, 14.6), (-38.8, 38.8)),
     "ndtr": ((-14.6, 6), (-38.8, 9)),
     "gelu": ((-14.6, 6), (-38.8, 9)),
     "gelu_approx": ((-10.2, 6), (-21.4, 9)),
     "log1p": ((-1, 3), (-1, 3)),
+    "asinh": ((-20, 20), (-20, 20)),
+    "acosh": ((0.9, 3), (0.9, 3)),
+    "atanh": ((-1, 1), (-1, 1)),
+    "cbrt": ((-8, 8), (-8, 8)),
+    "asin": ((-1, 1), (-1, 1)),
+    "acos": ((-1, 1), (-1, 1)),
     "atan": ((-20, 20), (-20, 20)),
     "sin": ((-1000, 1000), (-1000, 1000)),
     "cos": ((-1000, 1000), (-1000, 1000)),
@@ -82,8 +100,11 @@ SATURATES: dict[str, Callable[[Any], Any]] = {
     "exp": lambda x: BIG if x > 800 else mpmath.mpf(0) if x < -800 else None,
     "exp2": lambda x: BIG if x > 1100 else mpmath.mpf(0) if x < -1100 else None,
     "expm1": lambda x: BIG if x > 800 else mpmath.mpf(-1) if x < -100 else None,
+    "sinh": lambda x: mpmath.sign(x) * BIG if abs(x) > 800 else None,
+    "cosh": lambda x: BIG if abs(x) > 800 else None,
     "tanh": lambda x: mpmath.sign(x) if abs(x) > 100 else None,
     "erf": lambda x: mpmath.sign(x) if abs(x) > 20 else None,
+    "erfc": lambda x: mpmath.mpf(1 - mpmath.sign(x)) if abs(x) > 50 else None,
     "gaussian": lambda x: mpmath.mpf(0) if abs(x) > 50 else None,
     "ndtr": lambda x: mpmath.mpf(x > 0) if abs(x) > 50 else None,
     "gelu": lambda x: max(x, mpmath.mpf(0)) if abs(x) > 50 else None,
@@ -92,20 +113,33 @@ SATURATES: dict[str, Callable[[Any], Any]] = {
     "log2": lambda x: mpmath.nan if x < 0 else None,
     "rsqrt": lambda x: mpmath.nan if x < 0 else None,
     "log1p": lambda x: mpmath.nan if x < -1 else None,
+    "acosh": lambda x: mpmath.nan if x < 1 else None,
+    "atanh": lambda x: mpmath.nan if abs(x) > 1 else None,
+    "asin": lambda x: mpmath.nan if abs(x) > 1 else None,
+    "acos": lambda x: mpmath.nan if abs(x) > 1 else None,
 }
 # argument -> result, zeros with their signs
 SPECIAL: dict[str, list[tuple[float, float]]] = {
     "exp": [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, 0.0)],
     "exp2": [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, 0.0), (10.0, 1024.0), (-3.0, 0.125)],
     "expm1": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -1.0)],
+    "sinh": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF)],
+    "cosh": [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, INF)],
     "tanh": [(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0)],
     "erf": [(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0)],
+    "erfc": [(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 2.0), (1e30, 0.0), (-1e30, 2.0)],
     "gaussian": [(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 0.0), (-1e30, 0.0)],
     "ndtr": [(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (1e30, 1.0), (-1e30, 0.0)],
     "gelu": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -0.0), (1e30, 1e30), (-1e30, -0.0)],
     "log": [(0.0, -INF), (-0.0, -INF), (INF, INF), (-INF, NAN), (-1.0, NAN), (1.0, 0.0)],
     "log2": [(0.0, -INF), (-0.0, -INF), (INF, INF), (-INF, NAN), (-1.0, NAN), (1.0, 0.0), (8.0, 3.0)],
     "log1p": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, NAN), (-1.0, -INF), (-1.5, NAN)],
+    "asinh": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF)],
+    "acosh": [(1.0, 0.0), (INF, INF), (-INF, NAN), (0.5, NAN), (-1.0, NAN), (-4.0, NAN)],
+    "atanh": [(0.0, 0.0), (-0.0, -0.0), (1.0, INF), (-1.0, -INF), (1.5, NAN), (INF, NAN), (-INF, NAN)],
+    "cbrt": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (27.0, 3.0), (-8.0, -2.0), (0.125, 0.5)],
+    "asin": [(0.0, 0.0), (-0.0, -0.0), (1.5, NAN), (-1.5, NAN), (INF, NAN), (-INF, NAN)],
+    "acos": [(1.0, 0.0), (1.5, NAN), (-1.5, NAN), (INF, NAN), (-INF, NAN)],
     "sin": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
     "cos": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN)],
     "tan": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
@@ -115,7 +149,7 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
     "atan": [(0.0, 0.0), (-0.0, -0.0)],
     "rsqrt": [(0.0, INF), (-0.0, -INF), (INF, 0.0), (-1.0, NAN), (4.0, 0.5)],
 }
-LIMIT = {"rsqrt": 1.6, "ndtr": 3.0, "gelu": 3.0, "gelu_approx": 1800.0}
+LIMIT = {"rsqrt": 1.6, "ndtr": 3.0, "erfc": 3.0, "gelu": 3.0, "gelu_approx": 1800.0}
 """
 Greatest error allowed, in units in the last place, where it is not 2.
 
@@ -281,6 +315,24 @@ def test_pow_special_cases_are_those_of_ieee(run: Run, suffix: str):
 
 
 @pytest.mark.parametrize("suffix", DTYPES)
+def test_fmod_is_exact(run: Run, suffix: str):
+    """Also of quotients of hundreds of digits, denormal numbers, infinities and zeros; the sign is the dividend's."""
+    rng, type_ = np.random.default_rng(4), TYPES[suffix]
+    random = every_exponent(suffix, 8 if suffix == "f32" else 1, rng)
+    near = (rng.integers(1, 1 << 20, 500) * np.float32(0.1)).astype(random.dtype)
+    edges = np.array([0.0, -0.0, 1.0, -1.0, 0.1, INF, -INF, NAN, 1e-40, 3e38, 7.0], random.dtype)
+    x, y = (v.reshape(-1) for v in np.meshgrid(edges, edges))
+    x = np.concatenate([x, random, near, near])
+    y = np.concatenate([y, rng.permutation(random), np.full(500, 0.1, random.dtype), rng.permutation(near)])
+    program = run.elementwise(lambda b, v, w: b.fmod(v, w), [type_, type_], type_, x.size)
+    got = run.llvm(program)(x0=x, x1=y)[0]
+    with np.errstate(all="ignore"):
+        expected = np.fmod(x, y)
+    np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(np.signbit(got[got == got]), np.signbit(expected[got == got]))
+
+
+@pytest.mark.parametrize("suffix", DTYPES)
 def test_exact_cases_are_exact(run: Run, suffix: str):
     dtype = DTYPES[suffix]
     k = np.arange(FORMATS[suffix][1], FORMATS[suffix][2] + 1)
@@ -294,7 +346,20 @@ def test_exact_cases_are_exact(run: Run, suffix: str):
 @pytest.mark.parametrize("suffix", DTYPES)
 def test_odd_functions_are_odd(run: Run, suffix: str):
     x = abs(every_exponent(suffix, 0.5, np.random.default_rng(3)))
-    for name in ("tanh", "erf", "sin", "tan", "sin_small", "tan_small", "atan"):
+    for name in (
+        "tanh",
+        "erf",
+        "sin",
+        "tan",
+        "sin_small",
+        "tan_small",
+        "atan",
+        "asin",
+        "sinh",
+        "asinh",
+        "atanh",
+        "cbrt",
+    ):
         np.testing.assert_array_equal(unary(run, name, suffix, -x), -unary(run, name, suffix, x))
 
 
@@ -320,7 +385,7 @@ def test_numba_and_plain_python_compute_the_same(run: Run, suffix: str):
 def test_a_loop_is_vectorised(run: Run, name: str):
     stem, suffix = name.rsplit("_", 1)
     type_ = TYPES[suffix]
-    arity = 2 if stem == "pow" else 1
+    arity = 2 if stem in ("pow", "fmod") else 1
     module = run.elementwise(lambda b, *v: apply(stem, b, *v), [type_] * arity, type_, 1 << 12)
     text = run.assembly(module)
     loops = [x for x in re.split(r"^\.LBB", text, flags=re.MULTILINE) if _jumps_to_itself(x)]

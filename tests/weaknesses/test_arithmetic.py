@@ -217,6 +217,43 @@ def test_the_slope_of_sqrt_and_rsqrt_at_zero_is_infinite():
     np.testing.assert_array_equal(gradients(lambda g, x: g.rsqrt(x), x)[0], [-INF, -0.0625, NAN])
 
 
+SLOPES: list[tuple[str, Callable[[Any], Any], list[float], list[float]]] = [
+    ("asin", jnp.arcsin, [-1, 1, 1.5], [INF, INF, NAN]),
+    ("acos", jnp.arccos, [-1, 1, 1.5], [-INF, -INF, NAN]),
+    ("acosh", jnp.arccosh, [1, 0.5], [INF, NAN]),
+    ("atanh", jnp.arctanh, [-1, 1], [INF, INF]),
+    ("cbrt", jnp.cbrt, [0, -0.0, -8], [INF, INF, 1 / 12]),
+    ("floor", jnp.floor, [0, 0.5, -2], [0, 0, 0]),
+    ("sign", jnp.sign, [0, 3, -0.0], [0, 0, 0]),
+    ("softplus", jax.nn.softplus, [0, -1000, 1000, -INF, INF], [0.5, 0, 1, 0, 1]),
+    ("rem", lambda x: jnp.fmod(x, 2.0), [4, -3, 5.5], [1, 1, 1]),
+    ("mod", lambda x: jnp.mod(x, 2.0), [4, -3, 5.5], [1, 1, 1]),
+    ("copysign", lambda x: jnp.copysign(x, 2.0), [0, 4, -3], [1, 1, -1]),
+]
+
+
+@pytest.mark.parametrize(("name", "theirs", "at", "expected"), SLOPES, ids=[row[0] for row in SLOPES])
+def test_slopes_at_kinks_and_ends_are_those_of_jax(
+    name: str, theirs: Callable[[Any], Any], at: list[float], expected: list[float]
+):
+    """W-33: infinite where the function is upright, 0 where it is flat, NaN outside of its domain."""
+    x = f64(*at)
+    operands = () if name not in ("rem", "mod", "copysign") else (2.0,)
+    (slopes,) = gradients(lambda g, x: getattr(g, name)(x, *operands), x)
+    np.testing.assert_allclose(slopes, expected, rtol=1e-15)
+    with jax.enable_x64():
+        np.testing.assert_allclose(slopes, jax.grad(lambda x: theirs(x).sum())(jnp.asarray(x)), rtol=1e-6)
+
+
+def test_the_slope_of_erfc_keeps_its_digits_in_the_tail():
+    """W-33: rounding `x^2` alone would cost 170 units at 26."""
+    x = f64(-3, 0.5, 5.3, 13.7, 26.1)
+    (slopes,) = gradients(lambda g, x: g.erfc(x), x)
+    with mpmath.workprec(160):
+        exact = [float(-2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-(mpmath.mpf(v) ** 2))) for v in x.tolist()]
+    np.testing.assert_allclose(slopes, exact, rtol=1e-15)
+
+
 def test_a_safe_root_has_no_infinite_slope():
     """W-33: `safe_sqrt` and `safe_rsqrt` are 0 with slope 0 from 0 downwards, in both modes, and do not hide NaN."""
     x = f64(0, -0.0, 4, -1, NAN)

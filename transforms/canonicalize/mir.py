@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xdsl_rlx.dialects.constants import Number, splat_value
-from xdsl_rlx.dialects.mir import attention, cast, complex, elementwise, linalg, reduce, shape
+from xdsl_rlx.dialects.mir import attention, cast, complex, elementwise, linalg, reduce, rounding, shape, transcendental
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import FLOATS, broadcast_shapes, element_of, shape_of, u8, u32
 from xdsl_rlx.transforms.driver import is_differentiated
@@ -160,6 +160,15 @@ def select_known_branch(op: elementwise.WhereOp, b: MirBuilder) -> Value | None:
     elementwise.GtOp,
     elementwise.GeOp,
     elementwise.WhereOp,
+    rounding.RemOp,
+    rounding.ModOp,
+    rounding.FloordivOp,
+    rounding.CopysignOp,
+    rounding.OrOp,
+    rounding.XorOp,
+    rounding.ShiftLeftOp,
+    rounding.ShiftRightOp,
+    transcendental.LogaddexpOp,
 )
 def leave_broadcasting_to_the_op(op: Operation, b: MirBuilder) -> Value | None:
     """An operand that is expanded to the shape which the op gives it anyway."""

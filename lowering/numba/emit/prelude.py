@@ -141,6 +141,12 @@ def minimum(x, y):
 def copysign(x, y):
     return np.copysign(x, y)
 """,
+    "fmod": '''
+@lowered(lambda b, type, x, y: b.frem(x, y))
+def fmod(x, y):
+    """The remainder with the sign of x."""
+    return np.fmod(x, y)
+''',
     "relaxed_add": '''
 @lowered(lambda b, type, x, y: b.fadd(x, y, flags=("nsz", "reassoc")))
 def relaxed_add(x, y):

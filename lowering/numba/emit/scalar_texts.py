@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 
+from xdsl_rlx.dialects.lir.scalar import FmodOp
 from xdsl_rlx.lowering.functions import FUNCTIONS
 from xdsl_rlx.lowering.numba.emit.scalar_types import bits_of, int_bits, llvm_type, python_type
 
@@ -359,6 +360,16 @@ def _function(name: str, arity: int = 1) -> Row:
     return Row(f"{name}_{{s}}({names})", f"call {{t}} @rlx_{name}_{{s}}({operands})")
 
 
+def _fmod_python(op: Operation, args: Sequence[str]) -> str:
+    """Quotients of f64 have up to 2,098 bits: the definition is for f32, of f64 it is a call of C's."""
+    return f"{'fmod' if op.operands[0].type == f64 else 'fmod_f32'}({args[0]}, {args[1]})"
+
+
+def _fmod_llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
+    x, y = args
+    return f"frem double {x}, {y}" if op.operands[0].type == f64 else f"call float @rlx_fmod_f32(float {x}, float {y})"
+
+
 ROWS: dict[type[Operation], Row] = {
     arith.AddiOp: _binary_int("+", "add"),
     arith.SubiOp: _binary_int("-", "sub"),
@@ -408,4 +419,5 @@ ROWS: dict[type[Operation], Row] = {
     arith.BitcastOp: Row(_bitcast_python, _convert("bitcast")),
     arith.IndexCastOp: Row(_index_cast_python, _index_cast_llvm),
     **{op: _function(name, 2 if name == "pow" else 1) for op, name in FUNCTIONS.items()},
+    FmodOp: Row(_fmod_python, _fmod_llvm),
 }

@@ -1,4 +1,4 @@
-"""exp, exp2, expm1, tanh and erf as branch-free scalar expressions. Logarithms and powers are in math_log.py.
+"""exp, exp2, expm1, sinh, cosh, tanh and erf as branch-free scalar expressions. Logarithms are in math_log.py.
 
 Polynomials are minimax fits (Remez, 45 digits); the comments give the interval and the error of the fit."""
 
@@ -79,6 +79,19 @@ EXP2 = {
         7.054891467560106e-09,
         4.4558180252628303e-10,
         2.5737813810947433e-11,
+    ),
+}
+_SINH = {
+    # (sinh(x) - x) / x^3 in x^2 for |x| <= 1: 2^-27.5 and 2^-56.6
+    F32: (0.1666666716337204, 0.008333349600434303, 0.0001983615948120132, 2.8169506549602374e-06),
+    F64: (
+        0.16666666666666669,
+        0.008333333333333148,
+        0.0001984126984143188,
+        2.7557319157069565e-06,
+        2.505212313705771e-08,
+        1.6057259744547826e-10,
+        7.758749491235195e-13,
     ),
 }
 _TANH = {
@@ -165,6 +178,7 @@ _LOG_ERFC = {
         2.0345157595627456e-13,
     ),
 }
+_SINH_INFINITE = {F32: 90.0, F64: 711.0}
 _TANH_ONE = {F32: 10.0, F64: 20.0}
 _ERF_ONE = {F32: 4.0, F64: 5.95}
 
@@ -222,6 +236,29 @@ def expm1(b: ScalarBuilder, x: Scalar) -> Scalar:
     scale = b.bitcast((n.bits(b) << f.digits) + (f.one_bits - (1 << f.digits)), f.type)
     sum = b.fma(scale, tail, b.fma(scale, r, scale - 0.5))
     return b.copysign(b.select(b.eq(n.value, 0.0), r + tail, sum + sum), x)
+
+
+def _quarter_exp(b: ScalarBuilder, size: Scalar) -> Scalar:
+    """e^size / 4 for a size from 0 on: infinite where e^size / 2 is, not before."""
+    f = format_of(size)
+    n, r = _reduce(b, at_most(b, size, _SINH_INFINITE[f]))
+    p = b.fma(r, b.fma(r, polynomial(b, r, EXP[f]), 1.0), 1.0)
+    return p * b.bitcast((n.bits(b) << f.digits) + (f.one_bits - (2 << f.digits)), f.type)
+
+
+def sinh(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """x + x^3 P(x^2) below 1, 2 (q - 1 / 16 q) with q = e^x / 4 above."""
+    size = b.abs(x)
+    square = x * x
+    small = b.fma(x * square, polynomial(b, square, _SINH[format_of(x)]), x)
+    quarter = _quarter_exp(b, size)
+    return b.copysign(b.select(size < 1.0, small, (quarter - 0.0625 / quarter) * 2.0), x)
+
+
+def cosh(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """2 (q + 1 / 16 q) with q = e^|x| / 4."""
+    quarter = _quarter_exp(b, b.abs(x))
+    return (quarter + 0.0625 / quarter) * 2.0
 
 
 def tanh(b: ScalarBuilder, x: Scalar) -> Scalar:

@@ -1,4 +1,4 @@
-"""log, log2, log1p and pow as branch-free scalar expressions.
+"""log, log2, log1p, pow, asinh, acosh, atanh and cbrt as branch-free scalar expressions.
 
 With s = f / (2 + f), log(1 + f) = 2 s + s^3 R(s^2) (the series of atanh), R by minimax fits (Remez, 45 digits)."""
 
@@ -73,6 +73,12 @@ _R_TAIL = (
     0.11706137221665287,
     0.11724130820559074,
 )
+# cbrt(m) for m between sqrt(1/2) and sqrt(2): 2^-16.7
+_CBRT = (0.4516618740978059, 0.904812200412215, -0.5355821033029152, 0.2168813313393324, -0.03776898217817377)
+_CBRT_2 = 1.2599210498948732
+_LN2 = 0.6931471805599453
+_FAR = 2.0**60
+"""From here on asinh and acosh are log(x) + log(2)."""
 _TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
 _LOG2_E_LOW = 2.0355273740931033e-17
 
@@ -124,18 +130,103 @@ def log2(b: ScalarBuilder, x: Scalar) -> Scalar:
 
 def log1p(b: ScalarBuilder, x: Scalar) -> Scalar:
     """log(1 + x): what 1 + x loses is added again as its first-order effect; exact for tiny x."""
-    if format_of(x) is F32:
-        wide = b.cast(x, f64)
-        sum = wide + 1.0
-        lost = b.select(wide < 1.0, wide - (sum - 1.0), 0.0)
-        result = b.cast(_log_short(b, split_exponent(b, sum)) + lost, x.type)
-        return b.copysign(_at_edges(b, x, result, -1.0), x)
+    short = format_of(x) is F32
+    result = b.cast(_log1p_short(b, b.cast(x, f64)), x.type) if short else _log1p_f64(b, x)
+    return b.copysign(_at_edges(b, x, result, -1.0), x)
+
+
+def _log1p_short(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """log(1 + x) in f64 with some 44 correct bits, for results rounded to f32."""
+    sum = x + 1.0
+    lost = b.select(x < 1.0, x - (sum - 1.0), 0.0)
+    return _log_short(b, split_exponent(b, sum)) + lost
+
+
+def _log1p_f64(b: ScalarBuilder, x: Scalar, low: Scalar | None = None) -> Scalar:
+    """log(1 + x + low), where `low` is what rounding x has lost."""
     sum = two_sum(b, x, b.const(1.0, x.type))
     parts = split_exponent(b, sum.high)
     near_one = b.eq(parts.exponent, 0.0)
-    correction = b.select(near_one, 0.0, sum.low / sum.high)
-    result = _log_f64(b, Split(parts.exponent, b.select(near_one, x, parts.f)), correction)
-    return b.copysign(_at_edges(b, x, result, -1.0), x)
+    if low is None:
+        correction = b.select(near_one, 0.0, sum.low / sum.high)
+    else:
+        correction = b.select(near_one, low, sum.low + low) / sum.high
+    return _log_f64(b, Split(parts.exponent, b.select(near_one, x, parts.f)), correction)
+
+
+def asinh(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """log(1 + a + a^2 / (1 + sqrt(1 + a^2))) with a = |x|."""
+    size = b.abs(x)
+    a = b.cast(size, f64)
+    square = a * a
+    more = square / (b.sqrt(square + 1.0) + 1.0)
+    if format_of(x) is F32:
+        result = b.cast(_log1p_short(b, a + more), x.type)
+    else:
+        far = a > _FAR
+        sum = fast_two_sum(b, a, more)
+        near = _log1p_f64(b, b.select(far, a, sum.high), b.select(far, 0.0, sum.low))
+        result = near + b.select(far, b.const(_LN2, f64), 0.0)
+    return b.copysign(b.select(size < INF, result, size), x)
+
+
+def acosh(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """log(1 + t + sqrt(t (t + 2))) with t = x - 1; NaN below 1."""
+    if format_of(x) is F32:
+        t = b.cast(x, f64) - 1.0
+        result = b.cast(_log1p_short(b, t + b.sqrt(t * (t + 2.0))), x.type)
+    else:
+        result = _acosh_f64(b, x)
+    return b.select(x < 1.0, NAN, b.select(x < INF, result, x))
+
+
+def _acosh_f64(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """What the root and its operand lose is found by fma, since it shows near 1."""
+    far = x > _FAR
+    t = fast_two_sum(b, x, b.const(-1.0, f64))
+    product = two_product(b, t.high, t.high + 2.0)
+    root = b.sqrt(product.high)
+    rest = (b.fma(-root, root, product.high) + product.low) * 0.5 / root
+    sum = two_sum(b, t.high, root)
+    low = sum.low + (t.low + b.select(b.eq(root, 0.0), 0.0, rest))
+    result = _log1p_f64(b, b.select(far, x, sum.high), b.select(far, 0.0, low))
+    return result + b.select(far, b.const(_LN2, f64), 0.0)
+
+
+def atanh(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """log(1 + 2 a / (1 - a)) / 2 with a = |x|; infinite at 1, NaN beyond."""
+    size = b.abs(x)
+    a = b.cast(size, f64)
+    double = a + a
+    below = fast_two_sum(b, b.const(1.0, f64), -a)
+    quotient = double / below.high
+    if format_of(x) is F32:
+        result = b.cast(_log1p_short(b, quotient) * 0.5, x.type)
+    else:
+        rest = b.fma(-quotient, below.low, b.fma(-quotient, below.high, double))
+        result = _log1p_f64(b, quotient, rest / below.high) * 0.5
+    inside = b.select(size < 1.0, result, b.select(b.eq(size, 1.0), INF, b.const(NAN, x.type)))
+    return b.copysign(inside, x)
+
+
+def cbrt(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """2^k cbrt(m 2^r) for x = 2^(3 k + r) m: a polynomial, a step of Halley's, and in f64 one of Newton's."""
+    size = b.abs(x)
+    parts = split_exponent(b, b.cast(size, f64))
+    third = round_scaled(b, parts.exponent, 1 / 3)
+    r = parts.exponent - third.value * 3.0
+    m = parts.f + 1.0
+    z = m * b.select(r < 0.0, b.const(0.5, f64), b.select(r > 0.0, b.const(2.0, f64), 1.0))
+    start = b.select(r < 0.0, b.const(1 / _CBRT_2, f64), b.select(r > 0.0, b.const(_CBRT_2, f64), 1.0))
+    y = polynomial(b, m, _CBRT) * start
+    cube = y * y * y
+    y = y * ((cube + (z + z)) / (cube + cube + z))
+    if format_of(x) is F64:
+        square = two_product(b, y, y)
+        excess = b.fma(y, square.low, b.fma(y, square.high, -z))
+        y = y - excess / (square.high * 3.0)
+    result = b.cast(y * power_of_two(b, third), x.type)
+    return b.copysign(b.select((size > 0.0) & (size < INF), result, size), x)
 
 
 def pow(b: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:

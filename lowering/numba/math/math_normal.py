@@ -1,5 +1,5 @@
-"""The normal distribution as branch-free scalar expressions: e^(-x^2/2), its integral ndtr, and gelu.
-All start with the same operations, which LLVM computes once where a loop has several of them."""
+"""The normal distribution as branch-free scalar expressions: e^(-x^2/2), its integral ndtr, gelu, and erfc.
+All but the last start with the same operations, which LLVM computes once where a loop has several of them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ from xdsl_rlx.lowering.numba.math.math_exp import EXP
 
 _GAUSSIAN_ZERO = {F32: 14.5, F64: 38.7}
 """From here on e^(-x^2/2) is less than half the smallest denormal number."""
+_ERFC_ZERO = {F32: 10.25, F64: 27.3}
+"""From here on erfc is less than half the smallest denormal number."""
+_SQRT_2 = {F32: (1.4142135381698608, 2.420323420895794e-08), F64: (1.4142135623730951, -9.667293313452913e-17)}
+_RATIO_SLOPE = 0.7978845608028654
+"""The slope of `_doubled_ratio` at 0, negated: sqrt(2 / pi)."""
 _SHIFT = 64
 """Exponents from -1080 to 0, or in f32 from -152, plus this are exponents of normal numbers."""
 
@@ -82,9 +87,9 @@ def _size(b: ScalarBuilder, x: Scalar) -> Scalar:
     return at_most(b, b.abs(x), _GAUSSIAN_ZERO[format_of(x)])
 
 
-def _gaussian(b: ScalarBuilder, size: Scalar) -> _Gaussian:
+def _gaussian(b: ScalarBuilder, size: Scalar, rate: float = 0.5) -> _Gaussian:
     """
-    `2^n e^(-r/2)` with `size^2 = r - 2 n ln 2`.
+    `e^(-rate size^2)` as `2^n e^(-rate r)` with `size^2 = r - n ln 2 / rate`, for a rate of 1/2 or 1.
 
     What rounding `size^2` loses, up to 2^9 units in the last place of the result, is added to the remainder. The
     polynomial is that of exp.
@@ -92,11 +97,11 @@ def _gaussian(b: ScalarBuilder, size: Scalar) -> _Gaussian:
     f = format_of(size)
     square = size * size
     lost = b.fma(size, size, -square)
-    n = round_scaled(b, square, -0.5 * LOG2_E)
-    r = b.fma(n.value, 2 * f.ln2_low, b.fma(n.value, 2 * f.ln2_high, square)) + lost
-    tail = polynomial(b, r, [c * (-0.5) ** k for k, c in enumerate(EXP[f], 2)])
+    n = round_scaled(b, square, -rate * LOG2_E)
+    r = b.fma(n.value, f.ln2_low / rate, b.fma(n.value, f.ln2_high / rate, square)) + lost
+    tail = polynomial(b, r, [c * (-rate) ** k for k, c in enumerate(EXP[f], 2)])
     scale = b.bitcast((n.bits(b) << f.digits) + (f.one_bits + (_SHIFT << f.digits)), f.type)
-    return _Gaussian(scale, r * b.fma(r, tail, -0.5))
+    return _Gaussian(scale, r * b.fma(r, tail, -rate))
 
 
 def _doubled_ratio(b: ScalarBuilder, size: Scalar) -> Scalar:
@@ -131,3 +136,20 @@ def gelu(b: ScalarBuilder, x: Scalar) -> Scalar:
     size = _size(b, x)
     tail = _gaussian(b, size).times(b, size * _doubled_ratio(b, size))
     return b.fma(tail, -(2.0 ** (-_SHIFT - 1)), at_least(b, x, 0.0))
+
+
+def erfc(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """
+    `e^(-x^2)` times the ratio R at `sqrt(2) |x|`, subtracted from 2 below 0.
+
+    What rounding `t = sqrt(2) |x|` loses is added by `R' = t R - sqrt(2 / pi)`.
+    """
+    f = format_of(x)
+    high, low = _SQRT_2[f]
+    size = at_most(b, b.abs(x), _ERFC_ZERO[f])
+    t = size * high
+    lost = b.fma(size, low, b.fma(size, high, -t))
+    ratio = _doubled_ratio(b, t)
+    ratio = b.fma(lost, b.fma(t, ratio, -_RATIO_SLOPE), ratio)
+    tail = _gaussian(b, size, 1.0).times(b, ratio) * 2.0**-_SHIFT
+    return b.select(x < 0.0, 2.0 - tail, tail)

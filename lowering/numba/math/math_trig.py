@@ -1,4 +1,4 @@
-"""sin, cos, tan and atan as branch-free scalar expressions, and the table of 2/pi they reduce arguments with.
+"""sin, cos, tan and their inverses as branch-free scalar expressions, and the table of 2/pi they reduce arguments with.
 
 Reduction after Payne and Hanek: for all x of one group of exponents, the leading bits of 2/pi contribute only whole
 turns to x * 2/pi, so the table holds the bits below them. Where |x| is at most `SMALL`, after Cody and Waite: a
@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import f64, i32, i64
 from xdsl_rlx.dialects.lir.scalar import SMALL
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.lowering.numba.math.math_core import (
+    F32,
     F64,
     Pair,
     Rounded,
@@ -69,6 +70,32 @@ _COS = (
     -1.1470460809724724e-11,
     4.7458671456037075e-14,
 )
+# (asin(x) - x) / x^3 in x^2 for |x| <= 1/2: 2^-30.1 and 2^-58.3
+_ASIN = {
+    F32: (
+        0.16666659712791443,
+        0.07500505447387695,
+        0.04451669752597809,
+        0.031810011714696884,
+        0.014429467730224133,
+        0.03752988949418068,
+    ),
+    F64: (
+        0.1666666666666676,
+        0.07499999999970638,
+        0.04464285717477545,
+        0.03038194269952223,
+        0.022372215231098655,
+        0.017351607462289226,
+        0.013980877118965151,
+        0.011398433673641713,
+        0.010783019701443759,
+        0.003695647254762231,
+        0.02173436623877964,
+        -0.021038175095753394,
+        0.03265370765396108,
+    ),
+}
 # (atan(x) - x) / x^3 in x^2 for |x| <= 1: 2^-26.3; for |x| <= sqrt(2) - 1: 2^-59.7
 _ATAN_F32 = (
     -0.3333333134651184,
@@ -308,3 +335,46 @@ def _atan_f64(b: ScalarBuilder, size: Scalar) -> Scalar:
     tail = b.fma(t * square, polynomial(b, square, _ATAN_F64), base_low)
     sum = fast_two_sum(b, base, t)
     return b.select(middle, sum.high + (sum.low + tail), t + tail)
+
+
+@dataclass(frozen=True)
+class _Arc:
+    """asin(size) as `root + rest`; where `far`, beyond 1/2, it is a right angle less twice that."""
+
+    far: Scalar
+    root: Scalar
+    rest: Scalar
+
+
+def _arc(b: ScalarBuilder, size: Scalar) -> _Arc:
+    """Beyond 1/2 by asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)), with what the root loses."""
+    far = size > 0.5
+    square = b.select(far, (1.0 - size) * 0.5, size * size)
+    root = b.select(far, b.sqrt(square), size)
+    tail = (root * square) * polynomial(b, square, _ASIN[format_of(size)])
+    lost = b.fma(-root, root, square) * 0.5 / root
+    return _Arc(far, root, tail + b.select(far & (size < 1.0), lost, 0.0))
+
+
+def _less(b: ScalarBuilder, high: float, low: float, x: Scalar, rest: Scalar) -> Scalar:
+    """`high + low - x - rest` for |x| <= high."""
+    sum = fast_two_sum(b, b.const(high, x.type), -x)
+    return sum.high + (sum.low + (low - rest))
+
+
+def asin(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """NaN outside of [-1, 1]."""
+    arc = _arc(b, b.abs(x))
+    high, low, _ = _PI_OVER_2 if format_of(x) is F64 else _PI_OVER_2_F32
+    beyond = _less(b, high, low, arc.root * 2.0, arc.rest * 2.0)
+    return b.copysign(b.select(arc.far, beyond, arc.root + arc.rest), x)
+
+
+def acos(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """NaN outside of [-1, 1]; near 1 it is twice the arc, which nothing is subtracted from."""
+    arc = _arc(b, b.abs(x))
+    high, low, _ = _PI_OVER_2 if format_of(x) is F64 else _PI_OVER_2_F32
+    near = _less(b, high, low, x, b.copysign(arc.rest, x))
+    twice, rest = arc.root * 2.0, arc.rest * 2.0
+    beyond = b.select(x < 0.0, _less(b, 2 * high, 2 * low, twice, rest), twice + rest)
+    return b.select(arc.far, beyond, near)

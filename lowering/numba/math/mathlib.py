@@ -1,7 +1,7 @@
 """The functions that have no instruction, each defined once as scalar ops that both emitters print.
 
-The definitions are in math_exp.py, math_log.py, math_normal.py and math_trig.py; what fits no family is here, and the
-registry."""
+The definitions are in math_exp.py, math_log.py, math_normal.py, math_remainder.py and math_trig.py; what fits no family
+is here, and the registry."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Block, Region
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
-from xdsl_rlx.lowering.numba.math import math_exp, math_log, math_normal, math_trig
+from xdsl_rlx.lowering.numba.math import math_exp, math_log, math_normal, math_remainder, math_trig
 
 TABLES: dict[str, tuple[float, ...]] = {
     "two_over_pi_f32": math_trig.two_over_pi_f32(),
@@ -79,22 +79,36 @@ _UNARY: dict[str, Callable[[ScalarBuilder, Scalar], Scalar]] = {
     "exp": math_exp.exp,
     "exp2": math_exp.exp2,
     "expm1": math_exp.expm1,
+    "sinh": math_exp.sinh,
+    "cosh": math_exp.cosh,
     "tanh": math_exp.tanh,
     "erf": math_exp.erf,
     "gaussian": math_normal.gaussian,
     "ndtr": math_normal.ndtr,
     "gelu": math_normal.gelu,
+    "erfc": math_normal.erfc,
     "log": math_log.log,
     "log2": math_log.log2,
     "log1p": math_log.log1p,
+    "asinh": math_log.asinh,
+    "acosh": math_log.acosh,
+    "atanh": math_log.atanh,
+    "cbrt": math_log.cbrt,
     "sin": math_trig.sin,
     "cos": math_trig.cos,
     "tan": math_trig.tan,
     "sin_small": math_trig.sin_small,
     "cos_small": math_trig.cos_small,
     "tan_small": math_trig.tan_small,
+    "asin": math_trig.asin,
+    "acos": math_trig.acos,
     "atan": math_trig.atan,
     "rsqrt": _rsqrt,
+}
+_BINARY: dict[str, Callable[[ScalarBuilder, Scalar, Scalar], Scalar]] = {
+    "pow_f32": math_log.pow,
+    "pow_f64": math_log.pow,
+    "fmod_f32": math_remainder.fmod,
 }
 _NARROW: dict[str, tuple[Attribute, Callable[[ScalarBuilder, Scalar], Scalar]]] = {
     "extend_f16": (i32, _extend_f16),
@@ -106,7 +120,8 @@ _NARROW: dict[str, tuple[Attribute, Callable[[ScalarBuilder, Scalar], Scalar]]] 
 _TYPES: dict[str, Attribute] = {"f32": f32, "f64": f64}
 
 NAMES: tuple[str, ...] = (
-    *(f"{name}_{suffix}" for name in (*_UNARY, "pow") for suffix in _TYPES),
+    *(f"{name}_{suffix}" for name in _UNARY for suffix in _TYPES),
+    *_BINARY,
     *_NARROW,
 )
 """Every function: `exp_f32`, `exp_f64`, ..., and the conversions of narrow floats."""
@@ -120,8 +135,8 @@ def function(name: str) -> func.FuncOp:
         return _define(name, [type], lambda b, args: define(b, args[0]))
     stem, _, suffix = name.rpartition("_")
     type = _TYPES[suffix]
-    if stem == "pow":
-        return _define(name, [type, type], lambda b, args: math_log.pow(b, args[0], args[1]))
+    if (binary := _BINARY.get(name)) is not None:
+        return _define(name, [type, type], lambda b, args: binary(b, args[0], args[1]))
     unary = _UNARY[stem]
     return _define(name, [type], lambda b, args: unary(b, args[0]))
 

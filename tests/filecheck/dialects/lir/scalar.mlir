@@ -2,21 +2,25 @@
 // RUN: GENERIC
 
 // CHECK-LABEL: func.func @functions(%x: f32, %y: f64) {
+// CHECK-NEXT: %erfc = lir.erfc %y : f64
 // CHECK-NEXT: %gaussian = lir.gaussian %x : f32
 // CHECK-NEXT: %ndtr = lir.ndtr %x : f32
 // CHECK-NEXT: %gelu = lir.gelu %y : f64
 // CHECK-NEXT: %sin = lir.sin_small %x : f32
 // CHECK-NEXT: %cos = lir.cos_small %x : f32
 // CHECK-NEXT: %tan = lir.tan_small %y : f64
+// CHECK-NEXT: %rest = lir.fmod %x, %x : f32
 // CHECK-NEXT: func.return
 // CHECK-NEXT: }
 func.func @functions(%x: f32, %y: f64) {
+  %erfc = lir.erfc %y : f64
   %gaussian = lir.gaussian %x : f32
   %ndtr = lir.ndtr %x : f32
   %gelu = lir.gelu %y : f64
   %sin = lir.sin_small %x : f32
   %cos = lir.cos_small %x : f32
   %tan = lir.tan_small %y : f64
+  %rest = lir.fmod %x, %x : f32
   func.return
 }
 
