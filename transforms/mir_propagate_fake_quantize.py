@@ -141,6 +141,10 @@ def _narrowed(op: shape.NarrowOp, axis: int | None) -> Sequence[Place] | None:
     return None if axis == op.bounds[0] else [(op.operand, axis)]
 
 
+def _flipped(op: shape.FlipOp, axis: int | None) -> Sequence[Place] | None:
+    return None if axis == op.axis_index else [(op.operand, axis)]
+
+
 def _concatenated(op: shape.ConcatOp, axis: int | None) -> Sequence[Place] | None:
     return None if axis == op.axis_index else [(part, axis) for part in op.parts]
 
@@ -173,6 +177,7 @@ _ORIGINS: dict[type[Operation], Origins] = {
     pool.ResizeNearest2xOp: _resized,
     shape.ConcatOp: _concatenated,
     shape.ExpandOp: _broadcast(0),
+    shape.FlipOp: _flipped,
     shape.NarrowOp: _narrowed,
     shape.ReshapeOp: _reshaped,
     shape.TransposeOp: _transposed,

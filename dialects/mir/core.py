@@ -97,6 +97,11 @@ class OwnNest(OpTrait):
 
 
 @dataclass(frozen=True)
+class Positioned(OpTrait):
+    """An element depends on its position along the one axis of the result, which the scalar row takes as an index."""
+
+
+@dataclass(frozen=True)
 class View(OpTrait):
     """The elements of the result are elements of the operand, which it may lie on: it computes nothing."""
 

@@ -163,12 +163,14 @@ class TopkOp(MirOp, name="mir.topk"):
     """
     `result[.., i] = the position of the i-th largest of operand[.., :]`, i64 `[.., k]`, for `i < k`.
 
-    Sorted by value from the largest on; equal values by position. NaN counts as larger than every number, and all NaN
-    as equal; so do zeros of either sign. Floats and integers. The values are a `mir.gather` (`topk_values`).
+    Sorted by value from the largest on, with `smallest` from the smallest on; equal values by position. NaN counts as
+    larger than every number, and all NaN as equal; so do zeros of either sign. Floats and integers. The values are a
+    `mir.gather` (`topk_values`).
     """
 
     operand: Tensor = tensor(alias="x")
     k: Integer = integer()
+    smallest: Flag = flag(default=False)
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(OwnNest())

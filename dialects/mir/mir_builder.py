@@ -14,16 +14,20 @@ from xdsl_rlx.dialects.mir.attention import AttentionBuilder
 from xdsl_rlx.dialects.mir.branch import BranchBuilder
 from xdsl_rlx.dialects.mir.channel_norm import ChannelNormBuilder
 from xdsl_rlx.dialects.mir.complex import ComplexBuilder
+from xdsl_rlx.dialects.mir.contractions import ContractionsBuilder
 from xdsl_rlx.dialects.mir.conv import ConvBuilder
 from xdsl_rlx.dialects.mir.core import Activation
+from xdsl_rlx.dialects.mir.creation import CreationBuilder
 from xdsl_rlx.dialects.mir.custom import CustomBuilder
 from xdsl_rlx.dialects.mir.custom_fn import CustomFnBuilder
+from xdsl_rlx.dialects.mir.factor import FactorBuilder
 from xdsl_rlx.dialects.mir.fake_quantize import FakeQuantizeBuilder
 from xdsl_rlx.dialects.mir.fields import word_of
 from xdsl_rlx.dialects.mir.fused import FusedBuilder
 from xdsl_rlx.dialects.mir.index import IndexBuilder
 from xdsl_rlx.dialects.mir.linalg import LinalgBuilder
 from xdsl_rlx.dialects.mir.moe import MoeBuilder
+from xdsl_rlx.dialects.mir.moves import MovesBuilder
 from xdsl_rlx.dialects.mir.norm import NormBuilder
 from xdsl_rlx.dialects.mir.pool import PoolBuilder
 from xdsl_rlx.dialects.mir.quant import QuantBuilder
@@ -36,8 +40,10 @@ from xdsl_rlx.dialects.mir.rope import RopeBuilder
 from xdsl_rlx.dialects.mir.rounding import RoundingBuilder
 from xdsl_rlx.dialects.mir.scan import ScanBuilder
 from xdsl_rlx.dialects.mir.solve import SolveBuilder
+from xdsl_rlx.dialects.mir.sorting import SortingBuilder
 from xdsl_rlx.dialects.mir.spectral import SpectralBuilder
 from xdsl_rlx.dialects.mir.splat import SplatBuilder
+from xdsl_rlx.dialects.mir.statistics import StatisticsBuilder
 from xdsl_rlx.dialects.mir.transcendental import TranscendentalBuilder
 from xdsl_rlx.dialects.mir.transformer import TransformerBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method, resolve_shape
@@ -64,14 +70,18 @@ class MirBuilder(
     BranchBuilder,
     ChannelNormBuilder,
     ComplexBuilder,
+    ContractionsBuilder,
     ConvBuilder,
+    CreationBuilder,
     CustomBuilder,
     CustomFnBuilder,
+    FactorBuilder,
     FakeQuantizeBuilder,
     FusedBuilder,
     IndexBuilder,
     LinalgBuilder,
     MoeBuilder,
+    MovesBuilder,
     NormBuilder,
     PoolBuilder,
     QuantBuilder,
@@ -84,8 +94,10 @@ class MirBuilder(
     RoundingBuilder,
     ScanBuilder,
     SolveBuilder,
+    SortingBuilder,
     SpectralBuilder,
     SplatBuilder,
+    StatisticsBuilder,
     TranscendentalBuilder,
     TransformerBuilder,
     BuilderCore,

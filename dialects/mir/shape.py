@@ -1,13 +1,16 @@
-"""Ops that move or alias elements: reshape, transpose, narrow, concat, expand. Indexing by data is in `index.py`."""
+"""Ops that move or alias elements: reshape, transpose, narrow, flip, concat, expand. Indexing by data is in `index.py`,
+what NumPy has beside these in `moves.py`."""
 
 from collections.abc import Sequence
 from math import prod
+from typing import ClassVar
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, result_def, traits_def
+from xdsl.irdl import VarConstraint, base, operand_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import MirOp, View
+from xdsl_rlx.dialects.mir.core import AlongAxis, MirOp, OwnNest, View
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
     Integer,
@@ -94,6 +97,23 @@ class NarrowOp(MirOp, name="mir.narrow"):
             raise VerifyException(f"elements {start} to {start + length} leave axis {axis} of {dims(shape)}")
         shape[axis] = length
         return (tensor_of(element_of(self.operand), shape),)
+
+
+class FlipOp(AlongAxis, MirOp, name="mir.flip"):
+    """`result[.., i, ..] = operand[.., n - 1 - i, ..]`: the elements along `axis`, the last one first."""
+
+    T: ClassVar = VarConstraint("T", base(TensorType))
+
+    operand: Tensor = tensor(T, alias="x")
+    axis: Integer = integer()
+    result = result_def(T)
+
+    traits = traits_def(OwnNest())
+    assembly_format = "$operand `axis` $axis attr-dict `:` type($result)"
+
+    def infer_types(self) -> tuple[Attribute]:
+        normalize_axis(self.axis.value.data, len(shape_of(self.operand)))
+        return (self.operand.type,)
 
 
 class ConcatOp(MirOp, name="mir.concat"):

@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.mir.value import BuilderCore, method, pair
 from xdsl_rlx.dialects.shapes import COMPLEXES, check_element, dims, element_of, same_element_type, shape_of
 
 
-def _check_square(shape: Sequence[int]) -> None:
+def check_square(shape: Sequence[int]) -> None:
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise VerifyException(f"expected square matrices, got {dims(shape)}")
 
@@ -46,7 +46,7 @@ class SolveOp(MirOp):
         type_ = same_element_type(a, b)
         check_element(type_, (f32, f64, *COMPLEXES))
         self.check_rank(len(shape_of(a)))
-        _check_square(shape_of(a))
+        check_square(shape_of(a))
         _check_right_hand_side(shape_of(a), shape_of(b))
         return (b.type,)
 
@@ -102,7 +102,7 @@ class LuOp(MirOp, name="mir.lu"):
         operand = self.operand
         check_element(element_of(operand), (f32, f64))
         shape = shape_of(operand)
-        _check_square(shape)
+        check_square(shape)
         return operand.type, TensorType(i32, shape[:-1])
 
 
@@ -126,7 +126,7 @@ class LuSolveOp(MirOp, name="mir.lu_solve"):
         b = self.b
         check_element(same_element_type(self.packed, b), (f32, f64))
         shape = shape_of(self.packed)
-        _check_square(shape)
+        check_square(shape)
         expected = TensorType(i32, shape[:-1])
         if self.pivots.type != expected:
             raise VerifyException(f"expected pivots of type {expected}, got {self.pivots.type}")

@@ -57,7 +57,7 @@ def subscript(value: Value, index: Index | tuple[Index, ...]) -> Value:
             value = _sliced(value, axis, part)
             shape.append(value.shape[axis])
         elif _is_array(part):
-            taken = _Taken(len(shape), _indices(value, part, extent))
+            taken = _Taken(len(shape), wrapped(value, part, extent))
             shape.append(extent)
         else:
             at = _position(part, extent)
@@ -104,13 +104,31 @@ def _sliced(value: Value, axis: int, part: slice) -> Value:
     except (TypeError, ValueError) as error:
         raise GraphTypeError(f"slice {part}: {error}") from None
     positions = range(start, stop, step)
-    if step == 1 or len(positions) < 2:
-        whole = len(positions) == extent
-        return value if whole else value.b.narrow(value, axis, start if positions else 0, len(positions))
-    return value.b.gather(value, value.b.constant(list(positions), "i64"), axis)
+    if step > 0:
+        return every(value, axis, positions)
+    return value.b.flip(every(value, axis, positions[::-1]), axis)
 
 
-def _indices(value: Value, part: Any, extent: int) -> Value:
+def every(value: Value, axis: int, positions: range) -> Value:
+    """
+    The elements at positions that rise evenly: one element of each of several neighbouring blocks, which are a view.
+
+    Where the blocks would not fit into the axis, the last element comes from behind them.
+    """
+    b, count, step, extent = value.b, len(positions), positions.step, value.shape[axis]
+    if step == 1 or count < 2:
+        whole = count == extent
+        return value if whole else b.narrow(value, axis, positions.start if count else 0, count)
+    at = max(positions.start + count * step - extent, 0)
+    if at > min(positions.start, step - 1):
+        return b.concat([every(value, axis, positions[:-1]), b.narrow(value, axis, positions[-1], 1)], axis)
+    front, behind = value.shape[:axis], value.shape[axis + 1 :]
+    blocks = b.narrow(value, axis, positions.start - at, count * step)
+    apart = b.reshape(blocks, (*front, count, step, *behind))
+    return b.reshape(b.narrow(apart, axis + 1, at, 1), (*front, count, *behind))
+
+
+def wrapped(value: Value, part: Any, extent: int) -> Value:
     """Indices counted from the front; those of an array are checked, those of a value wrapped."""
     from xdsl_rlx.dialects.mir.value import Value
 

@@ -21,9 +21,12 @@ from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.core import TensorOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
 from xdsl_rlx.dialects.mir.fields import REQUIRED, Declaration, arguments_of
+from xdsl_rlx.dialects.mir.numpy_methods import NO_NUMBERS, NumpyMethods
+from xdsl_rlx.dialects.mir.promotion import Kind, applied
 from xdsl_rlx.dialects.mir.subscripts import Index, subscript
 from xdsl_rlx.dialects.shapes import (
     DTYPE_NAMES,
+    FLOATS,
     INTS,
     AnyTensor,
     dims,
@@ -38,55 +41,32 @@ from xdsl_rlx.dialects.shapes import (
 if TYPE_CHECKING:
     from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 
-_NO_NUMBERS = "it has numbers when the compiled graph runs; use the methods of the graph, or operators"
-
-_UFUNCS = {
-    **{name: name for name in ("add", "matmul", "exp", "log", "sqrt", "sin", "cos", "tan", "tanh")},
-    "subtract": "sub",
-    "multiply": "mul",
-    "divide": "div",
-    "power": "pow",
-    "maximum": "max",
-    "minimum": "min",
-    "negative": "neg",
-    "absolute": "abs",
-    "arctan": "atan",
-    "reciprocal": "recip",
-    "rint": "round",
-    "bitwise_and": "and_",
-    "equal": "eq",
-    "not_equal": "ne",
-    "less": "lt",
-    "less_equal": "le",
-    "greater": "gt",
-    "greater_equal": "ge",
-}
-"""Universal functions of NumPy by the builder method that does the same."""
-
 P = ParamSpec("P")
 OpT = TypeVar("OpT", bound=Operation)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Value:
+class Value(NumpyMethods):
     """A tensor in a graph under construction, with Python's operators; `==` and `!=` build `mir.eq` and `mir.ne`."""
 
     ssa: SSAValue
     b: MirBuilder
-
-    def __array_ufunc__(self, ufunc: Callable[..., object], method: str, *inputs: Operand, **options: object) -> Value:
-        """A function of NumPy's that is an op: `array + value`, `np.exp(value)`; GraphTypeError for others."""
-        name = getattr(ufunc, "__name__", str(ufunc))
-        builder = _UFUNCS.get(name)
-        if builder is None or method != "__call__" or options:
-            raise GraphTypeError(f"np.{name} does not take a value of a graph: {_NO_NUMBERS}")
-        return getattr(self.b, builder)(*inputs)
+    weak: bool = False
+    """Whether it stands for a number of Python's, which gives way to the element types that it meets."""
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
-        raise GraphTypeError(f"a value of a graph is no array: {_NO_NUMBERS}")
+        raise GraphTypeError(f"a value of a graph is no array: {NO_NUMBERS}")
 
     def __float__(self) -> NoReturn:
-        raise GraphTypeError(f"a value of a graph is no number: {_NO_NUMBERS}")
+        raise GraphTypeError(f"a value of a graph is no number: {NO_NUMBERS}")
+
+    def __index__(self) -> NoReturn:
+        raise GraphTypeError(
+            f"a value of a graph is no integer of Python's: {NO_NUMBERS}; a shape, an axis or a count is an argument "
+            "named in static= of rlx.compile"
+        )
+
+    __int__ = __index__
 
     @property
     def type(self) -> AnyTensor:
@@ -115,76 +95,134 @@ class Value:
         return hash(self.ssa)
 
     def __bool__(self) -> bool:
-        raise GraphError("a tensor has no truth value while the graph is built; use where(cond, a, b)")
+        raise GraphError(
+            "a tensor has no truth value while the graph is built: an `if` or `while` on it does not know which way to "
+            "go; use where(cond, a, b), rlx.cond or rlx.while_loop, or name where it is from in static= of rlx.compile"
+        )
+
+    def _with(self, name: str, a: Operand, b: Operand, kind: Kind = Kind.AS_IS) -> Value:
+        """A builder method of two operands that are brought together."""
+        if type(b) is Value and type(a) is Value:
+            alike = a.b is b.b and not a.weak and not b.weak and element_of(a.ssa) == element_of(b.ssa)
+        else:
+            alike = not self.weak and type(b if a is self else a) in (int, float) and element_of(self.ssa) in FLOATS
+        if alike and (kind is Kind.AS_IS or element_of(self.ssa) in FLOATS):
+            return getattr(self.b, name)(a, b)
+        return applied(name, (a, b), kind)
 
     def __add__(self, other: Operand) -> Value:
-        return self.b.add(self, other)
+        return self._with("add", self, other)
 
     def __radd__(self, other: Operand) -> Value:
-        return self.b.add(other, self)
+        return self._with("add", other, self)
 
     def __sub__(self, other: Operand) -> Value:
-        return self.b.sub(self, other)
+        return self._with("sub", self, other)
 
     def __rsub__(self, other: Operand) -> Value:
-        return self.b.sub(other, self)
+        return self._with("sub", other, self)
 
     def __mul__(self, other: Operand) -> Value:
-        return self.b.mul(self, other)
+        return self._with("mul", self, other)
 
     def __rmul__(self, other: Operand) -> Value:
-        return self.b.mul(other, self)
+        return self._with("mul", other, self)
 
     def __truediv__(self, other: Operand) -> Value:
-        return self.b.div(self, other)
+        return self._with("div", self, other, Kind.FLOATS)
 
     def __rtruediv__(self, other: Operand) -> Value:
-        return self.b.div(other, self)
+        return self._with("div", other, self, Kind.FLOATS)
+
+    def __floordiv__(self, other: Operand) -> Value:
+        return self._with("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Operand) -> Value:
+        return self._with("floordiv", other, self)
+
+    def __mod__(self, other: Operand) -> Value:
+        return self._with("mod", self, other)
+
+    def __rmod__(self, other: Operand) -> Value:
+        return self._with("mod", other, self)
 
     def __pow__(self, other: Operand) -> Value:
         # x * x is x^2 rounded correctly, and has the cheaper derivative.
         if isinstance(other, int | float) and other == 2:
-            return self.b.mul(self, self)
-        return self.b.pow(self, other)
+            return self._with("mul", self, self)
+        return self._with("pow", self, other)
 
     def __rpow__(self, other: Operand) -> Value:
-        return self.b.pow(other, self)
+        return self._with("pow", other, self)
 
     def __matmul__(self, other: Operand) -> Value:
-        return self.b.matmul(self, other)
+        return self._with("matmul", self, other)
 
     def __rmatmul__(self, other: Operand) -> Value:
-        return self.b.matmul(other, self)
+        return self._with("matmul", other, self)
 
     def __neg__(self) -> Value:
-        return self.b.neg(self)
+        return self._alone("neg")
+
+    def __pos__(self) -> Value:
+        return self
 
     def __abs__(self) -> Value:
-        return self.b.abs(self)
+        return self._alone("abs")
+
+    def __invert__(self) -> Value:
+        return self._alone("not_")
+
+    def _alone(self, name: str) -> Value:
+        return applied(name, (self,)) if self.weak else getattr(self.b, name)(self)
 
     def __lt__(self, other: Operand) -> Value:
-        return self.b.lt(self, other)
+        return self._with("lt", self, other)
 
     def __le__(self, other: Operand) -> Value:
-        return self.b.le(self, other)
+        return self._with("le", self, other)
 
     def __gt__(self, other: Operand) -> Value:
-        return self.b.gt(self, other)
+        return self._with("gt", self, other)
 
     def __ge__(self, other: Operand) -> Value:
-        return self.b.ge(self, other)
+        return self._with("ge", self, other)
 
     def __eq__(self, other: Operand) -> Value:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.b.eq(self, other)
+        return self._with("eq", self, other)
 
     def __ne__(self, other: Operand) -> Value:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.b.ne(self, other)
+        return self._with("ne", self, other)
 
     def __and__(self, other: Operand) -> Value:
-        return self.b.and_(self, other)
+        return self._with("and_", self, other)
 
     def __rand__(self, other: Operand) -> Value:
-        return self.b.and_(other, self)
+        return self._with("and_", other, self)
+
+    def __or__(self, other: Operand) -> Value:
+        return self._with("or_", self, other)
+
+    def __ror__(self, other: Operand) -> Value:
+        return self._with("or_", other, self)
+
+    def __xor__(self, other: Operand) -> Value:
+        return self._with("xor", self, other)
+
+    def __rxor__(self, other: Operand) -> Value:
+        return self._with("xor", other, self)
+
+    def __lshift__(self, other: Operand) -> Value:
+        return self._with("shift_left", self, other)
+
+    def __rlshift__(self, other: Operand) -> Value:
+        return self._with("shift_left", other, self)
+
+    def __rshift__(self, other: Operand) -> Value:
+        return self._with("shift_right", self, other)
+
+    def __rrshift__(self, other: Operand) -> Value:
+        return self._with("shift_right", other, self)
 
     def __len__(self) -> int:
         if not self.rank:
@@ -216,15 +254,7 @@ class Value:
         """`mir.cast` to another element type."""
         return self.b.cast(self, to)
 
-    @checked
-    def sum(self, axes: int | Sequence[int] | None = None, keep_dim: bool = False) -> Value:
-        """`mir.reduce_sum` over some axes, or all."""
-        return self.b.reduce_sum(self, axes, keep_dim)
-
-    @checked
-    def mean(self, axes: int | Sequence[int] | None = None, keep_dim: bool = False) -> Value:
-        """`mir.reduce_mean` over some axes, or all."""
-        return self.b.reduce_mean(self, axes, keep_dim)
+    astype = cast
 
 
 Operand: TypeAlias = Value | SSAValue | Number | Array

@@ -53,6 +53,8 @@ def _remainder(r: Facts, op: Operation, a: Linear, b: Linear) -> Linear | None:
     least, most = r.range(b)
     if least < 1:
         return None
+    if 0 <= low == high and least == most:
+        return Linear(low % least)
     if low >= 0:
         return a if high < least else r.symbols.new(0, min(high, most - 1), below=[a])
     return r.symbols.new(max(low, 1 - most), max(0, min(high, most - 1)))

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects import mir
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
-from xdsl_rlx.dialects.mir import complex, linalg, reduce, shape
+from xdsl_rlx.dialects.mir import complex, creation, linalg, reduce, shape
 from xdsl_rlx.dialects.mir.core import Elementwise
 from xdsl_rlx.dialects.shapes import normalize_axis, shape_of
 from xdsl_rlx.lowering.fuse.loop_tables import (
@@ -79,6 +79,7 @@ def _reshape_loops(op: Operation) -> Loops | None:
 
 LOOPS.add(shape.ReshapeOp, _reshape_loops)
 LOOPS.add(shape.ExpandOp, pointwise_loops)
+LOOPS.add(creation.IotaOp, result_loops)
 
 
 @SCALAR.rule(shape.ReshapeOp)

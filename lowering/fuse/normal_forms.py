@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionOp
 from xdsl_rlx.dialects.mir.branch import WhileOp
 from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeightOp, ConvOp, Windows
+from xdsl_rlx.dialects.mir.creation import IotaOp
 from xdsl_rlx.dialects.mir.fake_quantize import StraightThroughOp
 from xdsl_rlx.dialects.mir.index import CumsumOp, ScatterAddOp
 from xdsl_rlx.dialects.mir.linalg import MatmulOp
@@ -45,6 +46,19 @@ RADICES = (4, 2, 3, 5, 7, 11, 13)
 """Factors that the loops of a Fourier transform take at a time: a length with others is decomposed."""
 
 NORMALIZE.add(WhileOp, counted)
+
+
+def _line_of_positions(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """A line, expanded: a value of several loops might be taken as one of all of these together."""
+    assert isinstance(op, IotaOp)
+    shape, axis = shape_of(op.result), op.axis_index
+    if len(shape) == 1:
+        return None
+    line = b.op(IotaOp, (shape[axis],), 0, element_of(op.result))
+    return [b.expand(b.reshape(line, (shape[axis], *([1] * (len(shape) - axis - 1)))), shape)]
+
+
+NORMALIZE.add(IotaOp, _line_of_positions)
 
 # Once derivatives are taken the carrier is dead, and need not be computed.
 NORMALIZE.add(StraightThroughOp, lambda op, b: [b.value(op.operands[0])])

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, i1
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
+from xdsl_rlx.dialects.mir.core import Positioned
 from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.buffers import Launch
 from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION
@@ -158,9 +159,16 @@ class GroupKernel(abc.ABC):
             operands.append(scalars.of(known.value))
         if REDUCTION.get(type(op)) is not None:
             return operands[0]
+        if op.has_trait(Positioned):
+            operands.append(scalars.of(self.position(frame, value)))
         result = SCALAR.lookup(op)(op, scalars, *operands)
         result.value.name_hint = value.name_hint
         return result
+
+    def position(self, frame: Frame, value: SSAValue) -> SSAValue:
+        """Where the frame is along the one axis of the value."""
+        loops = [loop for loop in self.group.space.maps[value] if loop is not None]
+        return self.indices(frame, loops or [UNIT])[0]
 
     def write(self, frame: Frame, value: SSAValue) -> None:
         """Store an output at the indices of the frame."""

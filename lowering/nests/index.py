@@ -144,6 +144,7 @@ def topk_nest(op: TopkOp, work: Work) -> None:
     """An iteration is a row: a heap of the best `k` as the row goes by, from which the worst is then taken last."""
     *outer, extent = shape_of(op.operand)
     rows, k, element = prod(outer), op.k.value.data, element_of(op.operand)
+    turned = -1 if op.smallest is not None else 0
     result = work.write(op.result, (rows, k))
     if not rows * k:
         return
@@ -155,7 +156,7 @@ def topk_nest(op: TopkOp, work: Work) -> None:
         heap = Heap(keys[it.piece], positions[it.index])
 
         def entry(at: Number) -> Entry:
-            return Entry(sort_key(x[it.index, at], element), cast(at, i64))
+            return Entry(sort_key(x[it.index, at], element) ^ turned, cast(at, i64))
 
         for at in range(k):
             heap[at] = entry(at)

@@ -82,7 +82,7 @@ def test_the_alias_is_the_name_of_the_argument_and_of_the_property():
     ("make", "words"),
     [
         (lambda x: TopkOp(x), "mir.topk: k is missing"),
-        (lambda x: TopkOp(x, 1, 2), "mir.topk takes 2 arguments, got 3"),
+        (lambda x: TopkOp(x, 1, True, 2), "mir.topk takes 3 arguments, got 4"),
         (lambda x: TopkOp(x, 1, k=1), "no argument 'k', or it is given by position"),
         (lambda x: TopkOp(x, kk=1), "mir.topk has no argument 'kk'"),
     ],

@@ -87,7 +87,7 @@ MISTAKES = {
     "dtype 'f12' is not supported": lambda g: g.input("y", (2,), "f12"),
     "mir.matmul: contracted dimensions differ: 4x3 has 3 columns, 4x3 has 4 rows": lambda g: g.matmul(X(g), X(g)),
     "mir.add: shapes 4x3 and 3x4 do not broadcast": lambda g: X(g) + X(g).T,
-    "mir.add: operands have different element types f64 and f32; cast one": lambda g: X(g) + g.constant(1.0),
+    "mir.add: operands have different element types f64 and f32; cast one": lambda g: g.add(X(g), g.constant(1.0)),
     "mir.reduce_sum: axes [0, 0] repeat one": lambda g: g.reduce_sum(X(g), [0, 0]),
     "mir.softmax: axis 2 is out of range for rank 2": lambda g: g.softmax(X(g), 2),
     "mir.relu: element type i32 is not supported": lambda g: g.relu(g.constant([1, 2], "i32")),

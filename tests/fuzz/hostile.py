@@ -104,7 +104,7 @@ X = Operand((2, 4))
 
 _ONE_OPERAND = (
     *("angle", "atan", "cos", "erf", "gelu", "gelu_approx", "recip", "relu", "round", "rsqrt", "sigmoid", "silu"),
-    *("exp", "safe_rsqrt", "safe_sqrt", "sin", "tan"),
+    *("exp", "safe_rsqrt", "safe_sqrt", "sin", "tan", "is_finite", "is_inf", "is_nan"),
 )
 
 _INLINED = rlx.Graph("inlined")
@@ -166,6 +166,13 @@ MORE: list[Sample] = [
     _also("rms_norm", lambda m, x: m.rms_norm(x, gamma=None, beta=None, axis=-1, eps=1e-5)),
     _also("reduce_sum", lambda m, x: m.reduce_sum(x, axes=[0], keep_dim=True, dtype="f64")),
     _also("cumsum", lambda m, x: m.cumsum(x, axis=0, exclusive=True, reverse=True, dtype="f64")),
+    *(
+        _also(name, lambda m, x, n=name: getattr(m, n)(x, axis=1, keepdims=True))
+        for name in ("all", "any", "logsumexp")
+    ),
+    *(_also(name, lambda m, x, n=name: getattr(m, n)(x, axis=[0], ddof=1, keepdims=True)) for name in ("std", "var")),
+    _also("log_softmax", lambda m, x: m.log_softmax(x, axis=0)),
+    _also("clip", lambda m, x: m.clip(x, low=0.0, high=1.0)),
     _also("full", lambda m, x: m.full(shape=(2, 3), value=1.5, dtype="f16")),
 ]
 """Calls that no sample makes, or with arguments that samples leave out."""

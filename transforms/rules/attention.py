@@ -23,7 +23,7 @@ from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, Reason
 from xdsl_rlx.transforms.rules.rows import decompose, lift
 from xdsl_rlx.transforms.rules.rule_table import IN_F32, INERT, VJP, VMAP, Cotangent
 from xdsl_rlx.transforms.rules.scores import (
-    Batches,
+    LeadingAxes,
     ScoresByHand,
     batches_of,
     fits,
@@ -195,7 +195,7 @@ def _over_scores(z: SSAValue, v: SSAValue, result: SSAValue) -> Raised | Missed 
     return Raised(leaves, lambda b: _attention(b, scores, v, heads, shape_of(result)), is_faster)
 
 
-def _attention(b: MirBuilder, scores: ScoresByHand, v: SSAValue, to: Batches, shape: Sequence[int]) -> Value:
+def _attention(b: MirBuilder, scores: ScoresByHand, v: SSAValue, to: LeadingAxes, shape: Sequence[int]) -> Value:
     """The op in layout `bhsd`."""
     heads, seen = to.kv_heads * to.group, scores.visible
     kv = [b.reshape(x, (to.batch, to.kv_heads, *x.shape[-2:])) for x in (transposed(b, scores.keys), b.value(v))]

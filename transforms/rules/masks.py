@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.mir.cast import CastOp
+from xdsl_rlx.dialects.mir.creation import IotaOp
 from xdsl_rlx.dialects.mir.elementwise import (
     AndOp,
     CompareOp,
@@ -149,8 +150,11 @@ def _rows_of_order(x: Term, op: CompareOp, queries: int, keys: int) -> list[Row]
 
 
 def _line(x: Term) -> tuple[list[float], int] | None:
-    """A list of constant integers, or one of them plus a number, and the loop that it runs over."""
+    """A list of constant integers or positions, or one of them plus a number, and the loop that it runs over."""
     x = bare(x)
+    if isinstance(x.owner, IotaOp):
+        axis = x.owner.axis_index
+        return [float(n) for n in range(shape_of(x.value)[axis])], x.at[axis]
     if isinstance(x.owner, SubOp) and len(found := parts(x, SubOp)) == 2:
         line, shift = _line(found[0]), number(found[1])
         return None if line is None or shift is None else ([n - shift for n in line[0]], line[1])

@@ -60,6 +60,7 @@ for _op in (
     shape.ReshapeOp,
     shape.TransposeOp,
     shape.NarrowOp,
+    shape.FlipOp,
     shape.ConcatOp,
     shape.ExpandOp,
     reduce.ReduceSumOp,

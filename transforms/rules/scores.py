@@ -178,7 +178,7 @@ def _by_rows(rows: Sequence[Row], queries: int, keys: int) -> Visible | None:
 
 
 @dataclass(frozen=True)
-class Batches:
+class LeadingAxes:
     """Leading dimensions of a product of heads as batches, heads of keys, and heads of queries for each of these."""
 
     batch: int
@@ -186,7 +186,7 @@ class Batches:
     group: int
 
 
-def batches_of(q: SSAValue, keys: SSAValue, v: SSAValue, full: Sequence[int]) -> Batches | None:
+def batches_of(q: SSAValue, keys: SSAValue, v: SSAValue, full: Sequence[int]) -> LeadingAxes | None:
     """How leading dimensions `full` are batches and heads: those that keys and values are repeated along are groups."""
     rank = len(full)
     if shape_of(q)[:-2] != tuple(full):
@@ -198,23 +198,23 @@ def batches_of(q: SSAValue, keys: SSAValue, v: SSAValue, full: Sequence[int]) ->
         return None
     outer = full[:shared]
     heads = outer[-1] if len(outer) > 1 else 1
-    return Batches(prod(outer[:-1]) if len(outer) > 1 else prod(outer), heads, prod(full[shared:]))
+    return LeadingAxes(prod(outer[:-1]) if len(outer) > 1 else prod(outer), heads, prod(full[shared:]))
 
 
-def mask_of(b: MirBuilder, mask: SSAValue, full: Sequence[int], to: Batches) -> Value:
+def mask_of(b: MirBuilder, mask: SSAValue, full: Sequence[int], to: LeadingAxes) -> Value:
     """A mask that broadcasts to `[*full, Sq, Sk]` as one of rank 4."""
     shape = shape_of(mask)
     *lead, rows, columns = (1,) * (len(full) + 2 - len(shape)) + shape
     return b.reshape(mask, (*_mask_lead(lead, full, to), rows, columns))
 
 
-def _mask_lead(lead: Sequence[int], full: Sequence[int], to: Batches) -> tuple[int, int]:
+def _mask_lead(lead: Sequence[int], full: Sequence[int], to: LeadingAxes) -> tuple[int, int]:
     heads = to.kv_heads * to.group
     cut = next(at for at in range(len(full) + 1) if prod(full[at:]) == heads and prod(full[:at]) == to.batch)
     return prod(lead[:cut]), prod(lead[cut:])
 
 
-def fits(mask: SSAValue, full: Sequence[int], to: Batches) -> bool:
+def fits(mask: SSAValue, full: Sequence[int], to: LeadingAxes) -> bool:
     """Whether a mask is one for all batches or one for each, and the same of heads."""
     shape = shape_of(mask)
     *lead, _, _ = (1,) * (len(full) + 2 - len(shape)) + shape

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.shape import ConcatOp, ExpandOp, NarrowOp, ReshapeOp, TransposeOp
+from xdsl_rlx.dialects.mir.shape import ConcatOp, ExpandOp, FlipOp, NarrowOp, ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.rows import align, leading, linear
 from xdsl_rlx.transforms.rules.rule_table import NARROW, VMAP, Cotangent
@@ -32,6 +32,10 @@ def _narrow_transpose(op: NarrowOp, b: MirBuilder, g: Value) -> Sequence[Cotange
     return [b.concat(parts, axis) if len(parts) > 1 else parts[0] if parts else g]
 
 
+def _flip_transpose(op: FlipOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    return [b.flip(g, op.axis_index)]
+
+
 def _concat_transpose(op: ConcatOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
     axis = op.axis_index
     cotangents: list[Cotangent] = []
@@ -51,12 +55,14 @@ def _expand_transpose(op: ExpandOp, b: MirBuilder, g: Value) -> Sequence[Cotange
 linear(ReshapeOp, _reshape_transpose)
 linear(TransposeOp, _transpose_transpose)
 linear(NarrowOp, _narrow_transpose)
+linear(FlipOp, _flip_transpose)
 linear(ConcatOp, _concat_transpose)
 linear(ExpandOp, _expand_transpose)
 
-NARROW.add(ReshapeOp, TransposeOp, NarrowOp, ConcatOp, ExpandOp)
+NARROW.add(ReshapeOp, TransposeOp, NarrowOp, FlipOp, ConcatOp, ExpandOp)
 
 leading(NarrowOp, "axis")
+leading(FlipOp, "axis")
 leading(ConcatOp, "axis")
 
 

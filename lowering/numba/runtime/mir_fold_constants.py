@@ -18,7 +18,7 @@ from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.constants import from_array
-from xdsl_rlx.dialects.mir import custom, ops_of, random
+from xdsl_rlx.dialects.mir import creation, custom, ops_of, random
 from xdsl_rlx.dialects.mir.core import MirOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
@@ -31,8 +31,8 @@ from xdsl_rlx.transforms.located import located, replace
 from xdsl_rlx.transforms.op_kinds import OpKind, kind_of
 from xdsl_rlx.transforms.signature import graph_of
 
-_NEVER = {*ops_of(random), *ops_of(custom)}
-"""Random numbers, and code of others."""
+_NEVER = {*ops_of(random), *ops_of(custom)} | {*ops_of(creation)}
+"""Random numbers, code of others, and positions, which are counted faster than they are read."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class MirFoldConstantsPass(RewritingPass):
 
     What comes out is what the compiled op gives, bit for bit in every element type; ops in half precision that hang
     together are rounded once, as in one kernel; a sum has the order of one thread. Left alone are: results of more than
-    `limit` elements, random numbers, custom ops, ops with bodies (inside of bodies, ops are folded), and an expand that
-    others read, which costs nothing and keeps the program short.
+    `limit` elements, random numbers, positions, custom ops, ops with bodies (inside of bodies, ops are folded), and an
+    expand that others read, which costs nothing and keeps the program short.
     """
 
     name = "mir-fold-constants"

@@ -85,3 +85,19 @@ func.func @expand(%x: tensor<5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -
   }
   func.return %dx : tensor<5xf32>
 }
+
+// -----
+
+// `result[.., i, ..] = operand[.., n - 1 - i, ..]`: its own inverse.
+// CHECK-LABEL: func.func @flip(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
+// CHECK-NEXT: %dx = mir.flip %g axis 1 : tensor<3x5xf32>
+// CHECK-NEXT: func.return %dx : tensor<3x5xf32>
+// CHECK-NEXT: }
+func.func @flip(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  %dx = mir.vjp primals(%x : tensor<3x5xf32>) outputs(%y : tensor<3x5xf32>) cotangents(%g : tensor<3x5xf32>) of [0] wrt [0] -> tensor<3x5xf32> {
+  ^bb0(%a: tensor<3x5xf32>):
+    %0 = mir.flip %a axis 1 : tensor<3x5xf32>
+    mir.yield %0 : tensor<3x5xf32>
+  }
+  func.return %dx : tensor<3x5xf32>
+}

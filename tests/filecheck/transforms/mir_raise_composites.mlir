@@ -361,6 +361,28 @@ func.func @attention(%q: tensor<2x3x4x8xf32> {mir.name = "q", mir.kind = "input"
 
 // -----
 
+// Positions that a program counts itself, likewise.
+// CHECK-LABEL: func.func @counted(%q: tensor<2x3x4x8xf32> {mir.name = "q", mir.kind = "input"}, %k: tensor<2x3x4x8xf32> {mir.name = "k", mir.kind = "input"}, %v: tensor<2x3x4x8xf32> {mir.name = "v", mir.kind = "input"}) -> tensor<2x3x4x8xf32> {
+// CHECK-NEXT: %y, %0 = mir.attention %q, %k, %v layout bhsd heads 3 kv_heads 3 mask causal scale 5.000000e-01 : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x3x4xf32>)
+// CHECK-NEXT: func.return %y : tensor<2x3x4x8xf32>
+// CHECK-NEXT: }
+func.func @counted(%q: tensor<2x3x4x8xf32> {mir.name = "q", mir.kind = "input"}, %k: tensor<2x3x4x8xf32> {mir.name = "k", mir.kind = "input"}, %v: tensor<2x3x4x8xf32> {mir.name = "v", mir.kind = "input"}) -> tensor<2x3x4x8xf32> {
+  %scale = mir.constant dense<0.5> : tensor<f32>
+  %low = mir.constant dense<-1.0e9> : tensor<f32>
+  %i = mir.iota axis 0 : tensor<4x1xi64>
+  %j = mir.iota axis 0 : tensor<4xi64>
+  %seen = mir.ge %i, %j : (tensor<4x1xi64>, tensor<4xi64>) -> tensor<4x4xi1>
+  %kt = mir.transpose %k perm [0, 1, 3, 2] : (tensor<2x3x4x8xf32>) -> tensor<2x3x8x4xf32>
+  %s = mir.matmul %q, %kt : (tensor<2x3x4x8xf32>, tensor<2x3x8x4xf32>) -> tensor<2x3x4x4xf32>
+  %z = mir.mul %s, %scale : (tensor<2x3x4x4xf32>, tensor<f32>) -> tensor<2x3x4x4xf32>
+  %m = mir.where %seen, %z, %low : (tensor<4x4xi1>, tensor<2x3x4x4xf32>, tensor<f32>) -> tensor<2x3x4x4xf32>
+  %p = mir.softmax %m axis 3 : (tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32>
+  %y = mir.matmul %p, %v : (tensor<2x3x4x4xf32>, tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
+  func.return %y : tensor<2x3x4x8xf32>
+}
+
+// -----
+
 // Positions compared are a causal mask, which is no operand.
 // CHECK-LABEL: func.func @causal(%q: tensor<2x3x4x8xf32> {mir.name = "q", mir.kind = "input"}, %k: tensor<2x3x4x8xf32> {mir.name = "k", mir.kind = "input"}, %v: tensor<2x3x4x8xf32> {mir.name = "v", mir.kind = "input"}) -> tensor<2x3x4x8xf32> {
 // CHECK-NEXT: %y, %0 = mir.attention %q, %k, %v layout bhsd heads 3 kv_heads 3 mask causal scale 5.000000e-01 : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x3x4xf32>)

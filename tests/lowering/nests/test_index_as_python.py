@@ -38,15 +38,15 @@ def test_scatter_add_runs_as_python(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [*TYPES, "u32"])
-@pytest.mark.parametrize("k", [1, 2, 5, 9])
-def test_the_largest_run_as_python(dtype: Any, k: int):
+@pytest.mark.parametrize(("k", "smallest"), [(1, False), (2, False), (5, False), (9, False), (4, True)])
+def test_the_largest_run_as_python(dtype: Any, k: int, smallest: bool):
     x = RNG.integers(0, 6, (4, 9)).astype(TYPES.get(dtype, np.uint32))
     if dtype[0] == "f":
         x[1, ::2], x[2, 3], x[3, :4] = np.nan, -np.inf, (0.0, -0.0, np.inf, -2.5)
     elif dtype[0] == "u":
         x[1, ::2] = np.iinfo(x.dtype).max
     g = rlx.Graph("largest")
-    g.set_outputs([g.topk(g.input("x", x.shape, dtype), k)])
+    g.set_outputs([g.topk(g.input("x", x.shape, dtype), k, smallest)])
     np.testing.assert_array_equal(run_as_python(g, x)[0], rlx.compile(g)(x)[0])
 
 

@@ -103,6 +103,9 @@ def _topk_samples() -> list[Sample]:
     build = lambda m, x: m.topk(x, 4)  # noqa: E731
     halves = (Operand((3, 9), integers(-4, 4)),)
     rows.append(Sample("topk-narrow", index.TopkOp, build, halves, ("f16", "bf16", "i32", "i64", "i8")))
+    smallest = lambda m, x: m.topk(x, 7, smallest=True)  # noqa: E731
+    for suffix, sampler in (("", integers(-3, 3)), ("-hard", hard)):
+        rows.append(Sample(f"topk-smallest{suffix}", index.TopkOp, smallest, (Operand((2, 12), sampler),)))
     values_of = lambda m, x: m.topk_values(x, 3)  # noqa: E731
     pick = Sample(
         "topk-values", index.TopkOp, values_of, (Operand((2, 4, 6), apart()),), differentiable=(0,), exact=True
@@ -188,8 +191,14 @@ def _oracle_topk(op: index.TopkOp, x: Array) -> Array:
     """By a sort of the row from behind: NaN, infinity and the larger numbers first, equal ones by position."""
     wide = widen(x) if x.dtype.kind not in "iu" else x.astype(np.int64)
     unordered = np.isnan(wide)
-    order = np.lexsort((-np.where(unordered, 0, wide), ~unordered))
+    numbers = np.where(unordered, 0, wide)
+    order = np.lexsort((-numbers, ~unordered) if op.smallest is None else (numbers, unordered))
     return order[..., : op.k.value.data]
+
+
+def _jax_topk(op: index.TopkOp, x: Any) -> Any:
+    k = op.k.value.data
+    return lax.top_k(x, k)[1].astype(jnp.int64) if op.smallest is None else jnp.argsort(x, stable=True)[..., :k]
 
 
 def _running(np_: Any, x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
@@ -229,7 +238,7 @@ JAX = {
     index.GatherOp: lambda op, table, indices: _gather(jnp, op, table, indices.astype(jnp.int64)),
     index.ScatterAddOp: _jax_scatter_add,
     index.GatherBackwardOp: _jax_scatter_add,
-    index.TopkOp: lambda op, x: lax.top_k(x, op.k.value.data)[1].astype(jnp.int64),
+    index.TopkOp: _jax_topk,
     index.CumsumOp: lambda op, x: _running(jnp, x, op.axis_index, op.is_exclusive, op.is_reverse),
     index.CumsumBackwardOp: lambda op, x: _running(jnp, x, op.axis_index, op.is_exclusive, not op.is_reverse),
 }

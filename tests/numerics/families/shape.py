@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from numerics.sample import EVERY_FLOAT, Build, Operand, Sample, ints
+from numerics.sample import EVERY_FLOAT, Build, Operand, Sample, complex_normal, ints
 from oracle import Array
 from xdsl.ir import Operation
 
@@ -23,6 +23,24 @@ def _part(axis: int, start: int, length: int) -> Build:
     return lambda m, x: m.narrow(x, axis, start, length)
 
 
+def _flips() -> list[Sample]:
+    rows: list[Sample] = []
+    for suffix, given, axis in (
+        ("", (5,), 0),
+        ("-rows", (3, 4), 0),
+        ("-columns", (3, 4), -1),
+        ("-middle", (2, 3, 2), 1),
+        ("-long", (2, 4099), 1),
+        ("-empty", (3, 0), 0),
+    ):
+        rows.append(_row(f"flip{suffix}", shape.FlipOp, lambda m, x, a=axis: m.flip(x, a), given))
+    pair = (Operand((2, 3), complex_normal(), "complex"),)
+    build: Build = lambda m, x: m.flip(x)  # noqa: E731
+    rows.append(Sample("flip-complex", shape.FlipOp, build, pair, differentiable=(0,), exact=True))
+    rows.append(Sample("flip-narrow", shape.FlipOp, build, (Operand((3, 5)),), ("i8", "i1", "i64"), exact=True))
+    return rows
+
+
 def _samples() -> list[Sample]:
     swap: Build = lambda m, x: m.transpose(x, (1, 0))  # noqa: E731
     return [
@@ -37,6 +55,7 @@ def _samples() -> list[Sample]:
         _row("narrow-front", shape.NarrowOp, _part(0, 0, 2), (3, 5)),
         _row("narrow-last", shape.NarrowOp, _part(-1, 4, 1), (2, 3, 5)),
         _row("narrow-none", shape.NarrowOp, _part(0, 2, 0), (3, 2)),
+        *_flips(),
         _row("concat", shape.ConcatOp, lambda m, *xs: m.concat(xs, 1), (3, 2), (3, 1), (3, 4)),
         _row("concat-front", shape.ConcatOp, lambda m, *xs: m.concat(xs, 0), (2, 3), (1, 3)),
         _row("concat-one", shape.ConcatOp, lambda m, x: m.concat([x], 0), (2, 3)),
@@ -66,6 +85,7 @@ ORACLE = {
     shape.ReshapeOp: lambda op, x: x.reshape(shape_of(op.result)),
     shape.TransposeOp: lambda op, x: x.transpose(op.perm_list),
     shape.NarrowOp: _narrow,
+    shape.FlipOp: lambda op, x: np.flip(x, op.axis_index),
     shape.ConcatOp: lambda op, *parts: np.concatenate(parts, axis=op.axis_index),
     shape.ExpandOp: lambda op, x: np.broadcast_to(x, shape_of(op.result)),
 }
@@ -73,6 +93,7 @@ JAX = {
     shape.ReshapeOp: lambda op, x: x.reshape(shape_of(op.result)),
     shape.TransposeOp: lambda op, x: x.transpose(op.perm_list),
     shape.NarrowOp: _jax_narrow,
+    shape.FlipOp: lambda op, x: jnp.flip(x, op.axis_index),
     shape.ConcatOp: lambda op, *parts: jnp.concatenate(parts, axis=op.axis_index),
     shape.ExpandOp: lambda op, x: jnp.broadcast_to(x, shape_of(op.result)),
 }

@@ -143,6 +143,12 @@
 
 // -----
 
+// CHECK: axis 2 is out of range for rank 2
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.flip %0 axis 2 : tensor<2x3xf32>
+
+// -----
+
 // CHECK: shapes 2x3 and 2x2 differ outside axis 0
 %0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<2x2xf32>)
 %1 = mir.concat %0#0, %0#1 axis 0 : (tensor<2x3xf32>, tensor<2x2xf32>) -> tensor<4x3xf32>

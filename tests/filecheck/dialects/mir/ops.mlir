@@ -141,6 +141,7 @@ func.func @matmul(%x: tensor<5x2x3xf64>, %w: tensor<3x4xf64>) {
 // CHECK-NEXT: %reshape = mir.reshape %x : tensor<2x3xf32> to tensor<3x1x2xf32>
 // CHECK-NEXT: %transpose = mir.transpose %x perm [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
 // CHECK-NEXT: %narrow = mir.narrow %x axis 1 start 1 len 2 : (tensor<2x3xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %flip = mir.flip %x axis 1 : tensor<2x3xf32>
 // CHECK-NEXT: %concat = mir.concat %x, %y axis 0 : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>
 // CHECK-NEXT: %expand = mir.expand %y : tensor<1x3xf32> to tensor<4x2x3xf32>
 // CHECK-NEXT: func.return
@@ -149,6 +150,7 @@ func.func @shape(%x: tensor<2x3xf32>, %y: tensor<1x3xf32>) {
   %reshape = mir.reshape %x : tensor<2x3xf32> to tensor<3x1x2xf32>
   %transpose = mir.transpose %x perm [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
   %narrow = mir.narrow %x axis 1 start 1 len 2 : (tensor<2x3xf32>) -> tensor<2x2xf32>
+  %flip = mir.flip %x axis 1 : tensor<2x3xf32>
   %concat = mir.concat %x, %y axis 0 : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>
   %expand = mir.expand %y : tensor<1x3xf32> to tensor<4x2x3xf32>
   func.return

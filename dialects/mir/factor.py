@@ -1,0 +1,221 @@
+"""Factorisations of matrices, and what NumPy's `linalg` has that follows from them. LU and solves are in `solve.py`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import TensorType, f32, f64, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import VarConstraint, base, result_def, traits_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Tensor, tensor
+from xdsl_rlx.dialects.mir.solve import check_square
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method, pair
+from xdsl_rlx.dialects.shapes import check_element, dims, element_of, shape_of
+
+EXPANDED = 3
+"""Rows up to which a determinant is a sum of products, whose derivative is right where it is 0."""
+
+
+class CholeskyOp(MirOp, name="mir.cholesky"):
+    """
+    `result result^T = operand`, lower triangular with a positive diagonal, for each matrix of [..., n, n], f32 or f64.
+
+    Of the symmetric part `(operand + operand^T) / 2`. Where that is not positive definite, the result has NaN from the
+    column on in which this shows; nothing is raised.
+    """
+
+    T: ClassVar = VarConstraint("T", base(TensorType))
+
+    operand: Tensor = tensor(T, alias="a")
+    result = result_def(T)
+
+    traits = traits_def(OwnNest())
+    assembly_format = "$operand attr-dict `:` type($result)"
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_element(element_of(self.operand), (f32, f64))
+        check_square(shape_of(self.operand))
+        return (self.operand.type,)
+
+
+class EighOp(MirOp, name="mir.eigh"):
+    """
+    `operand = vectors diag(values) vectors^T` for each matrix of [..., n, n], f32 or f64, by Jacobi's rotations.
+
+    Of the symmetric part `(operand + operand^T) / 2`. The values, [..., n], ascend; the vectors are the columns, of
+    length 1, with a first element that is not negative. Where values are equal the vectors are some of many, and their
+    derivative is that of a change that leaves out what turns them among each other: right for what does not depend on
+    their choice. NaN and infinities give NaN.
+    """
+
+    operand: Tensor = tensor(alias="a")
+    values = result_def(AnyTensorConstr)
+    vectors = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+
+    def infer_types(self) -> tuple[Attribute, Attribute]:
+        element, shape = element_of(self.operand), shape_of(self.operand)
+        check_element(element, (f32, f64))
+        check_square(shape)
+        return TensorType(element, shape[:-1]), self.operand.type
+
+
+class QrOp(MirOp, name="mir.qr"):
+    """
+    `operand = q r` for each matrix of [..., m, n] with `m >= n`, f32 or f64, by Householder's reflections.
+
+    `q`, [..., m, n], has orthonormal columns; `r`, [..., n, n], is upper triangular, with a diagonal that is not
+    negative. The derivative is that of a matrix of full rank, and infinite or NaN for others.
+    """
+
+    operand: Tensor = tensor(alias="a")
+    q = result_def(AnyTensorConstr)
+    r = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+
+    def infer_types(self) -> tuple[Attribute, Attribute]:
+        element, shape = _check_tall(self.operand)
+        return self.operand.type, TensorType(element, (*shape[:-2], shape[-1], shape[-1]))
+
+
+class SvdOp(MirOp, name="mir.svd"):
+    """
+    `operand = u diag(values) vt` for each matrix of [..., m, n] with `m >= n`, f32 or f64, by Jacobi's rotations.
+
+    `u`, [..., m, n], has orthonormal columns and `vt`, [..., n, n], orthonormal rows, with a first element that is not
+    negative; the values, [..., n], descend. The derivative of vectors of equal values is as in `mir.eigh`, and leaves
+    out what values of 0 would be divided by. NaN and infinities give NaN.
+    """
+
+    operand: Tensor = tensor(alias="a")
+    u = result_def(AnyTensorConstr)
+    values = result_def(AnyTensorConstr)
+    vt = result_def(AnyTensorConstr)
+
+    traits = traits_def(OwnNest())
+
+    def infer_types(self) -> tuple[Attribute, Attribute, Attribute]:
+        element, shape = _check_tall(self.operand)
+        *batch, _, n = shape
+        return self.operand.type, TensorType(element, (*batch, n)), TensorType(element, (*batch, n, n))
+
+
+def _check_tall(operand: SSAValue) -> tuple[Attribute, tuple[int, ...]]:
+    """Element type and shape of matrices that may be factorised as they lie."""
+    element, shape = element_of(operand), shape_of(operand)
+    check_element(element, (f32, f64))
+    if len(shape) < 2 or shape[-2] < shape[-1]:
+        raise VerifyException(f"expected matrices of at least as many rows as columns, got {dims(shape)}")
+    return element, shape
+
+
+class FactorBuilder(BuilderCore):
+    """Builder methods of this family."""
+
+    cholesky = method(CholeskyOp)
+    eigh = pair(EighOp)
+
+    def qr(self, a: Operand) -> tuple[Value, Value]:
+        """
+        `mir.qr`: `q` with orthonormal columns and upper triangular `r`, `a = q r`, each of `min(m, n)` in common.
+
+        The diagonal of `r` is not negative, where NumPy's may be. Of more columns than rows, the first decide `q`.
+        """
+        m, matrices = self._this, self.value(self.operand(a))
+        if matrices.rank < 2:
+            raise VerifyException(f"expected matrices, got a tensor of shape {dims(matrices.shape)}")
+        rows, columns = matrices.shape[-2:]
+        first = m.narrow(matrices, -1, 0, rows) if rows < columns else matrices
+        op = self.emit(QrOp, first.ssa)
+        q, r = self.value(op.q), self.value(op.r)
+        if rows >= columns:
+            return q, r
+        rest = m.narrow(matrices, -1, rows, columns - rows)
+        return q, m.concat([r, m.swapaxes(q, -1, -2) @ rest], -1)
+
+    def svd(self, a: Operand) -> tuple[Value, Value, Value]:
+        """
+        `mir.svd`: `u`, values `s` that descend, and `vt` with `a = u diag(s) vt`, each of `min(m, n)` in common.
+
+        As `np.linalg.svd` with `full_matrices=False`. Of more columns than rows, the transpose is taken apart.
+        """
+        m, matrices = self._this, self.value(self.operand(a))
+        if matrices.rank < 2:
+            raise VerifyException(f"expected matrices, got a tensor of shape {dims(matrices.shape)}")
+        is_wide = matrices.shape[-2] < matrices.shape[-1]
+        op = self.emit(SvdOp, (m.swapaxes(matrices, -1, -2) if is_wide else matrices).ssa)
+        u, s, vt = (self.value(x) for x in op.results)
+        return (m.swapaxes(vt, -1, -2), s, m.swapaxes(u, -1, -2)) if is_wide else (u, s, vt)
+
+    def triangular_solve(
+        self, a: Operand, b: Operand, lower: bool = True, transpose: bool = False, unit_diagonal: bool = False
+    ) -> Value:
+        """
+        `a^-1 b`, with `transpose` `a^-T b`, where only a triangle of `a` is read: `a` is [..., n, n], `b` [..., n, k].
+
+        `b` may be [..., n]. With `unit_diagonal` the diagonal counts as ones. A 0 on it divides as IEEE 754 does.
+        """
+        m, (matrices, rhs) = self._this, (self.value(x) for x in self.operands(a, b))
+        check_square(matrices.shape)
+        n = matrices.shape[-1]
+        packed = m.tril(matrices if lower else m.swapaxes(matrices, -1, -2))
+        if unit_diagonal:
+            packed = m.where(m.eye(n, dtype="i1"), 1, packed)
+        in_place = m.expand(m.iota(n, 0, i32) + 1, matrices.shape[:-1])
+        return m.lu_solve(packed, in_place, rhs, transpose == lower)
+
+    def inv(self, a: Operand) -> Value:
+        """`a^-1` for each matrix of [..., n, n], by a solve; of a singular one as `mir.dense_solve` says."""
+        m, matrices = self._this, self.value(self.operand(a))
+        check_square(matrices.shape)
+        identity = m.expand(m.eye(matrices.shape[-1], dtype=matrices.dtype), matrices.shape)
+        return (m.dense_solve if matrices.rank == 2 else m.batched_dense_solve)(matrices, identity)
+
+    def det(self, a: Operand) -> Value:
+        """
+        The determinant of each matrix of [..., n, n]: a sum of products up to 3 rows, else by `mir.lu`.
+
+        That of more rows has the derivative of the factors, which is infinite or NaN where the matrix is singular.
+        """
+        m, matrices = self._this, self.value(self.operand(a))
+        check_square(matrices.shape)
+        if 1 <= matrices.shape[-1] <= EXPANDED:
+            return _expanded(
+                [[matrices[..., i, j] for j in range(matrices.shape[-1])] for i in range(matrices.shape[-1])]
+            )
+        diagonal, parity = self._pivots(matrices)
+        return m.reduce_prod(diagonal, -1) * parity
+
+    def slogdet(self, a: Operand) -> tuple[Value, Value]:
+        """The sign of each determinant, and the logarithm of its magnitude: 0 and -inf of a singular matrix."""
+        m, matrices = self._this, self.value(self.operand(a))
+        check_square(matrices.shape)
+        diagonal, parity = self._pivots(matrices)
+        still = m.stop_gradient(diagonal)
+        signs = m.where(still > 0, 1, m.where(still < 0, -1, still))
+        return m.reduce_prod(signs, -1) * parity, m.reduce_sum(m.log(abs(diagonal)), -1)
+
+    def _pivots(self, matrices: Value) -> tuple[Value, Value]:
+        """The diagonal of `U`, and 1 or -1 for an even or odd number of interchanges."""
+        m = self._this
+        packed, pivots = m.lu(matrices)
+        moved = m.ne(pivots, m.iota(matrices.shape[-1], 0, i32) + 1)
+        parity = m.reduce_prod(m.where(moved, m.constant(-1.0, matrices.dtype), 1), -1)
+        return m.diagonal(packed, 0, -2, -1), parity
+
+
+def _expanded(rows: list[list[Value]]) -> Value:
+    """A determinant by its first row."""
+    if len(rows) == 1:
+        return rows[0][0]
+    minors = [_expanded([[*row[:j], *row[j + 1 :]] for row in rows[1:]]) for j in range(len(rows))]
+    total = rows[0][0] * minors[0]
+    for j in range(1, len(rows)):
+        term = rows[0][j] * minors[j]
+        total = total - term if j % 2 else total + term
+    return total

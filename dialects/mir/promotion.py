@@ -1,0 +1,128 @@
+"""NumPy's rules for operands of different element types: what operators and NumPy's functions do before they build.
+
+Methods of builders that are named after ops do not convert: there two element types are an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum, auto
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from xdsl.ir import Attribute
+
+from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.constants import NUMPY_NAMES, Array
+from xdsl_rlx.dialects.errors import GraphTypeError
+from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of
+
+if TYPE_CHECKING:
+    from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+    from xdsl_rlx.dialects.mir.value import Operand
+
+
+class Kind(Enum):
+    """What a function computes in."""
+
+    AS_IS = auto()
+    """In the common element type."""
+    FLOATS = auto()
+    """In floats: integers become f64."""
+    TRUTH = auto()
+    """In truth values: a number is true if it is not 0."""
+
+
+_WEAK: dict[type, object] = {bool: True, int: 1, float: 1.0, complex: 1j}
+_OF_KIND = {"b": True, "i": 1, "u": 1, "f": 1.0, "V": 1.0, "c": 1j}
+
+
+def innermost(operands: Sequence[object]) -> MirBuilder:
+    """The builder of the values among some operands; of graphs in graphs, that of the innermost."""
+    from xdsl_rlx.dialects.mir.value import Value
+
+    builders = [x.b for x in operands if isinstance(x, Value)]
+    return max(builders, key=lambda b: getattr(b, "depth", 0))
+
+
+def together(operands: Sequence[Operand], kind: Kind = Kind.AS_IS) -> tuple[MirBuilder, list[Operand], bool]:
+    """
+    Operands converted to their common element type, the builder that they are for, and whether all give way.
+
+    The types are NumPy's (`np.result_type`). Numbers give way, and so do arrays, which are constants, to a value of the
+    same or a higher kind: truth values, integers, floats, complex numbers. GraphTypeError where there is no common
+    type.
+    """
+    from xdsl_rlx.dialects.mir.value import Value
+
+    builder = innermost(operands)
+    if kind is Kind.TRUTH:
+        return builder, [_truth(builder, x) for x in operands], False
+    weak = all(x.weak for x in operands if isinstance(x, Value))
+    found = _common(tuple([_described(x, weak) for x in operands]), kind)
+    converted = [_converted(builder, x, found) for x in operands]
+    return builder, converted, weak and not any(isinstance(x, Array) and not isinstance(x, Value) for x in operands)
+
+
+def _described(x: Operand, all_weak: bool) -> str | type:
+    """An element type by its name, or the class of the Python numbers that it is like."""
+    from xdsl_rlx.dialects.mir.value import Value
+
+    if isinstance(x, Value):
+        return _class_of(NUMPY_NAMES[x.dtype]) if x.weak else NUMPY_NAMES[x.dtype]
+    if isinstance(x, bool | int | float | complex):
+        return next(kind for kind in _WEAK if isinstance(x, kind))
+    if isinstance(x, Array):
+        return x.dtype.name if all_weak and x.shape else type(_OF_KIND[x.dtype.kind])
+    return NUMPY_NAMES[DTYPE_NAMES[element_of(x)]]
+
+
+def _class_of(name: str) -> type:
+    return bool if name == "bool" else int if "int" in name else complex if "complex" in name else float
+
+
+@lru_cache(maxsize=4096)
+def _common(described: tuple[str | type, ...], kind: Kind) -> Attribute:
+    import ml_dtypes
+    import numpy as np
+
+    def known(one: str | type) -> Any:
+        if isinstance(one, type):
+            return _WEAK[one]
+        return ml_dtypes.bfloat16 if one == "bfloat16" else np.dtype(one)
+
+    try:
+        found = np.result_type(*map(known, described))
+        if kind is Kind.FLOATS and found.kind in "biu":
+            found = np.dtype(np.float64)
+        return constants.element_type(found)
+    except (TypeError, ValueError) as error:
+        names = " and ".join(one if isinstance(one, str) else one.__name__ for one in described)
+        raise GraphTypeError(f"{names} have no common element type here; convert one with astype ({error})") from None
+
+
+def _converted(builder: MirBuilder, x: Operand, to: Attribute) -> Operand:
+    from xdsl_rlx.dialects.mir.value import Value
+
+    if isinstance(x, Value):
+        return builder.cast(x, to)
+    if isinstance(x, bool | int | float | complex):
+        return builder.scalar(x, to)
+    return builder.constant(x, to) if isinstance(x, Array) else x
+
+
+def _truth(builder: MirBuilder, x: Operand) -> Operand:
+    from xdsl_rlx.dialects.mir.value import Value
+
+    if isinstance(x, Value):
+        return x if x.dtype == "i1" else builder.ne(x, 0)
+    return builder.constant(x, "i1") if isinstance(x, bool) else builder.ne(x, 0)
+
+
+def applied(make: str | Callable[..., Any], operands: Sequence[Operand], kind: Kind = Kind.AS_IS) -> Any:
+    """A builder method, by its name, of operands brought together; GraphTypeError for one that there is not."""
+    from xdsl_rlx.dialects.mir.value import Value
+
+    builder, converted, weak = together(operands, kind)
+    result = getattr(builder, make)(*converted) if isinstance(make, str) else make(builder, *converted)
+    return Value(result.ssa, result.b, True) if weak and isinstance(result, Value) and result.dtype != "i1" else result

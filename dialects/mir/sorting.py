@@ -1,0 +1,125 @@
+"""NumPy's sorting, searching and running extremes, as builder methods on `mir.topk`, gathers and scans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import AnyFloat, i1
+from xdsl.ir import Attribute
+from xdsl.utils.str_enum import StrEnum
+
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.fields import word_of
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.shapes import dims, element_of, normalize_axis, u8, u32
+
+_LARGEST: dict[Attribute, int] = {u8: 2**8 - 1, u32: 2**32 - 1}
+"""Of unsigned integers; the order of signed ones is turned around by `-1 - x`."""
+
+
+class SearchSide(StrEnum):
+    """On which side of elements that are equal to it a number is put in."""
+
+    LEFT = "left"
+    RIGHT = "right"
+
+
+class SortingBuilder(BuilderCore):
+    """Builder methods of this family."""
+
+    def argsort(self, x: Operand, axis: int | None = -1) -> Value:
+        """
+        The positions, i64, in the order of the elements along `axis`; with None, of `x` flat.
+
+        Equal elements stay in their order, NaN comes last, as in NumPy's stable sort.
+        """
+        value, axis = self._row_or_axis(x, axis)
+        rows = self._this.moveaxis(self._comparable(value), axis, -1)
+        return self._this.moveaxis(self._this.topk(rows, rows.shape[-1], smallest=True), -1, axis)
+
+    def sort(self, x: Operand, axis: int | None = -1) -> Value:
+        """The elements along `axis` in ascending order, NaN last; they have gradients. With None, those of `x` flat."""
+        value, axis = self._row_or_axis(x, axis)
+        return self._this.take_along_axis(value, self.argsort(value, axis), axis)
+
+    def argmax(self, x: Operand, axis: int | None = None, keepdims: bool = False) -> Value:
+        """
+        The position, i64, of the largest element along `axis`, of equal ones the first; with None, in `x` flat.
+
+        NaN counts as the largest. GraphError for an axis of extent 0.
+        """
+        return self._position(x, axis, keepdims, lambda value: value)
+
+    def argmin(self, x: Operand, axis: int | None = None, keepdims: bool = False) -> Value:
+        """As `argmax`, of the smallest element; NaN counts as that."""
+        return self._position(x, axis, keepdims, self._turned)
+
+    def _position(self, x: Operand, axis: int | None, keepdims: bool, order: Callable[[Value], Value]) -> Value:
+        given = self.value(self.operand(x))
+        value, place = self._row_or_axis(given, axis)
+        if not value.shape[place]:
+            raise GraphError(f"an axis of extent 0 of {dims(given.shape)} has no extreme element")
+        rows = self._this.moveaxis(order(self._comparable(value)), place, -1)
+        best = self._this.moveaxis(self._this.topk(rows, 1), -1, place)
+        if keepdims:
+            return self._this.reshape(best, (1,) * given.rank) if axis is None else best
+        return self._this.squeeze(best, place)
+
+    def _row_or_axis(self, x: Operand, axis: int | None) -> tuple[Value, int]:
+        """A value and its axis, or its elements in one row."""
+        value = self.value(self.operand(x))
+        return (self._this.ravel(value), 0) if axis is None else (value, normalize_axis(axis, value.rank))
+
+    def _comparable(self, value: Value) -> Value:
+        """Truth values as integers."""
+        return value.cast("i8") if element_of(value.ssa) == i1 else value
+
+    def _turned(self, value: Value) -> Value:
+        """Numbers in the opposite order, without one that overflows; NaN stays NaN."""
+        element = element_of(value.ssa)
+        return -value if isinstance(element, AnyFloat) else _LARGEST.get(element, -1) - value
+
+    def searchsorted(self, a: Operand, v: Operand, side: SearchSide | str = SearchSide.LEFT) -> Value:
+        """
+        Where each element of `v` would be put into the ascending vector `a`, i64, as `np.searchsorted`.
+
+        All elements of `a` are compared with it, in the loop that counts them: `v` times `a` steps.
+        """
+        side = word_of(SearchSide, "side", side)
+        line, numbers = (self.value(x) for x in self.operands(a, v))
+        if line.rank != 1:
+            raise GraphError(f"searchsorted: expected a vector to search in, got one of {dims(line.shape)}")
+        b = self._this
+        each = b.expand_dims(numbers, -1)
+        below = line < each if side is SearchSide.LEFT else line <= each
+        if isinstance(element_of(line.ssa), AnyFloat):
+            behind = b.eq(line, line) if side is SearchSide.LEFT else b.constant(True)
+            below = b.where(b.eq(each, each), below, behind)
+        return b.reduce_sum(below, -1)
+
+    def cumprod(self, x: Operand, axis: int = -1, dtype: object = None) -> Value:
+        """The product along `axis` up to each position, by a `mir.scan`; integers, and `dtype`, are as in `cumsum`."""
+        return self._running(self.accumulated(x, dtype), axis, self._this.mul)
+
+    def cummax(self, x: Operand, axis: int = -1) -> Value:
+        """The largest element along `axis` up to each position, by a `mir.scan`; NaN from the first one on."""
+        return self._running(self.value(self.operand(x)), axis, self._this.max)
+
+    def cummin(self, x: Operand, axis: int = -1) -> Value:
+        """The smallest element along `axis` up to each position, by a `mir.scan`; NaN from the first one on."""
+        return self._running(self.value(self.operand(x)), axis, self._this.min)
+
+    def _running(self, value: Value, axis: int, step: Callable[[Value, Value], Value]) -> Value:
+        b = self._this
+        rows = b.moveaxis(value, axis, 0)
+        if not rows.shape[0]:
+            return value
+        first = b.narrow(rows, 0, 0, 1)
+
+        def body(carry: Value, row: Value) -> tuple[Value, Value]:
+            total = step(carry, row)
+            return total, total
+
+        _, rest = b.scan(body, b.squeeze(first, 0), b.narrow(rows, 0, 1, rows.shape[0] - 1))
+        assert isinstance(rest, Value)
+        return b.moveaxis(b.concat([first, rest], 0), 0, axis)

@@ -1,0 +1,293 @@
+"""Nests of factorisations, loops of our own; an iteration is a matrix. LU is in `solve.py`."""
+
+from math import prod
+
+from xdsl.dialects.builtin import f32
+
+from xdsl_rlx.dialects.lir.scalar_builder import INDEX
+from xdsl_rlx.dialects.mir.factor import CholeskyOp, EighOp, QrOp, SvdOp
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, copysign, rolled, sqrt
+from xdsl_rlx.lowering.nests.work import NEST, Work
+
+SWEEPS = 24
+"""Times that all elements are rotated away at most: half as many do for any matrix that has been seen."""
+
+
+@NEST.rule(CholeskyOp)
+def cholesky_nest(op: CholeskyOp, work: Work) -> None:
+    """Column by column: each element is what the products of two rows of the result leave of that of the matrix."""
+    shape = shape_of(op.operand)
+    batch, n = prod(shape[:-2]), shape[-1]
+    matrices = (batch, n, n)
+    reads, writes = [work.read(op.operand, matrices)], [work.write(op.result, matrices)]
+
+    @work.over(batch if n else 0, n * n * n // 3 + n * n, reads, writes)
+    def factorise(it: Iteration, operand: Array, result: Array) -> None:
+        a, factor = operand[it.index], result[it.index]
+        for j in rolled(range(n)):
+            for i in rolled(range(j)):
+                factor[i, j] = 0.0
+            pivot = sqrt(a[j, j] - _product(factor[j], factor[j], j))
+            factor[j, j] = pivot
+            for i in rolled(range(j + 1, n)):
+                mean = (a[i, j] + a[j, i]) * 0.5
+                factor[i, j] = (mean - _product(factor[i], factor[j], j)) / pivot
+
+
+def _product(x: Array, y: Array, count: Number) -> Number:
+    """The sum of products of the first elements of two rows."""
+    total = 0.0
+    for k in range(count):
+        total = accumulate(total, x[k] * y[k])
+    return total
+
+
+@NEST.rule(EighOp)
+def eigh_nest(op: EighOp, work: Work) -> None:
+    """Sweeps of rotations that each clear one element, until what is left beside the diagonal does not matter."""
+    shape, element = shape_of(op.operand), element_of(op.operand)
+    batch, n = prod(shape[:-2]), shape[-1]
+    matrices, smallest = (batch, n, n), 2.0**-48 if element == f32 else 2.0**-106
+    reads = [work.read(op.operand, matrices)]
+    writes = [work.write(op.values, (batch, n)), work.write(op.vectors, matrices)]
+    writes += [work.scratch(matrices, element, name) for name in ("rotated", "lines")]
+
+    @work.over(batch if n else 0, 48 * n * n * n, reads, writes)
+    def diagonalise(it: Iteration, operand: Array, values: Array, vectors: Array, rotated: Array, lines: Array) -> None:
+        a, s, lines = operand[it.index], rotated[it.index], lines[it.index]
+        for i in rolled(range(n)):
+            for j in rolled(range(n)):
+                s[i, j] = (a[i, j] + a[j, i]) * 0.5
+                lines[i, j] = 0.0
+            lines[i, i] = 1.0
+        largest = _beside_diagonal(s)
+        for i in rolled(range(n)):
+            largest = largest + s[i, i] * s[i, i]
+        sweep = 0
+        while True:
+            if sweep >= SWEEPS or not _beside_diagonal(s) > smallest * largest:
+                break
+            _sweep(s, lines)
+            sweep = sweep + 1
+        w, v = values[it.index], vectors[it.index]
+        for i in rolled(range(n)):
+            w[i] = s[i, i] + (largest - largest)
+        _ascending(w, lines, s)
+        for k in rolled(range(n)):
+            down = lines[k, 0] < 0.0
+            for i in rolled(range(n)):
+                v[i, k] = -lines[k, i] if down else lines[k, i]
+
+
+def _beside_diagonal(s: Array) -> Number:
+    """The sum of squares of the elements that are not on the diagonal."""
+    n, _ = s.shape
+    total = 0.0
+    for i in rolled(range(n)):
+        for j in range(n):
+            x = s[i, j]
+            total = accumulate(total, 0.0 if i == j else x * x)
+    return total
+
+
+def _sweep(s: Array, lines: Array) -> None:
+    """Rotate away each element beside the diagonal once; the vectors are lines, and turn with the rows."""
+    n, _ = s.shape
+    for p in rolled(range(n - 1)):
+        for q in rolled(range(p + 1, n)):
+            beside = s[p, q]
+            if beside != 0.0:
+                slope = (s[q, q] - s[p, p]) / (beside * 2.0)
+                size = 1.0 / (abs(slope) + sqrt(slope * slope + 1.0))
+                t = -size if slope < 0.0 else size
+                c = 1.0 / sqrt(t * t + 1.0)
+                _rotate(s, p, q, c, t * c)
+                _rotate(lines, p, q, c, t * c)
+                for k in rolled(range(n)):
+                    x, y = s[k, p], s[k, q]
+                    s[k, p], s[k, q] = c * x - t * c * y, t * c * x + c * y
+                s[p, q], s[q, p] = 0.0, 0.0
+
+
+def _rotate(x: Array, p: Number, q: Number, c: Number, s: Number) -> None:
+    """Two lines turned into each other."""
+    _, n = x.shape
+    for k in rolled(range(n)):
+        one, other = x[p, k], x[q, k]
+        x[p, k], x[q, k] = c * one - s * other, s * one + c * other
+
+
+def _ascending(w: Array, lines: Array, others: Array) -> None:
+    """The numbers in order, and the lines of two matrices with them."""
+    (n,) = w.shape
+    for i in rolled(range(n - 1)):
+        least = i
+        for j in rolled(range(i + 1, n)):
+            if w[j] < w[least]:
+                least = j
+        if least != i:
+            w[i], w[least] = w[least], w[i]
+            _interchange(lines, i, least)
+            _interchange(others, i, least)
+
+
+def _interchange(lines: Array, i: Number, j: Number) -> None:
+    _, width = lines.shape
+    for k in rolled(range(width)):
+        lines[i, k], lines[j, k] = lines[j, k], lines[i, k]
+
+
+@NEST.rule(QrOp)
+def qr_nest(op: QrOp, work: Work) -> None:
+    """
+    Column by column, each a line of a copy: a reflection clears what is below its diagonal, and is kept there.
+
+    `q` is what the reflections, the last one first, make of the columns of the identity.
+    """
+    shape, element = shape_of(op.operand), element_of(op.operand)
+    batch, (m, n) = prod(shape[:-2]), shape[-2:]
+    reads = [work.read(op.operand, (batch, m, n))]
+    writes = [work.write(op.q, (batch, m, n)), work.write(op.r, (batch, n, n))]
+    room = {"lines": (n, m), "scales": (n,), "signs": (n,), "column": (m,)}
+    writes += [work.scratch((batch, *extents), element, name) for name, extents in room.items()]
+
+    @work.over(batch if n else 0, 4 * m * n * n, reads, writes)
+    def factorise(
+        it: Iteration, operand: Array, q: Array, r: Array, lines: Array, scales: Array, signs: Array, column: Array
+    ) -> None:
+        a, q, r, lines = operand[it.index], q[it.index], r[it.index], lines[it.index]
+        scales, signs, column = scales[it.index], signs[it.index], column[it.index]
+        for j in rolled(range(n)):
+            for i in rolled(range(m)):
+                lines[j, i] = a[i, j]
+        for j in rolled(range(n)):
+            diagonal = _make_reflection(lines[j], scales, j)
+            for k in rolled(range(j)):
+                r[j, k] = 0.0
+            r[j, j] = abs(diagonal)
+            signs[j] = copysign(1.0, diagonal)
+            for k in rolled(range(j + 1, n)):
+                _reflect(lines[j], scales[j], lines[k], j)
+                r[j, k] = lines[k, j] * signs[j]
+        for j in rolled(range(n)):
+            for i in rolled(range(m)):
+                column[i] = 0.0
+            column[j] = signs[j]
+            for back in rolled(range(j + 1)):
+                _reflect(lines[j - back], scales[j - back], column, j - back)
+            for i in rolled(range(m)):
+                q[i, j] = column[i]
+
+
+def _make_reflection(line: Array, scales: Array, j: Number) -> Number:
+    """What takes the place of element `j` where those behind it are cleared; the reflection is left in their place."""
+    (m,) = line.shape
+    x, total = line[j], 0.0
+    for i in range(j + 1, m):
+        total = accumulate(total, line[i] * line[i])
+    size = -copysign(sqrt(x * x + total), x)
+    moves = total != 0.0
+    divisor = size if moves else 1.0
+    gap = x - size if moves else 1.0
+    for i in range(j + 1, m):
+        line[i] = line[i] / gap
+    scales[j] = (size - x) / divisor if moves else 0.0
+    return size if moves else x
+
+
+def _reflect(line: Array, scale: Number, x: Array, j: Number) -> None:
+    """`x` reflected by what is in `line` behind element `j`, which counts as 1."""
+    (m,) = line.shape
+    total = x[j] + 0.0
+    for i in range(j + 1, m):
+        total = accumulate(total, line[i] * x[i])
+    factor = scale * total
+    x[j] = x[j] - factor
+    for i in range(j + 1, m):
+        x[i] = x[i] - factor * line[i]
+
+
+@NEST.rule(SvdOp)
+def svd_nest(op: SvdOp, work: Work) -> None:
+    """Sweeps of rotations that each make two columns orthogonal, which are lines of a copy, until all of them are."""
+    shape, element = shape_of(op.operand), element_of(op.operand)
+    batch, (m, n) = prod(shape[:-2]), shape[-2:]
+    reads = [work.read(op.operand, (batch, m, n))]
+    writes = [work.write(op.u, (batch, m, n)), work.write(op.values, (batch, n)), work.write(op.vt, (batch, n, n))]
+    writes.append(work.scratch((batch, n, m), element, "lines"))
+    smallest = 2.0**-22 if element == f32 else 2.0**-51
+
+    @work.over(batch if n else 0, 32 * m * n * n, reads, writes)
+    def factorise(it: Iteration, operand: Array, u: Array, values: Array, vt: Array, lines: Array) -> None:
+        a, u, w, vt, lines = operand[it.index], u[it.index], values[it.index], vt[it.index], lines[it.index]
+        largest = 0.0
+        for j in rolled(range(n)):
+            for k in rolled(range(n)):
+                vt[j, k] = 0.0
+            vt[j, j] = 1.0
+            for i in rolled(range(m)):
+                lines[j, i] = a[i, j]
+            largest = largest + _product(lines[j], lines[j], m)
+        sweep = 0
+        while True:
+            if sweep >= SWEEPS or _make_orthogonal(lines, vt, smallest) == 0:
+                break
+            sweep = sweep + 1
+        for k in rolled(range(n)):
+            w[k] = -sqrt(_product(lines[k], lines[k], m)) + (largest - largest)
+        _ascending(w, lines, vt)
+        for k in rolled(range(n)):
+            w[k] = -w[k]
+            if w[k] == 0.0:
+                _complete(lines, k)
+            else:
+                for i in rolled(range(m)):
+                    lines[k, i] = lines[k, i] / w[k]
+            down = vt[k, 0] < 0.0
+            for i in rolled(range(m)):
+                u[i, k] = -lines[k, i] if down else lines[k, i]
+            for j in rolled(range(n)):
+                vt[k, j] = -vt[k, j] if down else vt[k, j]
+
+
+def _make_orthogonal(lines: Array, vt: Array, smallest: float) -> Number:
+    """Rotate each two lines that are not orthogonal, and those of `vt` with them; how many there were."""
+    n, m = lines.shape
+    count = 0
+    for p in rolled(range(n - 1)):
+        for q in rolled(range(p + 1, n)):
+            one, other = _product(lines[p], lines[p], m), _product(lines[q], lines[q], m)
+            both = _product(lines[p], lines[q], m)
+            if abs(both) > smallest * sqrt(one) * sqrt(other):
+                slope = (other - one) / (both * 2.0)
+                size = 1.0 / (abs(slope) + sqrt(slope * slope + 1.0))
+                t = -size if slope < 0.0 else size
+                c = 1.0 / sqrt(t * t + 1.0)
+                _rotate(lines, p, q, c, t * c)
+                _rotate(vt, p, q, c, t * c)
+                count = count + 1
+    return count
+
+
+def _complete(lines: Array, k: Number) -> None:
+    """Make line `k` a unit vector that is orthogonal to those in front of it: of a unit vector, the rest."""
+    _, m = lines.shape
+    most, best = -1.0 - lines[k, 0] * 0.0, cast(0, INDEX)
+    for c in rolled(range(m)):
+        left = 1.0 + lines[k, 0] * 0.0
+        for j in rolled(range(k)):
+            left = left - lines[j, c] * lines[j, c]
+        if left > most:
+            most, best = left, c
+    for i in rolled(range(m)):
+        lines[k, i] = 0.0
+    lines[k, best] = 1.0
+    for _ in rolled(range(2)):
+        for j in rolled(range(k)):
+            along = _product(lines[j], lines[k], m)
+            for i in rolled(range(m)):
+                lines[k, i] = lines[k, i] - along * lines[j, i]
+    size = sqrt(_product(lines[k], lines[k], m))
+    for i in rolled(range(m)):
+        lines[k, i] = lines[k, i] / size

@@ -1,0 +1,225 @@
+// RUN: xdsl-opt %s -p mir-emit-vjp --split-input-file | filecheck %s
+
+// The vjp rules of the family factor: products and solves with the factors.
+
+// The symmetric part of what two triangular solves make of half of a product; a triangle is factors with ones in `L`.
+// CHECK-LABEL: func.func @cholesky(%x: tensor<3x3xf32>, %y: tensor<3x3xf32>, %g: tensor<3x3xf32>) -> tensor<3x3xf32> {
+// CHECK-NEXT: %0 = mir.transpose %y perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %1 = mir.matmul %0, %g : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %2 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %3 = mir.reshape %2 : tensor<3xi64> to tensor<3x1xi64>
+// CHECK-NEXT: %4 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %5 = mir.ge %3, %4 : (tensor<3x1xi64>, tensor<3xi64>) -> tensor<3x3xi1>
+// CHECK-NEXT: %6 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %7 = mir.where %5, %1, %6 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %8 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %9 = mir.reshape %8 : tensor<3xi64> to tensor<3x1xi64>
+// CHECK-NEXT: %10 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %11 = mir.eq %10, %9 : (tensor<3xi64>, tensor<3x1xi64>) -> tensor<3x3xi1>
+// CHECK-NEXT: %12 = mir.cast %11 : tensor<3x3xi1> to tensor<3x3xf32>
+// CHECK-NEXT: %13 = mir.constant dense<5.000000e-01> : tensor<f32>
+// CHECK-NEXT: %14 = mir.mul %12, %13 : (tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %15 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %16 = mir.sub %15, %14 : (tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %17 = mir.mul %7, %16 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %18 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %19 = mir.reshape %18 : tensor<3xi64> to tensor<3x1xi64>
+// CHECK-NEXT: %20 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %21 = mir.ge %19, %20 : (tensor<3x1xi64>, tensor<3xi64>) -> tensor<3x3xi1>
+// CHECK-NEXT: %22 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %23 = mir.where %21, %y, %22 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %24 = mir.iota axis 0 : tensor<3xi32>
+// CHECK-NEXT: %25 = mir.constant dense<1> : tensor<i32>
+// CHECK-NEXT: %26 = mir.add %24, %25 : (tensor<3xi32>, tensor<i32>) -> tensor<3xi32>
+// CHECK-NEXT: %27 = mir.lu_solve %23, %26, %17 transpose : (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %28 = mir.transpose %27 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %29 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %30 = mir.reshape %29 : tensor<3xi64> to tensor<3x1xi64>
+// CHECK-NEXT: %31 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %32 = mir.ge %30, %31 : (tensor<3x1xi64>, tensor<3xi64>) -> tensor<3x3xi1>
+// CHECK-NEXT: %33 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %34 = mir.where %32, %y, %33 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %35 = mir.iota axis 0 : tensor<3xi32>
+// CHECK-NEXT: %36 = mir.constant dense<1> : tensor<i32>
+// CHECK-NEXT: %37 = mir.add %35, %36 : (tensor<3xi32>, tensor<i32>) -> tensor<3xi32>
+// CHECK-NEXT: %38 = mir.lu_solve %34, %37, %28 transpose : (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %39 = mir.transpose %38 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %40 = mir.add %38, %39 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %41 = mir.constant dense<5.000000e-01> : tensor<f32>
+// CHECK-NEXT: %dx = mir.mul %40, %41 : (tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+// CHECK-NEXT: func.return %dx : tensor<3x3xf32>
+// CHECK-NEXT: }
+func.func @cholesky(%x: tensor<3x3xf32>, %y: tensor<3x3xf32>, %g: tensor<3x3xf32>) -> tensor<3x3xf32> {
+  %dx = mir.vjp primals(%x : tensor<3x3xf32>) outputs(%y : tensor<3x3xf32>) cotangents(%g : tensor<3x3xf32>) of [0] wrt [0] -> tensor<3x3xf32> {
+  ^bb0(%a: tensor<3x3xf32>):
+    %0 = mir.cholesky %a : tensor<3x3xf32>
+    mir.yield %0 : tensor<3x3xf32>
+  }
+  func.return %dx : tensor<3x3xf32>
+}
+
+// -----
+
+// The gaps between the values divide what the cotangent of the vectors has along them.
+// CHECK-LABEL: func.func @eigh(%x: tensor<3x3xf32>, %w: tensor<3xf32>, %v: tensor<3x3xf32>, %gw: tensor<3xf32>, %gv: tensor<3x3xf32>) -> tensor<3x3xf32> {
+// CHECK-NEXT: %0 = mir.transpose %v perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %1 = mir.reshape %w : tensor<3xf32> to tensor<1x3xf32>
+// CHECK-NEXT: %2 = mir.reshape %w : tensor<3xf32> to tensor<3x1xf32>
+// CHECK-NEXT: %3 = mir.sub %1, %2 : (tensor<1x3xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %4 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %5 = mir.eq %3, %4 : (tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xi1>
+// CHECK-NEXT: %6 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %7 = mir.where %5, %6, %3 : (tensor<3x3xi1>, tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %8 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %9 = mir.div %8, %7 : (tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %10 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %11 = mir.where %5, %10, %9 : (tensor<3x3xi1>, tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %12 = mir.matmul %0, %gv : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %13 = mir.mul %11, %12 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %14 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %15 = mir.reshape %14 : tensor<3xi64> to tensor<3x1xi64>
+// CHECK-NEXT: %16 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %17 = mir.eq %16, %15 : (tensor<3xi64>, tensor<3x1xi64>) -> tensor<3x3xi1>
+// CHECK-NEXT: %18 = mir.cast %17 : tensor<3x3xi1> to tensor<3x3xf32>
+// CHECK-NEXT: %19 = mir.reshape %gw : tensor<3xf32> to tensor<1x3xf32>
+// CHECK-NEXT: %20 = mir.mul %18, %19 : (tensor<3x3xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %21 = mir.add %13, %20 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %22 = mir.matmul %v, %21 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %23 = mir.matmul %22, %0 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %24 = mir.transpose %23 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %25 = mir.add %23, %24 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %26 = mir.constant dense<5.000000e-01> : tensor<f32>
+// CHECK-NEXT: %dx = mir.mul %25, %26 : (tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+// CHECK-NEXT: func.return %dx : tensor<3x3xf32>
+// CHECK-NEXT: }
+func.func @eigh(%x: tensor<3x3xf32>, %w: tensor<3xf32>, %v: tensor<3x3xf32>, %gw: tensor<3xf32>, %gv: tensor<3x3xf32>) -> tensor<3x3xf32> {
+  %dx = mir.vjp primals(%x : tensor<3x3xf32>) outputs(%w, %v : tensor<3xf32>, tensor<3x3xf32>) cotangents(%gw, %gv : tensor<3xf32>, tensor<3x3xf32>) of [0, 1] wrt [0] -> tensor<3x3xf32> {
+  ^bb0(%a: tensor<3x3xf32>):
+    %0, %1 = mir.eigh %a : (tensor<3x3xf32>) -> (tensor<3xf32>, tensor<3x3xf32>)
+    mir.yield %0, %1 : tensor<3xf32>, tensor<3x3xf32>
+  }
+  func.return %dx : tensor<3x3xf32>
+}
+
+// -----
+
+// A triangular solve with what the cotangents of both factors make.
+// CHECK-LABEL: func.func @qr(%x: tensor<4x3xf32>, %q: tensor<4x3xf32>, %r: tensor<3x3xf32>, %gq: tensor<4x3xf32>, %gr: tensor<3x3xf32>) -> tensor<4x3xf32> {
+// CHECK-NEXT: %0 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %1 = mir.expand %0 : tensor<f32> to tensor<3x3xf32>
+// CHECK-NEXT: %2 = mir.transpose %gr perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %3 = mir.matmul %r, %2 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %4 = mir.add %1, %3 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %5 = mir.transpose %gq perm [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT: %6 = mir.matmul %5, %q : (tensor<3x4xf32>, tensor<4x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %7 = mir.sub %4, %6 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %8 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %9 = mir.reshape %8 : tensor<3xi64> to tensor<3x1xi64>
+// CHECK-NEXT: %10 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %11 = mir.ge %9, %10 : (tensor<3x1xi64>, tensor<3xi64>) -> tensor<3x3xi1>
+// CHECK-NEXT: %12 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %13 = mir.where %11, %7, %12 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %14 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %15 = mir.reshape %14 : tensor<3xi64> to tensor<3x1xi64>
+// CHECK-NEXT: %16 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %17 = mir.constant dense<-1> : tensor<i64>
+// CHECK-NEXT: %18 = mir.sub %16, %17 : (tensor<3xi64>, tensor<i64>) -> tensor<3xi64>
+// CHECK-NEXT: %19 = mir.ge %15, %18 : (tensor<3x1xi64>, tensor<3xi64>) -> tensor<3x3xi1>
+// CHECK-NEXT: %20 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %21 = mir.where %19, %7, %20 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %22 = mir.transpose %21 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %23 = mir.add %13, %22 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %24 = mir.matmul %q, %23 : (tensor<4x3xf32>, tensor<3x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %25 = mir.add %gq, %24 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %26 = mir.transpose %25 perm [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT: %27 = mir.transpose %r perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %28 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %29 = mir.reshape %28 : tensor<3xi64> to tensor<3x1xi64>
+// CHECK-NEXT: %30 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %31 = mir.ge %29, %30 : (tensor<3x1xi64>, tensor<3xi64>) -> tensor<3x3xi1>
+// CHECK-NEXT: %32 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %33 = mir.where %31, %27, %32 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %34 = mir.iota axis 0 : tensor<3xi32>
+// CHECK-NEXT: %35 = mir.constant dense<1> : tensor<i32>
+// CHECK-NEXT: %36 = mir.add %34, %35 : (tensor<3xi32>, tensor<i32>) -> tensor<3xi32>
+// CHECK-NEXT: %37 = mir.lu_solve %33, %36, %26 transpose : (tensor<3x3xf32>, tensor<3xi32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT: %dx = mir.transpose %37 perm [1, 0] : (tensor<3x4xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: func.return %dx : tensor<4x3xf32>
+// CHECK-NEXT: }
+func.func @qr(%x: tensor<4x3xf32>, %q: tensor<4x3xf32>, %r: tensor<3x3xf32>, %gq: tensor<4x3xf32>, %gr: tensor<3x3xf32>) -> tensor<4x3xf32> {
+  %dx = mir.vjp primals(%x : tensor<4x3xf32>) outputs(%q, %r : tensor<4x3xf32>, tensor<3x3xf32>) cotangents(%gq, %gr : tensor<4x3xf32>, tensor<3x3xf32>) of [0, 1] wrt [0] -> tensor<4x3xf32> {
+  ^bb0(%a: tensor<4x3xf32>):
+    %0, %1 = mir.qr %a : (tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<3x3xf32>)
+    mir.yield %0, %1 : tensor<4x3xf32>, tensor<3x3xf32>
+  }
+  func.return %dx : tensor<4x3xf32>
+}
+
+// -----
+
+// The squares of the values are told apart for both kinds of vectors; of `u`, there is also what lies outside of it.
+// CHECK-LABEL: func.func @svd(%x: tensor<4x3xf32>, %u: tensor<4x3xf32>, %s: tensor<3xf32>, %v: tensor<3x3xf32>, %gu: tensor<4x3xf32>, %gs: tensor<3xf32>, %gv: tensor<3x3xf32>) -> tensor<4x3xf32> {
+// CHECK-NEXT: %0 = mir.mul %s, %s : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %1 = mir.reshape %0 : tensor<3xf32> to tensor<1x3xf32>
+// CHECK-NEXT: %2 = mir.reshape %0 : tensor<3xf32> to tensor<3x1xf32>
+// CHECK-NEXT: %3 = mir.sub %1, %2 : (tensor<1x3xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %4 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %5 = mir.eq %3, %4 : (tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xi1>
+// CHECK-NEXT: %6 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %7 = mir.where %5, %6, %3 : (tensor<3x3xi1>, tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %8 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %9 = mir.div %8, %7 : (tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %10 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %11 = mir.where %5, %10, %9 : (tensor<3x3xi1>, tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %12 = mir.reshape %s : tensor<3xf32> to tensor<1x3xf32>
+// CHECK-NEXT: %13 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %14 = mir.expand %13 : tensor<f32> to tensor<3x3xf32>
+// CHECK-NEXT: %15 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %16 = mir.reshape %15 : tensor<3xi64> to tensor<3x1xi64>
+// CHECK-NEXT: %17 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %18 = mir.eq %17, %16 : (tensor<3xi64>, tensor<3x1xi64>) -> tensor<3x3xi1>
+// CHECK-NEXT: %19 = mir.cast %18 : tensor<3x3xi1> to tensor<3x3xf32>
+// CHECK-NEXT: %20 = mir.reshape %gs : tensor<3xf32> to tensor<1x3xf32>
+// CHECK-NEXT: %21 = mir.mul %19, %20 : (tensor<3x3xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %22 = mir.add %14, %21 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %23 = mir.transpose %u perm [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT: %24 = mir.matmul %23, %gu : (tensor<3x4xf32>, tensor<4x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %25 = mir.transpose %24 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %26 = mir.sub %24, %25 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %27 = mir.mul %11, %26 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %28 = mir.mul %27, %12 : (tensor<3x3xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %29 = mir.add %22, %28 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %30 = mir.transpose %gv perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %31 = mir.matmul %v, %30 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %32 = mir.reshape %s : tensor<3xf32> to tensor<3x1xf32>
+// CHECK-NEXT: %33 = mir.transpose %31 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %34 = mir.sub %31, %33 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %35 = mir.mul %11, %34 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %36 = mir.mul %32, %35 : (tensor<3x1xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %37 = mir.add %29, %36 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %38 = mir.matmul %u, %37 : (tensor<4x3xf32>, tensor<3x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %39 = mir.transpose %u perm [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT: %40 = mir.matmul %39, %gu : (tensor<3x4xf32>, tensor<4x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %41 = mir.matmul %u, %40 : (tensor<4x3xf32>, tensor<3x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %42 = mir.sub %gu, %41 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %43 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %44 = mir.eq %12, %43 : (tensor<1x3xf32>, tensor<f32>) -> tensor<1x3xi1>
+// CHECK-NEXT: %45 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %46 = mir.where %44, %45, %12 : (tensor<1x3xi1>, tensor<f32>, tensor<1x3xf32>) -> tensor<1x3xf32>
+// CHECK-NEXT: %47 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %48 = mir.div %47, %46 : (tensor<f32>, tensor<1x3xf32>) -> tensor<1x3xf32>
+// CHECK-NEXT: %49 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %50 = mir.where %44, %49, %48 : (tensor<1x3xi1>, tensor<f32>, tensor<1x3xf32>) -> tensor<1x3xf32>
+// CHECK-NEXT: %51 = mir.mul %42, %50 : (tensor<4x3xf32>, tensor<1x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %52 = mir.add %38, %51 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %dx = mir.matmul %52, %v : (tensor<4x3xf32>, tensor<3x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: func.return %dx : tensor<4x3xf32>
+// CHECK-NEXT: }
+func.func @svd(%x: tensor<4x3xf32>, %u: tensor<4x3xf32>, %s: tensor<3xf32>, %v: tensor<3x3xf32>, %gu: tensor<4x3xf32>, %gs: tensor<3xf32>, %gv: tensor<3x3xf32>) -> tensor<4x3xf32> {
+  %dx = mir.vjp primals(%x : tensor<4x3xf32>) outputs(%u, %s, %v : tensor<4x3xf32>, tensor<3xf32>, tensor<3x3xf32>) cotangents(%gu, %gs, %gv : tensor<4x3xf32>, tensor<3xf32>, tensor<3x3xf32>) of [0, 1, 2] wrt [0] -> tensor<4x3xf32> {
+  ^bb0(%a: tensor<4x3xf32>):
+    %0, %1, %2 = mir.svd %a : (tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3x3xf32>)
+    mir.yield %0, %1, %2 : tensor<4x3xf32>, tensor<3xf32>, tensor<3x3xf32>
+  }
+  func.return %dx : tensor<4x3xf32>
+}
