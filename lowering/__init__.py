@@ -37,6 +37,12 @@ def _get_asm() -> type[Target]:
     return AsmTarget
 
 
+def _get_html() -> type[Target]:
+    from xdsl_rlx.lowering.numba.emit.targets import HtmlTarget
+
+    return HtmlTarget
+
+
 UNIVERSE = Universe(
     all_passes={
         **lazily(__name__, ON_MIR),
@@ -44,7 +50,7 @@ UNIVERSE = Universe(
         **lazily(__name__, TO_LIR),
         **lazily(f"{__name__}.numba.runtime", ["mir-fold-constants"]),
     },
-    all_targets={"numba": _get_numba, "asm": _get_asm},
+    all_targets={"numba": _get_numba, "asm": _get_asm, "html": _get_html},
 )
 
 # xDSL has a target of this name and refuses a second one: ours takes its place, and leaves it the modules of others

@@ -37,6 +37,7 @@ from xdsl_rlx.lowering.program_buffers import ProgramBuffers, memref_for
 from xdsl_rlx.lowering.updates import ReadElsewhereError, is_updated, put_readers_first, updates_of
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.rules import DECOMPOSE
+from xdsl_rlx.transforms.signature import Signature
 
 
 def _without_loops(op: Operation) -> str:
@@ -115,10 +116,11 @@ class _Lowering:
         if not isinstance(terminator, ReturnOp):
             raise PassFailedException("expected the function to end in func.return")
         replacing = {update.number for update in self.updates}
-        returned = [value for number, value in enumerate(terminator.arguments) if number not in replacing]
+        names = Signature(self.func).output_names
+        returned = [(value, names.get(n)) for n, value in enumerate(terminator.arguments) if n not in replacing]
         results = [
-            (value, self.buffers.declare(lir.OutputOp(number, memref_for(value)), value))
-            for number, value in enumerate(returned)
+            (value, self.buffers.declare(lir.OutputOp(number, memref_for(value), name), value))
+            for number, (value, name) in enumerate(returned)
         ]
         results += [(update.value, self.buffers.of[update.argument]) for update in self.updates]
         ops = [op for op in self.func.body.block.ops if op is not terminator]

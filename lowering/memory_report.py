@@ -16,6 +16,7 @@ from xdsl_rlx.dialects.lir.memory import byte_size
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.locations import where
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
+from xdsl_rlx.lowering.text_tables import TextTable
 
 
 @dataclass(frozen=True)
@@ -62,18 +63,12 @@ class MemoryReport:
             f"inputs {self.inputs:,}, outputs {self.outputs:,}, constants {self.constants:,}",
             f"most in use during launch {self.fullest}:",
         ]
-        rows = [
+        rows = tuple(
             (f"{slot.at:,}", f"{slot.size:,}", f"{slot.first}-{slot.last}", f"{slot.name} {slot.type}", slot.computed)
             for slot in self.at_fullest
-        ]
-        head = ("at", "bytes", "launches", "buffer", "computed by")
-        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        for row in (head, *rows):
-            number, size, launches, *rest = row
-            cells = [number.rjust(widths[0]), size.rjust(widths[1]), launches.rjust(widths[2])]
-            cells += [cell.ljust(width) for cell, width in zip(rest, widths[3:], strict=True)]
-            lines.append("  ".join(cells).rstrip())
-        return "\n".join(lines)
+        )
+        table = TextTable(("at", "bytes", "launches", "buffer", "computed by"), rows, frozenset((3, 4)))
+        return "\n".join([*lines, *table.lines()])
 
 
 def memory_report(module: ModuleOp) -> MemoryReport:
@@ -114,10 +109,15 @@ _KINDS: Sequence[type[Operation]] = (lir.InputOp, lir.ParamOp, lir.OutputOp, lir
 
 
 def _use(slot: lir.SlotOp, at: int, first: int, last: int, launch: lir.LaunchOp) -> SlotUse:
-    type_ = memref_of(slot.result)
-    known = f"{DTYPE_NAMES.get(type_.element_type, type_.element_type)}[{', '.join(map(str, type_.get_shape()))}]"
+    type_, known = memref_of(slot.result), buffer_type(slot)
     computed = f"{launch.kernel.string_value()}{where(launch)}"
     return SlotUse(f"%{slot.result.name_hint or ''}", known, at, byte_size(type_), first, last, computed)
+
+
+def buffer_type(op: Operation) -> str:
+    """The type of a buffer as callers know it: `f32[4, 3]`."""
+    type_ = memref_of(op.results[0])
+    return f"{DTYPE_NAMES.get(type_.element_type, type_.element_type)}[{', '.join(map(str, type_.get_shape()))}]"
 
 
 def _bytes(op: Operation) -> int:

@@ -152,9 +152,24 @@ class Signature:
 
     def mark_gradients(self, first: int, names: Sequence[str]) -> None:
         """Note which results are gradients, from the number `first` on, and by which arguments."""
+        self._note(GRADIENT, first, names)
+        if self.output_names:
+            self._note(NAME, first, [f"d_{name}" for name in names])
+
+    @property
+    def output_names(self) -> dict[int, str]:
+        """The names of the results that have one, by number."""
+        entries = () if self.func.res_attrs is None else self.func.res_attrs.data
+        return {n: name.data for n, e in enumerate(entries) if isinstance(name := e.data.get(NAME), StringAttr)}
+
+    def name_outputs(self, names: Sequence[str]) -> None:
+        """Name the first results."""
+        self._note(NAME, 0, names)
+
+    def _note(self, what: str, first: int, names: Sequence[str]) -> None:
         entries = list(self.func.res_attrs or [DictionaryAttr({})] * len(self.outputs))
         for number, name in enumerate(names, first):
-            entries[number] = DictionaryAttr({**entries[number].data, GRADIENT: StringAttr(name)})
+            entries[number] = DictionaryAttr({**entries[number].data, what: StringAttr(name)})
         self.func.res_attrs = ArrayAttr(entries)
 
     def set_outputs(self, outputs: Sequence[SSAValue]) -> None:

@@ -225,17 +225,22 @@ class SlotOp(IRDLOperation):
 
 @irdl_op_definition
 class OutputOp(IRDLOperation):
-    """The contiguous buffer of result `number`, written by the program and returned to the caller."""
+    """The contiguous buffer of result `number`, written by the program and returned to the caller by a name, if any."""
 
     name = "lir.output"
 
     number = prop_def(I64)
+    label = opt_prop_def(StringAttr)
     result = result_def(AnyMemRefConstr)
 
-    assembly_format = "$number attr-dict `:` type($result)"
+    assembly_format = "$number ($label^)? attr-dict `:` type($result)"
 
-    def __init__(self, number: int, type_: AnyMemRef):
-        super().__init__(properties={"number": i64_attr(number)}, result_types=[type_])
+    def __init__(self, number: int, type_: AnyMemRef, label: str | None = None):
+        properties: dict[str, Attribute | None] = {
+            "number": i64_attr(number),
+            "label": None if label is None else StringAttr(label),
+        }
+        super().__init__(properties=properties, result_types=[type_])
 
     def verify_(self) -> None:
         _verify_contiguous(self.result)

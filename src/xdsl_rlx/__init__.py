@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
     from xdsl_rlx.lowering.run_errors import ArgumentError, OutOfBoundsError
+    from xdsl_rlx.op_functions import dropout, softmax_cross_entropy
+    from xdsl_rlx.seeing import inspect, report
+    from xdsl_rlx.tracing import trace
     from xdsl_rlx.training import TrainingProgram
     from xdsl_rlx.transforms.precision import PrecisionPolicy
 
@@ -72,6 +75,7 @@ __all__ = [
     "hessian",
     "hvp",
     "insert_q_dq",
+    "inspect",
     "jacfwd",
     "jacrev",
     "jvp",
@@ -84,6 +88,7 @@ __all__ = [
     "numba_source",
     "parse",
     "prepare_for_ad",
+    "report",
     "run_passes",
     "scale_loss",
     "select_outputs",
@@ -120,6 +125,7 @@ _HOMES = {
     "xdsl_rlx.builder": ("Graph", "GraphModule", "Value"),
     "xdsl_rlx.custom_ops": ("CustomKernel", "Shaped", "custom_op"),
     "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
+    "xdsl_rlx.seeing": ("inspect", "report"),
     "xdsl_rlx.training": ("TrainingProgram",),
     "xdsl_rlx.low_precision": (
         "CalibrationEntry",

@@ -5,10 +5,12 @@ The methods named after ops are those of `MirBuilder`.
 
 from __future__ import annotations
 
+import keyword
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import lru_cache, wraps
+from html import escape
 from inspect import isfunction
 from typing import ParamSpec, TypeAlias, TypeVar
 
@@ -106,6 +108,7 @@ class Graph(MirBuilder):
         self._arguments: dict[str, tuple[str, Value]] = {}
         self._may_be_left_out: set[str] = set()
         self._outputs: tuple[Value, ...] = ()
+        self._output_names: tuple[str, ...] = ()
         self._replacing: dict[int, str] = {}
         self._sealed = False
         self._whole: ModuleOp | None = None
@@ -121,12 +124,21 @@ class Graph(MirBuilder):
         """An argument that a compiled graph keeps between calls."""
         return self._argument(name, "param", self._type(name, shape, dtype))
 
-    def set_outputs(self, outputs: Value | Sequence[Value], donate: Mapping[str, Value] | None = None) -> None:
+    def set_outputs(
+        self, outputs: Value | Sequence[Value] | Mapping[str, Value], donate: Mapping[str, Value] | None = None
+    ) -> None:
         """
         The results, in order; replaces the ones set before.
 
+        With names, as `{"loss": loss}`, a compiled graph returns a named tuple, gradients by name too: `d_w`.
         Values of `donate` are results behind them that take the memory of the arguments named, as in `rlx.compile`.
         """
+        names = tuple(outputs) if isinstance(outputs, Mapping) else ()
+        if isinstance(outputs, Mapping):
+            outputs = tuple(outputs.values())
+        for name in names:
+            if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+                raise GraphError(f"an output of graph '{self.name}' needs a name of Python's, got {shown(name)}")
         values = tuple(outputs) if isinstance(outputs, Sequence) else (outputs,)
         replacing = {len(values) + number: name for number, name in enumerate(donate or ())}
         values += tuple((donate or {}).values())
@@ -137,7 +149,7 @@ class Graph(MirBuilder):
                 raise GraphError(f"output {number} of graph '{self.name}' is a {type(value).__name__}, not a value")
             self.operand(value)
         self._unseal()
-        self._outputs, self._replacing = values, replacing
+        self._outputs, self._replacing, self._output_names = values, replacing, names
 
     def named(self, name: str) -> AbstractContextManager[None]:
         """
@@ -329,6 +341,8 @@ class Graph(MirBuilder):
             for name, (kind, _) in self._arguments.items()
         )
         self._function.res_attrs = None
+        if self._output_names:
+            Signature(self._function).name_outputs(self._output_names)
         if self._replacing:
             try:
                 Signature(self._function).replace(self._replacing)
@@ -408,6 +422,16 @@ class GraphModule:
 
     def __str__(self) -> str:
         return str(self.module)
+
+    def __repr__(self) -> str:
+        if self.stage == "lir":
+            return f"GraphModule {self.name} at lir"
+        interface = self.interface
+        given = ", ".join(f"{one.kind} {one.name}: {one.value.type}" for one in interface.arguments)
+        return f"GraphModule at {self.stage}\n  ({given})\n  -> ({', '.join(map(str, interface.outputs))})"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
     @property
     def name(self) -> str:

@@ -122,3 +122,23 @@ def test_a_mistake_is_told_where_it_is_made(message: str):
     assert message in str(caught.value)
     assert isinstance(caught.value, rlx.RlxError) and isinstance(caught.value, ValueError)
     g.module.verify()
+
+
+def test_outputs_with_names_are_a_named_tuple():
+    g = rlx.Graph("model")
+    x, w = g.input("x", (3,)), g.param("w", (3,))
+    g.set_outputs({"loss": g.reduce_sum(x * w * w), "scaled": x * w})
+    a, b = np.arange(3, dtype=np.float32), np.full(3, 2, np.float32)
+    found = rlx.compile(g)(a, b)
+    assert found.loss == 12 and found._fields == ("loss", "scaled")
+    step = rlx.compile(rlx.grad_with_loss(g, "w"))
+    for result in (step(a, b), rlx.compile(rlx.parse(str(rlx.grad_with_loss(g, "w"))))(a, b)):
+        np.testing.assert_array_equal(result.d_w, 4 * a)
+        assert result._fields == ("loss", "scaled", "d_w") and type(result).__name__ == "model_grad"
+    lowered = rlx.lower(g)
+    assert 'lir.output 0 "loss"' in str(lowered) and rlx.compile(lowered)(a, b).loss == 12
+    for names in ({"a b": x}, {"class": x}, {"_x": x}):
+        with pytest.raises(rlx.GraphError, match=r"needs a name of Python's"):
+            g.set_outputs(names)
+    g.set_outputs([x])
+    assert type(rlx.compile(g)(a, b)) is tuple

@@ -1,8 +1,9 @@
-"""Signals that come in while a program loops: Python handles them during the run, and an exception ends it."""
+"""Signals that come in while a program runs: Python handles them during the run, and an exception ends it."""
 
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
@@ -18,14 +19,15 @@ from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.numba.driver.interrupts import run_interruptibly
 from xdsl_rlx.lowering.numba.driver.layout import PlanTable
-from xdsl_rlx.lowering.numba.driver.process import LONG_NS
+from xdsl_rlx.lowering.numba.driver.process import LONG_NS, STRAIGHT_LONG_NS
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime import compiled_graph
+from xdsl_rlx.lowering.numba.runtime import binding
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
 LONG = 100_000_000
 """Iterations that take half a minute, a thousand times as long as until the first alarm."""
+SIDE = 1024
 W = np.linspace(-1, 1, loops.WIDTH, dtype=np.float32)
 X = np.ones(loops.WIDTH, np.float32)
 
@@ -100,6 +102,47 @@ def test_an_interrupt_ends_a_loop_and_leaves_params_as_they_were(
     assert is_right(few, 3)
 
 
+@pytest.fixture(scope="module")
+def chain() -> rlx.Graph:
+    """Launches one behind the other that take more than a second."""
+    g = rlx.Graph("chain")
+    x, w, done = g.input("x", (SIDE, SIDE)), g.param("w", (SIDE, SIDE)), g.param("done", (SIDE, SIDE))
+    for _ in range(80):
+        x = g.tanh(x @ w)
+    g.set_outputs([g.reduce_sum(x), done + x])
+    return g
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_ends_a_program_of_many_launches(chain: rlx.Graph, threads: int, alarm: Callable[..., None]):
+    graph = rlx.compile(chain, threads=threads, donate={"done": 1})
+    w, done = np.eye(SIDE, dtype=np.float32), np.zeros((SIDE, SIDE), np.float32)
+    graph.set_param("w", w)
+    graph.set_param("done", done)
+    interrupted = list[float]()
+
+    def note() -> None:
+        interrupted.append(time.perf_counter())
+        interrupt()
+
+    alarm(once(note))
+    with pytest.raises(KeyboardInterrupt):
+        graph(np.zeros((SIDE, SIDE), np.float32))
+    assert time.perf_counter() - interrupted[0] < 0.5
+    # the last launch, which updates it, was never reached
+    assert np.array_equal(graph.weights["done"], done) and np.array_equal(graph.weights["w"], w)
+
+
+def test_a_short_program_of_launches_stays_with_its_thread():
+    g = rlx.Graph("short")
+    g.set_outputs([g.tanh(g.input("x", (8,)))])
+    graph = rlx.compile(g, threads=1)
+    for _ in range(2):
+        graph(np.zeros(8, np.float32))
+    plan = graph._binding.plan
+    assert plan.get(PlanTable.NS) < plan.get(PlanTable.LONG_NS) == STRAIGHT_LONG_NS
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupt_ends_a_loop_of_which_nothing_said_that_it_is_long(threads: int, alarm: Callable[..., None]):
     graph = compile_module(rlx.parse(branches.counted_down()), threads, Effort.QUICK)
@@ -122,7 +165,7 @@ def test_a_loop_that_turns_out_to_be_long_begins_anew_on_a_thread(slow_call: boo
     call, started = graph._binding.call if slow_call else graph, list[int]()
     # at the first call nothing is known
     call(np.array(3), X)
-    monkeypatch.setattr(compiled_graph, "run_interruptibly", lambda run, stop: (started.append(1), run()))
+    monkeypatch.setattr(binding, "run_interruptibly", lambda run, stop: (started.append(1), run()))
     found = [call(np.array(n), X)[0] for n in (3, 500_000, 500_000)]
     assert len(started) == 2 and np.array_equal(found[1], found[2])
     assert np.array_equal(found[0], loops.carries(X, np.tile(W, (3, 1)))[-1])

@@ -74,6 +74,13 @@ def test_a_failed_check_is_an_exception_and_the_next_call_is_right(scatter: rlx.
     assert (y == X[::-1] + 1).all()
 
 
+def test_a_profile_raises_it_too_and_the_next_one_is_whole(scatter: rlx.CompiledGraph):
+    with pytest.raises(rlx.OutOfBoundsError):
+        scatter.profile(x=X, n=wrong(64), runs=1)
+    launches = scatter.profile(x=X, n=REVERSED, runs=1).launches
+    assert sum(one.runs for one in launches) == len(scatter.program.launches)
+
+
 def test_a_printed_module_raises_it_too():
     names: dict[str, Any] = {}
     exec(rlx.numba_source(rlx.run_passes(rlx.parse(SCATTER), "lir-check-bounds")), names)

@@ -1,4 +1,4 @@
-"""Runs that may be interrupted: while another thread runs a program with loops, the main thread handles signals."""
+"""Runs that may be interrupted: while another thread runs a program, the main thread handles signals."""
 
 import threading
 from _thread import start_new_thread

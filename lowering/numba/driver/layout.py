@@ -1,5 +1,5 @@
 """The tables in memory that machine code and Python share, and numbers that stand in them. The machine code is in
-`scheduler.py` and `fast_call.py`, what writes tables in `process.py`, `phases.py` and `runtime/compiled_graph.py`."""
+`scheduler.py` and `fast_call.py`, what writes tables in `process.py`, `phases.py` and `runtime/binding.py`."""
 
 from collections.abc import Mapping
 from inspect import get_annotations
@@ -124,7 +124,7 @@ class PlanTable(Table):
     PHASE_RUNS: int
     """Phases that the last run that was timed went through: more than there are where they stand in loops."""
     LONG_NS: int
-    """From which `NS` on a run may be interrupted, which the slow call sees to; only programs with loops have one."""
+    """From which `NS` on a run may be interrupted, which the slow call sees to."""
 
 
 class CallBlock(Table):
@@ -140,6 +140,8 @@ class CallBlock(Table):
     """The value that was checked."""
     BRIEF: int
     """Whether the run is `TOO_LONG` when `PlanTable.LONG_NS` have passed."""
+    TRACE: int
+    """0, or the address of a `TraceTable` in which the run writes down what it does when."""
     BASES: Annotated[int, FIRST_BUFFER]
     BUFFERS: int
     """The first base pointer of an argument or output."""
@@ -156,6 +158,30 @@ class CopyRow(Table):
     TARGET: int
     SOURCE: int
     BYTES: int
+
+
+class TraceTable(Table):
+    """What a run does when; behind it come the rows."""
+
+    CLOCK: int
+    """Address of the C function."""
+    ROWS: int
+    """Rows there is room for."""
+    COUNT: int
+    """Chunks that were run; more than there are rows where there was no room."""
+
+
+class TraceRow(Table):
+    """A chunk of a launch."""
+
+    LAUNCH: int
+    """Address of the `LaunchRow`."""
+    CHUNK: int
+    THREAD: int
+    """0 for the thread that calls."""
+    BEGAN: Annotated[int, 2]
+    """Seconds and nanoseconds of the monotonic clock."""
+    ENDED: Annotated[int, 2]
 
 
 class PhaseRow(Table):

@@ -114,7 +114,11 @@ class Tables:
     parallel: bool
     """Whether a phase has more than one ticket."""
     long: bool
-    """Whether phases are run more than once, or one thread runs many chunks: there are places to stop at."""
+    """Whether phases are run more than once, or one thread runs many chunks: a run may take any time."""
+    launches: int
+    """Address of the first `LaunchRow`."""
+    scheduled: tuple[ScheduledLaunch, ...]
+    """What the rows of launches are of, in order."""
 
 
 def make_tables(schedule: Sequence[Item], kernels: Mapping[str, int]) -> Tables:
@@ -132,7 +136,9 @@ def make_tables(schedule: Sequence[Item], kernels: Mapping[str, int]) -> Tables:
     words = [word if isinstance(word, int) else starts[word.section] + word.offset for one in sections for word in one]
     memory[:] = words
     count = len(writer.rows) * WORD // PhaseRow.size
-    return Tables(memory, starts[_ROWS], count, writer.parallel, writer.long)
+    return Tables(
+        memory, starts[_ROWS], count, writer.parallel, writer.long, starts[_LAUNCHES], tuple(writer.scheduled)
+    )
 
 
 _ROWS, _LAUNCHES, _ARGUMENTS, _LOOPS, _PATCHES = range(5)
@@ -164,6 +170,7 @@ class _Writer:
         self.kernels = kernels
         self.rows = list[_Word]()
         self.launches = list[_Word]()
+        self.scheduled = list[ScheduledLaunch]()
         self.arguments = list[_Word]()
         self.loops = list[_Word]()
         self.patches = list[_Word]()
@@ -194,6 +201,7 @@ class _Writer:
                 PhaseRow.GRANULE: granule,
             }
         )
+        self.scheduled += phase.launches
         for launch in phase.launches:
             first = WORD * len(self.arguments)
             self.launches += LaunchRow.filled(

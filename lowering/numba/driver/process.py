@@ -1,5 +1,5 @@
 """The driver's process side: its machine code (cached), the thread pool, and the tables of a compiled graph.
-The machine code is in `scheduler.py` and `fast_call.py`; arguments and results of a call in `compiled_graph.py`."""
+The machine code is in `scheduler.py` and `fast_call.py`; arguments and results of a call in `binding.py`."""
 
 import ctypes
 import hashlib
@@ -20,7 +20,7 @@ from xdsl_rlx.lowering import cache as disk_cache
 from xdsl_rlx.lowering.numba.driver import fast_call, scheduler
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, WORD, CallBlock, CopyRow, PlanTable, PoolTable
 from xdsl_rlx.lowering.numba.driver.manifest import BASE_ARENA, BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Program
-from xdsl_rlx.lowering.numba.driver.phases import make_tables
+from xdsl_rlx.lowering.numba.driver.phases import Tables, make_tables
 from xdsl_rlx.lowering.numba.driver.words import llvm_text
 from xdsl_rlx.lowering.numba.machine import blas_library, llvm
 from xdsl_rlx.lowering.numba.machine.workers import cores
@@ -34,7 +34,10 @@ MUTEX_BYTES = 128
 """More than any C library's mutex or condition variable takes."""
 SPIN_NS = 50_000
 LONG_NS = 5_000_000
-"""From how long a run of a program with loops on it may be interrupted."""
+"""From how long a run of a program with loops on, of which nobody knows how long the next one takes, it may be
+interrupted."""
+STRAIGHT_LONG_NS = 200_000_000
+"""The same of other programs: their runs take one time, and people do not notice that they wait for a shorter one."""
 MAX_THREADS = 1024
 
 _making = threading.RLock()
@@ -295,6 +298,7 @@ class RunPlan:
     template: Words
     """The block of a call before its arguments are known."""
     arena: NDArray[np.uint8]
+    tables: Tables
     keep: list[Any] = field(default_factory=list[Any])
     """What the tables point to."""
 
@@ -328,7 +332,8 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> RunPla
     bases = FIRST_BUFFER + arguments + len(program.outputs)
     copies = CallBlock.BASES + WORD * bases
     arena = aligned_bytes(program.arena_bytes, max(program.alignment, CACHE_LINE))
-    plan = RunPlan(program, threads, words(PlanTable.filled({})), words([0] * (copies // WORD)), arena)
+    tables = make_tables(program.schedule, kernels)
+    plan = RunPlan(program, threads, words(PlanTable.filled({})), words([0] * (copies // WORD)), arena, tables)
     constants = aligned_bytes(len(program.constants), max(program.alignment, CACHE_LINE))
     constants[:] = np.frombuffer(program.constants, np.uint8)
     plan.keep.append(constants)
@@ -341,15 +346,13 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> RunPla
         plan.set_base(BASE_BLAS, address(functions))
         plan.set(PlanTable.GET_BLAS_THREADS, library.get_threads)
         plan.set(PlanTable.SET_BLAS_THREADS, library.set_threads)
-    tables = make_tables(program.schedule, kernels)
-    plan.keep.append(tables.memory)
     plan.set(PlanTable.PHASES, tables.rows)
     plan.set(PlanTable.PHASE_COUNT, tables.count)
     plan.set(PlanTable.PARALLEL, tables.parallel)
     plan.set(PlanTable.POOL, pool().address)
     plan.set(PlanTable.THREADS, threads)
     plan.set(PlanTable.NS, 1 << 40)
-    plan.set(PlanTable.LONG_NS, LONG_NS if tables.long else 1 << 62)
+    plan.set(PlanTable.LONG_NS, LONG_NS if tables.long else STRAIGHT_LONG_NS)
     plan.set(PlanTable.TEMPLATE, address(plan.template))
     plan.set(PlanTable.COPIES, copies)
     plan.set(PlanTable.BLOCK_SIZE, copies + CopyRow.size * len(program.outputs))

@@ -20,6 +20,8 @@ from xdsl_rlx.lowering.numba.driver.layout import (
     PhaseRow,
     PlanTable,
     PoolTable,
+    TraceRow,
+    TraceTable,
     TurnRow,
 )
 from xdsl_rlx.lowering.numba.driver.primitives import (
@@ -55,8 +57,25 @@ def nanoseconds(pool: int, buffer: int) -> int:
     return peek(buffer) * 1_000_000_000 + peek(buffer + 8)
 
 
-def run_chunks(phase: int, bases: int, first: int, last: int) -> None:
+def run_traced(launch: int, bases: int, chunk: int, thread: int, trace: int) -> None:
+    """One chunk of a launch, and when it was."""
+    index = atomic_add(trace + TraceTable.COUNT, 1)
+    row = trace + TraceTable.size + TraceRow.size * min(index, peek(trace + TraceTable.ROWS) - 1)
+    monotonic = 1
+    clock = peek(trace + TraceTable.CLOCK)
+    poke(row + TraceRow.LAUNCH, launch)
+    poke(row + TraceRow.CHUNK, chunk)
+    poke(row + TraceRow.THREAD, thread)
+    low = chunk * peek(launch + LaunchRow.CHUNK)
+    high = min(low + peek(launch + LaunchRow.CHUNK), peek(launch + LaunchRow.EXTENT))
+    invoke(clock, monotonic, row + TraceRow.BEGAN)
+    invoke(peek(launch + LaunchRow.KERNEL), bases, peek(launch + LaunchRow.ARGUMENTS), low, high)
+    invoke(clock, monotonic, row + TraceRow.ENDED)
+
+
+def run_chunks(phase: int, bases: int, first: int, last: int, thread: int) -> None:
     """The chunks [first, last) of a phase, counted through its launches."""
+    trace = peek(bases + CallBlock.TRACE - CallBlock.BASES)
     launch = peek(phase + PhaseRow.LAUNCH)
     start = first
     left = last - first
@@ -71,17 +90,20 @@ def run_chunks(phase: int, bases: int, first: int, last: int) -> None:
             stop = min(start + left, count)
             left -= stop - start
             while start < stop and peek(bases + CallBlock.STATUS - CallBlock.BASES) == 0:
-                low = start * chunk
-                invoke(kernel, bases, arguments, low, min(low + chunk, extent))
+                if trace != 0:
+                    run_traced(launch, bases, start, thread, trace)
+                else:
+                    low = start * chunk
+                    invoke(kernel, bases, arguments, low, min(low + chunk, extent))
                 start += 1
         start -= count
         launch += LaunchRow.size
 
 
-def run_ticket(phase: int, bases: int, ticket: int) -> None:
+def run_ticket(phase: int, bases: int, ticket: int, thread: int) -> None:
     granule = peek(phase + PhaseRow.GRANULE)
     first = ticket * granule
-    run_chunks(phase, bases, first, min(first + granule, peek(phase + PhaseRow.CHUNKS)))
+    run_chunks(phase, bases, first, min(first + granule, peek(phase + PhaseRow.CHUNKS)), thread)
 
 
 def wake(pool: int) -> None:
@@ -116,7 +138,7 @@ def run_parallel(pool: int, phase: int, bases: int, limit: int, may_wake: int) -
         if low >= ticket & MAX_TICKETS:
             break
         if swap_if(pool + PoolTable.TICKET, ticket, ticket + 0x10000):
-            run_ticket(phase, bases, low)
+            run_ticket(phase, bases, low, 0)
             elsewhere -= 1
     spins = 0
     while atomic_peek(pool + PoolTable.DONE) != elsewhere:
@@ -189,7 +211,7 @@ def walk(plan: int, bases: int) -> int:
             # where a check has failed, this takes too long, or is an interrupt, no loop goes on
             phase = turn(phase, bases) if peek(bases + CallBlock.STATUS - CallBlock.BASES) == 0 else end
         elif alone or peek(phase + PhaseRow.TICKETS) == 1:
-            run_chunks(phase, bases, 0, peek(phase + PhaseRow.CHUNKS))
+            run_chunks(phase, bases, 0, peek(phase + PhaseRow.CHUNKS), 0)
             runs += 1
         else:
             run_parallel(pool, phase, bases, limit, may_wake)
@@ -281,7 +303,7 @@ def rlx_work(pool: int) -> int:
             # part of the data in its cache
             mine = high - 1 if from_top else low
             if swap_if(pool + PoolTable.TICKET, ticket, ticket - 1 if from_top else ticket + 0x10000):
-                run_ticket(peek(pool + PoolTable.PHASE), peek(pool + PoolTable.BASES), mine)
+                run_ticket(peek(pool + PoolTable.PHASE), peek(pool + PoolTable.BASES), mine, worker + 1)
                 atomic_add(pool + PoolTable.DONE, 1)
                 spins = 0
             continue

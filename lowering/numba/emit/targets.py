@@ -1,5 +1,5 @@
 """The targets: `-t numba`, a planned program as one standalone Python module, `-t llvm` and `-t asm`, what becomes
-of its kernels. The texts themselves are made in `python_module.py` and `llvm_module.py`."""
+of its kernels, `-t html`, a page to look at. The texts are made in `python_module.py`, `llvm_module.py`, `page.py`."""
 
 from dataclasses import dataclass
 from typing import IO
@@ -11,6 +11,9 @@ from xdsl.utils.target import Target
 
 from xdsl_rlx.lowering.numba.emit.listing import asm_listing, llvm_listing
 from xdsl_rlx.lowering.numba.emit.python_module import emit_python
+from xdsl_rlx.lowering.numba.machine import cpu
+from xdsl_rlx.lowering.numba.machine.llvm import target
+from xdsl_rlx.lowering.page.page import page_of
 
 _DIALECTS = ("hir", "mir", "lir")
 
@@ -47,6 +50,23 @@ class LlvmTarget(Target):
             output.write(llvm_listing(module))
         else:
             LLVMTarget().emit(ctx, module, output)
+
+
+@dataclass(frozen=True)
+class HtmlTarget(Target):
+    """
+    One HTML file to look at a program with, which needs nothing else: its graph and kernels, the text of each stage on
+    the way to them, each line with what it comes from, and its memory.
+
+    What is given, at any stage, is lowered for `threads` threads.
+    """
+
+    name = "html"
+
+    threads: int = 1
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        output.write(page_of(module, self.threads, cpu.registers(target())))
 
 
 @dataclass(frozen=True)

@@ -91,10 +91,11 @@ def compile_llvm(*texts: str, effort: Effort = Effort.FULL) -> bytes:
 class Compilation:
     """As `compile_llvm`, of modules that come one by one: other cores compile while the next one is made."""
 
-    def __init__(self, effort: Effort = Effort.FULL) -> None:
+    def __init__(self, effort: Effort = Effort.FULL, told: Callable[[int, int], None] | None = None) -> None:
+        """`told` how many modules are done, of how many there are so far."""
         # threads would find LLVM without targets
         host()
-        self._jobs = Jobs[str, bytes](lambda text: emit_object(text, effort))
+        self._jobs = Jobs[str, bytes](lambda text: emit_object(text, effort), told=told)
 
     def __enter__(self) -> Self:
         return self

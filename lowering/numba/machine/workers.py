@@ -26,9 +26,12 @@ class Jobs(Generic[T, R]):
     asks for the `results`. Leaving the context before that leaves out what no core has begun.
     """
 
-    def __init__(self, work: Callable[[T], R], most: int | None = None) -> None:
-        """`most` bounds the threads that are started."""
+    def __init__(
+        self, work: Callable[[T], R], most: int | None = None, told: Callable[[int, int], None] | None = None
+    ) -> None:
+        """`most` bounds the threads that are started; `told` how many items are done, of how many, by any of them."""
         self._work = work
+        self._told = told
         self._most = cores() - 1 if most is None else min(cores() - 1, most)
         self._items: list[T] = []
         self._begun = 0
@@ -78,6 +81,8 @@ class Jobs(Generic[T, R]):
         while (index := self._next()) is not None:
             try:
                 self._results[index] = self._work(self._items[index])
+                if self._told is not None:
+                    self._told(len(self._results), len(self._items))
             except BaseException as error:
                 self._errors[index] = error
 

@@ -42,13 +42,19 @@ _Part: TypeAlias = tuple[int, ByteSpan]
 
 def build_program(module: ModuleOp) -> Program:
     """The program of a planned module; PassFailedException if there is not exactly one, or a slot has no place."""
+    return launched_program(module)[0]
+
+
+def launched_program(module: ModuleOp) -> tuple[Program, tuple[lir.LaunchOp, ...]]:
+    """As `build_program`, and what each of its launches is made of, in the order of `Program.launches`."""
     programs = [op for op in module.ops if isinstance(op, lir.ProgramOp)]
     if len(programs) != 1:
         raise PassFailedException(f"expected a module with one lir.program, got {len(programs)}")
     (program,) = programs
     if program.arena_bytes is None or program.alignment is None:
         raise PassFailedException(f"the slots of @{program.sym_name.data} have no place: run lir-plan-memory")
-    return _Builder(program).build(module)
+    builder = _Builder(program)
+    return builder.build(module), tuple(builder.launched)
 
 
 class _Builder:
@@ -62,6 +68,8 @@ class _Builder:
         self.bases: dict[SSAValue, int] = {}
         """The base number of what is no alias."""
         self.constants = bytearray()
+        self.launched: list[lir.LaunchOp] = []
+        """The launches as they were written down."""
 
     def build(self, module: ModuleOp) -> Program:
         """Number the buffers, then write down the launches."""
@@ -83,7 +91,10 @@ class _Builder:
             name=program.sym_name.data,
             inputs=tuple(_spec(op.buffer_name.data, op.result) for op in inputs),
             params=tuple(_spec(op.buffer_name.data, op.result) for op in params),
-            outputs=tuple(_spec(f"output {op.number.value.data}", op.result) for op in outputs),
+            outputs=tuple(
+                _spec(f"output {op.number.value.data}" if op.label is None else op.label.data, op.result)
+                for op in outputs
+            ),
             optional=tuple(op.buffer_name.data for op in late),
             arena_bytes=program.arena_bytes.value.data,
             alignment=program.alignment.value.data,
@@ -151,6 +162,7 @@ class _Builder:
 
     def _launch(self, launch: _Touched, independent: bool, loops: Sequence[lir.LoopOp]) -> ScheduledLaunch:
         op, args = launch.op, (*launch.reads, *launch.writes)
+        self.launched.append(op)
         return ScheduledLaunch(
             op.kernel.root_reference.data,
             op.extent.value.data,

@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from enum import StrEnum
+from functools import partial
 from typing import SupportsIndex
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.lir import KernelOp, ProgramOp
 from xdsl_rlx.lowering import cache as disk_cache
 from xdsl_rlx.lowering.fingerprint import fingerprint
-from xdsl_rlx.lowering.kernel_pass import lower_by_kernel
+from xdsl_rlx.lowering.kernel_pass import kernels_of, lower_by_kernel
 from xdsl_rlx.lowering.numba.driver.manifest import Program, pack, unpack
 from xdsl_rlx.lowering.numba.driver.process import begin_driver, thread_count
 from xdsl_rlx.lowering.numba.machine import cpu
@@ -28,9 +31,11 @@ from xdsl_rlx.lowering.numba.machine.llvm import (
 )
 from xdsl_rlx.lowering.numba.machine.workers import brisk_turns
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph, Origin
 from xdsl_rlx.lowering.numba.runtime.weights import Weights
 from xdsl_rlx.lowering.pipelines import checks_bounds, compile_passes
+from xdsl_rlx.lowering.progress import Progress
+from xdsl_rlx.lowering.run_errors import RlxError
 from xdsl_rlx.transforms.collector import paused_collector
 from xdsl_rlx.transforms.driver import verify_dominance
 
@@ -83,18 +88,39 @@ def compile_source(
     @paused_collector()
     @brisk_turns()
     def build() -> tuple[Program, bytes]:
+        begin_driver()
         lowered = module().clone()
-        with Compilation(effort) as compilation:
-            for number, text in enumerate(backend.texts(lowered, _kernels_of(lowered, count))):
+        with Progress("compiling") as progress, Compilation(effort, partial(_say_parts, progress)) as compilation:
+            for text in backend.texts(lowered, _counted(lowered, _kernels_of(lowered, count), progress)):
                 compilation.add(text)
-                if number == 0:
-                    # not before: other cores have something to do while its text is made
-                    begin_driver()
             return build_program(lowered), compilation.code()
 
     key = " ".join([source, str(count), backend, *checked, effort.name, environment_key()])
     program, code, from_cache = _compiled(hashlib.sha256(key.encode()).hexdigest(), build)
-    return CompiledGraph(program, code, count, from_cache=from_cache, weights=weights)
+    return CompiledGraph(
+        program, code, count, from_cache=from_cache, weights=weights, origin=_origin(program, module, count)
+    )
+
+
+def _counted(module: ModuleOp, kernels: Iterator[KernelOp], progress: Progress) -> Iterator[KernelOp]:
+    for number, kernel in enumerate(kernels, 1):
+        progress.say(f"{number} of {len(kernels_of(module))} kernels lowered")
+        yield kernel
+
+
+def _say_parts(progress: Progress, done: int, known: int) -> None:
+    progress.say(f"{done} of {known} parts of machine code")
+
+
+def _origin(program: Program, module: Callable[[], ModuleOp], threads: int) -> Origin:
+    def lowered() -> ModuleOp:
+        with suppress(PassFailedException, VerifyException):
+            again = lower_to_lir(module(), threads)
+            if build_program(again) == program:
+                return again
+        raise RlxError(f"graph {program.name!r} has changed since it was compiled: compile it again to look inside")
+
+    return Origin(module, lowered)
 
 
 def _compiled(key: str, build: Callable[[], tuple[Program, bytes]]) -> tuple[Program, LoadedObject, bool]:

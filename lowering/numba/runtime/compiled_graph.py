@@ -1,52 +1,33 @@
-"""The callable that a compiled program becomes: names, params, results.
-Conversion of single arguments is in `arguments.py`, the machine code that runs launches in `process.py`."""
+"""The callable that a compiled program becomes: names, params, results. What a call does is in `binding.py`."""
 
-import ctypes
-import difflib
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from itertools import combinations
-from typing import Any, NoReturn, cast
+from collections import namedtuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp
 
-from xdsl_rlx.lowering.numba.driver.interrupts import run_interruptibly
-from xdsl_rlx.lowering.numba.driver.layout import (
-    CACHE_LINE,
-    FLAGS_READABLE,
-    FLAGS_WRITABLE,
-    INTERRUPTED,
-    TOO_LONG,
-    WORD,
-    CallBlock,
-    NumpyArray,
-    PlanTable,
-    PythonObject,
-    PythonTuple,
-    SpecRow,
-)
-from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, Program, TensorSpec
-from xdsl_rlx.lowering.numba.driver.process import (
-    RunPlan,
-    Words,
-    address,
-    aligned_bytes,
-    driver,
-    make_plan,
-    once,
-    pool,
-    thread_count,
-    words,
-)
+from xdsl_rlx.lowering.numba.driver.manifest import Program, TensorSpec
+from xdsl_rlx.lowering.numba.driver.process import thread_count
 from xdsl_rlx.lowering.numba.machine.llvm import LoadedObject
-from xdsl_rlx.lowering.numba.runtime.arguments import check_out, dtype_of, to_array
-from xdsl_rlx.lowering.numba.runtime.results import Results, touch
+from xdsl_rlx.lowering.numba.runtime.binding import Array, Binding, fast_call
 from xdsl_rlx.lowering.numba.runtime.weights import Weights
-from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, OutOfBoundsError
+from xdsl_rlx.lowering.run_errors import RlxError
+from xdsl_rlx.lowering.text_tables import short
 
-Array = NDArray[Any]
+if TYPE_CHECKING:
+    from xdsl_rlx.lowering.numba.runtime.profile import Profile
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a program was compiled from, made again when it is looked at."""
+
+    module: Callable[[], ModuleOp]
+    """As it was given, at any stage."""
+    lowered: Callable[[], ModuleOp]
+    """The planned lir program; raises `RlxError` where the graph has changed meanwhile."""
 
 
 class CompiledGraph:
@@ -54,9 +35,9 @@ class CompiledGraph:
     A program ready to run.
 
     Call it by name, or by position: inputs, then params, then inputs that may be left out. C-contiguous arrays of the
-    declared dtype are read in place. It returns a tuple of arrays, fresh ones or those given as `out` (a tuple with an
-    array or None per result). A result buffer may be one of the arguments: it is written after everything has been
-    read.
+    declared dtype are read in place. It returns a tuple of arrays, a named one if the graph names its
+    outputs: fresh arrays, or those given as `out` (a tuple with an array or None per result). A result buffer may be
+    one of the arguments: it is written after everything has been read.
 
     Calls from several threads are safe and run one after the other. Every wrong call raises an `ArgumentError`.
     """
@@ -69,27 +50,68 @@ class CompiledGraph:
         *,
         from_cache: bool = False,
         weights: Weights | None = None,
+        origin: Origin | None = None,
     ) -> None:
         """`from_cache` says whether the code was compiled before, rather than just now."""
+        self._origin = origin
         self.program = program
         self.from_cache = from_cache
         self._binding = Binding(program, code, thread_count(threads), Weights() if weights is None else weights)
         # held here and not by the tables: the tables' owner must not be kept alive by a callable that it points to
         self._slow_call = self._binding.call
-        self._call = _fast_call(self._binding.plan, self._slow_call)
+        self._call = fast_call(self._binding.plan, self._slow_call)
+        names = [spec.name for spec in program.outputs]
+        named = len(set(names)) == len(names) and all(map(str.isidentifier, names))
+        self._named = namedtuple(program.name, names)._make if named else None  # pyright: ignore
 
     def __call__(self, /, *args: object, **kwargs: object) -> tuple[Array, ...]:
-        return self._call(*args, **kwargs)
+        found = self._call(*args, **kwargs)
+        return found if self._named is None or len(found) != len(self.program.outputs) else self._named(found)
 
-    def __reduce__(self) -> NoReturn:
-        raise ArgumentTypeError(
-            f"graph {self.name!r} is compiled: its machine code and memory are this process's, not to be pickled or "
-            "copied; pickle the graph, or its text, and compile it there, which takes the code from the cache on disk"
-        )
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """
+        What it was compiled from, as text, and the values of its params: what takes it compiles it, or has it cached.
+
+        Raises `RlxError` where what it was compiled from is not known, or has changed since.
+        """
+        # it says whether the graph is still what this was compiled from
+        _ = self.origin.lowered()
+        return _compiled_again, (str(self.origin.module()), self.threads, dict(self.weights))
 
     def set_param(self, name: str, value: object) -> None:
         """Copy a param's value; calls use it until it is set again. Raises `ArgumentError`."""
         self._binding.set_param(name, value)
+
+    def profile(self, /, *args: object, runs: int = 20, **kwargs: object) -> "Profile":
+        """
+        What takes how long when this is called with these arguments: medians of `runs` runs, after one to warm up.
+
+        Arguments that are updated, params too, are copied for each run and stay as they are. An input named `runs` is
+        given by position. Raises what a call raises.
+        """
+        from xdsl_rlx.lowering.numba.runtime.launch_times import profile_of
+
+        return profile_of(self, self._binding, args, kwargs, runs)
+
+    @property
+    def origin(self) -> Origin:
+        """What this was compiled from; `RlxError` where nobody has said."""
+        if self._origin is None:
+            raise RlxError(f"graph {self.name!r} was made of machine code: what it was compiled from is not known")
+        return self._origin
+
+    def __repr__(self) -> str:
+        words = ", ".join(f"{spec.name}: {spec}" for spec in self.program.arguments)
+        results = ", ".join(map(str, self.outputs))
+        launches, memory = len(self.program.launches), short(self.arena_bytes, "B")
+        return (
+            f"CompiledGraph {self.name}({words}) -> ({results})\n"
+            f"  {self.kernel_count} kernels, {launches} launches, {self.threads} threads, arena {memory}, "
+            f"{'from the cache' if self.from_cache else 'compiled now'}"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
     @property
     def weights(self) -> Weights:
@@ -126,262 +148,14 @@ class CompiledGraph:
         return len(self.program.kernels)
 
 
-class Binding:
-    """A program's tables with its params, and the call in Python that can convert, allocate and explain."""
+def _compiled_again(text: str, threads: int, params: Mapping[str, Array]) -> CompiledGraph:
+    from xdsl.parser import Parser
 
-    def __init__(self, program: Program, code: LoadedObject, threads: int, weights: Weights) -> None:
-        self.program = program
-        self.weights = weights
-        self._code = code
-        self.plan = make_plan(program, self._code.addresses, threads)
-        self._specs = program.arguments
-        self._param_names = {spec.name for spec in program.params}
-        self._index = {spec.name: index for index, spec in enumerate(self._specs)}
-        self._results = Results(program.outputs)
-        self._set_specs(PlanTable.ARGUMENTS, self._specs, [None] * len(self._specs))
-        self._set_specs(PlanTable.OUTPUTS, program.outputs, self._results.tables)
-        touch([self.plan.arena, *self._results.first_buffers()])
-        for name in program.optional:
-            index = self._index[name]
-            ones = np.ones(self._specs[index].shape, dtype_of(self._specs[index].dtype))
-            self.plan.keep.append(ones)
-            self.plan.set_base(FIRST_BUFFER + index, address(ones))
-        for spec in program.params:
-            weights.declare(spec, self)
+    from xdsl_rlx.dialects.contexts import context
+    from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
 
-    def found(self, name: str, place: int) -> None:
-        """Have calls read a param, and update it, at this address."""
-        self.plan.set_base(FIRST_BUFFER + self._index[name], place)
-
-    def call(self, *args: object, out: object = None, **kwargs: object) -> tuple[Array, ...]:
-        """As `CompiledGraph.__call__`, for any arguments."""
-        values = self._bind(args, kwargs)
-        results = self._bind_outputs(out)
-        targets = list[Array]()
-        copies = list[tuple[Array, Array]]()
-        for index, result in enumerate(results):
-            if result is not None:
-                self._check_apart(index, result, values)
-            if result is not None and not _overlaps(result, values, targets):
-                targets.append(result)
-                continue
-            target = self._results.new(index)
-            targets.append(target)
-            if result is None:
-                results[index] = target
-            else:
-                copies.append((result, target))
-        if copies:
-            self._allocate_aside()
-        self._run(values, targets)
-        for result, target in copies:
-            np.copyto(result, target)
-        return tuple(result for result in results if result is not None)
-
-    def _check_apart(self, number: int, result: Array, values: Mapping[int, Array]) -> None:
-        """ArgumentError for a result in the memory of an argument that is updated."""
-        for name in self.program.updated:
-            if (value := values.get(self._index[name])) is not None and np.may_share_memory(result, value):
-                raise ArgumentError(f"out[{number}] of graph {self.program.name!r} overlaps {name!r}, which is updated")
-
-    def set_param(self, name: str, value: object) -> None:
-        """Copy a param's value."""
-        if not isinstance(name, str) or name not in self._param_names:  # pyright: ignore[reportUnnecessaryIsInstance]
-            params = ", ".join(spec.name for spec in self.program.params) or "none"
-            raise ArgumentTypeError(f"graph {self.program.name!r} has no param {name!r} (params: {params})")
-        self.weights[name] = to_array(self._specs[self._index[name]], value, self._what("param", name))
-
-    def _what(self, kind: str, name: object) -> str:
-        return f"{kind} {name!r} of graph {self.program.name!r}"
-
-    def _set_specs(self, offset: int, specs: Sequence[TensorSpec], kept: Sequence[Words | None]) -> None:
-        table = list[int]()
-        aside = 0
-        for spec, buffers in zip(specs, kept, strict=True):
-            name, dtype, shape = sys.intern(spec.name), dtype_of(spec.dtype), words(spec.shape)
-            # what is updated goes through the slow call, which looks at who else has its memory
-            known = 0 if spec.name in self.program.updated else id(dtype)
-            self.plan.keep += [name, dtype, shape, buffers]
-            again = 0 if buffers is None else address(buffers)
-            table += SpecRow.filled(
-                {
-                    SpecRow.NAME: id(name),
-                    SpecRow.DTYPE: known,
-                    SpecRow.RANK: len(spec.shape),
-                    SpecRow.SHAPE: address(shape),
-                    SpecRow.BYTES: spec.nbytes,
-                    SpecRow.ASIDE: aside,
-                    SpecRow.KEPT: again,
-                }
-            )
-            aside += -(-spec.nbytes // CACHE_LINE) * CACHE_LINE
-        self.plan.point(offset, words(table))
-
-    def _allocate_aside(self) -> None:
-        if not self.plan.get(PlanTable.ASIDE):
-            size = sum(-(-spec.nbytes // CACHE_LINE) * CACHE_LINE for spec in self.program.outputs)
-            self.plan.point(PlanTable.ASIDE, aligned_bytes(size, CACHE_LINE))
-
-    def _bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[int, Array]:
-        graph, specs = self.program.name, self._specs
-        if len(args) > len(specs):
-            raise ArgumentTypeError(f"graph {graph!r} takes {len(specs)} arguments, got {len(args)} by position")
-        given = dict(enumerate(args))
-        for name, value in kwargs.items():
-            index = self._index.get(name)
-            if index is None:
-                raise ArgumentTypeError(self._unknown(name))
-            if index in given:
-                raise ArgumentTypeError(f"{self._what('argument', name)} is given by position and by name")
-            given[index] = value
-        values = {index: self._array(specs[index], value) for index, value in given.items()}
-        for index, name in ((i, specs[i].name) for i in values if specs[i].name in self.program.updated):
-            if any(np.may_share_memory(values[index], other) for i, other in values.items() if i != index):
-                raise ArgumentError(f"{self._what('argument', name)} is updated, and another argument lies there, too")
-        for index, spec in enumerate(specs):
-            if index in values or spec.name in self.program.optional:
-                continue
-            if spec.name not in self._param_names:
-                hint = "; pass it by position: the keyword out= names the outputs" if spec.name == "out" else ""
-                raise ArgumentTypeError(f"{self._what('input', spec.name)} is missing: expected {spec}{hint}")
-            if spec.name not in self.weights:
-                hint = f"call set_param({spec.name!r}, ...) or pass it as an argument"
-                raise ArgumentTypeError(f"{self._what('param', spec.name)} has no value: expected {spec}; {hint}")
-        return values
-
-    def _array(self, spec: TensorSpec, value: object) -> Array:
-        """An argument as an array: itself if a result is to be written there."""
-        what = self._what("argument", spec.name)
-        return check_out(spec, value, what) if spec.name in self.program.updated else to_array(spec, value, what)
-
-    def _unknown(self, name: str) -> str:
-        names = list(self._index)
-        close = difflib.get_close_matches(name, names, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"its arguments are {', '.join(names) or 'none'}"
-        return f"graph {self.program.name!r} has no argument {name!r}: {hint}"
-
-    def _bind_outputs(self, out: object) -> list[Array | None]:
-        specs = self.program.outputs
-        if out is None:
-            return [None] * len(specs)
-        if not isinstance(out, tuple | list | np.ndarray):
-            raise ArgumentTypeError(f"out must be a tuple of arrays or None, got {type(out).__name__}")
-        buffers = cast(Sequence[object], (out,) if isinstance(out, np.ndarray) else out)
-        if len(buffers) != len(specs):
-            expected = f"expected {len(specs)} buffers, one per result, got {len(buffers)}"
-            raise ArgumentError(f"out of graph {self.program.name!r}: {expected}")
-        targets = [
-            None if buffer is None else check_out(spec, buffer, f"out[{index}] of graph {self.program.name!r}")
-            for index, (spec, buffer) in enumerate(zip(specs, buffers, strict=True))
-        ]
-        given = [(index, target) for index, target in enumerate(targets) if target is not None]
-        for (i, first), (j, second) in combinations(given, 2):
-            # the buffers are contiguous, so comparing their bounds is exact
-            if np.may_share_memory(first, second):
-                raise ArgumentError(f"out[{i}] and out[{j}] of graph {self.program.name!r} overlap")
-        return targets
-
-    def _run(self, values: Mapping[int, Array], targets: Sequence[Array]) -> None:
-        if self.plan.parallel:
-            pool().ensure_workers(self.plan.threads - 1)
-        block = self.plan.template.copy()
-        first = CallBlock.BUFFERS // WORD
-        for index, value in values.items():
-            block[first + index] = address(value)
-        for index, target in enumerate(targets, len(self._specs)):
-            block[first + index] = address(target)
-        self._run_block(block)
-        message, value = (int(block[word // WORD]) for word in (CallBlock.STATUS, CallBlock.STATUS_VALUE))
-        if message:
-            report_check(message, value)
-
-    def _run_block(self, block: Words) -> None:
-        def run() -> None:
-            driver().run(self.plan.address, address(block))
-
-        def stop() -> None:
-            block[CallBlock.STATUS // WORD] = INTERRUPTED
-
-        if self.plan.get(PlanTable.NS) < self.plan.get(PlanTable.LONG_NS):
-            block[CallBlock.BRIEF // WORD] = True
-            run()
-            if block[CallBlock.STATUS // WORD] != TOO_LONG:
-                return
-            block[CallBlock.BRIEF // WORD] = block[CallBlock.STATUS // WORD] = 0
-        run_interruptibly(run, stop)
-
-
-def report_check(message: int, value: int) -> None:
-    """Raise the `OutOfBoundsError` of a failed check, whose text lies at the address `message`."""
-    text = ctypes.string_at(message).decode()
-    raise OutOfBoundsError(f"{text}, got {value}")
-
-
-def _overlaps(result: Array, values: Mapping[int, Array], targets: Sequence[Array]) -> bool:
-    # the buffers are contiguous, so comparing their bounds is exact
-    return any(np.may_share_memory(result, other) for other in (*values.values(), *targets))
-
-
-class _MethodDef(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    ]
-
-
-@once
-def _method() -> _MethodDef:
-    fastcall_with_keywords = 0x80 | 0x02
-    return _MethodDef(b"call", driver().call, fastcall_with_keywords, None)
-
-
-def _fast_call(plan: RunPlan, slow_call: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
-    """
-    A built-in function whose machine code checks arguments, allocates results and runs the plan.
-
-    A Python function would spend about 1 µs per array on `ndarray.ctypes.data` and 0.3 µs on `np.empty`; this reads
-    the fields of tuples and arrays where CPython's and NumPy's binary interface has them. Where that is not so (which
-    is tested, not assumed), the slow call serves every call.
-    """
-    if not _layout_is_known():
-        return slow_call
-    plan.set(PlanTable.SLOW_CALL, id(slow_call))
-    plan.set(PlanTable.REPORT, id(report_check))
-    new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return new(ctypes.addressof(_method()), plan.table, None)
-
-
-@cache
-def _layout_is_known() -> bool:
-    """Whether tuples and arrays of this interpreter are laid out as the machine code reads them."""
-    array = np.empty((3, 5), np.float32)
-    items = (array, None)
-    fixed = np.empty((3, 5), np.float32)
-    fixed.flags.writeable = False
-
-    def word(target: object, offset: int) -> int:
-        return ctypes.c_int64.from_address(id(target) + offset).value
-
-    def flags(target: object) -> int:
-        return ctypes.c_int32.from_address(id(target) + NumpyArray.FLAGS).value & FLAGS_WRITABLE
-
-    references = ctypes.c_int64.from_address(id(array) + PythonObject.REFERENCES)
-    if references.value != sys.getrefcount(array) - 1:
-        return False
-    if word(array, PythonObject.TYPE) != id(np.ndarray) or word(items, PythonObject.TYPE) != id(tuple):
-        return False
-    if word(array, NumpyArray.DATA) != address(array) or word(array, NumpyArray.DTYPE) != id(array.dtype):
-        return False
-    shape = word(array, NumpyArray.SHAPE)
-    return (
-        word(items, PythonTuple.LENGTH) == 2
-        and word(items, PythonTuple.ITEMS) == id(array)
-        and word(items, PythonTuple.ITEMS + WORD) == id(None)
-        and ctypes.c_int32.from_address(id(array) + NumpyArray.RANK).value == 2
-        and [ctypes.c_int64.from_address(shape + WORD * axis).value for axis in range(2)] == [3, 5]
-        and flags(array) == FLAGS_WRITABLE
-        and flags(fixed) == FLAGS_READABLE
-    )
+    compiled = compile_module(Parser(context(), text).parse_module(), threads)
+    for name in compiled.params:
+        if name in params:
+            compiled.set_param(name, params[name])
+    return compiled

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, ITEM_SIZES, ScheduledLaunch, TensorSpec
-from xdsl_rlx.lowering.numba.runtime import compiled_graph
+from xdsl_rlx.lowering.numba.runtime import binding
 from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of, to_array
 from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, RlxError
 
@@ -22,7 +22,7 @@ W = np.full(8, 10, np.float32)
 def add(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, build, make):
     """y = x + w, called through the built-in function or, as on an interpreter with other objects, without it."""
     if request.param == "slow":
-        monkeypatch.setattr(compiled_graph, "_layout_is_known", lambda: False)
+        monkeypatch.setattr(binding, "_layout_is_known", lambda: False)
     graph = build(make.add(8))
     assert (type(graph._call).__name__ == "builtin_function_or_method") is (request.param == "fast")
     return graph

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from xdsl_rlx.lowering.numba.runtime import compiled_graph, results
+from xdsl_rlx.lowering.numba.runtime import binding, results
 from xdsl_rlx.lowering.numba.runtime.results import KEPT_BYTES, Results, touch
 
 SIZE = KEPT_BYTES // 4
@@ -26,7 +26,7 @@ Add = Callable[..., tuple[NDArray[Any], ...]]
 def add(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, build, make) -> Add:
     """y = x + w of the least size that is kept, by either way of calling."""
     if request.param == "slow":
-        monkeypatch.setattr(compiled_graph, "_layout_is_known", lambda: False)
+        monkeypatch.setattr(binding, "_layout_is_known", lambda: False)
     return build(make.add(SIZE))
 
 
@@ -123,7 +123,7 @@ def present(array: NDArray[Any]) -> bool:
 
 def test_the_first_call_finds_its_pages(build, make, monkeypatch: pytest.MonkeyPatch):
     touched = list[NDArray[np.uint8]]()
-    monkeypatch.setattr(compiled_graph, "touch", lambda arrays: touched.extend(arrays))
+    monkeypatch.setattr(binding, "touch", lambda arrays: touched.extend(arrays))
     graph = build(make.add(LARGE))
     plan, (buffers,) = graph._binding.plan, graph._binding._results._kept
     assert [one is other for one, other in zip(touched, (plan.arena, buffers[0]), strict=True)] == [True, True]

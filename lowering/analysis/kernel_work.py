@@ -1,0 +1,375 @@
+"""How much a launch computes and moves, counted on its kernel: arithmetic, and the buffers that loads and stores touch.
+What is known of the integers that loops run to is in `index_ranges.py`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from math import prod
+from typing import Any, cast
+
+from xdsl.dialects import arith, math, memref, scf
+from xdsl.dialects.builtin import AnyFloat, Float64Type, ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from xdsl_rlx.dialects.lir import (
+    BlockGemmOp,
+    GemmOp,
+    GetrfOp,
+    GetrsOp,
+    IfOp,
+    KernelOp,
+    LaunchOp,
+    LoopOp,
+    WhileOp,
+)
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes
+from xdsl_rlx.dialects.lir.scalar import ScalarOp
+from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
+from xdsl_rlx.lowering.analysis.linear_sums import Linear
+from xdsl_rlx.lowering.kernel_pass import kernels_of
+
+MOST_VISITS = 20_000
+"""Blocks that are walked, for one launch, with numbers in place of what is counted by."""
+
+
+class Unknown(StrEnum):
+    """Why a count is of a part only."""
+
+    LENGTH = "the length of a loop depends on data, or on more numbers than were tried"
+    BRANCH = "data decides between branches"
+    LIBRARY = "a call of LAPACK"
+
+
+@dataclass(frozen=True)
+class KernelWork:
+    """What a launch, or several, compute and move; at least that, where something is unknown."""
+
+    flops: int = 0
+    """Floating-point operations: a fused multiply-add is two, a function such as exp one."""
+    wide: int = 0
+    """Those of them on f64."""
+    read: int = 0
+    """Bytes of the buffers that are read, each element once."""
+    written: int = 0
+    unknown: frozenset[Unknown] = frozenset()
+
+    @property
+    def moved(self) -> int:
+        """Bytes read and written."""
+        return self.read + self.written
+
+    @staticmethod
+    def total(works: Iterable[KernelWork]) -> KernelWork:
+        """All of them together."""
+        given = list(works)
+        return KernelWork(
+            sum(work.flops for work in given),
+            sum(work.wide for work in given),
+            sum(work.read for work in given),
+            sum(work.written for work in given),
+            frozenset[Unknown]().union(*(work.unknown for work in given)),
+        )
+
+    def times(self, count: int) -> KernelWork:
+        """That of so many runs."""
+        return KernelWork(self.flops * count, self.wide * count, self.read * count, self.written * count, self.unknown)
+
+
+def work_of(kernel: KernelOp, extent: int, chunk: int) -> KernelWork:
+    """
+    The work of a launch of a kernel over `extent` iterations by `chunk`.
+
+    Of a buffer no more is moved than it holds: what is read again comes from a cache. A loop that runs to a number that
+    an outer one counts is walked for each of those, up to `MOST_VISITS`.
+    """
+    counts = _Count()
+    whole, rest = divmod(extent, chunk)
+    walk = _Walk(kernel)
+    if whole:
+        low = walk.symbols.new(0, (whole - 1) * chunk)
+        one = walk.piece(low, chunk)
+        if one.unknown and (each := _one_by_one(walk, whole, chunk, one)) is not None:
+            counts.add(each, 1)
+        else:
+            counts.add(one, whole)
+    if rest:
+        counts.add(walk.piece(Linear(whole * chunk), rest), 1)
+    return counts.work(kernel)
+
+
+def _one_by_one(walk: _Walk, pieces: int, chunk: int, at_once: _Count) -> _Count | None:
+    """The work of pieces that are not alike; None where looking at each does not help."""
+    counts = _Count()
+    for number in range(pieces):
+        one = walk.piece(Linear(number * chunk), chunk)
+        if walk.visits > MOST_VISITS or one.unknown >= at_once.unknown:
+            return None
+        counts.add(one, 1)
+    return counts
+
+
+@dataclass
+class _Count:
+    """What a part of a kernel does: operations, and elements of buffers loaded and stored."""
+
+    flops: int = 0
+    wide: int = 0
+    loads: Counter[SSAValue] = field(default_factory=Counter[SSAValue])
+    stores: Counter[SSAValue] = field(default_factory=Counter[SSAValue])
+    unknown: set[Unknown] = field(default_factory=set[Unknown])
+
+    def add(self, other: _Count, times: int) -> None:
+        self.flops += other.flops * times
+        self.wide += other.wide * times
+        for mine, others in ((self.loads, other.loads), (self.stores, other.stores)):
+            for buffer, count in others.items():
+                mine[buffer] += count * times
+        if times:
+            self.unknown |= other.unknown
+
+    def compute(self, flops: int, value: SSAValue) -> None:
+        self.flops += flops
+        type_ = value.type
+        if isinstance(type_, Float64Type) or getattr(type_, "element_type", None) == Float64Type():
+            self.wide += flops
+
+    def work(self, kernel: KernelOp) -> KernelWork:
+        read, written = (
+            sum(
+                min(count, prod(_buffer(arg).get_shape())) * element_bytes(_buffer(arg).element_type)
+                for arg in kernel.body.block.args
+                if (count := elements[arg])
+            )
+            for elements in (self.loads, self.stores)
+        )
+        return KernelWork(self.flops, self.wide, read, written, frozenset(self.unknown))
+
+
+def _buffer(value: SSAValue) -> AnyMemRef:
+    return cast(AnyMemRef, value.type)
+
+
+_ONE = (
+    ScalarOp,
+    arith.AddfOp,
+    arith.SubfOp,
+    arith.MulfOp,
+    arith.DivfOp,
+    arith.NegfOp,
+    arith.MaximumfOp,
+    arith.MinimumfOp,
+    arith.MaxnumfOp,
+    arith.MinnumfOp,
+)
+"""The ops of arith and lir that count as one operation; those of math do, too."""
+
+
+def _flops(op: Operation) -> int:
+    if isinstance(op, math.FmaOp):
+        return 2
+    functions = op.dialect_name() == "math" and isinstance(op.results[0].type, AnyFloat)
+    return 1 if functions or isinstance(op, _ONE) else 0
+
+
+class _Walk(IndexRanges):
+    """Walks of one kernel, for pieces of a launch."""
+
+    def __init__(self, kernel: KernelOp) -> None:
+        super().__init__()
+        self.kernel = kernel
+        self.visits = 0
+
+    def piece(self, low: Linear, chunk: int) -> _Count:
+        """The work of the iterations [low, low + chunk)."""
+        *_, lo, hi = self.kernel.body.block.args
+        self.forms[lo], self.forms[hi] = low, low.add(chunk)
+        return self.count(self.kernel.body.block)
+
+    def count(self, block: Block) -> _Count:
+        """The work of a block, run once."""
+        self.visits += 1
+        found = _Count()
+        for op in block.ops:
+            if (row := _ROWS.get(type(op))) is not None:
+                row(self, op, found)
+            elif op.results:
+                found.compute(_flops(op), op.results[0])
+                for result in op.results:
+                    self.learn(op, result)
+        return found
+
+    def learn(self, op: Operation, result: SSAValue) -> None:
+        """What an integer is now."""
+        # a walk before may have seen another number
+        self.forms.pop(result, None)
+        if (form := self._result(op)) is not None:
+            self.forms[result] = self._within(result.type, form)
+
+    def _select(self, op: arith.SelectOp) -> Linear:
+        taken = self.taken(op.cond)
+        return super()._select(op) if taken is None else self.of(op.lhs if taken else op.rhs)
+
+    def number(self, value: Linear) -> int | None:
+        low, high = self.range(value)
+        return low if low == high else None
+
+    def loop(self, op: scf.ForOp, found: _Count) -> None:
+        low, step = self.of(op.lb), self.number(self.of(op.step))
+        span = self.number(self.of(op.ub).plus(low, -1))
+        for value in (*op.results, *op.body.block.args):
+            self.forms.pop(value, None)
+        if span is None or not step:
+            found.unknown.add(Unknown.LENGTH)
+            return
+        trips = max(0, -(-span // step))
+        if not trips:
+            return
+        start = self.range(low)
+        self.forms[op.body.block.args[0]] = self.symbols.new(start[0], start[1] + (trips - 1) * step)
+        inside = self.count(op.body.block)
+        if inside.unknown and (each := self.each(op, low, step, trips, inside)) is not None:
+            found.add(each, 1)
+        else:
+            found.add(inside, trips)
+
+    def each(self, op: scf.ForOp, low: Linear, step: int, trips: int, at_once: _Count) -> _Count | None:
+        """The work of iterations that are not alike; None where looking at each does not help."""
+        together = _Count()
+        for trip in range(trips):
+            self.forms[op.body.block.args[0]] = low.add(trip * step)
+            one = self.count(op.body.block)
+            if self.visits > MOST_VISITS or one.unknown >= at_once.unknown:
+                return None
+            together.add(one, 1)
+        return together
+
+    def branch(self, op: scf.IfOp, found: _Count) -> None:
+        sides = [self.count(region.block) if region.blocks else _Count() for region in op.regions]
+        for value in op.results:
+            self.forms.pop(value, None)
+        taken = self.taken(op.cond)
+        if taken is None:
+            sides.sort(key=lambda side: side.flops)
+            if sides[0] != sides[1]:
+                found.unknown.add(Unknown.BRANCH)
+        found.add(sides[0] if taken is not False else sides[1], 1)
+
+    def taken(self, condition: SSAValue) -> bool | None:
+        """Whether a condition holds; None where that is not known."""
+        for truth in (True, False):
+            needed = self.implied(condition, truth)
+            if needed and all(self.range(x)[0] >= 0 for x in needed) and isinstance(condition.owner, arith.CmpiOp):
+                return truth
+            if any(self.range(x)[1] < 0 for x in needed):
+                return not truth
+        return None
+
+    def repeat(self, op: scf.WhileOp, found: _Count) -> None:
+        for value in op.results:
+            self.forms.pop(value, None)
+        found.unknown.add(Unknown.LENGTH)
+
+    def product(self, op: GemmOp, found: _Count) -> None:
+        inner = None if op.inner_lo is None or op.inner_hi is None else (op.inner_lo, op.inner_hi)
+        depth = _buffer(op.a).get_shape()[-1] if inner is None else self.between(*inner)
+        self.multiplied(op, self.between(op.row_lo, op.row_hi), self.between(op.col_lo, op.col_hi), depth, found)
+
+    def block_product(self, op: BlockGemmOp, found: _Count) -> None:
+        rows, cols, depth = (self.number(self.of(x)) for x in (op.rows, op.cols, op.depth))
+        self.multiplied(op, rows, cols, depth, found)
+
+    def between(self, low: SSAValue, high: SSAValue) -> int | None:
+        return self.number(self.of(high).plus(self.of(low), -1))
+
+    def multiplied(
+        self, op: GemmOp | BlockGemmOp, rows: int | None, cols: int | None, depth: int | None, found: _Count
+    ) -> None:
+        if rows is None or cols is None or depth is None:
+            found.unknown.add(Unknown.LENGTH)
+            return
+        found.compute(2 * rows * cols * depth, op.c)
+        found.loads[op.a] += rows * depth
+        found.loads[op.b] += depth * cols
+        found.stores[op.c] += rows * cols
+        if op.accumulate is not None:
+            found.loads[op.c] += rows * cols
+
+    def library(self, op: GetrfOp | GetrsOp, found: _Count) -> None:
+        found.unknown.add(Unknown.LIBRARY)
+
+    def load(self, op: memref.LoadOp, found: _Count) -> None:
+        self.forms.pop(op.res, None)
+        found.loads[op.memref] += 1
+
+    def store(self, op: memref.StoreOp, found: _Count) -> None:
+        found.stores[op.memref] += 1
+
+
+_ROWS: dict[type[Operation], Callable[[_Walk, Any, _Count], None]] = {
+    scf.ForOp: _Walk.loop,
+    scf.IfOp: _Walk.branch,
+    scf.WhileOp: _Walk.repeat,
+    GemmOp: _Walk.product,
+    BlockGemmOp: _Walk.block_product,
+    GetrfOp: _Walk.library,
+    GetrsOp: _Walk.library,
+    memref.LoadOp: _Walk.load,
+    memref.StoreOp: _Walk.store,
+}
+
+
+def works_of(kernels: Sequence[KernelOp]) -> Callable[[str, int, int], KernelWork]:
+    """The work of launches of these kernels: a function of a kernel's name, extent and chunk that counts each once."""
+    named = {kernel.sym_name.data: kernel for kernel in kernels}
+    known: dict[tuple[str, int, int], KernelWork] = {}
+
+    def work(name: str, extent: int, chunk: int) -> KernelWork:
+        key = (name, extent, chunk)
+        if key not in known:
+            known[key] = work_of(named[name], extent, chunk)
+        return known[key]
+
+    return work
+
+
+@dataclass(frozen=True)
+class LaunchWork:
+    """A launch of a program, how often it runs in a step at least, and what each of its runs does."""
+
+    op: LaunchOp
+    runs: int
+    each: KernelWork
+
+    @property
+    def all(self) -> KernelWork:
+        """That of all runs."""
+        return self.each.times(self.runs)
+
+
+def launch_works(module: ModuleOp) -> list[LaunchWork]:
+    """The launches of the programs of a lir module, in order, each once."""
+    work = works_of(kernels_of(module))
+    found = list[LaunchWork]()
+    for op in module.walk():
+        if isinstance(op, LaunchOp):
+            runs, unknown = _runs(op)
+            each = work(op.kernel.string_value(), op.extent.value.data, op.chunk.value.data)
+            found.append(LaunchWork(op, runs, replace(each, unknown=each.unknown | unknown)))
+    return found
+
+
+def _runs(op: Operation) -> tuple[int, frozenset[Unknown]]:
+    """How often an op runs in a step at least, and why that is not all."""
+    runs, unknown = 1, frozenset[Unknown]()
+    while (parent := op.parent_op()) is not None:
+        if isinstance(parent, LoopOp):
+            runs *= parent.count
+        elif isinstance(parent, IfOp | WhileOp):
+            # the test of a loop runs once, its body and a branch perhaps not at all
+            runs *= isinstance(parent, WhileOp) and op.parent_region() is parent.test
+            unknown |= {Unknown.BRANCH if isinstance(parent, IfOp) else Unknown.LENGTH}
+        op = parent
+    return runs, unknown

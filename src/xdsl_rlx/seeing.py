@@ -1,0 +1,73 @@
+"""Looking at graphs and programs: what they are made of. How long they take is `CompiledGraph.profile`."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import SupportsIndex
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException, VerifyException
+
+from xdsl_rlx.api import lower
+from xdsl_rlx.builder import AnyGraph, as_graph_module
+from xdsl_rlx.dialects.calls import checked
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.lowering.inspection import Inspection, inspection_of
+from xdsl_rlx.lowering.numba.driver.process import thread_count
+from xdsl_rlx.lowering.numba.machine import cpu
+from xdsl_rlx.lowering.numba.machine.llvm import target
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.numba.runtime.profile import Profile
+from xdsl_rlx.lowering.page.page import PageProfile, page_of
+
+
+@checked
+def inspect(graph: AnyGraph | CompiledGraph, threads: SupportsIndex | None = None) -> Inspection:
+    """
+    What a graph is and becomes: arguments and results, ops by kind, kernels, FLOPs, bytes, memory. Printed, tables.
+
+    Everything is counted on the program that `compile` makes of it for so many threads, by default those of a call; of
+    a compiled graph, on what it was compiled from. GraphError for a graph that cannot be lowered, `RlxError` for a
+    compiled one whose graph has changed since.
+    """
+    source, lowered = _source_and_program(graph, threads)
+    try:
+        return inspection_of(source, lowered)
+    except (PassFailedException, VerifyException) as error:
+        raise GraphError(str(error)) from error
+
+
+def _source_and_program(graph: AnyGraph | CompiledGraph, threads: SupportsIndex | None) -> tuple[ModuleOp, ModuleOp]:
+    if isinstance(graph, CompiledGraph):
+        return graph.origin.module(), graph.origin.lowered()
+    source = as_graph_module(graph)
+    return source.module, lower(source, thread_count(threads)).module
+
+
+@checked
+def report(
+    graph: AnyGraph | CompiledGraph,
+    path: str | PathLike[str],
+    profile: Profile | None = None,
+    threads: SupportsIndex | None = None,
+) -> None:
+    """
+    Write one HTML file that shows a program, and needs nothing but a browser.
+
+    It has the graph with its groups of fused ops and their kernels, the text of every stage with what each line comes
+    from, the arena over time, and the profile if one is given. Errors are those of `inspect`.
+    """
+    source, _ = _source_and_program(graph, threads)
+    count = graph.threads if isinstance(graph, CompiledGraph) else thread_count(threads)
+    try:
+        text = page_of(source, count, cpu.registers(target()), None if profile is None else _shown(profile))
+    except (PassFailedException, VerifyException) as error:
+        raise GraphError(str(error)) from error
+    Path(path).write_text(text, encoding="utf-8")
+
+
+def _shown(profile: Profile) -> PageProfile:
+    pieces = tuple((piece.launch.kernel, piece.thread, piece.began, piece.took) for piece in profile.pieces)
+    step = max((piece.began + piece.took for piece in profile.pieces), default=profile.step)
+    return PageProfile(profile.remarks, profile.table.html(), pieces, profile.threads, step)
