@@ -13,7 +13,7 @@ STAMP = $(VENV)/.installed-
 SMOKE := dialects/hir/ops dialects/hir/invalid dialects/mir/custom dialects/mir/dense rules/cast rules/control \
   transforms/convert_hir_to_mir lowering/lir_check_bounds lowering/lir_plan_memory lowering/numba lowering/scan
 
-.PHONY: demo test lint bench fuzz mutations peers docs clean
+.PHONY: demo test lint bench fuzz mutations peers browser docs clean
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -36,6 +36,7 @@ lint: $(STAMP)test
 
 bench: $(STAMP)bench
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/functions.py
 	$(BIN)/python benchmarks/kernels.py --json benchmarks/results-kernels.jsonl
 
 fuzz: $(STAMP)test
@@ -47,6 +48,9 @@ mutations: $(STAMP)test
 
 peers: $(STAMP)peers
 	$(BIN)/python -m pytest tests/peers
+
+browser: $(STAMP)test
+	$(BIN)/python -m pytest tests/browser
 
 docs: $(STAMP)test
 	$(BIN)/python docs/generate.py

@@ -28,11 +28,14 @@ if TYPE_CHECKING:
         prepare_for_ad,
         run_passes,
         select_outputs,
+        value_and_grad,
+        vjp,
         vmap,
     )
     from xdsl_rlx.builder import Graph, GraphModule, Value
     from xdsl_rlx.custom_ops import CustomKernel, Shaped, custom_op
     from xdsl_rlx.dialects.errors import GraphError, RlxError
+    from xdsl_rlx.jit import CompiledFunction
     from xdsl_rlx.low_precision import CalibrationEntry, calibrate, insert_q_dq, mixed_precision, scale_loss
     from xdsl_rlx.lowering.fusion_report import FusionReport
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
@@ -43,12 +46,14 @@ if TYPE_CHECKING:
     from xdsl_rlx.tracing import trace
     from xdsl_rlx.training import TrainingProgram
     from xdsl_rlx.transforms.precision import PrecisionPolicy
+    from xdsl_rlx.tree_control import cond, fori_loop, scan, while_loop
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError",
     "CalibrationEntry",
+    "CompiledFunction",
     "CompiledGraph",
     "CustomKernel",
     "FusionReport",
@@ -68,7 +73,10 @@ __all__ = [
     "calibrate",
     "compile",
     "compile_training",
+    "cond",
     "custom_op",
+    "dropout",
+    "fori_loop",
     "fusion_report",
     "grad",
     "grad_with_loss",
@@ -91,8 +99,15 @@ __all__ = [
     "report",
     "run_passes",
     "scale_loss",
+    "scan",
     "select_outputs",
+    "softmax_cross_entropy",
+    "trace",
+    "tree",
+    "value_and_grad",
+    "vjp",
     "vmap",
+    "while_loop",
 ]
 
 _HOMES = {
@@ -120,8 +135,14 @@ _HOMES = {
         "prepare_for_ad",
         "run_passes",
         "select_outputs",
+        "value_and_grad",
+        "vjp",
         "vmap",
     ),
+    "xdsl_rlx.jit": ("CompiledFunction",),
+    "xdsl_rlx.tracing": ("trace",),
+    "xdsl_rlx.tree_control": ("cond", "fori_loop", "scan", "while_loop"),
+    "xdsl_rlx.op_functions": ("dropout", "softmax_cross_entropy"),
     "xdsl_rlx.builder": ("Graph", "GraphModule", "Value"),
     "xdsl_rlx.custom_ops": ("CustomKernel", "Shaped", "custom_op"),
     "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
@@ -142,12 +163,21 @@ _HOMES = {
 }
 
 
+_MODULES = ("init", "optim", "tree")
+
+
 def __getattr__(name: str) -> object:
     for home, names in _HOMES.items():
         if name in names:
             value = getattr(import_module(home), name)
             globals()[name] = value
             return value
+    if name in _MODULES:
+        return import_module(f"xdsl_rlx.{name}")
+    if not name.startswith("_"):
+        ops = import_module("xdsl_rlx.op_functions")
+        if name in ops.names():
+            return ops.function(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 from operator import index
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
@@ -45,10 +45,26 @@ from xdsl_rlx.transforms.mir_vmap import MirVmapPass
 if TYPE_CHECKING:
     import numpy as np
 
+    from xdsl_rlx.jit import CompiledFunction
     from xdsl_rlx.lowering.memory_report import MemoryReport
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
     from xdsl_rlx.training import TrainingProgram
+    from xdsl_rlx.tree_functions import Which
+
+
+def of_functions(on_graphs: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of a function on graphs: given a Python function, it is that of its name in `tree_functions.py`."""
+
+    @wraps(on_graphs)
+    def call(graph: object, /, *args: Any, **kwargs: Any) -> Any:
+        if callable(graph) and not isinstance(graph, GraphModule) and not hasattr(graph, "program"):
+            from xdsl_rlx import tree_functions
+
+            return checked(getattr(tree_functions, on_graphs.__name__))(graph, *args, **kwargs)
+        return on_graphs(graph, *args, **kwargs)
+
+    return call
 
 
 _COMMENT_OR_STRING = re.compile(r'//[^\n]*|("(?:[^"\\\n\v\f]|\\.)*+("?))')
@@ -158,10 +174,34 @@ def grad_with_loss(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_
     return run_passes(above_lir(graph, "grad"), _gradient(wrt, zero_missing_wrt, True))
 
 
+@overload
+def grad(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool = False) -> GraphModule: ...
+@overload
+def grad(graph: Callable[..., Any], argnums: Which = 0, has_aux: bool = False) -> Callable[..., Any]: ...
+@of_functions
 @checked
 def grad(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool = False) -> GraphModule:
     """As `grad_with_loss`, but the gradients alone."""
     return run_passes(above_lir(graph, "grad"), [*_gradient(wrt, zero_missing_wrt, False), DeadCodeElimination()])
+
+
+def value_and_grad(graph: Callable[..., Any], argnums: Which = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """
+    The function that returns what a Python function does, and its gradients by the arguments `argnums`, by position or
+    name. That returns one real number, or with `has_aux` a pair of that and more. A graph has `grad_with_loss`.
+    """
+    if not callable(graph) or isinstance(graph, GraphModule):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphError("value_and_grad takes a Python function; of a graph, grad_with_loss gives the same")
+    from xdsl_rlx import tree_functions
+
+    return tree_functions.value_and_grad(graph, argnums, has_aux)
+
+
+def vjp(graph: Callable[..., Any]) -> Callable[..., Any]:
+    """The function `(primals, cotangents) -> (results, gradients)` of a Python function; `primals` is a tuple."""
+    from xdsl_rlx import tree_functions
+
+    return tree_functions.vjp(graph)
 
 
 def _gradient(wrt: Sequence[str] | str, zero_missing_wrt: bool, loss: bool) -> list[ModulePass]:
@@ -169,6 +209,11 @@ def _gradient(wrt: Sequence[str] | str, zero_missing_wrt: bool, loss: bool) -> l
     return [*_prepared(), grad_pass]
 
 
+@overload
+def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule: ...
+@overload
+def jvp(graph: Callable[..., Any]) -> Callable[..., Any]: ...
+@of_functions
 @checked
 def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule:
     """
@@ -180,6 +225,11 @@ def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule:
     return run_passes(above_lir(graph, "jvp"), [*_prepared(reverse=False), MirJvpPass(_names(tangent_for))])
 
 
+@overload
+def hvp(graph: AnyGraph, wrt: Sequence[str] | str, zero_missing_wrt: bool = False) -> GraphModule: ...
+@overload
+def hvp(graph: Callable[..., Any], argnums: int | str = 0) -> Callable[..., Any]: ...
+@of_functions
 @checked
 def hvp(graph: AnyGraph, wrt: Sequence[str] | str, zero_missing_wrt: bool = False) -> GraphModule:
     """
@@ -211,6 +261,13 @@ def nth_order_grad(graph: AnyGraph, wrt: str, order: int = 2) -> GraphModule:
     return run_passes(above_lir(graph, "nth_order_grad"), passes)
 
 
+@overload
+def vmap(
+    graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int | Mapping[str, int] = 0
+) -> GraphModule: ...
+@overload
+def vmap(graph: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]: ...
+@of_functions
 @checked
 def vmap(graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int | Mapping[str, int] = 0) -> GraphModule:
     """
@@ -254,6 +311,9 @@ class Jacobians(GraphModule):
 def jacfwd(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians: ...
 @overload
 def jacfwd(graph: CompiledGraph, wrt: str) -> Callable[..., tuple[np.ndarray[Any, Any], ...]]: ...
+@overload
+def jacfwd(graph: Callable[..., Any], argnums: Which = 0) -> Callable[..., Any]: ...
+@of_functions
 @checked
 def jacfwd(
     graph: AnyGraph | CompiledGraph, wrt: Sequence[str] | str
@@ -275,6 +335,11 @@ def jacfwd(
     return _jacobians(graph, "jacfwd", [*_prepared(reverse=False), MirJacfwdPass(_names(wrt))])
 
 
+@overload
+def jacrev(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians: ...
+@overload
+def jacrev(graph: Callable[..., Any], argnums: Which = 0) -> Callable[..., Any]: ...
+@of_functions
 @checked
 def jacrev(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians:
     """
@@ -284,6 +349,11 @@ def jacrev(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians:
     return _jacobians(graph, "jacrev", [*_prepared(), MirJacrevPass(_names(wrt))])
 
 
+@overload
+def hessian(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians: ...
+@overload
+def hessian(graph: Callable[..., Any], argnums: Which = 0) -> Callable[..., Any]: ...
+@of_functions
 @checked
 def hessian(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians:
     """
@@ -358,6 +428,26 @@ def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
     return run_passes(source, remaining_passes(source.module, threads, cpu.registers(target())))
 
 
+@overload
+def compile(
+    graph: AnyGraph,
+    threads: SupportsIndex | None = None,
+    backend: Literal["llvm", "numba"] = "llvm",
+    donate: Mapping[str, SupportsIndex] | None = None,
+    weights: Weights | None = None,
+    memory_budget: SupportsIndex | None = None,
+) -> CompiledGraph: ...
+@overload
+def compile(
+    graph: Callable[..., Any],
+    static: str | int | Sequence[str | int] = (),
+    donate: Mapping[str, int] | None = None,
+    *,
+    threads: SupportsIndex | None = None,
+    backend: Literal["llvm", "numba"] = "llvm",
+    memory_budget: SupportsIndex | None = None,
+) -> CompiledFunction: ...
+@of_functions
 @checked
 def compile(
     graph: AnyGraph,
@@ -368,7 +458,11 @@ def compile(
     memory_budget: SupportsIndex | None = None,
 ) -> CompiledGraph:
     """
-    Compile a graph at any stage into a callable on NumPy arrays.
+    Compile a graph at any stage into a callable on NumPy arrays, or a Python function of trees of arrays.
+
+    A function is traced and compiled for each signature that it is called with: `static` names the arguments, or their
+    positions, whose values belong to that, and `donate` gives the number of the result that is written over an
+    argument, which then is the same arrays. What follows is of graphs.
 
     `threads` are at most used by a call: by default those of XDSL_RLX_NUM_THREADS, else one per available core. What
     was compiled before, in any process, comes from the cache on disk. With the backend "numba" the kernels that

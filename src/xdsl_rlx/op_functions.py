@@ -1,0 +1,112 @@
+"""Builder methods as functions: `rlx.gelu(x)` builds in the graph that `x` is of, or that is being traced.
+
+There is one for each public method of `Graph` and of its blocks that builds an op. Without values, and outside of a
+traced function, one computes: arrays are its operands then, and all else is passed on.
+"""
+
+# Trees, and what NumPy is called with, are of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache, update_wrapper
+from typing import Any
+
+import numpy as np
+
+from xdsl_rlx.builder import HirGraph
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.hir.hir_builder import HirBuilder
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.dialects.mir.value import BuilderCore, Value
+from xdsl_rlx.jit import CompiledFunction
+from xdsl_rlx.tracing import builder_of
+from xdsl_rlx.tree import Tree, flatten, unflatten
+
+_INTERNAL = frozenset(
+    name
+    for name in vars(BuilderCore)
+    if name not in ("constant", "full", "zeros_like", "ones_like") and not name.startswith("_")
+)
+
+
+@cache
+def names() -> frozenset[str]:
+    """The names of all these functions."""
+    every = {name for kind in (MirBuilder, HirBuilder) for name in dir(kind) if not name.startswith("_")}
+    every -= _INTERNAL
+    return frozenset(name for name in every if "backward" not in name and name not in _CONTROL)
+
+
+_CONTROL = frozenset(("cond", "scan", "while_loop", "switch", "remat", "vmap"))
+
+
+@cache
+def function(name: str) -> Callable[..., Any]:
+    """The function that a builder method is."""
+    method = getattr(HirGraph, name)
+
+    def call(*args: Tree, **kwargs: Tree) -> Any:
+        builder = builder_of(args, kwargs)
+        if builder is None:
+            return computed(call, args, kwargs)
+        found = getattr(builder, name, None) or getattr(HirGraph, name).__get__(builder)
+        result = found(*args, **kwargs)
+        return _weak(result) if _all_weak(args, kwargs) else result
+
+    update_wrapper(call, method, ("__doc__",))
+    call.__name__ = call.__qualname__ = name
+    call.__module__ = "xdsl_rlx"
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    vars(call)["__signature__"] = inspect.Signature(parameters)
+    return call
+
+
+def _all_weak(args: tuple[Tree, ...], kwargs: dict[str, Tree]) -> bool:
+    values = [leaf for leaf in flatten((args, kwargs))[0] if isinstance(leaf, Value)]
+    return bool(values) and all(value.weak for value in values)
+
+
+def _weak(result: Any) -> Any:
+    if isinstance(result, Value) and result.dtype in ("f64", "i64"):
+        return Value(result.ssa, result.b, True)
+    return result
+
+
+def computed(function: Callable[..., Any], args: tuple[Tree, ...], kwargs: dict[str, Tree]) -> Tree:
+    """A function of arrays, and of what is none and is passed on as it is, compiled and run."""
+    leaves, spec = flatten((args, kwargs))
+    arrays = [number for number, leaf in enumerate(leaves) if isinstance(leaf, np.ndarray | np.generic)]
+
+    def of_arrays(*operands: Value) -> Tree:
+        given = list(leaves)
+        for number, operand in zip(arrays, operands, strict=True):
+            given[number] = operand
+        args, kwargs = unflatten(spec, given)
+        return function(*args, **kwargs)
+
+    of_arrays.__name__ = getattr(function, "__name__", "function")
+    return CompiledFunction(of_arrays)(*(leaves[number] for number in arrays))
+
+
+def softmax_cross_entropy(logits: Any, labels: Any, ignore_index: int | None = None) -> Any:
+    """The negative logarithm of the softmax of `[..., C]` logits at `[...]` integer labels: one number for each."""
+    return function("softmax_cross_entropy_with_logits")(logits, labels, ignore_index)
+
+
+def dropout(x: Any, rate: float, key: Any = None) -> Any:
+    """
+    `x` with elements set to 0 with probability `rate`, the others divided by `1 - rate` (Srivastava et al., 2014).
+
+    `key` is an i64 array `[2]` that is used for nothing else. Without a key it is `x`: so one model is trained and
+    evaluated. The numbers are Philox's, of the key and the place of an element.
+    """
+    if not 0.0 <= rate < 1.0:
+        raise GraphError(f"rate is a probability below 1, got {rate}")
+    if key is None or rate == 0.0:
+        return x
+    kept = function("rng_uniform")(key, tuple(x.shape)) >= np.float32(rate)
+    return np.where(kept, x / (1.0 - rate), 0.0)

@@ -1,0 +1,91 @@
+"""Trees of arrays: dicts, lists, tuples, named tuples, dataclasses and None, through `optree`.
+
+Leaves come in one order: keys of dicts sorted, fields as declared. None has no leaves. A field of a dataclass with
+`metadata={"static": True}` is no part of the tree but of its kind, as numbers of layers are.
+"""
+
+# Trees, and what NumPy is called with, are of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, TypeAlias
+
+import optree
+
+from xdsl_rlx.dialects.mir.value import Value
+
+Tree: TypeAlias = Any
+"""A nest of containers with leaves."""
+
+Spec: TypeAlias = optree.PyTreeSpec
+"""The containers of a tree without its leaves: equal for trees that differ in leaves only."""
+
+_NAMESPACE = "xdsl_rlx"
+
+
+def flatten(tree: Tree) -> tuple[list[Any], Spec]:
+    """The leaves of a tree, and the containers around them."""
+    while True:
+        leaves, spec = optree.tree_flatten(tree, namespace=_NAMESPACE)
+        if not (unknown := [kind for kind in set(map(type, leaves)) if _is_dataclass(kind)]):
+            return leaves, spec
+        for kind in unknown:
+            _register(kind)
+
+
+def unflatten(spec: Spec, leaves: Sequence[Any]) -> Tree:
+    """The inverse of `flatten`."""
+    return optree.tree_unflatten(spec, leaves)
+
+
+def map_leaves(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
+    """The tree of `function(leaf, ...)`, for the leaves that trees of one kind have in the same place."""
+    leaves, spec = flatten(tree)
+    rest = [spec.flatten_up_to(other) for other in others]
+    return unflatten(spec, [function(*one) for one in zip(leaves, *rest, strict=True)])
+
+
+def paths(spec: Spec) -> list[str]:
+    """Where each leaf is, as one would write it behind the name of the tree: `["w"][0]`, `.bias`."""
+    return [accessor.codify("") for accessor in spec.accessors()]
+
+
+def names(spec: Spec, first: str) -> list[str]:
+    """A name for each leaf of a tree called `first`, an identifier: `params_layers_0_w`."""
+    found: list[str] = []
+    for path in spec.paths():
+        name = "_".join([first, *(re.sub(r"\W", "_", str(part)) for part in path)])
+        found.append(name)
+    return found
+
+
+@cache
+def _is_dataclass(kind: type[Any]) -> bool:
+    return dataclasses.is_dataclass(kind) and kind is not Value
+
+
+def _register(kind: type[Any]) -> None:
+    every = dataclasses.fields(kind)
+    moving = [field.name for field in every if not field.metadata.get("static")]
+    fixed = [field.name for field in every if field.metadata.get("static")]
+
+    def taken_apart(one: Any) -> tuple[tuple[Any, ...], Any, tuple[str, ...]]:
+        aux = tuple(getattr(one, name) for name in fixed)
+        return tuple(getattr(one, name) for name in moving), aux, tuple(moving)
+
+    def put_together(aux: Any, children: Any) -> Any:
+        # not by the constructor: it may check or convert what stands for arrays here
+        one = object.__new__(kind)
+        for name, value in (*zip(moving, children, strict=True), *zip(fixed, aux, strict=True)):
+            object.__setattr__(one, name, value)
+        return one
+
+    optree.register_pytree_node(
+        kind, taken_apart, put_together, namespace=_NAMESPACE, path_entry_type=optree.GetAttrEntry
+    )

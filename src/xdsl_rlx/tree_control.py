@@ -1,0 +1,166 @@
+"""Control flow on trees: `scan`, `cond`, `while_loop` and `fori_loop` of traced functions, as ops with bodies."""
+
+# Trees, and what NumPy is called with, are of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.dialects.mir.value import Operand, Value
+from xdsl_rlx.dialects.shapes import f32, i1, i64
+from xdsl_rlx.op_functions import computed
+from xdsl_rlx.tracing import builder_of
+from xdsl_rlx.tree import Spec, Tree, flatten, unflatten
+
+
+def scan(
+    body: Callable[[Tree, Tree], tuple[Tree, Tree]],
+    init: Tree,
+    xs: Tree = None,
+    length: int | None = None,
+    reverse: bool = False,
+    checkpoints: int | None = None,
+) -> tuple[Tree, Tree]:
+    """
+    `(carry, ys)`, where `carry, ys[t] = body(carry, xs[t])` for each `t`, as `jax.lax.scan`; all are trees.
+
+    With `xs` None, `length` says how often. `reverse` runs from the last to the first. With `checkpoints=k` a gradient
+    keeps the carries of `k` times and computes the others again. GraphError for a carry that changes its tree, shape or
+    element type, and for axes of different lengths.
+    """
+    builder = builder_of(init, xs)
+    if builder is None:
+        return computed(lambda init, xs: scan(body, init, xs, length, reverse, checkpoints), (init, xs), {})
+    over, each = flatten(xs)
+    found: list[Spec] = []
+
+    def flat(carries: Sequence[Value], elements: Sequence[Value] | None) -> tuple[Any, Any]:
+        result = body(unflatten(spec, carries), unflatten(each, elements or ()))
+        if not isinstance(result, tuple) or len(result) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise GraphError("scan: the body returns a pair: the carry for the next time, and y or None")
+        y, of_y = flatten(result[1])
+        found.append(of_y)
+        return _again("scan", spec, result[0]), tuple(y) if y else None
+
+    xs_given = tuple(_operand(builder, x) for x in over) if over else None
+    spec = flatten(init)[1]
+    carry, ys = _from(builder, init, lambda starts: builder.scan(flat, starts, xs_given, length, reverse, checkpoints))
+    return unflatten(spec, carry), unflatten(found[-1], ys or ())
+
+
+def cond(pred: Any, then: Callable[..., Tree], otherwise: Callable[..., Tree], *operands: Tree) -> Tree:
+    """
+    `then(*operands)` where `pred` is true, else `otherwise(*operands)`; only that one is computed.
+
+    `pred` is one truth value, or a number that is true if it is not 0. Both return trees of one kind, of the same
+    shapes and element types.
+    """
+    builder = builder_of(pred, operands)
+    if builder is None:
+        return computed(lambda pred, *operands: cond(pred, then, otherwise, *operands), (pred, *operands), {})
+    found: list[Spec] = []
+
+    def flat(function: Callable[..., Tree]) -> Callable[[], tuple[Any, ...]]:
+        def branch() -> tuple[Any, ...]:
+            leaves, spec = flatten(function(*operands))
+            found.append(spec)
+            return tuple(leaves)
+
+        return branch
+
+    results = builder.cond(pred, flat(then), flat(otherwise))
+    if found[0] != found[1]:
+        raise GraphError(f"cond: one branch returns a tree {found[0]}, the other {found[1]}")
+    return unflatten(found[0], results)
+
+
+def while_loop(
+    test: Callable[[Tree], Any], body: Callable[[Tree], Tree], init: Tree, max_iterations: int | None = None
+) -> Tree:
+    """
+    `carry = body(carry)` as long as `test(carry)`, from the tree `init` on.
+
+    With `max_iterations` it is left after so many at the latest, and has a gradient in reverse mode.
+    """
+    builder = builder_of(init)
+    if builder is None:
+        return computed(lambda init: while_loop(test, body, init, max_iterations), (init,), {})
+    spec = flatten(init)[1]
+    left = _from(
+        builder,
+        init,
+        lambda starts: builder.while_loop(
+            lambda carries: test(unflatten(spec, carries)),
+            lambda carries: _again("while_loop", spec, body(unflatten(spec, carries))),
+            starts,
+            max_iterations,
+        ),
+    )
+    return unflatten(spec, left)
+
+
+def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Tree], Tree], init: Tree) -> Tree:
+    """
+    `for i in range(lower, upper): carry = body(i, carry)`, from the tree `init` on.
+
+    With bounds that are Python's integers it is a `scan`, with a gradient in reverse mode, else a `while_loop`.
+    """
+    if isinstance(lower, int) and isinstance(upper, int):
+        numbers = np.arange(lower, max(lower, upper))
+        return scan(lambda carry, i: (body(i, carry), None), init, numbers)[0]
+    counted = while_loop(
+        lambda state: state[0] < upper, lambda state: (state[0] + 1, body(state[0], state[1])), (_index(lower), init)
+    )
+    return counted[1]
+
+
+def _index(lower: Any) -> Any:
+    return lower if isinstance(lower, Value) else np.int64(lower)
+
+
+def _operand(builder: MirBuilder, x: Operand) -> Value:
+    return builder.value(builder.operand(x))
+
+
+def _from(builder: MirBuilder, init: Tree, build: Callable[[tuple[Value, ...]], Any]) -> Any:
+    """What a loop gives from `init` on. Python's integers are i64, or of the other leaves' type if that does not do."""
+    leaves = flatten(init)[0]
+    if any(type(leaf) is int for leaf in leaves):
+        try:
+            return build(_carries(builder, leaves, i64))
+        except GraphError:
+            pass
+    return build(_carries(builder, leaves, None))
+
+
+def _carries(builder: MirBuilder, leaves: Sequence[Any], integers: Attribute | None) -> tuple[Value, ...]:
+    """The leaves a loop starts from; Python's numbers take the element type of the first that is none, else f32."""
+    strong = (x for x in leaves if isinstance(x, Value) and not x.weak)
+    like = next((x.type.get_element_type() for x in strong), None)
+    if like is None:
+        like = next((x.dtype for x in leaves if isinstance(x, np.ndarray | np.generic)), f32)
+    found: list[Value] = []
+    for leaf in leaves:
+        if isinstance(leaf, bool | int | float) and not isinstance(leaf, np.generic):
+            kind = i1 if isinstance(leaf, bool) else integers if isinstance(leaf, int) and integers else like
+            found.append(builder.constant(leaf, kind))
+        else:
+            found.append(_operand(builder, leaf))
+    if not found:
+        raise GraphError("a loop carries at least one value: init has none")
+    return tuple(found)
+
+
+def _again(what: str, spec: Spec, carry: Tree) -> tuple[Any, ...]:
+    leaves, other = flatten(carry)
+    if other != spec:
+        raise GraphError(f"{what}: the body returns a carry {other}, init is {spec}")
+    return tuple(leaves)

@@ -1,0 +1,299 @@
+"""Transformations of Python functions on trees: values, gradients and Jacobians against JAX, signatures, mistakes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import xdsl_rlx as rlx
+from xdsl_rlx import tree as trees
+
+jax.config.update("jax_enable_x64", True)
+
+RNG = np.random.default_rng(0)
+
+
+class Layer(NamedTuple):
+    w: Any
+    b: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    first: Layer
+    rest: list[Any]
+    power: int = dataclasses.field(default=2, metadata={"static": True})
+
+
+def draw(*shape: int) -> np.ndarray:
+    return RNG.standard_normal(shape)
+
+
+MODEL = Model(Layer(draw(3, 4), draw(4)), [{"scale": draw(4)}, None, (draw(4, 2),)])
+X, Y = draw(5, 3), draw(5, 2)
+
+
+def loss(model: Model, x: Any, y: Any) -> Any:
+    h = np.tanh(x @ model.first.w + model.first.b) * model.rest[0]["scale"]
+    return (np.abs(h @ model.rest[2][0] - y) ** model.power).mean()
+
+
+def loss_of_jax(leaves: list[Any], x: Any, y: Any) -> Any:
+    w, b, scale, last = leaves
+    h = jnp.tanh(x @ w + b) * scale
+    return (jnp.abs(h @ last - y) ** 2).mean()
+
+
+def close(found: Any, expected: Any) -> None:
+    one, other = jax.tree_util.tree_leaves(found), jax.tree_util.tree_leaves(expected)
+    assert len(one) == len(other)
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+def test_value_and_gradients_have_the_tree_of_the_argument():
+    value, grads = rlx.value_and_grad(loss)(MODEL, X, Y)
+    leaves, spec = trees.flatten(MODEL)
+    expected, expected_grads = jax.value_and_grad(loss_of_jax)(leaves, X, Y)
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    assert isinstance(grads, Model) and isinstance(grads.first, Layer) and grads.rest[1] is None
+    found, same = trees.flatten(grads)
+    assert same == spec
+    close(found, expected_grads)
+
+
+def test_argnums_and_aux():
+    def f(a: Any, b: Any, *, c: Any) -> Any:
+        return (a * b * c).sum(), {"c": c, "product": a * b}
+
+    a, b, c = draw(3), draw(3), 2.0
+    grads, aux = rlx.grad(f, argnums=(1, 0), has_aux=True)(a, b, c=c)
+    close(grads, (a * c, b * c))
+    close(aux["product"], a * b)
+    close(rlx.grad(lambda a, b: (a * b).sum(), argnums="b")(a, b), a)
+    close(rlx.grad(lambda a, b: (a * b).sum(), argnums=-1)(a, b), a)
+    close(rlx.grad(lambda a, b: (a * a).sum())(a, b), 2 * a)
+
+
+def test_an_argument_that_does_not_matter_has_zeros():
+    grads = rlx.grad(lambda p: (p["a"] ** 3).sum())({"a": draw(2), "b": draw(3)})
+    np.testing.assert_array_equal(grads["b"], np.zeros(3))
+
+
+def vector(w: Any) -> Any:
+    return {"y": np.sin(w["a"]) * w["b"].sum(), "z": (w["a"] ** 3).sum()}
+
+
+def vector_of_jax(w: Any) -> Any:
+    return {"y": jnp.sin(w["a"]) * w["b"].sum(), "z": (w["a"] ** 3).sum()}
+
+
+W = {"a": draw(3), "b": draw(2)}
+V = {"a": draw(3), "b": draw(2)}
+
+
+@pytest.mark.parametrize("name", ["jacfwd", "jacrev", "hessian"])
+def test_jacobians_are_trees_of_trees(name: str):
+    close(getattr(rlx, name)(vector)(W), getattr(jax, name)(vector_of_jax)(W))
+
+
+def test_both_modes_along_vectors():
+    close(rlx.jvp(vector)((W,), (V,)), jax.jvp(vector_of_jax, (W,), (V,)))
+    cotangents = {"y": draw(3), "z": np.array(0.7)}
+    results, pull = jax.vjp(vector_of_jax, W)
+    close(rlx.vjp(vector)((W,), cotangents), (results, pull(cotangents)))
+    of_one = lambda w: (w["a"] ** 3).sum() * w["b"].sum()  # noqa: E731
+    close(rlx.hvp(of_one)((W,), V), jax.jvp(jax.grad(of_one), (W,), (V,))[1])
+
+
+def test_transformations_nest():
+    def f(w: Any, x: Any) -> Any:
+        return ((w * x) ** 3).sum()
+
+    w, xs = draw(3), draw(4, 3)
+    mapped = rlx.vmap(rlx.grad(f), in_axes=(None, 0))
+    close(mapped(w, xs), jax.vmap(jax.grad(f), (None, 0))(w, xs))
+    inner = lambda g: lambda x: (g(lambda w: (w * w * x).sum())(x) ** 2).sum()  # noqa: E731
+    close(rlx.grad(inner(rlx.grad))(w), jax.grad(inner(jax.grad))(w))
+    third = rlx.grad(rlx.grad(rlx.grad(lambda x: x**4)))
+    assert third(2.0) == 48
+
+
+def test_vmap_over_trees_and_axes():
+    def f(p: Any, x: Any) -> Any:
+        return {"s": p["w"] @ x + p["b"]}
+
+    p, x = {"w": draw(2, 3), "b": draw(2, 4)}, draw(3, 4)
+    axes = ({"w": None, "b": 1}, 1)
+    expected = jax.vmap(f, axes, 1)(p, x)
+    close(rlx.vmap(f, in_axes=axes, out_axes=1)(p, x), expected)
+    with pytest.raises(rlx.GraphError, match="one length; found 3, 4"):
+        rlx.vmap(f, in_axes=({"w": 1, "b": 1}, 1))(p, x)
+    with pytest.raises(rlx.GraphError, match="no such axis"):
+        rlx.vmap(f, in_axes=(None, 2))(p, x)
+
+
+def test_a_function_is_traced_once_for_each_signature():
+    calls: list[tuple[int, ...]] = []
+
+    def f(p: Any, x: Any) -> Any:
+        calls.append(x.shape)
+        return (x @ p["w"]).sum(0)
+
+    step = rlx.compile(f)
+    p = {"w": draw(3, 2)}
+    for rows in (5, 2, 5, 2, 5):
+        x = draw(rows, 3)
+        close(step(p, x), (x @ p["w"]).sum(0))
+    assert calls == [(5, 3), (2, 3)]
+    step(p, draw(5, 3).astype(np.float32))
+    assert len(calls) == 3
+    assert "3 signatures" in repr(step)
+    assert "mir.matmul" in str(step.trace(p, draw(5, 3)))
+    assert step.compiled(p, draw(5, 3)).outputs[0].shape == (2,)
+
+
+def test_what_was_compiled_for_a_number_is_built_into_a_trace():
+    square = rlx.compile(lambda x: x * x)
+    for number in (3.0, np.float64(3.0), np.array(3.0)):
+        assert square(number) == 9 and rlx.grad(square)(number) == 6
+
+
+def test_static_arguments_belong_to_the_signature():
+    def power(x: Any, n: int, how: str = "up") -> Any:
+        for _ in range(n):
+            x = x * x
+        return x if how == "up" else 1 / x
+
+    f = rlx.compile(power, static=("n", "how"))
+    assert f(2.0, 3) == 256 and f(2.0, n=1) == 4 and f(2.0, 1, how="down") == 0.25
+    with pytest.raises(rlx.GraphError, match="no parameter 'm'"):
+        rlx.compile(power, static="m")
+    with pytest.raises(rlx.GraphError, match="which has no hash"):
+        f(2.0, [1])
+    with pytest.raises(rlx.GraphError, match=r"static= of rlx\.compile"):
+        rlx.compile(power)(2.0, 3)
+
+
+def test_donated_trees_are_updated_where_they_are():
+    def step(p: Any, rate: Any, x: Any) -> Any:
+        value, grads = rlx.value_and_grad(lambda p: ((x * p["w"] + p["b"]) ** 2).sum())(p)
+        return value, trees.map_leaves(lambda w, g: w - rate * g, p, grads)
+
+    p, x = {"w": draw(3), "b": draw(3)}, draw(3)
+    expected = trees.map_leaves(np.copy, p)
+    run, plain = rlx.compile(step, donate={"p": 1}), rlx.compile(step)
+    for _ in range(3):
+        value, after = run(p, 0.1, x)
+        wanted, expected = plain(expected, 0.1, x)
+        assert after["w"] is p["w"] and after["b"] is p["b"]
+        assert value == wanted
+        close(after, expected)
+    with pytest.raises(rlx.GraphError, match="takes the place of 'p', but is"):
+        rlx.compile(step, donate={"p": 0})(p, 0.1, x)
+
+
+def test_python_numbers_give_way():
+    def f(x: Any, rate: Any) -> Any:
+        return x * rate + np.exp(rate) * 2
+
+    x = draw(3).astype(np.float32)
+    found = rlx.compile(f)(x, 0.1)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, f(x, 0.1), rtol=1e-6)
+    assert rlx.compile(f)(x.astype(np.float64), 0.1).dtype == np.float64
+    assert rlx.compile(lambda a, b: a * b)(2, 3.5) == 7
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: x if x.sum() > 0 else -x, "has no truth value"),
+        (lambda x: x[x > 0], "where"),
+        (lambda x: np.median(x), "np.median does not take a value"),
+        (lambda x: [1, 2][x.sum()], "no integer of Python's"),
+        (lambda x: float(x.sum()), "no number"),
+        (lambda x: None, "returns no value"),
+        (lambda x: object(), "expected a value, a number or an array"),
+    ],
+)
+def test_what_cannot_be_traced_is_said(function: Callable[..., Any], message: str):
+    with pytest.raises(rlx.RlxError, match=message):
+        rlx.compile(function)(np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: rlx.grad(lambda x: x)(np.ones(3)), "take its sum or mean"),
+        (lambda: rlx.grad(lambda x: (x.sum(), x))(np.ones(3)), "has_aux"),
+        (lambda: rlx.grad(lambda x: (x * 0.5).sum())(np.ones(3, np.int32)), "argument 0 is tensor<3xi32>"),
+        (lambda: rlx.grad(lambda x: x.sum(), 1)(np.ones(3)), "none of 1"),
+        (lambda: rlx.compile(lambda x: x.sum())({"a": object()}), r"x\['a'\] is an object"),
+        (lambda: rlx.jvp(lambda x: x)((np.ones(3),), ([np.ones(3)],)), r"tangents\[0\] is a tree"),
+        (lambda: rlx.value_and_grad(3), "takes a Python function"),
+    ],
+)
+def test_wrong_use_names_the_function_and_the_place(make: Callable[[], Any], message: str):
+    with pytest.raises(rlx.RlxError, match=message):
+        make()
+
+
+def test_values_of_a_function_around_are_inputs():
+    def outer(w: Any, x: Any) -> Any:
+        scaled = w * 2
+        inner = rlx.grad(lambda v: (v * v * scaled).sum())
+        return inner(x).sum()
+
+    w, x = draw(3), draw(3)
+    close(rlx.grad(outer, (0, 1))(w, x), (4 * x, 4 * w))
+
+
+def test_control_flow_carries_trees():
+    def f(w: Any, xs: Any) -> Any:
+        def step(carry: Any, x: Any) -> Any:
+            h = np.tanh(carry["h"] @ w + x["in"])
+            return {"h": h, "n": carry["n"] + 1}, (h.sum(),)
+
+        carry, (sums,) = rlx.scan(step, {"h": np.zeros(3), "n": 0}, xs)
+        return carry["h"].sum() + sums.mean(), carry["n"]
+
+    def of_jax(w: Any, xs: Any) -> Any:
+        def step(h: Any, x: Any) -> Any:
+            h = jnp.tanh(h @ w + x["in"])
+            return h, h.sum()
+
+        h, sums = jax.lax.scan(step, jnp.zeros(3), xs)
+        return h.sum() + sums.mean()
+
+    w, xs = draw(3, 3), {"in": draw(6, 3)}
+    (value, count), grads = rlx.value_and_grad(f, has_aux=True)(w, xs)
+    close((value, grads), jax.value_and_grad(of_jax)(w, xs))
+    assert count == 6
+
+
+def test_branches_and_loops():
+    f = rlx.compile(lambda x: rlx.cond(x > 0, lambda: {"a": x * 2}, lambda: {"a": x - 1}))
+    assert f(3.0)["a"] == 6 and f(-3.0)["a"] == -4
+    with pytest.raises(rlx.GraphError, match="the other"):
+        rlx.compile(lambda x: rlx.cond(x > 0, lambda: {"a": x}, lambda: {"b": x}))(1.0)
+    doubled = rlx.compile(lambda x: rlx.while_loop(lambda c: c < 100.0, lambda c: c * 2, x))
+    assert doubled(3.0) == 192
+    assert rlx.compile(lambda n: rlx.fori_loop(0, n, lambda i, c: c + i, 0))(5) == 10
+    power = lambda x: rlx.fori_loop(0, 4, lambda i, c: c * x, 1.0)  # noqa: E731
+    assert rlx.grad(power)(2.0) == 32
+
+
+def test_ops_are_functions():
+    x = draw(2, 3)
+    close(rlx.softmax(x), jax.nn.softmax(x))
+    close(rlx.compile(lambda x: rlx.gelu(x))(x), jax.nn.gelu(x, approximate=False))
+    losses = rlx.softmax_cross_entropy(x, np.array([0, 2]))
+    close(losses, -np.log(jax.nn.softmax(x))[[0, 1], [0, 2]])
+    assert "ndtr" in (rlx.gelu.__doc__ or "")
