@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from xdsl_rlx import init, optim, tree
     from xdsl_rlx.api import (
         Jacobians,
         asm_source,
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
         vmap,
     )
     from xdsl_rlx.builder import Graph, GraphModule, Value
+    from xdsl_rlx.checkpoint import CheckpointError, load, load_gguf, metadata, save
     from xdsl_rlx.custom_ops import CustomKernel, Shaped, custom_op
     from xdsl_rlx.dialects.errors import GraphError, RlxError
+    from xdsl_rlx.init import key
     from xdsl_rlx.jit import CompiledFunction
     from xdsl_rlx.low_precision import CalibrationEntry, calibrate, insert_q_dq, mixed_precision, scale_loss
     from xdsl_rlx.lowering.fusion_report import FusionReport
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from xdsl_rlx.seeing import inspect, report
     from xdsl_rlx.tracing import trace
     from xdsl_rlx.training import TrainingProgram
+    from xdsl_rlx.training_loop import Batches, fit
     from xdsl_rlx.transforms.precision import PrecisionPolicy
     from xdsl_rlx.tree_control import cond, fori_loop, scan, while_loop
 
@@ -52,7 +56,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError",
+    "Batches",
     "CalibrationEntry",
+    "CheckpointError",
     "CompiledFunction",
     "CompiledGraph",
     "CustomKernel",
@@ -76,28 +82,36 @@ __all__ = [
     "cond",
     "custom_op",
     "dropout",
+    "fit",
     "fori_loop",
     "fusion_report",
     "grad",
     "grad_with_loss",
     "hessian",
     "hvp",
+    "init",
     "insert_q_dq",
     "inspect",
     "jacfwd",
     "jacrev",
     "jvp",
+    "key",
     "llvm_source",
+    "load",
+    "load_gguf",
     "lower",
     "lower_hir",
     "memory_report",
+    "metadata",
     "mixed_precision",
     "nth_order_grad",
     "numba_source",
+    "optim",
     "parse",
     "prepare_for_ad",
     "report",
     "run_passes",
+    "save",
     "scale_loss",
     "scan",
     "select_outputs",
@@ -143,6 +157,9 @@ _HOMES = {
     "xdsl_rlx.tracing": ("trace",),
     "xdsl_rlx.tree_control": ("cond", "fori_loop", "scan", "while_loop"),
     "xdsl_rlx.op_functions": ("dropout", "softmax_cross_entropy"),
+    "xdsl_rlx.init": ("key",),
+    "xdsl_rlx.checkpoint": ("CheckpointError", "load", "load_gguf", "metadata", "save"),
+    "xdsl_rlx.training_loop": ("Batches", "fit"),
     "xdsl_rlx.builder": ("Graph", "GraphModule", "Value"),
     "xdsl_rlx.custom_ops": ("CustomKernel", "Shaped", "custom_op"),
     "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),

@@ -1,0 +1,110 @@
+"""Initial weights: functions of a key, a shape and an element type, as in `jax.nn.initializers`.
+
+A key is an i64 array `[2]`, made by `rlx.key(seed)` and divided by `rlx.rng_split`; the same key gives the same numbers
+on every machine, outside and inside of a traced function. A matrix is `[in, out]`, the weights of a convolution
+`[out, in, height, width]`.
+"""
+
+# Trees, and what NumPy is called with, are of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.op_functions import function
+
+
+def key(seed: int, stream: int = 0) -> np.ndarray[Any, Any]:
+    """The key of a seed: two integers of 64 bits."""
+    return np.array([seed, stream], np.int64)
+
+
+def normal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: object = "f32") -> Any:
+    """Normally distributed around 0, with that standard deviation."""
+    return function("rng_normal")(key, tuple(shape), 0.0, scale, dtype)
+
+
+def uniform(key: Any, shape: Sequence[int], most: float = 1.0, dtype: object = "f32") -> Any:
+    """Evenly distributed in `[-most, most)`."""
+    return function("rng_uniform")(key, tuple(shape), -most, most, dtype)
+
+
+def truncated_normal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: object = "f32") -> Any:
+    """
+    Normally distributed around 0, cut at twice the standard deviation before the cut, which is `scale`.
+
+    By the inverse of the distribution function, in f64: `sqrt(2) erfinv(u)` for `u` even in `+-erf(sqrt(2))`.
+    """
+    from scipy.special import erfinv  # pyright: ignore[reportMissingTypeStubs]
+
+    edge = 0.9544997361036416
+    u = np.asarray(function("rng_uniform")(key, tuple(shape), -edge, edge, "f64"))
+    return (scale * sqrt(2.0) * erfinv(u)).astype(_numpy(dtype))
+
+
+def glorot_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
+    """Even, with variance `2 / (in + out)` (Glorot and Bengio, 2010)."""
+    return uniform(key, shape, sqrt(6.0 / sum(fans(shape))), dtype)
+
+
+def glorot_normal(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
+    """Normal, with variance `2 / (in + out)` (Glorot and Bengio, 2010)."""
+    return normal(key, shape, sqrt(2.0 / sum(fans(shape))), dtype)
+
+
+def he_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
+    """Even, with variance `2 / in`, for layers with ReLU (He et al., 2015)."""
+    return uniform(key, shape, sqrt(6.0 / fans(shape)[0]), dtype)
+
+
+def he_normal(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
+    """Normal, with variance `2 / in`, for layers with ReLU (He et al., 2015)."""
+    return normal(key, shape, sqrt(2.0 / fans(shape)[0]), dtype)
+
+
+def lecun_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
+    """Even, with variance `1 / in` (LeCun et al., 1998)."""
+    return uniform(key, shape, sqrt(3.0 / fans(shape)[0]), dtype)
+
+
+def lecun_normal(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
+    """Normal, with variance `1 / in` (LeCun et al., 1998)."""
+    return normal(key, shape, sqrt(1.0 / fans(shape)[0]), dtype)
+
+
+def orthogonal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: object = "f32") -> Any:
+    """Orthonormal rows or columns, whichever are fewer, times `scale`: Haar-distributed (Saxe et al., 2014)."""
+    rows, columns = shape[0], prod(shape[1:])
+    drawn = np.asarray(function("rng_normal")(key, (max(rows, columns), min(rows, columns)), 0.0, 1.0, "f64"))
+    q, r = np.linalg.qr(drawn)
+    q = q * np.where(np.diagonal(r) < 0, -1.0, 1.0)
+    return (scale * (q if rows >= columns else q.T)).reshape(shape).astype(_numpy(dtype))
+
+
+def fans(shape: Sequence[int]) -> tuple[int, int]:
+    """How many inputs an output has, and outputs an input; GraphError for a shape of less than two dimensions."""
+    if len(shape) < 2:
+        raise GraphError(f"weights of shape {tuple(shape)} have no inputs and outputs; use init.normal or init.uniform")
+    if len(shape) == 2:
+        return max(1, shape[0]), max(1, shape[1])
+    window = prod(shape[2:])
+    return max(1, shape[1] * window), max(1, shape[0] * window)
+
+
+def _numpy(dtype: object) -> Any:
+    from xdsl_rlx.dialects.constants import NUMPY_NAMES, element_type
+    from xdsl_rlx.dialects.shapes import DTYPE_NAMES
+
+    name = NUMPY_NAMES[DTYPE_NAMES[element_type(dtype)]]
+    if name != "bfloat16":
+        return np.dtype(name)
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.bfloat16)

@@ -1,0 +1,25 @@
+"""Optimisers, schedules and what goes with them, on trees: plain NumPy code, which a traced function makes a part of
+its program."""
+
+from xdsl_rlx.optim.gradients import clip_by_global_norm, ema, global_norm
+from xdsl_rlx.optim.optimisers import SGD, Accumulated, Adafactor, Adam, AdamW, Lion, Muon, Optimiser
+from xdsl_rlx.optim.schedules import Schedule, constant, cosine, linear, warmup
+
+__all__ = [
+    "SGD",
+    "Accumulated",
+    "Adafactor",
+    "Adam",
+    "AdamW",
+    "Lion",
+    "Muon",
+    "Optimiser",
+    "Schedule",
+    "clip_by_global_norm",
+    "constant",
+    "cosine",
+    "ema",
+    "global_norm",
+    "linear",
+    "warmup",
+]

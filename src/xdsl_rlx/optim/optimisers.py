@@ -1,0 +1,346 @@
+"""Optimisers: `init` makes a state like the parameters, `update` new parameters and a new state from gradients.
+
+Both take trees, of arrays or of values in a traced function. All that belongs to one leaf is in the rule of its class.
+"""
+
+# Trees, and what NumPy is called with, are of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from xdsl_rlx.optim.gradients import clip_by_global_norm
+from xdsl_rlx.optim.schedules import Schedule
+from xdsl_rlx.tree import Tree, flatten, map_leaves, paths, unflatten
+from xdsl_rlx.tree_control import cond
+
+Slots: TypeAlias = Mapping[str, Any]
+"""What an optimiser keeps for one leaf, by name."""
+
+State: TypeAlias = dict[str, Any]
+"""`step`, how many updates there were, and for each kind of slot a tree like the parameters."""
+
+Mask: TypeAlias = Tree | Callable[[str, Any], bool] | None
+"""Which leaves decay: a tree of truth values, a function of the path and the leaf, or None for all."""
+
+
+class Optimiser(abc.ABC):
+    """
+    What all have: a learning rate, or a schedule of it, and a bound for the norm of all gradients together.
+
+    `step, grads = ...; params, state = optimiser.update(grads, state, params)` in a function that is compiled; with
+    `donate` for both they are updated in place.
+    """
+
+    rate: float | Schedule
+    clip: float | None
+
+    def init(self, params: Tree) -> State:
+        """The state before the first update: arrays of zeros, for arrays."""
+        leaves, spec = flatten(params)
+        slots = [self.slots(np.asarray(leaf)) for leaf in leaves]
+        names = slots[0].keys() if slots else ()
+        return {"step": np.zeros((), np.int64), **{n: unflatten(spec, [one[n] for one in slots]) for n in names}}
+
+    def update(self, grads: Tree, state: State, params: Tree) -> tuple[Tree, State]:
+        """Parameters and state after one more step."""
+        if self.clip is not None:
+            grads = clip_by_global_norm(grads, self.clip)
+        leaves, spec = flatten(params)
+        step = state["step"]
+        rate = self.rate(step) if callable(self.rate) else self.rate
+        decays = self.decaying(params)
+        names = [name for name in state if name != "step"]
+        kept = {name: spec.flatten_up_to(state[name]) for name in names}
+        new: list[Any] = []
+        slots: dict[str, list[Any]] = {name: [] for name in names}
+        for n, (p, g) in enumerate(zip(leaves, spec.flatten_up_to(grads), strict=True)):
+            at = Leaf(p, g, {name: kept[name][n] for name in names}, step + 1, rate, decays[n])
+            after, changed = self.rule(at)
+            new.append(after)
+            for name in names:
+                slots[name].append(changed[name])
+        return unflatten(spec, new), {"step": step + 1, **{name: unflatten(spec, slots[name]) for name in names}}
+
+    @abc.abstractmethod
+    def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+        """What is kept for a leaf, at the start."""
+
+    @abc.abstractmethod
+    def rule(self, at: Leaf) -> tuple[Any, Slots]:
+        """A leaf and its slots after a step."""
+
+    def decaying(self, params: Tree) -> list[bool]:
+        """Whether each leaf decays."""
+        leaves, spec = flatten(params)
+        mask = getattr(self, "decay_mask", None)
+        if mask is None:
+            return [True] * len(leaves)
+        if callable(mask):
+            return [bool(mask(path, leaf)) for path, leaf in zip(paths(spec), leaves, strict=True)]
+        return [bool(one) for one in spec.flatten_up_to(mask)]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A parameter with its gradient, at a step that counts from 1."""
+
+    p: Any
+    g: Any
+    slots: Slots
+    step: Any
+    rate: Any
+    decays: bool
+
+    def number(self, x: Any) -> Any:
+        """A number in the element type of the parameter."""
+        return x.astype(self.p.dtype) if hasattr(x, "astype") else x
+
+    def moved(self, direction: Any, decay: float) -> Any:
+        """The parameter after a step against `direction`, and towards zero by `decay`."""
+        if decay and self.decays:
+            direction = direction + decay * self.p
+        return self.p - self.number(self.rate) * direction
+
+
+def _zeros(leaf: np.ndarray[Any, Any], *names: str) -> dict[str, np.ndarray[Any, Any]]:
+    return {name: np.zeros_like(leaf) for name in names}
+
+
+@dataclass(frozen=True)
+class SGD(Optimiser):
+    """Gradient descent, with `momentum` as in Polyak (1964) or, with `nesterov`, Nesterov (1983)."""
+
+    rate: float | Schedule
+    momentum: float = 0.0
+    nesterov: bool = False
+    weight_decay: float = 0.0
+    clip: float | None = None
+    decay_mask: Mask = None
+
+    def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+        return _zeros(leaf, "momentum") if self.momentum else {}
+
+    def rule(self, at: Leaf) -> tuple[Any, Slots]:
+        g = at.g + self.weight_decay * at.p if self.weight_decay and at.decays else at.g
+        if not self.momentum:
+            return at.moved(g, 0.0), {}
+        m = self.momentum * at.slots["momentum"] + g
+        return at.moved(g + self.momentum * m if self.nesterov else m, 0.0), {"momentum": m}
+
+
+@dataclass(frozen=True)
+class Adam(Optimiser):
+    """Adam (Kingma and Ba, 2015)."""
+
+    rate: float | Schedule
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    nesterov: bool = False
+    clip: float | None = None
+
+    def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+        return _zeros(leaf, "first", "second")
+
+    def rule(self, at: Leaf) -> tuple[Any, Slots]:
+        direction, slots = adam_direction(self, at)
+        return at.moved(direction, 0.0), slots
+
+
+@dataclass(frozen=True)
+class AdamW(Optimiser):
+    """Adam with weight decay that does not go through the moments (Loshchilov and Hutter, 2019)."""
+
+    rate: float | Schedule
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    weight_decay: float = 0.01
+    nesterov: bool = False
+    clip: float | None = None
+    decay_mask: Mask = None
+
+    def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+        return _zeros(leaf, "first", "second")
+
+    def rule(self, at: Leaf) -> tuple[Any, Slots]:
+        direction, slots = adam_direction(self, at)
+        return at.moved(direction, self.weight_decay), slots
+
+
+def adam_direction(adam: Adam | AdamW, at: Leaf) -> tuple[Any, Slots]:
+    """The first moment over the root of the second, both as if they had not begun at zero."""
+    first = adam.beta1 * at.slots["first"] + (1.0 - adam.beta1) * at.g
+    second = adam.beta2 * at.slots["second"] + (1.0 - adam.beta2) * (at.g * at.g)
+    size = np.sqrt(second / _since_zero(at, adam.beta2)) + adam.epsilon
+    return _ahead(at, first, adam.beta1, adam.nesterov) / size, {"first": first, "second": second}
+
+
+def _since_zero(at: Leaf, beta: float, later: int = 0) -> Any:
+    """What an average that began at zero is too small by."""
+    return at.number(1.0 - beta ** (at.step.astype(np.float64) + later))
+
+
+def _ahead(at: Leaf, m: Any, beta: float, nesterov: bool) -> Any:
+    """An average as if it had not begun at zero; with `nesterov`, as it is one step later (Dozat, 2016)."""
+    if not nesterov:
+        return m / _since_zero(at, beta)
+    return beta * (m / _since_zero(at, beta, 1)) + (1.0 - beta) * (at.g / _since_zero(at, beta))
+
+
+@dataclass(frozen=True)
+class Lion(Optimiser):
+    """Lion (Chen et al., 2023): the sign of an average, with weight decay."""
+
+    rate: float | Schedule
+    beta1: float = 0.9
+    beta2: float = 0.99
+    weight_decay: float = 0.0
+    clip: float | None = None
+    decay_mask: Mask = None
+
+    def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+        return _zeros(leaf, "momentum")
+
+    def rule(self, at: Leaf) -> tuple[Any, Slots]:
+        m = at.slots["momentum"]
+        direction = np.sign(self.beta1 * m + (1.0 - self.beta1) * at.g)
+        return at.moved(direction, self.weight_decay), {"momentum": self.beta2 * m + (1.0 - self.beta2) * at.g}
+
+
+@dataclass(frozen=True)
+class Adafactor(Optimiser):
+    """
+    Adafactor (Shazeer and Stern, 2018) as PyTorch has it: of matrices rows and columns of the second moment are kept.
+
+    The step is relative to the size of a parameter, and shrinks as `1 / sqrt(step)` below `rate`.
+    """
+
+    rate: float | Schedule = 1e-2
+    beta2_decay: float = -0.8
+    epsilon1: float | None = None
+    epsilon2: float = 1e-3
+    threshold: float = 1.0
+    weight_decay: float = 0.0
+    clip: float | None = None
+    decay_mask: Mask = None
+
+    def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+        if leaf.ndim < 2:
+            return {"rows": np.zeros_like(leaf), "columns": np.zeros((0,), leaf.dtype)}
+        return {
+            "rows": np.zeros((*leaf.shape[:-1], 1), leaf.dtype),
+            "columns": np.zeros((*leaf.shape[:-2], 1, leaf.shape[-1]), leaf.dtype),
+        }
+
+    def rule(self, at: Leaf) -> tuple[Any, Slots]:
+        p, g, step = at.p, at.g, at.step.astype(np.float64)
+        tiny = float(np.finfo(np.float32).eps) if self.epsilon1 is None else self.epsilon1
+        new, count = at.number(step**self.beta2_decay), float(max(1, p.size)) ** 0.5
+        relative = at.number(np.minimum(at.rate, 1.0 / np.sqrt(step)))
+        size = np.maximum(np.sqrt((p * p).sum()) / count, self.epsilon2) * relative
+        if self.weight_decay and at.decays:
+            p = p * (1.0 - at.number(at.rate) * self.weight_decay)
+        rows, columns, squares = at.slots["rows"], at.slots["columns"], g * g
+        if p.ndim < 2:
+            rows = rows + new * (squares - rows)
+            second = rows
+        else:
+            rows = rows + new * (squares.mean(axis=-1, keepdims=True) - rows)
+            columns = columns + new * (squares.mean(axis=-2, keepdims=True) - columns)
+            second = rows @ columns / np.maximum(rows.mean(axis=-2, keepdims=True), tiny)
+        direction = g / np.sqrt(np.maximum(second, tiny * tiny))
+        shorter = np.maximum(np.sqrt((direction * direction).sum()) / (count * self.threshold), 1.0)
+        return p - size / shorter * direction, {"rows": rows, "columns": columns}
+
+
+@dataclass(frozen=True)
+class Muon(Optimiser):
+    """
+    Muon (Jordan et al., 2024) as optax has it: momentum, made orthogonal by a Newton-Schulz iteration.
+
+    A matrix is `[in, out]`. Leaves that are no matrices take the steps of `Adam`, with `other_rate` if it is given.
+    """
+
+    rate: float | Schedule
+    momentum: float = 0.95
+    nesterov: bool = True
+    weight_decay: float = 0.0
+    iterations: int = 5
+    other_rate: float | Schedule | None = None
+    clip: float | None = None
+    decay_mask: Mask = None
+
+    COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+
+    def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+        second = np.zeros((0,), leaf.dtype) if leaf.ndim == 2 else np.zeros_like(leaf)
+        return {"first": np.zeros_like(leaf), "second": second}
+
+    def rule(self, at: Leaf) -> tuple[Any, Slots]:
+        if at.p.ndim != 2:
+            direction, slots = adam_direction(Adam(0.0, nesterov=self.nesterov), at)
+            rate = at.rate if self.other_rate is None else self.other_rate
+            rate = rate(at.step - 1) if callable(rate) else rate
+            return at.p - at.number(rate) * direction, slots
+        m = self.momentum * at.slots["first"] + (1.0 - self.momentum) * at.g
+        direction = _ahead(at, m, self.momentum, self.nesterov)
+        rows, columns = at.p.shape
+        scale = max(1.0, columns / rows) ** 0.5
+        slots = {"first": m, "second": at.slots["second"]}
+        return at.moved(scale * self.orthogonal(direction), self.weight_decay), slots
+
+    def orthogonal(self, x: Any) -> Any:
+        """A matrix with the singular vectors of `x` and singular values near 1."""
+        a, b, c = self.COEFFICIENTS
+        flipped = x.shape[0] > x.shape[1]
+        x = x.T if flipped else x
+        x = x / (np.sqrt((x * x).sum()) + 1e-8)
+        for _ in range(self.iterations):
+            square = x @ x.T
+            x = a * x + (b * square + c * (square @ square)) @ x
+        return x.T if flipped else x
+
+
+@dataclass(frozen=True)
+class Accumulated(Optimiser):
+    """An optimiser that is run each `every` steps, on the mean of the gradients since; between them nothing changes."""
+
+    inner: Optimiser
+    every: int
+    rate: float | Schedule = 0.0
+    clip: float | None = None
+
+    def init(self, params: Tree) -> State:
+        return {
+            "step": np.zeros((), np.int64),
+            "sum": map_leaves(lambda p: np.zeros_like(np.asarray(p)), params),
+            "inner": self.inner.init(params),
+        }
+
+    def update(self, grads: Tree, state: State, params: Tree) -> tuple[Tree, State]:
+        step, total = state["step"] + 1, map_leaves(lambda a, g: a + g, state["sum"], grads)
+
+        def run() -> tuple[Tree, Tree, Tree]:
+            mean = map_leaves(lambda a: a / self.every, total)
+            after, inner = self.inner.update(mean, state["inner"], params)
+            return after, inner, map_leaves(lambda a: a * 0.0, total)
+
+        after, inner, left = cond(
+            step - step // self.every * self.every == 0, run, lambda: (params, state["inner"], total)
+        )
+        return after, {"step": step, "sum": left, "inner": inner}
+
+    def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+        return {}
+
+    def rule(self, at: Leaf) -> tuple[Any, Slots]:
+        return at.p, {}

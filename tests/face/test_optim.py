@@ -1,0 +1,146 @@
+"""Optimisers against optax, and Adafactor against PyTorch's formulas: 100 steps, in one program with the gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import xdsl_rlx as rlx
+from xdsl_rlx import optim
+from xdsl_rlx import tree as trees
+
+jax.config.update("jax_enable_x64", True)
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.standard_normal((8, 6)), RNG.standard_normal((8, 4))
+PARAMS = {"w": RNG.standard_normal((6, 4)), "v": [RNG.standard_normal((4, 4))], "b": RNG.standard_normal(4)}
+STEPS = 100
+
+
+def loss(np_: Any, p: Any, x: Any, y: Any) -> Any:
+    return ((np_.tanh(x @ p["w"]) @ p["v"][0] + p["b"] - y) ** 2).mean()
+
+
+def ours(optimiser: optim.Optimiser, dtype: Any, steps: int = STEPS) -> Any:
+    def step(params: Any, state: Any, x: Any, y: Any) -> Any:
+        value, grads = rlx.value_and_grad(lambda p: loss(np, p, x, y))(params)
+        return value, *optimiser.update(grads, state, params)
+
+    params = trees.map_leaves(lambda a: a.astype(dtype), PARAMS)
+    state = optimiser.init(params)
+    run = rlx.compile(step, donate={"params": 1, "state": 2})
+    for _ in range(steps):
+        _, params, state = run(params, state, X.astype(dtype), Y.astype(dtype))
+    assert state["step"] == steps
+    return params
+
+
+def of_optax(optimiser: optax.GradientTransformation, dtype: Any) -> Any:
+    params = jax.tree_util.tree_map(lambda a: jnp.asarray(a, dtype), PARAMS)
+    state = optimiser.init(params)
+
+    @jax.jit
+    def step(params: Any, state: Any) -> Any:
+        grads = jax.grad(lambda p: loss(jnp, p, X.astype(dtype), Y.astype(dtype)))(params)
+        updates, state = optimiser.update(grads, state, params)
+        return optax.apply_updates(params, updates), state
+
+    for _ in range(STEPS):
+        params, state = step(params, state)
+    return params
+
+
+def matrices(params: Any) -> Any:
+    return jax.tree_util.tree_map(lambda p: p.ndim == 2, params)
+
+
+PAIRS: dict[str, tuple[optim.Optimiser, Callable[[], optax.GradientTransformation]]] = {
+    "sgd": (optim.SGD(0.1), lambda: optax.sgd(0.1)),
+    "momentum": (optim.SGD(0.05, 0.9), lambda: optax.sgd(0.05, 0.9)),
+    "nesterov": (
+        optim.SGD(optim.linear(0.05, 0.01, 60), 0.9, nesterov=True),
+        lambda: optax.sgd(optax.linear_schedule(0.05, 0.01, 60), 0.9, nesterov=True),
+    ),
+    "adam": (optim.Adam(1e-2), lambda: optax.adam(1e-2)),
+    "nadam": (optim.Adam(1e-2, nesterov=True), lambda: optax.nadam(1e-2)),
+    "adamw": (
+        optim.AdamW(
+            optim.warmup(10, optim.cosine(1e-2, 90, 1e-4)),
+            weight_decay=0.1,
+            clip=0.5,
+            decay_mask=lambda path, leaf: leaf.ndim == 2,
+        ),
+        lambda: optax.chain(
+            optax.clip_by_global_norm(0.5),
+            optax.adamw(optax.warmup_cosine_decay_schedule(0.0, 1e-2, 10, 100, 1e-4), weight_decay=0.1, mask=matrices),
+        ),
+    ),
+    "lion": (optim.Lion(1e-3, weight_decay=0.1), lambda: optax.lion(1e-3, weight_decay=0.1)),
+    "muon": (optim.Muon(1e-2, weight_decay=0.01), lambda: optax.contrib.muon(1e-2, weight_decay=0.01)),
+    "accumulated": (
+        optim.Accumulated(optim.Adam(1e-2), 4),
+        lambda: optax.MultiSteps(optax.adam(1e-2), 4).gradient_transformation(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-7), (np.float32, 2e-5)])
+def test_an_optimiser_is_that_of_optax(name: str, dtype: Any, tolerance: float):
+    optimiser, other = PAIRS[name]
+    found, expected = ours(optimiser, dtype), of_optax(other(), dtype)
+    for a, b in zip(trees.flatten(found)[0], jax.tree_util.tree_leaves(expected), strict=True):
+        assert a.dtype == dtype
+        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance)
+
+
+def test_adafactor_is_that_of_pytorch():
+    """Restated from the documentation of `torch.optim.Adafactor`, with gradients of JAX's."""
+    rate, decay, eps2 = 1e-2, 0.1, 1e-3
+    eps1 = float(np.finfo(np.float32).eps)
+    params = {k: np.array(v) for k, v in {"w": PARAMS["w"], "v": PARAMS["v"][0], "b": PARAMS["b"]}.items()}
+    rows: dict[str, Any] = dict.fromkeys(params, 0.0)
+    columns: dict[str, Any] = dict.fromkeys(params, 0.0)
+    gradient = jax.jit(jax.grad(lambda p: loss(jnp, {"w": p["w"], "v": [p["v"]], "b": p["b"]}, X, Y)))
+    for step in range(1, STEPS + 1):
+        for name, g in gradient(params).items():
+            p, g = params[name], np.asarray(g)
+            new, rho = step**-0.8, min(rate, step**-0.5)
+            alpha = max(eps2, np.sqrt((p * p).mean())) * rho
+            p = p * (1 - rate * decay)
+            rows[name] += new * ((g * g if g.ndim < 2 else (g * g).mean(-1, keepdims=True)) - rows[name])
+            second = rows[name]
+            if g.ndim == 2:
+                columns[name] += new * ((g * g).mean(-2, keepdims=True) - columns[name])
+                second = rows[name] @ columns[name] / max(rows[name].mean(), eps1)
+            update = g / np.sqrt(np.maximum(second, eps1 * eps1))
+            params[name] = p - alpha / max(1.0, np.sqrt((update * update).mean())) * update
+    found = ours(optim.Adafactor(rate, weight_decay=decay), np.float64)
+    for a, b in ((found["w"], params["w"]), (found["v"][0], params["v"]), (found["b"], params["b"])):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
+
+
+def test_schedules_count_from_zero():
+    rates = optim.warmup(4, optim.cosine(1.0, 8, 0.1))
+    expected = optax.warmup_cosine_decay_schedule(0.0, 1.0, 4, 12, 0.1)
+    np.testing.assert_allclose([rates(n) for n in range(15)], [expected(n) for n in range(15)], rtol=1e-6)
+    assert optim.warmup(0, 0.5)(0) == 0.5 and optim.constant(0.25)(7) == 0.25
+
+
+def test_norms_clip_and_averages():
+    grads = {"a": np.array([3.0, 0.0]), "b": np.array([4.0])}
+    assert optim.global_norm(grads) == 5
+    clipped = optim.clip_by_global_norm(grads, 1.0)
+    np.testing.assert_allclose(clipped["a"], [0.6, 0])
+    same = optim.clip_by_global_norm(grads, 5.5)
+    np.testing.assert_array_equal(same["b"], [4.0])
+    zero = optim.clip_by_global_norm({"a": np.zeros(2)}, 1.0)
+    np.testing.assert_array_equal(zero["a"], 0)
+    assert np.isnan(optim.clip_by_global_norm({"a": np.array([np.nan, 1.0])}, 1.0)["a"]).all()
+    np.testing.assert_allclose(optim.ema(grads, {"a": np.zeros(2), "b": np.ones(1)}, 0.9)["b"], [3.7])
