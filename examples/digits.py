@@ -1,7 +1,7 @@
-"""Trains a handwritten-digit classifier from a model in `hir` to 97 % and shows every stage on the way.
+"""Trains a handwritten-digit classifier, a plain function of a tree of arrays, and shows every stage on the way.
 
-Model in `hir`, loss in `mir`, gradient by the passes, Adam as a second compiled graph. What the compiler made goes to
-build/demo. `--time-compile` only builds and compiles the two training graphs and prints the seconds that took.
+The model, its loss and the step of Adam are the part between the two lines of "--8<--". What the compiler made goes to
+build/demo. `--time-compile` only compiles the training step and prints the seconds that took.
 """
 
 from __future__ import annotations
@@ -13,70 +13,50 @@ import sys
 import tempfile
 import time
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from adam import Adam, adam_graph
 
 import xdsl_rlx as rlx
 
 SIZES = (64, 128, 64, 10)
 BATCH = 64
 EPOCHS = 40
-RATE = 2e-3
-LAYERS = range(1, len(SIZES))
-WEIGHTS = [f"{kind}{i}" for i in LAYERS for kind in "wb"]
-PIPELINE = (
-    "mir-prepare-for-ad",
-    f"mir-grad{{wrt={','.join(WEIGHTS)}}}",
-    "mir-prepare-for-fusion",
-    "mir-fuse",
-    "convert-mir-to-lir",
-    "lir-mark-unrolled",
-    "lir-plan-memory",
-)
 OUTPUT = Path(__file__).resolve().parent.parent / "build" / "demo"
+
+PIPELINE = ("mir-prepare-for-fusion", "mir-fuse", "convert-mir-to-lir", "lir-mark-unrolled", "lir-plan-memory")
 
 Arrays = dict[str, np.ndarray]
 
 
-def shape_of(name: str) -> tuple[int, ...]:
-    """The shape of a weight matrix `w1` or bias `b1`."""
-    layer = int(name[1:])
-    return (SIZES[layer - 1], SIZES[layer]) if name.startswith("w") else (SIZES[layer],)
+# --8<-- the model and its training
+def initial_weights() -> list[Arrays]:
+    keys, shapes = rlx.rng_split(rlx.key(0), len(SIZES) - 1), pairwise(SIZES)
+    return [{"w": rlx.init.he_normal(k, s), "b": np.zeros(s[1], np.float32)} for k, s in zip(keys, shapes, strict=True)]
 
 
-def model(batch: int, dtype: str = "f32") -> Any:
-    """The classifier in `hir`: images [batch, 64] to logits [batch, 10]."""
-
-    def layers(m: Any) -> Any:
-        h = m.input("x", (batch, SIZES[0]), dtype=dtype)
-        for i in LAYERS:
-            w = m.param(f"w{i}", shape_of(f"w{i}"), dtype=dtype)
-            b = m.param(f"b{i}", shape_of(f"b{i}"), dtype=dtype)
-            h = m.linear(h, w, b, activation="relu" if i != LAYERS[-1] else None)
-        return h
-
-    return rlx.GraphModule.define("digits", layers)
+def model(params: Any, x: Any) -> Any:
+    *hidden, last = params
+    for layer in hidden:
+        x = rlx.relu(x @ layer["w"] + layer["b"])
+    return x @ last["w"] + last["b"]
 
 
-def loss_graph(batch: int, dtype: str = "f32") -> Any:
-    """The model lowered to `mir` with its mean cross-entropy: outputs loss and logits."""
-    g = rlx.Graph("digits_loss")
-    (logits,) = g.inline(rlx.lower_hir(model(batch, dtype)))
-    labels = g.input("labels", (batch,), dtype="i32")
-    loss = g.reduce_mean(g.softmax_cross_entropy_with_logits(logits, labels), axes=[0])
-    g.set_outputs([loss, logits])
-    return g
+def loss(params: Any, x: Any, labels: Any) -> Any:
+    logits = model(params, x)
+    return rlx.softmax_cross_entropy(logits, labels).mean(), (logits.argmax(axis=1) == labels).sum()
 
 
-def compile_training() -> tuple[Any, Any, float]:
-    """The gradient step and the Adam step, compiled, and the seconds from nothing to there."""
-    start = time.perf_counter()
-    step = rlx.compile(rlx.grad_with_loss(loss_graph(BATCH), wrt=WEIGHTS))
-    adam = rlx.compile(adam_graph({name: shape_of(name) for name in WEIGHTS}, RATE))
-    return step, adam, time.perf_counter() - start
+def step(params: Any, state: Any, x: Any, labels: Any) -> Any:
+    (value, right), gradients = rlx.value_and_grad(loss, has_aux=True)(params, x, labels)
+    return value, right, *optimiser.update(gradients, state, params)
+
+
+optimiser = rlx.optim.Adam(2e-3)
+training_step = rlx.compile(step, donate={"params": 2, "state": 3})
+# --8<--
 
 
 def load_digits() -> tuple[Arrays, Arrays]:
@@ -90,61 +70,48 @@ def load_digits() -> tuple[Arrays, Arrays]:
     return {"x": parts[0], "labels": parts[2]}, {"x": parts[1], "labels": parts[3]}
 
 
-def initial_weights() -> Arrays:
-    """He initialisation from a fixed seed; biases zero."""
-    rng = np.random.default_rng(0)
-    return {
-        name: (rng.standard_normal(shape_of(name)) * np.sqrt(2 / shape_of(name)[0])).astype(np.float32)
-        if name.startswith("w")
-        else np.zeros(shape_of(name), np.float32)
-        for name in WEIGHTS
-    }
-
-
-def train(step: Any, adam: Any, data: Arrays, weights: Arrays) -> list[tuple[float, float]]:
-    """Train `weights` in place; returns mean loss and accuracy of every epoch."""
+def train(data: Arrays, params: Any) -> list[tuple[float, float]]:
+    """Train `params` in place; returns mean loss and accuracy of every epoch."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    rng = np.random.default_rng(1)
-    optimizer = Adam(adam, weights)
-    history = list[tuple[float, float]]()
-    batches = len(data["x"]) // BATCH
+    state, history = optimiser.init(params), list[tuple[float, float]]()
+    batches = rlx.Batches((data["x"], data["labels"]), BATCH, seed=1)
     status = TextColumn("loss {task.fields[loss]:.4f}  accuracy {task.fields[accuracy]:.1%}")
     with Progress(TextColumn("training"), BarColumn(), MofNCompleteColumn(), status, TimeElapsedColumn()) as progress:
         task = progress.add_task("training", total=EPOCHS, loss=float("nan"), accuracy=0.0)
-        for _ in range(EPOCHS):
+        for epoch in range(EPOCHS):
             total, right = 0.0, 0
-            for chosen in np.array_split(rng.permutation(len(data["x"]))[: batches * BATCH], batches):
-                labels = data["labels"][chosen]
-                loss, logits, *gradients = step(x=data["x"][chosen], labels=labels, **weights)
-                optimizer.step(gradients)
-                total += float(loss)
-                right += int((logits.argmax(1) == labels).sum())
-            history.append((total / batches, right / (batches * BATCH)))
+            for x, labels in batches.of_pass(epoch):
+                value, correct, params, state = training_step(params, state, x, labels)
+                total += float(value) * len(x)
+                right += int(correct)
+            history.append((total / len(data["x"]), right / len(data["x"])))
             progress.update(task, advance=1, loss=history[-1][0], accuracy=history[-1][1])
     return history
 
 
-def check_gradient(data: Arrays, weights: Arrays) -> float:
+def check_gradient(data: Arrays) -> float:
     """The largest relative error of the f64 gradient against central differences, one random direction per weight."""
     rng = np.random.default_rng(2)
-    inputs = {"x": data["x"][:BATCH].astype(np.float64), "labels": data["labels"][:BATCH]}
-    point = {name: array.astype(np.float64) for name, array in weights.items()}
-    step = rlx.compile(rlx.grad_with_loss(loss_graph(BATCH, "f64"), wrt=WEIGHTS))
-    _, _, *gradients = step(**inputs, **point)
+    x, labels = data["x"][:BATCH].astype(np.float64), data["labels"][:BATCH]
+    point = rlx.tree.map_leaves(lambda a: a.astype(np.float64), initial_weights())
+    value_and_grad = rlx.compile(rlx.value_and_grad(loss, has_aux=True))
+    _, gradients = value_and_grad(point, x, labels)
     worst, h = 0.0, 1e-6
-    for name, gradient in zip(WEIGHTS, gradients, strict=True):
-        direction = rng.standard_normal(point[name].shape)
-        above, below = (
-            float(step(**inputs, **{**point, name: point[name] + sign * h * direction})[0]) for sign in (1, -1)
-        )
-        difference, expected = (above - below) / (2 * h), float((gradient * direction).sum())
-        worst = max(worst, abs(difference - expected) / max(abs(expected), 1e-3))
+    for layer, of_layer in enumerate(gradients):
+        for name, gradient in of_layer.items():
+            direction = rng.standard_normal(gradient.shape)
+            moved = [[dict(one) for one in point] for _ in range(2)]
+            for sign, params in zip((1, -1), moved, strict=True):
+                params[layer][name] = point[layer][name] + sign * h * direction
+            above, below = (float(value_and_grad(params, x, labels)[0][0]) for params in moved)
+            difference, expected = (above - below) / (2 * h), float((gradient * direction).sum())
+            worst = max(worst, abs(difference - expected) / max(abs(expected), 1e-3))
     return worst
 
 
-def write_stages() -> list[tuple[str, int, int]]:
-    """Write the IR after every stage and the generated module; returns (stage, operations, lines) in order."""
+def write_stages(data: Arrays) -> list[tuple[str, int, int]]:
+    """Write the IR of the gradient after every stage, and the generated module; (stage, operations, lines) of each."""
     OUTPUT.mkdir(parents=True, exist_ok=True)
     sizes = list[tuple[str, int, int]]()
 
@@ -153,10 +120,10 @@ def write_stages() -> list[tuple[str, int, int]]:
         (OUTPUT / f"{len(sizes)}-{stage}.mlir").write_text(text + "\n")
         sizes.append((stage, sum(1 for _ in graph.module.walk()), len(text.splitlines())))
 
-    write("hir", model(BATCH))
-    graph = loss_graph(BATCH)
-    write("mir-with-loss", graph)
-    for spec in PIPELINE:
+    graph = rlx.trace(loss, initial_weights(), data["x"][:BATCH], data["labels"][:BATCH])
+    write("mir", graph)
+    weights = ",".join(name for a in graph.interface.arguments if (name := a.name).startswith("params"))
+    for spec in ("mir-prepare-for-ad", f"mir-grad{{wrt={weights}}}", *PIPELINE):
         graph = rlx.run_passes(graph, spec)
         write(spec.partition("{")[0], graph)
     last, module = sorted(OUTPUT.glob("*.mlir"))[-1], OUTPUT / "step.py"
@@ -185,8 +152,23 @@ def plot(history: list[tuple[float, float]]) -> Path:
     return path
 
 
+def write_report(compiled: Any, data: Arrays, params: Any) -> Path:
+    """One HTML file with the graph, the IR of each stage, the arena over time, and where the time of a step goes."""
+    arguments = params, optimiser.init(params), data["x"][:BATCH], data["labels"][:BATCH]
+    path = OUTPUT / "report.html"
+    rlx.report(compiled, path, compiled.profile(*rlx.tree.flatten(arguments)[0]))
+    return path
+
+
+def compiled_step(data: Arrays, params: Any) -> tuple[Any, float]:
+    """The training step for whole batches, and the seconds from nothing to there."""
+    start = time.perf_counter()
+    arguments = params, optimiser.init(params), data["x"][:BATCH], data["labels"][:BATCH]
+    return training_step.compiled(*arguments), time.perf_counter() - start
+
+
 def time_compile() -> tuple[float, float]:
-    """Compile seconds of the two training graphs in a fresh process, without and with a filled cache."""
+    """Compile seconds of the training step in a fresh process, without and with a filled cache."""
     with tempfile.TemporaryDirectory() as cache:
         command = [sys.executable, __file__, "--time-compile"]
         env = os.environ | {"XDSL_RLX_CACHE_DIR": cache}
@@ -197,32 +179,32 @@ def time_compile() -> tuple[float, float]:
 def main() -> int:
     """Train, report, write build/demo; status 1 when the accuracy or the gradient is not what it must be."""
     train_data, test_data = load_digits()
-    step, adam, seconds = compile_training()
-    predict = rlx.compile(model(len(test_data["x"])))
-    cached = all(graph.from_cache for graph in (step, adam, predict))
-    how = "nothing compiled, all of it came from the cache" if cached else "compiled, and kept in the cache"
-    print(f"gradient step and Adam step ready in {seconds:.2f} s ({how})")
+    params = initial_weights()
+    compiled, seconds = compiled_step(train_data, params)
+    how = (
+        "nothing compiled, all of it came from the cache" if compiled.from_cache else "compiled, and kept in the cache"
+    )
+    print(f"training step ready in {seconds:.2f} s ({how})")
 
-    weights = initial_weights()
     start = time.perf_counter()
-    history = train(step, adam, train_data, weights)
+    history = train(train_data, params)
     print(f"{EPOCHS} epochs of {len(train_data['x'])} images in {time.perf_counter() - start:.2f} s")
-    (logits,) = predict(x=test_data["x"], **weights)
-    accuracy = 100 * float((logits.argmax(1) == test_data["labels"]).mean())
+    found = rlx.compile(model)(params, test_data["x"]).argmax(1)
+    accuracy = 100 * float((found == test_data["labels"]).mean())
     print(f"test accuracy: {accuracy:.1f} %")
 
-    error = check_gradient(train_data, initial_weights())
+    error = check_gradient(train_data)
     print(f"gradient in f64 against central differences: largest relative error {error:.1e}")
-    print("IR of the gradient step:")
-    for stage, operations, lines in write_stages():
+    print("IR of the loss and its gradient:")
+    for stage, operations, lines in write_stages(train_data):
         print(f"  {stage:22} {operations:5} operations {lines:6} lines")
-    for name, graph in (("gradient step", step), ("Adam step", adam)):
-        launches = graph.program.launches
-        kernels = len({launch.kernel for launch in launches})
-        print(f"{name}: {kernels} kernels, {len(launches)} launches, arena {graph.program.arena_bytes} bytes")
+    launches, arena = compiled.program.launches, compiled.program.arena_bytes
+    kernels = len({launch.kernel for launch in launches})
+    print(f"training step with Adam: {kernels} kernels, {len(launches)} launches, arena {arena} bytes")
     cold, warm = time_compile()
     print(f"compile, imports apart: cold {cold:.2f} s, warm {warm:.3f} s")
-    print(f"curves: {os.path.relpath(plot(history))}; IR and generated module: {os.path.relpath(OUTPUT)}")
+    report = os.path.relpath(write_report(compiled, train_data, params))
+    print(f"report: {report}; curves: {os.path.relpath(plot(history))}; IR: {os.path.relpath(OUTPUT)}")
     return 0 if accuracy >= 97 and error <= 1e-5 else 1
 
 
@@ -234,10 +216,10 @@ if __name__ == "__main__":
         for name in (
             "numba",
             "scipy.linalg.cython_blas",
-            "xdsl_rlx.api",
+            "xdsl_rlx.tree_functions",
             "xdsl_rlx.lowering.numba.runtime.compile_module",
         ):
             import_module(name)
-        print(compile_training()[2])
+        print(compiled_step(load_digits()[0], initial_weights())[1])
         sys.exit(0)
     sys.exit(main())

@@ -1,16 +1,15 @@
 """The pages say what is so: reference pages are those of the docstrings, commands and programs run as printed."""
 
-import linecache
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from pages import fenced, run_blocks
 
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.nest import Iteration
@@ -24,28 +23,16 @@ def test_generated_pages_are_up_to_date() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def fenced(page: str, language: str) -> list[str]:
-    """The fenced blocks of a language on a page, in order."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
-
-
-def run_blocks(page: str) -> dict[str, Any]:
-    """The names left by the Python blocks of a page, run one after the other."""
-    names: dict[str, Any] = {}
-    for number, block in enumerate(fenced(page, "python")):
-        name = f"<{page} {number}>"
-        linecache.cache[name] = (len(block), None, block.splitlines(keepends=True), name)
-        exec(compile(block, name, "exec"), names)
-    return names
-
-
-def test_the_program_of_the_readme_runs() -> None:
+def test_the_program_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # it saves a file
+    monkeypatch.chdir(tmp_path)
     names = run_blocks("README.md")
     assert names["loss"] == 0.0
     np.testing.assert_array_equal(names["dw"], np.full((3, 2), 4.0, np.float32))
     length, begin = np.full(100, 0.5), np.linspace(0, 2, 100)
     above, below = (in_numpy(length + sign * 1e-6, begin) for sign in (1, -1))
     assert abs(names["mean"] - in_numpy(length, begin)) < 1e-5
+    assert names["state"]["step"] == 2 and 0 < names["value"] < 10
     assert abs(names["d_length"].sum() - (above - below) / 2e-6) < 1e-3
 
 
@@ -60,7 +47,7 @@ def in_numpy(length: np.ndarray, begin: np.ndarray) -> float:
 
 
 def test_the_links_of_the_pages_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}, which does not exist"
 
