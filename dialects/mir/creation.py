@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, isfinite
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
@@ -58,11 +58,13 @@ class CreationBuilder(BuilderCore):
         """
         `start + i step` while below `stop`, as `np.arange`; with one number, the integers from 0 to below it.
 
-        By default i64 for integers, else f32. GraphError for a step of 0.
+        By default i64 for integers, else f32. GraphError for a step of 0, and for ends that are no finite numbers.
         """
         first, last = (0, start) if stop is None else (start, stop)
         if not step:
             raise GraphError("arange takes no step of 0")
+        if not isfinite((last - first) / step):
+            raise GraphError(f"arange takes finite numbers, got {first} to {last} by {step}")
         whole = all(isinstance(number, int) for number in (first, last, step))
         if dtype is None:
             dtype = "i64" if whole else "f32"

@@ -178,10 +178,52 @@ MORE: list[Sample] = [
 """Calls that no sample makes, or with arguments that samples leave out."""
 
 
+_SQUARE, _LINE, _PLACES = Operand((3, 3)), Operand((4,)), Operand((2, 4), dtype="i64")
+
+OF_NUMPY: list[Sample] = [
+    _also("ranges", lambda m, x: (m.arange(1, 9, 2, dtype="f64"), m.linspace(0, 1, 5, endpoint=True, dtype="f64"))),
+    _also("eye", lambda m, x: m.eye(3, 4, 1, dtype="f64")),
+    _also("one_hot", lambda m, n: m.one_hot(n, 4, axis=-1, dtype="f64"), _PLACES),
+    *(_also(name, lambda m, x, n=name: getattr(m, n)(x, k=1)) for name in ("tril", "triu")),
+    _also("pad", lambda m, x: m.pad(x, (1, 2), constant_values=1.5, interior=1)),
+    _also("stack", lambda m, x: m.stack([x, x], axis=1)),
+    _also("split", lambda m, x: m.split(x, 2, axis=1)),
+    _also("roll", lambda m, x: m.roll(x, 1, axis=1)),
+    _also("tile", lambda m, x: m.tile(x, (2, 1))),
+    _also("repeat", lambda m, x: m.repeat(x, 2, axis=1)),
+    _also("axes", lambda m, x: (m.moveaxis(x, 0, 1), m.swapaxes(x, 0, 1), m.expand_dims(x, 1))),
+    _also("squeeze", lambda m, x: m.squeeze(x, axis=1), Operand((2, 1))),
+    _also("broadcast_to", lambda m, x: m.broadcast_to(x, (3, 2, 4))),
+    _also("lines", lambda m, x: (m.ravel(x), m.flatten(x))),
+    _also("take_along_axis", lambda m, x, n: m.take_along_axis(x, n, axis=1), X, _PLACES),
+    *(_also(name, lambda m, x, n=name: getattr(m, n)(x, axis=0)) for name in ("sort", "argsort", "cummax", "cummin")),
+    *(_also(name, lambda m, x, n=name: getattr(m, n)(x, axis=0, keepdims=True)) for name in ("argmax", "argmin")),
+    _also("cumprod", lambda m, x: m.cumprod(x, axis=0, dtype="f64")),
+    _also("searchsorted", lambda m, a, v: m.searchsorted(a, v, side="right"), _LINE, X),
+    _also("einsum", lambda m, a: m.einsum("ij,kj->ik", a, a)),
+    _also("tensordot", lambda m, a: m.tensordot(a, a, axes=2)),
+    *(
+        _also(name, lambda m, a, n=name: getattr(m, n)(a, a), _LINE)
+        for name in ("dot", "inner", "vdot", "outer", "kron")
+    ),
+    _also("diagonal", lambda m, a: m.diagonal(a, offset=1, axis1=0, axis2=1)),
+    _also("trace", lambda m, a: m.trace(a, offset=1, axis1=0, axis2=1, dtype="f64")),
+    _also("norm", lambda m, a: m.norm(a, ord=2, axis=1, keepdims=True)),
+    _also(
+        "triangular_solve",
+        lambda m, a, b: m.triangular_solve(a, b, lower=False, transpose=True, unit_diagonal=True),
+        _SQUARE,
+        Operand((3, 2)),
+    ),
+    *(_also(name, method(name), _SQUARE) for name in ("inv", "det", "slogdet")),
+]
+"""Calls of methods that build ops which exist: they have no samples, but rows in `tests/face/`."""
+
+
 def calls() -> Iterator[Call]:
-    """Calls of every method: the first that a sample makes, and those of `MORE`."""
+    """Calls of every method: the first that a sample makes, and those of `MORE` and `OF_NUMPY`."""
     done = {"value", "op", "emit", "operand", "operands"}
-    for sample in [*MORE, *SAMPLES]:
+    for sample in [*MORE, *OF_NUMPY, *SAMPLES]:
         dtype = sample.dtypes[0]
         found: list[Call] = []
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+import wide_registers
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LaunchOp
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
 
 
 def cut(graph: rlx.Graph, threads: int) -> list[int]:
@@ -63,8 +64,8 @@ def test_the_gradient_of_a_wide_weight_is_cut_into_columns(rows: int, columns: i
     graph.set_outputs(graph.transpose(x, (1, 0)) @ d)
     rng = np.random.default_rng(columns)
     values = rng.standard_normal((400, rows), np.float32), rng.standard_normal((400, columns), np.float32)
-    launches = [op for op in lower_to_lir(graph.module, 2).walk() if isinstance(op, LaunchOp)]
-    assert [op.extent.value.data for op in launches] == pieces
-    found = [rlx.compile(graph, threads=threads)(*values)[0] for threads in (1, 2, 4)]
+    modules = {threads: wide_registers.lowered(graph, threads) for threads in (1, 2, 4)}
+    assert [op.extent.value.data for op in modules[2].walk() if isinstance(op, LaunchOp)] == pieces
+    found = [compile_module(module, threads)(*values)[0] for threads, module in modules.items()]
     np.testing.assert_allclose(found[0], values[0].T.astype(np.float64) @ values[1], rtol=0, atol=400 * 1e-6)
     assert all(np.array_equal(found[0], other) for other in found)

@@ -1,24 +1,19 @@
 """Loops that are functions of their own: that they compute what they did, share what is equal, and which stay."""
 
 import re
-from collections import deque
 
 import numpy as np
 import pytest
+import wide_registers
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.kernel import APART
-from xdsl_rlx.lowering.kernel_pass import lower_by_kernel
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
-from xdsl_rlx.lowering.pipelines import compile_passes
-from xdsl_rlx.lowering.tiles.tile_sizes import Registers
 
 MARK = " {lir.apart}"
 LINE = "memref<4x6xf32>"
@@ -120,25 +115,18 @@ def test_only_a_loop_that_carries_nothing_has_the_mark():
         rlx.parse(text)
 
 
-def lowered_for_wide_registers(graph: rlx.Graph) -> ModuleOp:
-    """For a processor on which such a product is tiles, whatever this one is; any runs what comes of it."""
-    module = graph.module.clone()
-    deque(lower_by_kernel(context(), module, compile_passes(module, 1, Registers(16, 32))), maxlen=0)
-    return module
-
-
 def test_products_are_apart_and_checked_ones_are_not(monkeypatch: pytest.MonkeyPatch):
     g = rlx.Graph("product")
     x, w = g.input("x", (130, 96)), g.input("w", (112, 96))
     g.set_outputs([x @ g.transpose(w, (1, 0))])
-    module = lowered_for_wide_registers(g)
+    module = wide_registers.lowered(g, 1)
     assert [op for op in module.walk() if isinstance(op, scf.ForOp) and APART in op.attributes]
     assert "@part_" in emit_llvm(module)
     a, b = (np.random.default_rng(0).standard_normal(shape).astype(np.float32) for shape in ((130, 96), (112, 96)))
     plain = compile_module(module, 1)(a, b)[0]
     np.testing.assert_allclose(plain, a @ b.T, rtol=1e-5, atol=1e-4)
     monkeypatch.setenv("XDSL_RLX_CHECK", "1")
-    np.testing.assert_array_equal(compile_module(lowered_for_wide_registers(g), 1)(a, b)[0], plain)
+    np.testing.assert_array_equal(compile_module(wide_registers.lowered(g, 1), 1)(a, b)[0], plain)
 
 
 def test_what_may_leave_the_kernel_stays_in_it():
