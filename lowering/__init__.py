@@ -10,6 +10,7 @@ ON_MIR = ("mir-prepare-for-ad", "mir-prepare-for-fusion", "mir-decompose", "mir-
 TO_LIR = (
     "convert-mir-to-lir",
     "lir-check-bounds",
+    "lir-share-lengths",
     "lir-guard-range",
     "lir-tile-products",
     "lir-outline-loops",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -95,6 +95,9 @@ class _Checks:
             self._check_pivots(op)
 
     def _check(self, op: Operation, reach: Reach) -> None:
+        if reach.extent == DYNAMIC_INDEX:
+            # the verifier has seen that it is the element of an iteration
+            return
         form, extent = self.ranges.of, reach.extent
         start, end = form(reach.start), Linear(extent)
         what = f"along dimension {reach.dimension} of {self._name(reach.buffer)}"

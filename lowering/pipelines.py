@@ -14,6 +14,7 @@ from xdsl_rlx.lowering.lir_guard_range import LirGuardRangePass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
+from xdsl_rlx.lowering.lir_share_lengths import LirShareLengthsPass
 from xdsl_rlx.lowering.lir_tile_products import LirTileProductsPass
 from xdsl_rlx.lowering.mir_decompose import MirDecomposePass
 from xdsl_rlx.lowering.mir_normalize import MirNormalizePass
@@ -93,7 +94,7 @@ def remaining_passes(module: ModuleOp, threads: int, registers: Registers = COMM
         return [] if all(_is_planned(program) for program in programs) else [LirPlanMemoryPass()]
     passes = fusion_passes(module)
     tiles = LirTileProductsPass(registers.lanes, registers.count)
-    loops = [LirGuardRangePass(), tiles, LirOutlineLoopsPass(), LirMarkUnrolledPass()]
+    loops = [LirShareLengthsPass(), LirGuardRangePass(), tiles, LirOutlineLoopsPass(), LirMarkUnrolledPass()]
     return [*passes, ConvertMirToLirPass(threads), *loops, LirPlanMemoryPass()]
 
 

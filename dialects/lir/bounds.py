@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, UnrealizedConversionCastOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, IntegerType, MemRefType, UnrealizedConversionCastOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
@@ -38,6 +39,30 @@ class Reach:
     @property
     def extent(self) -> int:
         return cast(AnyMemRef, self.buffer.type).get_shape()[self.dimension]
+
+    @property
+    def is_iteration(self) -> bool:
+        """Whether it is one element, that of the iteration which a loop over the kernel's `[lo, hi)` is at."""
+        return self.stop is None and self.count is None and _counts_iterations(self.start)
+
+
+def _counts_iterations(index: SSAValue) -> bool:
+    loop = index.owner.parent_op() if isinstance(index.owner, Block) else None
+    if not isinstance(loop, scf.ForOp) or index is not loop.body.block.args[0] or (constant_index(loop.step) or 0) < 1:
+        return False
+    low, high = loop.lb, loop.ub
+    if not isinstance(low, BlockArgument) or not isinstance(high, BlockArgument) or low.owner is not high.owner:
+        return False
+    args = low.owner.args
+    # the last two arguments of the one block that is in no op of a kernel but itself
+    return low.owner.parent_op() is _kernel_of(loop) and (low.index, high.index) == (len(args) - 2, len(args) - 1)
+
+
+def _kernel_of(op: Operation) -> Operation | None:
+    parent = op.parent_op()
+    while parent is not None and not parent.has_trait(IsolatedFromAbove):
+        parent = parent.parent_op()
+    return parent
 
 
 def _elements(buffer: SSAValue, indices: Sequence[SSAValue]) -> list[Reach]:
@@ -173,6 +198,10 @@ def _verify_cast(op: UnrealizedConversionCastOp) -> None:
 
 
 def _verify_reach(op: Operation, reach: Reach) -> None:
+    if reach.extent == DYNAMIC_INDEX:
+        if not reach.is_iteration:
+            raise VerifyException(f"{op.name} takes another element of {reach.buffer.type} than that of its iteration")
+        return
     start, extent = constant_index(reach.start), reach.extent
     stop = constant_index(reach.stop) if reach.stop is not None else None
     count = constant_index(reach.count) if reach.count is not None else None

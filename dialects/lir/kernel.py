@@ -35,7 +35,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.lir.bounds import trip_count, verify_kernel_body, written_buffers
-from xdsl_rlx.dialects.lir.memory import AnyMemRef, verify_buffer_type
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_any_length, verify_buffer_type
 
 INDEX = IndexType()
 
@@ -74,7 +74,8 @@ class KernelOp(IRDLOperation):
     """
     A loop nest outlined from a program: `@k(buffers..., %lo: index, %hi: index)` computes the iterations [lo, hi).
 
-    Distinct buffers do not overlap unless both are only read.
+    Distinct buffers do not overlap unless both are only read. One of type `memref<?xT>` has as many elements as the
+    launch has iterations, each of which is that of one: whatever the length, the kernel is the same.
     """
 
     name = "lir.kernel"
@@ -133,7 +134,8 @@ class KernelOp(IRDLOperation):
         for type_ in inputs[:-2]:
             if not isinstance(type_, MemRefType):
                 raise VerifyException(f"a kernel takes buffers and two bounds, got {type_}")
-            verify_buffer_type(cast(AnyMemRef, type_))
+            if not is_any_length(cast(AnyMemRef, type_)):
+                verify_buffer_type(cast(AnyMemRef, type_))
         if tuple(self.body.block.arg_types) != inputs:
             raise VerifyException("the block arguments do not match the kernel's type")
         verify_kernel_body(self.body.block)

@@ -8,6 +8,7 @@ from operator import mul
 from typing import Any
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AnyFloat,
     ComplexType,
     FixedBitwidthType,
@@ -85,6 +86,11 @@ def span_elements(type_: AnyMemRef) -> int:
 def byte_size(type_: AnyMemRef) -> int:
     """Bytes a slot of this (contiguous) type takes."""
     return prod(type_.get_shape()) * element_bytes(type_.element_type)
+
+
+def is_any_length(type_: AnyMemRef) -> bool:
+    """Whether it is a line of as many elements as a launch has iterations, whose number the kernel does not know."""
+    return type_.get_shape() == (DYNAMIC_INDEX,) and isinstance(type_.layout, NoneAttr)
 
 
 def verify_buffer_type(type_: AnyMemRef) -> None:

@@ -4,15 +4,16 @@ Where they lie is in `places.py`, how long they live in `liveness.py`, what kern
 from bisect import bisect, insort
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from typing import cast
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.lir.control_flow import IfOp, LoopOp, StepOp, WhileOp, program_ops
 from xdsl_rlx.dialects.lir.kernel import KernelOp
 from xdsl_rlx.dialects.lir.liveness import Life, lives_of
-from xdsl_rlx.dialects.lir.memory import LARGEST_BUFFER, byte_size
+from xdsl_rlx.dialects.lir.memory import LARGEST_BUFFER, AnyMemRef, byte_size, is_any_length
 from xdsl_rlx.dialects.lir.places import ByteSpan, place_of
 from xdsl_rlx.dialects.lir.program import (
     ConstantOp,
@@ -215,11 +216,18 @@ def _verify_call(launch: LaunchOp, kernels: dict[str, KernelOp], written: dict[s
     if len(given) != len(expected):
         raise VerifyException(f"@{name} takes {len(expected)} buffers, got {len(given)}")
     for number, (found, type_) in enumerate(zip(given, expected, strict=True)):
-        if found != type_:
+        if found != type_ and not _is_line(found, type_, launch.extent.value.data):
             raise VerifyException(f"buffer {number} of @{name} is {type_}, got {found}")
     for number in sorted(written[name]):
         if number < len(launch.reads):
             raise VerifyException(f"@{name} writes to its buffer {number}, which the launch only reads")
+
+
+def _is_line(found: Attribute, expected: Attribute, extent: int) -> bool:
+    """Whether a buffer is a line of the length that the launch gives to one that may have any."""
+    if not isinstance(expected, MemRefType) or not is_any_length(line := cast(AnyMemRef, expected)):
+        return False
+    return found == MemRefType(line.element_type, [extent])
 
 
 def _verify_buffers(launch: LaunchOp, places: dict[SSAValue, ByteSpan]) -> None:

@@ -25,7 +25,7 @@ from xdsl_rlx.dialects.lir import (
     LoopOp,
     WhileOp,
 )
-from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, is_any_length
 from xdsl_rlx.dialects.lir.scalar import ScalarOp
 from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
 from xdsl_rlx.lowering.analysis.linear_sums import Linear
@@ -139,7 +139,8 @@ class _Count:
     def work(self, kernel: KernelOp) -> KernelWork:
         read, written = (
             sum(
-                min(count, prod(_buffer(arg).get_shape())) * element_bytes(_buffer(arg).element_type)
+                min(count, count if is_any_length(_buffer(arg)) else prod(_buffer(arg).get_shape()))
+                * element_bytes(_buffer(arg).element_type)
                 for arg in kernel.body.block.args
                 if (count := elements[arg])
             )

@@ -364,6 +364,13 @@ LOWERING = (
         "reduce",
     ),
     _fault(
+        "a neighbour's element in a kernel of any length",
+        "dialects/lir/bounds.py",
+        "return self.stop is None and self.count is None and _counts_iterations(self.start)",
+        "return self.stop is None and self.count is None",
+        "tests/test_filecheck.py",
+    ),
+    _fault(
         "totals of columns that a kernel has to itself not stored",
         "lowering/groups/column_kernel.py",
         "        self._each_column(nest, at, self._kept, self.finish_column)\n",

@@ -56,9 +56,10 @@ if not hasattr(types, "XdslRlxBuffer"):
     types.XdslRlxBuffer = XdslRlxBuffer
 
 
-def array_type(text):
-    """NumPy's dtype, shape and strides (in elements) of a text such as f32[4, 3] strides [1, 4]."""
+def array_type(text, hi=0):
+    """NumPy's dtype, shape and strides (in elements) of a text such as f32[4, 3] strides [1, 4], or f32[hi]."""
     element, shape, strides = re.fullmatch(r"([\\w<>]+)\\[(.*?)\\](?: strides \\[(.*)\\])?", text).groups()
+    shape = shape.replace("hi", str(hi))
     shape, strides = (tuple(map(int, x.split(","))) if x else () for x in (shape, strides))
     if len(strides) != len(shape):
         strides = tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
@@ -71,9 +72,9 @@ def buffer(text):
     return types.XdslRlxBuffer(from_dtype(element), shape, strides)
 
 
-def view(text, address):
+def view(text, address, hi):
     """For plain Python: the array of such a text at an address."""
-    element, shape, strides = array_type(text)
+    element, shape, strides = array_type(text, hi)
     size = 1 + sum((n - 1) * s for n, s in zip(shape, strides)) if 0 not in shape else 0
     memory = (ctypes.c_char * (size * element.itemsize)).from_address(address)
     return np.ndarray(shape, element, memory, 0, tuple(s * element.itemsize for s in strides))
@@ -224,7 +225,8 @@ def kernel(*arrays):
         inner = [*map(buffer, arrays), types.int64, types.int64]
 
         def run(*arguments):
-            body(*map(view, arrays, arguments), *arguments[-2:])
+            *addresses, lo, hi = arguments
+            body(*(view(text, address, hi) for text, address in zip(arrays, addresses)), lo, hi)
 
         def lower(context, builder, sig, args):
             values = [

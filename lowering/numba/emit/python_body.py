@@ -33,7 +33,7 @@ from xdsl_rlx.dialects.lir import (
     PrefetchOp,
     ReturnOp,
 )
-from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_contiguous, strides_of
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_any_length, is_contiguous, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.helpers import HELPER_NAMES
@@ -56,9 +56,11 @@ def identifier(name: str) -> str:
 
 
 def type_text(type: Attribute) -> str:
-    """A memref type as kernels of a printed module declare it: `f32[4, 3] strides [1, 4]`."""
+    """A memref type as kernels of a printed module declare it: `f32[4, 3] strides [1, 4]`, `f32[hi]` of any length."""
     assert isinstance(type, MemRefType)
     buffer = cast("AnyMemRef", type)
+    if is_any_length(buffer):
+        return f"{buffer.element_type}[hi]"
     layout = "" if is_contiguous(buffer) else f" strides {list(strides_of(buffer))}"
     return f"{buffer.element_type}{list(buffer.get_shape())}{layout}"
 

@@ -15,7 +15,8 @@ from xdsl_rlx.tree import Tree, flatten, map_leaves
 
 def global_norm(tree: Tree) -> Any:
     """The 2-norm of all leaves together, added up in f32 or wider."""
-    squares = [(wide := _wide(leaf)) * wide for leaf in flatten(tree)[0]]
+    # as lines, whose sums are one kernel, whatever the shapes
+    squares = [(line := _wide(leaf).ravel()) * line for leaf in flatten(tree)[0]]
     return np.sqrt(sum(square.sum() for square in squares))
 
 

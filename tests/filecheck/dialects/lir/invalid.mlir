@@ -527,3 +527,57 @@ lir.kernel @k(%o: memref<32x16xf32>, %lo: index, %hi: index) {
   lir.prefetch %o[%lo, %n] : memref<32x16xf32>
   lir.return
 }
+
+// -----
+
+// CHECK: memref.load takes another element of memref<?xf32> than that of its iteration
+lir.kernel @k(%x: memref<?xf32>, %lo: index, %hi: index) {
+  %c0 = arith.constant 0 : index
+  %y = memref.load %x[%c0] : memref<?xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: memref.store takes another element of memref<?xf32> than that of its iteration
+lir.kernel @k(%x: memref<?xf32>, %lo: index, %hi: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = arith.constant 0.000000e+00 : f32
+  scf.for %i = %c0 to %hi step %c1 {
+    memref.store %y, %x[%i] : memref<?xf32>
+  }
+  lir.return
+}
+
+// -----
+
+// CHECK: memref.load takes another element of memref<?xf32> than that of its iteration
+lir.kernel @k(%x: memref<?xf32>, %lo: index, %hi: index) {
+  %c1 = arith.constant 1 : index
+  scf.for %i = %lo to %hi step %c1 {
+    %j = arith.addi %i, %c1 : index
+    %y = memref.load %x[%j] : memref<?xf32>
+  }
+  lir.return
+}
+
+// -----
+
+// CHECK: expected a static shape, got memref<?x4xf32>
+lir.kernel @k(%x: memref<?x4xf32>, %lo: index, %hi: index) {
+  lir.return
+}
+
+// -----
+
+// CHECK: buffer 0 of @k is memref<?xf32>, got memref<6xf32>
+builtin.module {
+  lir.program @p {
+    %x = lir.output 0 : memref<6xf32>
+    lir.launch @k over 7 by 7 writes(%x : memref<6xf32>)
+  }
+  lir.kernel @k(%x: memref<?xf32>, %lo: index, %hi: index) {
+    lir.return
+  }
+}
