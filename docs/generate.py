@@ -1,4 +1,4 @@
-"""Writes docs/ops.md, passes.md, coverage.md and builder.md from the definitions and rules of ops, passes and targets.
+"""Writes docs/ops.md, passes.md, coverage.md, builder.md and api.md from definitions, rules and docstrings.
 
 `--check` writes nothing and fails when a file differs from what would be written; a test runs it.
 """
@@ -40,6 +40,7 @@ from xdsl_rlx.transforms.rules.rule_table import RuleTable
 
 DOCS = Path(__file__).resolve().parent
 sys.path.append(str(DOCS.parent / "tests"))
+from api_reference import api_text  # noqa: E402
 from numerics.families import SAMPLES  # noqa: E402
 
 NOTE = "Generated from the docstrings by `make docs`; change them, not this file."
@@ -277,7 +278,13 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, fail when a file is out of date")
     check = parser.parse_args().check
     stale = list[str]()
-    pages = {"ops.md": ops_text, "passes.md": passes_text, "coverage.md": coverage_text, "builder.md": builder_text}
+    pages = {
+        "ops.md": ops_text,
+        "passes.md": passes_text,
+        "coverage.md": coverage_text,
+        "builder.md": builder_text,
+        "api.md": lambda: api_text(NOTE),
+    }
     for name, text in ((name, make()) for name, make in pages.items()):
         path = DOCS / name
         if path.exists() and path.read_text() == text:

@@ -20,6 +20,21 @@ import numpy as np
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.op_functions import function
 
+__all__ = [
+    "fans",
+    "glorot_normal",
+    "glorot_uniform",
+    "he_normal",
+    "he_uniform",
+    "key",
+    "lecun_normal",
+    "lecun_uniform",
+    "normal",
+    "orthogonal",
+    "truncated_normal",
+    "uniform",
+]
+
 
 def key(seed: int, stream: int = 0) -> np.ndarray[Any, Any]:
     """The key of a seed: two integers of 64 bits."""

@@ -92,13 +92,13 @@ class CompiledFunction:
 
     def trace(self, /, *args: Tree, **kwargs: Tree) -> GraphModule:
         """The graph that it compiles for such arguments."""
-        return self.entry(*args, **kwargs).graph
+        return self._entry_for(*args, **kwargs).graph
 
     def compiled(self, /, *args: Tree, **kwargs: Tree) -> CompiledGraph:
         """What it runs for such arguments: their leaves are its inputs, in order."""
-        return self.entry(*args, **kwargs).compiled
+        return self._entry_for(*args, **kwargs).compiled
 
-    def entry(self, /, *args: Tree, **kwargs: Tree) -> _Entry:
+    def _entry_for(self, /, *args: Tree, **kwargs: Tree) -> _Entry:
         """What is kept for the signature of these arguments, made if it is not there."""
         function, args, kwargs, key = self._bound(args, kwargs)
         leaves, spec = flatten((args, kwargs))

@@ -20,6 +20,8 @@ import optree
 
 from xdsl_rlx.dialects.mir.value import Value
 
+__all__ = ["Spec", "Tree", "flatten", "map_leaves", "names", "paths", "unflatten"]
+
 Tree: TypeAlias = Any
 """A nest of containers with leaves."""
 

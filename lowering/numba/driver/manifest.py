@@ -46,6 +46,7 @@ class TensorSpec:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of all elements."""
         return math.prod(self.shape) * ITEM_SIZES[self.dtype]
 
 

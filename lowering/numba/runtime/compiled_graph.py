@@ -120,10 +120,12 @@ class CompiledGraph:
 
     @property
     def name(self) -> str:
+        """That of the graph."""
         return self.program.name
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
+        """What a call is given, in order."""
         return self.program.inputs
 
     @property
@@ -133,18 +135,22 @@ class CompiledGraph:
 
     @property
     def outputs(self) -> tuple[TensorSpec, ...]:
+        """What a call returns, in order."""
         return self.program.outputs
 
     @property
     def threads(self) -> int:
+        """How many a call uses at most."""
         return self._binding.plan.threads
 
     @property
     def arena_bytes(self) -> int:
+        """Bytes of the memory that holds what is neither argument nor result."""
         return self.program.arena_bytes
 
     @property
     def kernel_count(self) -> int:
+        """How many different kernels it runs."""
         return len(self.program.kernels)
 
 

@@ -41,10 +41,12 @@ class LaunchTime:
 
     @property
     def flops_per_second(self) -> float | None:
+        """Of its part of the step; None where the work is not known."""
         return None if self.work is None or not self.time else self.work.flops * self.runs / self.time
 
     @property
     def bytes_per_second(self) -> float | None:
+        """Bytes read and written, of the same."""
         return None if self.work is None or not self.time else self.work.moved * self.runs / self.time
 
 

@@ -1,0 +1,93 @@
+"""docs/api.md has every public name of the Python API, each with a docstring; a failure is called by the name."""
+
+import inspect
+import re
+import sys
+from functools import cached_property
+
+import pytest
+from pages import ROOT
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+
+MODULES = (rlx.init, rlx.optim, rlx.tree)
+NAMES = [
+    *(f"rlx.{name}" for name in rlx.__all__ if not inspect.ismodule(getattr(rlx, name))),
+    *(f"rlx.{module.__name__.rpartition('.')[2]}.{name}" for module in MODULES for name in module.__all__),
+]
+SECTION = re.compile(r"^### `([\w.]+)`$(.*?)(?=^##|\Z)", re.DOTALL | re.MULTILINE)
+SECTIONS = dict(SECTION.findall((ROOT / "docs/api.md").read_text()))
+OF_PASSES = {"Derivation", "OpKind", "Origin", "Precision", "Signature", "Unexpanded"}
+"""Classes that passes and the backend work with, and that are met behind a property of a graph."""
+
+
+def _entity(name: str) -> object:
+    found: object = rlx
+    for part in name.split(".")[1:]:
+        found = getattr(found, part)
+    return found
+
+
+def _class_named(name: str) -> type | None:
+    """A class of the package; there are no two of one name."""
+    modules = [module for key, module in sys.modules.items() if key.startswith("xdsl_rlx.")]
+    found = (vars(module).get(name) for module in modules)
+    return next((one for one in found if inspect.isclass(one) and one.__module__.startswith("xdsl_rlx.")), None)
+
+
+SHOWN = [entity for name in SECTIONS if inspect.isclass(entity := _class_named(name.rpartition(".")[2]))]
+
+
+def _own(entity: type) -> dict[str, object]:
+    """Public methods and properties, but those of NumPy, of xDSL, of a class that is shown too, and that build ops."""
+    bases = [base for base in entity.__mro__[1:] if base in SHOWN or base is MirBuilder]
+    fields = getattr(entity, "__dataclass_fields__", {})
+    return {
+        name: member
+        for base in reversed(entity.__mro__)
+        if base.__module__.startswith("xdsl_rlx")
+        for name, member in vars(base).items()
+        if not name.startswith("_") and name not in fields and not any(hasattr(one, name) for one in bases)
+        if inspect.isroutine(member) or isinstance(member, property | cached_property)
+    }
+
+
+MEMBERS = [f"{entity.__name__}.{name}" for entity in SHOWN for name in _own(entity)]
+
+
+def _behind(member: object) -> object:
+    """The function of a method or property."""
+    for name in ("fget", "func", "__func__"):
+        member = getattr(member, name, member)
+    return member
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_public_name_is_on_the_page(name: str) -> None:
+    section = SECTIONS.get("rlx.key" if name == "rlx.init.key" else name)
+    assert section is not None, f"{name} is in no group of docs/api_reference.py"
+    entity = _entity(name)
+    if inspect.isclass(entity) or inspect.isfunction(entity):
+        own = vars(entity).get("__doc__") if inspect.isclass(entity) else entity.__doc__
+        assert own and not own.startswith(f"{entity.__name__}("), f"{name} has no docstring"
+    # below the signature
+    assert re.sub(r"```python.*?```", "", section, flags=re.DOTALL).strip(), f"{name} has no docstring"
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_a_public_method_is_on_the_page(name: str) -> None:
+    owner, _, short = name.partition(".")
+    entity = next(one for one in SHOWN if one.__name__ == owner)
+    assert getattr(_behind(_own(entity)[short]), "__doc__", None), f"{name} has no docstring"
+    (section,) = [text for title, text in SECTIONS.items() if title.rpartition(".")[2] == owner]
+    assert re.search(rf"^\* `{short}\b", section, re.MULTILINE), f"{name} is not on the page"
+
+
+def test_what_public_functions_return_is_on_the_page() -> None:
+    functions = [_behind(_own(entity)[name]) for entity in SHOWN for name in _own(entity)]
+    functions += [entity for entity in map(_entity, NAMES) if inspect.isfunction(entity)]
+    returned = {word for one in functions for word in re.findall(r"\w+", str(inspect.signature(one).return_annotation))}
+    shown = {name.rpartition(".")[2] for name in SECTIONS}
+    missing = {name for name in returned - shown - OF_PASSES if _class_named(name) is not None}
+    assert not missing, f"docs/api_reference.py has no group for {sorted(missing)}"
