@@ -16,6 +16,8 @@ from xdsl.transforms import get_all_passes
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
+from xdsl.universe import Universe
+from xdsl.utils.arg_spec import parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, ParseError, PassFailedException, VerifyException
 
 from xdsl_rlx.builder import AnyGraph, GraphModule, as_graph_module, stage_of
@@ -75,6 +77,14 @@ def _passes() -> dict[str, Callable[[], type[ModulePass]]]:
     return {**get_all_passes(), **TRANSFORMS.all_passes, **LOWERING.all_passes}
 
 
+def _parsed(pipeline: str) -> Sequence[ModulePass]:
+    """The passes of a pipeline, also those of other packages; ValueError for an unknown one or a wrong option."""
+    known = _passes()
+    if any(spec.name not in known for spec in parse_pipeline(pipeline)):
+        known = {**Universe.get_multiverse().all_passes, **known}
+    return PassPipeline.parse_spec(known, pipeline).passes
+
+
 @checked
 def parse(text: str | PathLike[str]) -> ModuleOp:
     """The module that the text describes, verified; GraphError says where it is wrong."""
@@ -119,6 +129,8 @@ def run_passes(graph: AnyGraph, passes: str | Sequence[ModulePass]) -> GraphModu
     """
     Run passes, or a pipeline as `xdsl-opt -p` reads it, on a copy, and verify the result.
 
+    A pipeline may name passes of other packages, which have an entry point in the group `xdsl.universe`.
+
     Where the cache on disk says that the same passes succeeded on the same graph before, they run when the module of
     the result is looked at, which `compile` does not.
 
@@ -127,7 +139,7 @@ def run_passes(graph: AnyGraph, passes: str | Sequence[ModulePass]) -> GraphModu
     source = as_graph_module(graph)
     if isinstance(passes, str):
         try:
-            passes = PassPipeline.parse_spec(_passes(), passes).passes
+            passes = _parsed(passes)
         except (ArgSpecParseError, ValueError) as error:
             raise GraphError(str(error)) from error
     if not_one := [one for one in passes if not isinstance(one, ModulePass)]:  # pyright: ignore[reportUnnecessaryIsInstance]

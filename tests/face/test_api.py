@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,6 +92,30 @@ def test_a_wrong_call_is_a_graph_error(call, message: str):
     with pytest.raises(rlx.GraphError) as caught:
         call()
     assert message in str(caught.value)
+
+
+PLUGIN = """
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+
+class NothingPass(ModulePass):
+    name = "acme-nothing"
+
+    def apply(self, ctx, op):
+        pass
+
+UNIVERSE = Universe(all_passes={"acme-nothing": lambda: NothingPass})
+"""
+
+
+def test_a_pipeline_may_name_passes_of_other_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "acme_plugin.py").write_text(PLUGIN)
+    info = tmp_path / "acme-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[xdsl.universe]\nacme = acme_plugin:UNIVERSE\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert str(rlx.run_passes(small(), "acme-nothing,mir-cse")) == str(rlx.run_passes(small(), "mir-cse"))
 
 
 def test_parse_verifies():
