@@ -25,6 +25,7 @@ from xdsl_rlx.tree import Spec, Tree, flatten, unflatten
 
 if TYPE_CHECKING:
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+    from xdsl_rlx.lowering.numba.runtime.profile import Profile
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,12 @@ class _Entry:
     replaced: Mapping[int, int]
     """For results that are written over an operand, its number."""
 
+    def operands(self, leaves: Sequence[Any]) -> Sequence[Any]:
+        """Those of the leaves that are."""
+        return leaves if self.kept is None else [leaves[number] for number in self.kept]
+
     def __call__(self, leaves: Sequence[Any]) -> Tree:
-        operands = leaves if self.kept is None else [leaves[number] for number in self.kept]
+        operands = self.operands(leaves)
         found = self.compiled(*operands)
         if self.replaced:
             left = iter(found)
@@ -92,18 +97,29 @@ class CompiledFunction:
 
     def trace(self, /, *args: Tree, **kwargs: Tree) -> GraphModule:
         """The graph that it compiles for such arguments."""
-        return self._entry_for(*args, **kwargs).graph
+        return self._entry_for(args, kwargs)[0].graph
 
     def compiled(self, /, *args: Tree, **kwargs: Tree) -> CompiledGraph:
         """What it runs for such arguments: their leaves are its inputs, in order."""
-        return self._entry_for(*args, **kwargs).compiled
+        return self._entry_for(args, kwargs)[0].compiled
 
-    def _entry_for(self, /, *args: Tree, **kwargs: Tree) -> _Entry:
-        """What is kept for the signature of these arguments, made if it is not there."""
+    def profile(self, /, *args: Tree, runs: int = 20, **kwargs: Tree) -> Profile:
+        """
+        What takes how long in a call with such arguments: medians of `runs` runs, as `CompiledGraph.profile`.
+
+        What is donated stays as it is.
+        """
+        entry, leaves = self._entry_for(args, kwargs)
+        return entry.compiled.profile(*entry.operands(leaves), runs=runs)
+
+    def _entry_for(self, args: Sequence[Tree], kwargs: Mapping[str, Tree]) -> tuple[_Entry, list[Any]]:
+        """What is kept for the signature of these arguments, made if it is not there, and their leaves."""
         function, args, kwargs, key = self._bound(args, kwargs)
         leaves, spec = flatten((args, kwargs))
         found = self._entries.get((*key, spec, tuple([_signature(leaf) for leaf in leaves])))
-        return self._entry(leaves, spec, function, args, kwargs, key) if found is None else found
+        if found is None:
+            found = self._entry(leaves, spec, function, args, kwargs, key)
+        return found, leaves
 
     def _with_static(self, args: Sequence[Tree], kwargs: Mapping[str, Tree]) -> Tree:
         function, args, kwargs, key = self._bound(args, kwargs)

@@ -181,6 +181,17 @@ def test_static_arguments_belong_to_the_signature():
         rlx.compile(power)(2.0, 3)
 
 
+def test_a_profile_is_of_the_program_for_these_arguments_and_updates_nothing():
+    def step(p: Any, scale: float, how: str, n: int) -> Any:
+        return (p["w"] * scale).sum(), {"w": p["w"] * float(n)}
+
+    run, p = rlx.compile(step, static="n", donate={"p": 1}), {"w": np.ones((64, 8))}
+    profile = run.profile(p, 0.5, "same", n=3, runs=2)
+    assert len(profile.steps) == 2
+    assert profile.work == rlx.inspect(run.compiled(p, 0.5, "same", n=3)).work
+    np.testing.assert_array_equal(p["w"], np.ones((64, 8)))
+
+
 def test_donated_trees_are_updated_where_they_are():
     def step(p: Any, rate: Any, x: Any) -> Any:
         value, grads = rlx.value_and_grad(lambda p: ((x * p["w"] + p["b"]) ** 2).sum())(p)
