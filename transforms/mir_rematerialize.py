@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects.mir.bodies import isolate
 from xdsl_rlx.dialects.mir.branch import RematOp
 from xdsl_rlx.dialects.mir.control import YieldOp
+from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.engines.residuals import at_narrow_places, bytes_of, computed_again, kept_ops, needed_for
 from xdsl_rlx.transforms.signature import graph_of
@@ -33,10 +34,10 @@ class MirRematerializePass(ModulePass):
                                            %d = mir.matmul %again, %g
     ```
 
-    That place is behind the first result, which is the loss where there are gradients; if nothing is behind it, it is
-    where most bytes wait for who reads them. A `mir.remat` stands in front of the first op that needs what
-    it computes, and is grouped by itself. Of all choices it is the one by which the time of what is computed again and
-    `price` for each byte kept cost least together.
+    That place is behind the first result if it is one number, the loss of a gradient program, and something is behind
+    it; else it is where most bytes wait for who reads them. A `mir.remat` stands in front of the first op that needs
+    what it computes, and is grouped by itself. Of all choices it is the one by which the time of what is computed again
+    and `price` for each byte kept cost least together.
     """
 
     name = "mir-rematerialize"
@@ -54,7 +55,7 @@ class MirRematerializePass(ModulePass):
         ops = [x for x in block.ops if not isinstance(x, ReturnOp)]
         needed = needed_for(graph.outputs[:1])
         forward, backward = [x for x in ops if x in needed], [x for x in ops if x not in needed]
-        if not backward:
+        if not backward or shape_of(graph.outputs[0]):
             first = _fullest(ops)
             forward, backward = ops[:first], ops[first:]
         if self.stride < 1:
