@@ -207,6 +207,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: rlx.compile(IDENTITY),
         "expected a Graph, GraphModule or ModuleOp, got str; parse(text)",
     ),
+    "a function": (lambda: rlx.inspect(rlx.compile(np.tanh)), "got CompiledFunction; rlx.trace(function, arguments"),
     "no graph": (lambda: rlx.compile(3), "expected a Graph, GraphModule or ModuleOp, got int"),
     "no text": (lambda: rlx.parse("func.func @f("), "Expected"),
     "no function": (lambda: rlx.compile(rlx.parse("builtin.module {}")), "expected a module with one function, got 0"),

@@ -475,6 +475,8 @@ def _checked(graph: object) -> ModuleOp:
     if isinstance(graph, ModuleOp):
         return graph
     cure = "; parse(text) makes one" if isinstance(graph, str) else ""
+    if callable(graph):
+        cure = "; rlx.trace(function, arguments ..) makes one, and of a compiled function .trace(..) or .compiled(..)"
     raise GraphError(f"expected a Graph, GraphModule or ModuleOp, got {type(graph).__name__}{cure}")
 
 
