@@ -31,7 +31,8 @@ def run_blocks(page: str) -> dict[str, Any]:
         linecache.cache[name] = (len(block), None, block.splitlines(keepends=True), name)
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(block, name, "exec"), names)
+            # not under the future imports of this file
+            exec(compile(block, name, "exec", dont_inherit=True), names)
         if found["said"] is not None:
             assert printed.getvalue() == found["said"], f"{name} prints:\n{printed.getvalue()}"
     return names

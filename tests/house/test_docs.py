@@ -52,17 +52,26 @@ def test_the_links_of_the_pages_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}, which does not exist"
 
 
-@pytest.mark.parametrize("command", [c for b in fenced("README.md", "sh") for c in b.splitlines() if "xdsl-opt" in c])
-def test_the_commands_of_the_readme_run(command: str, tmp_path: Path) -> None:
+COMMANDS = [
+    command
+    for page in ("README.md", "docs/howto/profile.md")
+    for block in fenced(page, "sh")
+    for command in block.splitlines()
+    if command.startswith("xdsl-opt")
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_commands_of_the_pages_run(command: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     words = shlex.split(command, comments=True)
     tool = str(Path(sys.executable).parent / words[0])
     done = subprocess.run([tool, *words[1:]], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     if "-o" in words:
-        written = (tmp_path / words[words.index("-o") + 1]).read_text()
-        assert "Printed by xdsl-rlx" in written
-        if "numba" in words[words.index("-t") + 1]:
+        written, target = (tmp_path / words[words.index("-o") + 1]).read_text(), words[words.index("-t") + 1]
+        assert ("<!doctype html>" if target == "html" else "Printed by xdsl-rlx") in written
+        if "numba" in target:
             compile(written, "written", "exec")
     else:
         rlx.parse(done.stdout)
