@@ -15,3 +15,7 @@ class GraphTypeError(GraphError, TypeError):
 
 class GraphIndexError(GraphError, IndexError):
     """An index of a value is out of range, or there are too many."""
+
+
+class GraphAttributeError(GraphError, AttributeError):
+    """A value of a graph has no such attribute or method."""

@@ -18,7 +18,7 @@ import numpy as np
 import xdsl_rlx as rlx
 from xdsl_rlx import tree_functions
 from xdsl_rlx.builder import Interface
-from xdsl_rlx.dialects.errors import GraphIndexError, GraphTypeError
+from xdsl_rlx.dialects.errors import GraphAttributeError, GraphIndexError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.numpy_elements import SPELLED_OUT, UFUNCS
 from xdsl_rlx.dialects.mir.numpy_functions import FUNCTIONS
@@ -133,7 +133,7 @@ GROUPS = (
         "Errors",
         "",
         (
-            *("RlxError", "GraphError", GraphTypeError, GraphIndexError, "ArgumentError"),
+            *("RlxError", "GraphError", GraphTypeError, GraphIndexError, GraphAttributeError, "ArgumentError"),
             *(run_errors.ArgumentTypeError, "OutOfBoundsError", "CheckpointError", run_errors.NestError),
             *(run_errors.ConfigurationError, run_errors.CompileError, run_errors.CacheWarning),
         ),

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from xdsl_rlx.dialects.calls import checked
-from xdsl_rlx.dialects.errors import GraphTypeError
+from xdsl_rlx.dialects.errors import GraphAttributeError, GraphTypeError
 from xdsl_rlx.dialects.shapes import integers
 
 NO_NUMBERS = "it has numbers when the compiled graph runs; use the methods of the graph, or operators"
 
+_OF_PYTHON: dict[object, str] = {int: "i64", float: "f64", complex: "c128"}
+
+_NEW_ONE = "it cannot be changed; np.where(mask, y, x), np.concatenate or np.sort builds another one"
+_CHANGES = frozenset(("fill", "itemset", "partition", "put", "resize", "sort"))
+
 if TYPE_CHECKING:
     from xdsl_rlx.dialects.mir.value import Operand, Value
+
+
+def of_python(dtype: object) -> object:
+    """What NumPy takes a type of Python's for, where it takes an element type; others as they are."""
+    return _OF_PYTHON.get(dtype, dtype) if isinstance(dtype, type) else dtype
 
 
 class NumpyMethods:
@@ -44,6 +54,19 @@ class NumpyMethods:
         prefix = f"{family}." if family in ("linalg", "fft", "random") else ""
         return numpy_functions.function(prefix + func.__name__, args, kwargs)
 
+    def __setitem__(self, index: object, x: object) -> NoReturn:
+        raise GraphTypeError(f"x[..] = y does not take a value of a graph: {_NEW_ONE}")
+
+    def _missing(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        cure = _NEW_ONE if name in _CHANGES else NO_NUMBERS
+        raise GraphAttributeError(f"a value of a graph has no {name!r}: {cure}")
+
+    if not TYPE_CHECKING:
+        # a type checker would take every name for an attribute
+        __getattr__ = _missing
+
     @property
     def ndim(self) -> int:
         """The number of dimensions, as NumPy calls it."""
@@ -68,17 +91,17 @@ class NumpyMethods:
     @checked
     def sum(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, dtype: object = None) -> Value:
         """The sum over some axes, or all; integers in i64."""
-        return self._numpy("sum", axis, dtype, keepdims)
+        return self._numpy("sum", axis, of_python(dtype), keepdims)
 
     @checked
     def prod(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, dtype: object = None) -> Value:
         """The product over some axes, or all; integers in i64."""
-        return self._numpy("prod", axis, dtype, keepdims)
+        return self._numpy("prod", axis, of_python(dtype), keepdims)
 
     @checked
     def mean(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, dtype: object = None) -> Value:
         """The mean over some axes, or all; of integers in f64."""
-        return self._numpy("mean", axis, dtype, keepdims)
+        return self._numpy("mean", axis, of_python(dtype), keepdims)
 
     @checked
     def var(self, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Value:
@@ -157,6 +180,46 @@ class NumpyMethods:
     def dot(self, other: Operand) -> Value:
         """The matrix product, of vectors the sum of products."""
         return self._numpy("dot", other)
+
+    def copy(self) -> Value:
+        """The value itself: nothing can change it."""
+        return self._value
+
+    @property
+    def real(self) -> Value:
+        """The real part."""
+        return self._numpy("real")
+
+    @property
+    def imag(self) -> Value:
+        """The imaginary part, zeros of real numbers."""
+        return self._numpy("imag")
+
+    def conj(self) -> Value:
+        """The complex conjugate."""
+        return self._value.b.conjugate(self._value) if self._value.dtype in ("c64", "c128") else self._value
+
+    conjugate = conj
+
+    @checked
+    def argsort(self, axis: int = -1) -> Value:
+        """The order of the elements along an axis, equal ones as they stand."""
+        return self._value.b.argsort(self._value, axis)
+
+    @checked
+    def cumprod(self, axis: int | None = None) -> Value:
+        """Products of all elements so far along an axis, or of all in one dimension."""
+        return self._numpy("cumprod", axis)
+
+    @checked
+    def diagonal(self, offset: int = 0) -> Value:
+        """The elements of a matrix on its diagonal, or beside it."""
+        return self._numpy("diagonal", offset)
+
+    @checked
+    def trace(self, offset: int = 0) -> Value:
+        """The sum of the diagonal of a matrix."""
+        return self._numpy("trace", offset)
 
     @checked
     def repeat(self, repeats: int, axis: int | None = None) -> Value:

@@ -21,7 +21,7 @@ from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.core import TensorOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
 from xdsl_rlx.dialects.mir.fields import REQUIRED, Declaration, arguments_of
-from xdsl_rlx.dialects.mir.numpy_methods import NO_NUMBERS, NumpyMethods
+from xdsl_rlx.dialects.mir.numpy_methods import NO_NUMBERS, NumpyMethods, of_python
 from xdsl_rlx.dialects.mir.promotion import Kind, applied
 from xdsl_rlx.dialects.mir.subscripts import Index, subscript
 from xdsl_rlx.dialects.shapes import (
@@ -254,7 +254,9 @@ class Value(NumpyMethods):
         """`mir.cast` to another element type."""
         return self.b.cast(self, to)
 
-    astype = cast
+    def astype(self, dtype: object) -> Value:
+        """`cast`, also to Python's `int`, `float` and `complex`, which are what NumPy takes them for."""
+        return self.cast(of_python(dtype))
 
 
 Operand: TypeAlias = Value | SSAValue | Number | Array
