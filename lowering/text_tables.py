@@ -28,13 +28,13 @@ class TextTable:
 
     def html(self) -> str:
         """A `table` element."""
-        head = "".join(f"<th>{escape(cell)}</th>" for cell in self.head)
-        rows = "".join(f"<tr>{self._html_cells(row)}</tr>" for row in self.rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        rows = "".join(f"<tr>{self._html_cells('td', row)}</tr>" for row in self.rows)
+        return f"<table><thead><tr>{self._html_cells('th', self.head)}</tr></thead><tbody>{rows}</tbody></table>"
 
-    def _html_cells(self, row: Sequence[str]) -> str:
+    def _html_cells(self, tag: str, row: Sequence[str]) -> str:
         sides = ("left" if number in self.words else "right" for number in range(len(row)))
-        return "".join(f'<td style="text-align:{side}">{escape(x)}</td>' for side, x in zip(sides, row, strict=True))
+        cells = zip(sides, row, strict=True)
+        return "".join(f'<{tag} style="text-align:{side}">{escape(x)}</{tag}>' for side, x in cells)
 
 
 _PREFIXES = ("", "k", "M", "G", "T", "P")

@@ -40,6 +40,7 @@ from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.hir.block import HirOp
 from xdsl_rlx.dialects.hir.hir_builder import HirBuilder
 from xdsl_rlx.dialects.lir import ProgramOp
+from xdsl_rlx.dialects.locations import source_name
 from xdsl_rlx.dialects.mir.core import TensorOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Operand, Value
 from xdsl_rlx.dialects.shapes import check_size, dims, integers
@@ -496,4 +497,4 @@ def _location_of_caller() -> LocationAttr:
 
 @lru_cache(maxsize=1024)
 def _line(filename: str, line: int) -> LocationAttr:
-    return FileLineColLoc(StringAttr(filename), IntAttr(line), IntAttr(0))
+    return FileLineColLoc(StringAttr(source_name(filename)), IntAttr(line), IntAttr(0))
