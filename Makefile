@@ -14,7 +14,7 @@ SMOKE := dialects/hir/ops dialects/hir/invalid dialects/mir/custom dialects/mir/
   transforms/convert_hir_to_mir lowering/lir_check_bounds lowering/lir_plan_memory lowering/lir_share_lengths \
   lowering/numba lowering/scan
 
-.PHONY: demo test lint bench fuzz mutations peers browser docs clean
+.PHONY: demo test lint bench fuzz mutations peers browser docs notebooks site clean
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -55,6 +55,12 @@ browser: $(STAMP)test
 
 docs: $(STAMP)test
 	$(BIN)/python docs/generate.py
+
+notebooks: $(STAMP)test
+	$(BIN)/python docs/run_notebooks.py
+
+site: $(STAMP)docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -d build/doctrees docs build/site
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info src/*.egg-info .pytest_cache .ruff_cache .hypothesis

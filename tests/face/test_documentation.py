@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 from pages import ROOT, fenced, run_blocks
 
-PAGES = ["docs/getting-started.md", *(f"docs/howto/{page.name}" for page in sorted((ROOT / "docs/howto").glob("*.md")))]
+PAGES = [
+    "docs/index.md",
+    "docs/getting-started.md",
+    *(f"docs/howto/{page.name}" for page in sorted((ROOT / "docs/howto").glob("*.md"))),
+]
 
 
 @pytest.mark.parametrize("page", PAGES)
