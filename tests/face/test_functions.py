@@ -192,6 +192,13 @@ def test_a_profile_is_of_the_program_for_these_arguments_and_updates_nothing():
     np.testing.assert_array_equal(p["w"], np.ones((64, 8)))
 
 
+def test_a_number_cannot_be_written_over():
+    run = rlx.compile(lambda count: count + 1, donate={"count": 0})
+    message = r"'count' .* is written over: expected an array f64\[\], got float64; np\.array"
+    with pytest.raises(rlx.ArgumentError, match=message):
+        run(np.float64(1))
+
+
 def test_donated_trees_are_updated_where_they_are():
     def step(p: Any, rate: Any, x: Any) -> Any:
         value, grads = rlx.value_and_grad(lambda p: ((x * p["w"] + p["b"]) ** 2).sum())(p)

@@ -116,6 +116,14 @@ def _are_integers_in_range(array: NDArray[Any], info: np.iinfo[Any]) -> bool:
     return int(array.min()) >= info.min and int(array.max()) <= info.max
 
 
+def check_updated(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
+    """An argument that a result is written over; raises as `check_out`."""
+    if not isinstance(value, np.ndarray):
+        cure = "np.array(x) is one with memory of its own"
+        raise ArgumentTypeError(f"{what} is written over: expected an array {spec}, got {type(value).__name__}; {cure}")
+    return check_out(spec, cast(object, value), what)
+
+
 def check_out(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
     """A result buffer given by the caller; raises `ArgumentTypeError` or `ArgumentError` unless it fits as it is."""
     if not isinstance(value, np.ndarray):

@@ -42,7 +42,7 @@ from xdsl_rlx.lowering.numba.driver.process import (
     words,
 )
 from xdsl_rlx.lowering.numba.machine.llvm import LoadedObject
-from xdsl_rlx.lowering.numba.runtime.arguments import check_out, dtype_of, to_array
+from xdsl_rlx.lowering.numba.runtime.arguments import check_out, check_updated, dtype_of, to_array
 from xdsl_rlx.lowering.numba.runtime.results import Results, touch
 from xdsl_rlx.lowering.numba.runtime.weights import Weights
 from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, OutOfBoundsError
@@ -176,7 +176,7 @@ class Binding:
     def _array(self, spec: TensorSpec, value: object) -> Array:
         """An argument as an array: itself if a result is to be written there."""
         what = self._what("argument", spec.name)
-        return check_out(spec, value, what) if spec.name in self.program.updated else to_array(spec, value, what)
+        return (check_updated if spec.name in self.program.updated else to_array)(spec, value, what)
 
     def _unknown(self, name: str) -> str:
         names = list(self._index)
