@@ -76,7 +76,7 @@ def op_section(op: type[Operation]) -> str:
         _list("results", (_operand(*pair) for pair in definition.results)),
         _list("traits", sorted(f"`{type(trait).__name__}`" for trait in definition.traits.traits)),
     ]
-    parts = [f"### `{op.name}`", _doc(op), " · ".join(fact for fact in facts if fact)]
+    parts = [f"#### `{op.name}`", _doc(op), " · ".join(fact for fact in facts if fact)]
     if definition.assembly_format is not None:
         parts.append(f"Format: ``{op.name} {definition.assembly_format}``")
     return "\n\n".join(part for part in parts if part)
@@ -95,9 +95,9 @@ def ops_text() -> str:
     lines = ["# Operations", NOTE]
     for name, factory in dialects.UNIVERSE.all_dialects.items():
         dialect: Dialect = factory()
-        lines.append(f"# Dialect `{name}`")
+        lines.append(f"## Dialect `{name}`")
         for file, ops in _families(dialect.operations).items():
-            lines.append(f"## {file}")
+            lines.append(f"### {file}")
             module = sys.modules[ops[0].__module__]
             lines.append(inspect.cleandoc(module.__doc__ or ""))
             lines += [op_section(op) for op in ops]
