@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.constants import NUMPY_NAMES, Array
 from xdsl_rlx.dialects.errors import GraphTypeError
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of
@@ -51,7 +52,7 @@ def together(operands: Sequence[Operand], kind: Kind = Kind.AS_IS) -> tuple[MirB
 
     The types are NumPy's (`np.result_type`). Numbers give way, and so do arrays, which are constants, to a value of the
     same or a higher kind: truth values, integers, floats, complex numbers. GraphTypeError where there is no common
-    type.
+    type, and for an operand that is none of these.
     """
     from xdsl_rlx.dialects.mir.value import Value
 
@@ -64,7 +65,7 @@ def together(operands: Sequence[Operand], kind: Kind = Kind.AS_IS) -> tuple[MirB
     return builder, converted, weak and not any(isinstance(x, Array) and not isinstance(x, Value) for x in operands)
 
 
-def _described(x: Operand, all_weak: bool) -> str | type:
+def _described(x: object, all_weak: bool) -> str | type:
     """An element type by its name, or the class of the Python numbers that it is like."""
     from xdsl_rlx.dialects.mir.value import Value
 
@@ -74,7 +75,10 @@ def _described(x: Operand, all_weak: bool) -> str | type:
         return next(kind for kind in _WEAK if isinstance(x, kind))
     if isinstance(x, Array):
         return x.dtype.name if all_weak and x.shape else type(_OF_KIND[x.dtype.kind])
-    return NUMPY_NAMES[DTYPE_NAMES[element_of(x)]]
+    if isinstance(x, SSAValue):
+        return NUMPY_NAMES[DTYPE_NAMES[element_of(cast("SSAValue", x))]]
+    cure = "; np.stack makes one of a list" if type(x) in (list, tuple) else ""
+    raise GraphTypeError(f"an operand is a value, a number or an array, got {shown(x)}{cure}")
 
 
 def _class_of(name: str) -> type:
