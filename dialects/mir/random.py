@@ -208,8 +208,14 @@ class RandomBuilder(BuilderCore):
         return self.op(RngBitsOp, self.operand(key), shape, offset)
 
     def rng_split(self, key: Operand, count: int) -> Value:
-        """`count` new keys `[count, 2]` from one that is used for nothing else: `mir.rng_bits` read as keys."""
-        return self.rng_bits(key, (count, 2))
+        """
+        `count` new keys `[count, 2]` of its type from one that is used for nothing else: `mir.rng_bits` read as keys.
+
+        So a key that a step gives to the next one stays of one type.
+        """
+        words = self.rng_bits(key, (count, 2))
+        # i32 words of a key are read as unsigned: these are the same keys
+        return words if element_of(self.operand(key)) == i32 else self._this.cast(self._this.cast(words, "u32"), "i64")
 
     def rng_uniform(
         self, key: Operand, shape: Sequence[int], low: float = 0.0, high: float = 1.0, dtype: object = "f32"

@@ -57,7 +57,7 @@ def test_results_do_not_depend_on_threads():
 def test_each_element_of_a_batch_has_its_own_numbers():
     """W-74: keys are split per element, and a batch of keys gives what each key gives by itself."""
     g = rlx.Graph("step")
-    logits, key = g.input("logits", (200, 5)), g.input("key", (2,), dtype="i32")
+    logits, key = g.input("logits", (200, 5)), g.input("key", (2,), dtype="i64")
     g.set_outputs([g.sample(logits, key), g.rng_uniform(key, (200,))])
     split = rlx.Graph("split")
     split.set_outputs([split.rng_split(split.input("key", (2,), dtype="i64"), 3)])
@@ -72,6 +72,17 @@ def test_each_element_of_a_batch_has_its_own_numbers():
         own_ids, own_numbers = single(logits=x, key=key_)
         np.testing.assert_array_equal(batch_ids, own_ids)
         np.testing.assert_array_equal(batch_numbers, own_numbers)
+
+
+def test_new_keys_are_of_the_type_of_the_old_one():
+    """A step may give one on; in i32, whose bits are read as unsigned, they are the same keys."""
+    wide, narrow = (
+        rlx.compile(lambda key: (rlx.rng_split(key, 50), rlx.rng_uniform(rlx.rng_split(key, 50), (3,))))(key)
+        for key in (KEY, KEY.astype(np.int32))
+    )
+    assert wide[0].dtype == np.int64 and narrow[0].dtype == np.int32
+    np.testing.assert_array_equal(wide[0], narrow[0].view(np.uint32))
+    np.testing.assert_array_equal(wide[1], narrow[1])
 
 
 def test_rows_of_a_sample_are_drawn_independently():
