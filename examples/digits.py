@@ -33,8 +33,7 @@ Arrays = dict[str, np.ndarray]
 
 # --8<-- the model and its training
 def initial_weights() -> list[Arrays]:
-    keys, shapes = rlx.rng_split(rlx.key(0), len(SIZES) - 1), pairwise(SIZES)
-    return [{"w": rlx.init.he_normal(k, s), "b": np.zeros(s[1], np.float32)} for k, s in zip(keys, shapes, strict=True)]
+    return rlx.init.params(rlx.key(0), [{"w": shape, "b": shape[1:]} for shape in pairwise(SIZES)])
 
 
 def model(params: Any, x: Any) -> Any:

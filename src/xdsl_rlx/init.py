@@ -11,14 +11,16 @@ on every machine, outside and inside of a traced function. A matrix is `[in, out
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod, sqrt
 from typing import Any
 
 import numpy as np
 
+from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.op_functions import function
+from xdsl_rlx.tree import Tree, flatten, paths, unflatten
 
 __all__ = [
     "fans",
@@ -101,6 +103,31 @@ def orthogonal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: object
     q, r = np.linalg.qr(drawn)
     q = q * np.where(np.diagonal(r) < 0, -1.0, 1.0)
     return (scale * (q if rows >= columns else q.T)).reshape(shape).astype(_numpy(dtype))
+
+
+def params(key: Any, shapes: Tree, draw: Callable[[Any, tuple[int, ...]], Any] = he_normal) -> Tree:
+    """
+    The arrays of a tree of shapes, which are tuples of integers: a tree of the same containers.
+
+    Those of two dimensions or more are what `draw(key, shape)` gives, each for a key of its own; others, such as
+    biases, are zeros in f32. An array in the tree, such as a gain of ones, is copied. GraphError for another leaf.
+    """
+    leaves, spec = flatten(shapes, _is_shape)
+    drawn = [number for number, leaf in enumerate(leaves) if _is_shape(leaf) and len(leaf) > 1]
+    keys = dict(zip(drawn, function("rng_split")(key, len(drawn)) if drawn else (), strict=True))
+
+    def made(number: int, leaf: Any) -> Any:
+        if _is_shape(leaf):
+            return draw(keys[number], leaf) if number in keys else np.zeros(leaf, np.float32)
+        if isinstance(leaf, np.ndarray | np.generic):
+            return np.array(leaf)
+        raise GraphError(f"shapes{paths(spec)[number]} is {shown(leaf)}; leaves are tuples of integers, or arrays")
+
+    return unflatten(spec, [made(number, leaf) for number, leaf in enumerate(leaves)])
+
+
+def _is_shape(leaf: Any) -> bool:
+    return type(leaf) is tuple and all(isinstance(size, int) for size in leaf)
 
 
 def fans(shape: Sequence[int]) -> tuple[int, int]:

@@ -31,10 +31,10 @@ Spec: TypeAlias = optree.PyTreeSpec
 _NAMESPACE = "xdsl_rlx"
 
 
-def flatten(tree: Tree) -> tuple[list[Any], Spec]:
-    """The leaves of a tree, and the containers around them."""
+def flatten(tree: Tree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Spec]:
+    """The leaves of a tree, and the containers around them; what `is_leaf` is true of is not looked into."""
     while True:
-        leaves, spec = optree.tree_flatten(tree, namespace=_NAMESPACE)
+        leaves, spec = optree.tree_flatten(tree, is_leaf, namespace=_NAMESPACE)
         if not (unknown := [kind for kind in set(map(type, leaves)) if _is_dataclass(kind)]):
             return leaves, spec
         for kind in unknown:

@@ -54,6 +54,25 @@ def test_truncated_and_orthogonal_weights():
         init.he_normal(KEY, (4,))
 
 
+def test_a_tree_of_shapes_becomes_arrays():
+    gain = np.ones(4, np.float32)
+    shapes = {"layers": 2 * [{"w": (4, 3), "b": (3,), "gain": gain}], "scale": (), "out": (3, 4)}
+    found = init.params(KEY, shapes, init.lecun_normal)
+    one, other = found["layers"]
+    assert one["w"].shape == (4, 3) and one["w"].dtype == one["b"].dtype == np.float32
+    assert not one["b"].any() and found["scale"].shape == () and found["out"].std() > 0
+    assert not np.array_equal(one["w"], other["w"]) and not np.array_equal(one["w"], found["out"].T)
+    # parameters are updated where they are, so none may share its memory
+    assert not np.shares_memory(one["gain"], other["gain"]) and not np.shares_memory(one["gain"], gain)
+    np.testing.assert_array_equal(found["out"], init.params(KEY, shapes, init.lecun_normal)["out"])
+    traced = rlx.compile(lambda key: init.params(key, [(4, 3), (3,)]))(KEY)
+    np.testing.assert_array_equal(traced[0], init.params(KEY, [(4, 3), (3,)])[0])
+    with pytest.raises(rlx.GraphError, match=r"shapes\['w'\] is 3; leaves are tuples"):
+        init.params(KEY, {"w": 3})
+    with pytest.raises(rlx.GraphError, match=r"\[1\] is 2.5"):
+        init.params(KEY, [(2, 3), 2.5])
+
+
 def test_dropout_with_and_without_a_key():
     x = np.full((400, 50), 3.0, np.float32)
     model = rlx.compile(lambda x, key: rlx.dropout(x, 0.25, key))
