@@ -10,12 +10,13 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from os import PathLike
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from xdsl_rlx.checkpoint import save
+from xdsl_rlx.checkpoint import CheckpointError, load, metadata, save
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.tree import Tree, flatten, map_leaves
 
@@ -61,13 +62,17 @@ def fit(
     checkpoint: str | PathLike[str] | None = None,
     first: int = 0,
     quiet: bool = False,
+    resume: bool = False,
 ) -> Tree:
     """
     `loss, state = step(state, *batch)` for each batch of each pass from `first` on; the last state.
 
     `batches` are those of a pass, by its number. `evaluate(state)` is shown after each pass. The state goes to the file
     `checkpoint` after each pass, with the number of the next one as metadata `pass`, and when the loop is interrupted.
+    With `resume` the loop begins with what is in that file, if there is one; CheckpointError if that is another state.
     """
+    if resume:
+        state, first = _saved(checkpoint, state, first)
     of_pass = batches.of_pass if isinstance(batches, Batches) else batches
     for number in range(first, passes):
         began, seen, losses = time.perf_counter(), 0, list[float]()
@@ -89,6 +94,18 @@ def fit(
         if not quiet:
             _show(number, passes, losses, seen / max(time.perf_counter() - began, 1e-9), end=f"{result}\n")
     return state
+
+
+def _saved(checkpoint: str | PathLike[str] | None, state: Tree, first: int) -> tuple[Tree, int]:
+    """The state in a file and the number of its next pass; what is given if there is no file."""
+    if checkpoint is None:
+        raise GraphError("to resume is to go on from a file: name it as checkpoint=")
+    if not Path(checkpoint).exists():
+        return state, first
+    number = metadata(checkpoint).get("pass", "")
+    if not number.isdecimal():
+        raise CheckpointError(f"{fspath(checkpoint)} does not say which pass comes next: it is not what fit has saved")
+    return load(checkpoint, like=state), int(number)
 
 
 def _show(number: int, passes: int, losses: list[float], rate: float, end: str) -> None:

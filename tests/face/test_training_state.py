@@ -188,9 +188,25 @@ def test_the_loop_trains_shows_and_goes_on(tmp_path: Path, capsys: pytest.Captur
     assert len(shown) == 40 and "pass 40/40  batch 4  loss 0.0" in err and err.rstrip().endswith("ok")
     half = rlx.fit(step, state, batches, 20, quiet=True, checkpoint=path)
     assert rlx.metadata(path) == {"pass": "20"}
-    resumed = rlx.fit(step, rlx.load(path, half), batches, 40, first=20, quiet=True)
-    for a, b in zip(trees.flatten(last)[0], trees.flatten(resumed)[0], strict=True):
-        np.testing.assert_array_equal(a, b)
+    given = rlx.fit(step, rlx.load(path, half), batches, 40, first=20, quiet=True)
+    resumed = rlx.fit(step, state, batches, 40, checkpoint=path, resume=True, quiet=True)
+    done = rlx.fit(step, state, batches, 40, checkpoint=path, resume=True, quiet=True)
+    for found in (given, resumed, done):
+        for a, b in zip(trees.flatten(last)[0], trees.flatten(found)[0], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_what_cannot_be_resumed_is_said(tmp_path: Path):
+    step, state, batches = stepper()
+    with pytest.raises(rlx.GraphError, match="name it as checkpoint="):
+        rlx.fit(step, state, batches, resume=True)
+    path = tmp_path / "state.safetensors"
+    rlx.save(path, state)
+    with pytest.raises(rlx.CheckpointError, match="does not say which pass"):
+        rlx.fit(step, state, batches, checkpoint=path, resume=True)
+    rlx.save(path, state[0], {"pass": "1"})
+    with pytest.raises(rlx.CheckpointError, match="has no 0"):
+        rlx.fit(step, state, batches, checkpoint=path, resume=True)
 
 
 def test_an_interrupted_loop_leaves_its_state(tmp_path: Path):
@@ -211,17 +227,13 @@ def test_an_interrupted_loop_leaves_its_state(tmp_path: Path):
 
 
 SCRIPT = """
-import os, sys
+import sys
 sys.path.insert(0, {folder!r})
 from test_training_state import stepper
 import xdsl_rlx as rlx
 step, state, batches = stepper()
-path = sys.argv[1]
-first = 0
-if os.path.exists(path):
-    state, first = rlx.load(path, state), int(rlx.metadata(path)["pass"])
-for number in range(first, 400):
-    state = rlx.fit(step, state, batches, number + 1, first=number, checkpoint=path, quiet=True)
+for number in range(400):
+    state = rlx.fit(step, state, batches, number + 1, checkpoint=sys.argv[1], resume=True, quiet=True)
     print(number, flush=True)
 rlx.save(sys.argv[2], state)
 """
