@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,6 +49,33 @@ def give(kind: str, runner: Any, batch: dict[str, np.ndarray]) -> None:
         runner.inputs.update(batch)
 
 
+def loss_of(kind: str, runner: Any, batch: dict[str, np.ndarray]) -> float:
+    """Take a step of a framework on a batch."""
+    give(kind, runner, batch)
+    (loss,) = runner.step()
+    return float(np.asarray(loss.detach() if kind == "torch" else loss))
+
+
+def take_turns(steps: Mapping[str, Callable[[Any], float]], given: Sequence[Any], title: str) -> Table:
+    """Train by all, from batch to loss, a stretch of steps each in turn: losses, and times of a step with its batch."""
+    losses: dict[str, list[float]] = {kind: [] for kind in steps}
+    times: dict[str, list[float]] = {kind: [] for kind in steps}
+    for first in range(0, len(given), STRETCH):
+        for kind, step in steps.items():
+            for batch in given[first : first + STRETCH]:
+                start = time.perf_counter()
+                losses[kind].append(step(batch))
+                times[kind].append(time.perf_counter() - start)
+    table = Table("", "first loss", "last", "largest difference", "ms a step: least", "median", title=title)
+    reference = next(iter(steps))
+    for kind in steps:
+        apart = np.abs(np.subtract(losses[kind], losses[reference])).max()
+        spent = sorted(1e3 * t for t in times[kind][1:])
+        row = (losses[kind][0], losses[kind][-1], apart, spent[0], statistics.median(spent))
+        table.add_row(kind, *(f"{x:.3g}" if n == 2 else f"{x:.4f}" if n < 2 else f"{x:.1f}" for n, x in enumerate(row)))
+    return table
+
+
 def main() -> None:
     """Train by all, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -58,25 +87,8 @@ def main() -> None:
     runners: dict[str, Any] = {kind: RUNNERS[kind](work, options.threads) for kind in options.kinds.split(",")}
     for runner in runners.values():
         runner.prepare()
-    given = batches(options.steps, 16, 96)
-    losses: dict[str, list[float]] = {kind: [] for kind in runners}
-    times: dict[str, list[float]] = {kind: [] for kind in runners}
-    for first in range(0, options.steps, STRETCH):
-        for kind, runner in runners.items():
-            for batch in given[first : first + STRETCH]:
-                give(kind, runner, batch)
-                start = time.perf_counter()
-                (loss,) = runner.step()
-                times[kind].append(time.perf_counter() - start)
-                losses[kind].append(float(np.asarray(loss.detach() if kind == "torch" else loss)))
-    table = Table("", "first loss", "last", "largest difference", "ms a step: least", "median", title=work.title)
-    reference = next(iter(runners))
-    for kind in runners:
-        apart = np.abs(np.subtract(losses[kind], losses[reference])).max()
-        spent = sorted(1e3 * t for t in times[kind][1:])
-        row = (losses[kind][0], losses[kind][-1], apart, spent[0], statistics.median(spent))
-        table.add_row(kind, *(f"{x:.3g}" if n == 2 else f"{x:.4f}" if n < 2 else f"{x:.1f}" for n, x in enumerate(row)))
-    Console(width=120).print(table)
+    steps = {kind: partial(loss_of, kind, runner) for kind, runner in runners.items()}
+    Console(width=120).print(take_turns(steps, batches(options.steps, 16, 96), work.title))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,141 @@
+"""Trains a character GPT of two layers on Python's own reference text, which ships with Python, and writes some.
+
+The model and its training are the part between the two lines of "--8<--": 20 lines, of which a test lets there be no
+more. gpt_jax.py and gpt_torch.py are the same in JAX with optax and in PyTorch; `python benchmarks/gpt_twins.py` trains
+all three from the same weights on the same batches. Layer norms have no gains, as in OLMo (Groeneveld et al., 2024).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import xdsl_rlx as rlx
+
+WIDTH, HEADS, DEPTH, LENGTH, BATCH = 128, 4, 2, 64, 16
+STEPS, WARMUP, RATE, DECAY, CLIP = 1000, 100, 3e-3, 0.1, 1.0
+PASS = 100
+HELD_OUT = 0.1
+TEMPERATURE = 0.7
+OUTPUT = Path(__file__).resolve().parent.parent / "build" / "gpt"
+
+Batch = tuple[np.ndarray, np.ndarray]
+
+
+# --8<-- the model and its training
+def initial_params(key: Any, alphabet: int) -> Any:
+    layer = {"qkv": (WIDTH, 3 * WIDTH), "out": (WIDTH, WIDTH), "up": (WIDTH, 4 * WIDTH), "down": (4 * WIDTH, WIDTH)}
+    shapes = {"characters": (alphabet, WIDTH), "places": (LENGTH, WIDTH), "layers": [layer] * DEPTH}
+    return rlx.init.params(key, shapes, rlx.init.lecun_normal)
+
+
+def model(params: Any, ids: Any) -> Any:
+    x = params["characters"][ids] + params["places"]
+    for layer in params["layers"]:
+        q, k, v = np.split(rlx.layer_norm(x) @ layer["qkv"], 3, axis=-1)
+        x = x + rlx.attention(q, k, v, num_heads=HEADS, mask_kind="causal") @ layer["out"]
+        x = x + rlx.gelu(rlx.layer_norm(x) @ layer["up"]) @ layer["down"]
+    return rlx.layer_norm(x) @ params["characters"].T
+
+
+def loss(params: Any, ids: Any, following: Any) -> Any:
+    return rlx.softmax_cross_entropy(model(params, ids), following).mean()
+
+
+def step(state: Any, ids: Any, following: Any) -> Any:
+    params, kept = state
+    value, gradients = rlx.value_and_grad(loss)(params, ids, following)
+    return value, optimiser.update(gradients, kept, params)
+
+
+rate = rlx.optim.warmup(WARMUP, rlx.optim.cosine(RATE, STEPS - WARMUP))
+optimiser = rlx.optim.AdamW(rate, weight_decay=DECAY, clip=CLIP)
+train = rlx.compile(step, donate={"state": 1})
+# --8<--
+
+
+def load_text() -> str:
+    """The topics of `help()` in alphabetical order, without what is not ASCII."""
+    from pydoc_data.topics import topics
+
+    return "\n".join(topics[name] for name in sorted(topics)).encode("ascii", "ignore").decode()
+
+
+def encode(text: str, alphabet: str) -> np.ndarray:
+    """The number of each character."""
+    number = {character: n for n, character in enumerate(alphabet)}
+    return np.array([number[character] for character in text], np.int32)
+
+
+def windows(ids: np.ndarray, starts: np.ndarray) -> Batch:
+    """Stretches of a text, and what follows each of their characters."""
+    rows = ids[starts[:, None] + np.arange(LENGTH + 1)]
+    return rows[:, :-1], rows[:, 1:]
+
+
+def batches(ids: np.ndarray, count: int, number: int) -> Iterator[Batch]:
+    """So many batches of windows drawn at random: the same ones for the same number of a pass."""
+    rng = np.random.default_rng((1, number))
+    for _ in range(count):
+        yield windows(ids, rng.integers(0, len(ids) - LENGTH, BATCH))
+
+
+def mean_loss(judge: Any, params: Any, ids: np.ndarray) -> float:
+    """The loss over a whole text, its windows side by side; the last batch is what is left."""
+    every = windows(ids, np.arange(0, len(ids) - LENGTH, LENGTH))
+    parts = [judge(params, *part) * len(part[0]) for part in rlx.Batches(every, BATCH, seed=None).of_pass(0)]
+    return float(sum(parts)) / len(every[0])
+
+
+@rlx.compile
+def write(params: Any, window: Any, keys: Any) -> Any:
+    """The characters that follow a window, one for each key, each drawn with those before it in the window."""
+
+    def draw(window: Any, key: Any) -> Any:
+        logits = model(params, window[None])[:, -1]
+        character = rlx.sample(logits, key, temperature=TEMPERATURE).astype(np.int32)
+        return np.concatenate([window[1:], character]), character[0]
+
+    return rlx.scan(draw, window, keys)[1]
+
+
+def main() -> int:
+    """Train, print losses and a sample, save the weights; status 1 when the loss is not what it must be."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--passes", type=int, default=STEPS // PASS, help=f"of {PASS} steps each")
+    passes = parser.parse_args().passes
+    text = load_text()
+    alphabet = "".join(sorted(set(text)))
+    ids = encode(text, alphabet)
+    split = int(len(ids) * (1 - HELD_OUT))
+    params = initial_params(rlx.key(0), len(alphabet))
+    count = sum(leaf.size for leaf in rlx.tree.flatten(params)[0])
+    print(f"{len(text)} characters of {len(alphabet)} kinds; {DEPTH} layers, {count} weights")
+
+    judge = rlx.compile(loss)
+    params, _ = rlx.fit(
+        train,
+        (params, optimiser.init(params)),
+        partial(batches, ids[:split], PASS),
+        passes,
+        evaluate=lambda state: f"held out {mean_loss(judge, state[0], ids[split:]):.3f}",
+    )
+    judged = mean_loss(judge, params, ids[split:])
+    print(f"{judged:.3f} nats per character on held-out text")
+    begin = ids[text.index("\nThe ", split) :][:LENGTH]
+    print("".join(alphabet[n] for n in (*begin, *write(params, begin, rlx.rng_split(rlx.key(1), 400)))))
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    rlx.save(OUTPUT / "params.safetensors", params, {"alphabet": alphabet})
+    print(f"weights: {os.path.relpath(OUTPUT / 'params.safetensors')}")
+    return 0 if passes * PASS < STEPS or judged < 1.7 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
