@@ -55,7 +55,9 @@ class Value(NumpyMethods):
     """Whether it stands for a number of Python's, which gives way to the element types that it meets."""
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
-        raise GraphTypeError(f"a value of a graph is no array: {NO_NUMBERS}")
+        raise GraphTypeError(
+            f"a value of a graph is no array: {NO_NUMBERS}; array[value], which is NumPy's, is rlx.gather(array, value)"
+        )
 
     def __float__(self) -> NoReturn:
         raise GraphTypeError(f"a value of a graph is no number: {NO_NUMBERS}")
