@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cache, update_wrapper
+from enum import Enum
+from functools import cache, lru_cache, update_wrapper
 from typing import Any
 
 import numpy as np
+from xdsl.ir import Attribute
 
 from xdsl_rlx.builder import HirGraph
 from xdsl_rlx.dialects.errors import GraphError
@@ -24,7 +26,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Value
 from xdsl_rlx.jit import CompiledFunction
 from xdsl_rlx.tracing import builder_of
-from xdsl_rlx.tree import Tree, flatten, unflatten
+from xdsl_rlx.tree import Spec, Tree, flatten, unflatten
 
 _INTERNAL = frozenset(
     name
@@ -52,7 +54,8 @@ def function(name: str) -> Callable[..., Any]:
     def call(*args: Tree, **kwargs: Tree) -> Any:
         builder = builder_of(args, kwargs)
         if builder is None:
-            return computed(call, args, kwargs)
+            # what a registered op is called may be registered anew
+            return computed(call, args, kwargs, keep=name != "custom")
         found = getattr(builder, name, None) or getattr(HirGraph, name).__get__(builder)
         result = found(*args, **kwargs)
         return _weak(result) if _all_weak(args, kwargs) else result
@@ -76,20 +79,43 @@ def _weak(result: Any) -> Any:
     return result
 
 
-def computed(function: Callable[..., Any], args: tuple[Tree, ...], kwargs: dict[str, Tree]) -> Tree:
-    """A function of arrays, and of what is none and is passed on as it is, compiled and run."""
+def computed(function: Callable[..., Any], args: tuple[Tree, ...], kwargs: dict[str, Tree], keep: bool = False) -> Tree:
+    """
+    A function of arrays, and of what is none and is passed on as it is, compiled and run.
+
+    With `keep` it is the same function at each call, and what it was compiled to is kept for the next one.
+    """
     leaves, spec = flatten((args, kwargs))
-    arrays = [number for number, leaf in enumerate(leaves) if isinstance(leaf, np.ndarray | np.generic)]
+    fixed = tuple(None if isinstance(leaf, np.ndarray | np.generic) else leaf for leaf in leaves)
+    if keep and all(isinstance(leaf, _CONSTANTS) for leaf in fixed):
+        compiled = _kept(function, spec, fixed, tuple(map(repr, fixed)))
+    else:
+        compiled = _of_arrays(function, spec, fixed)
+    return compiled(*(leaf for leaf, one in zip(leaves, fixed, strict=True) if one is None))
+
+
+_CONSTANTS = (type(None), bool, int, float, complex, str, bytes, type, np.dtype, Attribute, Enum)
+"""What cannot change, as what a function refers to, or an array of another library, can."""
+
+
+def _of_arrays(function: Callable[..., Any], spec: Spec, fixed: tuple[Any, ...]) -> CompiledFunction:
+    """The function of the leaves that are None in `fixed`, which no leaf is."""
 
     def of_arrays(*operands: Value) -> Tree:
-        given = list(leaves)
-        for number, operand in zip(arrays, operands, strict=True):
-            given[number] = operand
-        args, kwargs = unflatten(spec, given)
+        left = iter(operands)
+        args, kwargs = unflatten(spec, [next(left) if leaf is None else leaf for leaf in fixed])
         return function(*args, **kwargs)
 
     of_arrays.__name__ = getattr(function, "__name__", "function")
-    return CompiledFunction(of_arrays)(*(leaves[number] for number in arrays))
+    return CompiledFunction(of_arrays)
+
+
+@lru_cache(maxsize=128)
+def _kept(
+    function: Callable[..., Any], spec: Spec, fixed: tuple[Any, ...], _texts: tuple[str, ...]
+) -> CompiledFunction:
+    """The texts tell apart what is equal: 1, 1.0 and True; 0.0 and -0.0."""
+    return _of_arrays(function, spec, fixed)
 
 
 def softmax_cross_entropy(logits: Any, labels: Any, ignore_index: int | None = None) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
+from xdsl_rlx import jit
 from xdsl_rlx import tree as trees
 
 jax.config.update("jax_enable_x64", True)
@@ -315,3 +316,28 @@ def test_ops_are_functions():
     losses = rlx.softmax_cross_entropy(x, np.array([0, 2]))
     close(losses, -np.log(jax.nn.softmax(x))[[0, 1], [0, 2]])
     assert "ndtr" in (rlx.gelu.__doc__ or "")
+
+
+def test_an_op_of_arrays_is_traced_once(monkeypatch: pytest.MonkeyPatch):
+    calls, trace = [], jit.traced
+    monkeypatch.setattr(jit, "traced", lambda *args: calls.append(args) or trace(*args))
+    x = np.arange(7.0) - 3
+    for _ in range(3):
+        np.testing.assert_array_equal(rlx.clip(x, -1.25, 1.25), np.clip(x, -1.25, 1.25))
+    assert len(calls) == 1
+    rlx.clip(x, -1.25, 1.5)
+    rlx.clip(x[:2], -1.25, 1.5)
+    assert len(calls) == 3
+    # numbers that are equal, but not the same
+    assert not np.signbit(rlx.full((2,), 0.0)).any() and np.signbit(rlx.full((2,), -0.0)).all()
+
+
+def test_an_op_that_is_given_a_function_is_traced_each_time():
+    factor, x = 2.0, np.ones(3)
+
+    def scaled(x: Any) -> Any:
+        return factor * x
+
+    np.testing.assert_array_equal(rlx.elementwise_region(scaled, x), 2 * x)
+    factor = 3.0
+    np.testing.assert_array_equal(rlx.elementwise_region(scaled, x), 3 * x)
