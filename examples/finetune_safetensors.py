@@ -1,0 +1,165 @@
+"""Fine-tunes a GPT by low-rank factors (LoRA, Hu et al., 2022), is killed on the way, and goes on to the same bits.
+
+The base is the model of gpt.py, trained on Python's reference text and kept as safetensors. Another process loads it
+and trains factors of rank 4 on Python's source code; only these have gradients. All that its training depends on, the
+factors, their moments and the number of the step, is saved every 10 steps. That is done twice: in one go, and killed by
+SIGKILL at a random step, then started again. Both end with the same file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import random
+import subprocess
+import sys
+import typing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gpt
+import numpy as np
+
+import xdsl_rlx as rlx
+
+RANK, SCALE = 4, 2.0
+PASSES, PASS = 20, 10
+RATE, CLIP = 5e-3, 1.0
+BASE_PASSES = 5
+HELD_OUT = 0.1
+PROGRAM = [sys.executable, __file__]
+OUTPUT = Path(__file__).resolve().parent.parent / "build" / "finetune"
+
+
+def initial_factors(base: Any) -> Any:
+    """Two factors for each matrix of each layer, whose product is zero at first."""
+
+    def factors(matrix: np.ndarray) -> Any:
+        rows, columns = matrix.shape
+        return {"a": (rows, RANK), "b": np.zeros((RANK, columns), np.float32)}
+
+    return rlx.init.params(rlx.key(1), rlx.tree.map_leaves(factors, base["layers"]), rlx.init.lecun_normal)
+
+
+def adapted(base: Any, factors: Any) -> Any:
+    """The weights of the base with what the factors add to them."""
+    layers = [
+        {name: matrix + SCALE * (of[name]["a"] @ of[name]["b"]) for name, matrix in layer.items()}
+        for layer, of in zip(base["layers"], factors, strict=True)
+    ]
+    return base | {"layers": layers}
+
+
+def loss(factors: Any, base: Any, ids: Any, following: Any) -> Any:
+    """That of the adapted model; gradients are by the first argument."""
+    return gpt.loss(adapted(base, factors), ids, following)
+
+
+def step(state: Any, base: Any, ids: Any, following: Any) -> Any:
+    """The loss of a batch, and the state after a step of Adam."""
+    factors, kept = state
+    value, gradients = rlx.value_and_grad(loss)(factors, base, ids, following)
+    return value, optimiser.update(gradients, kept, factors)
+
+
+optimiser = rlx.optim.Adam(rlx.optim.cosine(RATE, PASSES * PASS), clip=CLIP)
+train = rlx.compile(step, donate={"state": 1})
+
+
+def write_base(path: Path, passes: int = BASE_PASSES) -> None:
+    """Train the base, and save its weights with the characters that they know."""
+    text = gpt.load_text()
+    alphabet = "".join(sorted(set(text)))
+    params = gpt.initial_params(rlx.key(0), len(alphabet))
+    state, batches = (params, gpt.optimiser.init(params)), partial(gpt.batches, gpt.encode(text, alphabet), gpt.PASS)
+    rlx.save(path, rlx.fit(gpt.train, state, batches, passes)[0], {"alphabet": alphabet})
+
+
+def load_base(path: Path) -> tuple[Any, str]:
+    """The weights of a file, and the characters that they know."""
+    alphabet = rlx.metadata(path)["alphabet"]
+    return rlx.load(path, like=gpt.initial_params(rlx.key(0), len(alphabet))), alphabet
+
+
+def load_source(alphabet: str) -> tuple[np.ndarray, np.ndarray]:
+    """Modules of Python's library without characters that the model does not know, for training and held out."""
+    text = "".join(Path(inspect.getfile(module)).read_text() for module in (argparse, inspect, random, typing))
+    ids = gpt.encode("".join(character for character in text if character in alphabet), alphabet)
+    split = int(len(ids) * (1 - HELD_OUT))
+    return ids[:split], ids[split:]
+
+
+def fine_tune(base: Path, state: Path, passes: int) -> Any:
+    """The factors after so many passes, going on from the file `state`; prints the number of each step."""
+    weights, alphabet = load_base(base)
+    seen, _ = load_source(alphabet)
+
+    def shown(now: Any, *batch: np.ndarray) -> Any:
+        value, after = train(now, weights, *batch)
+        print(int(after[1]["step"]), flush=True)
+        return value, after
+
+    factors = initial_factors(weights)
+    start, batches = (factors, optimiser.init(factors)), partial(gpt.batches, seen, PASS)
+    return rlx.fit(shown, start, batches, passes, checkpoint=state, resume=True, quiet=True)[0]
+
+
+def in_a_process(base: Path, state: Path, passes: int, kill_at: int | None = None) -> list[int]:
+    """Fine-tune in a process of its own, which is killed when it has taken step `kill_at`; the steps it took."""
+    command = [*PROGRAM, "--base", base, "--state", state, "--passes", str(passes)]
+    steps = list[int]()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            steps.append(int(line))
+            if steps[-1] == kill_at:
+                process.kill()
+    if process.returncode and kill_at is None:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return steps
+
+
+def twice() -> int:
+    """Train the base, fine-tune it twice, compare; status 1 when the results differ or are no better than the base."""
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    base, whole, killed = (OUTPUT / f"{name}.safetensors" for name in ("base", "whole", "killed"))
+    for path in (whole, killed):
+        path.unlink(missing_ok=True)
+    print(f"training the base: {BASE_PASSES * gpt.PASS} steps on Python's reference text")
+    write_base(base)
+
+    in_a_process(base, whole, PASSES)
+    at = random.randrange(PASS, PASSES * PASS // 2)
+    in_a_process(base, killed, PASSES, kill_at=at)
+    saved = rlx.metadata(killed)["pass"]
+    steps = in_a_process(base, killed, PASSES)
+    print(f"killed behind step {at}; began again with step {steps[0]}, since {saved} passes of {PASS} were saved")
+    same = whole.read_bytes() == killed.read_bytes()
+    print(f"the state after {steps[-1]} steps is {'the same to the bit' if same else 'another'}, killed or not")
+
+    params, alphabet = load_base(base)
+    factors = initial_factors(params)
+    factors, _ = rlx.load(killed, like=(factors, optimiser.init(factors)))
+    trained, every = (sum(leaf.size for leaf in rlx.tree.flatten(tree)[0]) for tree in (factors, params))
+    judge, (_, held_out) = rlx.compile(gpt.loss), load_source(alphabet)
+    before, after = (gpt.mean_loss(judge, one, held_out) for one in (params, adapted(params, factors)))
+    print(f"{trained} numbers trained beside {every} of the base")
+    print(f"{before:.3f} nats per character of held-out source code before, {after:.3f} after")
+    return 0 if same and after < before - 0.3 else 1
+
+
+def main() -> int:
+    """All of it, or with `--state` the process that fine-tunes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name, kind in (("base", Path), ("state", Path), ("passes", int)):
+        parser.add_argument(f"--{name}", type=kind, help="of the process that fine-tunes")
+    options = parser.parse_args()
+    if options.state is None:
+        return twice()
+    fine_tune(options.base, options.state, options.passes)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
