@@ -155,7 +155,7 @@ def write_report(compiled: Any, data: Arrays, params: Any) -> Path:
     """One HTML file with the graph, the IR of each stage, the arena over time, and where the time of a step goes."""
     arguments = params, optimiser.init(params), data["x"][:BATCH], data["labels"][:BATCH]
     path = OUTPUT / "report.html"
-    rlx.report(compiled, path, compiled.profile(*rlx.tree.flatten(arguments)[0]))
+    rlx.report(compiled, path, training_step.profile(*arguments))
     return path
 
 

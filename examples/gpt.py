@@ -110,7 +110,8 @@ def main() -> int:
     """Train, print losses and a sample, save the weights; status 1 when the loss is not what it must be."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--passes", type=int, default=STEPS // PASS, help=f"of {PASS} steps each")
-    passes = parser.parse_args().passes
+    parser.add_argument("--profile", action="store_true", help="show where time and memory of a step go, and stop")
+    options = parser.parse_args()
     text = load_text()
     alphabet = "".join(sorted(set(text)))
     ids = encode(text, alphabet)
@@ -118,13 +119,18 @@ def main() -> int:
     params = initial_params(rlx.key(0), len(alphabet))
     count = sum(leaf.size for leaf in rlx.tree.flatten(params)[0])
     print(f"{len(text)} characters of {len(alphabet)} kinds; {DEPTH} layers, {count} weights")
+    state = params, optimiser.init(params)
+    if options.profile:
+        ((first, following),) = batches(ids, 1, 0)
+        print(rlx.inspect(train.compiled(state, first, following)), train.profile(state, first, following), sep="\n\n")
+        return 0
 
     judge = rlx.compile(loss)
     params, _ = rlx.fit(
         train,
-        (params, optimiser.init(params)),
+        state,
         partial(batches, ids[:split], PASS),
-        passes,
+        options.passes,
         evaluate=lambda state: f"held out {mean_loss(judge, state[0], ids[split:]):.3f}",
     )
     judged = mean_loss(judge, params, ids[split:])
@@ -134,7 +140,7 @@ def main() -> int:
     OUTPUT.mkdir(parents=True, exist_ok=True)
     rlx.save(OUTPUT / "params.safetensors", params, {"alphabet": alphabet})
     print(f"weights: {os.path.relpath(OUTPUT / 'params.safetensors')}")
-    return 0 if passes * PASS < STEPS or judged < 1.7 else 1
+    return 0 if options.passes * PASS < STEPS or judged < 1.7 else 1
 
 
 if __name__ == "__main__":

@@ -341,3 +341,17 @@ def test_an_op_that_is_given_a_function_is_traced_each_time():
     np.testing.assert_array_equal(rlx.elementwise_region(scaled, x), 2 * x)
     factor = 3.0
     np.testing.assert_array_equal(rlx.elementwise_region(scaled, x), 3 * x)
+
+
+def test_a_compiled_function_is_profiled_as_it_is_called():
+    def step(state: Any, x: Any, scale: float, name: str) -> Any:
+        return (state["w"] * x).sum(), {"w": state["w"] - scale * x}
+
+    function = rlx.compile(step, static="scale", donate={"state": 1})
+    state, x = {"w": np.zeros(5)}, np.ones(5)
+    profile = function.profile(state, x, 0.5, "name", runs=2)
+    np.testing.assert_array_equal(state["w"], np.zeros(5))
+    assert profile.step > 0 and "mul" in str(profile)
+    function(state, x, 0.5, "name")
+    np.testing.assert_array_equal(state["w"], np.full(5, -0.5))
+    assert "1 signatures" in repr(function)
