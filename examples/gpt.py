@@ -136,7 +136,7 @@ def main() -> int:
     judged = mean_loss(judge, params, ids[split:])
     print(f"{judged:.3f} nats per character on held-out text")
     begin = ids[text.index("\nThe ", split) :][:LENGTH]
-    print("".join(alphabet[n] for n in (*begin, *write(params, begin, rlx.rng_split(rlx.key(1), 400)))))
+    print("".join(alphabet[n] for n in (*begin, *write(params, begin, rlx.rng_split(rlx.key(5), 400)))))
     OUTPUT.mkdir(parents=True, exist_ok=True)
     rlx.save(OUTPUT / "params.safetensors", params, {"alphabet": alphabet})
     print(f"weights: {os.path.relpath(OUTPUT / 'params.safetensors')}")
