@@ -121,8 +121,8 @@ def main() -> int:
     print(f"{len(text)} characters of {len(alphabet)} kinds; {DEPTH} layers, {count} weights")
     state = params, optimiser.init(params)
     if options.profile:
-        ((first, following),) = batches(ids, 1, 0)
-        print(rlx.inspect(train.compiled(state, first, following)), train.profile(state, first, following), sep="\n\n")
+        arguments = state, *next(batches(ids, 1, 0))
+        print(rlx.inspect(train.compiled(*arguments)), train.profile(*arguments), sep="\n\n")
         return 0
 
     judge = rlx.compile(loss)
