@@ -1,6 +1,7 @@
 """Dense constants from Python numbers, nested lists and arrays. NumPy is not imported before an array comes."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import copysign, inf, isfinite, isinf
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, cast, runtime_checkable
@@ -77,6 +78,63 @@ class Array(Protocol):
     def item(self) -> Number: ...
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class DTypeName:
+    """What `dtype` of a value is: equal to the name `"f32"`, and taken by NumPy where it takes a dtype."""
+
+    short: str
+
+    @property
+    def name(self) -> str:
+        """NumPy's name, `"float32"`."""
+        return NUMPY_NAMES[self.short]
+
+    @property
+    def dtype(self) -> Any:
+        """NumPy's dtype, by which NumPy converts this to one."""
+        import numpy as np
+
+        if self.short == "bf16":
+            import ml_dtypes
+
+            return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype(self.name)
+
+    @property
+    def kind(self) -> str:
+        """NumPy's letter: `"f"` of floats, `"i"` of integers, `"b"` of truth values."""
+        return self.dtype.kind
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.itemsize
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str | DTypeName):
+            return str(other) in (self.short, self.name)
+        try:
+            return DTYPE_NAMES[element_type(other)] == self.short
+        except GraphError:
+            return False
+
+    def __hash__(self) -> int:
+        return hash(self.short)
+
+    def __str__(self) -> str:
+        return self.short
+
+    def __repr__(self) -> str:
+        return repr(self.short)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.short, spec)
+
+
+NAMED: dict[Attribute, DTypeName] = {type_: DTypeName(name) for name, type_ in DTYPES.items()}
+"""The names of element types, as values have them."""
+
+
 def is_dense(attribute: Attribute | None) -> TypeGuard[AnyDense]:
     """Whether an attribute is a dense constant."""
     return isinstance(attribute, DenseIntOrFPElementsAttr)
@@ -88,16 +146,30 @@ def is_integer(type_: Attribute) -> TypeGuard[AnyInteger]:
 
 
 def element_type(dtype: object) -> Attribute:
-    """The element type named by `"f32"`, `"float32"`, a NumPy dtype or scalar class, or itself; GraphError."""
+    """
+    The element type named by `"f32"`, `"float32"`, a NumPy dtype or scalar class, or itself; GraphError.
+
+    What is no name of ours means what it means to NumPy: `float` is f64, `"i4"` i32.
+    """
     if isinstance(dtype, Attribute):
         if dtype in DTYPE_NAMES:
             return dtype
         raise GraphError(f"element type {dtype} is not supported; expected one of {', '.join(DTYPES)}")
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
-    found = DTYPES.get(_LONG_NAMES.get(str(name), str(name)))
+    found = DTYPES.get(_LONG_NAMES.get(str(name), str(name))) or DTYPES.get(_LONG_NAMES.get(_in_numpy(dtype), ""))
     if found is None:
         raise GraphError(f"dtype {dtype!r} is not supported; expected one of {', '.join(DTYPES)}")
     return found
+
+
+def _in_numpy(dtype: object) -> str:
+    """NumPy's name of what it takes for a dtype; "" for what it does not."""
+    import numpy as np
+
+    try:
+        return "" if dtype is None else np.dtype(cast(Any, dtype)).name
+    except (TypeError, ValueError):
+        return ""
 
 
 def number(value: Number, type_: Attribute) -> AnyDense:

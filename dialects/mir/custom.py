@@ -190,7 +190,7 @@ def _infer(registration: Registration, inputs: Sequence[SSAValue], options: Mapp
         raise VerifyException(f'mir.custom "{registration.name}": {error}') from error
     except (TypeError, ValueError, IndexError, AssertionError) as error:
         raise VerifyException(f"{what} does not take these operands and options: {error}") from error
-    single = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], str)
+    single = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], str | constants.DTypeName)
     results = cast(Sequence[Shaped], [found] if single else found)
     try:
         types: list[Attribute] = [TensorType(constants.element_type(dtype), tuple(shape)) for shape, dtype in results]

@@ -70,7 +70,7 @@ def _described(x: object, all_weak: bool) -> str | type:
     from xdsl_rlx.dialects.mir.value import Value
 
     if isinstance(x, Value):
-        return _class_of(NUMPY_NAMES[x.dtype]) if x.weak else NUMPY_NAMES[x.dtype]
+        return _class_of(x.dtype.name) if x.weak else x.dtype.name
     if isinstance(x, bool | int | float | complex):
         return next(kind for kind in _WEAK if isinstance(x, kind))
     if isinstance(x, Array):

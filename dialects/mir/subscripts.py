@@ -134,7 +134,7 @@ def wrapped(value: Value, part: Any, extent: int) -> Value:
 
     if isinstance(part, Value):
         if element_of(part.ssa) not in INTS:
-            raise GraphTypeError(_wrong(part.dtype))
+            raise GraphTypeError(_wrong(part.dtype.short))
         return value.b.where(part < 0, part + extent, part) if part.dtype in ("i8", "i16", "i32", "i64") else part
     if isinstance(part, list):
         if any(isinstance(one, bool) for one in cast("list[object]", part)):

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import checked
-from xdsl_rlx.dialects.constants import AnyDense, Array, Nested, Number
+from xdsl_rlx.dialects.constants import NAMED, AnyDense, Array, DTypeName, Nested, Number
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.core import TensorOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
@@ -25,7 +25,6 @@ from xdsl_rlx.dialects.mir.numpy_methods import NO_NUMBERS, NumpyMethods, of_pyt
 from xdsl_rlx.dialects.mir.promotion import Kind, applied
 from xdsl_rlx.dialects.mir.subscripts import Index, subscript
 from xdsl_rlx.dialects.shapes import (
-    DTYPE_NAMES,
     FLOATS,
     INTS,
     AnyTensor,
@@ -86,9 +85,9 @@ class Value(NumpyMethods):
         return tensor_type(self.ssa).get_num_dims()
 
     @property
-    def dtype(self) -> str:
-        """The name of the element type: `"f32"`, `"i64"`, ..."""
-        return DTYPE_NAMES[element_of(self.ssa)]
+    def dtype(self) -> DTypeName:
+        """The name of the element type: `"f32"`, `"i64"`, ...; NumPy takes it as a dtype."""
+        return NAMED[element_of(self.ssa)]
 
     def __repr__(self) -> str:
         return f"Value({self.ssa.type})"

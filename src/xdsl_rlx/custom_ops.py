@@ -111,6 +111,6 @@ def _shape_of_graph(function: Callable[..., Any]) -> ShapeRule:
         block = Block(arg_types=types)
         b = MirBuilder(Builder(InsertPoint.at_end(block)))
         found = function(b, *map(b.value, block.args), **options)
-        return [Shaped(y.shape, y.dtype) for y in ([found] if isinstance(found, Value) else found)]
+        return [Shaped(y.shape, y.dtype.short) for y in ([found] if isinstance(found, Value) else found)]
 
     return shape

@@ -75,7 +75,22 @@ def test_element_types_by_any_of_their_names(name: str):
     assert constants.element_type(DTYPES[name]) == DTYPES[name]
 
 
-@pytest.mark.parametrize("bad", ["f31", float, object(), np.dtype("U3"), None])
+@pytest.mark.parametrize(("given", "name"), [(float, "f64"), (int, "i64"), (bool, "i1"), ("f4", "f32"), ("<i4", "i32")])
+def test_what_is_no_name_of_ours_means_what_it_means_to_numpy(given: object, name: str):
+    assert constants.element_type(given) == DTYPES[name]
+
+
+@pytest.mark.parametrize("name", list(DTYPES))
+def test_numpy_takes_the_name_of_a_value_s_element_type(name: str):
+    found = constants.NAMED[DTYPES[name]]
+    wanted = numpy_dtype(name)
+    assert np.zeros(2, found).dtype == wanted and np.dtype(found) == wanted == found and found == wanted.type
+    assert (found.kind, found.itemsize, found.name) == (wanted.kind, wanted.itemsize, wanted.name)
+    assert found == name == f"{found}" and {name: 1}[found] == 1 and repr(found) == repr(name)
+    assert found != "f12" and found != 3 and (found == "f32") == (name == "f32")
+
+
+@pytest.mark.parametrize("bad", ["f31", list, object(), np.dtype("U3"), None])
 def test_other_dtypes_are_refused(bad: object):
     with pytest.raises(GraphError, match="is not supported; expected one of f32"):
         constants.element_type(bad)
