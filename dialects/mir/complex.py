@@ -17,7 +17,17 @@ from xdsl_rlx.dialects.mir.core import MirOp, View
 from xdsl_rlx.dialects.mir.elementwise import BinaryOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Tensor, tensor
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
-from xdsl_rlx.dialects.shapes import COMPLEXES, c64, c128, check_element, dims, element_of, same_element_type, shape_of
+from xdsl_rlx.dialects.shapes import (
+    COMPLEXES,
+    FLOATS,
+    c64,
+    c128,
+    check_element,
+    dims,
+    element_of,
+    same_element_type,
+    shape_of,
+)
 
 
 def part_type(type_: Attribute) -> Attribute:
@@ -104,7 +114,7 @@ class ConjugateOp(PartOp, name="mir.conjugate"):
 class _PointOp(BinaryOp, abc.ABC):
     """A real function of a point."""
 
-    ELEMENTS: ClassVar[tuple[Attribute, ...]] = (f32, f64)
+    ELEMENTS: ClassVar[tuple[Attribute, ...]] = FLOATS
 
     lhs: Tensor = tensor(alias="x")
     rhs: Tensor = tensor(alias="y")

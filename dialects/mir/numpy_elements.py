@@ -23,14 +23,14 @@ Function: TypeAlias = Callable[..., Any]
 
 UFUNCS: dict[str, tuple[str, Kind]] = {
     **{
-        name: (name, Kind.FLOATS)
+        name: (name, Kind.FITTING)
         for name in (
             *("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "exp2", "log2", "log1p", "expm1", "cbrt"),
             *("sinh", "cosh", "hypot", "logaddexp", "copysign"),
         )
     },
     **{
-        name: (short, Kind.FLOATS)
+        name: (short, Kind.FITTING)
         for name, short in {
             "arcsin": "asin",
             "arccos": "acos",
@@ -39,7 +39,6 @@ UFUNCS: dict[str, tuple[str, Kind]] = {
             "arcsinh": "asinh",
             "arccosh": "acosh",
             "arctanh": "atanh",
-            "divide": "div",
             "rint": "round",
             "reciprocal": "recip",
             "isnan": "is_nan",
@@ -77,6 +76,7 @@ UFUNCS: dict[str, tuple[str, Kind]] = {
             "greater_equal": "ge",
         }.items()
     },
+    "divide": ("div", Kind.FLOATS),
     "logical_and": ("and_", Kind.TRUTH),
     "logical_or": ("or_", Kind.TRUTH),
     "logical_xor": ("xor", Kind.TRUTH),

@@ -16,11 +16,11 @@ from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.constants import NUMPY_NAMES, Array
 from xdsl_rlx.dialects.errors import GraphTypeError
-from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of
+from xdsl_rlx.dialects.shapes import COMPLEXES, DTYPE_NAMES, FLOATS, element_of, i1
 
 if TYPE_CHECKING:
     from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
-    from xdsl_rlx.dialects.mir.value import Operand
+    from xdsl_rlx.dialects.mir.value import Operand, Value
 
 
 class Kind(Enum):
@@ -30,12 +30,31 @@ class Kind(Enum):
     """In the common element type."""
     FLOATS = auto()
     """In floats: integers become f64."""
+    FITTING = auto()
+    """In floats: integers become the narrowest that holds them, f16 of 8 bits, f32 of 16, else f64."""
     TRUTH = auto()
     """In truth values: a number is true if it is not 0."""
 
 
 _WEAK: dict[type, object] = {bool: True, int: 1, float: 1.0, complex: 1j}
 _OF_KIND = {"b": True, "i": 1, "u": 1, "f": 1.0, "V": 1.0, "c": 1j}
+_FITTING = {"bool": "float16", "int8": "float16", "uint8": "float16", "int16": "float32"}
+
+_INSTEAD: dict[tuple[str, str], str] = {
+    ("add", "b"): "or_",
+    ("mul", "b"): "and_",
+    ("max", "b"): "or_",
+    ("min", "b"): "and_",
+    ("pow", "i"): "integer_power",
+    ("abs", "c"): "complex_abs",
+}
+"""The builder method that is another of truth values, integers (`"i"`) or complex numbers."""
+
+_SAME = ("abs", "floor", "ceil", "trunc")
+"""What changes no truth value."""
+
+_AS_INTEGERS = ("floordiv", "mod", "rem", "pow", "shift_left", "shift_right")
+"""What takes truth values as integers of 8 bits."""
 
 
 def innermost(operands: Sequence[object]) -> MirBuilder:
@@ -51,12 +70,13 @@ def together(operands: Sequence[Operand], kind: Kind = Kind.AS_IS) -> tuple[MirB
     Operands converted to their common element type, the builder that they are for, and whether all give way.
 
     The types are NumPy's (`np.result_type`). Numbers give way, and so do arrays, which are constants, to a value of the
-    same or a higher kind: truth values, integers, floats, complex numbers. GraphTypeError where there is no common
-    type, and for an operand that is none of these.
+    same or a higher kind: truth values, integers, floats, complex numbers. A list is the array that NumPy makes of it.
+    GraphTypeError where there is no common type, and for what is no operand.
     """
     from xdsl_rlx.dialects.mir.value import Value
 
     builder = innermost(operands)
+    operands = [_listed(x) for x in operands]
     if kind is Kind.TRUTH:
         return builder, [_truth(builder, x) for x in operands], False
     weak = all(x.weak for x in operands if isinstance(x, Value))
@@ -65,7 +85,39 @@ def together(operands: Sequence[Operand], kind: Kind = Kind.AS_IS) -> tuple[MirB
     return builder, converted, weak and not any(isinstance(x, Array) and not isinstance(x, Value) for x in operands)
 
 
-def _described(x: object, all_weak: bool) -> str | type:
+def _listed(x: Any) -> Operand:
+    """An operand, where a list of numbers is an array and one of values a value."""
+    from xdsl_rlx.dialects.mir.value import Value
+
+    if isinstance(x, Value | bool | int | float | complex | SSAValue):
+        return cast("Operand", x)
+    if isinstance(x, list | tuple):
+        return joined(cast("Sequence[Any]", x))
+    if not isinstance(x, Array):
+        raise GraphTypeError(f"expected a value, a number, an array or a list of these, got {shown(x)}")
+    if x.dtype.kind not in _OF_KIND:
+        raise GraphTypeError(f"expected an array of numbers, got one of {x.dtype.name}")
+    return x
+
+
+def joined(parts: Sequence[Any]) -> Operand:
+    """What NumPy would make of a list, some of whose elements may be values; GraphTypeError if it is ragged."""
+    import numpy as np
+
+    from xdsl_rlx.dialects.mir.value import Value
+
+    inner = [joined(cast("Sequence[Any]", x)) if isinstance(x, list | tuple) else x for x in parts]
+    if any(isinstance(x, Value) for x in inner):
+        builder, converted, weak = together(inner)
+        stacked = builder.stack(converted)
+        return Value(stacked.ssa, builder, weak)
+    try:
+        return _listed(np.asarray(inner))
+    except ValueError as error:
+        raise GraphTypeError(f"a list is no array: {error}") from None
+
+
+def _described(x: Operand, all_weak: bool) -> str | type:
     """An element type by its name, or the class of the Python numbers that it is like."""
     from xdsl_rlx.dialects.mir.value import Value
 
@@ -75,10 +127,7 @@ def _described(x: object, all_weak: bool) -> str | type:
         return next(kind for kind in _WEAK if isinstance(x, kind))
     if isinstance(x, Array):
         return x.dtype.name if all_weak and x.shape else type(_OF_KIND[x.dtype.kind])
-    if isinstance(x, SSAValue):
-        return NUMPY_NAMES[DTYPE_NAMES[element_of(cast("SSAValue", x))]]
-    cure = "; np.stack makes one of a list" if type(x) in (list, tuple) else ""
-    raise GraphTypeError(f"an operand is a value, a number or an array, got {shown(x)}{cure}")
+    return NUMPY_NAMES[DTYPE_NAMES[element_of(x)]]
 
 
 def _class_of(name: str) -> type:
@@ -93,11 +142,12 @@ def _common(described: tuple[str | type, ...], kind: Kind) -> Attribute:
     def known(one: str | type) -> Any:
         if isinstance(one, type):
             return _WEAK[one]
+        one = _FITTING.get(one, "float64" if "int" in one else one) if kind is Kind.FITTING else one
         return ml_dtypes.bfloat16 if one == "bfloat16" else np.dtype(one)
 
     try:
         found = np.result_type(*map(known, described))
-        if kind is Kind.FLOATS and found.kind in "biu":
+        if kind is not Kind.AS_IS and found.kind in "biu":
             found = np.dtype(np.float64)
         return constants.element_type(found)
     except (TypeError, ValueError) as error:
@@ -128,5 +178,35 @@ def applied(make: str | Callable[..., Any], operands: Sequence[Operand], kind: K
     from xdsl_rlx.dialects.mir.value import Value
 
     builder, converted, weak = together(operands, kind)
+    if isinstance(make, str):
+        make, converted = _of_elements(builder, make, converted)
     result = getattr(builder, make)(*converted) if isinstance(make, str) else make(builder, *converted)
     return Value(result.ssa, result.b, True) if weak and isinstance(result, Value) and result.dtype != "i1" else result
+
+
+def _of_elements(builder: MirBuilder, make: str, operands: list[Operand]) -> tuple[str | Callable[..., Any], list[Any]]:
+    """What a builder method is of operands of these elements, and the operands that it takes."""
+    from xdsl_rlx.dialects.mir.value import Value
+
+    element = next((element_of(x.ssa) for x in operands if isinstance(x, Value)), None)
+    if element is None or element in FLOATS:
+        return make, operands
+    kind = "b" if element == i1 else "c" if element in COMPLEXES else "i"
+    if kind == "b" and make in _AS_INTEGERS:
+        return _of_elements(builder, make, [builder.cast(x, "i8") for x in operands])
+    if kind == "b" and make in _SAME:
+        return _unchanged, operands
+    if kind == "b" and make == "matmul":
+        return _product_of_truth, operands
+    if kind == "b" and make in ("sub", "neg"):
+        raise GraphTypeError("truth values have no difference and no negative, as in NumPy; write x ^ y and ~x")
+    return _INSTEAD.get((make, kind), make), operands
+
+
+def _unchanged(_: MirBuilder, x: Operand) -> Operand:
+    return x
+
+
+def _product_of_truth(b: MirBuilder, x: Operand, y: Operand) -> Value:
+    """Whether both have a 1 in some place of what is summed over."""
+    return b.ne(b.matmul(b.cast(x, "i64"), b.cast(y, "i64")), 0)

@@ -6,15 +6,17 @@ Sums, products and comparisons are in `elementwise.py`.
 from __future__ import annotations
 
 from math import inf
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xdsl.ir import Attribute
 from xdsl.irdl import traits_def
 from xdsl.traits import Commutative
 
-from xdsl_rlx.dialects.mir.elementwise import BinaryOp, UnaryOp
+from xdsl_rlx.dialects.constants import is_integer, splat_value
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.elementwise import BinaryOp, ConstantOp, UnaryOp
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
-from xdsl_rlx.dialects.shapes import FLOATS, INTS, element_of, i1, u8, u32
+from xdsl_rlx.dialects.shapes import FLOATS, INTS, broadcast_shapes, element_of, i1, u8, u32
 
 _REAL: tuple[Attribute, ...] = (*FLOATS, *INTS)
 _ALL_BITS: dict[Attribute, int] = {i1: 1, u8: 0xFF, u32: 0xFFFFFFFF}
@@ -134,6 +136,36 @@ class RoundingBuilder(BuilderCore):
         value = self._this.value(self.operand(x))
         ones = _ALL_BITS.get(element_of(value.ssa), -1)
         return self.xor(value, ones)
+
+    def integer_power(self, x: Operand, exponent: Operand) -> Value:
+        """
+        `x^exponent` of integers, wrapped, by squarings: few for a constant exponent, else one for each of its bits.
+
+        GraphError for a constant exponent below 0, whose power is no integer; what others give is not said.
+        """
+        b, (base, power) = self._this, (self.value(x) for x in self.operands(x, exponent))
+        owner = power.ssa.owner
+        fixed = splat_value(owner.value) if isinstance(owner, ConstantOp) else None
+        if isinstance(fixed, int):
+            if fixed < 0:
+                raise GraphError(f"integers to the power {fixed} are no integers; convert them with astype(float)")
+            return b.expand(self._power(base, fixed), broadcast_shapes(base.shape, power.shape))
+        element, shape = element_of(base.ssa), broadcast_shapes(base.shape, power.shape)
+
+        def body(carry: Any, _: object) -> tuple[Any, None]:
+            total, square, rest = carry
+            return (b.where(rest & 1, total * square, total), square * square, b.shift_right_logical(rest, 1)), None
+
+        base, power = b.expand(base, shape), b.expand(power, shape)
+        bits = element.width.data if is_integer(element) else 0
+        (total, _, _), _ = b.scan(body, (b.ones_like(base), base, power), length=bits)
+        return total
+
+    def _power(self, base: Value, exponent: int) -> Value:
+        if exponent < 2:
+            return base if exponent else self.ones_like(base)
+        half = self._power(base, exponent // 2)
+        return half * half * base if exponent % 2 else half * half
 
     def clip(self, x: Operand, low: Operand | None = None, high: Operand | None = None) -> Value:
         """

@@ -25,6 +25,7 @@ from xdsl_rlx.dialects.mir.numpy_methods import NO_NUMBERS, NumpyMethods, of_pyt
 from xdsl_rlx.dialects.mir.promotion import Kind, applied
 from xdsl_rlx.dialects.mir.subscripts import Index, subscript
 from xdsl_rlx.dialects.shapes import (
+    COMPLEXES,
     FLOATS,
     INTS,
     AnyTensor,
@@ -107,7 +108,7 @@ class Value(NumpyMethods):
             alike = a.b is b.b and not a.weak and not b.weak and element_of(a.ssa) == element_of(b.ssa)
         else:
             alike = not self.weak and type(b if a is self else a) in (int, float) and element_of(self.ssa) in FLOATS
-        if alike and (kind is Kind.AS_IS or element_of(self.ssa) in FLOATS):
+        if alike and element_of(self.ssa) in FLOATS:
             return getattr(self.b, name)(a, b)
         return applied(name, (a, b), kind)
 
@@ -149,7 +150,7 @@ class Value(NumpyMethods):
 
     def __pow__(self, other: Operand) -> Value:
         # x * x is x^2 rounded correctly, and has the cheaper derivative.
-        if isinstance(other, int | float) and other == 2:
+        if isinstance(other, int | float) and other == 2 and element_of(self.ssa) in (*FLOATS, *COMPLEXES):
             return self._with("mul", self, self)
         return self._with("pow", self, other)
 
@@ -175,7 +176,9 @@ class Value(NumpyMethods):
         return self._alone("not_")
 
     def _alone(self, name: str) -> Value:
-        return applied(name, (self,)) if self.weak else getattr(self.b, name)(self)
+        return (
+            getattr(self.b, name)(self) if not self.weak and element_of(self.ssa) in FLOATS else applied(name, (self,))
+        )
 
     def __lt__(self, other: Operand) -> Value:
         return self._with("lt", self, other)
@@ -189,11 +192,15 @@ class Value(NumpyMethods):
     def __ge__(self, other: Operand) -> Value:
         return self._with("ge", self, other)
 
-    def __eq__(self, other: Operand) -> Value:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self._with("eq", self, other)
+    def __eq__(self, other: Operand | str | None) -> Value:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self._no_number(False) if other is None or isinstance(other, str) else self._with("eq", self, other)
 
-    def __ne__(self, other: Operand) -> Value:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self._with("ne", self, other)
+    def __ne__(self, other: Operand | str | None) -> Value:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self._no_number(True) if other is None or isinstance(other, str) else self._with("ne", self, other)
+
+    def _no_number(self, differs: bool) -> Value:
+        """How all elements compare with None, or with a text, as in NumPy."""
+        return self.b.full(self.shape, differs, "i1")
 
     def __and__(self, other: Operand) -> Value:
         return self._with("and_", self, other)

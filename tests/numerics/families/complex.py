@@ -6,7 +6,19 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from numerics.families.linalg import CONTRACTIONS
-from numerics.sample import Build, Operand, Sample, Sampler, apart, complex_normal, integers, normal, ring, values
+from numerics.sample import (
+    NARROW,
+    Build,
+    Operand,
+    Sample,
+    Sampler,
+    apart,
+    complex_normal,
+    integers,
+    normal,
+    ring,
+    values,
+)
 from oracle import widen
 
 from xdsl_rlx.dialects.mir import cast, complex, elementwise, linalg, reduce, shape
@@ -154,7 +166,7 @@ def _of_pairs() -> list[Sample]:
     for name, op in (("hypot", complex.HypotOp), ("log_hypot", complex.LogHypotOp), ("atan2", complex.Atan2Op)):
         build: Build = lambda m, x, y, n=name: getattr(m, n)(x, y)  # noqa: E731
         operands = (Operand((3, 5), apart(0.11)), Operand((5,), apart(0.17)))
-        rows.append(Sample(name, op, build, operands, differentiable=(0, 1)))
+        rows.append(Sample(name, op, build, operands, ("f32", "f64", *NARROW), differentiable=(0, 1)))
         rows.append(Sample(f"{name}-corners", op, build, (first, second)))
         near = (Operand((64,), normal(1e-3)), Operand((64,), lambda rng, n: 1 + 1e-3 * rng.standard_normal(n)))
         rows.append(Sample(f"{name}-near-one", op, build, near, differentiable=(0, 1), smooth=name != "hypot"))
