@@ -188,7 +188,11 @@ def _outline(block: Block, ops: Sequence[Operation], loops: GroupLoops) -> None:
         for operand in op.operands
         if isinstance(operand.owner, Operation) and is_constant(operand.owner) and is_splat(operand.owner)
     )
-    own = [c for c in constants if all(u.operation in inside for u in c.results[0].uses)]
+    # a product reads its factors from memory
+    factors = {factor for op in ops if (rule := PRODUCT.get(type(op))) is not None for factor in rule(op)}
+    own = [
+        c for c in constants if c.results[0] not in factors and all(u.operation in inside for u in c.results[0].uses)
+    ]
     inside |= set(own)
     inputs = list(dict.fromkeys(operand for op in ops for operand in op.operands if operand.owner not in inside))
     outputs = [r for op in ops for r in op.results if any(use.operation not in inside for use in r.uses)]

@@ -140,3 +140,22 @@ def test_pivots_that_no_factorisation_gave_touch_no_other_memory(n: int):
     a, b = np.eye(n, dtype=np.float32), np.arange(n, dtype=np.float32)
     (x,) = rlx.compile(g)(a=a, b=b, pivots=np.full(n, 2**31 - 1, np.int32))
     assert sorted(x) == sorted(b)
+
+
+def test_a_factor_that_is_one_number_throughout_is_read_from_memory():
+    """A product alone, on either side of what follows it, and in a chain."""
+    rng = np.random.default_rng(3)
+    x, y = rng.standard_normal((3, 5)), rng.standard_normal((5, 3))
+
+    def program(x: Any, y: Any) -> Any:
+        halves = np.full((5, 2), 0.5)
+        return (
+            x @ halves,
+            (x @ halves) ** 2,
+            np.ones((2, 3)) @ x + 1,
+            y @ (x @ halves),
+            np.ones((4, 5)) @ (y @ halves[:3]),
+        )
+
+    for found, expected in zip(rlx.compile(program)(x, y), program(x, y), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
