@@ -18,4 +18,4 @@ class GraphIndexError(GraphError, IndexError):
 
 
 class GraphAttributeError(GraphError, AttributeError):
-    """A value of a graph has no such attribute or method."""
+    """A value has no attribute of that name."""

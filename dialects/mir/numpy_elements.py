@@ -1,25 +1,24 @@
-"""NumPy's functions of elements, and its reductions, on values of a graph; those of shapes are in `numpy_shapes.py`.
+"""NumPy's functions of single elements on values of a graph: universal functions, and those that are made of them.
 
-Each has NumPy's name and arguments, and is what builder methods make of it. `UFUNCS` have one element at a time,
-`FUNCTIONS` are the others.
+`UFUNCS` are builder methods, `SPELLED_OUT` a few steps of others.
 """
 
-# Trees, and what NumPy is called with, are of any type.
+# NumPy is called with anything.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from math import inf, log, pi
+from typing import Any
 
+from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphTypeError
-from xdsl_rlx.dialects.mir.promotion import Kind, applied, innermost, together
+from xdsl_rlx.dialects.mir.numpy_rows import Function, as_value, of_one_type, row
+from xdsl_rlx.dialects.mir.promotion import Kind, applied, innermost, joined
 from xdsl_rlx.dialects.mir.value import Operand, Value
-from xdsl_rlx.dialects.shapes import normalize_axis
-
-Axis: TypeAlias = int | Sequence[int] | None
-Function: TypeAlias = Callable[..., Any]
+from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, INTS, element_of, i1
 
 UFUNCS: dict[str, tuple[str, Kind]] = {
     **{
@@ -40,7 +39,6 @@ UFUNCS: dict[str, tuple[str, Kind]] = {
             "arccosh": "acosh",
             "arctanh": "atanh",
             "rint": "round",
-            "reciprocal": "recip",
             "isnan": "is_nan",
             "isinf": "is_inf",
             "isfinite": "is_finite",
@@ -53,7 +51,6 @@ UFUNCS: dict[str, tuple[str, Kind]] = {
             "subtract": "sub",
             "multiply": "mul",
             "power": "pow",
-            "float_power": "pow",
             "floor_divide": "floordiv",
             "remainder": "mod",
             "fmod": "rem",
@@ -84,27 +81,6 @@ UFUNCS: dict[str, tuple[str, Kind]] = {
 }
 """Universal functions of NumPy: the builder method that does the same, and what it computes in."""
 
-SPELLED_OUT: dict[str, Function] = {
-    "square": lambda x: x * x,
-    "positive": lambda x: x,
-    "degrees": lambda x: x * 57.29577951308232,
-    "radians": lambda x: x * 0.017453292519943295,
-    "rad2deg": lambda x: x * 57.29577951308232,
-    "deg2rad": lambda x: x * 0.017453292519943295,
-    "fabs": lambda x: ufunc("absolute", x),
-    "divmod": lambda x, y: (ufunc("floor_divide", x, y), ufunc("remainder", x, y)),
-}
-"""Universal functions that are few of the others."""
-
-_REDUCED = {
-    "add": "sum",
-    "multiply": "prod",
-    "maximum": "max",
-    "minimum": "min",
-    "logical_and": "all",
-    "logical_or": "any",
-}
-
 
 def ufunc(name: str, *operands: Operand) -> Any:
     """A universal function of NumPy; GraphTypeError for one that no op computes."""
@@ -112,178 +88,306 @@ def ufunc(name: str, *operands: Operand) -> Any:
         return made(*operands)
     if (row := UFUNCS.get(name)) is None:
         raise GraphTypeError(f"np.{name} does not take a value of a graph: no op computes it")
-    return applied(*((row[0], operands, row[1])))
+    return applied(row[0], operands, row[1])
 
 
-def reduced(name: str, x: Value, axis: Axis = 0, **options: Any) -> Value:
-    """`np.add.reduce` and its like."""
-    if name not in _REDUCED:
-        raise GraphTypeError(f"np.{name}.reduce does not take a value of a graph")
-    return FUNCTIONS[_REDUCED[name]](x, axis, **options)
+def _fitting(*operands: Operand) -> list[Value]:
+    """Operands as floats, integers in the narrowest that holds them."""
+    return of_one_type(operands, Kind.FITTING)
 
 
-FUNCTIONS: dict[str, Function] = {}
-"""NumPy's other functions."""
+def _square(x: Operand) -> Value:
+    return ufunc("multiply", x, x)
 
 
-def row(*names: str) -> Callable[[Function], Function]:
-    def register(function: Function) -> Function:
-        for name in names or (function.__name__.strip("_"),):
-            FUNCTIONS[name] = function
-        return function
-
-    return register
+def _scaled(factor: float) -> Function:
+    return lambda x: _fitting(x)[0] * factor
 
 
-def as_value(x: Operand, *others: Operand) -> Value:
-    """An operand as a value, of the graph that the others are of."""
-    if isinstance(x, Value):
-        return x
-    builder = innermost(others)
-    return builder.value(builder.operand(x))
+def _reciprocal(x: Value) -> Value:
+    """Of integers without the fraction, which leaves 1 and -1."""
+    if element_of(x.ssa) in INTS:
+        return where(ufunc("equal", ufunc("multiply", x, x), 1), x, 0)
+    return 1 / x if element_of(x.ssa) in COMPLEXES else applied("recip", [x], Kind.FITTING)
 
 
-def as_floats(x: Value) -> Value:
-    """As NumPy has means: of floats, and integers as f64."""
-    _, (converted,), _ = together([x], Kind.FLOATS)
-    return as_value(converted)
+def _float_power(x: Operand, y: Operand) -> Value:
+    """In f64, or complex numbers of such parts."""
+    x, y = of_one_type([x, y])
+    wide = "c128" if element_of(x.ssa) in COMPLEXES else "f64"
+    return x.astype(wide) ** y.astype(wide)
 
 
-@row("sum")
-def sum_of(x: Value, axis: Axis = None, dtype: object = None, keepdims: bool = False) -> Value:
-    """The sum over some axes, by default all; integers and truth values are summed in i64."""
-    return x.b.reduce_sum(x, axis, keepdims, dtype=dtype)
+def _heaviside(x: Operand, at_zero: Operand) -> Value:
+    x, at_zero = _fitting(x, at_zero)
+    return where(x == 0, at_zero, where(x > 0, 1.0, where(x < 0, 0.0, x)))
 
 
-@row("prod")
-def _prod(x: Value, axis: Axis = None, dtype: object = None, keepdims: bool = False) -> Value:
-    """The product over some axes, by default all."""
-    return x.b.reduce_prod(x, axis, keepdims, dtype=dtype)
+def _without_nan(name: str) -> Function:
+    """`maximum` or `minimum`, where a NaN gives way to the other operand."""
+
+    def chosen(x: Operand, y: Operand) -> Value:
+        x, y = of_one_type([x, y])
+        if element_of(x.ssa) not in FLOATS:
+            return ufunc(name, x, y)
+        x, y = where(x.b.is_nan(x), y, x), where(y.b.is_nan(y), x, y)
+        return ufunc(name, x, y)
+
+    return chosen
 
 
-@row("mean")
-def _mean(x: Value, axis: Axis = None, dtype: object = None, keepdims: bool = False) -> Value:
-    """The mean over some axes, by default all; of integers in f64."""
-    x = as_floats(x if dtype is None else x.b.cast(x, dtype))
-    return x.b.reduce_mean(x, axis, keepdims)
+def _signbit(x: Value) -> Value:
+    if element_of(x.ssa) in FLOATS:
+        return x.b.copysign(x.b.ones_like(x), x) < 0
+    return x < 0
 
 
-@row("max", "amax")
-def largest(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """The largest element over some axes, by default all; NaN if one is NaN."""
-    return x.b.reduce_max(x, axis, keepdims)
+def _modf(x: Operand) -> tuple[Value, Value]:
+    (x,) = _fitting(x)
+    whole = ufunc("trunc", x)
+    return ufunc("copysign", where(x.b.is_inf(x), 0.0, x - whole), x), whole
 
 
-@row("min", "amin")
-def _min(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """The smallest element over some axes, by default all; NaN if one is NaN."""
-    return x.b.reduce_min(x, axis, keepdims)
+def _logaddexp2(x: Operand, y: Operand) -> Value:
+    x, y = _fitting(x, y)
+    return ufunc("logaddexp", x * log(2), y * log(2)) / log(2)
 
 
-@row("var")
-def _var(x: Value, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Value:
-    """The mean of squared distances to the mean, of which the number of elements is reduced by `ddof`."""
-    x = as_floats(x)
-    return x.b.var(x, axis, ddof, keepdims)
+def _ldexp(x: Operand, exponent: Operand) -> Value:
+    (number,) = _fitting(as_value(x, exponent))
+    return number * ufunc("exp2", as_value(exponent, number).astype(number.dtype))
 
 
-@row("std")
-def _std(x: Value, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Value:
-    """The square root of `var`."""
-    x = as_floats(x)
-    return x.b.std(x, axis, ddof, keepdims)
+SPELLED_OUT: dict[str, Function] = {
+    "square": _square,
+    "positive": lambda x: x,
+    "degrees": _scaled(180 / pi),
+    "radians": _scaled(pi / 180),
+    "rad2deg": _scaled(180 / pi),
+    "deg2rad": _scaled(pi / 180),
+    "fabs": lambda x: abs(_fitting(x)[0]),
+    "divmod": lambda x, y: (ufunc("floor_divide", x, y), ufunc("remainder", x, y)),
+    "log10": lambda x: ufunc("log", x) / log(10),
+    "logaddexp2": _logaddexp2,
+    "reciprocal": _reciprocal,
+    "float_power": _float_power,
+    "heaviside": _heaviside,
+    "fmax": _without_nan("maximum"),
+    "fmin": _without_nan("minimum"),
+    "signbit": _signbit,
+    "modf": _modf,
+    "ldexp": _ldexp,
+    "vecdot": lambda x, y: _sum_of_products("...i,...i->...", x, y),
+    "matvec": lambda x, y: _sum_of_products("...ij,...j->...i", x, y),
+    "vecmat": lambda x, y: _sum_of_products("...i,...ij->...j", x, y),
+}
+"""Universal functions that are few steps of others."""
 
 
-@row("any")
-def _any(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """Whether an element is not 0."""
-    return x.b.any(x, axis, keepdims)
-
-
-@row("all")
-def _all(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """Whether all elements are not 0."""
-    return x.b.all(x, axis, keepdims)
-
-
-@row("count_nonzero")
-def _count_nonzero(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """How many elements are not 0."""
-    return sum_of(ufunc("not_equal", x, 0), axis, keepdims=keepdims)
-
-
-@row("average")
-def _average(x: Value, axis: Axis = None, weights: Operand | None = None, keepdims: bool = False) -> Value:
-    """The mean, each element counted as often as its weight says."""
-    if weights is None:
-        return _mean(x, axis, keepdims=keepdims)
-    weights = as_value(weights, x)
-    if weights.rank == 1 and isinstance(axis, int) and x.rank > 1:
-        shape = [1] * x.rank
-        shape[normalize_axis(axis, x.rank)] = weights.shape[0]
-        weights = weights.reshape(shape)
-    weights = weights.b.expand(weights, x.shape)
-    return sum_of(x * weights, axis, keepdims=keepdims) / sum_of(weights, axis, keepdims=keepdims)
+def _sum_of_products(subscripts: str, x: Operand, y: Operand) -> Value:
+    x, y = of_one_type([x, y])
+    if element_of(x.ssa) in COMPLEXES and subscripts.startswith("...i,"):
+        x = x.b.conjugate(x)
+    return x.b.einsum(subscripts, x, y)
 
 
 @row("where")
-def _where(condition: Operand, x: Operand, y: Operand) -> Value:
-    """Elements of `x` where the condition holds, else of `y`."""
-    builder = innermost([condition, x, y])
-    if isinstance(x, Value) or isinstance(y, Value):
-        _, (x, y), _ = together([x, y])
-    return builder.where(condition, x, y)
+def where(condition: Any, x: Any = None, y: Any = None) -> Value:
+    """Elements of `x` where the condition holds, else of `y`. Of two that are no values, the result gives way."""
+    if x is None or y is None:
+        raise GraphTypeError(
+            "np.where(mask) of a value of a graph: how many there are is known when the graph runs; "
+            "np.where(mask, x, y) keeps the shape"
+        )
+    if not isinstance(x, Value) and not isinstance(y, Value):
+        return _chosen(condition, x, y)
+    x, y = of_one_type([x, y])
+    return _of_weakness(x.b.where(_condition(condition), x, y), x.weak and y.weak)
+
+
+def _chosen(condition: Any, x: Any, y: Any) -> Value:
+    """One of two numbers or arrays by a condition that is a value: of NumPy's type, and as these it gives way."""
+    import numpy as np
+
+    plain = [one if isinstance(one, bool | int | float | complex) else np.asarray(one) for one in (x, y)]
+    test = _condition(condition)
+    element = constants.element_type(np.result_type(*plain))
+    b = innermost([test])
+    return _of_weakness(b.where(test, *(b.constant(one, element) for one in plain)), element != i1)
+
+
+def _condition(condition: Any) -> Any:
+    return joined(condition) if isinstance(condition, list | tuple) else condition
+
+
+def _of_weakness(x: Value, weak: bool) -> Value:
+    return Value(x.ssa, x.b, True) if weak else x
+
+
+@row("select")
+def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Value:
+    """The choice of the first condition that holds, or the default."""
+    if len(condlist) != len(choicelist):
+        raise GraphTypeError(f"np.select: {len(condlist)} conditions for {len(choicelist)} choices")
+    *choices, found = of_one_type([*choicelist, default]) if _values([*choicelist, default]) else [*choicelist, default]
+    for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
+        found = where(condition, choice, found)
+    return found
+
+
+@row("piecewise")
+def _piecewise(x: Value, condlist: Sequence[Any], funclist: Sequence[Any], *args: Any, **kw: Any) -> Value:
+    """What the function of the last condition that holds gives, else the one behind them, or 0; all are computed."""
+    if len(funclist) not in (len(condlist), len(condlist) + 1):
+        raise GraphTypeError(f"np.piecewise: {len(condlist)} conditions for {len(funclist)} functions")
+    found = [one(x, *args, **kw) if callable(one) else one for one in funclist]
+    total = found[-1] if len(found) > len(condlist) else 0
+    for condition, one in zip(condlist, found, strict=False):
+        total = where(condition, one, total)
+    return as_value(total, x).astype(x.dtype)
+
+
+def _values(operands: Sequence[Any]) -> bool:
+    return any(isinstance(x, Value) for x in operands)
 
 
 @row("clip")
 def _clip(
-    x: Value, a_min: Operand | None = None, a_max: Operand | None = None, *, min: Any = None, max: Any = None
+    a: Any,
+    a_min: Operand | None = None,
+    a_max: Operand | None = None,
+    out: None = None,
+    *,
+    min: Operand | None = None,
+    max: Operand | None = None,
 ) -> Value:
     """The elements, or the end of `[a_min, a_max]` that they are beyond; NaN stays NaN."""
     low, high = a_min if min is None else min, a_max if max is None else max
-    x = x if low is None else ufunc("maximum", x, low)
-    return x if high is None else ufunc("minimum", x, high)
+    a = a if low is None else ufunc("maximum", a, low)
+    return a if high is None else ufunc("minimum", a, high)
 
 
 @row("round", "around")
-def _round(x: Value, decimals: int = 0) -> Value:
-    """To the nearest even number of so many decimals."""
-    if not decimals:
-        return ufunc("rint", x)
-    return ufunc("rint", x * 10.0**decimals) / 10.0**decimals
+def _round(a: Value, decimals: int = 0, out: None = None) -> Value:
+    """To the nearest even number of so many decimals; integers stay integers."""
+    if element_of(a.ssa) in COMPLEXES:
+        return a.b.complex(_round(a.b.real(a), decimals), _round(a.b.imag(a), decimals))
+    if element_of(a.ssa) in INTS:
+        return a if decimals >= 0 else _round(a.astype("f64"), decimals).astype(a.dtype)
+    factor = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return ufunc("rint", a * factor) / factor
+    return ufunc("rint", a / factor) * factor if decimals else ufunc("rint", a)
+
+
+@row("fix")
+def _fix(x: Value, out: None = None) -> Value:
+    """Without the fraction."""
+    return ufunc("trunc", x)
 
 
 @row("nan_to_num")
-def _nan_to_num(x: Value, nan: float = 0.0) -> Value:
-    """Zero, or another number, in the place of NaN; infinities stay."""
-    return _where(ufunc("equal", x, x), x, nan)
+def _nan_to_num(
+    x: Value, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Value:
+    """Numbers in the place of NaN and the infinities: 0, the largest and the smallest that there are."""
+    if element_of(x.ssa) in COMPLEXES:
+        return x.b.complex(*(_nan_to_num(part, copy, nan, posinf, neginf) for part in (x.b.real(x), x.b.imag(x))))
+    if element_of(x.ssa) not in FLOATS:
+        return x
+    import ml_dtypes
+
+    ends = ml_dtypes.finfo(x.dtype.dtype)
+    x = where(x.b.is_nan(x), nan, x)
+    x = where(ufunc("equal", x, inf), float(ends.max) if posinf is None else posinf, x)
+    return where(ufunc("equal", x, -inf), float(ends.min) if neginf is None else neginf, x)
 
 
-@row("zeros_like")
-def _zeros_like(x: Value, dtype: object = None) -> Value:
-    """Zeros of the shape, and by default of the element type."""
-    return x.b.full(x.shape, 0, x.dtype if dtype is None else dtype)
+@row("sinc")
+def _sinc(x: Value) -> Value:
+    """`sin(pi x) / (pi x)`, and 1 at 0."""
+    (x,) = of_one_type([x], Kind.FLOATS)
+    angle = where(x == 0, 1e-20, x) * pi
+    return ufunc("sin", angle) / angle
 
 
-@row("ones_like")
-def _ones_like(x: Value, dtype: object = None) -> Value:
-    """Ones of the shape, and by default of the element type."""
-    return x.b.full(x.shape, 1, x.dtype if dtype is None else dtype)
-
-
-@row("full_like")
-def _full_like(x: Value, fill_value: Any, dtype: object = None) -> Value:
-    """One number throughout."""
-    return x.b.full(x.shape, fill_value, x.dtype if dtype is None else dtype)
+@row("angle")
+def _angle(z: Value, deg: bool = False) -> Value:
+    """The angle with the positive real axis, in radians or degrees."""
+    (z,) = of_one_type([z], Kind.FLOATS)
+    found = z.b.angle(z)
+    return found * (180 / pi) if deg else found
 
 
 @row("real")
-def _real(x: Value) -> Value:
+def _real(val: Value) -> Value:
     """The real part."""
-    return x.b.real(x) if x.dtype in ("c64", "c128") else x
+    return val.b.real(val) if element_of(val.ssa) in COMPLEXES else val
 
 
 @row("imag")
-def _imag(x: Value) -> Value:
+def _imag(val: Value) -> Value:
     """The imaginary part."""
-    return x.b.imag(x) if x.dtype in ("c64", "c128") else _zeros_like(x)
+    return val.b.imag(val)
+
+
+@row("isreal")
+def _isreal(x: Value) -> Value:
+    """Whether the imaginary part is 0."""
+    return ufunc("equal", _imag(x), 0)
+
+
+@row("iscomplex")
+def _iscomplex(x: Value) -> Value:
+    """Whether the imaginary part is not 0."""
+    return ufunc("not_equal", _imag(x), 0)
+
+
+@row("isposinf")
+def _isposinf(x: Value, out: None = None) -> Value:
+    """Whether an element is +inf."""
+    return ufunc("equal", x, inf) if element_of(x.ssa) in FLOATS else x.b.is_nan(x)
+
+
+@row("isneginf")
+def _isneginf(x: Value, out: None = None) -> Value:
+    """Whether an element is -inf."""
+    return ufunc("equal", x, -inf) if element_of(x.ssa) in FLOATS else x.b.is_nan(x)
+
+
+@row("isclose")
+def isclose(a: Operand, b: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Value:
+    """Whether `|a - b| <= atol + rtol |b|`, or both are the same infinity."""
+    x, y = of_one_type([a, b], Kind.FLOATS)
+    near = ufunc("logical_and", abs(x - y) <= abs(y) * rtol + atol, ufunc("isfinite", y))
+    near = ufunc("logical_or", near, x == y)
+    both = ufunc("logical_and", ufunc("isnan", x), ufunc("isnan", y))
+    return ufunc("logical_or", near, both) if equal_nan else near
+
+
+@row("allclose")
+def _allclose(a: Operand, b: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Value:
+    """Whether all elements are close."""
+    return isclose(a, b, rtol, atol, equal_nan).all()
+
+
+@row("array_equal")
+def _array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> Any:
+    """Whether all elements are equal; False of different shapes."""
+    x, y = of_one_type([a1, a2])
+    if x.shape != y.shape:
+        return False
+    same = x == y
+    if equal_nan:
+        same = ufunc("logical_or", same, ufunc("logical_and", ufunc("isnan", x), ufunc("isnan", y)))
+    return same.all()
+
+
+@row("isin")
+def _isin(
+    element: Operand, test_elements: Operand, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Value:
+    """Whether an element is among others."""
+    x, others = of_one_type([element, test_elements])
+    found = (x[..., None] == others.b.ravel(others)).any(axis=-1)
+    return ufunc("logical_not", found) if invert else found

@@ -1,6 +1,6 @@
 """NumPy's functions on values of a graph, by NumPy's names and with NumPy's arguments: `np.sum(x, axis=0)`, `x.sum(0)`.
 
-They are rows in `numpy_elements.py` and `numpy_shapes.py`; what is in neither, the caller is told by name.
+They are rows in the files whose names begin like this one's; what is in none of them, the caller is told by name.
 """
 
 # Trees, and what NumPy is called with, are of any type.
@@ -9,36 +9,150 @@ They are rows in `numpy_elements.py` and `numpy_shapes.py`; what is in neither, 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
-from inspect import signature
+from functools import lru_cache
 from typing import Any
 
-from xdsl_rlx.dialects.errors import GraphTypeError
-from xdsl_rlx.dialects.mir import numpy_shapes
-from xdsl_rlx.dialects.mir.numpy_elements import FUNCTIONS, reduced, ufunc
-from xdsl_rlx.dialects.mir.numpy_methods import of_python
+from xdsl.utils.exceptions import VerifyException
 
-assert numpy_shapes.FUNCTIONS is FUNCTIONS
+from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.dialects.mir import numpy_joins, numpy_linalg, numpy_series
+from xdsl_rlx.dialects.mir.numpy_elements import ufunc
+from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, Function, as_value
+from xdsl_rlx.dialects.mir.value import Value
 
-__all__ = ["FUNCTIONS", "function", "reduced", "ufunc"]
+ROWS = (numpy_joins, numpy_linalg, numpy_series)
+"""The files that have rows and that no other file needs."""
+
+_BY_DATA = (
+    "the shape of its result depends on numbers, which the graph has when it runs; np.where(mask, x, 0) keeps the shape"
+)
+_NO_OP = "no op computes it"
+_IN_PLACE = "it changes an array, and a value of a graph does not change"
+_REASONS = {
+    **dict.fromkeys(("nonzero", "flatnonzero", "argwhere", "extract", "unique", "histogram", "bincount"), _BY_DATA),
+    **dict.fromkeys(("union1d", "intersect1d", "setdiff1d", "trim_zeros"), _BY_DATA),
+    "put_along_axis": f"{_IN_PLACE}; build a new one with np.where",
+    "put": f"{_IN_PLACE}; build a new one with np.where",
+    "place": f"{_IN_PLACE}; np.where(mask, new, x) is a new one",
+    "putmask": f"{_IN_PLACE}; np.where(mask, new, x) is a new one",
+    "copyto": f"{_IN_PLACE}; np.where(mask, new, x) is a new one",
+    "fill_diagonal": f"{_IN_PLACE}; np.where(np.eye(n) > 0, new, x) is a new one",
+    "at": f"{_IN_PLACE}; rlx.scatter_add(numbers, indices, n) has what is added to n places",
+    **dict.fromkeys(("array", "asarray", "asanyarray"), "np.stack([x, y]) makes one of values and numbers"),
+    "apply_along_axis": "write it with the axis of NumPy's functions, or with rlx.vmap",
+    "apply_over_axes": "write it with the axis of NumPy's functions",
+    "save": "it has numbers when the graph runs; return it, and save the result",
+    "savez": "it has numbers when the graph runs; return it, and save the result",
+    "savetxt": "it has numbers when the graph runs; return it, and save the result",
+}
+"""Why some functions have no meaning here, and what to write."""
 
 
 def function(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """A function of NumPy's; GraphTypeError for one that no op computes."""
+    """A function of NumPy's; GraphTypeError for one that no op computes, and for an argument that has no meaning."""
     found = FUNCTIONS.get(name)
     if found is None:
-        raise GraphTypeError(f"np.{name} does not take a value of a graph: no op computes it")
-    kwargs = {key: x for key, x in kwargs.items() if not (key in ("out", "order", "where") and x is None)}
-    if "dtype" in kwargs:
-        kwargs["dtype"] = of_python(kwargs["dtype"])
+        raise GraphTypeError(f"np.{name} does not take a value of a graph: {_REASONS.get(name, _NO_OP)}")
+    signature, arrays = _signature(found)
     try:
-        return found(*args, **kwargs)
-    except TypeError:
-        try:
-            signature(found).bind(*args, **kwargs)
-        except TypeError as error:
-            takes = ", ".join(signature(found).parameters)
-            raise GraphTypeError(f"np.{name} of a value of a graph takes {takes}: {error}") from None
-        raise
-    except AttributeError as error:
-        raise GraphTypeError(f"np.{name} does not take a value of a graph: no op computes it") from error
+        given = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        names = ", ".join(name for name in signature.parameters if name != "out")
+        raise GraphTypeError(f"np.{name} of a value of a graph: {error}; its arguments are {names}") from None
+    if given.arguments.pop("out", None) is not None:
+        raise GraphTypeError(f"np.{name} of a value of a graph has no out=: {_IN_PLACE}; use what it returns")
+    for one in arrays:
+        if one in given.arguments and not isinstance(given.arguments[one], Value):
+            given.arguments[one] = as_value(given.arguments[one], *_values((*args, *kwargs.values())))
+    try:
+        return found(*given.args, **given.kwargs)
+    except VerifyException as error:
+        raise GraphError(f"np.{name}: {error}") from None
+
+
+def _values(arguments: Sequence[Any]) -> list[Value]:
+    """Those of a call, and of lists among its arguments."""
+    found: list[Value] = []
+    for one in arguments:
+        if isinstance(one, Value):
+            found.append(one)
+        elif isinstance(one, list | tuple):
+            found += _values(one)
+    return found
+
+
+@lru_cache(maxsize=512)
+def _signature(function: Function) -> tuple[inspect.Signature, tuple[str, ...]]:
+    """The parameters of a row, and those that are values."""
+    signature = inspect.signature(function)
+    return signature, tuple(name for name, one in signature.parameters.items() if one.annotation in ("Value", Value))
+
+
+_REDUCED = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
+    "logical_or": "any",
+}
+_ACCUMULATED = {"add": "cumsum", "multiply": "cumprod"}
+_RUNNING = {"maximum": "cummax", "minimum": "cummin"}
+
+
+def of_ufunc(name: str, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """A universal function of NumPy's, or a method of one; GraphTypeError for what no op computes."""
+    if options.pop("out", None) is not None:
+        raise GraphTypeError(
+            f"np.{name} of a value of a graph has no out=: {_IN_PLACE}; where `a` is an array, a += x is a = a + x"
+        )
+    if method == "__call__":
+        return _called(name, inputs, options)
+    if method == "reduce":
+        return _reduced(name, *inputs, **options)
+    if method == "accumulate":
+        return _accumulated(name, *inputs, **options)
+    if method == "outer" and len(inputs) == 2 and not options:
+        a, b = (as_value(x, *_values(inputs)) for x in inputs)
+        return ufunc(name, a[(..., *(None,) * b.rank)], b)
+    raise GraphTypeError(f"np.{name}.{method} does not take a value of a graph: {_REASONS.get(method, _NO_OP)}")
+
+
+def _called(name: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """One element at a time; `dtype` is the type that is computed in."""
+    if options.pop("where", True) is not True:
+        raise GraphTypeError(
+            f"np.{name} of a value of a graph has no where=: without out= nothing is there where it is false; "
+            "write np.where(mask, f(np.where(mask, x, 1)), 0)"
+        )
+    dtype = options.pop("dtype", None)
+    left = sorted(options.keys() - {"casting", "order", "subok"})
+    if left:
+        raise GraphTypeError(f"np.{name} of a value of a graph has no {left[0]}=")
+    if dtype is None:
+        return ufunc(name, *inputs)
+    result = ufunc(name, *(x.astype(dtype) if hasattr(x, "astype") else x for x in inputs))
+    return result.astype(dtype)
+
+
+def _reduced(
+    name: str, x: Value, axis: Any = 0, dtype: object = None, out: None = None, keepdims: bool = False, **options: Any
+) -> Any:
+    """`np.add.reduce` and its like, by default along the first axis."""
+    if name == "logaddexp" and dtype is None and not options:
+        return x.b.logsumexp(x, axis, keepdims)
+    if name not in _REDUCED:
+        raise GraphTypeError(f"np.{name}.reduce does not take a value of a graph: {_NO_OP}")
+    typed = {} if dtype is None else {"dtype": dtype}
+    return function(_REDUCED[name], (x, axis), {**options, **typed, "keepdims": keepdims})
+
+
+def _accumulated(name: str, x: Value, axis: int = 0, dtype: object = None) -> Any:
+    """`np.add.accumulate` and its like, along the first axis."""
+    if name in _ACCUMULATED:
+        return function(_ACCUMULATED[name], (x, axis), {} if dtype is None else {"dtype": dtype})
+    if name in _RUNNING and dtype is None:
+        return getattr(x.b, _RUNNING[name])(x, axis)
+    raise GraphTypeError(f"np.{name}.accumulate does not take a value of a graph: {_NO_OP}")

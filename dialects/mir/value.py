@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 from xdsl.builder import Builder
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -21,7 +21,8 @@ from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.core import TensorOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
 from xdsl_rlx.dialects.mir.fields import REQUIRED, Declaration, arguments_of
-from xdsl_rlx.dialects.mir.numpy_methods import NO_NUMBERS, NumpyMethods, of_python
+from xdsl_rlx.dialects.mir.no_numbers import WithoutNumbers
+from xdsl_rlx.dialects.mir.numpy_methods import NumpyMethods
 from xdsl_rlx.dialects.mir.promotion import Kind, applied
 from xdsl_rlx.dialects.mir.subscripts import Index, subscript
 from xdsl_rlx.dialects.shapes import (
@@ -46,29 +47,13 @@ OpT = TypeVar("OpT", bound=Operation)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Value(NumpyMethods):
+class Value(NumpyMethods, WithoutNumbers):
     """A tensor in a graph under construction, with Python's operators; `==` and `!=` build `mir.eq` and `mir.ne`."""
 
     ssa: SSAValue
     b: MirBuilder
     weak: bool = False
     """Whether it stands for a number of Python's, which gives way to the element types that it meets."""
-
-    def __array__(self, *_: object, **__: object) -> NoReturn:
-        raise GraphTypeError(
-            f"a value of a graph is no array: {NO_NUMBERS}; array[value], which is NumPy's, is rlx.gather(array, value)"
-        )
-
-    def __float__(self) -> NoReturn:
-        raise GraphTypeError(f"a value of a graph is no number: {NO_NUMBERS}")
-
-    def __index__(self) -> NoReturn:
-        raise GraphTypeError(
-            f"a value of a graph is no integer of Python's: {NO_NUMBERS}; a shape, an axis or a count is an argument "
-            "named in static= of rlx.compile"
-        )
-
-    __int__ = __index__
 
     @property
     def type(self) -> AnyTensor:
@@ -95,12 +80,6 @@ class Value(NumpyMethods):
 
     def __hash__(self) -> int:
         return hash(self.ssa)
-
-    def __bool__(self) -> bool:
-        raise GraphError(
-            "a tensor has no truth value while the graph is built: an `if` or `while` on it does not know which way to "
-            "go; use where(cond, a, b), rlx.cond or rlx.while_loop, or name where it is from in static= of rlx.compile"
-        )
 
     def _with(self, name: str, a: Operand, b: Operand, kind: Kind = Kind.AS_IS) -> Value:
         """A builder method of two operands that are brought together."""
@@ -147,6 +126,12 @@ class Value(NumpyMethods):
 
     def __rmod__(self, other: Operand) -> Value:
         return self._with("mod", other, self)
+
+    def __divmod__(self, other: Operand) -> tuple[Value, Value]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Operand) -> tuple[Value, Value]:
+        return self.__rfloordiv__(other), self.__rmod__(other)
 
     def __pow__(self, other: Operand) -> Value:
         # x * x is x^2 rounded correctly, and has the cheaper derivative.
@@ -250,21 +235,21 @@ class Value(NumpyMethods):
         return self.b.transpose(self, tuple(reversed(range(self.rank))))
 
     @checked
-    def reshape(self, *shape: int | Sequence[int]) -> Value:
-        """`mir.reshape` to the dimensions given one by one or as a sequence; one may be -1."""
+    def reshape(self, *shape: int | Sequence[int], order: str = "C", copy: bool | None = None) -> Value:
+        """`mir.reshape` to dimensions given one by one or as a sequence, one of them perhaps -1; "F" is by columns."""
         dimensions: list[int] = []
         for part in shape:
             dimensions.extend(integers("reshape", part))
-        return self.b.reshape(self, dimensions)
+        return self.b.reshape(self, dimensions) if order == "C" else self._numpy("reshape", dimensions, order)
 
     @checked
     def cast(self, to: object) -> Value:
         """`mir.cast` to another element type."""
         return self.b.cast(self, to)
 
-    def astype(self, dtype: object) -> Value:
-        """`cast`, also to Python's `int`, `float` and `complex`, which are what NumPy takes them for."""
-        return self.cast(of_python(dtype))
+    def astype(self, dtype: object, order: str = "K", casting: str = "unsafe", **_: bool) -> Value:
+        """`cast` by NumPy's name, with its arguments."""
+        return self.b.cast(self, dtype)
 
 
 Operand: TypeAlias = Value | SSAValue | Number | Array

@@ -1,0 +1,65 @@
+"""The table of NumPy's functions on values of a graph, and what its rows share; the rows are in files beside this one.
+
+A row has the parameters of NumPy's function, in their order. `out` is among them for its place only, and so is what
+says how NumPy goes about it (`order`, `kind`, `copy`): a graph knows no memory. A parameter that is a `Value` is one
+when the row is called.
+"""
+
+# NumPy is called with anything.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from xdsl_rlx.dialects.mir.promotion import Kind, innermost, joined, together
+from xdsl_rlx.dialects.mir.value import Operand, Value
+from xdsl_rlx.dialects.shapes import c128, f64, i1, i64
+
+Axis: TypeAlias = int | Sequence[int] | None
+Function: TypeAlias = Callable[..., Any]
+
+FUNCTIONS: dict[str, Function] = {}
+"""By NumPy's name, with `linalg.` or `fft.` in front where they are of these."""
+
+
+def row(*names: str) -> Callable[[Function], Function]:
+    """Decorator: the function is what NumPy's of these names is."""
+
+    def register(function: Function) -> Function:
+        FUNCTIONS.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def as_value(x: Any, *others: Any) -> Value:
+    """An operand, perhaps a list, as a value of the graph that it or the others are of."""
+    if isinstance(x, Value):
+        return x
+    x = joined(x) if isinstance(x, list | tuple) else x
+    if isinstance(x, Value):
+        return x
+    builder = innermost(others)
+    if isinstance(x, bool | int | float | complex):
+        plain = next(_PLAIN[kind] for kind in _PLAIN if isinstance(x, kind))  # pyright: ignore[reportUnnecessaryIsInstance]
+        return Value(builder.scalar(x, plain).ssa, builder, plain != i1)
+    return builder.value(builder.operand(x))
+
+
+_PLAIN = {bool: i1, int: i64, float: f64, complex: c128}
+
+
+def as_floats(x: Operand) -> Value:
+    """As NumPy has means: of floats, and integers as f64."""
+    _, (converted,), _ = together([x], Kind.FLOATS)
+    return as_value(converted)
+
+
+def of_one_type(operands: Sequence[Any], kind: Kind = Kind.AS_IS) -> list[Value]:
+    """Operands, of which one is a value, as values of one element type."""
+    _, converted, weak = together(operands, kind)
+    found = [as_value(x, *operands) for x in converted]
+    return [Value(x.ssa, x.b, True) for x in found] if weak else found

@@ -1,0 +1,269 @@
+"""NumPy's functions of samples along a line, of polynomials and of windows, on values of a graph."""
+
+# NumPy is called with anything.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from math import pi
+from typing import Any
+
+from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.dialects.mir.numpy_elements import ufunc, where
+from xdsl_rlx.dialects.mir.numpy_reductions import sum_of
+from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, as_floats, as_value, of_one_type, row
+from xdsl_rlx.dialects.mir.numpy_shapes import take
+from xdsl_rlx.dialects.mir.promotion import Kind
+from xdsl_rlx.dialects.mir.value import Operand, Value
+from xdsl_rlx.dialects.shapes import dims, element_of, i1, integers, normalize_axes, normalize_axis
+
+
+def _line(x: Value, axis: int) -> Value:
+    """The axis behind the others."""
+    return x.b.moveaxis(x, axis, -1)
+
+
+@row("diff")
+def _diff(a: Operand, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Value:
+    """Differences of neighbours along an axis, so often; of truth values, whether they differ."""
+    parts = [x for x in (prepend, a, append) if x is not None]
+    values = of_one_type(parts)
+    x = values[0 if prepend is None else 1]
+    at = normalize_axis(axis, x.rank)
+    if len(parts) > 1:
+        shape = (*x.shape[:at], 1, *x.shape[at + 1 :])
+        x = x.b.concat([x.b.broadcast_to(one, shape) if one.rank == 0 else one for one in values], at)
+    for _ in range(min(n, x.shape[at])):
+        after, before = (x.b.narrow(x, at, start, x.shape[at] - 1) for start in (1, 0))
+        x = after ^ before if element_of(x.ssa) == i1 else after - before
+    return x
+
+
+@row("ediff1d")
+def _ediff1d(ary: Value, to_end: Any = None, to_begin: Any = None) -> Value:
+    """Differences of neighbours of all elements, between others."""
+    parts = [x for x in (to_begin, _diff(ary.b.ravel(ary)), to_end) if x is not None]
+    return FUNCTIONS["hstack"](parts)
+
+
+@row("gradient")
+def _gradient(f: Value, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Slopes by the differences of neighbours on both sides, at the ends of the inner one, or with order 2 of two."""
+    x = as_floats(f)
+    axes = tuple(range(x.rank)) if axis is None else normalize_axes(integers("gradient", axis), x.rank)
+    spaces = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
+    if len(spaces) != len(axes):
+        raise GraphError(f"np.gradient: {len(spaces)} distances for {len(axes)} axes")
+    found = tuple(_slopes(x, one, space, edge_order) for one, space in zip(axes, spaces, strict=True))
+    return found[0] if len(found) == 1 else found
+
+
+def _slopes(x: Value, axis: int, space: Any, edge_order: int) -> Value:
+    y = _line(x, axis)
+    if y.shape[-1] <= edge_order:
+        raise GraphError(f"np.gradient takes more than {edge_order} elements along an axis, got {y.shape[-1]}")
+    steps = as_value(space, x)
+    h = _diff(steps) if steps.rank else x.b.broadcast_to(steps, (y.shape[-1] - 1,))
+    before, after = h[:-1], h[1:]
+    d = _diff(y) / h
+    inner = (d[..., :-1] * after + d[..., 1:] * before) / (before + after)
+    first, last = d[..., :1], d[..., -1:]
+    if edge_order == 2:
+        first = first + (first - d[..., 1:2]) * h[:1] / (h[:1] + h[1:2])
+        last = last + (last - d[..., -2:-1]) * h[-1:] / (h[-1:] + h[-2:-1])
+    return x.b.moveaxis(x.b.concat([first, inner, last], -1), -1, axis)
+
+
+@row("trapezoid")
+def _trapezoid(y: Operand, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Value:
+    """The area below the lines between samples."""
+    heights = as_value(y, x, dx)
+    line = _line(heights, axis)
+    middles = line[..., 1:] + line[..., :-1]
+    if x is None:
+        return sum_of(middles * dx, -1) / 2.0
+    places = as_value(x, heights)
+    places = places if places.rank == 1 else _line(places, axis)
+    return sum_of(middles * _diff(places), -1) / 2.0
+
+
+@row("interp")
+def _interp(x: Operand, xp: Operand, fp: Operand, left: Any = None, right: Any = None, period: None = None) -> Value:
+    """The function through the points `(xp, fp)`, `xp` ascending, by lines; its ends beyond them."""
+    if period is not None:
+        raise GraphTypeError("np.interp of a value has no period=; take x % period")
+    at, places, heights = of_one_type([x, xp, fp], Kind.FLOATS)
+    last = places.shape[0] - 1
+    low = places.b.clip(places.b.searchsorted(places, at, "right") - 1, 0, max(last - 1, 0))
+    high = places.b.clip(low + 1, 0, last)
+    x0, y0 = take(places, low, 0), take(heights, low, 0)
+    run = take(places, high, 0) - x0
+    slope = (take(heights, high, 0) - y0) / where(run == 0, 1, run)
+    inside = where(at == take(places, high, 0), take(heights, high, 0), y0 + slope * (at - x0))
+    ends = heights[0] if left is None else left, heights[last] if right is None else right
+    return where(at < places[0], ends[0], where(at > places[last], ends[1], inside))
+
+
+def _correlation(a: Value, v: Value, mode: str) -> Value:
+    """`sum_n a[n + k] v[n]` for `k` of the mode, where `a` is not shorter."""
+    n, m = a.shape[0], v.shape[0]
+    if mode not in ("full", "same", "valid"):
+        raise GraphTypeError(f"a mode is 'full', 'same' or 'valid', got {mode!r}")
+    front = {"full": m - 1, "same": m // 2, "valid": 0}[mode]
+    behind = {"full": m - 1, "same": m - 1 - m // 2, "valid": 0}[mode]
+    if not m:
+        raise GraphError("a convolution is of at least one element")
+    windows = a.b.frames(a.b.pad(a, (front, behind)), m, 1)
+    assert windows.shape[0] == n + front + behind - m + 1
+    return windows @ v
+
+
+def _lines(a: Operand, v: Operand) -> tuple[Value, Value]:
+    x, y = of_one_type([a, v])
+    if x.rank != 1 or y.rank != 1:
+        raise GraphError(f"a convolution is of vectors, got {dims(x.shape)} and {dims(y.shape)}")
+    return x, y
+
+
+@row("convolve")
+def _convolve(a: Operand, v: Operand, mode: str = "full") -> Value:
+    """`sum_n a[n] v[k - n]`: all of it, as many as the longer has, or where both overlap."""
+    x, y = _lines(a, v)
+    x, y = (y, x) if y.shape[0] > x.shape[0] else (x, y)
+    return _correlation(x, y.b.flip(y, 0), mode)
+
+
+@row("correlate")
+def _correlate(a: Operand, v: Operand, mode: str = "valid") -> Value:
+    """`sum_n a[n + k] conj(v[n])`: all of it, as many as the longer has, or where both overlap."""
+    x, y = _lines(a, v)
+    if y.shape[0] > x.shape[0]:
+        found = _correlation(y, x.b.conjugate(x), mode)
+        return found.b.flip(found.b.conjugate(found), 0)
+    return _correlation(x, y.b.conjugate(y), mode)
+
+
+@row("lib.stride_tricks.sliding_window_view")
+def _windows(x: Value, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False) -> Value:
+    """All windows along some axes, whose extents are behind the others."""
+    sizes = integers("sliding_window_view", window_shape)
+    axes = tuple(range(x.rank)) if axis is None else integers("sliding_window_view", axis)
+    if len(sizes) != len(axes):
+        raise GraphError(f"sliding_window_view: {len(sizes)} extents of windows for {len(axes)} axes")
+    rank = x.rank
+    for size, one in zip(sizes, axes, strict=True):
+        at = normalize_axis(one, rank)
+        found = x.b.frames(x.b.moveaxis(x, at, -1), size, 1)
+        x = found.b.moveaxis(found, -2, at)
+    return x
+
+
+@row("polyval")
+def _polyval(p: Any, x: Any) -> Value:
+    """The polynomial with the coefficients `p`, that of the highest power first."""
+    coefficients, at = as_value(p, x), as_value(x, p)
+    total = coefficients[0] if coefficients.shape[0] else at.b.zeros_like(at)
+    for n in range(1, coefficients.shape[0]):
+        total = total * at + coefficients[n]
+    return total + at.b.zeros_like(at) if coefficients.shape[0] == 1 else total
+
+
+@row("vander")
+def _vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
+    """The powers of each element in a row, the highest first."""
+    count = x.shape[0] if N is None else N
+    powers = [x.b.ones_like(x)]
+    for _ in range(count - 1):
+        powers.append(powers[-1] * x)
+    return x.b.stack((powers if increasing else powers[::-1])[: max(count, 1)], 1)
+
+
+@row("unwrap")
+def _unwrap(p: Value, discont: float | None = None, axis: int = -1, *, period: float = 2 * pi) -> Value:
+    """Angles less or more whole turns, so that neighbours are at most half a turn apart."""
+    x = _line(as_floats(p), axis)
+    steps, half = _diff(x), period / 2
+    short = (steps + half) % period - half
+    short = where(ufunc("logical_and", short == -half, steps > 0), half, short)
+    turns = where(abs(steps) < (half if discont is None else max(discont, half)), 0.0, short - steps)
+    moved = x.b.concat([x[..., :1], x[..., 1:] + x.b.cumsum(turns, -1)], -1)
+    return x.b.moveaxis(moved, -1, axis)
+
+
+@row("linspace")
+def linspace(
+    start: Operand,
+    stop: Operand,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: object = None,
+    axis: int = 0,
+    *,
+    device: str | None = None,
+) -> Any:
+    """Evenly spaced numbers from `start` to `stop`, along a new axis."""
+    (num,) = integers("linspace", num)
+    first, last = of_one_type([start, stop], Kind.FLOATS)
+    gaps = num - 1 if endpoint else num
+    first, last = FUNCTIONS["broadcast_arrays"](first, last)
+    parts = first.b.reshape(first.b.iota(num).astype(first.dtype), (num, *(1,) * first.rank))
+    step = (last - first) / max(gaps, 1)
+    line = parts * step + first
+    if endpoint and num > 1:
+        line = first.b.concat([line[:-1], last[None]], 0)
+    line = first.b.moveaxis(line if dtype is None else line.astype(dtype), 0, axis)
+    return (line, step) if retstep else line
+
+
+@row("logspace")
+def _logspace(
+    start: Operand,
+    stop: Operand,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Operand = 10.0,
+    dtype: object = None,
+    axis: int = 0,
+) -> Value:
+    """Powers of `base`, evenly spaced in the exponent."""
+    found = ufunc("power", base, linspace(as_value(start, stop, base), stop, num, endpoint, axis=axis))
+    return found if dtype is None else found.astype(dtype)
+
+
+@row("geomspace")
+def _geomspace(
+    start: Operand, stop: Operand, num: int = 50, endpoint: bool = True, dtype: object = None, axis: int = 0
+) -> Value:
+    """Positive numbers from `start` to `stop` of which each is the same multiple of the one before."""
+    first, last = of_one_type([start, stop], Kind.FLOATS)
+    found = ufunc("exp", linspace(ufunc("log", first), ufunc("log", last), num, endpoint, axis=axis))
+    return found if dtype is None else found.astype(dtype)
+
+
+@row("cumulative_sum")
+def _cumulative_sum(
+    x: Value, /, *, axis: int | None = None, dtype: object = None, out: None = None, include_initial: bool = False
+) -> Value:
+    """Sums of all elements so far, with 0 in front where that is asked for."""
+    return _running("cumsum", x, axis, dtype, include_initial, 0)
+
+
+@row("cumulative_prod")
+def _cumulative_prod(
+    x: Value, /, *, axis: int | None = None, dtype: object = None, out: None = None, include_initial: bool = False
+) -> Value:
+    """Products of all elements so far, with 1 in front where that is asked for."""
+    return _running("cumprod", x, axis, dtype, include_initial, 1)
+
+
+def _running(name: str, x: Value, axis: int | None, dtype: object, initial: bool, start: int) -> Value:
+    if axis is None and x.rank > 1:
+        raise GraphTypeError("of more than one axis, one has to be named")
+    at = normalize_axis(axis or 0, x.rank)
+    found = FUNCTIONS[name](x, at, dtype)
+    if not initial:
+        return found
+    first = found.b.full((*x.shape[:at], 1, *x.shape[at + 1 :]), start, found.dtype)
+    return found.b.concat([first, found], at)
