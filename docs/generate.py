@@ -238,10 +238,11 @@ def _choices() -> list[str]:
 
 
 _OPERATORS = """\
-On values: `+ - * / **` and unary `-`, comparisons `< <= > >=` (elements of i1; equality is `b.eq`), `&`, `@`
-(`matmul`); numbers broadcast, and one that the other operand's element type cannot hold is an error. `x.shape`,
-`x.dtype`, `x.rank`, `x.T`; `x[...]` takes integers, slices, `None`, `...` and one array of integers. NumPy's functions
-that are ops take values: `np.exp(x)`."""
+On values: Python's operators of arithmetic, comparison and bits, `==` and `!=` among them, and `@`. Operands are
+values, numbers, arrays and lists of these; they are brought to NumPy's common element type, to which numbers and arrays
+give way. (Methods below that are named after ops take one element type.) `x.shape`, `x.dtype`, `x.rank`, `x.T`, and
+methods of arrays; `x[...]` takes what it takes in NumPy, but no mask that is a value. NumPy's functions that ops
+compute take values: `np.exp(x)`."""
 
 
 def builder_text() -> str:

@@ -1,22 +1,35 @@
-"""`x[...]` of values: NumPy's basic indexing, and one array of integers. Indexing ops are in `index.py`."""
+"""`x[...]` of values: NumPy's indexing. Indexing ops are in `index.py`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.constants import Array
 from xdsl_rlx.dialects.errors import GraphIndexError, GraphTypeError
-from xdsl_rlx.dialects.shapes import INTS, dims, element_of, i64
+from xdsl_rlx.dialects.mir.promotion import joined
+from xdsl_rlx.dialects.shapes import INTS, broadcast_shapes, dims, element_of, i64
 
 if TYPE_CHECKING:
     from xdsl_rlx.dialects.mir.value import Value
 
 Index: TypeAlias = "int | slice | EllipsisType | Value | Array | list[int] | None"
 """What may stand in `x[...]`, alone or in a tuple."""
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where a mask holds along one of its axes, which has this extent."""
+
+    numbers: Any
+    extent: int
 
 
 @dataclass(frozen=True)
@@ -29,12 +42,15 @@ class _Taken:
 
 def subscript(value: Value, index: Index | tuple[Index, ...]) -> Value:
     """
-    `value[index]`: integers drop an axis, slices take some of it, None adds one, an array of integers takes slices.
+    `value[index]` as in NumPy: integers drop an axis, slices take some of it, None adds one, arrays of integers that
+    broadcast take elements, and a mask that is no value is the array of the places where it holds.
 
     GraphIndexError for what is out of range, GraphTypeError for what is no index. Of indices that are known only when
     the graph runs, negative ones count from the end and those outside are clamped.
     """
-    parts = list(index) if isinstance(index, tuple) else [index]
+    parts: list[Any] = [
+        one for part in (index if isinstance(index, tuple) else (index,)) for one in _without_masks(part)
+    ]
     used = sum(1 for part in parts if part is not None and part is not ...)
     if used > value.rank:
         raise GraphIndexError(f"{used} indices for a tensor of shape {dims(value.shape)}")
@@ -44,9 +60,8 @@ def subscript(value: Value, index: Index | tuple[Index, ...]) -> Value:
         parts.append(...)
     dots = next(number for number, part in enumerate(parts) if part is ...)
     parts[dots : dots + 1] = [slice(None)] * (value.rank - used)
-    _check_arrays(parts)
     shape: list[int] = []
-    taken: _Taken | None = None
+    taken: list[_Taken] = []
     axis = 0
     for part in parts:
         if part is None:
@@ -54,38 +69,85 @@ def subscript(value: Value, index: Index | tuple[Index, ...]) -> Value:
             continue
         extent = value.shape[axis]
         if isinstance(part, slice):
-            value = _sliced(value, axis, part)
+            value = _sliced(value, axis, cast(slice, part))
             shape.append(value.shape[axis])
-        elif _is_array(part):
-            taken = _Taken(len(shape), wrapped(value, part, extent))
+        elif isinstance(part, _Places) or _is_array(part):
+            if isinstance(part, _Places) and part.extent != extent:
+                raise GraphIndexError(f"a mask of extent {part.extent} is no index of an axis of extent {extent}")
+            part = part.numbers if isinstance(part, _Places) else part
+            taken.append(_Taken(len(shape), wrapped(value, part, extent)))
             shape.append(extent)
         else:
             at = _position(part, extent)
             value = value if extent == 1 else value.b.narrow(value, axis, at, 1)
         axis += 1
     value = value.b.reshape(value, shape)
-    return value if taken is None else value.b.gather(value, taken.indices, taken.axis)
+    return _gathered(value, taken, _are_neighbours(parts)) if taken else value
+
+
+def _without_masks(part: Any) -> list[Any]:
+    """A part of an index, or for a mask the arrays of the places where it holds; an iterable of numbers is a list."""
+    from xdsl_rlx.dialects.mir.value import Value
+
+    if isinstance(part, tuple | range):
+        part = list(cast("Sequence[Any]", part))
+    if isinstance(part, list):
+        import numpy as np
+
+        plain = cast("list[Any]", part)
+        if _holds_values(plain):
+            return [joined(plain)]
+        try:
+            array = np.asarray(plain)
+        except ValueError as error:
+            raise GraphTypeError(f"an index is no array: {error}") from None
+        part = array if array.size else array.astype(np.int64)
+    if not isinstance(part, Value) and isinstance(part, Array) and part.dtype.kind == "b" and part.shape:
+        import numpy as np
+
+        where = np.nonzero(cast("np.ndarray[Any, Any]", part))
+        return [_Places(numbers, extent) for numbers, extent in zip(where, part.shape, strict=True)]
+    return [part]
+
+
+def _holds_values(parts: list[Any]) -> bool:
+    from xdsl_rlx.dialects.mir.value import Value
+
+    return any(isinstance(x, Value) or (isinstance(x, list) and _holds_values(cast("list[Any]", x))) for x in parts)
 
 
 def _is_array(part: object) -> bool:
     """NumPy's integers are no arrays here."""
     from xdsl_rlx.dialects.mir.value import Value
 
-    if isinstance(part, Value | list):
-        return True
-    return isinstance(part, Array) and not (part.shape == () and hasattr(part, "__index__"))
+    return isinstance(part, Value) or (
+        isinstance(part, Array) and not (part.shape == () and hasattr(part, "__index__"))
+    )
 
 
-def _check_arrays(parts: list[Any]) -> None:
-    arrays = [number for number, part in enumerate(parts) if _is_array(part)]
-    if len(arrays) > 1:
-        raise GraphTypeError("an index can have one array; take slices by one after the other, or gather")
-    if arrays and any(part is not None and not isinstance(part, slice) for part in _others(parts, arrays[0])):
-        raise GraphTypeError("an index can have an array or integers; index by one after the other")
+def _are_neighbours(parts: Sequence[Any]) -> bool:
+    """Whether arrays and integers, which NumPy counts among them, stand side by side: then so do the axes they give."""
+    places = [number for number, part in enumerate(parts) if part is not None and not isinstance(part, slice)]
+    return places[-1] - places[0] < len(places)
 
 
-def _others(parts: list[Any], number: int) -> list[Any]:
-    return parts[:number] + parts[number + 1 :]
+def _gathered(value: Value, taken: Sequence[_Taken], in_place: bool) -> Value:
+    """The elements that indices take together along their axes: in the place of these, or else in front."""
+    b, target = value.b, taken[0].axis if in_place else 0
+    axes = tuple(range(target, target + len(taken)))
+    value = b.moveaxis(value, tuple(one.axis for one in taken), axes)
+    extents = [value.shape[axis] for axis in axes]
+    if len(taken) == 1:
+        return b.gather(value, taken[0].indices, target)
+    try:
+        broadcast = broadcast_shapes(*(one.indices.shape for one in taken))
+    except VerifyException as error:
+        raise GraphIndexError(f"arrays that are an index together: {error}") from None
+    at = b.broadcast_to(b.constant(0, "i64"), broadcast)
+    for extent, one in zip(extents, taken, strict=True):
+        at = at * extent + b.clip(one.indices.cast("i64"), 0, max(extent - 1, 0))
+    flat = b.reshape(value, (*value.shape[:target], prod(extents), *value.shape[target + len(taken) :]))
+    return b.gather(flat, at, target)
 
 
 def _position(part: object, extent: int) -> int:
@@ -102,6 +164,10 @@ def _sliced(value: Value, axis: int, part: slice) -> Value:
     try:
         start, stop, step = part.indices(extent)
     except (TypeError, ValueError) as error:
+        if any(hasattr(one, "ssa") for one in (part.start, part.stop, part.step)):
+            raise GraphTypeError(
+                "a slice has bounds that are Python's integers: x[i : i + n] by a value i is x[i + np.arange(n)]"
+            ) from None
         raise GraphTypeError(f"slice {part}: {error}") from None
     positions = range(start, stop, step)
     if step > 0:
@@ -135,15 +201,12 @@ def wrapped(value: Value, part: Any, extent: int) -> Value:
     if isinstance(part, Value):
         if element_of(part.ssa) not in INTS:
             raise GraphTypeError(_wrong(part.dtype.short))
-        return value.b.where(part < 0, part + extent, part) if part.dtype in ("i8", "i16", "i32", "i64") else part
-    if isinstance(part, list):
-        if any(isinstance(one, bool) for one in cast("list[object]", part)):
-            raise GraphTypeError(_wrong("i1"))
-        dense = constants.from_nested(cast("list[int]", part), i64)
-    else:
-        if constants.element_type(part.dtype) not in INTS:
-            raise GraphTypeError(_wrong(str(part.dtype)))
-        dense = constants.from_array(part, i64)
+        # what counts from the end has to hold the extent
+        part = part.cast("i64") if part.dtype in ("i8", "i16") else part
+        return value.b.where(part < 0, part + extent, part) if part.dtype in ("i32", "i64") else part
+    if constants.element_type(part.dtype) not in INTS:
+        raise GraphTypeError(_wrong(str(part.dtype)))
+    dense = constants.from_array(part, i64)
     numbers: list[int] = list(dense.get_values())
     if outside := [n for n in numbers if not -extent <= n < extent]:
         raise GraphIndexError(f"index {outside[0]} is out of range for an axis of extent {extent}")

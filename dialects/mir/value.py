@@ -226,7 +226,7 @@ class Value(NumpyMethods, WithoutNumbers):
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Value:
-        """NumPy's basic indexing, or by one array of integers (see `subscripts.py`)."""
+        """NumPy's indexing (see `subscripts.py`)."""
         return subscript(self, index)
 
     @property
