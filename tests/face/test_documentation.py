@@ -12,6 +12,7 @@ from pages import ROOT, fenced, run_blocks
 PAGES = [
     "docs/index.md",
     "docs/getting-started.md",
+    "docs/numpy-programs.md",
     *(f"docs/howto/{page.name}" for page in sorted((ROOT / "docs/howto").glob("*.md"))),
 ]
 
