@@ -18,6 +18,7 @@ import numpy as np
 import xdsl_rlx as rlx
 from xdsl_rlx import tree_functions
 from xdsl_rlx.builder import Interface
+from xdsl_rlx.dialects.constants import DTypeName
 from xdsl_rlx.dialects.errors import GraphAttributeError, GraphIndexError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.numpy_elements import SPELLED_OUT, UFUNCS
@@ -94,7 +95,7 @@ GROUPS = (
         "Initial weights",
         "A matrix is `[in, out]`, the weights of a convolution `[out, in, height, width]`.",
         (
-            *("key", "init.normal", "init.uniform", "init.truncated_normal", "init.glorot_uniform"),
+            *("key", "init.params", "init.normal", "init.uniform", "init.truncated_normal", "init.glorot_uniform"),
             *("init.glorot_normal", "init.he_uniform", "init.he_normal", "init.lecun_uniform"),
             *("init.lecun_normal", "init.orthogonal", "init.fans"),
         ),
@@ -109,8 +110,8 @@ GROUPS = (
         "Graphs",
         "What a function is traced to, or what is built op by op with the methods in [Building graphs](builder.md).",
         (
-            *("Graph", "GraphModule", Interface, "Value", "parse", "run_passes", "lower_hir", "prepare_for_ad"),
-            *("select_outputs", "lower"),
+            *("Graph", "GraphModule", Interface, "Value", DTypeName, "parse", "run_passes", "lower_hir"),
+            *("prepare_for_ad", "select_outputs", "lower"),
         ),
     ),
     Group(
@@ -162,10 +163,16 @@ def signature(name: str, function: Any) -> str:
     for one in found.parameters.values():
         if one.name == "self":
             continue
-        default = _Plain(repr(one.default.value)) if isinstance(one.default, Enum) else one.default
-        parameters.append(one.replace(annotation=_annotation(one.annotation), default=default))
+        parameters.append(one.replace(annotation=_annotation(one.annotation), default=_default(one.default)))
     text = name + str(inspect.Signature(parameters, return_annotation=_annotation(found.return_annotation)))
     return text.replace("'", '"')
+
+
+def _default(default: Any) -> Any:
+    """A default as a caller writes it: a member of an enum as its word, a function as its name."""
+    if isinstance(default, Enum):
+        return _Plain(repr(default.value))
+    return _Plain(default.__name__) if inspect.isfunction(default) else default
 
 
 def _annotation(annotation: Any) -> Any:

@@ -33,6 +33,7 @@ __all__ = [
     "lecun_uniform",
     "normal",
     "orthogonal",
+    "params",
     "truncated_normal",
     "uniform",
 ]
