@@ -9,7 +9,17 @@ from xdsl.ir import Dialect
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
 from xdsl_rlx.dialects.lir.control_flow import IfOp, LoopOp, StepOp, WhileOp
 from xdsl_rlx.dialects.lir.kernel import CheckOp, KernelOp, ReturnOp
-from xdsl_rlx.dialects.lir.lapack import GetrfOp, GetrsOp
+from xdsl_rlx.dialects.lir.lapack import (
+    LAPACK_OPS,
+    GeqrfOp,
+    GesddOp,
+    GetrfOp,
+    GetrsOp,
+    LapackOp,
+    OrgqrOp,
+    PotrfOp,
+    SyevdOp,
+)
 from xdsl_rlx.dialects.lir.prefetch import PrefetchOp
 from xdsl_rlx.dialects.lir.program import (
     ConstantOp,
@@ -44,8 +54,7 @@ Lir = Dialect(
         PrefetchOp,
         GemmOp,
         BlockGemmOp,
-        GetrfOp,
-        GetrsOp,
+        *LAPACK_OPS,
         FmodOp,
         ErfcOp,
         GaussianOp,
@@ -57,10 +66,11 @@ Lir = Dialect(
     ],
 )
 
-LIBRARY_OPS = (GemmOp, BlockGemmOp, GetrfOp, GetrsOp)
+LIBRARY_OPS = (GemmOp, BlockGemmOp, *LAPACK_OPS)
 """The ops that are calls of BLAS and LAPACK."""
 
 __all__ = [
+    "LAPACK_OPS",
     "LIBRARY_OPS",
     "BlockGemmOp",
     "CheckOp",
@@ -71,23 +81,29 @@ __all__ = [
     "GaussianOp",
     "GeluOp",
     "GemmOp",
+    "GeqrfOp",
+    "GesddOp",
     "GetrfOp",
     "GetrsOp",
     "IfOp",
     "InputOp",
     "KernelOp",
+    "LapackOp",
     "LaunchOp",
     "Lir",
     "LoopOp",
     "NdtrOp",
+    "OrgqrOp",
     "OutputOp",
     "ParamOp",
+    "PotrfOp",
     "PrefetchOp",
     "ProgramOp",
     "ReturnOp",
     "SinSmallOp",
     "SlotOp",
     "StepOp",
+    "SyevdOp",
     "TanSmallOp",
     "ViewOp",
     "WhileOp",

@@ -14,7 +14,7 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
-from xdsl_rlx.dialects.lir.lapack import GetrfOp, GetrsOp
+from xdsl_rlx.dialects.lir.lapack import LAPACK_OPS, LapackOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, is_contiguous, verify_buffer_type
 from xdsl_rlx.dialects.lir.prefetch import PrefetchOp
 
@@ -99,25 +99,27 @@ def _block_gemm(op: BlockGemmOp) -> list[Reach]:
     return found
 
 
+def _lapack(op: LapackOp) -> list[Reach]:
+    return [reach for x in op.buffers() for reach in _elements(x.buffer, x.indices)]
+
+
+def _written_by_lapack(op: LapackOp) -> tuple[SSAValue, ...]:
+    return tuple(x.buffer for x in op.buffers() if x.parameter.is_written)
+
+
 _REACHES: dict[type[Operation], Callable[[Any], list[Reach]]] = {
     memref.LoadOp: lambda op: _elements(op.memref, op.indices),
     memref.StoreOp: lambda op: _elements(op.memref, op.indices),
     PrefetchOp: lambda op: _elements(op.buffer, op.indices),
     GemmOp: _gemm,
     BlockGemmOp: _block_gemm,
-    GetrfOp: lambda op: [*_elements(op.a, op.a_indices), *_elements(op.pivots, op.pivots_indices)],
-    GetrsOp: lambda op: [
-        *_elements(op.lu, op.lu_indices),
-        *_elements(op.pivots, op.pivots_indices),
-        *_elements(op.b, op.b_indices),
-    ],
+    **dict.fromkeys(LAPACK_OPS, _lapack),
 }
 _WRITTEN: dict[type[Operation], Callable[[Any], tuple[SSAValue, ...]]] = {
     memref.StoreOp: lambda op: (op.memref,),
     GemmOp: lambda op: (op.c,),
     BlockGemmOp: lambda op: (op.c,),
-    GetrfOp: lambda op: (op.a, op.pivots),
-    GetrsOp: lambda op: (op.b,),
+    **dict.fromkeys(LAPACK_OPS, _written_by_lapack),
 }
 
 

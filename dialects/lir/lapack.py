@@ -1,10 +1,17 @@
-"""Calls of LAPACK inside kernels. BLAS is in `kernel.py`."""
+"""Calls of LAPACK inside kernels. BLAS is in `blas.py`.
+
+To LAPACK, the lines of a matrix in memory are its columns. A call cannot reach outside of its buffers: their extents
+are verified against the sizes it is told, and how much workspace there is it is told, too.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias, cast
 
-from xdsl.dialects.builtin import IndexType, MemRefType, UnitAttr, f32, f64, i32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, UnitAttr, f32, f64, i32
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -21,30 +28,168 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, strides_of
 
 INDEX = IndexType()
 
-
-def _trailing(value: SSAValue, indices: Sequence[SSAValue], rank: int) -> tuple[int, ...]:
-    """The last `rank` extents, which the indices have to leave, and the last of which has to be of unit stride."""
-    type_ = cast(AnyMemRef, value.type)
-    if len(indices) != type_.get_num_dims() - rank:
-        raise VerifyException(f"expected {type_.get_num_dims() - rank} leading indices for {type_}")
-    shape = type_.get_shape()
-    if strides_of(type_)[-1] != 1 and shape[-1] != 1:
-        raise VerifyException(f"expected lines of unit stride, got {type_}")
-    return shape[-rank:]
+LARGEST_INTEGER = (1 << 31) - 1
+"""Of the integers that LAPACK takes."""
 
 
-def _check_factors(matrix: SSAValue, rows: tuple[int, ...], pivots: SSAValue, steps: tuple[int, ...]) -> None:
-    element = cast(AnyMemRef, matrix.type).element_type
-    if element not in (f32, f64):
-        raise VerifyException(f"expected f32 or f64, got {element}")
+@dataclass(frozen=True)
+class Parameter:
+    """A buffer of a call: the operand's name, and its trailing dimensions that the call is of."""
+
+    name: str
+    rank: int
+    is_written: bool = True
+    is_integer: bool = False
+    """Of i32; else of what the matrix is of."""
+
+
+@dataclass(frozen=True)
+class Routine:
+    """A function of LAPACK, for the two element types that calls are of."""
+
+    name: str
+    """Without the letter of the type."""
+    kinds: str
+    """What each argument is: t, is it transposed; i, an integer; a, an address; a capital, this very letter."""
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class BufferArgument:
+    """What a call is given of a buffer: all of its trailing dimensions, the others fixed by indices."""
+
+    parameter: Parameter
+    buffer: SSAValue
+    indices: tuple[SSAValue, ...]
+
+    @property
+    def type(self) -> AnyMemRef:
+        return cast(AnyMemRef, self.buffer.type)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The trailing extents."""
+        return self.type.get_shape()[-self.parameter.rank :]
+
+    @property
+    def leading_dimension(self) -> int:
+        """How far apart the lines of a matrix are; legal for LAPACK if there are none."""
+        return max(strides_of(self.type)[-2], self.shape[-1], 1)
+
+    @property
+    def size(self) -> int:
+        """The elements of a workspace, as far as LAPACK can be told of them."""
+        return min(self.shape[0], LARGEST_INTEGER)
+
+    def verify(self, element: Attribute) -> None:
+        """VerifyException unless there are lines of unit stride, none in another one, of this element type."""
+        type_, rank = self.type, self.parameter.rank
+        if len(self.indices) != type_.get_num_dims() - rank:
+            raise VerifyException(f"expected {type_.get_num_dims() - rank} leading indices for {type_}")
+        shape, strides = self.shape, strides_of(type_)
+        if DYNAMIC_INDEX in shape:
+            raise VerifyException(f"expected extents that are known, got {type_}")
+        if strides[-1] != 1 and shape[-1] != 1:
+            raise VerifyException(f"expected lines of unit stride, got {type_}")
+        if rank == 2 and shape[0] > 1 and strides[-2] < shape[-1]:
+            raise VerifyException(f"expected lines that do not overlap, got {type_}")
+        if self.parameter.is_integer:
+            element = i32
+        elif element not in (f32, f64):
+            raise VerifyException(f"expected f32 or f64, got {element}")
+        if type_.element_type != element:
+            raise VerifyException(f"expected {self.parameter.name} of type {element}, got {type_}")
+
+
+CallArgument: TypeAlias = int | bool | BufferArgument
+"""Of a call: an integer, whether something is transposed, or the address of a buffer."""
+
+
+class LapackOp(IRDLOperation):
+    """
+    A call of LAPACK: each buffer is an operand, followed by the indices that fix its leading dimensions.
+
+    The buffers of a call are different ones. f32 or f64.
+    """
+
+    ROUTINE: ClassVar[Routine]
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(self, *buffers: tuple[SSAValue, Sequence[SSAValue]], flags: Sequence[str] = ()):
+        super().__init__(
+            operands=[operand for x in buffers for operand in x],
+            properties=dict.fromkeys(flags, UnitAttr()),
+        )
+
+    def buffers(self) -> list[BufferArgument]:
+        """The buffers, in the order of the operands."""
+        return [
+            BufferArgument(parameter, getattr(self, parameter.name), tuple(getattr(self, f"{parameter.name}_indices")))
+            for parameter in self.ROUTINE.parameters
+        ]
+
+    def arguments(self) -> list[CallArgument]:
+        """The arguments in Fortran's order, without the letters that its kinds have."""
+        raise NotImplementedError
+
+    def verify_(self) -> None:
+        buffers = self.buffers()
+        element = buffers[0].type.element_type
+        for x in buffers:
+            x.verify(element)
+        if len({x.buffer for x in buffers}) != len(buffers):
+            raise VerifyException("expected different buffers")
+        self.verify_shapes()
+        for number in self.arguments():
+            if isinstance(number, int) and number > LARGEST_INTEGER:
+                raise VerifyException(f"LAPACK is told integers up to {LARGEST_INTEGER}, got {number}")
+
+    def verify_shapes(self) -> None:
+        """VerifyException for a buffer whose extents do not fit the others."""
+        raise NotImplementedError
+
+
+def _format(*names: str, flag: str = "") -> str:
+    """The assembly format of a call with these buffers."""
+    buffers = " `,` ".join(f"${name} `[` ${name}_indices `]`" for name in names)
+    return f"{buffers} {flag} attr-dict `:` {' `,` '.join(f'type(${name})' for name in names)}"
+
+
+def _check_square(rows: tuple[int, ...]) -> None:
     if rows[0] != rows[1]:
         raise VerifyException(f"expected a square matrix, got {rows[0]}x{rows[1]}")
-    if steps != rows[:1] or cast(AnyMemRef, pivots.type).element_type != i32:
-        raise VerifyException(f"expected {rows[0]} pivots of type i32, got {pivots.type}")
+
+
+def _check_shape(x: BufferArgument, *shape: int) -> None:
+    if x.shape != shape:
+        wanted = "x".join(map(str, shape))
+        raise VerifyException(f"expected {wanted} elements of {x.parameter.name}, got {x.type}")
+
+
+def _check_room(x: BufferArgument, least: int) -> None:
+    if x.size < least:
+        raise VerifyException(f"expected at least {least} elements of {x.parameter.name}, got {x.type}")
+
+
+def _check_pivots(matrix: BufferArgument, pivots: BufferArgument) -> None:
+    _check_square(matrix.shape)
+    _check_shape(pivots, matrix.shape[0])
+
+
+_A = Parameter("a", 2)
+_CHOSEN = Parameter("pivots", 1, is_written=False, is_integer=True)
+_VALUES = Parameter("values", 1)
+_WORK = Parameter("work", 1)
+_STEPS = Parameter("steps", 1, is_integer=True)
+_INFO = Parameter("info", 1, is_integer=True)
+_UNREAD = 0
+"""In the place of `info`, which is written where this number is, and not looked at."""
 
 
 @irdl_op_definition
-class GetrfOp(IRDLOperation):
+class GetrfOp(LapackOp):
     """
     LU factorisation with partial pivoting, in place, of the matrix whose *columns* are the lines of `a`, by LAPACK.
 
@@ -54,34 +199,25 @@ class GetrfOp(IRDLOperation):
 
     name = "lir.getrf"
 
+    ROUTINE: ClassVar = Routine("getrf", "iiaiai", (_A, Parameter("pivots", 1, is_integer=True)))
+
     a = operand_def(MemRefType.constr())
     a_indices = var_operand_def(INDEX)
     pivots = operand_def(MemRefType.constr())
     pivots_indices = var_operand_def(INDEX)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    assembly_format = (
-        "$a `[` $a_indices `]` `,` $pivots `[` $pivots_indices `]` attr-dict `:` type($a) `,` type($pivots)"
-    )
+    assembly_format = _format("a", "pivots")
 
-    def __init__(
-        self,
-        a: SSAValue,
-        pivots: SSAValue,
-        *,
-        a_indices: Sequence[SSAValue] = (),
-        pivots_indices: Sequence[SSAValue] = (),
-    ):
-        super().__init__(operands=[a, a_indices, pivots, pivots_indices])
+    def arguments(self) -> list[CallArgument]:
+        a, pivots = self.buffers()
+        return [*a.shape, a, a.leading_dimension, pivots, _UNREAD]
 
-    def verify_(self) -> None:
-        rows = _trailing(self.a, self.a_indices, 2)
-        _check_factors(self.a, rows, self.pivots, _trailing(self.pivots, self.pivots_indices, 1))
+    def verify_shapes(self) -> None:
+        _check_pivots(*self.buffers())
 
 
 @irdl_op_definition
-class GetrsOp(IRDLOperation):
+class GetrsOp(LapackOp):
     """
     Solves with the factors of a `lir.getrf`, in place: each line of `b` is a right hand side that becomes a solution.
 
@@ -89,6 +225,16 @@ class GetrsOp(IRDLOperation):
     """
 
     name = "lir.getrs"
+
+    ROUTINE: ClassVar = Routine(
+        "getrs",
+        "tiiaiaaii",
+        (
+            Parameter("lu", 2, is_written=False),
+            Parameter("pivots", 1, is_written=False, is_integer=True),
+            Parameter("b", 2),
+        ),
+    )
 
     lu = operand_def(MemRefType.constr())
     lu_indices = var_operand_def(INDEX)
@@ -98,35 +244,231 @@ class GetrsOp(IRDLOperation):
     b_indices = var_operand_def(INDEX)
     transpose = opt_prop_def(UnitAttr)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    assembly_format = (
-        "$lu `[` $lu_indices `]` `,` $pivots `[` $pivots_indices `]` `,` $b `[` $b_indices `]` "
-        "(`transpose` $transpose^)? attr-dict `:` type($lu) `,` type($pivots) `,` type($b)"
+    assembly_format = _format("lu", "pivots", "b", flag="(`transpose` $transpose^)?")
+
+    def arguments(self) -> list[CallArgument]:
+        lu, pivots, b = self.buffers()
+        sizes = (lu.shape[0], b.shape[0])
+        return [
+            *(self.transpose is not None, *sizes, lu, lu.leading_dimension),
+            *(pivots, b, b.leading_dimension, _UNREAD),
+        ]
+
+    def verify_shapes(self) -> None:
+        lu, pivots, b = self.buffers()
+        _check_pivots(lu, pivots)
+        _check_shape(b, b.shape[0], lu.shape[0])
+
+
+@irdl_op_definition
+class PotrfOp(LapackOp):
+    """
+    Cholesky factorisation `L L^T`, in place, of the symmetric matrix that is in the lower triangle of `a`, by LAPACK.
+
+    The upper triangle is left as it is. `info`, one i32, becomes 0, or where the matrix is not positive definite the
+    number of the leading rows of which this shows; what is in the triangle then is no factor.
+    """
+
+    name = "lir.potrf"
+
+    ROUTINE: ClassVar = Routine("potrf", "Uiaia", (_A, _INFO))
+
+    a = operand_def(MemRefType.constr())
+    a_indices = var_operand_def(INDEX)
+    info = operand_def(MemRefType.constr())
+    info_indices = var_operand_def(INDEX)
+
+    assembly_format = _format("a", "info")
+
+    def arguments(self) -> list[CallArgument]:
+        a, info = self.buffers()
+        return [a.shape[0], a, a.leading_dimension, info]
+
+    def verify_shapes(self) -> None:
+        a, info = self.buffers()
+        _check_square(a.shape)
+        _check_shape(info, 1)
+
+
+@irdl_op_definition
+class GeqrfOp(LapackOp):
+    """
+    QR factorisation, in place, of the matrix whose *columns* are the lines of `a`, by LAPACK: as many reflections.
+
+    `a[j, :j + 1]` becomes column `j` of `R`; behind it, and in `scales`, is what `lir.orgqr` makes `Q` of. `work` has
+    at least an element for each line; 32 or more make it faster.
+    """
+
+    name = "lir.geqrf"
+
+    ROUTINE: ClassVar = Routine("geqrf", "iiaiaaii", (_A, Parameter("scales", 1), _WORK))
+
+    a = operand_def(MemRefType.constr())
+    a_indices = var_operand_def(INDEX)
+    scales = operand_def(MemRefType.constr())
+    scales_indices = var_operand_def(INDEX)
+    work = operand_def(MemRefType.constr())
+    work_indices = var_operand_def(INDEX)
+
+    assembly_format = _format("a", "scales", "work")
+
+    def arguments(self) -> list[CallArgument]:
+        a, scales, work = self.buffers()
+        return [a.shape[1], a.shape[0], a, a.leading_dimension, scales, work, work.size, _UNREAD]
+
+    def verify_shapes(self) -> None:
+        _check_reflections(*self.buffers())
+
+
+@irdl_op_definition
+class OrgqrOp(LapackOp):
+    """
+    The columns of `Q`, as the lines of `a` and in its place, of what `lir.geqrf` left in it and in `scales`.
+
+    `work` is as there.
+    """
+
+    name = "lir.orgqr"
+
+    ROUTINE: ClassVar = Routine("orgqr", "iiiaiaaii", (_A, Parameter("scales", 1, is_written=False), _WORK))
+
+    a = operand_def(MemRefType.constr())
+    a_indices = var_operand_def(INDEX)
+    scales = operand_def(MemRefType.constr())
+    scales_indices = var_operand_def(INDEX)
+    work = operand_def(MemRefType.constr())
+    work_indices = var_operand_def(INDEX)
+
+    assembly_format = _format("a", "scales", "work")
+
+    def arguments(self) -> list[CallArgument]:
+        a, scales, work = self.buffers()
+        n, m = a.shape
+        return [m, n, n, a, a.leading_dimension, scales, work, work.size, _UNREAD]
+
+    def verify_shapes(self) -> None:
+        _check_reflections(*self.buffers())
+
+
+def _check_reflections(a: BufferArgument, scales: BufferArgument, work: BufferArgument) -> None:
+    n, m = a.shape
+    if n > m:
+        raise VerifyException(f"expected lines at least as long as they are many, got {n}x{m}")
+    _check_shape(scales, n)
+    _check_room(work, max(n, 1))
+
+
+@irdl_op_definition
+class SyevdOp(LapackOp):
+    """
+    Eigenvalues and vectors of the symmetric matrix that is in the lower triangle of `a`, by LAPACK.
+
+    The values, ascending, are put into `values`; the lines of `a` become the vectors, of length 1. `info`, one i32,
+    becomes 0, or something else where there is no result. `work` has at least `1 + 6 n + 2 n^2` elements, `steps`
+    (i32) at least `3 + 5 n`.
+    """
+
+    name = "lir.syevd"
+
+    ROUTINE: ClassVar = Routine("syevd", "VUiaiaaiaia", (_A, _VALUES, _WORK, _STEPS, _INFO))
+
+    a = operand_def(MemRefType.constr())
+    a_indices = var_operand_def(INDEX)
+    values = operand_def(MemRefType.constr())
+    values_indices = var_operand_def(INDEX)
+    work = operand_def(MemRefType.constr())
+    work_indices = var_operand_def(INDEX)
+    steps = operand_def(MemRefType.constr())
+    steps_indices = var_operand_def(INDEX)
+    info = operand_def(MemRefType.constr())
+    info_indices = var_operand_def(INDEX)
+
+    assembly_format = _format("a", "values", "work", "steps", "info")
+
+    @staticmethod
+    def room(n: int) -> tuple[int, int]:
+        """The elements of `work` and `steps` that a matrix of `n` rows needs."""
+        return 1 + 6 * n + 2 * n * n, 3 + 5 * n
+
+    def arguments(self) -> list[CallArgument]:
+        a, values, work, steps, info = self.buffers()
+        return [a.shape[0], a, a.leading_dimension, values, work, work.size, steps, steps.size, info]
+
+    def verify_shapes(self) -> None:
+        a, values, work, steps, info = self.buffers()
+        _check_square(a.shape)
+        _check_shape(values, a.shape[0])
+        least = self.room(a.shape[0])
+        _check_room(work, least[0])
+        _check_room(steps, least[1])
+        _check_shape(info, 1)
+
+
+@irdl_op_definition
+class GesddOp(LapackOp):
+    """
+    Singular values and vectors of the matrix `a`, [m, n] with `m >= n`, as it lies in memory, by LAPACK.
+
+    The values, descending, are put into `values`, [n]; the vectors into the columns of `u`, [m, n], and the rows of
+    `vt`, [n, n]. What is in `a` is lost. `info`, one i32, becomes 0, or something else where there is no result. `work`
+    has at least `4 n^2 + 7 n + m` elements, `steps` (i32) at least `8 n`.
+    """
+
+    name = "lir.gesdd"
+
+    ROUTINE: ClassVar = Routine(
+        "gesdd",
+        "Siiaiaaiaiaiaa",
+        (
+            *(_A, _VALUES, Parameter("u", 2), Parameter("vt", 2)),
+            *(_WORK, _STEPS, _INFO),
+        ),
     )
 
-    def __init__(
-        self,
-        lu: SSAValue,
-        pivots: SSAValue,
-        b: SSAValue,
-        *,
-        lu_indices: Sequence[SSAValue] = (),
-        pivots_indices: Sequence[SSAValue] = (),
-        b_indices: Sequence[SSAValue] = (),
-        transpose: bool = False,
-    ):
-        super().__init__(
-            operands=[lu, lu_indices, pivots, pivots_indices, b, b_indices],
-            properties={"transpose": UnitAttr() if transpose else None},
-        )
+    a = operand_def(MemRefType.constr())
+    a_indices = var_operand_def(INDEX)
+    values = operand_def(MemRefType.constr())
+    values_indices = var_operand_def(INDEX)
+    u = operand_def(MemRefType.constr())
+    u_indices = var_operand_def(INDEX)
+    vt = operand_def(MemRefType.constr())
+    vt_indices = var_operand_def(INDEX)
+    work = operand_def(MemRefType.constr())
+    work_indices = var_operand_def(INDEX)
+    steps = operand_def(MemRefType.constr())
+    steps_indices = var_operand_def(INDEX)
+    info = operand_def(MemRefType.constr())
+    info_indices = var_operand_def(INDEX)
 
-    def verify_(self) -> None:
-        rows = _trailing(self.lu, self.lu_indices, 2)
-        _check_factors(self.lu, rows, self.pivots, _trailing(self.pivots, self.pivots_indices, 1))
-        lines = _trailing(self.b, self.b_indices, 2)
-        given, element = cast(AnyMemRef, self.b.type).element_type, cast(AnyMemRef, self.lu.type).element_type
-        if given != element or lines[1] != rows[0]:
-            raise VerifyException(
-                f"expected right hand sides of {rows[0]} elements of type {element}, got {self.b.type}"
-            )
+    assembly_format = _format("a", "values", "u", "vt", "work", "steps", "info")
+
+    @staticmethod
+    def room(m: int, n: int) -> tuple[int, int]:
+        """The elements of `work` and `steps` that a matrix of `m` rows and `n` columns needs."""
+        return 4 * n * n + 7 * n + m, 8 * n
+
+    def arguments(self) -> list[CallArgument]:
+        # the transpose has n rows: its left vectors are the right ones here
+        a, values, u, vt, work, steps, info = self.buffers()
+        m, n = a.shape
+        return [
+            *(n, m, a, a.leading_dimension, values),
+            *(vt, vt.leading_dimension, u, u.leading_dimension),
+            *(work, work.size, steps, info),
+        ]
+
+    def verify_shapes(self) -> None:
+        a, values, u, vt, work, steps, info = self.buffers()
+        m, n = a.shape
+        if m < n:
+            raise VerifyException(f"expected at least as many rows as columns, got {m}x{n}")
+        _check_shape(values, n)
+        _check_shape(u, m, n)
+        _check_shape(vt, n, n)
+        least = self.room(m, n)
+        _check_room(work, least[0])
+        _check_room(steps, least[1])
+        _check_shape(info, 1)
+
+
+LAPACK_OPS: tuple[type[LapackOp], ...] = (GetrfOp, GetrsOp, PotrfOp, GeqrfOp, OrgqrOp, SyevdOp, GesddOp)

@@ -15,12 +15,12 @@ from xdsl.dialects.builtin import AnyFloat, Float64Type, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import (
+    LAPACK_OPS,
     BlockGemmOp,
     GemmOp,
-    GetrfOp,
-    GetrsOp,
     IfOp,
     KernelOp,
+    LapackOp,
     LaunchOp,
     LoopOp,
     WhileOp,
@@ -298,7 +298,7 @@ class _Walk(IndexRanges):
         if op.accumulate is not None:
             found.loads[op.c] += rows * cols
 
-    def library(self, op: GetrfOp | GetrsOp, found: _Count) -> None:
+    def library(self, op: LapackOp, found: _Count) -> None:
         found.unknown.add(Unknown.LIBRARY)
 
     def load(self, op: memref.LoadOp, found: _Count) -> None:
@@ -315,8 +315,7 @@ _ROWS: dict[type[Operation], Callable[[_Walk, Any, _Count], None]] = {
     scf.WhileOp: _Walk.repeat,
     GemmOp: _Walk.product,
     BlockGemmOp: _Walk.block_product,
-    GetrfOp: _Walk.library,
-    GetrsOp: _Walk.library,
+    **dict.fromkeys(LAPACK_OPS, _Walk.library),
     memref.LoadOp: _Walk.load,
     memref.StoreOp: _Walk.store,
 }

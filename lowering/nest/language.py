@@ -167,20 +167,55 @@ def shift_right_logical(x: Number, count: Number) -> Number:
     return (unsigned >> type(unsigned)(count)).view(x.dtype)
 
 
+def _lapack(name: str, matrix: Array) -> Callable[..., Any]:
+    return getattr(import_module("scipy.linalg.lapack"), f"{'s' if matrix.dtype.itemsize == 4 else 'd'}{name}")
+
+
 @_word
 def getrf(a: Array, pivots: Array) -> None:
     """LU factorisation in place of the matrix whose columns are the lines of `a`; see `lir.getrf`."""
-    lapack = import_module("scipy.linalg.lapack")
-    factors, steps, _ = (lapack.sgetrf if a.dtype.itemsize == 4 else lapack.dgetrf)(a.T)
+    factors, steps, _ = _lapack("getrf", a)(a.T)
     a[...], pivots[...] = factors.T, steps + 1
 
 
 @_word
 def getrs(lu: Array, pivots: Array, b: Array, transpose: bool = False) -> None:
     """Solves in place with the factors of `getrf`: each line of `b` is a right hand side; see `lir.getrs`."""
-    lapack = import_module("scipy.linalg.lapack")
-    solve = lapack.sgetrs if b.dtype.itemsize == 4 else lapack.dgetrs
-    b[...] = solve(lu.T, pivots - 1, b.T, trans=int(transpose))[0].T
+    b[...] = _lapack("getrs", b)(lu.T, pivots - 1, b.T, trans=int(transpose))[0].T
+
+
+@_word
+def potrf(a: Array, info: Array) -> None:
+    """Cholesky factorisation in place of the lower triangle; see `lir.potrf`."""
+    factor, info[0] = _lapack("potrf", a)(a.T, lower=0, clean=0)
+    a[...] = factor.T
+
+
+@_word
+def geqrf(a: Array, scales: Array, work: Array) -> None:
+    """QR factorisation in place of the matrix whose columns are the lines of `a`; see `lir.geqrf`."""
+    factors, scales[...], *_ = _lapack("geqrf", a)(a.T, lwork=work.size)
+    a[...] = factors.T
+
+
+@_word
+def orgqr(a: Array, scales: Array, work: Array) -> None:
+    """What `geqrf` left in `a` becomes the columns of `Q`, as lines; see `lir.orgqr`."""
+    a[...] = _lapack("orgqr", a)(a.T, scales, lwork=work.size)[0].T
+
+
+@_word
+def syevd(a: Array, values: Array, work: Array, steps: Array, info: Array) -> None:
+    """The eigenvalues of a lower triangle, and in its place the vectors, as lines; see `lir.syevd`."""
+    values[...], vectors, info[0] = _lapack("syevd", a)(a.T, lower=0, lwork=work.size, liwork=steps.size)
+    a[...] = vectors.T
+
+
+@_word
+def gesdd(a: Array, values: Array, u: Array, vt: Array, work: Array, steps: Array, info: Array) -> None:
+    """The singular values and vectors of `a`, which is lost; see `lir.gesdd`."""
+    left, values[...], right, info[0] = _lapack("gesdd", a)(a.T, full_matrices=0, lwork=work.size)
+    u[...], vt[...] = right.T, left.T
 
 
 def _of_numpy(name: str) -> Callable[..., Number]:

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.lir import GetrfOp, GetrsOp
+from xdsl_rlx.dialects.lir import LAPACK_OPS, LapackOp
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder, is_float
 from xdsl_rlx.dialects.shapes import DTYPES
 from xdsl_rlx.lowering.nest import arithmetic
 from xdsl_rlx.lowering.nest.arithmetic import Arithmetic, TypesError
-from xdsl_rlx.lowering.nest.array_views import ArrayView, Views
+from xdsl_rlx.lowering.nest.array_views import ArrayView, Span, Views
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.nest.language import Indices, Iteration
 
@@ -322,25 +322,17 @@ def _sum(place: Place, values: Any, start: Any = 0) -> Any:
     return total
 
 
-@_row
-def _getrf(place: Place, a: ArrayView, pivots: ArrayView) -> None:
-    leading = [place.views.indices(place.nest, view) for view in (a, pivots)]
-    place.nest.builder.insert(
-        GetrfOp(a.buffer, pivots.buffer, a_indices=leading[0][:-2], pivots_indices=leading[1][:-1])
-    )
+def _lapack(op: type[LapackOp]) -> Meaning:
+    def emit(place: Place, *views: ArrayView, **flags: bool) -> None:
+        buffers = list[tuple[SSAValue, list[SSAValue]]]()
+        for view, parameter in zip(views, op.ROUTINE.parameters, strict=True):
+            if not all(isinstance(x, Span) and x.is_whole for x in view.places[-parameter.rank :]):
+                raise TypesError(f"{op.ROUTINE.name} takes all of the last dimensions of {parameter.name}, not a range")
+            buffers.append((view.buffer, place.views.indices(place.nest, view)[: -parameter.rank]))
+        place.nest.builder.insert(op(*buffers, flags=[flag for flag, is_set in flags.items() if is_set]))
+
+    return emit
 
 
-@_row
-def _getrs(place: Place, lu: ArrayView, pivots: ArrayView, b: ArrayView, transpose: bool = False) -> None:
-    leading = [place.views.indices(place.nest, view) for view in (lu, pivots, b)]
-    place.nest.builder.insert(
-        GetrsOp(
-            lu.buffer,
-            pivots.buffer,
-            b.buffer,
-            lu_indices=leading[0][:-2],
-            pivots_indices=leading[1][:-1],
-            b_indices=leading[2][:-2],
-            transpose=transpose,
-        )
-    )
+for _op in LAPACK_OPS:
+    MEANINGS[_op.ROUTINE.name] = _lapack(_op)

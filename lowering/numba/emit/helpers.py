@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from xdsl_rlx.dialects.lir import LAPACK_OPS
 from xdsl_rlx.lowering.numba.emit.launching import (
     FORTRAN,
     ONE_BLAS_THREAD,
@@ -41,9 +42,9 @@ _LIBRARY = {
         for letter, kind in (("s", "f"), ("d", "d"))
     },
     **{
-        f"{letter}{name}": f'\n{letter}{name} = fortran("lapack", "{letter}{name}", "{kinds}")\n'
+        (name := f"{letter}{op.ROUTINE.name}"): f'\n{name} = fortran("lapack", "{name}", "{op.ROUTINE.kinds}")\n'
         for letter in "sd"
-        for name, kinds in (("getrf", "iiaiao"), ("getrs", "tiiaiaaio"))
+        for op in LAPACK_OPS
     },
 }
 """Functions of BLAS and LAPACK, with the kinds of their arguments that `fortran` explains."""

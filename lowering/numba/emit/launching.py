@@ -7,25 +7,24 @@ FORTRAN = '''
 def fortran(module, name, kinds):
     """
     A function of BLAS or LAPACK, all of whose arguments go by reference: t, is it transposed; i, an integer; f and d,
-    a factor in f32 or f64; a, an address; o, an integer that is not looked at afterwards, and not given here. Its
-    matrices are column-major, so that it sees the transposes of those here: c.T = b.T @ a.T.
+    a factor in f32 or f64; a, an address; a capital, this letter, which is not given here. Its matrices are
+    column-major, so that it sees the transposes of those here: c.T = b.T @ a.T.
     """
     place = get_cython_function_address(f"scipy.linalg.cython_{module}", name)
     llvm.add_symbol(f"rlx_{name}", place)
     call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kinds))(place)
-    given = kinds.replace("o", "")
     ours = {"t": types.boolean, "i": types.int64, "f": types.float32, "d": types.float64, "a": types.int64}
-    theirs = {"t": ir.IntType(8), "i": ir.IntType(32), "o": ir.IntType(32), "f": ir.FloatType(), "d": ir.DoubleType()}
-    boxes = {"i": ctypes.c_int, "o": ctypes.c_int, "f": ctypes.c_float, "d": ctypes.c_double}
+    theirs = {"t": ir.IntType(8), "i": ir.IntType(32), "f": ir.FloatType(), "d": ir.DoubleType()}
+    boxes = {"i": ctypes.c_int, "f": ctypes.c_float, "d": ctypes.c_double}
 
     def meaning(*arguments):
         rest, cells, places = iter(arguments), [], []
         for kind in kinds:
-            value = 0 if kind == "o" else next(rest)
             if kind == "a":
-                places.append(int(value))
+                places.append(int(next(rest)))
                 continue
-            cells.append(ctypes.c_char(b"NT"[value : value + 1]) if kind == "t" else boxes[kind](value))
+            letter = kind if kind.isupper() else "NT"[next(rest)] if kind == "t" else ""
+            cells.append(ctypes.c_char(letter.encode()) if letter else boxes[kind](next(rest)))
             places.append(ctypes.addressof(cells[-1]))
         call(*places)
 
@@ -36,17 +35,18 @@ def fortran(module, name, kinds):
             if kind == "a":
                 places.append(builder.inttoptr(next(rest), pointer))
                 continue
-            cell = cgutils.alloca_once(builder, theirs[kind])
-            value = ir.Constant(ir.IntType(32), 0) if kind == "o" else next(rest)
+            stored = theirs["t" if kind.isupper() else kind]
+            cell = cgutils.alloca_once(builder, stored)
+            value = ir.Constant(stored, ord(kind)) if kind.isupper() else next(rest)
             if kind == "t":
-                value = builder.select(value, *(ir.Constant(theirs[kind], ord(letter)) for letter in "TN"))
-            builder.store(builder.trunc(value, theirs[kind]) if kind == "i" else value, cell)
+                value = builder.select(value, *(ir.Constant(stored, ord(letter)) for letter in "TN"))
+            builder.store(builder.trunc(value, stored) if kind == "i" else value, cell)
             places.append(builder.bitcast(cell, pointer))
         kind = ir.FunctionType(ir.VoidType(), [pointer] * len(places))
         builder.call(cgutils.get_or_insert_function(builder.module, kind, f"rlx_{name}"), places)
         return context.get_dummy_value()
 
-    return typed(meaning, lambda *_: signature(types.none, *(ours[kind] for kind in given)), lower)
+    return typed(meaning, lambda *_: signature(types.none, *(ours[kind] for kind in kinds if kind.islower())), lower)
 '''
 
 PARALLEL = '''

@@ -10,13 +10,13 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.dialects.lir import BlockGemmOp, CheckOp, GemmOp, GetrfOp, GetrsOp
+from xdsl_rlx.dialects.lir import LIBRARY_OPS, CheckOp
 from xdsl_rlx.dialects.lir.kernel import APART
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.emit.scalar_types import llvm_type
 
-_OF_THE_KERNEL = (CheckOp, GemmOp, BlockGemmOp, GetrfOp, GetrsOp)
+_OF_THE_KERNEL = (CheckOp, *LIBRARY_OPS)
 """Ops that need what only the kernel's function has: its status, or the libraries."""
 
 

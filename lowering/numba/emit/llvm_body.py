@@ -16,12 +16,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.lir import BlockGemmOp, CheckOp, GemmOp, GetrfOp, GetrsOp, PrefetchOp, ReturnOp
-from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
+from xdsl_rlx.dialects.lir import LAPACK_OPS, BlockGemmOp, CheckOp, GemmOp, LapackOp, PrefetchOp, ReturnOp
+from xdsl_rlx.dialects.lir.bounds import buffers_written_by, constant_index, trip_count
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, row_leading_dimension
-from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_getrf, llvm_getrs
+from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_lapack
 from xdsl_rlx.lowering.numba.emit.llvm_apart import Given, is_apart, name_of_part
 from xdsl_rlx.lowering.numba.emit.llvm_lanes import LaneLoop, Role, Vector, is_written_out
 from xdsl_rlx.lowering.numba.emit.llvm_lines import LlvmLines, folded_index
@@ -410,15 +410,10 @@ class LlvmBody(LlvmLines):
         pointers = [tb, ta, m, n, k, one, at[0], ldb, at[1], lda, beta, at[2], ldc]
         self.call_library("sgemm" if suffix == "f32" else "dgemm", pointers)
 
-    def getrf(self, op: Operation) -> None:
-        assert isinstance(op, GetrfOp)
-        self.written.update((op.a, op.pivots))
-        llvm_getrf(op, self)
-
-    def getrs(self, op: Operation) -> None:
-        assert isinstance(op, GetrsOp)
-        self.written.add(op.b)
-        llvm_getrs(op, self)
+    def lapack(self, op: Operation) -> None:
+        assert isinstance(op, LapackOp)
+        self.written.update(buffers_written_by(op))
+        llvm_lapack(op, self)
 
     def call_library(self, function: str, pointers: Sequence[str]) -> None:
         """Call a function of the table of BLAS and LAPACK functions."""
@@ -463,8 +458,7 @@ _EMITTERS: dict[type[Operation], Callable[[LlvmBody, Operation], None]] = {
     scf.WhileOp: LlvmBody.while_loop,
     GemmOp: LlvmBody.gemm,
     BlockGemmOp: LlvmBody.block_gemm,
-    GetrfOp: LlvmBody.getrf,
-    GetrsOp: LlvmBody.getrs,
+    **dict.fromkeys(LAPACK_OPS, LlvmBody.lapack),
     CheckOp: LlvmBody.check,
     PrefetchOp: LlvmBody.prefetch,
     ReturnOp: LlvmBody.ret,

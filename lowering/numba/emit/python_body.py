@@ -25,11 +25,11 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import (
+    LAPACK_OPS,
     BlockGemmOp,
     CheckOp,
     GemmOp,
-    GetrfOp,
-    GetrsOp,
+    LapackOp,
     PrefetchOp,
     ReturnOp,
 )
@@ -37,7 +37,7 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_any_length, is_contiguous
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.helpers import HELPER_NAMES
-from xdsl_rlx.lowering.numba.emit.lapack_calls import python_getrf, python_getrs
+from xdsl_rlx.lowering.numba.emit.lapack_calls import python_lapack
 from xdsl_rlx.lowering.numba.emit.loop_hints import hint_of
 from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS
 from xdsl_rlx.lowering.numba.emit.scalar_types import function_suffix, python_type
@@ -311,15 +311,9 @@ class PythonBody:
             return str(int(high) - int(low))
         return high if low == "0" else f"{high} - {low}"
 
-    def getrf(self, op: Operation) -> None:
-        assert isinstance(op, GetrfOp)
-        places = [self.at(op.a, op.a_indices, ("0", "0")), self.at(op.pivots, op.pivots_indices, ("0",))]
-        self.emit(python_getrf(op, places))
-
-    def getrs(self, op: Operation) -> None:
-        assert isinstance(op, GetrsOp)
-        places = [self.at(op.lu, op.lu_indices, ("0", "0")), self.at(op.pivots, op.pivots_indices, ("0",))]
-        self.emit(python_getrs(op, [*places, self.at(op.b, op.b_indices, ("0", "0"))]))
+    def lapack(self, op: Operation) -> None:
+        assert isinstance(op, LapackOp)
+        self.emit(python_lapack(op, self.at))
 
 
 _EMITTERS: dict[type[Operation], Callable[[PythonBody, Operation], None]] = {
@@ -335,8 +329,7 @@ _EMITTERS: dict[type[Operation], Callable[[PythonBody, Operation], None]] = {
     GemmOp: PythonBody.gemm,
     PrefetchOp: PythonBody.nothing,
     BlockGemmOp: PythonBody.block_gemm,
-    GetrfOp: PythonBody.getrf,
-    GetrsOp: PythonBody.getrs,
+    **dict.fromkeys(LAPACK_OPS, PythonBody.lapack),
     CheckOp: PythonBody.check,
     ReturnOp: PythonBody.ret,
     func.ReturnOp: PythonBody.ret,

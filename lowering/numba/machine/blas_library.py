@@ -18,6 +18,7 @@ FUNCTIONS = (
     *("sgemm", "dgemm", "cgemm", "zgemm"),
     *("sgetrf", "dgetrf", "cgetrf", "zgetrf"),
     *("sgetrs", "dgetrs", "cgetrs", "zgetrs"),
+    *(f"{letter}{name}" for name in ("potrf", "geqrf", "orgqr", "syevd", "gesdd") for letter in "sd"),
 )
 """The functions of the table `bases[0]`, in order: Fortran calling convention, 32-bit integers, all by reference."""
 

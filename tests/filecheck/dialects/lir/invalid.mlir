@@ -437,6 +437,15 @@ lir.kernel @k(%a: memref<4x3x3xf32>, %p: memref<4x3xi32>, %lo: index, %hi: index
 
 // -----
 
+// CHECK: lir.geqrf leaves dimension 0 of memref<4x96xf32>: element 4
+lir.kernel @k(%a: memref<3x5xf32>, %s: memref<3xf32>, %w: memref<4x96xf32>, %lo: index, %hi: index) {
+  %c4 = arith.constant 4 : index
+  lir.geqrf %a[], %s[], %w[%c4] : memref<3x5xf32>, memref<3xf32>, memref<4x96xf32>
+  lir.return
+}
+
+// -----
+
 // CHECK: expected a step of at least 1, got 0
 lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) {
   %c0 = arith.constant 0 : index

@@ -32,7 +32,7 @@ lir.kernel @k(%a: memref<4x3xf32>, %p: memref<4xi32>, %lo: index, %hi: index) {
 
 // -----
 
-// CHECK: expected 4 pivots of type i32, got memref<4xi64>
+// CHECK: expected pivots of type i32, got memref<4xi64>
 lir.kernel @k(%a: memref<4x4xf32>, %p: memref<4xi64>, %lo: index, %hi: index) {
   lir.getrf %a[], %p[] : memref<4x4xf32>, memref<4xi64>
   lir.return
@@ -40,8 +40,152 @@ lir.kernel @k(%a: memref<4x4xf32>, %p: memref<4xi64>, %lo: index, %hi: index) {
 
 // -----
 
-// CHECK: expected right hand sides of 4 elements of type f32, got memref<2x3xf32>
+// CHECK: expected 2x4 elements of b, got memref<2x3xf32>
 lir.kernel @k(%a: memref<4x4xf32>, %p: memref<4xi32>, %b: memref<2x3xf32>, %lo: index, %hi: index) {
   lir.getrs %a[], %p[], %b[] : memref<4x4xf32>, memref<4xi32>, memref<2x3xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected 4 elements of pivots, got memref<3xi32>
+lir.kernel @k(%a: memref<4x4xf32>, %p: memref<3xi32>, %lo: index, %hi: index) {
+  lir.getrf %a[], %p[] : memref<4x4xf32>, memref<3xi32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected lines that do not overlap, got memref<4x4xf32, strided<[2, 1]>>
+lir.kernel @k(%a: memref<4x4xf32, strided<[2, 1]>>, %i: memref<1xi32>, %lo: index, %hi: index) {
+  lir.potrf %a[], %i[] : memref<4x4xf32, strided<[2, 1]>>, memref<1xi32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected 1 elements of info, got memref<0xi32>
+lir.kernel @k(%a: memref<4x4xf32>, %i: memref<0xi32>, %lo: index, %hi: index) {
+  lir.potrf %a[], %i[] : memref<4x4xf32>, memref<0xi32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected b of type f64, got memref<2x4xf32>
+lir.kernel @k(%a: memref<4x4xf64>, %p: memref<4xi32>, %b: memref<2x4xf32>, %lo: index, %hi: index) {
+  lir.getrs %a[], %p[], %b[] : memref<4x4xf64>, memref<4xi32>, memref<2x4xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected different buffers
+lir.kernel @k(%a: memref<2x4x4xf64>, %p: memref<4xi32>, %lo: index, %hi: index) {
+  lir.getrs %a[%lo], %p[], %a[%hi] : memref<2x4x4xf64>, memref<4xi32>, memref<2x4x4xf64>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected lines at least as long as they are many, got 3x2
+lir.kernel @k(%a: memref<3x2xf32>, %s: memref<3xf32>, %w: memref<64xf32>, %lo: index, %hi: index) {
+  lir.geqrf %a[], %s[], %w[] : memref<3x2xf32>, memref<3xf32>, memref<64xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected 2 elements of scales, got memref<1xf32>
+lir.kernel @k(%a: memref<2x3xf32>, %s: memref<1xf32>, %w: memref<64xf32>, %lo: index, %hi: index) {
+  lir.orgqr %a[], %s[], %w[] : memref<2x3xf32>, memref<1xf32>, memref<64xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected at least 2 elements of work, got memref<1xf32>
+lir.kernel @k(%a: memref<2x3xf32>, %s: memref<2xf32>, %w: memref<1xf32>, %lo: index, %hi: index) {
+  lir.geqrf %a[], %s[], %w[] : memref<2x3xf32>, memref<2xf32>, memref<1xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected 4 elements of values, got memref<3xf32>
+lir.kernel @k(%a: memref<4x4xf32>, %v: memref<3xf32>, %w: memref<57xf32>, %s: memref<23xi32>, %i: memref<1xi32>, %lo: index, %hi: index) {
+  lir.syevd %a[], %v[], %w[], %s[], %i[] : memref<4x4xf32>, memref<3xf32>, memref<57xf32>, memref<23xi32>, memref<1xi32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected at least 57 elements of work, got memref<56xf32>
+lir.kernel @k(%a: memref<4x4xf32>, %v: memref<4xf32>, %w: memref<56xf32>, %s: memref<23xi32>, %i: memref<1xi32>, %lo: index, %hi: index) {
+  lir.syevd %a[], %v[], %w[], %s[], %i[] : memref<4x4xf32>, memref<4xf32>, memref<56xf32>, memref<23xi32>, memref<1xi32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected at least 23 elements of steps, got memref<22xi32>
+lir.kernel @k(%a: memref<4x4xf32>, %v: memref<4xf32>, %w: memref<57xf32>, %s: memref<22xi32>, %i: memref<1xi32>, %lo: index, %hi: index) {
+  lir.syevd %a[], %v[], %w[], %s[], %i[] : memref<4x4xf32>, memref<4xf32>, memref<57xf32>, memref<22xi32>, memref<1xi32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected at least as many rows as columns, got 2x3
+lir.kernel @k(%a: memref<2x3xf32>, %v: memref<3xf32>, %u: memref<5x3xf32>, %t: memref<3x3xf32>, %w: memref<70xf32>, %s: memref<24xi32>, %i: memref<1xi32>, %lo: index, %hi: index) {
+  lir.gesdd %a[], %v[], %u[], %t[], %w[], %s[], %i[] : memref<2x3xf32>, memref<3xf32>, memref<5x3xf32>, memref<3x3xf32>, memref<70xf32>, memref<24xi32>, memref<1xi32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected 5x3 elements of u, got memref<3x3xf32>
+lir.kernel @k(%a: memref<5x3xf32>, %v: memref<3xf32>, %u: memref<3x3xf32>, %t: memref<3x3xf32>, %w: memref<70xf32>, %s: memref<24xi32>, %i: memref<1xi32>, %lo: index, %hi: index) {
+  lir.gesdd %a[], %v[], %u[], %t[], %w[], %s[], %i[] : memref<5x3xf32>, memref<3xf32>, memref<3x3xf32>, memref<3x3xf32>, memref<70xf32>, memref<24xi32>, memref<1xi32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected 3x3 elements of vt, got memref<2x3xf32>
+lir.kernel @k(%a: memref<5x3xf32>, %v: memref<3xf32>, %u: memref<5x3xf32>, %t: memref<2x3xf32>, %w: memref<70xf32>, %s: memref<24xi32>, %i: memref<1xi32>, %lo: index, %hi: index) {
+  lir.gesdd %a[], %v[], %u[], %t[], %w[], %s[], %i[] : memref<5x3xf32>, memref<3xf32>, memref<5x3xf32>, memref<2x3xf32>, memref<70xf32>, memref<24xi32>, memref<1xi32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected at least 62 elements of work, got memref<61xf32>
+lir.kernel @k(%a: memref<5x3xf32>, %v: memref<3xf32>, %u: memref<5x3xf32>, %t: memref<3x3xf32>, %w: memref<61xf32>, %s: memref<24xi32>, %i: memref<1xi32>, %lo: index, %hi: index) {
+  lir.gesdd %a[], %v[], %u[], %t[], %w[], %s[], %i[] : memref<5x3xf32>, memref<3xf32>, memref<5x3xf32>, memref<3x3xf32>, memref<61xf32>, memref<24xi32>, memref<1xi32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected at least 24 elements of steps, got memref<23xi32>
+lir.kernel @k(%a: memref<5x3xf32>, %v: memref<3xf32>, %u: memref<5x3xf32>, %t: memref<3x3xf32>, %w: memref<70xf32>, %s: memref<23xi32>, %i: memref<1xi32>, %lo: index, %hi: index) {
+  lir.gesdd %a[], %v[], %u[], %t[], %w[], %s[], %i[] : memref<5x3xf32>, memref<3xf32>, memref<5x3xf32>, memref<3x3xf32>, memref<70xf32>, memref<23xi32>, memref<1xi32>
+  lir.return
+}
+
+// -----
+
+// CHECK: LAPACK is told integers up to 2147483647, got 2147483648
+lir.kernel @k(%a: memref<1x1xf32, strided<[2147483648, 1]>>, %i: memref<1xi32>, %lo: index, %hi: index) {
+  lir.potrf %a[], %i[] : memref<1x1xf32, strided<[2147483648, 1]>>, memref<1xi32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected extents that are known, got memref<?x?xf32
+lir.kernel @k(%a: memref<?x?xf32>, %i: memref<1xi32>, %lo: index, %hi: index) {
+  lir.potrf %a[], %i[] : memref<?x?xf32>, memref<1xi32>
   lir.return
 }
