@@ -43,7 +43,7 @@ class CholeskyOp(MirOp, name="mir.cholesky"):
 
 class EighOp(MirOp, name="mir.eigh"):
     """
-    `operand = vectors diag(values) vectors^T` for each matrix of [..., n, n], f32 or f64, by Jacobi's rotations.
+    `operand = vectors diag(values) vectors^T` for each matrix of [..., n, n], f32 or f64.
 
     Of the symmetric part `(operand + operand^T) / 2`. The values, [..., n], ascend; the vectors are the columns, of
     length 1, with a first element that is not negative. Where values are equal the vectors are some of many, and their
@@ -85,7 +85,7 @@ class QrOp(MirOp, name="mir.qr"):
 
 class SvdOp(MirOp, name="mir.svd"):
     """
-    `operand = u diag(values) vt` for each matrix of [..., m, n] with `m >= n`, f32 or f64, by Jacobi's rotations.
+    `operand = u diag(values) vt` for each matrix of [..., m, n] with `m >= n`, f32 or f64.
 
     `u`, [..., m, n], has orthonormal columns and `vt`, [..., n, n], orthonormal rows, with a first element that is not
     negative; the values, [..., n], descend. The derivative of vectors of equal values is as in `mir.eigh`, and leaves

@@ -1,17 +1,44 @@
-"""Nests of factorisations, loops of our own; an iteration is a matrix. LU is in `solve.py`."""
+"""Nests of factorisations: loops of our own for small matrices, LAPACK for others; an iteration is a matrix.
+LU is in `solve.py`."""
 
 from math import prod
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i32
 
+from xdsl_rlx.dialects.lir.lapack import LARGEST_INTEGER, GesddOp, SyevdOp
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.factor import CholeskyOp, EighOp, QrOp, SvdOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, copysign, rolled, sqrt
+from xdsl_rlx.lowering.buffers import Argument
+from xdsl_rlx.lowering.nest import (
+    Array,
+    Iteration,
+    Number,
+    accumulate,
+    accumulate_max,
+    cast,
+    copysign,
+    geqrf,
+    gesdd,
+    orgqr,
+    potrf,
+    rolled,
+    scratch,
+    sqrt,
+    syevd,
+)
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 SWEEPS = 24
 """Times that all elements are rotated away at most: half as many do for any matrix that has been seen."""
+
+SMALL_CHOLESKY, SMALL_EIGH, SMALL_QR, SMALL_SVD = 48, 8, 48, 24
+"""Columns up to which loops of our own beat the call of LAPACK."""
+
+BLOCK = 64
+"""Columns that LAPACK takes together where it has the workspace; no blocks that it chooses are larger."""
+
+NAN = float("nan")
 
 
 @NEST.rule(CholeskyOp)
@@ -25,14 +52,46 @@ def cholesky_nest(op: CholeskyOp, work: Work) -> None:
     @work.over(batch if n else 0, n * n * n // 3 + n * n, reads, writes)
     def factorise(it: Iteration, operand: Array, result: Array) -> None:
         a, factor = operand[it.index], result[it.index]
-        for j in rolled(range(n)):
-            for i in rolled(range(j)):
-                factor[i, j] = 0.0
-            pivot = sqrt(a[j, j] - _product(factor[j], factor[j], j))
-            factor[j, j] = pivot
-            for i in rolled(range(j + 1, n)):
-                mean = (a[i, j] + a[j, i]) * 0.5
-                factor[i, j] = (mean - _product(factor[i], factor[j], j)) / pivot
+        if n <= SMALL_CHOLESKY or _by_lapack(a, factor):
+            _by_columns(a, factor)
+
+
+def _by_lapack(a: Array, factor: Array) -> Number:
+    """Whether there is no factor of finite numbers: what LAPACK leaves then is not what loops of our own leave."""
+    n, _ = a.shape
+    info, total = scratch(1, i32), 0.0
+    _lower_half(a, factor)
+    for i in rolled(range(n)):
+        for j in rolled(range(i + 1, n)):
+            factor[i, j] = 0.0
+    potrf(factor, info)
+    for i in rolled(range(n)):
+        total = accumulate(total, factor[i, i])
+    return (info[0] != 0) | (total - total != 0.0)
+
+
+def _lower_half(a: Array, result: Array) -> Number:
+    """The lower triangle of the symmetric part, and its largest magnitude: NaN if it has one."""
+    n, _ = a.shape
+    largest = 0.0
+    for i in rolled(range(n)):
+        for j in rolled(range(i + 1)):
+            mean = (a[i, j] + a[j, i]) * 0.5
+            result[i, j] = mean
+            largest = accumulate_max(largest, abs(mean))
+    return largest
+
+
+def _by_columns(a: Array, factor: Array) -> None:
+    n, _ = a.shape
+    for j in rolled(range(n)):
+        for i in rolled(range(j)):
+            factor[i, j] = 0.0
+        pivot = sqrt(a[j, j] - _product(factor[j], factor[j], j))
+        factor[j, j] = pivot
+        for i in rolled(range(j + 1, n)):
+            mean = (a[i, j] + a[j, i]) * 0.5
+            factor[i, j] = (mean - _product(factor[i], factor[j], j)) / pivot
 
 
 def _product(x: Array, y: Array, count: Number) -> Number:
@@ -51,6 +110,9 @@ def eigh_nest(op: EighOp, work: Work) -> None:
     matrices, smallest = (batch, n, n), 2.0**-48 if element == f32 else 2.0**-106
     reads = [work.read(op.operand, matrices)]
     writes = [work.write(op.values, (batch, n)), work.write(op.vectors, matrices)]
+    if n > SMALL_EIGH and sum(SyevdOp.room(n)) < LARGEST_INTEGER:
+        _eigh_by_lapack(work, reads, writes)
+        return
     writes += [work.scratch(matrices, element, name) for name in ("rotated", "lines")]
 
     @work.over(batch if n else 0, 48 * n * n * n, reads, writes)
@@ -70,14 +132,40 @@ def eigh_nest(op: EighOp, work: Work) -> None:
                 break
             _sweep(s, lines)
             sweep = sweep + 1
-        w, v = values[it.index], vectors[it.index]
+        w, v, gone = values[it.index], vectors[it.index], largest - largest
         for i in rolled(range(n)):
-            w[i] = s[i, i] + (largest - largest)
+            w[i] = s[i, i] + gone
         _ascending(w, lines, s)
         for k in rolled(range(n)):
             down = lines[k, 0] < 0.0
             for i in rolled(range(n)):
-                v[i, k] = -lines[k, i] if down else lines[k, i]
+                v[i, k] = (-lines[k, i] if down else lines[k, i]) + gone
+
+
+def _eigh_by_lapack(work: Work, reads: list[Argument], writes: list[Argument]) -> None:
+    """The vectors are lines to LAPACK, and turned into columns where they are."""
+    batch, n, _ = writes[1].shape
+    cost, element = 16 * n * n * n, writes[1].buffer.element
+    room, steps = SyevdOp.room(n)
+    writes.append(work.scratch_per_piece(batch, cost, (room + BLOCK * (n + BLOCK),), element, "room"))
+    writes.append(work.scratch_per_piece(batch, cost, (steps,), i32, "steps"))
+
+    @work.over(batch, cost, reads, writes)
+    def diagonalise(it: Iteration, operand: Array, values: Array, vectors: Array, room: Array, steps: Array) -> None:
+        w, v, info = values[it.index], vectors[it.index], scratch(1, i32)
+        info[0] = 1
+        largest = _lower_half(operand[it.index], v)
+        if largest - largest == 0.0:
+            syevd(v, w, room[it.piece], steps[it.piece], info)
+        factor = 1.0 if info[0] == 0 else cast(NAN, element)
+        for k in rolled(range(n)):
+            w[k] = w[k] * factor
+            sign = -factor if v[k, 0] < 0.0 else factor
+            for i in rolled(range(n)):
+                v[k, i] = v[k, i] * sign
+        for k in rolled(range(n)):
+            for i in rolled(range(k)):
+                v[k, i], v[i, k] = v[i, k], v[k, i]
 
 
 def _beside_diagonal(s: Array) -> Number:
@@ -149,6 +237,9 @@ def qr_nest(op: QrOp, work: Work) -> None:
     batch, (m, n) = prod(shape[:-2]), shape[-2:]
     reads = [work.read(op.operand, (batch, m, n))]
     writes = [work.write(op.q, (batch, m, n)), work.write(op.r, (batch, n, n))]
+    if n > SMALL_QR:
+        _qr_by_lapack(work, reads, writes)
+        return
     room = {"lines": (n, m), "scales": (n,), "signs": (n,), "column": (m,)}
     writes += [work.scratch((batch, *extents), element, name) for name, extents in room.items()]
 
@@ -178,6 +269,34 @@ def qr_nest(op: QrOp, work: Work) -> None:
                 _reflect(lines[j - back], scales[j - back], column, j - back)
             for i in rolled(range(m)):
                 q[i, j] = column[i]
+
+
+def _qr_by_lapack(work: Work, reads: list[Argument], writes: list[Argument]) -> None:
+    """The same by LAPACK, a block of columns at a time."""
+    batch, m, n = writes[0].shape
+    cost, element = 4 * m * n * n, writes[0].buffer.element
+    room = {"lines": (n, m), "scales": (n,), "signs": (n,), "room": (BLOCK * n,)}
+    writes += [work.scratch_per_piece(batch, cost, extents, element, name) for name, extents in room.items()]
+
+    @work.over(batch, cost, reads, writes)
+    def factorise(
+        it: Iteration, operand: Array, q: Array, r: Array, lines: Array, scales: Array, signs: Array, room: Array
+    ) -> None:
+        a, q, r, lines, signs = operand[it.index], q[it.index], r[it.index], lines[it.piece], signs[it.piece]
+        for i in rolled(range(m)):
+            for j in rolled(range(n)):
+                lines[j, i] = a[i, j]
+        geqrf(lines, scales[it.piece], room[it.piece])
+        for i in rolled(range(n)):
+            signs[i] = copysign(1.0, lines[i, i])
+            for j in rolled(range(i)):
+                r[i, j] = 0.0
+            for j in rolled(range(i, n)):
+                r[i, j] = lines[j, i] * signs[i]
+        orgqr(lines, scales[it.piece], room[it.piece])
+        for i in rolled(range(m)):
+            for j in rolled(range(n)):
+                q[i, j] = lines[j, i] * signs[j]
 
 
 def _make_reflection(line: Array, scales: Array, j: Number) -> Number:
@@ -215,6 +334,9 @@ def svd_nest(op: SvdOp, work: Work) -> None:
     batch, (m, n) = prod(shape[:-2]), shape[-2:]
     reads = [work.read(op.operand, (batch, m, n))]
     writes = [work.write(op.u, (batch, m, n)), work.write(op.values, (batch, n)), work.write(op.vt, (batch, n, n))]
+    if n > SMALL_SVD and sum(GesddOp.room(m, n)) < LARGEST_INTEGER:
+        _svd_by_lapack(work, reads, writes)
+        return
     writes.append(work.scratch((batch, n, m), element, "lines"))
     smallest = 2.0**-22 if element == f32 else 2.0**-51
 
@@ -234,8 +356,9 @@ def svd_nest(op: SvdOp, work: Work) -> None:
             if sweep >= SWEEPS or _make_orthogonal(lines, vt, smallest) == 0:
                 break
             sweep = sweep + 1
+        gone = largest - largest
         for k in rolled(range(n)):
-            w[k] = -sqrt(_product(lines[k], lines[k], m)) + (largest - largest)
+            w[k] = -sqrt(_product(lines[k], lines[k], m)) + gone
         _ascending(w, lines, vt)
         for k in rolled(range(n)):
             w[k] = -w[k]
@@ -246,9 +369,50 @@ def svd_nest(op: SvdOp, work: Work) -> None:
                     lines[k, i] = lines[k, i] / w[k]
             down = vt[k, 0] < 0.0
             for i in rolled(range(m)):
-                u[i, k] = -lines[k, i] if down else lines[k, i]
+                u[i, k] = (-lines[k, i] if down else lines[k, i]) + gone
             for j in rolled(range(n)):
-                vt[k, j] = -vt[k, j] if down else vt[k, j]
+                vt[k, j] = (-vt[k, j] if down else vt[k, j]) + gone
+
+
+def _svd_by_lapack(work: Work, reads: list[Argument], writes: list[Argument]) -> None:
+    """LAPACK sees the transpose, whose left vectors are the right ones here: nothing is turned in memory."""
+    batch, m, n = writes[0].shape
+    cost, element = 24 * m * n * n, writes[0].buffer.element
+    room, steps = GesddOp.room(m, n)
+    extents = {"rest": (m, n), "room": (room + BLOCK * (m + n),), "signs": (n,)}
+    writes += [work.scratch_per_piece(batch, cost, shape, element, name) for name, shape in extents.items()]
+    writes.append(work.scratch_per_piece(batch, cost, (steps,), i32, "steps"))
+
+    @work.over(batch, cost, reads, writes)
+    def factorise(
+        it: Iteration,
+        operand: Array,
+        u: Array,
+        values: Array,
+        vt: Array,
+        rest: Array,
+        room: Array,
+        signs: Array,
+        steps: Array,
+    ) -> None:
+        a, u, w, vt, rest = operand[it.index], u[it.index], values[it.index], vt[it.index], rest[it.piece]
+        signs, info, largest = signs[it.piece], scratch(1, i32), 0.0
+        for i in rolled(range(m)):
+            for j in rolled(range(n)):
+                rest[i, j] = a[i, j]
+                largest = accumulate_max(largest, abs(a[i, j]))
+        info[0] = 1
+        if largest - largest == 0.0:
+            gesdd(rest, w, u, vt, room[it.piece], steps[it.piece], info)
+        factor = 1.0 if info[0] == 0 else cast(NAN, element)
+        for k in rolled(range(n)):
+            w[k] = w[k] * factor
+            signs[k] = -factor if vt[k, 0] < 0.0 else factor
+            for j in rolled(range(n)):
+                vt[k, j] = vt[k, j] * signs[k]
+        for i in rolled(range(m)):
+            for k in rolled(range(n)):
+                u[i, k] = u[i, k] * signs[k]
 
 
 def _make_orthogonal(lines: Array, vt: Array, smallest: float) -> Number:

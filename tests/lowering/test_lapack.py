@@ -1,9 +1,14 @@
 """Calls of LAPACK: both readings of a kernel agree bit for bit, and solve. Nests around them are in tests/numerics."""
 
 from types import SimpleNamespace as Run
+from typing import Any
 
 import numpy as np
 import pytest
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects import lir
+from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 
 DTYPES = {"f32": np.float32, "f64": np.float64}
 
@@ -63,3 +68,23 @@ def test_factors_solve(run: Run, type: str, transpose: bool):
     columns = matrices if transpose else matrices.transpose(0, 2, 1)
     expected = np.linalg.solve(columns.astype(np.float64), b.transpose(0, 2, 1)).transpose(0, 2, 1)
     np.testing.assert_allclose(x, expected, rtol=1e-3, atol=1e-4)
+
+
+SIZES = {"cholesky": (2, 50, 50), "eigh": (2, 11, 11), "qr": (2, 53, 49), "svd": (2, 31, 25)}
+"""Of matrices that are taken apart by LAPACK."""
+
+
+@pytest.mark.parametrize("type", ["f32", "f64"])
+@pytest.mark.parametrize("op", SIZES)
+def test_factorisations_agree(run: Run, op: str, type: str):
+    """Of two matrices, the last of which has no factors of finite numbers, where NaN says so."""
+    shape = SIZES[op]
+    g = rlx.Graph("step")
+    made: Any = getattr(g, op)(g.input("a", shape, type))
+    g.set_outputs(list(made) if isinstance(made, tuple) else made)
+    module = lower_to_lir(g.module, threads=1)
+    assert sum(isinstance(x, lir.LapackOp) for x in module.walk()) == 1 + (op == "qr")
+    a = np.random.default_rng(5).uniform(-1, 1, shape) + 8 * np.eye(*shape[1:])
+    a[1, 3, 3] = -1 if op == "cholesky" else np.nan
+    found = run.agree(module, jit=type == "f64", a=a.astype(DTYPES[type]))
+    assert all(np.isfinite(x[0]).all() and not np.isfinite(x[1]).all() for x in found)
