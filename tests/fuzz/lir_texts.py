@@ -50,6 +50,11 @@ def _solve(g: rlx.Graph) -> list[Any]:
     return [g.batched_dense_solve(g.input("a", (2, 4, 4)), g.input("b", (2, 4, 3)))]
 
 
+def _factors(g: rlx.Graph) -> list[Any]:
+    """By LAPACK, with workspaces."""
+    return [*g.eigh(g.input("a", (2, 9, 9))), *g.svd(g.input("b", (27, 25), "f64")), *g.qr(g.input("c", (51, 49)))]
+
+
 def _windows(g: rlx.Graph) -> list[Any]:
     x, w = g.input("x", (1, 2, 6, 5)), g.param("w", (3, 2, 3, 3))
     y = g.conv(x, w, padding=1)
@@ -61,7 +66,7 @@ def _attention(g: rlx.Graph) -> list[Any]:
     return [g.attention(q, k, v, mask_kind="causal", layout="bhsd")]
 
 
-MADE = (_indexing, _products, _solve, _windows, _attention)
+MADE = (_indexing, _products, _solve, _factors, _windows, _attention)
 
 
 @cache
