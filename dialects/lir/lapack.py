@@ -365,7 +365,7 @@ class SyevdOp(LapackOp):
 
     The values, ascending, are put into `values`; the lines of `a` become the vectors, of length 1. `info`, one i32,
     becomes 0, or something else where there is no result. `work` has at least `1 + 6 n + 2 n^2` elements, `steps`
-    (i32) at least `3 + 5 n`.
+    (i32) at least `3 + 5 n`. A nest asks for finite numbers only: with others LAPACK may not come to an end.
     """
 
     name = "lir.syevd"
@@ -411,7 +411,7 @@ class GesddOp(LapackOp):
 
     The values, descending, are put into `values`, [n]; the vectors into the columns of `u`, [m, n], and the rows of
     `vt`, [n, n]. What is in `a` is lost. `info`, one i32, becomes 0, or something else where there is no result. `work`
-    has at least `4 n^2 + 7 n + m` elements, `steps` (i32) at least `8 n`.
+    has at least `4 n^2 + 7 n + m` elements, `steps` (i32) at least `8 n`. Numbers are finite, as for `lir.syevd`.
     """
 
     name = "lir.gesdd"
