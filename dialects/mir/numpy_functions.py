@@ -16,8 +16,8 @@ from typing import Any
 
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
-from xdsl_rlx.dialects.mir import numpy_joins, numpy_linalg, numpy_series
+from xdsl_rlx.dialects.errors import GraphError, GraphTypeError, RlxError
+from xdsl_rlx.dialects.mir import numpy_joins, numpy_linalg, numpy_reductions, numpy_series
 from xdsl_rlx.dialects.mir.numpy_elements import ufunc
 from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, Function, as_value
 from xdsl_rlx.dialects.mir.value import Value
@@ -66,10 +66,21 @@ def function(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     for one in arrays:
         if one in given.arguments and not isinstance(given.arguments[one], Value):
             given.arguments[one] = as_value(given.arguments[one], *_values((*args, *kwargs.values())))
+    if given.arguments.get("axis") in (0, -1) and found.__module__ == numpy_reductions.__name__:
+        _forget_the_axis_of_a_scalar(given.arguments)
     try:
         return found(*given.args, **given.kwargs)
-    except VerifyException as error:
-        raise GraphError(f"np.{name}: {error}") from None
+    except RlxError:
+        raise
+    except (VerifyException, ValueError, IndexError, TypeError) as error:
+        raise GraphError(f"np.{name}: {error}") from error
+
+
+def _forget_the_axis_of_a_scalar(arguments: dict[str, Any]) -> None:
+    """NumPy's reductions take a scalar as if it had an axis."""
+    first = next(iter(arguments.values()))
+    if isinstance(first, Value) and not first.rank:
+        arguments["axis"] = None
 
 
 def _values(arguments: Sequence[Any]) -> list[Value]:

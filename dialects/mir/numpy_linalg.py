@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.numpy_elements import ufunc, where
-from xdsl_rlx.dialects.mir.numpy_reductions import largest, smallest, sum_of
-from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, as_floats, as_value, of_one_type, row
+from xdsl_rlx.dialects.mir.numpy_reductions import in_a_row, largest, smallest, sum_of
+from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, as_floats, as_value, check_rank, of_one_type, row
 from xdsl_rlx.dialects.mir.promotion import Kind
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, broadcast_shapes, dims, element_of, i1, integers, normalize_axis
@@ -187,10 +187,9 @@ def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) ->
 @row("linalg.vector_norm")
 def _vector_norm(x: Value, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Value:
     """The norm of all elements, or of vectors along one axis."""
-    if axis is None:
-        found = norm(x.b.ravel(x), ord)
-        return found.reshape((1,) * x.rank) if keepdims else found
-    return norm(x, ord, axis, keepdims)
+    line, kept = in_a_row(x, axis)
+    found = norm(line, ord, -1)
+    return found.reshape(kept) if keepdims else found
 
 
 @row("linalg.matrix_norm")
@@ -265,6 +264,7 @@ def _qr(a: Value, mode: str = "reduced") -> Any:
 @row("linalg.svd")
 def svd(a: Value, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Singular vectors and values; vectors that no value belongs to there are not."""
+    check_rank("linalg.svd", a, least=2)
     if compute_uv and full_matrices and a.shape[-1] != a.shape[-2]:
         raise GraphTypeError("np.linalg.svd of a value that is not square is reduced: pass full_matrices=False")
     found = SVDResult(*a.b.svd(as_floats(a)))
@@ -306,6 +306,7 @@ def _lstsq(a: Operand, b: Operand, rcond: float | None = None) -> tuple[Value, V
     Squares there are of more rows than columns, and count as those of a matrix of full rank.
     """
     matrix, right = of_one_type([a, b], Kind.FLOATS)
+    check_rank("linalg.lstsq", matrix, 2)
     _, s, _ = svd(matrix, full_matrices=False)
     rcond = _epsilon(matrix) if rcond is None else rcond if rcond >= 0 else _epsilon(matrix)
     found = pinv(matrix, rcond) @ right
@@ -449,6 +450,7 @@ def _of_axes(name: str, last: str, others: str, axes: Sequence[int] | None, firs
     @row(f"fft.{name}")
     def found(a: Any, s: Any = None, axes: Any = axes, norm: str | None = None, out: None = None) -> Value:
         x = as_floats(as_value(a))
+        check_rank(f"fft.{name}", x, least=1)
         along = list(range(x.rank) if axes is None else axes)
         along = along[-len(s) :] if s is not None and axes is None else along
         sizes = [None] * len(along) if s is None else list(s)

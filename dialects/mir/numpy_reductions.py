@@ -11,7 +11,7 @@ from typing import Any
 
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.numpy_elements import ufunc, where
-from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, Axis, as_floats, as_value, row
+from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, Axis, as_floats, as_value, check_rank, row
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, dims, element_of, i1, integers, normalize_axes
 
@@ -200,7 +200,7 @@ def _average(
     return (found, total.astype(found.dtype)) if returned else found
 
 
-def _in_a_row(x: Value, axis: Axis) -> tuple[Value, tuple[int, ...]]:
+def in_a_row(x: Value, axis: Axis) -> tuple[Value, tuple[int, ...]]:
     """The elements that are reduced along the last axis, and the shape that keeps their axes."""
     axes = tuple(range(x.rank)) if axis is None else normalize_axes(integers("axis", axis), x.rank)
     kept = tuple(1 if place in axes else n for place, n in enumerate(x.shape))
@@ -211,9 +211,9 @@ def _in_a_row(x: Value, axis: Axis) -> tuple[Value, tuple[int, ...]]:
 
 def _ordered(x: Value, axis: Axis) -> tuple[Value, tuple[int, ...]]:
     """Sorted elements along the last axis, all NaN where one is, and the shape that keeps the axes."""
-    line, kept = _in_a_row(x, axis)
+    line, kept = in_a_row(x, axis)
     if not line.shape[-1]:
-        raise GraphError(f"there is no middle of no element, in {dims(x.shape)}")
+        raise GraphError(f"there is no part of no element, in {dims(x.shape)}")
     ordered = line.b.sort(line, -1)
     return where(ufunc("isnan", ordered[..., -1:]), nan, ordered), kept
 
@@ -234,7 +234,7 @@ def _quantile(
     if isinstance(q, Value) or method != "linear":
         raise GraphTypeError(f"np.quantile takes a part that is no value, and the method 'linear', not {method!r}")
     x = as_floats(as_value(a))
-    ordered, kept = _ordered(x, axis)
+    ordered, kept = _ordered(x.astype("f64") if np.ndim(q) else x, axis)
     last = ordered.shape[-1] - 1
     parts: list[Value] = []
     for part in np.asarray(q, dtype=np.float64).reshape(-1).tolist():
@@ -244,8 +244,7 @@ def _quantile(
         below, above, further = ordered[..., low], ordered[..., min(low + 1, last)], part * last - low
         between = below + (above - below) * further if further else below
         parts.append(between.reshape(kept) if keepdims else between)
-    found = parts[0] if not np.ndim(q) else x.b.stack(parts, 0).reshape(*np.shape(q), *parts[0].shape)
-    return found.astype("f64") if np.ndim(q) else found
+    return x.b.stack(parts, 0).reshape(*np.shape(q), *parts[0].shape) if np.ndim(q) else parts[0]
 
 
 @row("percentile")
@@ -261,7 +260,10 @@ def _median(
     a: Operand, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Value:
     """The middle element, or the mean of the two in the middle; NaN if one is NaN."""
-    ordered, kept = _ordered(as_floats(as_value(a)), axis)
+    x = as_floats(as_value(a))
+    if not prod(x.shape):
+        return mean(x, axis, keepdims=keepdims)
+    ordered, kept = _ordered(x, axis)
     count = ordered.shape[-1]
     middle = mean(ordered[..., (count - 1) // 2 : count // 2 + 1], -1)
     return middle.reshape(kept) if keepdims else middle
@@ -272,7 +274,10 @@ def _nanmedian(
     a: Operand, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Value:
     """The median of what is not NaN; NaN where all are."""
-    line, kept = _in_a_row(as_floats(as_value(a)), axis)
+    x = as_floats(as_value(a))
+    if not prod(x.shape):
+        return mean(x, axis, keepdims=keepdims)
+    line, kept = in_a_row(x, axis)
     ordered = line.b.sort(line, -1)
     last = _count(line, ufunc("logical_not", ufunc("isnan", line)), -1, True).astype("i64")
     ends = [line.b.take_along_axis(ordered, ufunc("maximum", at, 0), -1) for at in ((last - 1) // 2, last // 2)]
@@ -284,9 +289,9 @@ def _without_nan(name: str, otherwise: float) -> None:
     """A row for a reduction that passes over NaN, by another number in their place."""
 
     @row(f"nan{name}")
-    def reduced(a: Value, *args: Any, **options: Any) -> Value:
+    def reduced(a: Value, axis: Axis = None, *args: Any, **options: Any) -> Value:
         kept = where(ufunc("isnan", a), otherwise, a) if element_of(a.ssa) in FLOATS else a
-        return FUNCTIONS[name](kept, *args, **options)
+        return FUNCTIONS[name](kept, axis, *args, **options)
 
     reduced.__doc__ = f"`np.{name}` of what is not NaN."
 
@@ -373,8 +378,8 @@ def cov(
 
 def _observations(m: Operand, other: Operand, rowvar: bool) -> Value:
     x = as_floats(as_value(m, other))
-    if x.rank > 2:
-        raise GraphError(f"np.cov takes a matrix or a vector, got {dims(x.shape)}")
+    x = x.astype("f64") if element_of(x.ssa) in FLOATS else x
+    check_rank("cov", x, 0, 1, 2)
     return x.reshape(1, -1) if x.rank < 2 else x if rowvar else x.T
 
 

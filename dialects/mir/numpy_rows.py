@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.promotion import Kind, innermost, joined, together
 from xdsl_rlx.dialects.mir.value import Operand, Value
-from xdsl_rlx.dialects.shapes import c128, f64, i1, i64
+from xdsl_rlx.dialects.shapes import c128, dims, f64, i1, i64
 
 Axis: TypeAlias = int | Sequence[int] | None
 Function: TypeAlias = Callable[..., Any]
@@ -63,3 +64,10 @@ def of_one_type(operands: Sequence[Any], kind: Kind = Kind.AS_IS) -> list[Value]
     _, converted, weak = together(operands, kind)
     found = [as_value(x, *operands) for x in converted]
     return [Value(x.ssa, x.b, True) for x in found] if weak else found
+
+
+def check_rank(name: str, x: Value, *ranks: int, least: int | None = None) -> None:
+    """GraphError for an operand of a function that has another number of axes than those, or than the least."""
+    if x.rank not in ranks if least is None else x.rank < least:
+        wanted = f"at least {least}" if least is not None else " or ".join(map(str, ranks))
+        raise GraphError(f"np.{name} takes {wanted} axes, got an array of shape {dims(x.shape)}")

@@ -12,11 +12,11 @@ from typing import Any
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.numpy_elements import ufunc, where
 from xdsl_rlx.dialects.mir.numpy_reductions import sum_of
-from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, as_floats, as_value, of_one_type, row
+from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, as_floats, as_value, check_rank, of_one_type, row
 from xdsl_rlx.dialects.mir.numpy_shapes import take
 from xdsl_rlx.dialects.mir.promotion import Kind
 from xdsl_rlx.dialects.mir.value import Operand, Value
-from xdsl_rlx.dialects.shapes import dims, element_of, i1, integers, normalize_axes, normalize_axis
+from xdsl_rlx.dialects.shapes import element_of, i1, integers, normalize_axes, normalize_axis
 
 
 def _line(x: Value, axis: int) -> Value:
@@ -60,10 +60,10 @@ def _gradient(f: Value, *varargs: Any, axis: Any = None, edge_order: int = 1) ->
 
 
 def _slopes(x: Value, axis: int, space: Any, edge_order: int) -> Value:
+    x, steps = of_one_type([x, space])
     y = _line(x, axis)
     if y.shape[-1] <= edge_order:
         raise GraphError(f"np.gradient takes more than {edge_order} elements along an axis, got {y.shape[-1]}")
-    steps = as_value(space, x)
     h = _diff(steps) if steps.rank else x.b.broadcast_to(steps, (y.shape[-1] - 1,))
     before, after = h[:-1], h[1:]
     d = _diff(y) / h
@@ -94,6 +94,8 @@ def _interp(x: Operand, xp: Operand, fp: Operand, left: Any = None, right: Any =
     if period is not None:
         raise GraphTypeError("np.interp of a value has no period=; take x % period")
     at, places, heights = of_one_type([x, xp, fp], Kind.FLOATS)
+    check_rank("interp", places, 1)
+    check_rank("interp", heights, 1)
     last = places.shape[0] - 1
     low = places.b.clip(places.b.searchsorted(places, at, "right") - 1, 0, max(last - 1, 0))
     high = places.b.clip(low + 1, 0, last)
@@ -119,17 +121,17 @@ def _correlation(a: Value, v: Value, mode: str) -> Value:
     return windows @ v
 
 
-def _lines(a: Operand, v: Operand) -> tuple[Value, Value]:
+def _lines(name: str, a: Operand, v: Operand) -> tuple[Value, Value]:
     x, y = of_one_type([a, v])
-    if x.rank != 1 or y.rank != 1:
-        raise GraphError(f"a convolution is of vectors, got {dims(x.shape)} and {dims(y.shape)}")
+    check_rank(name, x, 1)
+    check_rank(name, y, 1)
     return x, y
 
 
 @row("convolve")
 def _convolve(a: Operand, v: Operand, mode: str = "full") -> Value:
     """`sum_n a[n] v[k - n]`: all of it, as many as the longer has, or where both overlap."""
-    x, y = _lines(a, v)
+    x, y = _lines("convolve", a, v)
     x, y = (y, x) if y.shape[0] > x.shape[0] else (x, y)
     return _correlation(x, y.b.flip(y, 0), mode)
 
@@ -137,7 +139,7 @@ def _convolve(a: Operand, v: Operand, mode: str = "full") -> Value:
 @row("correlate")
 def _correlate(a: Operand, v: Operand, mode: str = "valid") -> Value:
     """`sum_n a[n + k] conj(v[n])`: all of it, as many as the longer has, or where both overlap."""
-    x, y = _lines(a, v)
+    x, y = _lines("correlate", a, v)
     if y.shape[0] > x.shape[0]:
         found = _correlation(y, x.b.conjugate(x), mode)
         return found.b.flip(found.b.conjugate(found), 0)
@@ -163,6 +165,7 @@ def _windows(x: Value, window_shape: Any, axis: Any = None, *, subok: bool = Fal
 def _polyval(p: Any, x: Any) -> Value:
     """The polynomial with the coefficients `p`, that of the highest power first."""
     coefficients, at = as_value(p, x), as_value(x, p)
+    check_rank("polyval", coefficients, least=1)
     total = coefficients[0] if coefficients.shape[0] else at.b.zeros_like(at)
     for n in range(1, coefficients.shape[0]):
         total = total * at + coefficients[n]
@@ -172,11 +175,14 @@ def _polyval(p: Any, x: Any) -> Value:
 @row("vander")
 def _vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     """The powers of each element in a row, the highest first."""
+    check_rank("vander", x, 1)
     count = x.shape[0] if N is None else N
+    if not count:
+        return x.b.full((*x.shape, 0), 0, x.dtype)
     powers = [x.b.ones_like(x)]
     for _ in range(count - 1):
         powers.append(powers[-1] * x)
-    return x.b.stack((powers if increasing else powers[::-1])[: max(count, 1)], 1)
+    return x.b.stack(powers if increasing else powers[::-1], 1)
 
 
 @row("unwrap")
@@ -236,9 +242,12 @@ def _logspace(
 def _geomspace(
     start: Operand, stop: Operand, num: int = 50, endpoint: bool = True, dtype: object = None, axis: int = 0
 ) -> Value:
-    """Positive numbers from `start` to `stop` of which each is the same multiple of the one before."""
+    """Numbers from `start` to `stop`, of one sign, of which each is the same multiple of the one before."""
     first, last = of_one_type([start, stop], Kind.FLOATS)
-    found = ufunc("exp", linspace(ufunc("log", first), ufunc("log", last), num, endpoint, axis=axis))
+    ends = (ufunc("log", abs(end)) for end in (first, last))
+    sign = ufunc("sign", first)
+    size = ufunc("exp", linspace(*ends, num, endpoint, axis=axis))
+    found = size * (sign.b.expand_dims(sign, axis) if size.rank > sign.rank else sign)
     return found if dtype is None else found.astype(dtype)
 
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
-from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, Axis, as_value, of_one_type, row
+from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, Axis, as_value, check_rank, of_one_type, row
 from xdsl_rlx.dialects.mir.value import Operand, Value
-from xdsl_rlx.dialects.shapes import COMPLEXES, broadcast_shapes, dims, element_of, integers, normalize_axis
+from xdsl_rlx.dialects.shapes import COMPLEXES, broadcast_shapes, element_of, integers, normalize_axis
 
 
 def _of_builder(name: str, first: str) -> None:
@@ -36,7 +36,7 @@ def _of_builder(name: str, first: str) -> None:
 
 for _first, _names in {
     "a": ("diagonal", "expand_dims", "moveaxis", "repeat", "roll", "squeeze", "swapaxes"),
-    "m": ("flip", "tril", "triu"),
+    "m": ("flip",),
     "array": ("broadcast_to",),
     "A": ("tile",),
 }.items():
@@ -74,6 +74,21 @@ def _transpose(a: Value, axes: Sequence[int] | None = None) -> Value:
 def _matrix_transpose(x: Value) -> Value:
     """The last two axes in each other's place."""
     return x.b.swapaxes(x, -1, -2)
+
+
+def _triangle(name: str) -> None:
+    """A row for one triangle of matrices, where a vector is each row of a matrix."""
+
+    @row(name)
+    def found(m: Value, k: int = 0) -> Value:
+        check_rank(name, m, least=1)
+        return getattr(m.b, name)(m if m.rank > 1 else m.b.broadcast_to(m, m.shape * 2), k)
+
+    found.__doc__ = f"`{name}` of the builder."
+
+
+for _name in ("tril", "triu"):
+    _triangle(_name)
 
 
 @row("rollaxis")
@@ -228,8 +243,7 @@ def diag(v: Value, k: int = 0) -> Value:
     """A matrix with a vector on one diagonal, or the diagonal of a matrix."""
     if v.rank == 2:
         return v.b.diagonal(v, k)
-    if v.rank != 1:
-        raise GraphError(f"np.diag takes a vector or a matrix, got {dims(v.shape)}")
+    check_rank("diag", v, 1, 2)
     line = v.b.pad(v, (max(k, 0), max(-k, 0)))
     size = line.shape[0]
     b = v.b

@@ -90,7 +90,8 @@ np.take(x.b, x.k * 4 - 3, axis=1, mode="wrap"), np.take(x.b, [[0, 1], [1, 2]], 1
 np.compress([True, False, True], x.b, axis=0)
 np.take_along_axis(x.b, np.argsort(x.b, axis=1), axis=1), np.take_along_axis(A, x.k[:, None], 1)
 np.take_along_axis(x.b, x.k, None)
-np.diag(x.v), np.diag(x.v, 1), np.diag(x.s, k=-1), np.diag(x.v, -2), np.diagflat(x.b), np.tril(x.c), np.triu(x.s, k=1)
+np.diag(x.v), np.diag(x.v, 1), np.diag(x.s, k=-1), np.diag(x.v, -2), np.diagflat(x.b), np.tril(x.c)
+np.triu(x.s, k=1), np.tril(x.v), np.triu(x.v, 1)
 np.meshgrid(x.v, x.w), np.meshgrid(x.v, x.w, indexing="ij"), np.meshgrid(np.arange(3), x.w, sparse=True)
 np.ix_(x.k, [1, 2])
 np.sort(x.b, axis=None), np.sort(x.b, axis=0, kind="stable"), np.argsort(x.b, kind="stable"), np.argsort(-x.b)
@@ -156,7 +157,8 @@ np.linalg.norm(x.b, "fro"), np.linalg.norm(x.b, -1), np.linalg.norm(x.b, 2), np.
 np.linalg.norm(x.n), np.linalg.norm(x.z)
 np.linalg.norm(x.c), np.linalg.norm(x.c, axis=(1, 2)), np.linalg.norm(x.b, axis=-1, keepdims=True)
 np.linalg.vector_norm(x.b)
-np.linalg.vector_norm(x.b, axis=0, ord=1), np.linalg.matrix_norm(x.c), np.linalg.cond(x.s), np.linalg.cond(x.s, 1)
+np.linalg.vector_norm(x.b, axis=0, ord=1), np.linalg.vector_norm(x.c, axis=(0, 2), keepdims=True)
+np.linalg.matrix_norm(x.c), np.linalg.cond(x.s), np.linalg.cond(x.s, 1)
 np.linalg.matrix_power(x.s, 5), np.linalg.matrix_power(x.s, -2), np.linalg.matrix_power(x.s, 0)
 np.linalg.tensorinv(x.s, ind=1)
 np.linalg.tensorsolve(x.s.reshape(2, 2, 4), x.b[:2, :2]), np.linalg.tensorsolve(x.s, x.v)
@@ -177,7 +179,7 @@ np.fft.fftshift(x.v), np.fft.ifftshift(x.w), np.fft.fftshift(x.b, axes=0), np.ff
 np.diff(x.b, n=2), np.diff(x.b, n=0), np.diff(x.t), np.diff(x.b, prepend=0), np.diff(x.b, append=x.b[:, :1])
 np.diff(x.b, n=9), np.ediff1d(x.b)
 np.ediff1d(x.v, to_end=9.0, to_begin=[1.0, 2.0]), np.gradient(x.v), np.gradient(x.b), np.gradient(x.b, 0.5, axis=1)
-np.gradient(x.b, 2, 3)
+np.gradient(x.b, 2, 3), np.gradient(x.f)
 np.gradient(x.v, np.array([0.0, 1.0, 3.0, 4.0])), np.gradient(x.v, edge_order=2)
 np.gradient(x.v, np.array([0.0, 1.0, 3.0, 4.0]), edge_order=2)
 np.trapezoid(x.b), np.trapezoid(x.b, dx=0.1, axis=0), np.trapezoid(x.b, np.sort(x.v)), np.trapezoid(A, x.b, axis=1)
@@ -188,10 +190,11 @@ np.convolve(x.n[0], x.m[0]), np.convolve(x.v, x.v, "same")
 np.correlate(x.v, x.w), np.correlate(x.w, x.v, "full"), np.correlate(x.v, x.w, "same")
 np.correlate(x.z[0], x.z[1], "full"), np.correlate(x.w, x.v)
 np.polyval([1.0, 2, 3], x.v), np.polyval(x.w, 2.0), np.polyval(x.w, x.b), np.vander(x.v)
-np.vander(x.v, 3, increasing=True)
+np.vander(x.v, 3, increasing=True), np.vander(x.v, 0)
 np.linspace(0, x.r, 5), np.linspace(x.w, 2.0, 4, axis=1), np.linspace(x.r, 2, 4, endpoint=False)
 np.linspace(0, x.r, 3, retstep=True)
-np.logspace(0, x.r, 5), np.geomspace(1, x.r + 2, 5), windows(x.v, 2), windows(x.b, (2, 2)), windows(x.c, 2, axis=-1)
+np.logspace(0, x.r, 5), np.geomspace(1, x.r + 2, 5), np.geomspace(-1, -x.r - 2, 3), windows(x.v, 2)
+windows(x.b, (2, 2)), windows(x.c, 2, axis=-1)
 windows(x.c, (2, 3), axis=(1, 2))
 """,
     "methods": """
@@ -239,7 +242,12 @@ ERRORS = {
     "np.max(x.b, where=x.t)": "pass initial=",
     "np.max(x.b, axis=2)": r"np\.max: axis 2 is out of range for rank 2",
     "np.median(x.b, axis=(0, 0))": r"np\.median: axes \[0, 0\] repeat one",
-    "np.median(x.empty)": "no middle of no element",
+    "np.quantile(x.empty, 0.5)": "no part of no element",
+    "np.quantile(x.b, 'some')": r"np\.quantile: could not convert string to float",
+    "np.delete(x.v, 9)": r"np\.delete: index 9 is out of bounds",
+    "np.pad(x.v, ((1, 1), (0, 2)))": r"np\.pad: operands could not be broadcast",
+    "np.linalg.svd(x.v)": r"np\.linalg\.svd takes at least 2 axes, got an array of shape 4",
+    "np.interp(x.b, x.b, x.v)": r"np\.interp takes 1 axes, got an array of shape 3x4",
     "np.quantile(x.b, x.r)": "a part that is no value",
     "np.quantile(x.b, 0.5, method='lower')": "'linear', not 'lower'",
     "np.sum(x.b, out=np.zeros(()))": r"np\.sum of a value of a graph has no out=",
@@ -259,7 +267,7 @@ ERRORS = {
     "np.delete(x.b, x.k)": "say how many slices are left",
     "np.linalg.solve(x.b, x.v)": "takes square matrices, got 3x4",
     "np.cross(x.v, x.v)": "vectors of 3 elements",
-    "np.convolve(x.b, x.v)": "of vectors, got 3x4 and 4",
+    "np.convolve(x.b, x.v)": r"np\.convolve takes 1 axes, got an array of shape 3x4",
     "np.fft.fft(x.v, norm='other')": "a norm is 'backward'",
     "np.array_split(x.v, 0)": "at least one part",
     "x.b.item()": "has no 'item': it has numbers",
