@@ -13,13 +13,15 @@ from xdsl.ir import Attribute
 from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.mir.core import MirOp, View
-from xdsl_rlx.dialects.mir.elementwise import BinaryOp
+from xdsl_rlx.dialects.mir.elementwise import BinaryOp, ConstantOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Tensor, tensor
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
     FLOATS,
+    broadcast_shapes,
     c64,
     c128,
     check_element,
@@ -176,6 +178,22 @@ class ComplexBuilder(BuilderCore):
         """`|z|`, a real tensor; its derivative at 0 is 0."""
         value = self.operand(z)
         return self.hypot(self.real(value), self.imag(value))
+
+    def complex_power(self, z: Operand, exponent: Operand) -> Value:
+        """
+        `z^exponent` of complex numbers: by squarings for a constant integer up to 64, else `e^(exponent ln z)`.
+
+        0 to any power is 0, but to the power 0 it is 1.
+        """
+        b, (base, power) = self._this, (self.value(x) for x in self.operands(z, exponent))
+        owner = power.ssa.owner
+        fixed = splat_value(owner.value) if isinstance(owner, ConstantOp) else None
+        if isinstance(fixed, complex) and not fixed.imag and fixed.real.is_integer() and abs(fixed.real) <= 64:
+            found = b.power_by_squarings(base, int(abs(fixed.real)))
+            return b.expand(found if fixed.real >= 0 else 1 / found, broadcast_shapes(base.shape, power.shape))
+        nothing = b.eq(base, 0)
+        found = b.exp(power * b.log(b.where(nothing, 1, base)))
+        return b.where(nothing, b.where(b.eq(power, 0), b.ones_like(found), 0), found)
 
     def angle(self, z: Operand) -> Value:
         """The angle of `z` with the positive real axis, from -pi to pi."""

@@ -46,6 +46,7 @@ _INSTEAD: dict[tuple[str, str], str] = {
     ("max", "b"): "or_",
     ("min", "b"): "and_",
     ("pow", "i"): "integer_power",
+    ("pow", "c"): "complex_power",
     ("abs", "c"): "complex_abs",
 }
 """The builder method that is another of truth values, integers (`"i"`) or complex numbers."""

@@ -149,7 +149,7 @@ class RoundingBuilder(BuilderCore):
         if isinstance(fixed, int):
             if fixed < 0:
                 raise GraphError(f"integers to the power {fixed} are no integers; convert them with astype(float)")
-            return b.expand(self._power(base, fixed), broadcast_shapes(base.shape, power.shape))
+            return b.expand(self.power_by_squarings(base, fixed), broadcast_shapes(base.shape, power.shape))
         element, shape = element_of(base.ssa), broadcast_shapes(base.shape, power.shape)
 
         def body(carry: Any, _: object) -> tuple[Any, None]:
@@ -161,10 +161,12 @@ class RoundingBuilder(BuilderCore):
         (total, _, _), _ = b.scan(body, (b.ones_like(base), base, power), length=bits)
         return total
 
-    def _power(self, base: Value, exponent: int) -> Value:
+    def power_by_squarings(self, x: Operand, exponent: int) -> Value:
+        """`x^exponent` by squarings, for an exponent that is Python's and not negative."""
+        base = self.value(self.operand(x))
         if exponent < 2:
             return base if exponent else self.ones_like(base)
-        half = self._power(base, exponent // 2)
+        half = self.power_by_squarings(base, exponent // 2)
         return half * half * base if exponent % 2 else half * half
 
     def clip(self, x: Operand, low: Operand | None = None, high: Operand | None = None) -> Value:
