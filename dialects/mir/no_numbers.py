@@ -34,7 +34,7 @@ class WithoutNumbers:
     def __array__(self, *_: object, **__: object) -> NoReturn:
         raise GraphTypeError(
             f"a value of a graph is no array: {NO_NUMBERS}. np.asarray(x) can be left out, np.array([x, y]) is "
-            "np.stack([x, y]), and A[x] of an array is rlx.constant(A)[x]"
+            "np.stack([x, y]); of an array, A[x] is rlx.constant(A)[x] and A.dot(x) is A @ x"
         )
 
     def __float__(self) -> NoReturn:

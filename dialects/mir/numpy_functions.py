@@ -20,6 +20,7 @@ from xdsl_rlx.dialects.errors import GraphError, GraphTypeError, RlxError
 from xdsl_rlx.dialects.mir import numpy_joins, numpy_linalg, numpy_reductions, numpy_series
 from xdsl_rlx.dialects.mir.numpy_elements import ufunc
 from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, Function, as_value
+from xdsl_rlx.dialects.mir.promotion import in_one_graph, values_of
 from xdsl_rlx.dialects.mir.value import Value
 
 ROWS = (numpy_joins, numpy_linalg, numpy_series)
@@ -37,7 +38,7 @@ _REASONS = {
     "put": f"{_IN_PLACE}; build a new one with np.where",
     "place": f"{_IN_PLACE}; np.where(mask, new, x) is a new one",
     "putmask": f"{_IN_PLACE}; np.where(mask, new, x) is a new one",
-    "copyto": f"{_IN_PLACE}; np.where(mask, new, x) is a new one",
+    "copyto": f"{_IN_PLACE}; np.where(mask, new, x) is a new one, np.full_like(a, x) is x * np.ones_like(a)",
     "fill_diagonal": f"{_IN_PLACE}; np.where(np.eye(n) > 0, new, x) is a new one",
     "at": f"{_IN_PLACE}; rlx.scatter_add(numbers, indices, n) has what is added to n places",
     **dict.fromkeys(("array", "asarray", "asanyarray"), "np.stack([x, y]) makes one of values and numbers"),
@@ -56,6 +57,8 @@ def function(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if found is None:
         raise GraphTypeError(f"np.{name} does not take a value of a graph: {_REASONS.get(name, _NO_OP)}")
     signature, arrays = _signature(found)
+    inside = in_one_graph([*args, *kwargs.values()])
+    args, kwargs = inside[: len(args)], dict(zip(kwargs, inside[len(args) :], strict=True))
     try:
         given = signature.bind(*args, **kwargs)
     except TypeError as error:
@@ -65,7 +68,7 @@ def function(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         raise GraphTypeError(f"np.{name} of a value of a graph has no out=: {_IN_PLACE}; use what it returns")
     for one in arrays:
         if one in given.arguments and not isinstance(given.arguments[one], Value):
-            given.arguments[one] = as_value(given.arguments[one], *_values((*args, *kwargs.values())))
+            given.arguments[one] = as_value(given.arguments[one], *values_of(inside))
     if given.arguments.get("axis") in (0, -1) and found.__module__ == numpy_reductions.__name__:
         _forget_the_axis_of_a_scalar(given.arguments)
     try:
@@ -81,17 +84,6 @@ def _forget_the_axis_of_a_scalar(arguments: dict[str, Any]) -> None:
     first = next(iter(arguments.values()))
     if isinstance(first, Value) and not first.rank:
         arguments["axis"] = None
-
-
-def _values(arguments: Sequence[Any]) -> list[Value]:
-    """Those of a call, and of lists among its arguments."""
-    found: list[Value] = []
-    for one in arguments:
-        if isinstance(one, Value):
-            found.append(one)
-        elif isinstance(one, list | tuple):
-            found += _values(one)
-    return found
 
 
 @lru_cache(maxsize=512)
@@ -126,7 +118,7 @@ def of_ufunc(name: str, method: str, inputs: Sequence[Any], options: dict[str, A
     if method == "accumulate":
         return _accumulated(name, *inputs, **options)
     if method == "outer" and len(inputs) == 2 and not options:
-        a, b = (as_value(x, *_values(inputs)) for x in inputs)
+        a, b = (as_value(x, *values_of(inputs)) for x in in_one_graph(inputs))
         return ufunc(name, a[(..., *(None,) * b.rank)], b)
     raise GraphTypeError(f"np.{name}.{method} does not take a value of a graph: {_REASONS.get(method, _NO_OP)}")
 

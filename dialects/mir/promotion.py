@@ -66,6 +66,38 @@ def innermost(operands: Sequence[object]) -> MirBuilder:
     return max(builders, key=lambda b: getattr(b, "depth", 0))
 
 
+def in_one_graph(operands: Sequence[Any]) -> list[Any]:
+    """Operands, and lists of them, where values of graphs around the innermost one are values of that."""
+    values = values_of(operands)
+    if len({id(x.b) for x in values}) < 2:
+        return list(operands)
+    builder = innermost(values)
+
+    def inside(x: Any) -> Any:
+        from xdsl_rlx.dialects.mir.value import Value
+
+        if isinstance(x, Value):
+            return x if x.b is builder else Value(builder.operand(x), builder, x.weak)
+        if type(x) in (list, tuple):
+            return type(x)(map(inside, x))
+        return x
+
+    return [inside(x) for x in operands]
+
+
+def values_of(operands: Sequence[Any]) -> list[Value]:
+    """The values among operands and lists of them."""
+    from xdsl_rlx.dialects.mir.value import Value
+
+    found: list[Value] = []
+    for x in operands:
+        if isinstance(x, Value):
+            found.append(x)
+        elif type(x) in (list, tuple):
+            found += values_of(x)
+    return found
+
+
 def together(operands: Sequence[Operand], kind: Kind = Kind.AS_IS) -> tuple[MirBuilder, list[Operand], bool]:
     """
     Operands converted to their common element type, the builder that they are for, and whether all give way.
@@ -76,8 +108,8 @@ def together(operands: Sequence[Operand], kind: Kind = Kind.AS_IS) -> tuple[MirB
     """
     from xdsl_rlx.dialects.mir.value import Value
 
-    builder = innermost(operands)
     operands = [_listed(x) for x in operands]
+    builder = innermost(operands)
     if kind is Kind.TRUTH:
         return builder, [_truth(builder, x) for x in operands], False
     weak = all(x.weak for x in operands if isinstance(x, Value))

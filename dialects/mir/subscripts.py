@@ -14,7 +14,7 @@ from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.constants import Array
 from xdsl_rlx.dialects.errors import GraphIndexError, GraphTypeError
-from xdsl_rlx.dialects.mir.promotion import joined
+from xdsl_rlx.dialects.mir.promotion import in_one_graph, joined
 from xdsl_rlx.dialects.shapes import INTS, broadcast_shapes, dims, element_of, i64
 
 if TYPE_CHECKING:
@@ -48,9 +48,8 @@ def subscript(value: Value, index: Index | tuple[Index, ...]) -> Value:
     GraphIndexError for what is out of range, GraphTypeError for what is no index. Of indices that are known only when
     the graph runs, negative ones count from the end and those outside are clamped.
     """
-    parts: list[Any] = [
-        one for part in (index if isinstance(index, tuple) else (index,)) for one in _without_masks(part)
-    ]
+    value, *given = in_one_graph([value, *(index if isinstance(index, tuple) else (index,))])
+    parts: list[Any] = [one for part in given for one in _without_masks(part)]
     used = sum(1 for part in parts if part is not None and part is not ...)
     if used > value.rank:
         raise GraphIndexError(f"{used} indices for a tensor of shape {dims(value.shape)}")

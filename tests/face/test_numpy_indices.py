@@ -50,6 +50,30 @@ def test_what_indices_take_twice_has_both_gradients():
     np.testing.assert_allclose(rlx.grad(loss)(x, at), jax.grad(loss)(x, at), rtol=1e-12)
 
 
+def test_values_of_graphs_around_meet_those_inside():
+    """A gradient inside of a program, of a function that uses values of both."""
+    table, at, weights = numpy_lines.ARGUMENTS["b"], numpy_lines.ARGUMENTS["k"], numpy_lines.ARGUMENTS["a"]
+
+    def program(table: Any, weights: Any) -> Any:
+        def loss(weights: Any, at: Any) -> Any:
+            taken = table[at] * weights[:, 1:2] + np.take(table, at, axis=0) + table[at, at][:, None]
+            kept = (
+                np.where(at > 0, table[:, :3], 0)
+                + np.sum(table, where=weights > 0.5)
+                + (table[0, :2] + [at[0], 1]).sum()
+            )
+            return (taken * weights).sum() + (kept * weights[:, :3]).sum()
+
+        return rlx.grad(loss)(weights, at)
+
+    def loss(weights: Any) -> Any:
+        taken = table[at] * weights[:, 1:2] + table[at] + table[at, at][:, None]
+        kept = np.where(at > 0, table[:, :3], 0) + np.sum(table * (weights > 0.5)) + table[0, :2].sum() + at[0] + 1
+        return (taken * weights).sum() + (kept * weights[:, :3]).sum()
+
+    np.testing.assert_allclose(rlx.compile(program)(table, weights), jax.grad(loss)(weights), rtol=1e-12)
+
+
 MASK = np.array([True, False, True, True])
 
 ERRORS = {
