@@ -162,8 +162,10 @@ class RoundingBuilder(BuilderCore):
         return total
 
     def power_by_squarings(self, x: Operand, exponent: int) -> Value:
-        """`x^exponent` by squarings, for an exponent that is Python's and not negative."""
+        """`x^exponent` by squarings, for an integer of Python's; GraphError if it is negative."""
         base = self.value(self.operand(x))
+        if exponent < 0:
+            raise GraphError(f"power_by_squarings takes an exponent of at least 0, got {exponent}")
         if exponent < 2:
             return base if exponent else self.ones_like(base)
         half = self.power_by_squarings(base, exponent // 2)

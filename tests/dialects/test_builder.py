@@ -179,6 +179,14 @@ def test_functions_of_numpy_that_are_ops_build_them():
         np.spacing(x)
 
 
+def test_powers_by_squarings():
+    for exponent in (0, 1, 2, 7):
+        np.testing.assert_allclose(run(lambda m, x, e=exponent: m.power_by_squarings(x, e), X), X**exponent, rtol=1e-6)
+    b, (x,) = builder(TensorType(f32, [2]))
+    with pytest.raises(GraphError, match="exponent of at least 0, got -1"):
+        b.power_by_squarings(x, -1)
+
+
 def test_iteration_gives_the_rows():
     (x,) = builder(TensorType(f32, [2, 3]))[1]
     first, second = x

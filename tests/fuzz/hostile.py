@@ -216,6 +216,9 @@ OF_NUMPY: list[Sample] = [
         Operand((3, 2)),
     ),
     *(_also(name, method(name), _SQUARE) for name in ("inv", "det", "slogdet")),
+    _also("integer_power", lambda m, n: m.integer_power(n, 3), _PLACES),
+    _also("power_by_squarings", lambda m, x: m.power_by_squarings(x, 3)),
+    _also("complex_power", lambda m, z: m.complex_power(z, 2.5), Operand((2, 4), dtype="c64")),
 ]
 """Calls of methods that build ops which exist: they have no samples, but rows in `tests/face/`."""
 
