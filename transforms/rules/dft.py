@@ -86,7 +86,7 @@ def _real_matrix(rows: Sequence[Sequence[complex]], parts: int, part_inner: bool
     return [row for pair in zip(re, im, strict=True) for row in pair] if part_inner else [*re, *im]
 
 
-def _matrix(b: MirBuilder, sign: int, n: int, keep: int, factor: float, parts: int, dtype: str) -> Value:
+def _matrix(b: MirBuilder, sign: int, n: int, keep: int, factor: float, parts: int, dtype: object) -> Value:
     """The transform of `n` points as a matrix `[2 keep, parts n]`, by parts."""
     rows = [[factor * _root(sign, j * k, n) for j in range(n)] for k in range(keep)]
     return b.constant(_real_matrix(rows, parts, False), dtype)

@@ -15,13 +15,13 @@ zero(QuantizeOp, "its result is an integer; mir.fake_quantize is the op to train
 zero(DequantizeOp, "its operand is an integer")
 
 
-def _constants(op: AffineOp, b: MirBuilder, numbers: Sequence[float], dtype: str) -> Value:
+def _constants(op: AffineOp, b: MirBuilder, numbers: Sequence[float], dtype: object) -> Value:
     """Scales or zero points as a constant that broadcasts with the operand."""
     vector = b.constant([float(x) for x in numbers], dtype)
     return along_axis(b, vector, b.value(op.operand).rank, op.axis_index if len(numbers) > 1 else None)
 
 
-def _exact(op: AffineOp, dtype: str) -> str:
+def _exact(op: AffineOp, dtype: object) -> object:
     """f64 where a difference of a level and a zero point may not fit into the digits of f32, else `dtype`."""
     return "f64" if any(abs(point) > 2**23 for point in op.zero_points.get_values()) else dtype
 
