@@ -6,6 +6,7 @@ are verified against the sizes it is told, and how much workspace there is it is
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, cast
@@ -105,7 +106,7 @@ CallArgument: TypeAlias = int | bool | BufferArgument
 """Of a call: an integer, whether something is transposed, or the address of a buffer."""
 
 
-class LapackOp(IRDLOperation):
+class LapackOp(IRDLOperation, abc.ABC):
     """
     A call of LAPACK: each buffer is an operand, followed by the indices that fix its leading dimensions.
 
@@ -130,9 +131,9 @@ class LapackOp(IRDLOperation):
             for parameter in self.ROUTINE.parameters
         ]
 
+    @abc.abstractmethod
     def arguments(self) -> list[CallArgument]:
         """The arguments in Fortran's order, without the letters that its kinds have."""
-        raise NotImplementedError
 
     def verify_(self) -> None:
         buffers = self.buffers()
@@ -146,9 +147,9 @@ class LapackOp(IRDLOperation):
             if isinstance(number, int) and number > LARGEST_INTEGER:
                 raise VerifyException(f"LAPACK is told integers up to {LARGEST_INTEGER}, got {number}")
 
+    @abc.abstractmethod
     def verify_shapes(self) -> None:
         """VerifyException for a buffer whose extents do not fit the others."""
-        raise NotImplementedError
 
 
 def _format(*names: str, flag: str = "") -> str:
