@@ -298,7 +298,7 @@ class _Walk(IndexRanges):
         if op.accumulate is not None:
             found.loads[op.c] += rows * cols
 
-    def library(self, op: LapackOp, found: _Count) -> None:
+    def routine(self, op: LapackOp, found: _Count) -> None:
         found.unknown.add(Unknown.LIBRARY)
 
     def load(self, op: memref.LoadOp, found: _Count) -> None:
@@ -315,7 +315,7 @@ _ROWS: dict[type[Operation], Callable[[_Walk, Any, _Count], None]] = {
     scf.WhileOp: _Walk.repeat,
     GemmOp: _Walk.product,
     BlockGemmOp: _Walk.block_product,
-    **dict.fromkeys(LAPACK_OPS, _Walk.library),
+    **dict.fromkeys(LAPACK_OPS, _Walk.routine),
     memref.LoadOp: _Walk.load,
     memref.StoreOp: _Walk.store,
 }
