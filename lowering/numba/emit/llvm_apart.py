@@ -91,6 +91,16 @@ class Given(dict[SSAValue, str]):
         )
 
 
+PART = "part_"
+"""What names of these functions begin with: they may be defined in another module of the same program."""
+
+
 def name_of_part(text: str) -> str:
     """A name that equal functions share."""
-    return f"part_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return f"{PART}{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def declaration(part: str) -> str:
+    """What a module says of a part that another one defines."""
+    head = part[: part.index(" {\n")]
+    return f"{head.replace('define', 'declare', 1)}\n"

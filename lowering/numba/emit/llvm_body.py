@@ -58,7 +58,8 @@ def _buffer_of(type: AnyMemRef) -> _Buffer:
 class LlvmBody(LlvmLines):
     """The lines of one function; `written` holds buffers stored to."""
 
-    def __init__(self, function: str = "") -> None:
+    def __init__(self, function: str = "", root: Operation | None = None) -> None:
+        """Of what is in `root`, if it is known beforehand."""
         super().__init__()
         self.function = function
         self.allocas: list[str] = []
@@ -71,6 +72,8 @@ class LlvmBody(LlvmLines):
         """Functions that this one calls, by name."""
         self._buffers: dict[SSAValue, _Buffer] = {}
         self._lanes: dict[scf.ForOp, LaneLoop | None] = {}
+        self._changing = {x for op in root.walk() for x in buffers_written_by(op)} if root is not None else None
+        """Buffers that something in the function is stored to: of others, what was loaded once is known."""
 
     def block(self, block: Block) -> None:
         """Emit every op of `block` but a yield, whose operands the enclosing op reads."""
@@ -127,10 +130,16 @@ class LlvmBody(LlvmLines):
         offset = self.offset(names, buffer.strides)
         return self.line(f"getelementptr inbounds nuw {buffer.element}, ptr {base}, i64 {offset}")
 
+    def loaded(self, source: SSAValue, indices: Sequence[SSAValue], type_: str) -> str:
+        """The name of what is loaded from a buffer: of one that does not change, of the same place once."""
+        text = f"load {type_}, ptr {self.address(source, indices)}, align {self.buffer(source).align}"
+        changes = self._changing is None or source in self._changing
+        return self.new_line(text) if changes else self.line(text)
+
     def load(self, op: Operation) -> None:
         source, *indices = op.operands
         buffer = self.buffer(source)
-        loaded = self.new_line(f"load {buffer.element}, ptr {self.address(source, indices)}, align {buffer.align}")
+        loaded = self.loaded(source, indices, buffer.element)
         self.names[op.results[0]] = self.line(f"icmp ne i8 {loaded}, 0") if buffer.is_bool else loaded
 
     def store(self, op: Operation) -> None:
@@ -216,7 +225,7 @@ class LlvmBody(LlvmLines):
 
     def apart(self, loop: scf.ForOp) -> None:
         """Call a function that is the loop: equal loops are one."""
-        given, part = Given(self.names, loop), LlvmBody(self.function)
+        given, part = Given(self.names, loop), LlvmBody(self.function, loop)
         part.names, part.parts, part.nonnegative = given, self.parts, self.nonnegative
         part.blocks_of(loop)
         for buffer in given.own:
@@ -226,7 +235,7 @@ class LlvmBody(LlvmLines):
         start = f"({given.parameters(part.written)}) mustprogress noinline nounwind {{"
         text = "\n".join([start, "entry:", *part.allocas, *part.lines, "  ret void", "}\n"])
         name = name_of_part(text)
-        self.parts[name] = f"define internal void @{name}{text}"
+        self.parts[name] = f"define void @{name}{text}"
         self.emit(f"call void @{name}({given.arguments()})")
 
     def blocks_of(self, op: scf.ForOp) -> None:
@@ -283,10 +292,7 @@ class LlvmBody(LlvmLines):
             vector = Vector(lanes, length, self.names, self.line)
             for role, op, value, buffer, operands, text in lanes.steps(length):
                 if role is Role.LOAD:
-                    align = self.buffer(buffer).align
-                    self.names[value] = self.new_line(
-                        f"load {text}, ptr {self.address(buffer, operands)}, align {align}"
-                    )
+                    self.names[value] = self.loaded(buffer, operands, text)
                 elif role is Role.STORE:
                     number, align = vector.number(value), self.buffer(buffer).align
                     self.written.add(buffer)

@@ -4,7 +4,7 @@ Optimising and running that text is llvm.py's business."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
 
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.lowering.numba.driver.layout import CallBlock
-from xdsl_rlx.lowering.numba.emit.llvm_apart import buffer_parameter
+from xdsl_rlx.lowering.numba.emit.llvm_apart import buffer_parameter, declaration
 from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA
 from xdsl_rlx.lowering.numba.emit.scalar_types import double, llvm_type
@@ -54,16 +54,18 @@ def emit_llvm_parts(source: ModuleOp | Iterable[KernelOp]) -> Iterator[str]:
     """
     The same kernels as `emit_llvm`, in modules that can be compiled at the same time: each as soon as it is full.
 
-    What is in them depends on the texts alone, so that the code does not depend on the machine's cores.
+    What is in them depends on the texts alone, so that the code does not depend on the machine's cores. A part is
+    defined in the first module that calls it.
     """
-    part = list[_KernelText]()
+    module, elsewhere = list[_KernelText](), set[str]()
     for kernel in _kernels(source):
-        part.append(_kernel(kernel))
-        if sum(text.length for text in part) >= _PART_CHARACTERS:
-            yield _module(part)
-            part.clear()
-    if part:
-        yield _module(part)
+        module.append(_kernel(kernel))
+        if sum(text.length(elsewhere) for text in module) >= _PART_CHARACTERS:
+            yield _module(module, elsewhere)
+            elsewhere.update(*(text.parts for text in module))
+            module.clear()
+    if module:
+        yield _module(module, elsewhere)
 
 
 def _kernels(source: ModuleOp | Iterable[KernelOp]) -> Iterable[KernelOp]:
@@ -77,16 +79,17 @@ class _KernelText:
     own: str
     parts: Mapping[str, str]
 
-    @property
-    def length(self) -> int:
-        """Characters of all functions."""
-        return len(self.own) + sum(map(len, self.parts.values()))
+    def length(self, elsewhere: Container[str]) -> int:
+        """Characters of all functions but those that are defined elsewhere."""
+        return len(self.own) + sum(len(text) for name, text in self.parts.items() if name not in elsewhere)
 
 
-def _module(kernels: Iterable[_KernelText]) -> str:
+def _module(kernels: Iterable[_KernelText], elsewhere: Container[str] = ()) -> str:
+    """A module of kernels and of the parts that they share, but for those that are defined elsewhere."""
     kernels = [*kernels]
     parts = {name: text for kernel in kernels for name, text in kernel.parts.items()}
-    text = "\n".join([*parts.values(), *(kernel.own for kernel in kernels)])
+    functions = [declaration(text) if name in elsewhere else text for name, text in parts.items()]
+    text = "\n".join([*functions, *(kernel.own for kernel in kernels)])
     return "\n".join([text, *_library(text), *([_REPORT] if "@report_check(" in text else []), _LOOPS])
 
 
@@ -156,7 +159,7 @@ def _kernel(kernel: KernelOp) -> _KernelText:
     """
     args = kernel.body.block.args
     buffers = args[:-2]
-    body = LlvmBody(kernel.sym_name.data)
+    body = LlvmBody(kernel.sym_name.data, kernel)
     for i, arg in enumerate(buffers):
         body.names[arg] = f"%a{i}"
     body.names[args[-2]], body.names[args[-1]] = "%lo", "%hi"

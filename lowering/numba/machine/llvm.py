@@ -78,9 +78,9 @@ def compile_llvm(*texts: str, effort: Effort = Effort.FULL) -> bytes:
     """
     Object code of modules for the `target`: verified, optimised as `effort` says.
 
-    Several modules, none of which needs another, are compiled on all cores; the bytes do not depend on how many there
-    are. Going through Numba's code library instead costs a third more, since it optimises twice to prune reference
-    counts. Raises `CompileError` when a text is rejected or needs a function that this process does not have.
+    Several modules, of which one may call what another defines, are compiled on all cores; the bytes do not depend on
+    how many there are. Going through Numba's code library instead costs a third more, since it optimises twice to prune
+    reference counts. Raises `CompileError` when a text is rejected or needs a function that this process does not have.
     """
     with Compilation(effort) as compilation:
         for text in texts:
@@ -109,14 +109,14 @@ class Compilation:
 
     def code(self) -> bytes:
         """The object code of all modules. Raises `CompileError` as `compile_llvm` does."""
-        return objects.join(self._jobs.results())
+        code = objects.join(self._jobs.results())
+        _check_needs(code)
+        return code
 
 
 def emit_object(text: str, effort: Effort = Effort.FULL) -> bytes:
-    """As `compile_llvm`, of one module."""
-    code = _emitted(text, effort, _emit)
-    _check_needs(code)
-    return code
+    """As `compile_llvm`, of one module, which may need others. Raises `CompileError` when the text is rejected."""
+    return _emitted(text, effort, _emit)
 
 
 def emit_assembly(text: str, effort: Effort = Effort.FULL) -> str:
@@ -278,7 +278,8 @@ def _context_of_engines() -> Any:
 
 
 def _check_needs(code: bytes) -> None:
-    if missing := [name for name in objects.undefined_symbols(code) if not _in_process(name)]:
+    needed = dict.fromkeys(objects.undefined_symbols(code)).keys() - set(objects.defined_symbols(code))
+    if missing := sorted(name for name in needed if not _in_process(name)):
         # the linker would end the process, so this must be found before
         raise CompileError(f"the generated code calls {', '.join(missing)}, which this process does not have")
 

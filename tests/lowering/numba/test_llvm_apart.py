@@ -11,9 +11,11 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.kernel import APART
-from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.emit import llvm_module
+from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm, emit_llvm_parts
+from xdsl_rlx.lowering.numba.machine.llvm import Effort, compile_llvm
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.run_errors import CompileError
 
 MARK = " {lir.apart}"
 LINE = "memref<4x6xf32>"
@@ -86,7 +88,7 @@ def test_values_are_those_of_the_loops(effort: Effort):
 
 def test_equal_loops_are_one_function_and_own_what_only_they_use():
     text = text_of(program())
-    parts = re.findall(r"^define internal void @(part_\w+)\((.*)\) mustprogress", text, re.MULTILINE)
+    parts = re.findall(r"^define void @(part_\w+)\((.*)\) mustprogress", text, re.MULTILINE)
     calls = re.findall(r"^  call void @(part_\w+)\(", text, re.MULTILINE)
     # two equal loops, one with a loop in it that is a function as well
     assert len(parts) == 3 and sorted(calls.count(name) for name, _ in parts) == [1, 1, 2]
@@ -96,11 +98,26 @@ def test_equal_loops_are_one_function_and_own_what_only_they_use():
 
 
 def test_a_buffer_without_the_mark_is_passed():
-    signatures = re.findall(
-        r"^define internal void @part_\w+\((.*)\) mustprogress", text_of(program(own="")), re.MULTILINE
-    )
+    signatures = re.findall(r"^define void @part_\w+\((.*)\) mustprogress", text_of(program(own="")), re.MULTILINE)
     assert [signature.count("ptr ") for signature in signatures] == [4, 3, 4]
     assert "@part_" not in text_of(program(""))
+
+
+def test_a_part_of_several_modules_is_defined_in_the_first(monkeypatch: pytest.MonkeyPatch):
+    g = rlx.Graph("products")
+    x, y, w = g.input("x", (128, 96)), g.input("y", (128, 96)), g.input("w", (96, 112))
+    g.set_outputs([x @ w, g.exp(y @ w)])
+    monkeypatch.setattr(llvm_module, "_PART_CHARACTERS", 1)
+    first, second = emit_llvm_parts(wide_registers.lowered(g, 1))
+    ((name, signature),) = re.findall(r"^define void @(part_\w+)\((.*)\) mustprogress", first, re.MULTILINE)
+    assert f"declare void @{name}({signature}) mustprogress" in second and f"define void @{name}" not in second
+    a, b = np.random.default_rng(0).standard_normal((2, 128, 96)).astype(np.float32) / 4
+    c = np.random.default_rng(1).standard_normal((96, 112)).astype(np.float32) / 4
+    found = compile_module(wide_registers.lowered(g, 1), 1)(a, b, c)
+    np.testing.assert_allclose(found[0], a @ c, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found[1], np.exp(b @ c), rtol=1e-5, atol=1e-5)
+    with pytest.raises(CompileError, match=f"calls {name}, which this process does not have"):
+        compile_llvm(second, effort=Effort.QUICK)
 
 
 def test_only_a_loop_that_carries_nothing_has_the_mark():
