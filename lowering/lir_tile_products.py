@@ -20,6 +20,7 @@ from xdsl_rlx.lowering.kernel_pass import KernelPass
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.tiles.factors import Factors
 from xdsl_rlx.lowering.tiles.tile_sizes import (
+    COMMON,
     COPIED_ROWS,
     MOST_VECTORS,
     ONE_PART,
@@ -41,7 +42,8 @@ FACTOR = 1 << 20
 """Bytes of the right factor up to which it is in a core's own cache when the next rows read it."""
 
 WIDE = 512
-"""Numbers that fit into all vector registers from which on tiles beat the library for more rows than those."""
+"""Numbers that fit into all vector registers from which on tiles beat the library for more rows than those; those of
+32 bits do where registers are those of AVX2, but not with half of AVX-512, of which the library uses the whole."""
 
 WIDE_ROWS = 512
 """Rows up to which they do for any right factor."""
@@ -161,7 +163,7 @@ class _Product:
         depth, columns = b.get_shape()[-2:]
         most = LOOPED_ROWS if repeated else ROWS
         size = depth * columns * element_bytes(b.element_type)
-        wide = registers.lanes_of(cast("AnyFloat", b.element_type)) * registers.count >= WIDE
+        wide = _are_wide(registers, cast("AnyFloat", b.element_type))
         near = size <= NEAR and strides_of(memref_of(self.op.a))[-1] == 1
         fits = rows <= WIDE_ROWS or near if wide else rows <= most and size <= FACTOR
         lines = strides_of(b)[-1] == 1
@@ -250,7 +252,7 @@ class _Blocks:
         rows, columns, depth = self._most
         element = cast("AnyFloat", memref_of(self.op.c).element_type)
         lanes = registers.lanes_of(element)
-        if max(rows, columns, depth) > ONE_PART or lanes * registers.count < WIDE:
+        if max(rows, columns, depth) > ONE_PART or not _are_wide(registers, element):
             return False
         unknown = None in self._known
         if self._known[1] is None and (self.op.accumulate is not None or self._work < MUCH):
@@ -277,7 +279,7 @@ class _Blocks:
         tile, copies = _tile(factors, most, columns, registers)
         if None in self._known:
             # tiles that sizes which are cut into blocks are multiples of
-            tile = TileSize(MANY, 2 * tile.lanes, tile.lanes)
+            tile = TileSize(MANY if registers.count > MANY * 2 else MANY // 2, 2 * tile.lanes, tile.lanes)
         unknown = self.op.cols if width is None else None
         TiledProduct(
             factors,
@@ -296,6 +298,13 @@ class _Blocks:
         _put(block, self.op)
 
 
+def _are_wide(registers: Registers, element: AnyFloat) -> bool:
+    """Whether tiles of many rows beat the library."""
+    if registers == COMMON:
+        return element_bytes(element) <= 4
+    return registers.lanes_of(element) * registers.count >= WIDE
+
+
 def _tile(factors: Factors, rows: int, columns: int, registers: Registers) -> tuple[TileSize, bool]:
     """The tiles of a product, and whether its right factor is copied panel by panel."""
     element = cast("AnyFloat", factors.element)
@@ -303,7 +312,7 @@ def _tile(factors: Factors, rows: int, columns: int, registers: Registers) -> tu
     copies, most = not factors.right.lies_in_lines, vectors_of_panel(factors.depth, lanes, element)
     if rows >= COPIED_ROWS and columns > most * lanes:
         copies = True
-    return best_tile(rows, columns, lanes, registers.count, most if copies else MOST_VECTORS), copies
+    return best_tile(rows, columns, registers, element, most if copies else MOST_VECTORS), copies
 
 
 def _put(block: Block, op: Operation) -> None:

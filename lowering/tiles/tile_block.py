@@ -69,6 +69,24 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class Rows:
+    """Rows of a tile: `count` from `first` on, those below `new` computed by the tile before too."""
+
+    first: SSAValue
+    count: int
+    new: SSAValue | None = None
+
+    @property
+    def start(self) -> SSAValue:
+        """Where they would begin if none were computed twice."""
+        return self.first if self.new is None else self.new
+
+    def at(self, nest: Nest, r: SSAValue) -> SSAValue:
+        """The number of a row in all."""
+        return self.first if self.count == 1 else (nest.scalars.of(self.first) + nest.scalars.of(r)).value
+
+
+@dataclass(frozen=True)
 class Left:
     """A copy of rows of the left factor from `first` on: tile by tile, in each line by line, of at most `lines`."""
 
@@ -77,17 +95,17 @@ class Left:
     low: SSAValue
     lines: int
 
-    def place(self, nest: Nest, row: SSAValue, rows: int, k: SSAValue, r: SSAValue) -> list[SSAValue]:
-        """Where row `r` of line `k` is, of the tile of so many rows from `row` on."""
+    def place(self, nest: Nest, rows: Rows, k: SSAValue, r: SSAValue) -> list[SSAValue]:
+        """Where row `r` of line `k` is, of the tile of these rows."""
         s, kernel = nest.scalars, nest.kernel
-        before = (s.of(row) - s.of(self.first)) * s.of(kernel.index(self.lines))
-        return [(before + (s.of(k) - s.of(self.low)) * s.of(kernel.index(rows)) + s.of(r)).value]
+        before = (s.of(rows.start) - s.of(self.first)) * s.of(kernel.index(self.lines))
+        return [(before + (s.of(k) - s.of(self.low)) * s.of(kernel.index(rows.count)) + s.of(r)).value]
 
 
 @dataclass(frozen=True)
 class TileBlock:
     """
-    The tile of `rows` from `row` on, of all columns of a panel; its vectors have `lanes` numbers.
+    The tile of some rows, of all columns of a panel; its vectors have `lanes` numbers.
 
     `goes_on`: sums are added to what there is; of a product that `begins` here, in the first part to zeros instead.
     `fetches`: the columns behind the panel are brought nearer. `chains`: in how many sums each is added up, a power of
@@ -97,8 +115,7 @@ class TileBlock:
     factors: Factors
     panel: Panel
     left: Left | None
-    row: SSAValue
-    rows: int
+    rows: Rows
     lanes: int
     goes_on: bool
     begins: bool
@@ -109,7 +126,7 @@ class TileBlock:
         """The sums start from zero, and are stored or added at the end."""
         kernel, panel, chains = nest.kernel, self.panel, self.chains
         element = self.factors.element
-        sums = kernel.scratch(MemRefType(element, [chains * self.rows, panel.columns]), "sums", apart=True)
+        sums = kernel.scratch(MemRefType(element, [chains * self.rows.count, panel.columns]), "sums", apart=True)
         self._rows(nest, lambda at, r, _: self._begin(at, sums, r))
         if chains == 1:
             nest.each((panel.low, panel.high), "k", lambda inside, k: self._step(inside, sums, k, 0))
@@ -127,20 +144,19 @@ class TileBlock:
 
     def _rows(self, nest: Nest, line: Callable[[Nest, SSAValue, SSAValue], Lane]) -> None:
         """What `line` does with each lane, given the row's number in the tile and in all."""
-        kernel = nest.kernel
+        zero, count = nest.kernel.index(0), self.rows.count
 
         def one(inside: Nest, r: SSAValue) -> None:
-            i = self.row if self.rows == 1 else (inside.scalars.of(self.row) + inside.scalars.of(r)).value
-            self.panel.lanes(inside, self.lanes, line(inside, r, i))
+            self.panel.lanes(inside, self.lanes, line(inside, r, self.rows.at(inside, r)))
 
-        if self.rows == 1:
-            one(nest, kernel.index(0))
+        if count == 1:
+            one(nest, zero)
         else:
-            nest.each((kernel.index(0), kernel.index(self.rows)), "r", one)
+            nest.each((zero, nest.kernel.index(count)), "r", one)
 
     def _sums_of(self, nest: Nest, r: SSAValue) -> list[SSAValue]:
         """The numbers of the lines of sums, one for each chain, of a row of the tile."""
-        return [(nest.scalars.of(r) + n * self.rows).value if n else r for n in range(self.chains)]
+        return [(nest.scalars.of(r) + n * self.rows.count).value if n else r for n in range(self.chains)]
 
     def _column(self, nest: Nest, j: SSAValue) -> SSAValue:
         return (nest.scalars.of(self.panel.column) + nest.scalars.of(j)).value
@@ -165,7 +181,7 @@ class TileBlock:
             if self.left is None:
                 factor = factors.left.load(at, i, k).value
             else:
-                factor = at.load(self.left.copy, self.left.place(at, self.row, self.rows, k, r)).value
+                factor = at.load(self.left.copy, self.left.place(at, self.rows, k, r)).value
 
             def lane(deep: Nest, j: SSAValue, vector: int) -> None:
                 s = deep.scalars
@@ -193,17 +209,17 @@ class TileBlock:
         def lane(deep: Nest, j: SSAValue, _: int) -> None:
             at = into.at(deep, i, self._column(deep, j))
             total = _sum([deep.load(sums, [line, j]) for line in lines])
-            if self.goes_on:
-                total = self._before(deep, at) + total
-            deep.store(total, into.buffer, at)
+            deep.store(self._onto(deep, at, i, total) if self.goes_on else total, into.buffer, at)
 
         return lane
 
-    def _before(self, nest: Nest, at: list[SSAValue]) -> Scalar:
-        """What sums are added to."""
+    def _onto(self, nest: Nest, at: list[SSAValue], i: SSAValue, total: Scalar) -> Scalar:
+        """A sum and what it is added to, once."""
         s = nest.scalars
-        before = nest.load(self.factors.into.buffer, at)
-        return s.select(s.of(self.panel.low) < 1, s.like(0.0, before), before) if self.begins else before
+        there = nest.load(self.factors.into.buffer, at)
+        before = s.select(s.of(self.panel.low) < 1, s.like(0.0, there), there) if self.begins else there
+        after = before + total
+        return after if self.rows.new is None else s.select(s.of(i) < s.of(self.rows.new), there, after)
 
 
 def _sum(terms: list[Scalar]) -> Scalar:

@@ -25,7 +25,22 @@ FIRST = 1 << 15
 """Bytes of the first level of a core's cache, for which a panel that is copied is made."""
 
 FAR = 5
-"""Multiplications in the time that a vector takes from the second level of the cache."""
+"""Multiplications in the time that a line takes from the second level of the cache."""
+
+LINE = 64
+"""Bytes of such a line."""
+
+FEW = 16
+"""Registers with which a tile is so small that its loads count."""
+
+LOAD = 0.25
+"""Multiplications that a load delays the others by, then."""
+
+EDGE = 4
+"""Multiplications that tiles of another height cost in each panel, then, if only in the time to compile."""
+
+HIGH = 6
+"""Rows whose sums, of two vectors each, fill as many: no more vectors are needed, and most widths are even."""
 
 LATENCY = 8
 """Multiplications that can be under way at once; with fewer sums, processors wait."""
@@ -60,31 +75,42 @@ class TileSize:
     lanes: int
 
 
-def best_tile(rows: int, columns: int, lanes: int, registers: int, vectors: int = MOST_VECTORS) -> TileSize:
+def best_tile(
+    rows: int, columns: int, registers: Registers, element: AnyFloat, vectors: int = MOST_VECTORS
+) -> TileSize:
     """
     The tile that a product of so many rows and columns takes the least time with, of at most so many vectors a row.
 
     One step along the inner dimension takes as long as its multiplications, as its lines of the right factor take to
-    come from the second level of the cache, or until the sums of the last step are there. Among equals it is a tile
-    without others at the edges, and of those the one that loads least. Its sums are in registers, and so are a number
-    of the left factor and, if several rows share it, a line of the right one.
+    come from the second level of the cache, or until the sums of the last step are there; with few registers there are
+    nearly as many loads, which count too. Among equals it is a tile without others at the edges, and of those the one
+    that loads least. Its sums are in registers, and so are a number of the left factor and, if several rows share it, a
+    line of the right one.
     """
+    lanes = registers.lanes_of(element)
+    far = FAR * lanes * element_bytes(element) / LINE
+    few = registers.count <= FEW
+    if few and rows >= HIGH:
+        vectors = min(vectors, 2)
 
-    def step(r: int, w: int) -> int:
-        return max(r * w, FAR * w, LATENCY) if r and w else 0
+    def step(r: int, w: int) -> float:
+        loads = (r + w) * LOAD if few else 0
+        return max(r * w + loads, far * w, LATENCY) if r and w else 0
 
-    def cost(shape: tuple[int, int]) -> tuple[int, int, float]:
+    def cost(shape: tuple[int, int]) -> tuple[float, int, float]:
         r, w = shape
         whole, rest = divmod(columns, w * lanes)
         widths = [(whole, w), (1, -(-rest // lanes))]
         heights = [(rows // r, r), (1, rows % r)]
         total = sum(n * m * step(height, width) for n, height in heights for m, width in widths)
+        if few and rows % r:
+            total += EDGE * (whole + 1)
         return total, (rest > 0 and whole > 0) + (rows % r > 0), 1 / r + 1 / w
 
     shapes = product(
         range(1, max(1, min(rows, MOST_ROWS)) + 1), range(1, max(1, min(-(-columns // lanes), vectors)) + 1)
     )
-    r, w = min((x for x in shapes if x[0] * x[1] + (x[1] if x[0] > 1 else 0) < registers), key=cost)
+    r, w = min((x for x in shapes if x[0] * x[1] + (x[1] if x[0] > 1 else 0) < registers.count), key=cost)
     return TileSize(r, w * lanes, lanes)
 
 

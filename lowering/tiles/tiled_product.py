@@ -14,8 +14,8 @@ from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.tiles.factors import Factors
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED, SideBySide
-from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, TileBlock
-from xdsl_rlx.lowering.tiles.tile_sizes import DEPTH, LATENCY, ONE_PART, TileSize
+from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, Rows, TileBlock
+from xdsl_rlx.lowering.tiles.tile_sizes import DEPTH, LATENCY, LINE, ONE_PART, TileSize
 
 ROWS_AT_ONCE = 512
 """Rows of the left factor that stay in a core's own cache while panel after panel is multiplied by them."""
@@ -29,8 +29,8 @@ PACKED_BYTES = 1 << 18
 PACKED_FOR = 4
 """Panels for which it does."""
 
-LINE = 64
-"""Bytes that come together from the farther levels of the cache."""
+TWICE = 32
+"""Which part of the rows may be computed twice, so that all tiles are of one height."""
 
 
 @dataclass(frozen=True)
@@ -106,42 +106,70 @@ class TiledProduct:
         found = (n for n in range(min(most, self.rows // 2), PACKED_ROWS - 1, -1) if self.rows % n == 0)
         return next(found, None) if self.columns >= PACKED_FOR * self.tile.columns else None
 
+    @property
+    def _overlaps(self) -> bool:
+        """Whether the last tile of known rows is as high as the others, and begins in the one before it."""
+        rows, height = self.rows or 0, self.tile.rows
+        rest = rows % height
+        return rest > 0 and rows > height and (height - rest) * TWICE <= rows
+
     def _packed(self, nest: Nest, low: SSAValue, high: SSAValue) -> Left:
         """A copy of the left factor along a part of the inner dimension."""
         factors, kernel, height = self.factors, nest.kernel, self.tile.rows
         assert self.rows is not None
-        copy = kernel.scratch(MemRefType(factors.element, [self.rows * self._lines]), "left")
-        left = Left(copy, self.ends[0], low, self._lines)
         whole, rest = divmod(self.rows, height)
+        beside = max(1, LINE // (height * element_bytes(factors.element)))
+        if self._overlaps:
+            whole, rest = -(-self.rows // height // beside) * beside, 0
+        beside = next(n for n in range(beside, 0, -1) if whole % n == 0)
+        copy = kernel.scratch(MemRefType(factors.element, [(whole * height + rest) * self._lines]), "left")
+        left = Left(copy, self.ends[0], low, self._lines)
 
-        def bring(at: Nest, rows: Sequence[SSAValue], each: int) -> None:
-            """Tiles of `each` rows that lie side by side: what they have of a line comes at once."""
+        def bring(at: Nest, tiles: Sequence[Rows]) -> None:
+            """Tiles that lie side by side: what they have of a line comes at once."""
 
-            def one(inside: Nest, row: SSAValue, k: SSAValue, r: SSAValue) -> None:
-                i = (inside.scalars.of(row) + inside.scalars.of(r)).value
-                number = factors.left.load(inside, i, k)
-                inside.store(number, copy, left.place(inside, row, each, k, r))
+            def one(inside: Nest, rows: Rows, k: SSAValue, r: SSAValue) -> None:
+                number = factors.left.load(inside, rows.at(inside, r), k)
+                inside.store(number, copy, left.place(inside, rows, k, r))
 
             def line(inside: Nest, k: SSAValue) -> None:
-                for row in rows:
-                    inside.lanes(
-                        (kernel.index(0), kernel.index(each)), "r", lambda deep, r, row=row: one(deep, row, k, r)
-                    )
+                for rows in tiles:
+                    ends = kernel.index(0), kernel.index(rows.count)
+                    inside.lanes(ends, "r", lambda deep, r, rows=rows: one(deep, rows, k, r))
 
             at.each((low, high), "k", line)
 
-        first, size = self.ends[0], height * element_bytes(factors.element)
-        beside = next(n for n in range(max(1, LINE // size), 0, -1) if whole % n == 0)
-
-        def tiles(at: Nest, row: SSAValue) -> None:
-            s = at.scalars
-            bring(at, [(s.of(row) + n * height).value if n else row for n in range(beside)], height)
-
         if whole:
-            self._repeat(nest, whole // beside, first, beside * height, tiles, "i")
+            self._tiles(nest, whole, bring, beside)
         if rest:
-            bring(nest, [(nest.scalars.of(first) + whole * height).value], rest)
+            first = nest.scalars.of(self.ends[0])
+            bring(nest, [Rows((first + whole * height).value, rest)])
         return left
+
+    def _tiles(
+        self,
+        nest: Nest,
+        count: int,
+        body: Callable[[Nest, Sequence[Rows]], None],
+        beside: int = 1,
+        apart: bool = False,
+    ) -> None:
+        """`body` for the first whole tiles, of which so many lie side by side."""
+        height, first = self.tile.rows, self.ends[0]
+        last = None
+        if self._overlaps:
+            assert self.rows is not None
+            last = nest.scalars.of(first) + (self.rows - height)
+
+        def some(inside: Nest, row: SSAValue) -> None:
+            s = inside.scalars
+            starts = [s.of(row) + n * height if n else s.of(row) for n in range(beside)]
+            if last is None:
+                body(inside, [Rows(start.value, height) for start in starts])
+            else:
+                body(inside, [Rows(s.minimum(start, last).value, height, start.value) for start in starts])
+
+        self._repeat(nest, count // beside, first, beside * height, some, "i", apart=apart)
 
     def _by_rows(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
         """All columns, of some rows at a time, along a part of the inner dimension."""
@@ -221,30 +249,29 @@ class TiledProduct:
         (first, end), height = self.ends, self.tile.rows
         if self.copies:
             panel = self._copied(nest, panel)
+        s = nest.scalars
         if self.rows is not None:
             whole, rest = divmod(self.rows, height)
+            if self._overlaps:
+                whole, rest = whole + 1, 0
             if whole:
-                self._repeat(
-                    nest, whole, first, height, lambda at, i: self._block(at, panel, i, height), "i", apart=True
-                )
+                self._tiles(nest, whole, lambda at, tiles: self._block(at, panel, tiles[0]), apart=True)
             if rest:
-                s = nest.scalars
                 last = (s.of(first) + whole * height).value if whole else first
-                self._block(nest, panel, last, rest)
+                self._block(nest, panel, Rows(last, rest))
             return
-        s = nest.scalars
         count = s.of(end) - s.of(first)
         whole = s.div(count, height)
 
         def block(inside: Nest, n: SSAValue) -> None:
             t = inside.scalars
             start = t.of(first) + t.of(n) * t.of(nest.kernel.index(height))
-            self._block(inside, panel, start.value, height)
+            self._block(inside, panel, Rows(start.value, height))
 
         nest.each((nest.kernel.index(0), whole.value), "i", block, apart=True)
         if height > 1:
             rest = s.of(first) + whole * s.of(nest.kernel.index(height))
-            nest.each((rest.value, end), "i", lambda inside, i: self._block(inside, panel, i, 1), apart=True)
+            nest.each((rest.value, end), "i", lambda inside, i: self._block(inside, panel, Rows(i, 1)), apart=True)
 
     def _copied(self, nest: Nest, panel: Panel) -> Panel:
         """The panel with a copy on the stack."""
@@ -303,13 +330,12 @@ class TiledProduct:
             lambda inside, x, at: inside.store(x, copy, [vector, at]),
         )
 
-    def _block(self, nest: Nest, panel: Panel, row: SSAValue, rows: int) -> None:
+    def _block(self, nest: Nest, panel: Panel, rows: Rows) -> None:
         tile, chains = self.tile, self._chains(panel)
         block = TileBlock(
             self.factors,
             panel,
             self.left,
-            row,
             rows,
             tile.lanes,
             goes_on=self.goes_on,

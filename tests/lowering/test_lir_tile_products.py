@@ -10,7 +10,7 @@ import wide_registers
 from levels import EVERY
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, f32, f64
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import CheckOp, GemmOp, PrefetchOp
@@ -164,14 +164,20 @@ LARGE = [
     Case(64, 300, 512, 32, False, True, True),
     Case(500, 90, 140, 500, False, False, True),
     Case(40, 300, 300, 40, True, False, True),
+    Case(256, 40, 48, 256, False, False),
+    Case(250, 700, 64, 250, False, True),
+    Case(260, 700, 70, 260, False, False, True),
+    Case(254, 512, 64, 254, True, True, True),
 ]
-"""Blocks of rows, panels that are copied, and left factors too, of both layouts, in one part and several."""
+"""Blocks of rows, panels that are copied, and left factors too, of both layouts, in one part and several; with tiles of
+six rows, the last one begins in the one before it."""
 
 
+@pytest.mark.parametrize("registers", REGISTERS[1:], ids=["avx2", "avx512"])
 @pytest.mark.parametrize("effort", [Effort.QUICK, Effort.FULL])
-def test_large_products(effort: Effort):
+def test_large_products(effort: Effort, registers: Registers):
     module = rlx.parse(text_of(LARGE, "f32"))
-    LirTileProductsPass(16, 32).apply(Context(), module)
+    LirTileProductsPass(registers.lanes, registers.count).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     assert not any(isinstance(op, GemmOp) for op in module.walk())
     LirCheckBoundsPass().apply(Context(), module)
@@ -280,7 +286,7 @@ def test_a_near_right_factor_is_not_fetched():
     assert not any(isinstance(op, PrefetchOp | GemmOp) for op in module.walk())
 
 
-def gemms(case: Case, repeated: bool, registers: Registers = COMMON) -> int:
+def gemms(case: Case, repeated: bool, registers: Registers = REGISTERS[0]) -> int:
     """How many calls of the library stay in a program of one case."""
     module = rlx.parse(text_of([case], "f32")) if repeated else once(case)
     LirTileProductsPass(registers.lanes, registers.count).apply(Context(), module)
@@ -320,13 +326,15 @@ def test_which_products_become_loops(case: Case, repeated: bool, expected: int):
 
 
 def test_with_many_registers_rows_may_be_many():
-    many = Registers(16, 32)
     few, more, near = (
         Case(rows, depth, 512, rows, False, False)
         for rows, depth in ((WIDE_ROWS, 4096), (WIDE_ROWS + 1, 4096), (4096, 128))
     )
-    assert [gemms(case, False, many) for case in (few, more, near)] == [0, 1, 0]
-    assert [gemms(case, False) for case in (few, more, near)] == [1, 1, 1]
+    for registers, loops in zip(REGISTERS, (False, True, True), strict=True):
+        expected = [0, 1, 0] if loops else [1, 1, 1]
+        assert [gemms(case, False, registers) for case in (few, more, near)] == expected
+    halves = Registers(16, 16)
+    assert [gemms(case, False, halves) for case in (few, more, near)] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("registers", REGISTERS)
@@ -338,7 +346,7 @@ def test_sums_of_a_tile_fit_into_registers_and_are_written_out(registers: Regist
     lanes = registers.lanes // (2 if element == "f64" else 1)
     for rows in SIZES:
         for columns in SIZES:
-            tile = best_tile(rows, columns, lanes, registers.count)
+            tile = best_tile(rows, columns, registers, f64 if element == "f64" else f32)
             assert tile.rows * tile.columns // lanes < registers.count
     marked = [op for op in module.walk() if LANES in op.attributes]
     assert marked and all(cast("IntegerAttr[Any]", op.attributes[UNROLL]).value.data > 1 for op in marked)
