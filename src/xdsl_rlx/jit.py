@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xdsl_rlx import api
+import xdsl_rlx.api as api
 from xdsl_rlx.builder import GraphModule
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError, RlxError
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.tracing import Function, Traced, builder_of, is_passed_on, traced, type_of
-from xdsl_rlx.tree import Spec, Tree, flatten, unflatten
+from xdsl_rlx.tree import Flatten, Spec, Tree, flatten, unflatten
 
 if TYPE_CHECKING:
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
@@ -76,6 +76,7 @@ class CompiledFunction:
         self._donate = dict(donate or {})
         self._options = options
         self._entries: dict[Hashable, _Entry] = {}
+        self._flatten = Flatten()
         self._parameters = _parameters_of(function) if self._static or self._donate else []
         for name in (*self._static, *self._donate):
             self._position(name)
@@ -87,8 +88,8 @@ class CompiledFunction:
     def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
         if self._static:
             return self._with_static(args, kwargs)
-        leaves, spec = flatten((args, kwargs))
-        entry = self._entries.get((spec, tuple([_signature(leaf) for leaf in leaves])))
+        leaves, spec = self._flatten((args, kwargs))
+        entry = self._entries.get((spec, _signatures(leaves)))
         if entry is None:
             if builder_of(args, kwargs) is not None:
                 return self.__wrapped__(*args, **kwargs)
@@ -116,7 +117,7 @@ class CompiledFunction:
         """What is kept for the signature of these arguments, made if it is not there, and their leaves."""
         function, args, kwargs, key = self._bound(args, kwargs)
         leaves, spec = flatten((args, kwargs))
-        found = self._entries.get((*key, spec, tuple([_signature(leaf) for leaf in leaves])))
+        found = self._entries.get((*key, spec, _signatures(leaves)))
         if found is None:
             found = self._entry(leaves, spec, function, args, kwargs, key)
         return found, leaves
@@ -125,8 +126,8 @@ class CompiledFunction:
         function, args, kwargs, key = self._bound(args, kwargs)
         if builder_of(args, kwargs) is not None:
             return function(*args, **kwargs)
-        leaves, spec = flatten((args, kwargs))
-        entry = self._entries.get((*key, spec, tuple([_signature(leaf) for leaf in leaves])))
+        leaves, spec = self._flatten((args, kwargs))
+        entry = self._entries.get((*key, spec, _signatures(leaves)))
         if entry is None:
             entry = self._entry(leaves, spec, function, args, kwargs, key)
         return entry(leaves)
@@ -187,7 +188,7 @@ class CompiledFunction:
             made.results,
             {number: inputs.index(name) for name, number in donate.items()},
         )
-        self._entries[(*key, spec, tuple([_signature(leaf) for leaf in leaves]))] = entry
+        self._entries[(*key, spec, _signatures(leaves))] = entry
         return entry
 
     def _donated(self, made: Traced, args: Sequence[Tree]) -> dict[str, int]:
@@ -235,9 +236,13 @@ def _parameters_of(function: Callable[..., Any]) -> list[str]:
     return [one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
 
 
+def _signatures(leaves: Sequence[Any]) -> tuple[Hashable, ...]:
+    array = np.ndarray
+    return tuple([(x.dtype, x.shape) if type(x) is array else _signature(x) for x in leaves])
+
+
 def _signature(leaf: Any) -> Hashable:
-    if type(leaf) is np.ndarray:
-        return leaf.dtype, leaf.shape
+    """That of a leaf which is no array."""
     if isinstance(leaf, Value):
         # it has the type of a number that this may have been compiled for, and cannot be passed to that
         return Value, type_of(leaf, "")

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import optree
 
-from xdsl_rlx import api
+import xdsl_rlx.api as api
 from xdsl_rlx.builder import GraphModule
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
