@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
@@ -83,7 +85,13 @@ class LirMarkUnrolledPass(KernelPass):
             left -= choice.size
             if left < 0:
                 return
-            choice.loop.attributes[UNROLL] = IntegerAttr(choice.count, i64)
+            choice.loop.attributes[UNROLL] = _count(choice.count)
+
+
+@lru_cache(256)
+def _count(times: int) -> IntegerAttr[Any]:
+    """Attributes are verified when they are made, thus once."""
+    return IntegerAttr(times, i64)
 
 
 @dataclass(frozen=True)

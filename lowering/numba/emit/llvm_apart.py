@@ -22,7 +22,7 @@ _OF_THE_KERNEL = (CheckOp, *LIBRARY_OPS)
 
 def is_apart(loop: scf.ForOp) -> bool:
     """Whether a loop is to be a function, and can be one."""
-    return APART in loop.attributes and not any(isinstance(op, _OF_THE_KERNEL) for op in loop.walk())
+    return APART in loop.attributes and not any(type(op) in _OF_THE_KERNEL for op in loop.walk())
 
 
 def is_within(value: SSAValue, loop: scf.ForOp) -> bool:

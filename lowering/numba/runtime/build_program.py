@@ -101,7 +101,7 @@ class _Builder:
             constants=bytes(self.constants),
             schedule=tuple(self._schedule(program.body.block, [])),
             updated=tuple(op.buffer_name.data for op in (*inputs, *params) if op.updated is not None),
-            needs_blas=any(isinstance(op, lir.LIBRARY_OPS) for op in module.walk()),
+            needs_blas=any(type(op) in lir.LIBRARY_OPS for op in module.walk()),
         )
 
     def _place(self, op: Operation) -> None:
