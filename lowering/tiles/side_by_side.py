@@ -43,8 +43,9 @@ class SideBySide:
         """`store` the first `count` elements of all lines at their places; `load` gets where a line lies and which."""
 
         def merge(inside: Nest, group: SSAValue, rows: Sequence[SSAValue], e: SSAValue) -> None:
+            place = self._of_group(inside, group, e)
             for number, row in enumerate(rows):
-                inside.store(load(inside, row, e), self.between, [self._of_group(inside, group, e, number)])
+                inside.store(load(inside, row, e), self.between, [_behind(inside, place, number)])
 
         def together(inside: Nest, e: SSAValue) -> None:
             for group in range(self._groups):
@@ -68,8 +69,9 @@ class SideBySide:
                 inside.store(load(inside, self._place(inside, e, group)), self.between, [self._start(inside, e, group)])
 
         def split(inside: Nest, group: SSAValue, rows: Sequence[SSAValue], e: SSAValue) -> None:
+            place = self._of_group(inside, group, e)
             for number, row in enumerate(rows):
-                store(inside, inside.load(self.between, [self._of_group(inside, group, e, number)]), row, e)
+                store(inside, inside.load(self.between, [_behind(inside, place, number)]), row, e)
 
         _neighbours(nest, _times(nest, count, MERGED), apart)
         self._by_groups(nest, count, line, split)
@@ -82,14 +84,14 @@ class SideBySide:
         return nest.load(self.between, [self._start(nest, e, group)])
 
     def _start(self, nest: Nest, e: SSAValue, group: int) -> SSAValue:
-        return (nest.scalars.of(e) + group * self.most * MERGED).value
+        return _behind(nest, e, group * self.most * MERGED)
 
     def _place(self, nest: Nest, e: SSAValue, group: int) -> SSAValue:
-        return (nest.scalars.of(e) * self._groups + group).value
+        return _behind(nest, (nest.scalars.of(e) * self._groups).value, group)
 
-    def _of_group(self, nest: Nest, group: SSAValue, e: SSAValue, number: int) -> SSAValue:
+    def _of_group(self, nest: Nest, group: SSAValue, e: SSAValue) -> SSAValue:
         s = nest.scalars
-        return ((s.of(group) * self.most + s.of(e)) * MERGED + number).value
+        return ((s.of(group) * self.most + s.of(e)) * MERGED).value
 
     def _by_groups(
         self,
@@ -102,10 +104,15 @@ class SideBySide:
 
         def one(inside: Nest, group: SSAValue) -> None:
             s = inside.scalars
-            rows = [line(inside, s.of(group) + number * self._groups) for number in range(MERGED)]
+            starts = [s.of(_behind(inside, group, number * self._groups)) for number in range(MERGED)]
+            rows = [line(inside, start) for start in starts]
             _neighbours(inside, count, lambda deep, e: body(deep, group, rows, e))
 
         nest.each((nest.kernel.index(0), nest.kernel.index(self._groups)), "group", one)
+
+
+def _behind(nest: Nest, place: SSAValue, count: int) -> SSAValue:
+    return (nest.scalars.of(place) + count).value if count else place
 
 
 def _times(nest: Nest, count: SSAValue, factor: int) -> SSAValue:

@@ -26,7 +26,7 @@ class Panel:
     """
     Lines `low` to `high` of some columns of the right factor, and a copy of them if there is one.
 
-    The copy has the first vector of all lines, then the second one.
+    The copy has line after line, or `by_vectors` the first vector of all lines, then the second one.
     """
 
     low: SSAValue
@@ -34,6 +34,7 @@ class Panel:
     column: SSAValue
     columns: int
     copy: SSAValue | None = None
+    by_vectors: bool = False
 
     @property
     def known_length(self) -> int | None:
@@ -51,14 +52,16 @@ class Panel:
         """Where the copy has column `j`, one of this vector, of line `k`."""
         s = nest.scalars
         line = s.of(k) if constant_index(self.low) == 0 else s.of(k) - s.of(self.low)
+        if not self.by_vectors:
+            return [line.value, j]
         lane = s.of(j) - vector * lanes if vector else s.of(j)
         return [nest.kernel.index(vector), (line * lanes + lane).value]
 
-    def lanes(self, nest: Nest, lanes: int, body: Lane) -> None:
-        """`body` for each column, as vectors of so many lanes: of a copy, one by one."""
+    def lanes(self, nest: Nest, lanes: int, body: Lane, copied: bool = True) -> None:
+        """`body` for each column, as vectors of so many lanes: those of a copy that has them so one by one."""
         kernel = nest.kernel
         for low, high in pairwise(_cuts(self.columns, lanes)):
-            step = lanes if self.copy is not None else high - low
+            step = lanes if self.by_vectors and copied else high - low
             for first in range(low, high, step):
                 vector = first // lanes
                 nest.lanes(
@@ -69,8 +72,8 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows of a tile: `count` from `first` on, those below `new` computed by the tile before too."""
+class TileRows:
+    """TileRows of a tile: `count` from `first` on, those below `new` computed by the tile before too."""
 
     first: SSAValue
     count: int
@@ -95,7 +98,7 @@ class Left:
     low: SSAValue
     lines: int
 
-    def place(self, nest: Nest, rows: Rows, k: SSAValue, r: SSAValue) -> list[SSAValue]:
+    def place(self, nest: Nest, rows: TileRows, k: SSAValue, r: SSAValue) -> list[SSAValue]:
         """Where row `r` of line `k` is, of the tile of these rows."""
         s, kernel = nest.scalars, nest.kernel
         before = (s.of(rows.start) - s.of(self.first)) * s.of(kernel.index(self.lines))
@@ -115,7 +118,7 @@ class TileBlock:
     factors: Factors
     panel: Panel
     left: Left | None
-    rows: Rows
+    rows: TileRows
     lanes: int
     goes_on: bool
     begins: bool
@@ -127,7 +130,7 @@ class TileBlock:
         kernel, panel, chains = nest.kernel, self.panel, self.chains
         element = self.factors.element
         sums = kernel.scratch(MemRefType(element, [chains * self.rows.count, panel.columns]), "sums", apart=True)
-        self._rows(nest, lambda at, r, _: self._begin(at, sums, r))
+        self._rows(nest, lambda at, r, _: self._begin(at, sums, r), copied=False)
         if chains == 1:
             nest.each((panel.low, panel.high), "k", lambda inside, k: self._step(inside, sums, k, 0))
         else:
@@ -140,14 +143,14 @@ class TileBlock:
 
             assert panel.known_length is not None
             nest.each((kernel.index(0), kernel.index(panel.known_length // chains)), "k", steps)
-        self._rows(nest, lambda at, r, i: self._end(at, sums, r, i))
+        self._rows(nest, lambda at, r, i: self._end(at, sums, r, i), copied=False)
 
-    def _rows(self, nest: Nest, line: Callable[[Nest, SSAValue, SSAValue], Lane]) -> None:
+    def _rows(self, nest: Nest, line: Callable[[Nest, SSAValue, SSAValue], Lane], copied: bool = True) -> None:
         """What `line` does with each lane, given the row's number in the tile and in all."""
         zero, count = nest.kernel.index(0), self.rows.count
 
         def one(inside: Nest, r: SSAValue) -> None:
-            self.panel.lanes(inside, self.lanes, line(inside, r, self.rows.at(inside, r)))
+            self.panel.lanes(inside, self.lanes, line(inside, r, self.rows.at(inside, r)), copied)
 
         if count == 1:
             one(nest, zero)

@@ -36,11 +36,11 @@ FEW = 16
 LOAD = 0.25
 """Multiplications that a load delays the others by, then."""
 
-EDGE = 4
-"""Multiplications that tiles of another height cost in each panel, then, if only in the time to compile."""
+EDGE = 2
+"""Multiplications that tiles of another height or width cost at each edge, then, if only in the time to compile."""
 
-HIGH = 6
-"""Rows whose sums, of two vectors each, fill as many: no more vectors are needed, and most widths are even."""
+HIGH = 4
+"""Rows whose sums, of three vectors each, fill as many: more vectors are not needed."""
 
 LATENCY = 8
 """Multiplications that can be under way at once; with fewer sums, processors wait."""
@@ -91,7 +91,7 @@ def best_tile(
     far = FAR * lanes * element_bytes(element) / LINE
     few = registers.count <= FEW
     if few and rows >= HIGH:
-        vectors = min(vectors, 2)
+        vectors = min(vectors, 3)
 
     def step(r: int, w: int) -> float:
         loads = (r + w) * LOAD if few else 0
@@ -103,8 +103,8 @@ def best_tile(
         widths = [(whole, w), (1, -(-rest // lanes))]
         heights = [(rows // r, r), (1, rows % r)]
         total = sum(n * m * step(height, width) for n, height in heights for m, width in widths)
-        if few and rows % r:
-            total += EDGE * (whole + 1)
+        if few:
+            total += EDGE * ((rows % r > 0) * whole + (rest > 0) * (rows // r))
         return total, (rest > 0 and whole > 0) + (rows % r > 0), 1 / r + 1 / w
 
     shapes = product(

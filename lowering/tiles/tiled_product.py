@@ -9,19 +9,20 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
+from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.tiles.factors import Factors
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED, SideBySide
-from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, Rows, TileBlock
+from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, TileBlock, TileRows
 from xdsl_rlx.lowering.tiles.tile_sizes import DEPTH, LATENCY, LINE, ONE_PART, TileSize
 
 ROWS_AT_ONCE = 512
-"""Rows of the left factor that stay in a core's own cache while panel after panel is multiplied by them."""
+"""TileRows of the left factor that stay in a core's own cache while panel after panel is multiplied by them."""
 
 PACKED_ROWS = 16
-"""Rows of a left factor that does not lie in lines from which on it pays to copy it."""
+"""TileRows of a left factor that does not lie in lines from which on it pays to copy it."""
 
 PACKED_BYTES = 1 << 18
 """Bytes of the copy at most: it lies on the stack, and is read again and again."""
@@ -30,7 +31,7 @@ PACKED_FOR = 4
 """Panels for which it does."""
 
 TWICE = 32
-"""Which part of the rows may be computed twice, so that all tiles are of one height."""
+"""Which part of the rows or columns may be computed twice, so that all tiles are of one height or width."""
 
 
 @dataclass(frozen=True)
@@ -125,51 +126,38 @@ class TiledProduct:
         copy = kernel.scratch(MemRefType(factors.element, [(whole * height + rest) * self._lines]), "left")
         left = Left(copy, self.ends[0], low, self._lines)
 
-        def bring(at: Nest, tiles: Sequence[Rows]) -> None:
-            """Tiles that lie side by side: what they have of a line comes at once."""
+        def bring(at: Nest, tile: Callable[[Nest, SSAValue], TileRows], count: int) -> None:
+            """So many tiles that lie side by side: what they have of a line comes at once."""
 
-            def one(inside: Nest, rows: Rows, k: SSAValue, r: SSAValue) -> None:
-                number = factors.left.load(inside, rows.at(inside, r), k)
-                inside.store(number, copy, left.place(inside, rows, k, r))
+            def one(inside: Nest, n: SSAValue, k: SSAValue) -> None:
+                rows = tile(inside, n)
 
-            def line(inside: Nest, k: SSAValue) -> None:
-                for rows in tiles:
-                    ends = kernel.index(0), kernel.index(rows.count)
-                    inside.lanes(ends, "r", lambda deep, r, rows=rows: one(deep, rows, k, r))
+                def number(deep: Nest, r: SSAValue) -> None:
+                    deep.store(factors.left.load(deep, rows.at(deep, r), k), copy, left.place(deep, rows, k, r))
 
-            at.each((low, high), "k", line)
+                inside.lanes((kernel.index(0), kernel.index(rows.count)), "r", number)
+
+            at.each((low, high), "k", lambda line, k: _times(line, count, "n", lambda deep, n: one(deep, n, k)))
+
+        def some(at: Nest, n: SSAValue) -> None:
+            first = (at.scalars.of(n) * beside).value
+            bring(at, lambda deep, m: self._tile(deep, (deep.scalars.of(first) + deep.scalars.of(m)).value), beside)
 
         if whole:
-            self._tiles(nest, whole, bring, beside)
+            _times(nest, whole // beside, "i", some)
         if rest:
-            first = nest.scalars.of(self.ends[0])
-            bring(nest, [Rows((first + whole * height).value, rest)])
+            last = (nest.scalars.of(self.ends[0]) + whole * height).value
+            bring(nest, lambda _at, _n: TileRows(last, rest), 1)
         return left
 
-    def _tiles(
-        self,
-        nest: Nest,
-        count: int,
-        body: Callable[[Nest, Sequence[Rows]], None],
-        beside: int = 1,
-        apart: bool = False,
-    ) -> None:
-        """`body` for the first whole tiles, of which so many lie side by side."""
-        height, first = self.tile.rows, self.ends[0]
-        last = None
-        if self._overlaps:
-            assert self.rows is not None
-            last = nest.scalars.of(first) + (self.rows - height)
-
-        def some(inside: Nest, row: SSAValue) -> None:
-            s = inside.scalars
-            starts = [s.of(row) + n * height if n else s.of(row) for n in range(beside)]
-            if last is None:
-                body(inside, [Rows(start.value, height) for start in starts])
-            else:
-                body(inside, [Rows(s.minimum(start, last).value, height, start.value) for start in starts])
-
-        self._repeat(nest, count // beside, first, beside * height, some, "i", apart=apart)
+    def _tile(self, nest: Nest, number: SSAValue) -> TileRows:
+        """The rows of a whole tile of this number."""
+        s, height, first = nest.scalars, self.tile.rows, nest.scalars.of(self.ends[0])
+        start = first + s.of(number) * s.of(nest.kernel.index(height))
+        if not self._overlaps:
+            return TileRows(start.value, height)
+        assert self.rows is not None
+        return TileRows(s.minimum(start, first + (self.rows - height)).value, height, start.value)
 
     def _by_rows(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
         """All columns, of some rows at a time, along a part of the inner dimension."""
@@ -197,11 +185,22 @@ class TiledProduct:
             self._as_many_columns_as_there_are(nest, low, high, self.width)
             return
         whole, rest = divmod(self.columns, wide)
+        # some columns twice, with the same result, rather than panels of another width or parts of vectors
+        twice = whole > 0 and rest > 0 and not self.goes_on and (wide - rest) * TWICE <= self.columns
+        if twice:
+            whole, rest = whole + 1, 0
         if whole:
-            self._repeat(nest, whole, first, wide, lambda at, j: self._panel(at, Panel(low, high, j, wide)), "j")
+
+            def one(inside: Nest, n: SSAValue) -> None:
+                t = inside.scalars
+                column = t.of(first) + t.of(n) * t.of(nest.kernel.index(wide))
+                if twice:
+                    column = t.minimum(column, t.of(first) + (self.columns - wide))
+                self._panel(inside, Panel(low, high, column.value, wide))
+
+            _times(nest, whole, "j", one)
         if rest:
             if not self.goes_on and self.columns >= (lanes := -(-rest // self.tile.lanes) * self.tile.lanes):
-                # some columns twice, with the same result, rather than parts of vectors
                 rest = lanes
             s = nest.scalars
             last = (s.of(first) + (self.columns - rest)).value if self.columns > rest else first
@@ -223,27 +222,6 @@ class TiledProduct:
         few = s.of(width) * (s.of(nest.kernel.index(1)) - suffice)
         emit_sums(self.factors, nest, self.ends, (first, (s.of(first) + few).value), apart=True)
 
-    @staticmethod
-    def _repeat(
-        nest: Nest,
-        count: int,
-        start: SSAValue,
-        step: int,
-        body: Callable[[Nest, SSAValue], None],
-        name: str,
-        apart: bool = False,
-    ) -> None:
-        """`body` at `start + n step` for each `n < count`."""
-
-        def one(inside: Nest, n: SSAValue) -> None:
-            s = inside.scalars
-            body(inside, (s.of(start) + s.of(n) * s.of(nest.kernel.index(step))).value)
-
-        if count == 1:
-            body(nest, start)
-        else:
-            nest.each((nest.kernel.index(0), nest.kernel.index(count)), name, one, apart=apart)
-
     def _panel(self, nest: Nest, panel: Panel) -> None:
         """All rows of a panel."""
         (first, end), height = self.ends, self.tile.rows
@@ -255,30 +233,31 @@ class TiledProduct:
             if self._overlaps:
                 whole, rest = whole + 1, 0
             if whole:
-                self._tiles(nest, whole, lambda at, tiles: self._block(at, panel, tiles[0]), apart=True)
+                _times(nest, whole, "i", lambda at, n: self._block(at, panel, self._tile(at, n)), apart=True)
             if rest:
                 last = (s.of(first) + whole * height).value if whole else first
-                self._block(nest, panel, Rows(last, rest))
+                self._block(nest, panel, TileRows(last, rest))
             return
         count = s.of(end) - s.of(first)
         whole = s.div(count, height)
 
         def block(inside: Nest, n: SSAValue) -> None:
-            t = inside.scalars
-            start = t.of(first) + t.of(n) * t.of(nest.kernel.index(height))
-            self._block(inside, panel, Rows(start.value, height))
+            self._block(inside, panel, self._tile(inside, n))
 
         nest.each((nest.kernel.index(0), whole.value), "i", block, apart=True)
         if height > 1:
             rest = s.of(first) + whole * s.of(nest.kernel.index(height))
-            nest.each((rest.value, end), "i", lambda inside, i: self._block(inside, panel, Rows(i, 1)), apart=True)
+            nest.each((rest.value, end), "i", lambda inside, i: self._block(inside, panel, TileRows(i, 1)), apart=True)
 
     def _copied(self, nest: Nest, panel: Panel) -> Panel:
         """The panel with a copy on the stack."""
         right, kernel, lanes = self.factors.right, nest.kernel, self.tile.lanes
         element = self.factors.element
-        copy = kernel.scratch(MemRefType(element, [-(-panel.columns // lanes), self._lines * lanes]), "panel")
-        panel = replace(panel, copy=copy)
+        shape = [self._lines, panel.columns]
+        if not right.lies_in_lines:
+            shape = [-(-panel.columns // lanes), self._lines * lanes]
+        copy = kernel.scratch(MemRefType(element, shape), "panel")
+        panel = replace(panel, copy=copy, by_vectors=not right.lies_in_lines)
 
         def one(inside: Nest, k: SSAValue, j: SSAValue, vector: int) -> None:
             s = inside.scalars
@@ -315,11 +294,14 @@ class TiledProduct:
         right, copy = self.factors.right, panel.copy
         assert copy is not None
 
+        first = (nest.scalars.of(panel.column) + nest.scalars.of(vector) * self.tile.lanes).value
+
         def column(inside: Nest, number: Scalar) -> SSAValue:
-            s = inside.scalars
-            return (s.of(panel.column) + number + s.of(vector) * self.tile.lanes).value
+            return (inside.scalars.of(first) + number).value
 
         def load(inside: Nest, at: SSAValue, k: SSAValue) -> Scalar:
+            if constant_index(panel.low) == 0:
+                return right.load(inside, k, at)
             return right.load(inside, (inside.scalars.of(panel.low) + inside.scalars.of(k)).value, at)
 
         merged.bring(
@@ -330,7 +312,7 @@ class TiledProduct:
             lambda inside, x, at: inside.store(x, copy, [vector, at]),
         )
 
-    def _block(self, nest: Nest, panel: Panel, rows: Rows) -> None:
+    def _block(self, nest: Nest, panel: Panel, rows: TileRows) -> None:
         tile, chains = self.tile, self._chains(panel)
         block = TileBlock(
             self.factors,
@@ -354,6 +336,15 @@ class TiledProduct:
         length = panel.known_length
         under_way = self.tile.rows * -(-min(self.columns, self.tile.columns) // self.tile.lanes)
         return next((n for n in (4, 2) if length and n * under_way <= LATENCY and length % n == 0), 1)
+
+
+def _times(nest: Nest, count: int, name: str, body: Callable[[Nest, SSAValue], None], apart: bool = False) -> None:
+    """`body` for each number below `count`."""
+    zero = nest.kernel.index(0)
+    if count == 1:
+        body(nest, zero)
+    else:
+        nest.each((zero, nest.kernel.index(count)), name, body, apart=apart)
 
 
 def emit_sums(

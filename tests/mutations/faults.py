@@ -559,16 +559,37 @@ OUTLINE = (
     _fault(
         "the last rows that are packed are the first",
         "lowering/tiles/tiled_product.py",
-        "bring(nest, [(nest.scalars.of(first) + whole * height).value], rest)",
-        "bring(nest, [first], rest)",
+        "TileRows(last, rest), 1)",
+        "TileRows(self.ends[0], rest), 1)",
         "tests/lowering/test_lir_tile_products.py",
     ),
     _fault(
         "tiles that are packed side by side are one",
         "lowering/tiles/tiled_product.py",
-        "(s.of(row) + n * height).value if n else row for n",
-        "row for n",
+        "(deep.scalars.of(first) + deep.scalars.of(m)).value), beside)",
+        "first), beside)",
         "tests/lowering/test_lir_tile_products.py",
+    ),
+    _fault(
+        "rows that two tiles compute are added twice",
+        "lowering/tiles/tile_block.py",
+        "return after if self.rows.new is None else s.select(s.of(i) < s.of(self.rows.new), there, after)",
+        "return after",
+        "tests/lowering/test_lir_tile_products.py",
+    ),
+    _fault(
+        "what a function writes is loaded once",
+        "lowering/numba/emit/llvm_body.py",
+        "changes = self._changing is None or source in self._changing",
+        "changes = False",
+        "tests/lowering/numba/test_llvm_apart.py",
+    ),
+    _fault(
+        "what was an array and is a list now is still a leaf",
+        "src/xdsl_rlx/tree.py",
+        "is not None and kinds.issuperset(map(type, leaves)):",
+        "is not None:",
+        "tests/face/test_tree.py",
     ),
     _fault(
         "a product of parts adds to what was there",
@@ -667,8 +688,8 @@ TILES = (
     _fault(
         "a copy that is brought side by side has the first vector everywhere",
         "lowering/tiles/tiled_product.py",
-        "number + s.of(vector) * self.tile.lanes).value",
-        "number).value",
+        "first = (nest.scalars.of(panel.column) + nest.scalars.of(vector) * self.tile.lanes).value",
+        "first = panel.column",
         TILED,
     ),
     _fault(
@@ -688,8 +709,8 @@ TILES = (
     _fault(
         "a copy of later lines is of the first ones",
         "lowering/tiles/tiled_product.py",
-        "right.load(inside, (inside.scalars.of(panel.low) + inside.scalars.of(k)).value, at)",
-        "right.load(inside, k, at)",
+        "            if constant_index(panel.low) == 0:\n                return right",
+        "            if True:\n                return right",
         TILED,
     ),
     _fault(
@@ -702,8 +723,8 @@ TILES = (
     _fault(
         "lines that are laid side by side lie in the order of their groups",
         "lowering/tiles/side_by_side.py",
-        "s.of(group) + number * self._groups",
-        "s.of(group) * MERGED + number",
+        "starts = [s.of(_behind(inside, group, number * self._groups)) for number in range(MERGED)]",
+        "starts = [s.of(group) * MERGED + number for number in range(MERGED)]",
         TILED,
     ),
     _fault(
