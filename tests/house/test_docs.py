@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lit_inprocess import Finished, in_process
 from pages import fenced, run_blocks
 
 import xdsl_rlx as rlx
@@ -79,19 +80,25 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_commands_of_the_pages_run(command: str, tmp_path: Path) -> None:
+def test_the_commands_of_the_pages_run(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one as a process."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
     words = shlex.split(command, comments=True)
-    tool = str(Path(sys.executable).parent / words[0])
-    done = subprocess.run([tool, *words[1:]], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    if command == COMMANDS[0]:
+        tool = str(Path(sys.executable).parent / words[0])
+        process = subprocess.run([tool, *words[1:]], capture_output=True, text=True)
+        done = Finished(process.returncode, process.stdout, process.stderr)
+    else:
+        done = in_process(words, "")
+    assert done.status == 0, done.err
     if "-o" in words:
         written, target = (tmp_path / words[words.index("-o") + 1]).read_text(), words[words.index("-t") + 1]
         assert ("<!doctype html>" if target == "html" else "Printed by xdsl-rlx") in written
         if "numba" in target:
             compile(written, "written", "exec")
     else:
-        rlx.parse(done.stdout)
+        rlx.parse(done.out)
 
 
 def test_the_custom_ops_of_the_docs_run() -> None:
