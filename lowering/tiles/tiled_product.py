@@ -140,8 +140,8 @@ class TiledProduct:
             at.each((low, high), "k", lambda line, k: _times(line, count, "n", lambda deep, n: one(deep, n, k)))
 
         def some(at: Nest, n: SSAValue) -> None:
-            first = (at.scalars.of(n) * beside).value
-            bring(at, lambda deep, m: self._tile(deep, (deep.scalars.of(first) + deep.scalars.of(m)).value), beside)
+            first = _nth(at, kernel.index(0), n, beside)
+            bring(at, lambda deep, m: self._tile(deep, _nth(deep, first, m, 1)), beside)
 
         if whole:
             _times(nest, whole // beside, "i", some)
@@ -152,12 +152,12 @@ class TiledProduct:
 
     def _tile(self, nest: Nest, number: SSAValue) -> TileRows:
         """The rows of a whole tile of this number."""
-        s, height, first = nest.scalars, self.tile.rows, nest.scalars.of(self.ends[0])
-        start = first + s.of(number) * s.of(nest.kernel.index(height))
+        s, height, first = nest.scalars, self.tile.rows, self.ends[0]
+        start = _nth(nest, first, number, height)
         if not self._overlaps:
-            return TileRows(start.value, height)
+            return TileRows(start, height)
         assert self.rows is not None
-        return TileRows(s.minimum(start, first + (self.rows - height)).value, height, start.value)
+        return TileRows(s.minimum(s.of(start), s.of(first) + (self.rows - height)).value, height, start)
 
     def _by_rows(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
         """All columns, of some rows at a time, along a part of the inner dimension."""
@@ -192,11 +192,10 @@ class TiledProduct:
         if whole:
 
             def one(inside: Nest, n: SSAValue) -> None:
-                t = inside.scalars
-                column = t.of(first) + t.of(n) * t.of(nest.kernel.index(wide))
+                t, column = inside.scalars, _nth(inside, first, n, wide)
                 if twice:
-                    column = t.minimum(column, t.of(first) + (self.columns - wide))
-                self._panel(inside, Panel(low, high, column.value, wide))
+                    column = t.minimum(t.of(column), t.of(first) + (self.columns - wide)).value
+                self._panel(inside, Panel(low, high, column, wide))
 
             _times(nest, whole, "j", one)
         if rest:
@@ -336,6 +335,15 @@ class TiledProduct:
         length = panel.known_length
         under_way = self.tile.rows * -(-min(self.columns, self.tile.columns) // self.tile.lanes)
         return next((n for n in (4, 2) if length and n * under_way <= LATENCY and length % n == 0), 1)
+
+
+def _nth(nest: Nest, first: SSAValue, number: SSAValue, step: int) -> SSAValue:
+    """`first + number step`."""
+    if constant_index(number) == 0:
+        return first
+    s = nest.scalars
+    steps = s.of(number) if step == 1 else s.of(number) * s.of(nest.kernel.index(step))
+    return (s.of(first) + steps).value
 
 
 def _times(nest: Nest, count: int, name: str, body: Callable[[Nest, SSAValue], None], apart: bool = False) -> None:

@@ -566,8 +566,8 @@ OUTLINE = (
     _fault(
         "tiles that are packed side by side are one",
         "lowering/tiles/tiled_product.py",
-        "(deep.scalars.of(first) + deep.scalars.of(m)).value), beside)",
-        "first), beside)",
+        "self._tile(deep, _nth(deep, first, m, 1)), beside)",
+        "self._tile(deep, first), beside)",
         "tests/lowering/test_lir_tile_products.py",
     ),
     _fault(
