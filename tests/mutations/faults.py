@@ -582,7 +582,7 @@ OUTLINE = (
         "lowering/numba/emit/llvm_body.py",
         "changes = self._changing is None or source in self._changing",
         "changes = False",
-        "tests/lowering/numba/test_llvm_apart.py",
+        "tests/lowering/numba/test_llvm_lines.py",
     ),
     _fault(
         "what was an array and is a list now is still a leaf",
