@@ -73,7 +73,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class TileRows:
-    """TileRows of a tile: `count` from `first` on, those below `new` computed by the tile before too."""
+    """Rows of a tile: `count` from `first` on, those below `new` computed by the tile before too."""
 
     first: SSAValue
     count: int

@@ -19,10 +19,10 @@ from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, TileBlock, TileRows
 from xdsl_rlx.lowering.tiles.tile_sizes import DEPTH, LATENCY, LINE, ONE_PART, TileSize
 
 ROWS_AT_ONCE = 512
-"""TileRows of the left factor that stay in a core's own cache while panel after panel is multiplied by them."""
+"""Rows of the left factor that stay in a core's own cache while panel after panel is multiplied by them."""
 
 PACKED_ROWS = 16
-"""TileRows of a left factor that does not lie in lines from which on it pays to copy it."""
+"""Rows of a left factor that does not lie in lines from which on it pays to copy it."""
 
 PACKED_BYTES = 1 << 18
 """Bytes of the copy at most: it lies on the stack, and is read again and again."""

@@ -151,9 +151,9 @@ def _replace(path: Path, content: bytes) -> None:
         os.umask(umask)
         os.chmod(name, 0o666 & ~umask)
         os.replace(name, path)
-    except BaseException:
+    finally:
+        # it has the other name now, unless something went wrong
         Path(name).unlink(missing_ok=True)
-        raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
