@@ -41,6 +41,9 @@ LOOPED_ROWS = 64
 FACTOR = 1 << 20
 """Bytes of the right factor up to which it is in a core's own cache when the next rows read it."""
 
+FAR = 1 << 18
+"""Bytes of a right factor beyond which the next panel is brought nearer: other things are in caches too."""
+
 WIDE = 512
 """Numbers that fit into all vector registers from which on tiles beat the library for more rows than those; those of
 32 bits do where registers are those of AVX2, but not with half of AVX-512, of which the library uses the whole."""
@@ -192,7 +195,7 @@ class _Product:
         """Whether the right factor does not stay in a core's own cache."""
         b = memref_of(self.op.b)
         depth, columns = b.get_shape()[-2:]
-        return depth * columns * element_bytes(b.element_type) > FACTOR
+        return depth * columns * element_bytes(b.element_type) > FAR
 
     def _columns(self) -> int | None:
         """How many columns, if that is known."""

@@ -11,7 +11,6 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.lir import PrefetchOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
@@ -111,7 +110,7 @@ class TileBlock:
     The tile of some rows, of all columns of a panel; its vectors have `lanes` numbers.
 
     `goes_on`: sums are added to what there is; of a product that `begins` here, in the first part to zeros instead.
-    `fetches`: the columns behind the panel are brought nearer. `chains`: in how many sums each is added up, a power of
+    `chains`: in how many sums each is added up, a power of
     two that divides the lines.
     """
 
@@ -122,7 +121,6 @@ class TileBlock:
     lanes: int
     goes_on: bool
     begins: bool
-    fetches: bool
     chains: int
 
     def emit(self, nest: Nest) -> None:
@@ -176,8 +174,6 @@ class TileBlock:
     def _step(self, nest: Nest, sums: SSAValue, k: SSAValue, chain: int) -> None:
         """Add the products with line `k` of the right factor to the sums of a chain."""
         factors, panel = self.factors, self.panel
-        if self.fetches:
-            self._fetch(nest, k)
 
         def add(at: Nest, r: SSAValue, i: SSAValue) -> Lane:
             line = self._sums_of(at, r)[chain]
@@ -197,14 +193,6 @@ class TileBlock:
             return lane
 
         self._rows(nest, add)
-
-    def _fetch(self, nest: Nest, k: SSAValue) -> None:
-        """Bring the part of a line nearer that is copied next."""
-        right, s = self.factors.right, nest.scalars
-        last = right.columns - 1
-        for ahead in range(0, self.panel.columns, self.lanes):
-            j = s.minimum(s.of(self.panel.column) + (self.panel.columns + ahead), s.of(nest.kernel.index(last)))
-            nest.builder.insert(PrefetchOp(right.buffer, right.at(nest, k, j.value)))
 
     def _end(self, nest: Nest, sums: SSAValue, r: SSAValue, i: SSAValue) -> Lane:
         into, lines = self.factors.into, self._sums_of(nest, r)

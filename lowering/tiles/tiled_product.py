@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
+from xdsl_rlx.dialects.lir import PrefetchOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
@@ -34,6 +35,10 @@ TWICE = 32
 """Which part of the rows or columns may be computed twice, so that all tiles are of one height or width."""
 
 
+FETCHED = 8
+"""Lines of the next panel that are brought nearer before each tile, of a number of tiles that is not known."""
+
+
 @dataclass(frozen=True)
 class TiledProduct:
     """
@@ -44,7 +49,8 @@ class TiledProduct:
 
     `copies`: the right factor is copied panel by panel, which it has to be if its columns do not lie side by side.
     `goes_on`: sums are added to what there is, from the second part on if the product `begins` here. `fetches`: the
-    right factor is far. `left` is a copy of the left one, which is made where this does not lie in lines.
+    right factor is far, and the panel that is copied next is brought nearer. `left` is a copy of the left one, which is
+    made where this does not lie in lines.
     """
 
     factors: Factors
@@ -232,21 +238,44 @@ class TiledProduct:
             if self._overlaps:
                 whole, rest = whole + 1, 0
             if whole:
-                _times(nest, whole, "i", lambda at, n: self._block(at, panel, self._tile(at, n)), apart=True)
+                _times(nest, whole, "i", lambda at, n: self._whole(at, panel, n, -(-self._lines // whole)), apart=True)
             if rest:
                 last = (s.of(first) + whole * height).value if whole else first
                 self._block(nest, panel, TileRows(last, rest))
             return
         count = s.of(end) - s.of(first)
         whole = s.div(count, height)
-
-        def block(inside: Nest, n: SSAValue) -> None:
-            self._block(inside, panel, self._tile(inside, n))
-
-        nest.each((nest.kernel.index(0), whole.value), "i", block, apart=True)
+        nest.each(
+            (nest.kernel.index(0), whole.value), "i", lambda at, n: self._whole(at, panel, n, FETCHED), apart=True
+        )
         if height > 1:
             rest = s.of(first) + whole * s.of(nest.kernel.index(height))
             nest.each((rest.value, end), "i", lambda inside, i: self._block(inside, panel, TileRows(i, 1)), apart=True)
+
+    def _whole(self, nest: Nest, panel: Panel, number: SSAValue, fetched: int) -> None:
+        """A tile of all its rows; before it so many lines of the next panel are brought nearer."""
+        if self.fetches:
+            self._fetch(nest, panel, number, fetched)
+        self._block(nest, panel, self._tile(nest, number))
+
+    def _fetch(self, nest: Nest, panel: Panel, tile: SSAValue, each: int) -> None:
+        """
+        Bring the columns behind a panel nearer: as many lines for each tile, which are all of them in the end.
+
+        A line or two for each step of a tile would be as many requests as a third of the multiplications.
+        """
+        right, kernel, s = self.factors.right, nest.kernel, nest.scalars
+        first = s.of(_nth(nest, panel.low, tile, each))
+        ends = first.value, s.minimum(first + each, s.of(panel.high)).value
+        last = s.of(kernel.index(right.columns - 1))
+
+        def line(inside: Nest, k: SSAValue) -> None:
+            t = inside.scalars
+            for ahead in range(0, panel.columns, LINE // element_bytes(self.factors.element)):
+                j = t.minimum(t.of(panel.column) + (panel.columns + ahead), last)
+                inside.builder.insert(PrefetchOp(right.buffer, right.at(inside, k, j.value)))
+
+        nest.each(ends, "k", line)
 
     def _copied(self, nest: Nest, panel: Panel) -> Panel:
         """The panel with a copy on the stack."""
@@ -321,7 +350,6 @@ class TiledProduct:
             tile.lanes,
             goes_on=self.goes_on,
             begins=self.begins,
-            fetches=self.fetches,
             chains=chains,
         )
         block.emit(nest)
