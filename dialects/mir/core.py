@@ -176,6 +176,11 @@ class TensorOp(_Declared, abc.ABC):
             raise
         self.results = SSAValues(OpResult(type_, self, index) for index, type_ in enumerate(types))
 
+    @property
+    def checked_types(self) -> Sequence[Attribute]:
+        """What `infer_types` says, which is what an op has that the constructor above has just made."""
+        return self.result_types if type(self).__init__ is TensorOp.__init__ else self.infer_types()
+
     def assemble(
         self,
         *,

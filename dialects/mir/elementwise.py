@@ -202,9 +202,12 @@ class BinaryOp(MirOp, abc.ABC):
 
 
 def _broadcast_type(lhs: SSAValue, rhs: SSAValue) -> Attribute:
-    shape = broadcast_shapes(shape_of(lhs), shape_of(rhs))
-    # Making a type is the costly part of building an op.
-    return lhs.type if shape == shape_of(lhs) else tensor_of(element_of(lhs), shape)
+    mine = shape_of(lhs)
+    # Most are of one type, and making another is the costly part of building an op.
+    if lhs.type is rhs.type:
+        return lhs.type
+    shape = broadcast_shapes(mine, shape_of(rhs))
+    return lhs.type if shape == mine else tensor_of(element_of(lhs), shape)
 
 
 class AddOp(BinaryOp, name="mir.add"):

@@ -247,7 +247,7 @@ class Graph(MirBuilder):
         try:
             op = make(*args, **kwargs)
             if isinstance(op, TensorOp):
-                for type_ in op.infer_types():
+                for type_ in op.checked_types:
                     check_size(type_)
             else:
                 op.verify()
