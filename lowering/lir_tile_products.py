@@ -192,7 +192,7 @@ class _Product:
         _put(block, op)
 
     def _is_far(self) -> bool:
-        """Whether the right factor does not stay in a core's own cache."""
+        """Whether the right factor is so large that its next panel is brought nearer."""
         b = memref_of(self.op.b)
         depth, columns = b.get_shape()[-2:]
         return depth * columns * element_bytes(b.element_type) > FAR

@@ -110,8 +110,7 @@ class TileBlock:
     The tile of some rows, of all columns of a panel; its vectors have `lanes` numbers.
 
     `goes_on`: sums are added to what there is; of a product that `begins` here, in the first part to zeros instead.
-    `chains`: in how many sums each is added up, a power of
-    two that divides the lines.
+    `chains`: in how many sums each is added up, a power of two that divides the lines.
     """
 
     factors: Factors

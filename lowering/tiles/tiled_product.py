@@ -34,7 +34,6 @@ PACKED_FOR = 4
 TWICE = 32
 """Which part of the rows or columns may be computed twice, so that all tiles are of one height or width."""
 
-
 FETCHED = 8
 """Lines of the next panel that are brought nearer before each tile, of a number of tiles that is not known."""
 
@@ -262,7 +261,8 @@ class TiledProduct:
         """
         Bring the columns behind a panel nearer: as many lines for each tile, which are all of them in the end.
 
-        A line or two for each step of a tile would be as many requests as a third of the multiplications.
+        Asked for at each step of each tile, they would be requests by the side of every few multiplications, nearly all
+        of them in vain.
         """
         right, kernel, s = self.factors.right, nest.kernel, nest.scalars
         first = s.of(_nth(nest, panel.low, tile, each))
