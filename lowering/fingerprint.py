@@ -4,10 +4,22 @@ Keys of the cache (`cache.py`) have it as a part."""
 from __future__ import annotations
 
 import hashlib
+import struct
+from enum import Enum
 from typing import cast
 
-from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    ArrayAttr,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    FloatData,
+    IntAttr,
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Block, Data, Operation, ParametrizedAttribute, Region, SSAValue
 
 from xdsl_rlx.dialects.mir.custom import CustomBase
 
@@ -26,7 +38,8 @@ class _Fingerprint:
         self.hash = hashlib.sha256()
         self.numbers: dict[SSAValue, int] = {}
         self.blocks: dict[Block, int] = {}
-        self.texts: dict[Attribute, bytes] = {}
+        self.texts: dict[int, bytes] = {}
+        """By the identity of attributes, which the module keeps: to hash one takes as long as to write it."""
 
     def of(self, module: ModuleOp) -> str:
         self._op(module)
@@ -68,8 +81,32 @@ class _Fingerprint:
     def _text(self, attribute: Attribute) -> bytes:
         if isinstance(attribute, DenseIntOrFPElementsAttr):
             dense = cast(DenseIntOrFPElementsAttr[AnyDenseElement], attribute)
-            return self._text(dense.type) + b"<" + dense.data.data + b">"
-        text = self.texts.get(attribute)
+            return b"%b<%d:%b>" % (self._text(dense.type), len(dense.data.data), dense.data.data)
+        text = self.texts.get(id(attribute))
         if text is None:
-            text = self.texts[attribute] = b"%s;" % str(attribute).encode()
+            text = self.texts[id(attribute)] = self._written(attribute)
         return text
+
+    def _written(self, attribute: Attribute) -> bytes:
+        """Part by part: printing the arguments of a graph, each a dictionary, takes several times as long."""
+        match attribute:
+            case StringAttr():
+                text = attribute.data.encode()
+                return b'"%d:%b"' % (len(text), text)
+            case IntAttr():
+                return b"%d;" % attribute.data
+            case FloatData():
+                return struct.pack("<d", attribute.data)
+            case Data() if isinstance(word := cast("Data[object]", attribute).data, Enum):
+                return b"%b %b;" % (attribute.name.encode(), word.name.encode())
+            case BytesAttr():
+                return b"<%d:%b>" % (len(attribute.data), attribute.data)
+            case DictionaryAttr():
+                items = sorted(attribute.data.items())
+                return b"{%b}" % b"".join(b"%b=%b" % (key.encode(), self._text(value)) for key, value in items)
+            case ArrayAttr():
+                return b"[%b]" % b"".join(map(self._text, attribute))
+            case ParametrizedAttribute():
+                return b"%b<%b>" % (attribute.name.encode(), b"".join(map(self._text, attribute.parameters)))
+            case _:
+                return b"%b;" % str(attribute).encode()

@@ -1100,8 +1100,8 @@ KEYS = (
     _fault(
         "a key without the elements of constants",
         "lowering/fingerprint.py",
-        'return self._text(dense.type) + b"<" + dense.data.data + b">"',
-        'return self._text(dense.type) + b"<>"',
+        'return b"%b<%d:%b>" % (self._text(dense.type), len(dense.data.data), dense.data.data)',
+        'return b"%b<%d>" % (self._text(dense.type), len(dense.data.data))',
         "tests/lowering/test_fingerprint.py",
     ),
     _fault(
