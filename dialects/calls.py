@@ -42,6 +42,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     NumPy's numbers become Python's, sequences tuples. What does not fit, is unknown or missing is a `GraphTypeError`.
     """
     signature: CallSignature | None = None
+    converted = cast("Callable[..., R]", function)
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -50,7 +51,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             # not before: that would cost time when the package is imported
             signature = CallSignature(cast(FunctionType, function))
         positional, named = signature.bind(args, kwargs)
-        return cast("Callable[..., R]", function)(*positional, **named)
+        return converted(*positional, **named)
 
     return call
 
@@ -61,8 +62,7 @@ class CallSignature:
     def __init__(self, function: FunctionType):
         self.name = function.__name__
         parameters = list(inspect.signature(function).parameters.values())
-        namespace = vars(sys.modules[function.__module__])
-        found = [(p, _conversion(p.annotation, namespace)) for p in parameters]
+        found = [(p, _conversion(p.annotation, function.__module__)) for p in parameters]
         variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         self._positional = [
             (p.name, to) for p, to in found if p.kind not in (inspect.Parameter.KEYWORD_ONLY, *variable)
@@ -76,6 +76,8 @@ class CallSignature:
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments converted; GraphError for one that does not fit, is unknown, missing or given twice."""
+        if not kwargs and len(args) == len(self._positional) == len(self._named):
+            return [self._convert(name, to, x) for (name, to), x in zip(self._positional, args, strict=True)], {}
         if len(args) > len(self._positional) and self._rest is None:
             raise GraphTypeError(
                 f"{self.name} takes {len(self._positional) - self._hidden} arguments by position, "
@@ -131,10 +133,12 @@ def shown(x: object) -> str:
     return text if len(text) <= 60 and "\n" not in text else f"an object of type {kind}"
 
 
-def _conversion(annotation: object, namespace: dict[str, Any]) -> Conversion:
+@cache
+def _conversion(annotation: object, module: str) -> Conversion:
+    """That of an annotation as a module of that name writes it: a few words, in signature after signature."""
     if isinstance(annotation, str):
         try:
-            annotation = eval(annotation, namespace)
+            annotation = eval(annotation, vars(sys.modules[module]))
         except (NameError, TypeError):
             # imported for type checkers only, or recursive: the function itself says what it takes
             return _ANYTHING
@@ -207,7 +211,8 @@ def _of_class(kind: type) -> Conversion:
     """Words and attributes are checked; of what else there is, graphs say more about themselves."""
     if kind in _CLASSES:
         return _CLASSES[kind]
-    return _instance((kind,), _words(kind)) if issubclass(kind, str | Attribute) else _ANYTHING
+    # not `issubclass`, which asks all subclasses of an abstract class, of attributes hundreds
+    return _instance((kind,), _words(kind)) if {str, Attribute} & {*kind.__mro__} else _ANYTHING
 
 
 def _instance(classes: tuple[type, ...], expected: str) -> Conversion:

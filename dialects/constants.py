@@ -151,7 +151,8 @@ def element_type(dtype: object) -> Attribute:
 
     What is no name of ours means what it means to NumPy: `float` is f64, `"i4"` i32.
     """
-    if isinstance(dtype, Attribute):
+    # texts first: whether one is an attribute, an abstract class of hundreds, takes a while to find out
+    if not isinstance(dtype, str) and isinstance(dtype, Attribute):
         if dtype in DTYPE_NAMES:
             return dtype
         raise GraphError(f"element type {dtype} is not supported; expected one of {', '.join(DTYPES)}")

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, OpResult, SSAValue
+from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
@@ -61,7 +61,11 @@ DTYPE_NAMES: dict[Attribute, str] = {type_: name for name, type_ in DTYPES.items
 def tensor_type(value: SSAValue | Attribute) -> AnyTensor:
     """The ranked tensor type with static shape of a value; VerifyException if it has another type."""
     # Asked of all values, again and again: SSAValue is an abstract class, of which `isinstance` takes its time.
-    type_ = value.type if type(value) is OpResult or isinstance(value, SSAValue) else value
+    kind = type(value)
+    if kind is OpResult or kind is BlockArgument or isinstance(value, SSAValue):
+        type_ = cast(SSAValue, value).type
+    else:
+        type_ = value
     if not isinstance(type_, TensorType):
         raise VerifyException(f"expected a ranked tensor, got {type_}")
     return cast(AnyTensor, type_)
@@ -141,8 +145,8 @@ def same_element_type(*values: SSAValue | Attribute) -> Attribute:
     """The one element type of all tensors; there is no implicit promotion."""
     first = element_of(values[0])
     for value in values[1:]:
-        if element_of(value) != first:
-            raise VerifyException(f"operands have different element types {first} and {element_of(value)}; cast one")
+        if (element := element_of(value)) is not first and element != first:
+            raise VerifyException(f"operands have different element types {first} and {element}; cast one")
     return first
 
 

@@ -31,8 +31,8 @@ _TOTAL = "total"
 """Holds the bytes of all entries, and is locked by the process that stores."""
 _LOCK_SECONDS = 2.0
 _OLD_SECONDS = 3600.0
-_PART = 1 << 20
-"""Bytes read of a file at a time."""
+_PART = 1 << 16
+"""Bytes read of a source file at a time: the system allocates them all, however short the file is."""
 _DEFAULT_LIMIT = 1 << 30
 _OPEN_FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 """Never through a link; and opening a pipe must not wait for its other end."""

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i1,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     VarConstraint,
     base,
@@ -49,7 +49,7 @@ class ConstantOp(MirOp, name="mir.constant"):
     traits = traits_def(ConstantLike())
 
     def __init__(self, value: AnyDense):
-        self.assemble(properties={"value": value}, result_types=[value.type])
+        Operation.__init__(self, properties={"value": value}, result_types=[value.type])
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -197,8 +197,9 @@ class BinaryOp(MirOp, abc.ABC):
     traits = traits_def(Elementwise())
 
     def infer_types(self) -> tuple[Attribute]:
-        check_element(same_element_type(self.lhs, self.rhs), self.ELEMENTS)
-        return (_broadcast_type(self.lhs, self.rhs),)
+        lhs, rhs = self.lhs, self.rhs
+        check_element(same_element_type(lhs, rhs), self.ELEMENTS)
+        return (_broadcast_type(lhs, rhs),)
 
 
 def _broadcast_type(lhs: SSAValue, rhs: SSAValue) -> Attribute:

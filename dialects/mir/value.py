@@ -284,7 +284,7 @@ class BuilderCore:
 
     def value(self, ssa: SSAValue) -> Value:
         """A handle on a value of the IR."""
-        return Value(ssa, self._this)
+        return Value(ssa, cast("MirBuilder", self))
 
     def operand(self, x: Operand, like: Operand | None = None) -> SSAValue:
         """The IR value of an operand; a number becomes a rank-0 constant of the element type of `like` (else f32)."""
@@ -294,7 +294,8 @@ class BuilderCore:
             return x
         if isinstance(x, bool | int | float | complex):
             if isinstance(like, Value | SSAValue):
-                return self.scalar(x, element_of(like.ssa if isinstance(like, Value) else like)).ssa
+                type_ = element_of(like.ssa if isinstance(like, Value) else like)
+                return self.emit(ConstantOp, constants.number(x, type_)).results[0]
             return self.constant(x).ssa
         return self._array_operand(x, like)
 
@@ -322,6 +323,9 @@ class BuilderCore:
         An array keeps its dtype unless `dtype` converts it; numbers and lists are f32 (bools i1) unless it says else.
         """
         type_ = None if dtype is None else constants.element_type(dtype)
+        # numbers first: to find that something is no attribute takes a while, with hundreds of classes of them
+        if isinstance(value, bool | int | float | complex):
+            return self.op(ConstantOp, constants.from_nested(value, type_))
         if isinstance(value, Attribute):
             return self.op(ConstantOp, value)
         if isinstance(value, Array):

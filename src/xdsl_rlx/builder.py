@@ -8,7 +8,7 @@ from __future__ import annotations
 import keyword
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache, wraps
 from html import escape
 from inspect import isfunction
@@ -54,7 +54,7 @@ GraphT = TypeVar("GraphT", bound=MirBuilder)
 STAGES = ("hir", "mir", "lir")
 
 
-_OF_THE_IR = ("emit", "op", "operand", "operands", "undone_on_error", "value")
+_OF_THE_IR = ("emit", "op", "operand", "operands", "cut", "value")
 """Methods that the others call, with what those have checked."""
 
 
@@ -73,11 +73,14 @@ def _guarded_method(function: Callable[..., object]) -> Callable[..., object]:
 
     @wraps(function)
     def call(self: Graph, /, *args: object, **kwargs: object) -> object:
+        last, arguments = self.end
         try:
-            with self.undone_on_error():
-                return convert(self, *args, **kwargs)
-        except VerifyException as error:
-            raise GraphError(f"{function.__name__}: {error}") from None
+            return convert(self, *args, **kwargs)
+        except BaseException as error:
+            self.cut(last, arguments)
+            if isinstance(error, VerifyException):
+                raise GraphError(f"{function.__name__}: {error}") from None
+            raise
 
     return call
 
@@ -261,37 +264,33 @@ class Graph(MirBuilder):
 
     def operand(self, x: Operand, like: Operand | None = None) -> SSAValue:
         """The IR value of an operand; GraphError for a value of another graph, or of a body that is complete."""
-        if isinstance(x, Value) and x.b is not self:
+        if not isinstance(x, Value):
+            return super().operand(x, like)
+        if x.b is not self:
             other = getattr(x.b, "name", None)
             raise GraphError(
                 f"a value of {'another graph' if other in (None, self.name) else f'graph {other!r}'} is used in graph "
                 f"'{self.name}'; inline that graph, or pass the value as an input"
             )
-        if isinstance(x, Value) and (holder := self._complete(x.ssa)) is not None:
+        if (holder := self._complete(x.ssa)) is not None:
             raise GraphError(f"a value of the body of {holder.name} is used outside of it; return it from the body")
-        return super().operand(x, like)
+        return x.ssa
 
     def _complete(self, x: SSAValue) -> Operation | None:
         """The op in whose body a value is; None for a value of the function, and as long as the body is built."""
-        block = x.owner if isinstance(x.owner, Block) else x.owner.parent
+        owner = x.owner
+        block = owner if isinstance(owner, Block) else owner.parent
         return None if block is None or block is self._block else block.parent_op()
 
-    @contextmanager
-    def undone_on_error(self) -> Generator[None, None, None]:
-        """A block of code whose ops and arguments are taken away again if it raises."""
-        with ExitStack() as undo:
-            undo.callback(self._cut, self._last_op, len(self._block.args))
-            yield
-            undo.pop_all()
-
     @property
-    def _last_op(self) -> Operation | None:
+    def end(self) -> tuple[Operation | None, int]:
+        """The last op and the number of arguments, for `cut`."""
         last = self._block.last_op
-        return last.prev_op if isinstance(last, ReturnOp) else last
+        return last.prev_op if isinstance(last, ReturnOp) else last, len(self._block.args)
 
-    def _cut(self, last: Operation | None, arguments: int) -> None:
+    def cut(self, last: Operation | None, arguments: int) -> None:
         """Take away the ops behind `last` and the arguments behind the first of that number."""
-        if self._last_op is last and len(self._block.args) == arguments:
+        if self.end == (last, arguments):
             return
         self._unseal()
         while (op := self._block.last_op) is not None and op is not last:
@@ -329,7 +328,7 @@ class Graph(MirBuilder):
         if not self._outputs:
             raise GraphError(f"graph '{self.name}' has no outputs; call set_outputs")
         results = [v.ssa for v in self._outputs]
-        self._block.add_op(ReturnOp(*results))
+        self._block.add_op(ReturnOp.create(operands=results))
         self._function.function_type = FunctionType.from_lists(self._block.arg_types, [v.type for v in results])
         self._function.arg_attrs = ArrayAttr(
             DictionaryAttr(
@@ -490,7 +489,7 @@ def stage_of(module: ModuleOp) -> str:
 
 def _location_of_caller() -> LocationAttr:
     frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "xdsl_rlx":
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("xdsl_rlx."):
         frame = frame.f_back
     return UNKNOWN_LOC if frame is None else _line(frame.f_code.co_filename, frame.f_lineno)
 

@@ -31,8 +31,9 @@ class InlinedOp(IRDLOperation):
         self, source: GraphModule, arguments: Sequence[SSAValue], outputs: Sequence[Attribute], parts: Sequence[str]
     ):
         """`parts` are the names of the parts that it is in."""
-        super().__init__(
-            operands=[arguments], result_types=[outputs], properties={"graph": StringAttr(source.fingerprint)}
+        # that of xDSL's ops, which sorts operands, asks a list whether it is an op: milliseconds at first
+        Operation.__init__(
+            self, operands=arguments, result_types=outputs, properties={"graph": StringAttr(source.fingerprint)}
         )
         self.source, self.parts = source, tuple(parts)
 

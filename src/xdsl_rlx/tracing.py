@@ -81,8 +81,8 @@ class Trace(HirGraph):
             self.captured[x.ssa] = x, inside
         return self.captured[x.ssa][1]
 
-    def _cut(self, last: Any, arguments: int) -> None:
-        super()._cut(last, arguments)
+    def cut(self, last: Any, arguments: int) -> None:
+        super().cut(last, arguments)
         kept = {name for name, _ in self._arguments.items()}
         self.captured = {ssa: pair for n, (ssa, pair) in enumerate(self.captured.items()) if f"captured_{n}" in kept}
 
