@@ -32,7 +32,7 @@ _TOTAL = "total"
 _LOCK_SECONDS = 2.0
 _OLD_SECONDS = 3600.0
 _PART = 1 << 16
-"""Bytes read of a source file at a time: the system allocates them all, however short the file is."""
+"""Bytes read of a source file at a time: `os.read` makes room for them all, however short the file is."""
 _DEFAULT_LIMIT = 1 << 30
 _OPEN_FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 """Never through a link; and opening a pipe must not wait for its other end."""

@@ -295,6 +295,7 @@ class BuilderCore:
         if isinstance(x, bool | int | float | complex):
             if isinstance(like, Value | SSAValue):
                 type_ = element_of(like.ssa if isinstance(like, Value) else like)
+                # as `scalar`, whose arguments a graph would check again: a fifth of a training step's ops are these
                 return self.emit(ConstantOp, constants.number(x, type_)).results[0]
             return self.constant(x).ssa
         return self._array_operand(x, like)
