@@ -152,7 +152,7 @@ def _of_other_results(samples: Sequence[Sample]) -> Iterator[Sample]:
     Of ops with several floating-point results: of each mode a sample of all together; where a rule gets some of the
     cotangents only, of one mode of each alone.
     """
-    several = [s for s in samples if _has_several(s.op) and len(_floats(s)) > 1]
+    several = [s for s in samples if not s.first and _has_several(s.op) and len(_floats(s)) > 1]
     alone: set[object] = set()
     for sample in thinned(several, 1):
         numbers = _floats(sample)
