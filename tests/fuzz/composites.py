@@ -207,6 +207,8 @@ def attention(s: Speller) -> Any:
         q = q * 0.7
     z = s.g.matmul(q, s.g.transpose(k, (0, 1, 3, 2)))
     z = s.one_of((lambda: z * (1 / sqrt(d)), lambda: z / sqrt(d), lambda: z * 0.3, lambda: z))()
+    if s.chance(0.1):
+        z = s.g.transpose(z, (0, 1, 3, 2))
     if s.chance(0.2):
         z = s.g.tanh(z / 1.5) * s.number(1.5, 1.2)
     p = _softmax(s, _masked(s, z), -1) if s.chance() else s.g.softmax(_masked(s, z), axis=-1 if s.chance(0.9) else -2)

@@ -66,6 +66,11 @@ def _gain_of_rows(g: Any, a: Any) -> Any:
     return [_layer_norm(g, a(N, N)) * a(N, 1)]
 
 
+def _twice_a_product(g: Any, a: Any) -> Any:
+    y = a(N, N) @ a(N, N)
+    return [g.relu(y + y)]
+
+
 def _norm_along_the_first_axis(g: Any, a: Any) -> Any:
     return [g.layer_norm(a(N, N) + a(N, N), a(N), a(N), axis=0)]
 
@@ -111,6 +116,7 @@ def _scalar_is_expanded_into_a_softmax(g: Any, a: Any) -> Any:
         (_product_is_output, ["matmul", "add", "relu"]),
         (_sum_is_output, ["fused_matmul_bias_act", "gelu"]),
         (_bias_of_rows, ["fused_matmul_bias_act"]),
+        (_twice_a_product, ["matmul", "add", "relu"]),
         (_gain_of_rows, ["layer_norm", "mul"]),
         (_norm_along_the_first_axis, ["add", "layer_norm"]),
         (_mean_of_the_other_axis, ["reduce_mean", "sub", "mul", "reduce_mean", "add", "rsqrt", "mul"]),
@@ -204,6 +210,85 @@ def test_rows_that_see_nothing_are_what_they_were(low: float) -> None:
 
     g, arrays = _graph(build)
     assert "attention" not in _ops(g)
+    assert [miss.reason for miss in rlx.fusion_report(g).missed] == ["Mask"]
+    _assert_same_numbers(g, arrays)
+
+
+def _turned(g: Any, x: Any) -> Any:
+    """With queries and keys, of which there are as many, the other way round."""
+    return g.transpose(x, (*range(len(x.shape) - 2), len(x.shape) - 1, len(x.shape) - 2))
+
+
+_SEES = np.tril(np.ones((N, N), bool))
+_EVERY_ROW_SEES = np.array([[1, 0, 1, 0], [1, 0, 1, 0], [1, 0, 0, 1], [1, 0, 1, 1]], bool)
+"""And no query sees the second key."""
+_ADDED = np.where(_SEES, 0.0, -np.inf)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        lambda g, z, a: _turned(g, z),
+        lambda g, z, a: _turned(g, z * 0.5) + a(N, N),
+        lambda g, z, a: _turned(g, z + a(N, N)),
+        lambda g, z, a: _turned(g, g.where(g.constant(_SEES), z, -1e30)),
+        lambda g, z, a: g.where(_turned(g, g.constant(_SEES)), z, -1e30),
+        lambda g, z, a: g.where(_turned(g, g.constant(_EVERY_ROW_SEES)), z, -1e30),
+        lambda g, z, a: z + _turned(g, g.where(g.constant(_SEES), g.constant(0.0, "f64"), -1e30)),
+        lambda g, z, a: z + _turned(g, g.constant(_ADDED)),
+    ],
+)
+def test_scores_and_masks_may_be_transposed(scores: Callable[..., Any]) -> None:
+    """As many queries as keys: all shapes fit."""
+
+    def build(g: Any, a: Any) -> Any:
+        q, k, v = a(2, N, 3), a(2, N, 3), a(2, N, 3)
+        return [g.softmax(scores(g, q @ _turned(g, k), a)) @ v]
+
+    _assert_same_numbers(*_graph(build))
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [
+        lambda g: g.cast(g.cast(g.constant(1.7, "f64"), "i32"), "f64"),
+        lambda g: g.cast(g.cast(g.constant(300, "i32"), "i8"), "f64"),
+        lambda g: g.cast(g.cast(g.constant(0.1, "f64"), "f16"), "f64"),
+    ],
+    ids=["truncated", "wrapped", "rounded"],
+)
+def test_a_number_is_what_casts_make_of_it(factor: Callable[..., Any]) -> None:
+    def build(g: Any, a: Any) -> Any:
+        return [g.softmax(a(2, N, 3) @ a(2, 3, N) * factor(g)) @ a(2, N, 3)]
+
+    _assert_same_numbers(*_graph(build))
+
+
+@pytest.mark.parametrize(
+    ("keys", "dtype", "window"), [(N, "u8", 2), (N, "u32", 2), (200, "i8", None), (300, "bf16", None)]
+)
+def test_positions_that_wrap_or_are_rounded_make_no_causal_mask(keys: int, dtype: str, window: int | None) -> None:
+    def build(g: Any, a: Any) -> Any:
+        column = g.iota((keys,), 0, dtype)
+        row = g.reshape(column, (keys, 1))
+        seen = column <= row
+        if window is not None:
+            seen = g.and_(seen, column >= row - window)
+        return [g.softmax(g.where(seen, a(1, keys, 2) @ a(1, 2, keys), -1e30)) @ a(1, keys, 2)]
+
+    g, arrays = _graph(build)
+    assert "attention" not in _ops(g)
+    _assert_same_numbers(g, arrays)
+
+
+@pytest.mark.parametrize("seen", [np.tril(_SEES, -1), _EVERY_ROW_SEES.T], ids=["a row of keys", "any keys"])
+def test_a_row_that_loses_all_keys_to_a_constant_is_nan(seen: Any) -> None:
+    def build(g: Any, a: Any) -> Any:
+        lost = g.constant(np.where(seen, 0.0, -np.inf))
+        return [g.softmax(a(2, N, 3) @ a(2, 3, N) + lost) @ a(2, N, 3)]
+
+    g, arrays = _graph(build)
+    assert np.isnan(oracle.run(g, **arrays)[0]).any()
     assert [miss.reason for miss in rlx.fusion_report(g).missed] == ["Mask"]
     _assert_same_numbers(g, arrays)
 

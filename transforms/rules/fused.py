@@ -49,7 +49,8 @@ def fused_matmul_bias_act_raise(op: AddOp | UnaryOp) -> Raised | Missed | None:
     missed = None
     for product, bias in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
         matmul = product.owner
-        if not isinstance(matmul, MatmulOp) or element_of(product) not in FLOATS:
+        # twice a product is no product and a bias
+        if not isinstance(matmul, MatmulOp) or element_of(product) not in FLOATS or bias is product:
             continue
         if total is not op and not product.has_one_use():
             # that is said of the sum

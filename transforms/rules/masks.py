@@ -5,9 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from math import inf
 from typing import Literal
 
-from xdsl.dialects.builtin import IntegerType, bf16, f16, f32, f64
+from xdsl.dialects.builtin import AnyFloat, IntegerType, bf16, f16, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.constants import AnyDense
@@ -26,7 +27,7 @@ from xdsl_rlx.dialects.mir.elementwise import (
     SubOp,
     WhereOp,
 )
-from xdsl_rlx.dialects.shapes import element_of, i1, shape_of
+from xdsl_rlx.dialects.shapes import INTS, element_of, i1, shape_of, u8, u32
 from xdsl_rlx.transforms.rules.terms import Term, bare, number, parts, term
 
 Row = tuple[int, int]
@@ -48,11 +49,16 @@ def rows_seen(mask: SSAValue, queries: int, keys: int) -> list[Row] | None:
 
     None for what is no constant, or a mask by which a query sees keys with others between them.
     """
+    x = _by_query_and_key(mask)
+    return None if x is None else _rows(x, queries, keys)
+
+
+def _by_query_and_key(mask: SSAValue) -> Term | None:
+    """A mask with queries as loop 0 and keys as loop 1, if it is the same for all batches and heads."""
     shape = shape_of(mask)
     if len(shape) < 2 or any(n != 1 for n in shape[:-2]):
         return None
-    x = Term(mask, (-1,) * (len(shape) - 2) + (0 if shape[-2] != 1 else -1, 1 if shape[-1] != 1 else -1))
-    return _rows(x, queries, keys)
+    return Term(mask, (-1,) * (len(shape) - 2) + (0 if shape[-2] != 1 else -1, 1 if shape[-1] != 1 else -1))
 
 
 def _rows(x: Term, queries: int, keys: int) -> list[Row] | None:
@@ -151,32 +157,58 @@ def _rows_of_order(x: Term, op: CompareOp, queries: int, keys: int) -> list[Row]
 
 def _line(x: Term) -> tuple[list[float], int] | None:
     """A list of constant integers or positions, or one of them plus a number, and the loop that it runs over."""
-    x = bare(x)
-    if isinstance(x.owner, IotaOp):
-        axis = x.owner.axis_index
-        return [float(n) for n in range(shape_of(x.value)[axis])], x.at[axis]
-    if isinstance(x.owner, SubOp) and len(found := parts(x, SubOp)) == 2:
+    found = _counted(bare(x))
+    if found is None:
+        return None
+    line, loop = found
+    low, high = _bounds(element_of(x.value))
+    # what the type does not hold has wrapped, or was rounded
+    is_held = all(low <= n <= high and n.is_integer() for n in line)
+    return (line, loop) if is_held else None
+
+
+def _counted(x: Term) -> tuple[list[float], int] | None:
+    """A list as it would be if its type held all integers, and its loop."""
+    op = x.owner
+    if isinstance(op, IotaOp):
+        return [float(n) for n in range(shape_of(x.value)[op.axis_index])], x.at[op.axis_index]
+    if len(found := parts(x, SubOp)) == 2:
         line, shift = _line(found[0]), number(found[1])
         return None if line is None or shift is None else ([n - shift for n in line[0]], line[1])
-    op = x.owner
     loops = [loop for loop in x.at if loop >= 0]
-    if not isinstance(op, ConstantOp) or len(loops) != 1 or not isinstance(element_of(op.result), IntegerType):
+    if not isinstance(op, ConstantOp) or len(loops) != 1 or element_of(op.result) not in INTS:
         return None
     return [float(n) for n in op.value.get_values() if isinstance(n, int)], loops[0]
 
 
+_DIGITS: dict[Attribute, int] = {f16: 11, bf16: 8, f32: 24, f64: 53}
+"""Of the integers that a float type holds without a gap, in binary."""
+
+
+def _bounds(element: Attribute) -> tuple[int, int]:
+    """The integers between which a type holds all."""
+    if isinstance(element, IntegerType):
+        bits = element.bitwidth
+        return (0, (1 << bits) - 1) if element in (u8, u32) else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    largest = 1 << _DIGITS.get(element, 0)
+    return -largest, largest
+
+
 def rows_kept(bias: SSAValue, queries: int, keys: int, is_low: Callable[[float], bool]) -> list[Row] | None:
     """What each query sees by a constant added to its scores: 0 where it sees a key, a number that is low elsewhere."""
-    x = bare(term(bias))
+    mask = _by_query_and_key(bias)
+    if mask is None:
+        return None
+    x = bare(mask)
     found = parts(x, WhereOp)
     if len(found) == 3:
         kept, lost = number(found[1]), number(found[2])
         shown = kept == 0 and lost is not None and is_low(lost)
         hidden = lost == 0 and kept is not None and is_low(kept)
-        rows = rows_seen(found[0].value, queries, keys) if shown or hidden else None
+        rows = _rows(found[0], queries, keys) if shown or hidden else None
         return rows if rows is None or shown else _opposite(rows, keys)
     op = x.owner
-    if not isinstance(op, ConstantOp) or tuple(n for n in shape_of(op.result) if n != 1) != (queries, keys):
+    if not isinstance(op, ConstantOp) or [loop for loop in x.at if loop >= 0] != [0, 1]:
         return None
     numbers = memoryview(op.value.data.data).cast(_WORDS[element_of(op.result)])
     lows = [index for index, n in enumerate(numbers[: 2 * keys]) if n] or [len(numbers) - 1]
@@ -186,6 +218,22 @@ def rows_kept(bias: SSAValue, queries: int, keys: int, is_low: Callable[[float],
     lines = [_row_of_words(numbers[at : at + keys].tolist(), lost) for at in range(0, len(numbers), keys)]
     rows = [row for row in lines if row is not None]
     return rows if len(rows) == queries else None
+
+
+def hides_a_row(bias: SSAValue, queries: int, keys: int) -> bool:
+    """Whether a query may see no key by a constant added to its scores, -inf for all: a row of NaN."""
+    rows = rows_kept(bias, queries, keys, lambda n: n == -inf)
+    if rows is not None:
+        return any(low == high for low, high in rows)
+    x = bare(term(bias))
+    op, element = x.owner, element_of(bias)
+    if not isinstance(op, ConstantOp) or not isinstance(element, AnyFloat):
+        return False
+    lost, data = element.pack([-inf]), op.value.data.data
+    # a transposed constant is not looked at row by row
+    length = len(lost) * (keys if x.at[-1:] == term(bias).at[-1:] else 1)
+    line = lost * (length // len(lost))
+    return any(data[at : at + length] == line for at in range(0, len(data), length))
 
 
 _WORDS: dict[Attribute, Literal["H", "I", "Q"]] = {f16: "H", bf16: "H", f32: "I", f64: "Q"}

@@ -17,9 +17,9 @@ from xdsl_rlx.dialects.mir.linalg import MatmulOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.shape import ExpandOp, ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.transforms.rules.masks import Row, rows_kept, rows_seen, truths
+from xdsl_rlx.transforms.rules.masks import Row, hides_a_row, rows_kept, rows_seen, truths
 from xdsl_rlx.transforms.rules.raise_table import Missed, Reason
-from xdsl_rlx.transforms.rules.terms import Term, bare, number, parts, term
+from xdsl_rlx.transforms.rules.terms import Term, bare, is_in_order, number, parts, term
 from xdsl_rlx.transforms.rules.wide import is_half
 
 _LOW: dict[Attribute, float] = {f16: -3e4}
@@ -57,6 +57,8 @@ class ScoresByHand:
 def scores_of(z: SSAValue) -> ScoresByHand | Missed | None:
     """The scores that a softmax is taken of."""
     x = bare(term(z))
+    if not is_in_order(x):
+        return None
     if len(found := parts(x, WhereOp)) == 3:
         return _hidden(x.value, found)
     if len(found := parts(x, AddOp)) == 2:
@@ -74,6 +76,8 @@ def _scaled(x: Term) -> ScoresByHand | None:
     if isinstance(op, CastOp) and is_half(op.operand) and element_of(op.result) == f32:
         return _scaled(Term(op.operand, x.at))
     if isinstance(op, MatmulOp):
+        if not is_in_order(x):
+            return None
         q, before = _unscaled(op.lhs)
         keys, behind = _unscaled(op.rhs)
         return ScoresByHand(q, keys, shape_of(op.result), before * behind)
@@ -120,8 +124,8 @@ def _is_low(z: SSAValue) -> Callable[[float], bool]:
 
 
 _UNSEEN = (
-    "a row that sees no key is 0 in mir.attention, and not by hand: write the op with the mask kind custom, or add the "
-    "mask to the scores"
+    "a row that sees no key is 0 in mir.attention, and not by hand: write the op with the mask kind custom, or add a "
+    "mask with a finite number to the scores"
 )
 
 
@@ -138,7 +142,8 @@ def _hidden(z: SSAValue, found: Sequence[Term]) -> ScoresByHand | Missed | None:
     rows = rows_seen(cond.value, queries, keys)
     if rows is None:
         owner = mask.owner
-        if not isinstance(owner, ConstantOp) or shape_of(owner.result)[-1:] != (keys,):
+        by_rows = shape_of(mask.value)[-1:] == (keys,) and mask.at[-1:] == term(z).at[-1:]
+        if not isinstance(owner, ConstantOp) or not by_rows:
             return Missed(Reason.MASK, _UNSEEN)
         data = truths(owner.value)
         seen = all(any(data[at : at + keys]) for at in range(0, len(data), keys))
@@ -159,6 +164,8 @@ def _biased(scores: ScoresByHand, bias: SSAValue) -> ScoresByHand | Missed | Non
         visible = _by_rows(rows, queries, keys)
         if visible is not None:
             return replace(scores, visible=visible)
+    if hides_a_row(bias, queries, keys):
+        return Missed(Reason.MASK, _UNSEEN)
     return replace(scores, visible=Visible(MaskKind.BIAS, mask=bias))
 
 

@@ -28,7 +28,7 @@ from xdsl_rlx.dialects.mir.elementwise import (
 )
 from xdsl_rlx.dialects.mir.reduce import ReduceMeanOp, ReduceOp, ReduceSumOp
 from xdsl_rlx.dialects.mir.shape import ExpandOp, ReshapeOp, TransposeOp
-from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.dialects.shapes import FLOATS, element_of, shape_of
 from xdsl_rlx.transforms.canonicalize.mir import splat
 
 _ULPS: dict[Attribute, float] = {f16: 2.0**-10, bf16: 2.0**-7, f32: 2.0**-23}
@@ -52,6 +52,11 @@ class Term(NamedTuple):
 def term(value: SSAValue) -> Term:
     """A value in its own loops."""
     return Term(value, tuple(-1 if n == 1 else d for d, n in enumerate(shape_of(value))))
+
+
+def is_in_order(x: Term) -> bool:
+    """Whether the dimensions of a value run over the loops that they would be by themselves: none is transposed."""
+    return x.at == term(x.value).at
 
 
 def _operand(value: SSAValue, at: Sequence[int]) -> Term:
@@ -116,16 +121,19 @@ def either_way(x: Term, kind: type[Operation]) -> Iterator[tuple[Term, Term]]:
 
 
 def number(x: Term) -> float | None:
-    """The real number that a value is everywhere, whatever the type it was written in."""
-    value = x.value
+    """The real number that a value is everywhere, as each type that it is cast to rounds it; None through integers."""
+    value, casts = x.value, list[Attribute]()
     while isinstance(owner := value.owner, CastOp | ExpandOp | ReshapeOp):
+        if isinstance(owner, CastOp):
+            casts.append(element_of(value))
         value = owner.operand
     found = splat(value)
-    if found is None or isinstance(found, bool | complex):
+    if found is None or isinstance(found, bool | complex) or any(element not in FLOATS for element in casts):
         return None
     found = float(found)
-    element = element_of(x.value)
-    return round_to(found, element) if value is not x.value and element in (f16, bf16, f32) else found
+    for element in reversed(casts):
+        found = round_to(found, element)
+    return found
 
 
 def is_close(found: float | None, expected: float, element: Attribute) -> bool:
