@@ -46,6 +46,7 @@ from xdsl.irdl.declarative_assembly_format import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
@@ -268,9 +269,17 @@ def _property(
 def word_of(kind: type[EnumT], what: str, given: EnumT | str) -> EnumT:
     """The member of that name; GraphError lists what there is."""
     try:
+        return member_of(kind, what, given)
+    except VerifyException as error:
+        raise GraphError(str(error)) from None
+
+
+def member_of(kind: type[EnumT], what: str, given: EnumT | str) -> EnumT:
+    """The member of that name; VerifyException lists what there is."""
+    try:
         return kind(given)
     except ValueError:
-        raise GraphError(f"{what} '{given}' is not one of {', '.join(kind)}") from None
+        raise VerifyException(f"{what} '{given}' is not one of {', '.join(kind)}") from None
 
 
 _OPTIONS = "irdl_options"
@@ -376,9 +385,12 @@ class Arguments:
         properties: dict[str, Attribute] = {}
         if self._operands and self._properties and not operands:
             raise GraphError(f"{self.kind.name} needs an operand")
-        for place, name, convert in self._properties:
-            if (attribute := convert(values[place], operands[0])) is not None:
-                properties[name] = attribute
+        try:
+            for place, name, convert in self._properties:
+                if (attribute := convert(values[place], operands[0])) is not None:
+                    properties[name] = attribute
+        except GraphError as error:
+            raise GraphError(f"{self.kind.name}: {error}") from None
         if self._segmented:
             sizes = [len(_group(values[place])) for place in self._operands]
             properties[AttrSizedOperandSegments.attribute_name] = DenseArrayBase.from_list(i32, sizes)

@@ -14,8 +14,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.fields import word_of
+from xdsl_rlx.dialects.mir.fields import member_of
 from xdsl_rlx.dialects.shapes import dims, element_of, shape_of, u8
 
 
@@ -110,12 +109,8 @@ class SchemeAttr(ParametrizedAttribute):
 
     @staticmethod
     def of(scheme: Scheme | str, block_size: int | None = None) -> SchemeAttr:
-        """The scheme of that name; GraphError if there is none, or if `block_size` does not belong to it."""
-        kind = word_of(Scheme, "scheme", scheme)
-        try:
-            return SchemeAttr(StringAttr(kind), IntAttr(block_size or 0))
-        except VerifyException as error:
-            raise GraphError(str(error)) from None
+        """The scheme of that name; VerifyException if there is none, or if `block_size` does not belong to it."""
+        return SchemeAttr(StringAttr(member_of(Scheme, "scheme", scheme)), IntAttr(block_size or 0))
 
     @property
     def scheme(self) -> Scheme:

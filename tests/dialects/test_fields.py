@@ -103,8 +103,16 @@ def test_an_axis_is_counted_from_the_front():
 def test_a_word_is_a_member_or_its_name():
     x = value(2, 8)
     assert FftOp(x, norm="ortho").norm == FftOp(x, False, FftOp(x, norm="ortho").norm.data).norm
-    with pytest.raises(rlx.GraphError, match="norm 'other' is not one of backward, forward, ortho"):
+    with pytest.raises(rlx.GraphError, match=r"mir\.fft: norm 'other' is not one of backward, forward, ortho"):
         FftOp(x, norm="other")
+    m = HirGraph("model")
+    x, w, scale = m.input("x", (2, 4)), m.param("w", (4, 3), "i8"), m.param("scale", (1, 3))
+    with pytest.raises(rlx.GraphError, match=r"hir\.attention: mask kind 'other' is not one of none, causal"):
+        m.attention(x, x, x, num_heads=1, mask_kind="other")
+    with pytest.raises(rlx.GraphError, match="dequant_matmul: scheme 'other' is not one of int8_block"):
+        m.dequant_matmul(x, w, "other", scale)
+    with pytest.raises(rlx.GraphError, match="dequant_matmul: int8_block needs a block size of at least 1, got 0"):
+        m.dequant_matmul(x, w, "int8_block", scale)
 
 
 def test_one_step_stands_for_all_dimensions_and_none_for_another_field():
