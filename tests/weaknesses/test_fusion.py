@@ -265,6 +265,24 @@ def test_a_number_is_what_casts_make_of_it(factor: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("width", "scores"),
+    [
+        (3, lambda g, z: z * 1e200 * 1e200),
+        (3, lambda g, z: g.tanh(z) * 1e200 * 1e200),
+        (3, lambda g, z: g.tanh(z) * 1e-200 * 1e-200),
+        (0, lambda g, z: z),
+    ],
+    ids=["infinite scale", "infinite cap", "no cap", "no features"],
+)
+def test_numbers_that_an_attention_cannot_have(width: int, scores: Callable[..., Any]) -> None:
+    def build(g: Any, a: Any) -> Any:
+        return [g.softmax(scores(g, a(2, N, width) @ a(2, width, N))) @ a(2, N, 3)]
+
+    with np.errstate(all="ignore"):
+        _assert_same_numbers(*_graph(build))
+
+
+@pytest.mark.parametrize(
     ("keys", "dtype", "window"), [(N, "u8", 2), (N, "u32", 2), (200, "i8", None), (300, "bf16", None)]
 )
 def test_positions_that_wrap_or_are_rounded_make_no_causal_mask(keys: int, dtype: str, window: int | None) -> None:

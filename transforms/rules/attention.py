@@ -183,7 +183,7 @@ def _over_scores(z: SSAValue, v: SSAValue, result: SSAValue) -> Raised | Missed 
     if not all(scores.shape) or scores.shape != shape_of(z) or scores.shape[:-2] != full:
         return None
     heads, element, mask = batches_of(scores.q, scores.keys, v, full), element_of(scores.q), scores.visible.mask
-    if heads is None or element not in FLOATS:
+    if heads is None or element not in FLOATS or not scores.is_held_by(element):
         return None
     if element != element_of(v) or (mask is not None and element_of(mask) not in (element, i1)):
         return Missed(Reason.DTYPE, "q, k, v and a bias of mir.attention are of one element type")
@@ -204,14 +204,14 @@ def _attention(b: MirBuilder, scores: ScoresByHand, v: SSAValue, to: LeadingAxes
         kv = [x for x, _ in groups]
     q = b.reshape(scores.q, (to.batch, heads, *shape_of(scores.q)[-2:]))
     element, width = element_of(q.ssa), q.shape[-1]
-    scale = scores.scale if scores.softcap is None else scores.scale * scores.softcap
+    scale = scores.total_scale
     chosen = Configuration(
         heads,
         kv[0].shape[1],
         HeadLayout.BHSD,
         seen.kind,
         seen.window,
-        None if is_close(scale, width**-0.5, element) else shortest(scale, element),
+        None if is_close(scale, max(width, 1) ** -0.5, element) else shortest(scale, element),
         None if scores.softcap is None else shortest(scores.softcap, element),
     )
     mask = None if seen.mask is None else mask_of(b, seen.mask, shape[:-2], to).ssa

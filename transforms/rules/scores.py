@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, prod
+from math import inf, isfinite, prod
 
 from xdsl.dialects.builtin import f16, f32
 from xdsl.ir import Attribute, SSAValue
 
+from xdsl_rlx.dialects.constants import round_to
 from xdsl_rlx.dialects.mir.attention import MaskKind
 from xdsl_rlx.dialects.mir.cast import CastOp
 from xdsl_rlx.dialects.mir.elementwise import AddOp, ConstantOp, DivOp, MulOp, TanhOp, WhereOp
@@ -52,6 +53,16 @@ class ScoresByHand:
     """Of the product itself, whatever the softcap."""
     softcap: float | None = None
     visible: Visible = Visible()
+
+    @property
+    def total_scale(self) -> float:
+        """What the op multiplies the product by, in front of a softcap by which it divides."""
+        return self.scale if self.softcap is None else self.scale * self.softcap
+
+    def is_held_by(self, element: Attribute) -> bool:
+        """Whether products of numbers, which by hand are taken one by one, are numbers of a float type."""
+        cap = 1.0 if self.softcap is None else round_to(self.softcap, element)
+        return 0 < cap < inf and isfinite(round_to(self.total_scale, element))
 
 
 def scores_of(z: SSAValue) -> ScoresByHand | Missed | None:
