@@ -95,6 +95,18 @@ def test_norms_have_the_gradients_of_their_formula(name: str):
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["layer_norm", "rms_norm"])
+def test_a_norm_and_all_its_cotangents_are_one_kernel_with_one_root(name: str):
+    """No backward op finds the statistics again."""
+    g = rlx.Graph("g")
+    build, xs = NORMS[name][0], operands(name)
+    wrt = [f"x{i}" for i in range(len(xs))]
+    y = build(g, *(g.input(n, x.shape) for n, x in zip(wrt, xs, strict=True)))
+    g.set_outputs(g.reduce_sum(g.sin(y)))
+    (kernel,) = rlx.fusion_report(rlx.grad_with_loss(g, wrt)).groups
+    assert kernel.launches == kernel.ops.count("mir.rsqrt") == 1
+
+
 def test_the_gradient_of_rms_norm_divides_by_the_square_of_the_scale():
     """W-16: `r (gamma dy - x r^2 mean(gamma dy x))`, by hand for x = (3, 4)."""
     x, gamma = np.array([[3.0, 4.0]]), np.array([2.0, 1.0])
