@@ -29,7 +29,7 @@ class FusionGroup:
     locations: tuple[str, ...]
     """Where they come from: lines of Python, and blocks of hir."""
     launches: int
-    """How many places of the program it runs for: equal groups are one kernel."""
+    """How many places of the program it runs for: equal groups are one kernel. Copies are no groups."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class FusionReport:
 
     @property
     def launches(self) -> int:
-        """How often a kernel is launched in one run, loops aside."""
+        """How often groups are launched in one run, loops aside; `rlx.inspect` counts copies between layouts, too."""
         return sum(group.launches for group in self.groups)
 
     @property
