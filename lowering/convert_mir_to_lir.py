@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -160,10 +160,10 @@ class _Lowering:
                     self.buffers.homes.want(part, self.buffers.slot_for(part))
                 self.buffers.homes.want(part, place)
 
-    def _bring(self, value: SSAValue, place: Buffer) -> None:
-        """Copy a value to where it is wanted, unless it is there."""
+    def _bring(self, value: SSAValue, place: Buffer, at: LocationAttr | None = None) -> None:
+        """Copy a value to where it is wanted, unless it is there; `at` is as in `Launches.copy`."""
         if not self.buffers.homes.has(place, self.buffers.of[value]):
-            self.launches.copy(self.buffers.of[value], place, value)
+            self.launches.copy(self.buffers.of[value], place, value, at)
 
     def _lower(self, op: Operation) -> None:
         last = self.buffers.block.last_op
@@ -241,6 +241,8 @@ class _Lowering:
         for value, place in also:
             if can_store_twice(value):
                 copies.append(ExpandOp(value, place.layout.shape))
+                # a launch is located at its last op
+                copies[-1].location = ops[-1].location
                 places[copies[-1].results[0]] = place
                 self.buffers.homes.fill(place)
         self.launches.group([*ops, *copies], reads, {**writes, **places}, stem_of_ops(ops), loops, decided)
@@ -253,7 +255,7 @@ class _Lowering:
         homes = self.buffers.homes.of(result) or [self.buffers.home(result)]
         for home in homes:
             for part, layout in PLACE.lookup(op)(op, home.layout):
-                self._bring(part, home.part(part, layout))
+                self._bring(part, home.part(part, layout), op.location)
             self.buffers.homes.fill(home)
         self.buffers.of[result] = homes[0]
 
@@ -263,7 +265,7 @@ class _Lowering:
         view = VIEW.lookup(op)
         layout = view(op, source.layout)
         if layout is None:
-            source = self.launches.contiguous_copy(source, op.operands[0])
+            source = self.launches.contiguous_copy(source, op.operands[0], op.location)
             layout = view(op, source.layout)
             assert layout is not None
         self.buffers.of[result] = Buffer(source.root, layout, element_of(result))

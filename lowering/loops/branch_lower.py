@@ -43,7 +43,7 @@ def lower_while(op: WhileOp, into: Lowering) -> lir.WhileOp:
     places: list[Buffer] = []
     for init, result in zip(op.init, op.carries, strict=True):
         place = _home(result, into)
-        into.launches.copy(into.launches.read(init, False), place, init)
+        into.launches.copy(into.launches.read(init, False), place, init, op.location)
         places.append(place)
     captured = captured_by_loop(op.captured, into)
     _fill(loop.test.block, op.condition.block, [*places, *captured], [predicate], into)

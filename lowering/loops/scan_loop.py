@@ -122,7 +122,7 @@ def _carry(op: ScanOp, number: int, into: Lowering) -> _Carry:
     stacks = [(y, value is after) for y, value in free if value in (before, after)] if op.times else []
     places = into.buffers.room((op.times + 1 if stacks else 2, *shape_of(init)), element_of(init), result)
     carry = _Carry(places, op.times, op.reverse is not None, not stacks)
-    into.launches.copy(into.launches.read(init, False), carry.at(0), init)
+    into.launches.copy(into.launches.read(init, False), carry.at(0), init, op.location)
     into.buffers.of[result] = carry.at(op.times)
     into.buffers.of |= {y: carry.stack(is_after) for y, is_after in stacks}
     return carry

@@ -15,6 +15,7 @@ import xdsl_rlx as rlx
 from xdsl_rlx.builder import HirGraph, as_graph_module
 from xdsl_rlx.dialects.hir import Hir
 from xdsl_rlx.dialects.hir.block import OneOp
+from xdsl_rlx.dialects.lir import LaunchOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
@@ -89,6 +90,20 @@ def test_a_batch_of_blocks(sample: BlockSample) -> None:
     found = run(rlx.vmap(sample.module(), [name], 2), **sample.arrays | {name: several})
     for number, one in enumerate(several):
         assert_all_close([x[number] for x in found], sample.expected(np, sample.arrays | {name: one}), 1e-9)
+
+
+@FIRST_EACH
+def test_every_launch_says_where_it_comes_from(sample: BlockSample) -> None:
+    """Of what a block and its gradient become, copies too."""
+
+    def build(m: HirGraph) -> tuple[rlx.Value, ...]:
+        with m.named("part"):
+            return m.inline(sample.module())
+
+    model = rlx.GraphModule.define("model", build)
+    for graph in (model, rlx.grad_with_loss(model, sample.wrt)):
+        ops = [op for op in rlx.lower(graph).module.walk() if isinstance(op, LaunchOp)]
+        assert ops and not [op for op in ops if '"part"' not in str(op.location)]
 
 
 @pytest.mark.parametrize(("dtype", "tol"), [("f16", 0.02), ("bf16", 0.15)])
