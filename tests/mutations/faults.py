@@ -1212,6 +1212,20 @@ RAISING = (
         "tests/fuzz/test_composites.py",
     ),
     _fault(
+        "scores are never transposed",
+        "transforms/rules/terms.py",
+        "return x.at == term(x.value).at",
+        "return True",
+        "tests/weaknesses/test_fusion.py",
+    ),
+    _fault(
+        "positions do not wrap",
+        "transforms/rules/masks.py",
+        "return (line, loop) if is_held else None",
+        "return line, loop",
+        "tests/weaknesses/test_fusion.py",
+    ),
+    _fault(
         "a gate is the second half always",
         "transforms/rules/fused.py",
         "first.bounds[1] == 0 and n > 0",
