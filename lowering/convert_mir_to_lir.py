@@ -244,8 +244,10 @@ class _Lowering:
                 # a launch is located at its last op
                 copies[-1].location = ops[-1].location
                 places[copies[-1].results[0]] = place
-                self.buffers.homes.fill(place)
         self.launches.group([*ops, *copies], reads, {**writes, **places}, stem_of_ops(ops), loops, decided)
+        # not before: an argument may turn out to be read after it would be written
+        for place in places.values():
+            self.buffers.homes.fill(place)
         for copy in copies:
             copy.erase()
 

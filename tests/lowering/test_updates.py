@@ -71,6 +71,12 @@ def read_again(o: Any, w: Any, v: Any, x: Any) -> Any:
     return [w / (o.reduce_sum(w * w, [1], True) + 1.0)], {"w": w * 0.5 + x}
 
 
+def given_twice(o: Any, w: Any, v: Any, x: Any) -> Any:
+    """The same, of a new element that is a result, too: a kernel cannot store that in both places at once."""
+    new = w * 0.5
+    return [new, w / (o.reduce_sum(w * w, [1], True) + 1.0)], {"w": new}
+
+
 def run_twice(o: Any, w: Any, v: Any, x: Any) -> Any:
     """A loop that begins anew where an argument is large."""
     return [], {"w": w + o.sin(w * 1e5), "v": o.sin(v) * x}
@@ -86,7 +92,7 @@ def both(o: Any, w: Any, v: Any, x: Any) -> Any:
     return [w + v], {"w": s * w, "v": s + v}
 
 
-CASES = (plain, momentum, read_behind, all_of_it, turned, rows, read_again, run_twice, moved, both)
+CASES = (plain, momentum, read_behind, all_of_it, turned, rows, read_again, given_twice, run_twice, moved, both)
 
 
 def _graph(case: Build | Any, dtype: str, donate: bool) -> rlx.Graph:
