@@ -3,7 +3,7 @@ What the second reads of the first is chosen in `engines/residuals.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -17,7 +17,6 @@ from xdsl.utils.str_enum import StrEnum
 from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.engines.residuals import PRICE, computed_again, kept_ops, needed_for
-from xdsl_rlx.transforms.mir_grad import SEED
 from xdsl_rlx.transforms.signature import Signature, graph_of
 
 RESIDUAL = "residual"
@@ -44,7 +43,9 @@ class MirPartitionPass(ModulePass):
     ```
 
     Residuals are what the backward pass reads of values and inputs of the forward pass: of all choices the one by which
-    keeping and computing again together cost least. Params are read where they are.
+    keeping and computing again together cost least. Params are read where they are, but for those that a result is
+    written over. An argument that may be left out and on which no result depends, such as `d_output`, is the backward
+    function's.
     """
 
     name = "mir-partition"
@@ -64,6 +65,8 @@ class MirPartitionPass(ModulePass):
         graph = graph_of(op, self.name)
         if not graph.gradients:
             raise PassFailedException(f"{self.name}: no result of @{graph.name} is a gradient; run mir-grad before it")
+        # what nothing reads would be an argument of one half and no result of the other
+        remove_dead(graph.func.body, PatternRewriterListener())
         halves = _Halves.of(graph, self.price)
         stem = graph.name.removesuffix("_grad")
         graph.rename(f"{stem}_{part}")
@@ -72,14 +75,18 @@ class MirPartitionPass(ModulePass):
         else:
             halves.make_backward()
         remove_dead(graph.func.body, PatternRewriterListener())
-        graph.drop_unused({a.name for a in graph.arguments if part is Part.BACKWARD or a.name == SEED})
+        graph.drop_unused(halves.seeds if part is Part.FORWARD else {a.name for a in graph.arguments})
 
 
 @dataclass(frozen=True)
 class _Halves:
-    """The results, what the backward pass reads of what is kept, its ops, and what is computed again before each."""
+    """
+    The names of what is the backward pass's alone, the results, what that pass reads of what is kept, its ops, and what
+    is computed again before each.
+    """
 
     graph: Signature
+    seeds: Container[str]
     results: Sequence[SSAValue]
     residuals: Sequence[SSAValue]
     backward: Sequence[Operation]
@@ -94,11 +101,15 @@ class _Halves:
         kept = kept_ops(forward, backward, price)
         again = computed_again(forward, backward, kept)
         readers = {*backward, *(op for ops in again.values() for op in ops)}
-        inputs = [a.value for a in graph.arguments if a.kind == "input" and a.name != SEED]
+        arguments = graph.arguments
+        known = {*results, *(x for op in forward for x in op.operands)}
+        seeds = {a.name for a in arguments if a.optional and a.value not in known}
+        changing = {a.value for a in graph.replaced.values()}
+        inputs = [a.value for a in arguments if (a.kind == "input" and a.name not in seeds) or a.value in changing]
         returned = {graph.outputs[number] for number in graph.gradients}
         values = (*inputs, *(result for op in forward if op in kept for result in op.results))
         read = [x for x in values if x in returned or any(use.operation in readers for use in x.uses)]
-        return _Halves(graph, results, read, backward, again)
+        return _Halves(graph, seeds, results, read, backward, again)
 
     def make_backward(self) -> None:
         """Have the function compute the gradients, from residuals that it is given."""

@@ -151,7 +151,10 @@ class Signature:
         return {n: name.data for n, e in enumerate(entries) if isinstance(name := e.data.get(GRADIENT), StringAttr)}
 
     def mark_gradients(self, first: int, names: Sequence[str]) -> None:
-        """Note which results are gradients, from the number `first` on, and by which arguments."""
+        """Note which results are gradients, from the number `first` on, and by which arguments; no others are."""
+        if self.func.res_attrs is not None:
+            entries = [{name: x for name, x in entry.data.items() if name != GRADIENT} for entry in self.func.res_attrs]
+            self.func.res_attrs = ArrayAttr(map(DictionaryAttr, entries))
         self._note(GRADIENT, first, names)
         if self.output_names:
             self._note(NAME, first, [f"d_{name}" for name in names])

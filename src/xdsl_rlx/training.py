@@ -12,7 +12,7 @@ import numpy as np
 from xdsl_rlx.builder import GraphModule
 from xdsl_rlx.lowering.memory_report import MemoryReport, memory_report
 from xdsl_rlx.lowering.run_errors import ArgumentTypeError
-from xdsl_rlx.transforms.mir_partition import RESIDUAL
+from xdsl_rlx.transforms.mir_grad import SEED
 
 if TYPE_CHECKING:
     from xdsl_rlx.lowering.fusion_report import FusionReport
@@ -50,24 +50,28 @@ class TrainingGraphs:
 class Forward:
     """The outputs, and what `backward` needs of how they were computed."""
 
-    def __init__(self, compiled: CompiledGraph, outputs: int):
+    def __init__(self, compiled: CompiledGraph, residuals: int):
         from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
 
         self.compiled = compiled
-        self._count = outputs
+        self._count = len(compiled.outputs) - residuals
         self._params = set(compiled.params)
-        self.residuals = tuple(np.empty(spec.shape, dtype_of(spec.dtype)) for spec in compiled.outputs[outputs:])
+        self.residuals = tuple(np.empty(spec.shape, dtype_of(spec.dtype)) for spec in compiled.outputs[self._count :])
         """What is kept, in the order of the inputs of `backward.compiled`; each call writes to the same arrays."""
         self.has_run = False
 
     def __call__(self, /, *args: object, **kwargs: object) -> Arrays:
         """The outputs of the graph, for its inputs by position or name; params are those in `weights`."""
         self._check(args, kwargs)
+        # a run that does not come to its end leaves residuals of two calls
+        self.has_run = False
         results = self.compiled(*args, **kwargs, out=((None,) * self._count + self.residuals))
         self.has_run = True
         return results[: self._count]
 
     def _check(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
+        if "out" in kwargs:
+            raise ArgumentTypeError("forward takes no out=; an input of that name is given by position")
         by_position = [spec.name for spec in self.compiled.program.arguments[: len(args)]]
         for name in (*by_position, *kwargs):
             if name in self._params:
@@ -80,13 +84,17 @@ class Backward:
     def __init__(self, compiled: CompiledGraph, forward: Forward):
         self.compiled = compiled
         self._forward = forward
-        self._given = {f"{RESIDUAL}_{number}": array for number, array in enumerate(forward.residuals)}
+        optional = compiled.program.optional
+        # not by the names that they were to have: arguments of the graph may have had them
+        names = [spec.name for spec in compiled.inputs if spec.name not in optional]
+        self._given = dict(zip(names, forward.residuals, strict=True))
+        self._seed = optional[-1] if optional else SEED
 
     def __call__(self, d_output: object = None) -> Arrays:
         """The gradients, in the order of `wrt`, for a cotangent of the first output: ones if it is left out."""
         if not self._forward.has_run:
             raise ArgumentTypeError("backward needs what forward computes: call forward(..) before it")
-        seed = {} if d_output is None else {"d_output": d_output}
+        seed = {} if d_output is None else {self._seed: d_output}
         return self.compiled(**self._given, **seed)
 
 
@@ -122,8 +130,9 @@ class TrainingProgram:
     @cached_property
     def forward(self) -> Forward:
         """The outputs."""
-        signature = self.graphs.step.signature
-        return Forward(self._compile(self.graphs.forward), len(signature.outputs) - len(signature.gradients))
+        step, forward = self.graphs.step.signature, self.graphs.forward.signature
+        residuals = len(forward.outputs) - len(step.outputs) + len(step.gradients)
+        return Forward(self._compile(self.graphs.forward), residuals)
 
     @cached_property
     def backward(self) -> Backward:

@@ -153,3 +153,78 @@ def test_a_report_lists_what_is_in_use_when_most_is(program: Any) -> None:
     text = str(report)
     assert f"arena {report.arena:,} bytes" in text and f"f64[{B}, {H}]" in text and "matmul" in text
     assert str(rlx.memory_report(_layers(2), threads=1)).startswith("@stack: arena")
+
+
+def _taken_names() -> tuple[Any, dict[str, Array]]:
+    """Arguments are called what the arguments of the halves would be, and an op is read by nothing."""
+    g = rlx.Graph("taken")
+    x, w, v = g.input("residual_0", (3,)), g.param("residual_1", (3,)), g.input("d_output", (3,))
+    h = g.exp(x * w * v)
+    g.sin(x + 1.0)
+    g.set_outputs([g.reduce_sum(g.tanh(h)), h, x, w])
+    return g, {"residual_0": np.ones(3), "d_output": np.arange(3.0)}
+
+
+def _of_a_gradient() -> tuple[Any, dict[str, Array]]:
+    """The loss hangs on the seed of another gradient, which is a result as well."""
+    g = rlx.Graph("inner")
+    g.set_outputs([g.exp(g.param("residual_1", (3,)))])
+    outer = rlx.Graph("outer")
+    y, dy = outer.inline(rlx.grad_with_loss(g))
+    outer.set_outputs([outer.reduce_sum(outer.tanh(y * dy)), dy])
+    return outer, {"d_output": np.arange(3.0)}
+
+
+def _gradient_as_result() -> tuple[Any, dict[str, Array]]:
+    g = rlx.Graph("again")
+    g.set_outputs([g.reduce_sum(g.exp(g.param("residual_1", (3,))))])
+    return rlx.grad_with_loss(g), {}
+
+
+def _donating() -> tuple[Any, dict[str, Array]]:
+    """The forward half updates a param that the backward half does not read."""
+    g = rlx.Graph("donating")
+    w, v = g.param("residual_1", (3,)), g.param("v", (3,))
+    g.set_outputs([g.reduce_sum(g.exp(w))], donate={"v": v * 0.5})
+    return rlx.grad_with_loss(g, "residual_1"), {}
+
+
+@pytest.mark.parametrize("build", [_taken_names, _of_a_gradient, _gradient_as_result, _donating])
+def test_halves_are_the_step_whatever_arguments_and_results_there_are(build: Any) -> None:
+    graph, arrays = build()
+    given = {name: array.astype(np.float32) for name, array in arrays.items()}
+    found = rlx.compile_training(graph, "residual_1", threads=1)
+    for name in found.step.params:
+        found.weights[name] = np.full(3, 0.5, np.float32)
+    step = found.step(**given)
+    halves = (*found.forward(**given), *found.backward())
+    assert len(found.backward()) == 1
+    for one, other in zip(step, halves, strict=True):
+        np.testing.assert_allclose(one, other, 1e-6)
+
+
+def test_a_param_that_forward_would_update_and_backward_reads_is_an_error() -> None:
+    g = rlx.Graph("sgd")
+    w = g.param("w", (3,))
+    g.set_outputs([g.reduce_sum(g.input("x", (3,)) * w)], donate={"w": w * 0.5})
+    found = rlx.compile_training(g, "x", threads=1)
+    with pytest.raises(rlx.GraphError, match='cannot be written over "w": that is returned as it was, too'):
+        _ = found.forward
+
+
+def test_backward_needs_a_forward_that_came_to_its_end(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays = _arrays(2)
+    given = {name: arrays[name] for name in ("x", "labels")}
+    program.forward(**given)
+
+    def interrupted(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(program.forward.compiled, "_call", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            program.forward(**given)
+    with pytest.raises(rlx.ArgumentError, match=r"call forward\(..\) before it"):
+        program.backward()
+    with pytest.raises(rlx.ArgumentError, match="forward takes no out=; an input of that name is given by position"):
+        program.forward(**given, out=())
