@@ -167,6 +167,8 @@ class _Lowering:
 
     def _lower(self, op: Operation) -> None:
         last = self.buffers.block.last_op
+        if isinstance(op, ScanOp | IfOp | WhileOp):
+            self._keep_what_bodies_read(op)
         try:
             self._lower_where_wanted(op)
         except ReadElsewhereError:
@@ -178,6 +180,23 @@ class _Lowering:
                     self.buffers.homes.forget(result)
                     self.buffers.of.pop(result, None)
             self._lower_where_wanted(op)
+
+    def _keep_what_bodies_read(self, op: ScanOp | IfOp | WhileOp) -> None:
+        """
+        Have results that are written over an argument copied there when the op has run, where it reads that argument.
+
+        A body may read it in a later launch, or iteration, than the one that stores. A carry that begins as that
+        argument, of which there is no other reader, may stay in its place.
+        """
+        begins = dict(zip(op.carries, op.init, strict=True)) if isinstance(op, WhileOp) else {}
+        for result in op.results:
+            begin = begins.get(result)
+            for home in filter(is_updated, self.buffers.homes.of(result)):
+                readers = [x for x in op.operands if self.buffers.of[x].root is home.root]
+                stays = readers == [begin] and self.buffers.homes.has(home, self.buffers.of[readers[0]])
+                if readers and not stays:
+                    self.buffers.homes.forget(result)
+                    break
 
     def _lower_where_wanted(self, op: Operation) -> None:
         if isinstance(op, FusionOp):

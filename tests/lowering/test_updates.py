@@ -95,6 +95,50 @@ def both(o: Any, w: Any, v: Any, x: Any) -> Any:
 CASES = (plain, momentum, read_behind, all_of_it, turned, rows, read_again, given_twice, run_twice, moved, both)
 
 
+def branch_reads(g: Any, a: Any, b: Any) -> tuple[list[Any], Any]:
+    """One branch moves elements, the other computes a second result of what the first one replaces."""
+    first, second = g.cond(g.reduce_sum(b) > 0.0, lambda: (a.T, b), lambda: (a * 2.0, a + b))
+    return [second], first
+
+
+def body_reads(g: Any, a: Any, b: Any) -> tuple[list[Any], Any]:
+    """Each iteration reads all of the argument, and stores a row of what replaces it; another result is stacked."""
+    last, (rows, others) = g.scan(lambda c, x: (c @ a, (c + x, c * x)), b[0], b)
+    return [last, others], rows
+
+
+def loop_reads(g: Any, a: Any, b: Any) -> tuple[list[Any], Any]:
+    """A loop begins with the argument, and its body reads it."""
+    return [], g.while_loop(lambda c: g.reduce_sum(c * c) < 1e4, lambda c: c @ c + a, a)
+
+
+def loop_turns(g: Any, a: Any, b: Any) -> tuple[list[Any], Any]:
+    """It begins with the argument seen otherwise."""
+    return [], g.while_loop(lambda c: g.reduce_sum(c * c) < 1e4, lambda c: c * 2.0, a.T)
+
+
+def loop_carries(g: Any, a: Any, b: Any) -> tuple[list[Any], Any]:
+    """It begins with the argument, which nothing else reads."""
+    return [], g.while_loop(lambda c: g.reduce_sum(c * c) < 1e4, lambda c: c @ c + b, a)
+
+
+@pytest.mark.parametrize("case", [branch_reads, body_reads, loop_reads, loop_turns, loop_carries])
+def test_what_a_body_reads_is_kept_until_it_has_run(case: Any) -> None:
+    def compiled(donate: bool) -> Any:
+        g = rlx.Graph(case.__name__)
+        a, b = g.input("a", (4, 4)), g.input("b", (4, 4))
+        others, new = case(g, a, b)
+        g.set_outputs(others, donate={"a": new}) if donate else g.set_outputs([*others, new])
+        return rlx.compile(g, threads=1)
+
+    for sign in (1, -1):
+        a, b = sign * np.linspace(-1.0, 2.0, 32, dtype=np.float32).reshape(2, 4, 4)
+        expected = compiled(False)(a, b)
+        given = a.copy()
+        for found, wanted in zip((*compiled(True)(given, b), given), expected, strict=True):
+            np.testing.assert_allclose(found, wanted, 1e-5)
+
+
 def _graph(case: Build | Any, dtype: str, donate: bool) -> rlx.Graph:
     g = rlx.Graph(case.__name__)
     w, v = g.param("w", (N, N), dtype), g.input("v", (N, N), dtype)
