@@ -24,7 +24,7 @@ from xdsl_rlx.builder import AnyGraph, GraphModule, as_graph_module, stage_of
 from xdsl_rlx.derive import Derivation, Outcome, apply_passes, known_outcome, note_outcome, outcome_key
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.contexts import context
-from xdsl_rlx.dialects.errors import GraphError, GraphIndexError
+from xdsl_rlx.dialects.errors import GraphError, GraphIndexError, GraphTypeError
 from xdsl_rlx.dialects.shapes import integers
 from xdsl_rlx.lowering import UNIVERSE as LOWERING
 from xdsl_rlx.lowering.fusion_report import FusionReport, report_of
@@ -493,15 +493,18 @@ def compile(
     cannot be kept, which says what the least is.
     """
     from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_source
+    from xdsl_rlx.lowering.numba.runtime.weights import Weights
 
     if backend not in list(Backend):
         raise GraphError(f"backend is one of {', '.join(map(repr, map(str, Backend)))}, got {backend!r}")
+    if not isinstance(weights, Weights | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphTypeError(f"compile: weights: expected an rlx.Weights, which takes a dict, got {shown(weights)}")
     source = as_graph_module(graph)
-    if donate:
-        names, numbers = tuple(donate), integers("donate", tuple(donate.values()))
-        source = run_passes(above_lir(source, "donate"), [MirDonatePass(names, numbers)])
+    if found := donations(donate):
+        passes = [MirDonatePass(tuple(found), tuple(found.values()))]
+        source = run_passes(above_lir(source, "donate"), passes)
     if memory_budget is not None:
-        source = _fitted(above_lir(source, "memory_budget"), index(memory_budget), threads)
+        source = _fitted(above_lir(source, "memory_budget"), memory_budget, threads)
     try:
         return compile_source(
             source.fingerprint, lambda: _verified(source.module), threads, backend=Backend(backend), weights=weights
@@ -510,12 +513,23 @@ def compile(
         raise GraphError(str(error)) from error
 
 
-def _fitted(source: GraphModule, budget: int, threads: SupportsIndex | None) -> GraphModule:
+def donations(donate: Mapping[str, SupportsIndex] | None) -> dict[str, int]:
+    """The numbers of results by the names of the arguments that they replace; GraphError for what is none."""
+    given: Mapping[str, SupportsIndex] = {} if donate is None else donate
+    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphTypeError(f"donate: expected numbers of results by names of arguments, got {shown(donate)}")
+    if strange := [name for name in given if not isinstance(name, str)]:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphTypeError(f"donate: expected the name of an argument, got {shown(strange[0])}")
+    return dict(zip(given, integers("donate", tuple(given.values())), strict=True))
+
+
+def _fitted(source: GraphModule, memory_budget: SupportsIndex, threads: SupportsIndex | None) -> GraphModule:
     from xdsl_rlx.lowering.mir_fit_memory import MirFitMemoryPass
     from xdsl_rlx.lowering.numba.driver.process import thread_count
     from xdsl_rlx.lowering.numba.machine import cpu
     from xdsl_rlx.lowering.numba.machine.llvm import target
 
+    (budget,) = integers("memory_budget", (memory_budget,))
     registers = cpu.registers(target())
     fit = MirFitMemoryPass(budget, thread_count(threads), registers.lanes, registers.count)
     return run_passes(source, [_lowering("direct"), fit])
@@ -545,7 +559,7 @@ def compile_training(
 
     joint = grad_with_loss(above_lir(graph, "compile_training"), wrt, zero_missing_wrt)
     halves = [run_passes(joint, [MirPartitionPass(part)]) for part in Part]
-    step = joint if memory_budget is None else _fitted(joint, index(memory_budget), threads)
+    step = joint if memory_budget is None else _fitted(joint, memory_budget, threads)
     weights = Weights()
     for argument in joint.signature.arguments:
         if argument.kind == "param":

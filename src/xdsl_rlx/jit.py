@@ -73,7 +73,7 @@ class CompiledFunction:
         update_wrapper(self, function, ("__module__", "__name__", "__qualname__", "__doc__"), ())
         self.__wrapped__ = function
         self._static = (static,) if isinstance(static, str | int) else tuple(static)
-        self._donate = dict(donate or {})
+        self._donate = api.donations(donate)
         self._options = options
         self._entries: dict[Hashable, _Entry] = {}
         self._flatten = Flatten()

@@ -206,12 +206,17 @@ def test_what_replaces_an_argument_can_be_said_of_a_graph_that_is_there() -> Non
     [
         ({"u": 0}, "there is no such argument, but w, v, x"),
         ({"w": 3}, "has 1 results, none is 3"),
-        ({"w": "0"}, "donate"),
+        ({"w": "0"}, "donate: expected integers, got"),
+        ({0: 0}, "donate: expected the name of an argument, got 0"),
+        (["w"], "donate: expected numbers of results by names of arguments, got"),
     ],
 )
 def test_what_cannot_be_donated_is_an_error(donate: Any, message: str) -> None:
     with pytest.raises(rlx.RlxError, match=message):
         rlx.compile(_graph(plain, "f32", False), donate=donate)
+    if donate != {"w": 3}:
+        with pytest.raises(rlx.RlxError, match=r"there is no parameter 'u'|donate: "):
+            rlx.compile(lambda w, v, x: w - x, donate=donate)
 
 
 def test_a_reader_that_needs_the_result_is_an_error() -> None:
@@ -273,5 +278,7 @@ def test_weights_are_those_of_all_graphs_compiled_with_them() -> None:
     assert norm()[0] == 2.0
     with pytest.raises(rlx.ArgumentError, match=r"param .w. is f32.*, and f64.* in another graph"):
         rlx.compile(_graph(plain, "f32", True), weights=weights)
+    with pytest.raises(rlx.GraphError, match=r"weights: expected an rlx.Weights, which takes a dict, got"):
+        rlx.compile(g, weights={"b": 2.0})  # pyright: ignore
     with pytest.raises(rlx.ArgumentError, match="no graph of these weights has a param 'bb': did you mean 'b'"):
         weights["bb"] = 1.0
