@@ -74,7 +74,14 @@ class MirScaleLossPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)
         graph = graph_of(op, self.name)
-        (seed,) = (argument.value for argument in named(graph, (self.seed,), self.name))
+        (argument,) = named(graph, (self.seed,), self.name)
+        if not argument.optional:
+            # an input of the user's that is called as the cotangent would be, or a param
+            others = ", ".join(a.name for a in graph.arguments if a.optional) or "none"
+            raise PassFailedException(
+                f'{self.name}: "{self.seed}" of @{graph.name} is no cotangent: those may be left out, and are {others}'
+            )
+        seed = argument.value
         gradients = _depending_on(seed, graph)
         if not gradients:
             raise PassFailedException(f'{self.name}: no result of @{graph.name} depends on "{self.seed}"')

@@ -16,10 +16,10 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 from xdsl_rlx.api import above_lir, compile, run_passes
 from xdsl_rlx.builder import AnyGraph, GraphModule
 from xdsl_rlx.dialects.calls import checked, shown
-from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.quantize import CALIBRATION, CalibrationAttr
-from xdsl_rlx.dialects.shapes import FLOATS, element_of, normalize_axis, shape_of
+from xdsl_rlx.dialects.shapes import FLOATS, element_of, integers, normalize_axis, shape_of
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.mir_grad import SEED
 from xdsl_rlx.transforms.mir_insert_quantize_dequantize import MirInsertQuantizeDequantizePass
@@ -76,7 +76,8 @@ def scale_loss(
     gradients are. With a number as `scale` that is all. Without, the graph has two more inputs, `loss_scale` (f32, such
     as 2^16) and `good_steps` (i32, 0 at first), and two more outputs, what these are in the next step: the scale is
     multiplied by `growth` after `growth_interval` finite steps in a row, and by `backoff` after one that is not finite,
-    which is a step not to take. GraphError for a graph without that input, or in which nothing depends on it.
+    which is a step not to take. GraphError for a graph without that input, for an argument that may not be left out,
+    and where nothing depends on it.
     """
     source = above_lir(graph, "scale_loss")
     try:
@@ -138,9 +139,12 @@ def insert_q_dq(graph: AnyGraph, record: Mapping[str, CalibrationEntry]) -> Grap
     signature = GraphModule(module, "mir").signature
     attributes = [dict(given.data) for given in signature.func.arg_attrs or ()]
     for (name, entry), value in zip(record.items(), values, strict=True):
+        if not isinstance(entry, CalibrationEntry):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise GraphTypeError(f"insert_q_dq: '{name}': expected a CalibrationEntry, got {shown(entry)}")
         try:
-            attribute = CalibrationAttr.of(entry.scales, entry.zero_points, entry.axis)
-        except VerifyException as error:
+            points = integers("zero_points", entry.zero_points)
+            attribute = CalibrationAttr.of(entry.scales, points, entry.axis)
+        except (VerifyException, GraphError) as error:
             raise GraphError(f"insert_q_dq: '{name}': {error}") from None
         if isinstance(value.owner, Operation):
             value.owner.attributes[CALIBRATION] = attribute
@@ -169,9 +173,13 @@ def calibrate(
     along = dict(axes or {})
     if unknown := [name for name in along if name not in taps]:
         raise GraphError(f"calibrate: axes names '{unknown[0]}', which is not among the taps")
+    if not isinstance(batches, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphTypeError(f"calibrate: batches: expected a sequence of arguments by name, got {shown(batches)}")
     observed = compile(_ranges(above_lir(graph, "calibrate"), taps, along))
     ranges: list[Array] = []
     for batch in batches:
+        if not isinstance(batch, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise GraphTypeError(f"calibrate: batches: expected arguments by name, got {shown(batch)}")
         found = [y.reshape(-1).astype(np.float64) for y in observed(**batch)]
         ranges = (
             found

@@ -94,9 +94,11 @@ def test_taps_in_half_precision_and_in_the_text() -> None:
         ({"h": CalibrationEntry.per_tensor(1.0, 1 << 40)}, "'h': expected zero points that fit in i32"),
         ({"h": CalibrationEntry.per_channel(1, [1.0, 2.0])}, "expected the number of scales to be 1 or 3, got 2"),
         ({"h": CalibrationEntry.per_channel(4, [1.0, 2.0])}, "axis 4 is out of range"),
+        ({"h": CalibrationEntry((1.0,), (0.5,))}, "'h': zero_points: expected integers"),  # pyright: ignore
+        ({"h": 0.5}, "'h': expected a CalibrationEntry, got 0.5"),
     ],
 )
-def test_a_wrong_record_is_an_error(record: dict[str, CalibrationEntry], message: str) -> None:
+def test_a_wrong_record_is_an_error(record: dict[str, Any], message: str) -> None:
     with pytest.raises(rlx.GraphError, match=message):
         rlx.insert_q_dq(_model(), record)
 
@@ -116,6 +118,9 @@ def test_wrong_taps_and_batches_are_errors() -> None:
         rlx.insert_q_dq(g, {})
     with pytest.raises(rlx.GraphError, match="expected at least one batch"):
         rlx.calibrate(_model(), ["h"], [])
+    for wrong in (3, [_arrays()["x"]]):
+        with pytest.raises(rlx.GraphError, match="batches: expected"):
+            rlx.calibrate(_model(), ["h"], wrong)  # pyright: ignore
     with pytest.raises(rlx.GraphError, match="axes names 'x'"):
         rlx.calibrate(_model(), ["h"], [], {"x": 0})
     with pytest.raises(rlx.GraphError, match="'h': axis 7 is out of range"):
