@@ -166,19 +166,29 @@ class _Lowering:
             self.launches.copy(self.buffers.of[value], place, value, at)
 
     def _lower(self, op: Operation) -> None:
-        last = self.buffers.block.last_op
         if isinstance(op, ScanOp | IfOp | WhileOp):
             self._keep_what_bodies_read(op)
+        homes = self.buffers.homes
+        updating = [result for result in op.results if any(map(is_updated, homes.of(result)))]
+        if not updating:
+            self._lower_where_wanted(op)
+            return
+        last, filled = self.buffers.block.last_op, set(homes.filled)
         try:
             self._lower_where_wanted(op)
         except ReadElsewhereError:
-            while isinstance(launch := self.buffers.block.last_op, lir.LaunchOp) and launch is not last:
-                launch.erase()
+            # what is launched already has written over the argument, perhaps, and not where else the result is wanted
+            added = self.buffers.block.first_op if last is None else last.next_op
+            while added is not None:
+                launch, added = added, added.next_op
+                if isinstance(launch, lir.LaunchOp):
+                    launch.detach()
+                    launch.erase()
+            homes.filled = filled
             # into memory of its own, from where it is copied when all of the argument has been read
-            for result in op.results:
-                if any(is_updated(home) for home in self.buffers.homes.of(result)):
-                    self.buffers.homes.forget(result)
-                    self.buffers.of.pop(result, None)
+            for result in updating:
+                homes.forget(result)
+                self.buffers.of.pop(result, None)
             self._lower_where_wanted(op)
 
     def _keep_what_bodies_read(self, op: ScanOp | IfOp | WhileOp) -> None:
@@ -188,7 +198,9 @@ class _Lowering:
         A body may read it in a later launch, or iteration, than the one that stores. A carry that begins as that
         argument, of which there is no other reader, may stay in its place.
         """
-        begins = dict(zip(op.carries, op.init, strict=True)) if isinstance(op, WhileOp) else {}
+        begins: dict[SSAValue, SSAValue] = {}
+        if isinstance(op, WhileOp):
+            begins.update(zip(op.carries, op.init, strict=True))
         for result in op.results:
             begin = begins.get(result)
             for home in filter(is_updated, self.buffers.homes.of(result)):
@@ -263,10 +275,8 @@ class _Lowering:
                 # a launch is located at its last op
                 copies[-1].location = ops[-1].location
                 places[copies[-1].results[0]] = place
+                self.buffers.homes.fill(place)
         self.launches.group([*ops, *copies], reads, {**writes, **places}, stem_of_ops(ops), loops, decided)
-        # not before: an argument may turn out to be read after it would be written
-        for place in places.values():
-            self.buffers.homes.fill(place)
         for copy in copies:
             copy.erase()
 

@@ -105,8 +105,13 @@ class Launches:
             return work.launches
 
         reads = {operand: self.buffers.of[operand] for operand in op.operands}
-        homes = [home for result in op.results for home in self.buffers.homes.of(result) if is_updated(home)]
-        over = [read.root is home.root for home in homes for read in reads.values()]
+        # it is computed into the first of its places only
+        homes = [next(iter(self.buffers.homes.of(result)), None) for result in op.results]
+        over = [
+            home is not None and is_updated(home) and read.root is home.root
+            for home in homes
+            for read in reads.values()
+        ]
         self._once(Site([op], [reads], offsets=True, also=over), launches, stem_of_ops([op]), op.location)
 
     def copy(self, source: Buffer, target: Buffer, value: SSAValue, at: LocationAttr | None = None) -> None:

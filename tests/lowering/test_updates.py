@@ -86,13 +86,29 @@ def moved(o: Any, w: Any, v: Any, x: Any) -> Any:
     return [], {"w": o.concat([w[5:], w[:5] * 0.5], 0), "v": o.concat([x[:7], v[7:] + 1.0], 0)}
 
 
+def shifted(o: Any, w: Any, v: Any, x: Any) -> Any:
+    """The first part of a result is where it has to be when the second one turns out to be read elsewhere."""
+    new = o.concat([x[5:], w[:5]], 0)
+    return [new], {"w": new, "v": o.concat([w[:7], v[:-7]], 0)}
+
+
+def picked(o: Any, w: Any, v: Any, x: Any) -> Any:
+    """Equal loops of their own, of which only the second one writes first to what it reads."""
+    rows = np.arange(N)[::-1] // 2
+    new = v[rows]
+    return [new], {"v": new, "w": w[rows]}
+
+
 def both(o: Any, w: Any, v: Any, x: Any) -> Any:
     """One replaces the other's value, too, once it has been read."""
     s = o.exp(x * 0.1)
     return [w + v], {"w": s * w, "v": s + v}
 
 
-CASES = (plain, momentum, read_behind, all_of_it, turned, rows, read_again, given_twice, run_twice, moved, both)
+CASES = (
+    *(plain, momentum, read_behind, all_of_it, turned, rows, read_again, given_twice, run_twice, moved),
+    *(shifted, picked, both),
+)
 
 
 def branch_reads(g: Any, a: Any, b: Any) -> tuple[list[Any], Any]:
