@@ -197,7 +197,7 @@ class Rlx:
 
         # The package imports its parts on first use; what is timed later is their work, not their import.
         for part in (
-            "api",
+            "derivatives",
             "lowering.pipelines",
             "lowering.numba.runtime.compile_module",
             "lowering.numba.emit.llvm_module",

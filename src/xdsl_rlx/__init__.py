@@ -5,13 +5,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from xdsl_rlx import init, optim, tree
-    from xdsl_rlx.api import (
-        Jacobians,
+    from xdsl_rlx.builder import Graph, GraphModule, Value
+    from xdsl_rlx.checkpoint import CheckpointError, load, load_gguf, metadata, save
+    from xdsl_rlx.compiling import (
         asm_source,
         assert_fusion_clean,
         compile,
-        compile_training,
         fusion_report,
+        llvm_source,
+        lower,
+        memory_report,
+        numba_source,
+    )
+    from xdsl_rlx.custom_ops import CustomKernel, Shaped, custom_op
+    from xdsl_rlx.derivatives import (
+        Jacobians,
         grad,
         grad_with_loss,
         hessian,
@@ -19,23 +27,13 @@ if TYPE_CHECKING:
         jacfwd,
         jacrev,
         jvp,
-        llvm_source,
-        lower,
-        lower_hir,
-        memory_report,
         nth_order_grad,
-        numba_source,
-        parse,
         prepare_for_ad,
-        run_passes,
         select_outputs,
         value_and_grad,
         vjp,
         vmap,
     )
-    from xdsl_rlx.builder import Graph, GraphModule, Value
-    from xdsl_rlx.checkpoint import CheckpointError, load, load_gguf, metadata, save
-    from xdsl_rlx.custom_ops import CustomKernel, Shaped, custom_op
     from xdsl_rlx.dialects.errors import GraphError, RlxError
     from xdsl_rlx.init import key
     from xdsl_rlx.jit import CompiledFunction
@@ -45,9 +43,14 @@ if TYPE_CHECKING:
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
     from xdsl_rlx.lowering.run_errors import ArgumentError, OutOfBoundsError
     from xdsl_rlx.op_functions import dropout, softmax_cross_entropy
+    from xdsl_rlx.passes import (
+        lower_hir,
+        parse,
+        run_passes,
+    )
     from xdsl_rlx.seeing import inspect, report
     from xdsl_rlx.tracing import trace
-    from xdsl_rlx.training import TrainingProgram
+    from xdsl_rlx.training import TrainingProgram, compile_training
     from xdsl_rlx.training_loop import Batches, fit
     from xdsl_rlx.transforms.precision import PrecisionPolicy
     from xdsl_rlx.tree_control import cond, fori_loop, scan, while_loop
@@ -125,13 +128,23 @@ __all__ = [
 ]
 
 _HOMES = {
-    "xdsl_rlx.api": (
-        "Jacobians",
+    "xdsl_rlx.passes": (
+        "lower_hir",
+        "parse",
+        "run_passes",
+    ),
+    "xdsl_rlx.compiling": (
         "asm_source",
         "assert_fusion_clean",
         "compile",
-        "compile_training",
         "fusion_report",
+        "llvm_source",
+        "lower",
+        "memory_report",
+        "numba_source",
+    ),
+    "xdsl_rlx.derivatives": (
+        "Jacobians",
         "grad",
         "grad_with_loss",
         "hessian",
@@ -139,15 +152,8 @@ _HOMES = {
         "jacfwd",
         "jacrev",
         "jvp",
-        "llvm_source",
-        "lower",
-        "lower_hir",
-        "memory_report",
         "nth_order_grad",
-        "numba_source",
-        "parse",
         "prepare_for_ad",
-        "run_passes",
         "select_outputs",
         "value_and_grad",
         "vjp",
@@ -164,7 +170,7 @@ _HOMES = {
     "xdsl_rlx.custom_ops": ("CustomKernel", "Shaped", "custom_op"),
     "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
     "xdsl_rlx.seeing": ("inspect", "report"),
-    "xdsl_rlx.training": ("TrainingProgram",),
+    "xdsl_rlx.training": ("TrainingProgram", "compile_training"),
     "xdsl_rlx.low_precision": (
         "CalibrationEntry",
         "calibrate",

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import xdsl_rlx.api as api
 from xdsl_rlx.builder import GraphModule
+from xdsl_rlx.compiling import compile, donations
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError, RlxError
 from xdsl_rlx.dialects.mir.value import Value
@@ -73,7 +73,7 @@ class CompiledFunction:
         update_wrapper(self, function, ("__module__", "__name__", "__qualname__", "__doc__"), ())
         self.__wrapped__ = function
         self._static = (static,) if isinstance(static, str | int) else tuple(static)
-        self._donate = api.donations(donate)
+        self._donate = donations(donate)
         self._options = options
         self._entries: dict[Hashable, _Entry] = {}
         self._flatten = Flatten()
@@ -179,7 +179,7 @@ class CompiledFunction:
             raise GraphError(f"'{made.graph.name}' uses a value of a graph around it; pass it as an argument")
         kept = [number for number, leaf in enumerate(leaves) if not is_passed_on(leaf)]
         donate = self._donated(made, args)
-        compiled = api.compile(made.graph, donate=donate, **self._options)
+        compiled = compile(made.graph, donate=donate, **self._options)
         inputs = [name for one in made.names for name in one]
         entry = _Entry(
             compiled,

@@ -13,13 +13,14 @@ from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from xdsl_rlx.api import above_lir, compile, run_passes
 from xdsl_rlx.builder import AnyGraph, GraphModule
+from xdsl_rlx.compiling import compile
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.quantize import CALIBRATION, CalibrationAttr
 from xdsl_rlx.dialects.shapes import FLOATS, element_of, integers, normalize_axis, shape_of
+from xdsl_rlx.passes import above_lir, run_passes
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.mir_grad import SEED
 from xdsl_rlx.transforms.mir_insert_quantize_dequantize import MirInsertQuantizeDequantizePass

@@ -9,8 +9,8 @@ from typing import SupportsIndex
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from xdsl_rlx.api import lower
 from xdsl_rlx.builder import AnyGraph, as_graph_module
+from xdsl_rlx.compiling import lower
 from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.lowering.inspection import Inspection, inspection_of

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 
-from xdsl_rlx.builder import GraphModule
-from xdsl_rlx.lowering.memory_report import MemoryReport, memory_report
+from xdsl_rlx.builder import AnyGraph, GraphModule
+from xdsl_rlx.compiling import compile, fitted, fusion_report, memory_report
+from xdsl_rlx.derivatives import grad_with_loss
+from xdsl_rlx.dialects.calls import checked
+from xdsl_rlx.lowering.memory_report import MemoryReport
 from xdsl_rlx.lowering.run_errors import ArgumentTypeError
+from xdsl_rlx.passes import above_lir, run_passes
 from xdsl_rlx.transforms.mir_grad import SEED
+from xdsl_rlx.transforms.mir_partition import MirPartitionPass, Part
 
 if TYPE_CHECKING:
     from xdsl_rlx.lowering.fusion_report import FusionReport
@@ -112,44 +117,75 @@ class TrainingProgram:
         self,
         graphs: TrainingGraphs,
         weights: Weights,
-        compile: Callable[[GraphModule], CompiledGraph],
-        lower: Callable[[GraphModule], GraphModule],
-        report: Callable[[GraphModule], FusionReport],
+        threads: SupportsIndex | None,
+        backend: Literal["llvm", "numba"],
     ):
         self.graphs = graphs
         self.weights = weights
-        self._compile = compile
-        self._lower = lower
-        self._report = report
+        self._threads = threads
+        self._backend: Literal["llvm", "numba"] = backend
+
+    def _compiled(self, graph: GraphModule) -> CompiledGraph:
+        return compile(graph, self._threads, self._backend, weights=self.weights)
 
     @cached_property
     def step(self) -> CompiledGraph:
         """Outputs and gradients in one call."""
-        return self._compile(self.graphs.step)
+        return self._compiled(self.graphs.step)
 
     @cached_property
     def forward(self) -> Forward:
         """The outputs."""
         step, forward = self.graphs.step.signature, self.graphs.forward.signature
         residuals = len(forward.outputs) - len(step.outputs) + len(step.gradients)
-        return Forward(self._compile(self.graphs.forward), residuals)
+        return Forward(self._compiled(self.graphs.forward), residuals)
 
     @cached_property
     def backward(self) -> Backward:
         """The gradients of the last `forward`."""
-        return Backward(self._compile(self.graphs.backward), self.forward)
+        return Backward(self._compiled(self.graphs.backward), self.forward)
 
     @cached_property
     def fusion_report(self) -> FusionReport:
         """What becomes of the ops of `step`, as `rlx.fusion_report` says it."""
-        return self._report(self.graphs.step)
+        return fusion_report(self.graphs.step)
 
     @cached_property
     def memory(self) -> TrainingMemory:
         """What takes how much memory; printed, a table."""
         step, forward, backward = (
-            memory_report(self._lower(graph).module)
+            memory_report(graph, self._threads)
             for graph in (self.graphs.step, self.graphs.forward, self.graphs.backward)
         )
         residuals = sum(array.nbytes for array in self.forward.residuals)
         return TrainingMemory(step.params, residuals, step, forward, backward)
+
+
+@checked
+def compile_training(
+    graph: AnyGraph,
+    wrt: Sequence[str] | str = (),
+    zero_missing_wrt: bool = False,
+    threads: SupportsIndex | None = None,
+    backend: Literal["llvm", "numba"] = "llvm",
+    memory_budget: SupportsIndex | None = None,
+) -> TrainingProgram:
+    """
+    The outputs of a graph and the gradients of the first one, as programs on one store of weights.
+
+    `wrt` and `zero_missing_wrt` are those of `grad_with_loss`, `threads` and `backend` those of `compile`. `step` is
+    one program for both; `forward` and `backward` are two, between which those values are kept that are cheaper to keep
+    than to compute again. `memory_budget` is that of the arena of `step`. GraphError as of `grad_with_loss` and
+    `compile`.
+    """
+    from xdsl_rlx.lowering.numba.runtime.build_program import spec_of
+    from xdsl_rlx.lowering.numba.runtime.weights import Weights
+
+    joint = grad_with_loss(above_lir(graph, "compile_training"), wrt, zero_missing_wrt)
+    halves = [run_passes(joint, [MirPartitionPass(part)]) for part in Part]
+    step = joint if memory_budget is None else fitted(joint, memory_budget, threads)
+    weights = Weights()
+    for argument in joint.signature.arguments:
+        if argument.kind == "param":
+            weights.declare(spec_of(argument.name, argument.value))
+    return TrainingProgram(TrainingGraphs(step, *halves), weights, threads, backend)

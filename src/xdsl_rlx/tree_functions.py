@@ -1,4 +1,4 @@
-"""The transformations of `api.py` on Python functions of trees: each gives a function of trees back.
+"""The transformations of `derivatives.py` on Python functions of trees: each gives a function of trees back.
 
 Called with values of a graph, such a function traces what it was made of, transforms that graph, and copies the result
 into theirs. Called with arrays, it is compiled first. So there is one mechanism, and transformations nest.
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import optree
 
-import xdsl_rlx.api as api
+import xdsl_rlx.derivatives as on_graphs
 from xdsl_rlx.builder import GraphModule
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
@@ -76,7 +76,7 @@ def _gradient(function: Function, argnums: Which, has_aux: bool, with_value: boo
         _check_loss(call, has_aux)
         chosen = call.chosen(argnums)
         wrt = [name for number in chosen for name in call.floats(number)]
-        found = call.inlined(api.grad_with_loss(call.traced.graph, wrt, zero_missing_wrt=True), d_output=1.0)
+        found = call.inlined(on_graphs.grad_with_loss(call.traced.graph, wrt, zero_missing_wrt=True), d_output=1.0)
         count = call.traced.results.num_leaves
         grads = call.unflatten_arguments(chosen, found[count:], argnums)
         value, aux = results(found[:count])
@@ -124,7 +124,7 @@ def jvp(function: Function) -> TreeFunction:
         pushed = {f"tangent_{name}": given[name] for name in floats}
         if not floats:
             raise GraphError(f"'{call.name}' has no argument of floats to differentiate by")
-        found = call.inlined(api.jvp(call.traced.graph, floats), **pushed)
+        found = call.inlined(on_graphs.jvp(call.traced.graph, floats), **pushed)
         count = call.traced.results.num_leaves
         return unflatten(call.traced.results, found[:count]), unflatten(call.traced.results, found[count:])
 
@@ -186,7 +186,7 @@ def vmap(function: Function, in_axes: Tree = 0, out_axes: Tree = 0) -> TreeFunct
         flat = [name for one in call.traced.names[: len(args)] for name in one]
         mapped = {name: axis for name, axis in zip(flat, axes, strict=True) if axis is not None}
         call.leaves[: len(leaves)] = leaves
-        found = call.inlined(api.vmap(call.traced.graph, list(mapped), size, mapped))
+        found = call.inlined(on_graphs.vmap(call.traced.graph, list(mapped), size, mapped))
         places = optree.broadcast_prefix(out_axes, call.traced.results.unflatten(found))
         moved = [_moved(value, place) for value, place in zip(found, places, strict=True)]
         return unflatten(call.traced.results, moved)
@@ -252,17 +252,17 @@ def jacfwd(function: Function, argnums: Which = 0) -> TreeFunction:
     For each leaf of the results there is a tree like the argument, whose leaves have the shape of that of the results
     followed by their own; a tuple of such trees if `argnums` is a sequence.
     """
-    return _jacobian("jacfwd", function, argnums, api.jacfwd)
+    return _jacobian("jacfwd", function, argnums, on_graphs.jacfwd)
 
 
 def jacrev(function: Function, argnums: Which = 0) -> TreeFunction:
     """What `jacfwd` gives, by reverse mode: all rows at once."""
-    return _jacobian("jacrev", function, argnums, api.jacrev)
+    return _jacobian("jacrev", function, argnums, on_graphs.jacrev)
 
 
 def hessian(function: Function, argnums: Which = 0) -> TreeFunction:
     """The function that returns second derivatives: for each leaf of the results, a tree like the argument of trees."""
-    return _jacobian("hessian", function, argnums, api.hessian, order=2)
+    return _jacobian("hessian", function, argnums, on_graphs.hessian, order=2)
 
 
 def _jacobian(

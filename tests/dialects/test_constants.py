@@ -9,11 +9,11 @@ from oracle import numpy_dtype
 from xdsl.dialects.builtin import ModuleOp, f32, i1
 
 import xdsl_rlx as rlx
-from xdsl_rlx.api import parse
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
 from xdsl_rlx.dialects.shapes import DTYPES
+from xdsl_rlx.passes import parse
 
 ARRAYS = [
     np.arange(6, dtype=np.float32).reshape(2, 3),

@@ -2,7 +2,6 @@
 
 import pytest
 
-from xdsl_rlx.api import parse
 from xdsl_rlx.lowering.numba.driver.manifest import (
     BASE_ARENA,
     FIRST_BUFFER,
@@ -15,6 +14,7 @@ from xdsl_rlx.lowering.numba.driver.manifest import (
     While,
 )
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
+from xdsl_rlx.passes import parse
 
 TEXT = """
 lir.program @p attributes {arena_bytes = 1024 : i64, alignment = 64 : i64} {

@@ -1,0 +1,207 @@
+"""Graphs as programs: compiled, lowered, printed, reported on. Derivatives are in `derivatives.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import index
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException, VerifyException
+
+from xdsl_rlx.builder import AnyGraph, GraphModule, as_graph_module
+from xdsl_rlx.dialects.calls import checked, shown
+from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.dialects.shapes import integers
+from xdsl_rlx.dispatch import of_functions
+from xdsl_rlx.lowering.fusion_report import FusionReport, report_of
+from xdsl_rlx.lowering.pipelines import remaining_passes
+from xdsl_rlx.passes import above_lir, hir_lowering, run_passes
+from xdsl_rlx.transforms.driver import verify_dominance
+from xdsl_rlx.transforms.mir_donate import MirDonatePass
+
+if TYPE_CHECKING:
+    from xdsl_rlx.jit import CompiledFunction
+    from xdsl_rlx.lowering.memory_report import MemoryReport
+    from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+    from xdsl_rlx.lowering.numba.runtime.weights import Weights
+
+
+@checked
+def fusion_report(graph: AnyGraph) -> FusionReport:
+    """
+    What becomes of the ops of a graph at stage hir or mir: composite ops that it spells out, kernels, what was missed.
+
+    Missed is what has the structure of a composite op but for a reason that it names, such as a value inside that is an
+    output as well. The report can be printed; `summary` is its first line. GraphError for a graph that cannot be fused.
+    """
+    source = above_lir(graph, "fusion_report")
+    try:
+        return report_of(_verified(source.module))
+    except (PassFailedException, VerifyException) as error:
+        raise GraphError(str(error)) from error
+
+
+@checked
+def assert_fusion_clean(graph: AnyGraph) -> None:
+    """GraphError that lists what `fusion_report` has missed in the graph, and why; nothing if that is nothing."""
+    report = fusion_report(graph)
+    if report.missed:
+        lines = "".join(f"\n  {miss}" for miss in report.missed)
+        raise GraphError(f"{len(report.missed)} composite ops were missed in '{as_graph_module(graph).name}':{lines}")
+
+
+@checked
+def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
+    """The graph as a planned `lir` program, cut up for `threads` threads, as `compile` has it for its processor."""
+    from xdsl_rlx.lowering.numba.machine import cpu
+    from xdsl_rlx.lowering.numba.machine.llvm import target
+
+    source = as_graph_module(graph)
+    return run_passes(source, remaining_passes(source.module, threads, cpu.registers(target())))
+
+
+@overload
+def compile(
+    graph: AnyGraph,
+    threads: SupportsIndex | None = None,
+    backend: Literal["llvm", "numba"] = "llvm",
+    donate: Mapping[str, SupportsIndex] | None = None,
+    weights: Weights | None = None,
+    memory_budget: SupportsIndex | None = None,
+) -> CompiledGraph: ...
+@overload
+def compile(
+    graph: Callable[..., Any],
+    static: str | int | Sequence[str | int] = (),
+    donate: Mapping[str, int] | None = None,
+    *,
+    threads: SupportsIndex | None = None,
+    backend: Literal["llvm", "numba"] = "llvm",
+    memory_budget: SupportsIndex | None = None,
+) -> CompiledFunction: ...
+@of_functions
+@checked
+def compile(
+    graph: AnyGraph,
+    threads: SupportsIndex | None = None,
+    backend: Literal["llvm", "numba"] = "llvm",
+    donate: Mapping[str, SupportsIndex] | None = None,
+    weights: Weights | None = None,
+    memory_budget: SupportsIndex | None = None,
+) -> CompiledGraph:
+    """
+    Compile a graph at any stage into a callable on NumPy arrays, or a Python function of trees of arrays.
+
+    A function is traced and compiled for each signature that it is called with: `static` names the arguments, or their
+    positions, whose values belong to that, and `donate` gives the number of the result that is written over an
+    argument, which then is the same arrays. What follows is of graphs.
+
+    `threads` are at most used by a call: by default those of XDSL_RLX_NUM_THREADS, else one per available core. What
+    was compiled before, in any process, comes from the cache on disk. With the backend "numba" the kernels that
+    `numba_source` prints are compiled by Numba; calls, threads and cache are the same.
+
+    `donate` maps names of arguments to numbers of outputs of the same type, which are written over them: a param so
+    updated has its new value in the next call, an array given for an input is overwritten, and calls return the other
+    outputs only; one that is interrupted, or that a check ends, may have updated some. The values of params are kept in
+    `weights`, which several graphs may share.
+
+    `memory_budget` is how many bytes the arena, which holds all that is neither argument nor result, takes at most:
+    what waits in memory for a backward pass is computed again there, as little as will do.
+
+    GraphError for another backend, for a graph that cannot be lowered, for an output that cannot take the place of an
+    argument, because what it is computed from, or another output, needs that argument later, and for a budget that
+    cannot be kept, which says what the least is.
+    """
+    from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_source
+    from xdsl_rlx.lowering.numba.runtime.weights import Weights
+
+    if backend not in list(Backend):
+        raise GraphError(f"backend is one of {', '.join(map(repr, map(str, Backend)))}, got {backend!r}")
+    if not isinstance(weights, Weights | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphTypeError(f"compile: weights: expected an rlx.Weights, which takes a dict, got {shown(weights)}")
+    source = as_graph_module(graph)
+    if found := donations(donate):
+        passes = [MirDonatePass(tuple(found), tuple(found.values()))]
+        source = run_passes(above_lir(source, "donate"), passes)
+    if memory_budget is not None:
+        source = fitted(above_lir(source, "memory_budget"), memory_budget, threads)
+    try:
+        return compile_source(
+            source.fingerprint, lambda: _verified(source.module), threads, backend=Backend(backend), weights=weights
+        )
+    except (PassFailedException, VerifyException) as error:
+        raise GraphError(str(error)) from error
+
+
+def donations(donate: Mapping[str, SupportsIndex] | None) -> dict[str, int]:
+    """The numbers of results by the names of the arguments that they replace; GraphError for what is none."""
+    given: Mapping[str, SupportsIndex] = {} if donate is None else donate
+    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphTypeError(f"donate: expected numbers of results by names of arguments, got {shown(donate)}")
+    if strange := [name for name in given if not isinstance(name, str)]:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphTypeError(f"donate: expected the name of an argument, got {shown(strange[0])}")
+    return dict(zip(given, integers("donate", tuple(given.values())), strict=True))
+
+
+def fitted(source: GraphModule, memory_budget: SupportsIndex, threads: SupportsIndex | None) -> GraphModule:
+    from xdsl_rlx.lowering.mir_fit_memory import MirFitMemoryPass
+    from xdsl_rlx.lowering.numba.driver.process import thread_count
+    from xdsl_rlx.lowering.numba.machine import cpu
+    from xdsl_rlx.lowering.numba.machine.llvm import target
+
+    (budget,) = integers("memory_budget", (memory_budget,))
+    registers = cpu.registers(target())
+    fit = MirFitMemoryPass(budget, thread_count(threads), registers.lanes, registers.count)
+    return run_passes(source, [hir_lowering("direct"), fit])
+
+
+@checked
+def memory_report(graph: AnyGraph, threads: SupportsIndex | None = None) -> MemoryReport:
+    """What the program that `compile` makes of a graph takes in memory, buffer by buffer; printed, a table."""
+    from xdsl_rlx.lowering.memory_report import memory_report as report
+    from xdsl_rlx.lowering.numba.driver.process import thread_count
+
+    return report(lower(graph, thread_count(threads)).module)
+
+
+def _verified(module: ModuleOp) -> ModuleOp:
+    verify_dominance(module)
+    return module
+
+
+@checked
+def numba_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
+    """
+    The graph as one Python module of Numba loop nests that needs NumPy, Numba and SciPy, not this package.
+
+    It runs on at most `threads` threads. GraphError for a graph that cannot be lowered.
+    """
+    from xdsl_rlx.lowering.numba.emit.python_module import emit_python
+
+    return _printed(lambda module: emit_python(module, index(threads)), graph, threads)
+
+
+@checked
+def llvm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
+    """The LLVM IR of the kernels that `compile` makes of the graph for so many threads, before optimisation."""
+    from xdsl_rlx.lowering.numba.emit.listing import llvm_listing
+
+    return _printed(llvm_listing, graph, threads)
+
+
+@checked
+def asm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
+    """The assembly of the same kernels for the processor that `compile` compiles for."""
+    from xdsl_rlx.lowering.numba.emit.listing import asm_listing
+
+    return _printed(asm_listing, graph, threads)
+
+
+def _printed(emit: Callable[[ModuleOp], str], graph: AnyGraph, threads: SupportsIndex) -> str:
+    from xdsl_rlx.lowering.numba.driver.process import thread_count
+
+    try:
+        return emit(lower(graph, thread_count(threads)).module)
+    except (PassFailedException, VerifyException) as error:
+        raise GraphError(str(error)) from error

@@ -1,0 +1,144 @@
+"""Text as modules, and passes as functions on graphs: each clones what it is given and returns a new module."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.passes import ModulePass, PassPipeline
+from xdsl.transforms import get_all_passes
+from xdsl.universe import Universe
+from xdsl.utils.arg_spec import parse_pipeline
+from xdsl.utils.exceptions import ArgSpecParseError, ParseError, VerifyException
+
+from xdsl_rlx.builder import AnyGraph, GraphModule, as_graph_module, stage_of
+from xdsl_rlx.derive import Derivation, Outcome, apply_passes, known_outcome, note_outcome, outcome_key
+from xdsl_rlx.dialects.calls import checked, shown
+from xdsl_rlx.dialects.contexts import context
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.lowering import UNIVERSE as LOWERING
+from xdsl_rlx.transforms import UNIVERSE as TRANSFORMS
+from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
+from xdsl_rlx.transforms.driver import verify_dominance
+
+if TYPE_CHECKING:
+    pass
+
+
+_COMMENT_OR_STRING = re.compile(r'//[^\n]*|("(?:[^"\\\n\v\f]|\\.)*+("?))')
+
+
+@lru_cache(maxsize=1)
+def _passes() -> dict[str, Callable[[], type[ModulePass]]]:
+    return {**get_all_passes(), **TRANSFORMS.all_passes, **LOWERING.all_passes}
+
+
+def _parsed(pipeline: str) -> Sequence[ModulePass]:
+    """The passes of a pipeline, also those of other packages; ValueError for an unknown one or a wrong option."""
+    known = _passes()
+    if any(spec.name not in known for spec in parse_pipeline(pipeline)):
+        known = {**Universe.get_multiverse().all_passes, **known}
+    return PassPipeline.parse_spec(known, pipeline).passes
+
+
+@checked
+def parse(text: str | PathLike[str]) -> ModuleOp:
+    """The module that the text describes, verified; GraphError says where it is wrong."""
+    if isinstance(text, PathLike) or ("\n" not in str(text) and str(text).endswith(".mlir")):
+        raise GraphError(f"parse takes the text of a module, not a path: parse(Path({str(text)!r}).read_text())")
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphError(f"parse takes the text of a module, got {shown(text)}")
+    _check_quotes(text)
+    try:
+        module = _parse_module(Parser(context(), text))
+        module.verify()
+        verify_dominance(module)
+    except (ParseError, VerifyException, ValueError) as error:
+        raise GraphError(str(error)) from error
+    except Exception as error:
+        # some of upstream's verifiers raise no VerifyException
+        if type(error) is not Exception:
+            raise
+        raise GraphError(str(error)) from error
+    return module
+
+
+def _check_quotes(text: str) -> None:
+    """GraphError for a string that its line does not end; upstream's lexer would take time exponential in the rest."""
+    for match in _COMMENT_OR_STRING.finditer(text):
+        if match[1] is not None and not match[2]:
+            line = text.count("\n", 0, match.start()) + 1
+            raise GraphError(f"<unknown>:{line}: a string starts here that does not end: {match[1][:40]}")
+
+
+def _parse_module(parser: Parser) -> ModuleOp:
+    try:
+        return parser.parse_module()
+    except (ValueError, VerifyException, OverflowError, AssertionError) as error:
+        # what upstream raises, without a place, for an attribute that cannot be: a number out of range, or a real one
+        # in a constant of complex numbers
+        parser.raise_error(str(error) or "a number that the element type cannot hold")
+
+
+@checked
+def run_passes(graph: AnyGraph, passes: str | Sequence[ModulePass]) -> GraphModule:
+    """
+    Run passes, or a pipeline as `xdsl-opt -p` reads it, on a copy, and verify the result.
+
+    A pipeline may name passes of other packages, which have an entry point in the group `xdsl.universe`.
+
+    Where the cache on disk says that the same passes succeeded on the same graph before, they run when the module of
+    the result is looked at, which `compile` does not.
+
+    GraphError for an unknown pass or option, and for a graph that a pass cannot do.
+    """
+    source = as_graph_module(graph)
+    if isinstance(passes, str):
+        try:
+            passes = _parsed(passes)
+        except (ArgSpecParseError, ValueError) as error:
+            raise GraphError(str(error)) from error
+    if not_one := [one for one in passes if not isinstance(one, ModulePass)]:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphError(f"expected passes, or the text of a pipeline, got {shown(not_one[0])}")
+    key = outcome_key(source.fingerprint, passes)
+    if key is not None and (outcome := known_outcome(key)) is not None:
+        return GraphModule(_derivation(source, passes, outcome), outcome.stage)
+    module = apply_passes(source.module, passes)
+    result = GraphModule(module, stage_of(module))
+    if key is not None:
+        interface = None if result.stage == "lir" else result.interface
+        note_outcome(key, Outcome(result.stage, result.fingerprint, interface))
+    return result
+
+
+def _derivation(source: GraphModule, passes: Sequence[ModulePass], outcome: Outcome) -> Derivation:
+    if (pending := source.pending) is not None:
+        return Derivation(pending.origin, (*pending.passes, *passes), outcome)
+    # a copy, because a graph under construction goes on to change
+    return Derivation(source.module.clone(), tuple(passes), outcome)
+
+
+@checked
+def lower_hir(graph: AnyGraph, fusion_policy: str = "direct") -> GraphModule:
+    """Blocks replaced by what they mean in `mir`: composite ops with `direct`, primitive ones with `fusable`."""
+    return run_passes(above_lir(graph, "lower_hir"), [hir_lowering(fusion_policy)])
+
+
+def hir_lowering(fusion_policy: str) -> ModulePass:
+    try:
+        return ConvertHirToMirPass(fusion_policy)
+    except ValueError as error:
+        raise GraphError(str(error)) from None
+
+
+def above_lir(graph: AnyGraph, what: str) -> GraphModule:
+    """A graph at stage hir or mir; GraphError, in the name of the function `what`, for one at lir."""
+    source = as_graph_module(graph)
+    if source.stage == "lir":
+        raise GraphError(f"{what} takes a graph at stage hir or mir, '{source.name}' is at lir")
+    return source
