@@ -12,6 +12,12 @@ class ArgumentTypeError(ArgumentError, TypeError):
     """An argument of a compiled graph is missing, unknown, given twice, or of a dtype that does not convert safely."""
 
 
+class MissingParamError(ArgumentTypeError, KeyError):
+    """A param is unknown, or has no value yet: `Weights.get`, as of any mapping, gives its default."""
+
+    __str__ = Exception.__str__
+
+
 class OutOfBoundsError(RlxError, IndexError):
     """A `lir.check` failed while a program ran: its results are undefined, arguments and params as they were."""
 

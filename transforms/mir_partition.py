@@ -114,7 +114,7 @@ class _Halves:
     def make_backward(self) -> None:
         """Have the function compute the gradients, from residuals that it is given."""
         graph, gradients = self.graph, sorted(self.graph.gradients)
-        names = [graph.gradients[number] for number in gradients]
+        names, called = [graph.gradients[number] for number in gradients], graph.output_names
         env: dict[SSAValue, SSAValue] = {}
         for number, value in enumerate(self.residuals):
             env[value] = graph.add_input(f"{RESIDUAL}_{number}", value.type)
@@ -125,3 +125,5 @@ class _Halves:
         outputs = [graph.outputs[number] for number in gradients]
         graph.set_outputs([env.get(value, value) for value in outputs])
         graph.mark_gradients(0, names)
+        if called:
+            graph.name_outputs([called[number] for number in gradients])

@@ -57,9 +57,11 @@ class Forward:
 
     def __init__(self, compiled: CompiledGraph, residuals: int):
         from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
+        from xdsl_rlx.lowering.numba.runtime.compiled_graph import named_results
 
         self.compiled = compiled
         self._count = len(compiled.outputs) - residuals
+        self._named = named_results(compiled.name, compiled.outputs[: self._count])
         self._params = set(compiled.params)
         self.residuals = tuple(np.empty(spec.shape, dtype_of(spec.dtype)) for spec in compiled.outputs[self._count :])
         """What is kept, in the order of the inputs of `backward.compiled`; each call writes to the same arrays."""
@@ -72,7 +74,7 @@ class Forward:
         self.has_run = False
         results = self.compiled(*args, **kwargs, out=((None,) * self._count + self.residuals))
         self.has_run = True
-        return results[: self._count]
+        return self._named(results[: self._count])
 
     def _check(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
         if "out" in kwargs:
@@ -185,7 +187,6 @@ def compile_training(
     halves = [run_passes(joint, [MirPartitionPass(part)]) for part in Part]
     step = joint if memory_budget is None else fitted(joint, memory_budget, threads)
     weights = Weights()
-    for argument in joint.signature.arguments:
-        if argument.kind == "param":
-            weights.declare(spec_of(argument.name, argument.value))
+    params = [argument for argument in joint.signature.arguments if argument.kind == "param"]
+    weights.declare([spec_of(param.name, param.value) for param in params])
     return TrainingProgram(TrainingGraphs(step, *halves), weights, threads, backend)

@@ -231,3 +231,17 @@ def test_backward_needs_a_forward_that_came_to_its_end(program: Any, monkeypatch
         program.backward()
     with pytest.raises(rlx.ArgumentError, match="forward takes no out=; an input of that name is given by position"):
         program.forward(**given, out=())
+
+
+def test_halves_name_what_the_step_names() -> None:
+    # a keyword may be the name of a graph, as that of any function may
+    g = rlx.Graph("lambda")
+    y = g.input("x", (3,)) * g.param("w", (3,))
+    g.set_outputs({"loss": g.reduce_sum(y * y), "y": y})
+    training = rlx.compile_training(g)
+    training.weights["w"] = x = np.arange(3, dtype=np.float32)
+    step: Any = training.step(x=x)
+    forward: Any = training.forward(x=x)
+    backward: Any = training.backward()
+    assert (step._fields, forward._fields, backward._fields) == (("loss", "y", "d_w"), ("loss", "y"), ("d_w",))
+    np.testing.assert_array_equal(step.d_w, backward.d_w)

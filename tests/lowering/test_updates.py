@@ -284,6 +284,9 @@ def test_weights_are_those_of_all_graphs_compiled_with_them() -> None:
     where = weights.address("w")
     with pytest.raises(rlx.ArgumentError, match="'b' of graph 'norm' has no value"):
         norm()
+    assert weights.get("b") is None and weights.pop("c", 1) == 1
+    with pytest.raises(rlx.ArgumentError, match=r"^param 'b' has no value: expected f64\[\]; set weights\['b'\]$"):
+        weights["b"]
     weights["b"] = 2.0
     arrays = _arrays("f64")
     for _ in range(2):
@@ -298,3 +301,12 @@ def test_weights_are_those_of_all_graphs_compiled_with_them() -> None:
         rlx.compile(g, weights={"b": 2.0})  # pyright: ignore
     with pytest.raises(rlx.ArgumentError, match="no graph of these weights has a param 'bb': did you mean 'b'"):
         weights["bb"] = 1.0
+
+
+def test_a_graph_whose_params_do_not_fit_declares_none() -> None:
+    g = rlx.Graph("two")
+    g.set_outputs(g.param("a", ()) + g.param("b", ()))
+    weights = rlx.Weights({"b": np.ones(3)})
+    with pytest.raises(rlx.ArgumentError, match="param 'b'"):
+        rlx.compile(g, weights=weights)
+    assert repr(weights) == "Weights()"

@@ -70,8 +70,7 @@ class Binding:
             ones = np.ones(self._specs[index].shape, dtype_of(self._specs[index].dtype))
             self.plan.keep.append(ones)
             self.plan.set_base(FIRST_BUFFER + index, address(ones))
-        for spec in program.params:
-            weights.declare(spec, self)
+        weights.declare(program.params, self)
 
     def found(self, name: str, place: int) -> None:
         """Have calls read a param, and update it, at this address."""

@@ -1,9 +1,10 @@
 """The callable that a compiled program becomes: names, params, results. What a call does is in `binding.py`."""
 
 from collections import namedtuple
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -60,13 +61,11 @@ class CompiledGraph:
         # held here and not by the tables: the tables' owner must not be kept alive by a callable that it points to
         self._slow_call = self._binding.call
         self._call = fast_call(self._binding.plan, self._slow_call)
-        names = [spec.name for spec in program.outputs]
-        named = len(set(names)) == len(names) and all(map(str.isidentifier, names))
-        self._named = namedtuple(program.name, names)._make if named else None  # pyright: ignore
+        self._named = named_results(program.name, program.outputs)
 
     def __call__(self, /, *args: object, **kwargs: object) -> tuple[Array, ...]:
         found = self._call(*args, **kwargs)
-        return found if self._named is None or len(found) != len(self.program.outputs) else self._named(found)
+        return self._named(found) if len(found) == len(self.program.outputs) else found
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """
@@ -152,6 +151,18 @@ class CompiledGraph:
     def kernel_count(self) -> int:
         """How many different kernels it runs."""
         return len(self.program.kernels)
+
+
+def named_results(name: str, outputs: Sequence[TensorSpec]) -> Callable[[tuple[Array, ...]], tuple[Array, ...]]:
+    """What makes the results of a graph of that name a named tuple, if all have a name: else they stay as they are."""
+    names = [spec.name for spec in outputs]
+    if len(set(names)) < len(names) or not all(map(_is_word, names)):
+        return lambda results: results
+    return namedtuple(name if _is_word(name) else "results", names)._make  # pyright: ignore
+
+
+def _is_word(name: str) -> bool:
+    return name.isidentifier() and not iskeyword(name) and not name.startswith("_")
 
 
 def _compiled_again(text: str, threads: int, params: Mapping[str, Array]) -> CompiledGraph:

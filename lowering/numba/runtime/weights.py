@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 from weakref import WeakSet
@@ -15,7 +15,7 @@ from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, CallBlock, CopyRow
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
 from xdsl_rlx.lowering.numba.driver.process import address, aligned_bytes, driver, once, pool, words
 from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of, to_array
-from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError
+from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, MissingParamError
 
 Array = NDArray[Any]
 
@@ -55,7 +55,7 @@ class Weights(MutableMapping[str, Array]):
     def __getitem__(self, name: str) -> Array:
         entry = self._known(name)
         if entry.memory is None:
-            raise ArgumentError(f"param {name!r} has no value: expected {entry.spec}; set weights[{name!r}]")
+            raise MissingParamError(f"param {name!r} has no value: expected {entry.spec}; set weights[{name!r}]")
         array = np.empty(entry.spec.shape, dtype_of(entry.spec.dtype))
         _copy(address(array), entry.memory)
         return array
@@ -99,27 +99,34 @@ class Weights(MutableMapping[str, Array]):
         """Where the value of a param lies: the same for all graphs, from when it is first set."""
         memory = self._known(name).memory
         if memory is None:
-            raise ArgumentError(f"param {name!r} has no value yet")
+            raise MissingParamError(f"param {name!r} has no value yet")
         return address(memory)
 
-    def declare(self, spec: TensorSpec, reader: WeightReader | None = None) -> None:
-        """Have a program read a param; ArgumentError if there is one of that name and another shape or dtype."""
-        entry = self._entries.setdefault(spec.name, _Entry(spec))
-        if entry.spec != spec:
-            raise ArgumentError(f"param {spec.name!r} is {spec} here, and {entry.spec} in another graph")
-        if reader is not None:
-            entry.readers.add(reader)
-        if entry.memory is not None and reader is not None:
-            reader.found(spec.name, address(entry.memory))
-        elif spec.name in self._given:
-            self[spec.name] = self._given.pop(spec.name)
+    def declare(self, specs: Sequence[TensorSpec], reader: WeightReader | None = None) -> None:
+        """
+        Have a program read params; ArgumentError, and none is declared, if there is one of that name and another shape
+        or dtype, or a value that was given for it does not fit.
+        """
+        for spec in specs:
+            if (entry := self._entries.get(spec.name)) is not None and entry.spec != spec:
+                raise ArgumentError(f"param {spec.name!r} is {spec} here, and {entry.spec} in another graph")
+            if spec.name in self._given:
+                to_array(spec, self._given[spec.name], f"param {spec.name!r}")
+        for spec in specs:
+            entry = self._entries.setdefault(spec.name, _Entry(spec))
+            if reader is not None:
+                entry.readers.add(reader)
+            if entry.memory is not None and reader is not None:
+                reader.found(spec.name, address(entry.memory))
+            elif spec.name in self._given:
+                self[spec.name] = self._given.pop(spec.name)
 
     def _known(self, name: str) -> _Entry:
         if name in self._entries:
             return self._entries[name]
         close = difflib.get_close_matches(str(name), self._entries, 1)
         hint = f"did you mean {close[0]!r}?" if close else f"params: {', '.join(self._entries) or 'none'}"
-        raise ArgumentTypeError(f"no graph of these weights has a param {name!r}: {hint}")
+        raise MissingParamError(f"no graph of these weights has a param {name!r}: {hint}")
 
 
 def _copy(target: int, source: NDArray[Any]) -> None:
