@@ -48,7 +48,8 @@ def assert_fusion_clean(graph: AnyGraph) -> None:
     report = fusion_report(graph)
     if report.missed:
         lines = "".join(f"\n  {miss}" for miss in report.missed)
-        raise GraphError(f"{len(report.missed)} composite ops were missed in '{as_graph_module(graph).name}':{lines}")
+        found = "1 composite op was" if len(report.missed) == 1 else f"{len(report.missed)} composite ops were"
+        raise GraphError(f"{found} missed in '{as_graph_module(graph).name}':{lines}")
 
 
 @checked
