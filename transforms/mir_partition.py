@@ -125,5 +125,5 @@ class _Halves:
         outputs = [graph.outputs[number] for number in gradients]
         graph.set_outputs([env.get(value, value) for value in outputs])
         graph.mark_gradients(0, names)
-        if called:
+        if called.keys() >= {*gradients}:
             graph.name_outputs([called[number] for number in gradients])

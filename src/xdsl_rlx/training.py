@@ -74,7 +74,8 @@ class Forward:
         self.has_run = False
         results = self.compiled(*args, **kwargs, out=((None,) * self._count + self.residuals))
         self.has_run = True
-        return self._named(results[: self._count])
+        found = results[: self._count]
+        return found if self._named is None else self._named(found)
 
     def _check(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
         if "out" in kwargs:

@@ -65,7 +65,7 @@ class CompiledGraph:
 
     def __call__(self, /, *args: object, **kwargs: object) -> tuple[Array, ...]:
         found = self._call(*args, **kwargs)
-        return self._named(found) if len(found) == len(self.program.outputs) else found
+        return found if self._named is None or len(found) != len(self.program.outputs) else self._named(found)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """
@@ -153,11 +153,11 @@ class CompiledGraph:
         return len(self.program.kernels)
 
 
-def named_results(name: str, outputs: Sequence[TensorSpec]) -> Callable[[tuple[Array, ...]], tuple[Array, ...]]:
-    """What makes the results of a graph of that name a named tuple, if all have a name: else they stay as they are."""
+def named_results(name: str, outputs: Sequence[TensorSpec]) -> Callable[[tuple[Array, ...]], tuple[Array, ...]] | None:
+    """What makes the results of a graph of that name a named tuple; None if not all have a name."""
     names = [spec.name for spec in outputs]
     if len(set(names)) < len(names) or not all(map(_is_word, names)):
-        return lambda results: results
+        return None
     return namedtuple(name if _is_word(name) else "results", names)._make  # pyright: ignore
 
 
