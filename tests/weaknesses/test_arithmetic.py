@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import mpmath
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 from xdsl.utils.exceptions import VerifyException
 
 import xdsl_rlx as rlx
@@ -611,3 +612,27 @@ def test_the_gradient_of_what_was_broadcast_over_nothing_is_zero(lhs: tuple[int,
     da, db = gradients(lambda g, x, y: x * y, a, b)
     assert da.shape == lhs
     np.testing.assert_array_equal(db, np.zeros(rhs))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, bfloat16, np.float32, np.float64])
+@pytest.mark.parametrize("exponent", [3.0, 4.0, -2.0, 0.5, -0.5])
+def test_powers_by_products_and_roots_are_powers(dtype: type, exponent: float):
+    """
+    Signs of zeros, infinities, what overflows on the way, numbers below the least normal one; halves round once.
+
+    Two roundings of a product, or of a root and a reciprocal: below 2 units in the last place.
+    """
+    rng = np.random.default_rng(0)
+    ends = np.array([0.0, 1, INF, NAN, 1e-45, 1e-39, 1e-20, 5.4e-20, 1e-19, 1e19, 1e20, 3e38, 300, 1e-13, 1e13])
+    spread = rng.standard_normal(2000) * 10 ** rng.uniform(-8, 8, 2000)
+    with np.errstate(all="ignore"):
+        x = np.concatenate([ends, -ends, spread]).astype(dtype)
+        exact = np.power(x.astype(np.longdouble), np.longdouble(exponent))
+        right = exact.astype(dtype).astype(np.float64)
+        found = value(lambda g, x: g.pow(x, exponent), x).astype(np.float64)
+        np.testing.assert_array_equal(np.signbit(found[~np.isnan(right)]), np.signbit(right[~np.isnan(right)]))
+        if dtype in (np.float16, bfloat16):
+            np.testing.assert_array_equal(found, right)
+        else:
+            least = np.finfo(dtype).smallest_subnormal
+            np.testing.assert_allclose(found, right, rtol=2 * np.finfo(dtype).eps, atol=least)

@@ -69,6 +69,22 @@ func.func @powers(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3x
   func.return %a, %b, %c : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
 }
 
+// CHECK-LABEL: @cube
+// CHECK-NEXT: %0 = mir.mul %x, %x
+// CHECK-NEXT: %a = mir.mul %0, %x
+// CHECK-NEXT: %1 = mir.cast %h : tensor<3xf16> to tensor<3xf32>
+// CHECK-NEXT: %2 = mir.mul %1, %1
+// CHECK-NEXT: %3 = mir.mul %2, %1
+// CHECK-NEXT: %b = mir.cast %3 : tensor<3xf32> to tensor<3xf16>
+// CHECK-NEXT: func.return %a, %b
+func.func @cube(%x: tensor<3xf32>, %h: tensor<3xf16>) -> (tensor<3xf32>, tensor<3xf16>) {
+  %three = mir.constant dense<3.0> : tensor<f32>
+  %half_three = mir.constant dense<3.0> : tensor<f16>
+  %a = mir.pow %x, %three : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+  %b = mir.pow %h, %half_three : (tensor<3xf16>, tensor<f16>) -> tensor<3xf16>
+  func.return %a, %b : tensor<3xf32>, tensor<3xf16>
+}
+
 // CHECK-LABEL: @where
 // CHECK-NEXT: %0 = mir.expand %y : tensor<f32> to tensor<3xf32>
 // CHECK-NEXT: func.return %x, %x, %0
