@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.control import VjpOp
-from xdsl_rlx.dialects.mir.core import View
+from xdsl_rlx.dialects.mir.core import Elementwise, View
 from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
 from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.located import locate
@@ -150,6 +150,12 @@ def _is_constant(kind: type[Operation]) -> bool:
 def is_view(op: Operation) -> bool:
     """Whether the result of an op is elements of its operand."""
     return _is_view(type(op))
+
+
+@cache
+def is_elementwise(kind: type[Operation]) -> bool:
+    """Whether ops of a class compute each element of their results from one of each operand."""
+    return kind.has_trait(Elementwise, value_if_unregistered=False)
 
 
 @cache

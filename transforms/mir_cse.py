@@ -4,7 +4,7 @@ Upstream's `cse` asks each op by its traits whether it may go, and hashes the ty
 class of an op answers the first question, and no more is hashed than tells ops apart.
 """
 
-from collections.abc import Hashable
+from collections.abc import Container, Hashable
 from functools import cache
 
 from xdsl.context import Context
@@ -12,9 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
 from xdsl.traits import IsolatedFromAbove
 
-from xdsl_rlx.dialects.mir.core import Elementwise
 from xdsl_rlx.transforms.dead_ops import is_dead, is_pure
-from xdsl_rlx.transforms.driver import RewritingPass
+from xdsl_rlx.transforms.driver import RewritingPass, is_elementwise
 
 
 class MirCsePass(RewritingPass):
@@ -44,17 +43,12 @@ def _is_isolated(kind: type[Operation]) -> bool:
     return kind.has_trait(IsolatedFromAbove)
 
 
-@cache
-def _is_elementwise(kind: type[Operation]) -> bool:
-    return kind.has_trait(Elementwise)
-
-
-def share_common(module: ModuleOp) -> bool:
-    """Share what the ops of a module compute. Whether there was anything to share, or to remove."""
+def share_common(module: ModuleOp, chosen: Container[Operation] | None = None) -> bool:
+    """Share what ops of a module compute, or what `chosen` ones do. Whether there was anything to share or remove."""
     gone: list[Operation] = []
     for op in module.ops:
         for region in op.regions:
-            _share_in(region, {}, gone)
+            _share_in(region, {}, gone, chosen)
     for op in gone:
         if op.parent is None:
             # gone with the op around it
@@ -67,19 +61,29 @@ def share_common(module: ModuleOp) -> bool:
     return bool(gone)
 
 
-def _share_in(region: Region, known: dict[Hashable, list[Operation]], gone: list[Operation]) -> None:
+def _share_in(
+    region: Region,
+    known: dict[Hashable, list[Operation]],
+    gone: list[Operation],
+    chosen: Container[Operation] | None,
+) -> None:
     """Share what a region of one block computes, or what is `known` there already."""
     block = region.first_block
     if block is not None and block.next_block is None:
-        _share_in_block(block, known, gone)
+        _share_in_block(block, known, gone, chosen)
 
 
-def _share_in_block(block: Block, known: dict[Hashable, list[Operation]], gone: list[Operation]) -> None:
+def _share_in_block(
+    block: Block,
+    known: dict[Hashable, list[Operation]],
+    gone: list[Operation],
+    chosen: Container[Operation] | None,
+) -> None:
     for op in block.ops:
         kind = type(op)
         for region in op.regions:
             seen = {} if _is_isolated(kind) else {key: [*same] for key, same in known.items()}
-            _share_in(region, seen, gone)
+            _share_in(region, seen, gone, chosen)
         if not is_pure(kind):
             continue
         if all(result.first_use is None for result in op.results):
@@ -89,7 +93,7 @@ def _share_in_block(block: Block, known: dict[Hashable, list[Operation]], gone: 
             continue
         same = known.setdefault(_key(op), [])
         for earlier in same:
-            if _is_equal(earlier, op):
+            if (chosen is None or op in chosen or earlier in chosen) and _is_equal(earlier, op):
                 for result, other in zip(op.results, earlier.results, strict=True):
                     result.replace_all_uses_with(other)
                 gone.append(op)
@@ -101,7 +105,7 @@ def _share_in_block(block: Block, known: dict[Hashable, list[Operation]], gone: 
 def _key(op: Operation) -> Hashable:
     """What ops that are equal have in common. The type of an elementwise op's result follows from the rest."""
     kind = type(op)
-    types = () if _is_elementwise(kind) else op.result_types
+    types = () if is_elementwise(kind) else op.result_types
     operands = tuple(id(operand) for operand in op.operands)
     return kind, operands, frozenset(op.properties.items()), frozenset(op.attributes.items()), types
 

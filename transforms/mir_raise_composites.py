@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.mir.core import OwnNest
-from xdsl_rlx.transforms.driver import RewritingPass
+from xdsl_rlx.transforms.driver import RewritingPass, is_elementwise
 from xdsl_rlx.transforms.engines.compose import compose
 from xdsl_rlx.transforms.rules.rule_table import VJP
 
@@ -28,23 +28,26 @@ class MirRaiseCompositesPass(RewritingPass):
     ```
 
     The inverse of `mir-unfuse-for-ad`. A pattern is taken as it is defined, up to the order of commutative operands,
-    to views, and to the rounding of constants; what something outside of it reads, an output too, is left alone.
+    to views, and to the rounding of constants; what something outside of it reads, an output too, is left alone. What
+    the reductions that are left read, and is written several times, is computed once.
     """
 
     name = "mir-raise-composites"
 
     kind: Literal["all", "differentiated", "nests"] = "all"
     """
-    Which ops: all, those that have a derivative rule of their own, or those that are lowered by a nest of their own.
+    Which ops: all, those that have a derivative rule of their own, or those that have a nest or a scalar function of
+    their own.
 
     The others are taken apart again in front of the derivative, and of fusion. So is what stays because it runs faster
     as it is: `differentiated` and `nests` leave attention over few keys alone.
     """
 
     def run(self, ctx: Context, module: ModuleOp) -> bool:
-        return bool(compose(module, self._is_wanted, self.kind != "all").raised)
+        found = compose(module, self._is_wanted, self.kind != "all")
+        return bool(found.raised) or found.has_shared
 
     def _is_wanted(self, op: type[Operation]) -> bool:
         if self.kind == "nests":
-            return op.has_trait(OwnNest)
+            return op.has_trait(OwnNest) or is_elementwise(op)
         return self.kind == "all" or VJP.get(op) is not None

@@ -82,6 +82,10 @@ def _mean(s: Speller, x: Any, axis: int, count: float = N) -> Any:
 
 
 def _over_root(s: Speller, x: Any, mean: Any) -> Any:
+    """`x` over the root of a mean, now and then with a gain in between."""
+    if s.chance(0.2):
+        gain = s.along(s.argument(N))
+        return s.one_of((lambda: _over_root(s, _times(s, gain, x), mean), lambda: x * _over_root(s, gain, mean)))()
     safe = _plus(s, mean, 1e-3) if s.chance(0.8) else s.g.max(mean, 1e-3)
     match int(s.rng.integers(4)):
         case 0:
@@ -105,7 +109,8 @@ def layer_norm(s: Speller) -> Any:
     if s.chance(0.3):
         x = _plus(s, x, s.pick())
     centred = x - _mean(s, x, axis)
-    squares = centred * centred if s.chance() else s.g.pow(centred, s.number(2.0, 4.0))
+    below = x - _mean(s, x, axis) if s.chance(0.3) else centred
+    squares = _times(s, below, centred) if s.chance() else s.g.pow(below, s.number(2.0, 4.0))
     return _affine(s, _over_root(s, centred, _mean(s, squares, s.number(axis, -1 - axis))))
 
 
@@ -170,7 +175,8 @@ def _softmax(s: Speller, x: Any, axis: int) -> Any:
     if s.chance():
         top = s.g.stop_gradient(top)
     e = s.g.exp(x - top) if s.chance(0.9) else s.g.exp(x)
-    total = s.g.reduce_sum(e, other, keep_dim=not matrix or s.chance(0.95))
+    again = s.g.exp(x - s.g.reduce_max(x, axis, keep_dim=True)) if s.chance(0.2) else e
+    total = s.g.reduce_sum(again, other, keep_dim=not matrix or s.chance(0.95))
     return e / total if s.chance(0.7) else _times(s, e, s.g.recip(total))
 
 
@@ -222,6 +228,43 @@ def attention(s: Speller) -> Any:
     return s.pick() * s.g.reduce_mean(s.g.sin(y))
 
 
+def attention_by_subscripts(s: Speller) -> Any:
+    """Heads, positions and features in any order, or now and then scores in one that is no attention's."""
+    b, h, g, n, d = 2, 2, s.one_of((1, 2)), N, 3
+    extents = {"b": b, "h": h, "g": g, "q": n, "k": n, "d": d, "e": s.one_of((1, d))}
+
+    def any_order(labels: str) -> str:
+        return "".join(s.rng.permutation([*labels]))
+
+    lead = s.one_of(("bhg", "bh", "h", ""))
+    shared = lead if s.chance(0.7) else lead[:-1]
+    q_in, k_in, v_in = any_order(lead + "qd"), any_order(shared + "kd"), any_order(shared + "ke")
+    scores, out = lead + "qk", any_order(lead + "qe") if s.chance(0.7) else lead + "qe"
+    if s.chance(0.15):
+        scores = any_order(scores)
+    q, k, v = (s.argument(*(extents[label] for label in labels)) for labels in (q_in, k_in, v_in))
+    q = q + s.g.reduce_mean(s.pick())
+    if s.chance(0.3):
+        q = q * 0.7
+    z = _by_subscripts(s, (q_in, q), (k_in, k), scores)
+    if s.chance(0.7):
+        z = z / sqrt(d)
+    if scores[-2:] == "qk" and s.chance(0.7):
+        z = s.g.where(s.g.constant(np.tril(np.ones((n, n), bool))), z, -inf)
+    if s.chance(0.3):
+        e = s.g.exp(z - s.g.reduce_max(z, -1, keep_dim=True))
+        y = _by_subscripts(s, (scores, e), (v_in, v), scores[:-1] + "e") / s.g.reduce_sum(e, -1, keep_dim=True)
+    else:
+        y = _by_subscripts(s, (scores, _softmax(s, z, -1)), (v_in, v), out)
+    return s.pick() * s.g.reduce_mean(s.g.sin(y))
+
+
+def _by_subscripts(s: Speller, first: tuple[str, Any], second: tuple[str, Any], out: str) -> Any:
+    if s.chance(0.2):
+        first, second = second, first
+    return s.g.einsum(f"{first[0]},{second[0]}->{out}", first[1], second[1])
+
+
 def _masked(s: Speller, z: Any) -> Any:
     low = s.number(-inf, -1e9, -1e30, -2.0)
     rows, columns = np.arange(N)[:, None], np.arange(N)[None, :]
@@ -250,7 +293,18 @@ def _masked(s: Speller, z: Any) -> Any:
             return _plus(s, z, s.argument(*shape))
 
 
-SPELLINGS = (layer_norm, rms_norm, rms_norm_plain, sigmoid, gelu, softmax, product, gated, attention)
+SPELLINGS = (
+    layer_norm,
+    rms_norm,
+    rms_norm_plain,
+    sigmoid,
+    gelu,
+    softmax,
+    product,
+    gated,
+    attention,
+    attention_by_subscripts,
+)
 
 
 def spelled(seed: int) -> Speller:

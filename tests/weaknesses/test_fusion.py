@@ -134,6 +134,108 @@ def test_outputs_users_axes_and_shapes_are_looked_at(build: Callable[..., Any], 
     _assert_same_numbers(g, arrays)
 
 
+def _mean(x: Any) -> Any:
+    return x.mean(-1, keepdims=True)
+
+
+def _root(x: Any) -> Any:
+    return np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+
+
+def _exponentials(x: Any) -> Any:
+    return np.exp(x - x.max(-1, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    ("function", "op"),
+    [
+        (lambda x, a, b: (x - _mean(x)) / _root(x) * a + b, "layer_norm"),
+        (lambda x, a, b: a * (x - _mean(x)) / _root(x) + b, "layer_norm"),
+        (lambda x, a, b: (x - _mean(x)) * (a / _root(x)) + b, "layer_norm"),
+        (lambda x, a, b: (x - _mean(x)) / np.sqrt(_mean((x - _mean(x)) ** 2)), "layer_norm"),
+        (lambda x, a, b: (x - x.mean(-1)[:, None]) / np.sqrt(x.var(-1)[:, None] + 1e-5), "layer_norm"),
+        (lambda x, a, b: a * x / np.sqrt(_mean(x**2) + 1e-5), "rms_norm"),
+        (lambda x, a, b: x * (a / (_mean(x * x) + 1e-5) ** 0.5) + b, "rms_norm"),
+        (lambda x, a, b: _exponentials(x) / _exponentials(x).sum(-1, keepdims=True), "softmax"),
+    ],
+)
+def test_what_is_written_several_times_is_seen_as_one(function: Callable[..., Any], op: str) -> None:
+    rng = np.random.default_rng(0)
+    arrays = {"x": rng.standard_normal((3, N)), "a": rng.standard_normal(N), "b": rng.standard_normal(N)}
+    g = rlx.trace(function, **arrays)
+    assert _ops(g) == [op]
+    np.testing.assert_allclose(oracle.run(g, **arrays)[0], function(**arrays), rtol=0, atol=1e-13)
+    _assert_same_numbers(g, arrays)
+
+
+def test_functions_that_have_a_part_in_common_are_both_seen() -> None:
+    """The norms have the same mean and root, the softmaxes the same exponentials."""
+
+    def norm(x: Any, a: Any, b: Any) -> Any:
+        centred = x - _mean(x)
+        return centred / np.sqrt(_mean(centred * centred) + 1e-5) * a + b
+
+    def softmax(x: Any) -> Any:
+        exponentials = _exponentials(x)
+        return exponentials / exponentials.sum(-1, keepdims=True)
+
+    def function(x: Any, a: Any, b: Any) -> Any:
+        return norm(x, a, b), norm(x, b, a), softmax(x), softmax(x) + 1.0
+
+    rng = np.random.default_rng(0)
+    arrays = {"x": rng.standard_normal((3, N)), "a": rng.standard_normal(N), "b": rng.standard_normal(N)}
+    g = rlx.trace(function, **arrays)
+    assert sorted(set(_ops(g))) == ["add", "layer_norm", "softmax"]
+    assert _ops(g).count("layer_norm") == 2
+    _assert_same_numbers(g, arrays)
+
+
+@pytest.mark.parametrize(
+    ("scores", "weighted", "shapes"),
+    [
+        ("bqhd,bkhd->bhqk", "bhqk,bkhd->bqhd", [(2, N, 3, 2)] * 3),
+        ("...qhd,...khd->...hqk", "...hqk,...khd->...qhd", [(2, N, 3, 2)] * 3),
+        ("bhqd,bhkd->bhqk", "bhqk,bhkd->bhqd", [(2, 3, N, 2)] * 3),
+        ("bkhd,bqhd->bhqk", "bkhd,bhqk->bqhd", [(2, N, 3, 2)] * 3),
+        ("bqhgd,bkhd->bhgqk", "bhgqk,bkhd->bqhgd", [(2, N, 3, 2, 5), (2, N, 3, 5), (2, N, 3, 5)]),
+        ("bqhd,bkd->bhqk", "bhqk,bkd->bhqd", [(2, N, 3, 2), (2, N, 2), (2, N, 2)]),
+        ("dhq,dhk->hqk", "hqk,hke->ehq", [(2, 3, N), (2, 3, N), (3, N, 5)]),
+        ("qd,kd->qk", "qk,ke->qe", [(N, 2), (N, 2), (N, 5)]),
+        ("qd,kd->qk", "qk,ke->qe", [(1, 2), (1, 2), (1, 1)]),
+    ],
+)
+def test_attention_may_be_written_by_subscripts(scores: str, weighted: str, shapes: list[tuple[int, ...]]) -> None:
+    def function(q: Any, k: Any, v: Any) -> Any:
+        z = np.einsum(scores, *((k, q) if scores.startswith("bk") else (q, k))) / np.sqrt(2.0)
+        n = z.shape[-1]
+        weights = _exponentials(np.where(np.tril(np.ones((n, n), bool)), z, -np.inf))
+        weights = weights / weights.sum(-1, keepdims=True)
+        return np.einsum(weighted, *((v, weights) if weighted.startswith("bk") else (weights, v)))
+
+    rng = np.random.default_rng(0)
+    arrays = {name: rng.standard_normal(shape) for name, shape in zip("qkv", shapes, strict=True)}
+    g = rlx.trace(function, **arrays)
+    assert _ops(g) == ["attention"]
+    np.testing.assert_allclose(oracle.run(g, **arrays)[0], function(**arrays), rtol=0, atol=1e-13)
+    _assert_same_numbers(g, arrays)
+
+
+@pytest.mark.parametrize(
+    ("by_hand", "op"),
+    [
+        (lambda x: x * 0.5 * (1.0 + rlx.erf(x / np.sqrt(2.0))), rlx.gelu),
+        (lambda x: 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))), rlx.gelu_approx),
+        (lambda x: x / (1 + np.exp(-x)), rlx.silu),
+        (lambda x: 1 / (1 + np.exp(-x)), rlx.sigmoid),
+    ],
+    ids=["gelu", "gelu_approx", "silu", "sigmoid"],
+)
+def test_activations_by_hand_run_as_the_ops_do(by_hand: Callable[[Any], Any], op: Callable[[Any], Any]) -> None:
+    """Far out too, where the sums by hand cancel or overflow."""
+    x = np.concatenate([np.linspace(-30, 30, 61), [-np.inf, np.inf, -200.0, 200.0, -0.0]]).astype(np.float32)
+    np.testing.assert_array_equal(rlx.compile(by_hand)(x), rlx.compile(op)(x))
+
+
 @pytest.mark.parametrize("gate_first", [False, True])
 @pytest.mark.parametrize("swapped", [False, True])
 def test_a_gate_is_the_half_that_it_was(gate_first: bool, swapped: bool) -> None:

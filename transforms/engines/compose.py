@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import ModuleOp
@@ -13,9 +14,11 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.dialects.mir.reduce import ReduceOp
 from xdsl_rlx.transforms.dead_ops import is_dead, remove_dead
-from xdsl_rlx.transforms.driver import is_differentiated, is_view
+from xdsl_rlx.transforms.driver import is_differentiated, is_elementwise, is_view
 from xdsl_rlx.transforms.located import located, replace
+from xdsl_rlx.transforms.mir_cse import share_common
 from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, RaiseRow, Reason, Walk
 
 
@@ -43,19 +46,49 @@ class Composition:
 
     raised: list[RaisedOp]
     missed: list[MissedOp]
+    has_shared: bool
+    """Whether there was something that several ops compute."""
 
 
 def compose(module: ModuleOp, wanted: Callable[[type[Operation]], bool], faster: bool = False) -> Composition:
-    """Replace what is a composite op of a class that is wanted, in all blocks of a module; with `faster`, where the op
-    is not expected to be slower."""
-    stages = [(stage, rows) for stage in Walk if (rows := RAISE.rows(stage, wanted))]
-    done = Composition([], [])
+    """
+    Replace what is a composite op of a class that is wanted, in all blocks of a module; with `faster`, where the op
+    is not expected to be slower.
+
+    Functions are looked for twice: as the program is, and with what a reduction that is left reads computed once, since
+    a mean or a maximum may be written twice within one. Not the other way round: what two functions have in common
+    would stand in the way of both.
+    """
+    functions, *others = [(stage, RAISE.rows(stage, wanted)) for stage in Walk]
     remove_dead(module.body, PatternRewriterListener())
-    for block in _blocks(module):
-        _compose_block(block, stages, done, faster)
-    if done.raised:
+    raised, missed = list[RaisedOp](), dict[Operation, MissedOp]()
+
+    def walk(*stages: _Stage) -> None:
+        for block in _blocks(module):
+            for stage, rows in stages:
+                raised.extend(_walk(block, stage, rows, missed, faster))
+
+    walk(functions)
+    reduced = _read_by_reductions(module)
+    has_shared = bool(reduced) and share_common(module, reduced)
+    walk(*([functions] if has_shared else []), *others)
+    if raised:
         remove_dead(module.body, PatternRewriterListener())
-    return done
+    return Composition(raised, [miss for op, miss in missed.items() if op.parent is not None], has_shared)
+
+
+def _read_by_reductions(module: ModuleOp) -> set[Operation]:
+    """The reductions of a module, and what computes for them: elementwise ops, views, other reductions."""
+    found, left = set[Operation](), [op for op in module.walk() if isinstance(op, ReduceOp)]
+    while left:
+        op = left.pop()
+        if op not in found and (isinstance(op, ReduceOp) or is_elementwise(type(op)) or is_view(op)):
+            found.add(op)
+            left += [x.owner for x in op.operands if isinstance(x.owner, Operation)]
+    return found
+
+
+_Stage: TypeAlias = tuple[Walk, dict[type[Operation], list[RaiseRow]]]
 
 
 def _blocks(module: ModuleOp) -> list[Block]:
@@ -65,20 +98,19 @@ def _blocks(module: ModuleOp) -> list[Block]:
     return [block for block in blocks if block.first_op is not None and not is_differentiated(block.first_op)]
 
 
-def _compose_block(
+def _walk(
     block: Block,
-    stages: Sequence[tuple[Walk, dict[type[Operation], list[RaiseRow]]]],
-    done: Composition,
+    stage: Walk,
+    rows: dict[type[Operation], list[RaiseRow]],
+    missed: dict[Operation, MissedOp],
     faster: bool,
-) -> None:
-    missed: dict[Operation, MissedOp] = {}
-    for stage, rows in stages:
-        ops = [op for op in block.ops if type(op) in rows]
-        for op in ops if stage == Walk.FUNCTIONS else reversed(ops):
-            # an op that was taken in is in no block any more
-            if op.parent is not None and (made := _look_at(op, rows[type(op)], missed, faster)) is not None:
-                done.raised.append(made)
-    done.missed.extend(miss for op, miss in missed.items() if op.parent is not None)
+) -> Iterator[RaisedOp]:
+    """Replace what ops of a block are by the rows of a stage."""
+    ops = [op for op in block.ops if type(op) in rows]
+    for op in ops if stage == Walk.FUNCTIONS else reversed(ops):
+        # an op that was taken in is in no block any more
+        if op.parent is not None and (made := _look_at(op, rows[type(op)], missed, faster)) is not None:
+            yield made
 
 
 def _look_at(

@@ -13,11 +13,12 @@ from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionLike, 
 from xdsl_rlx.dialects.mir.cast import CastOp
 from xdsl_rlx.dialects.mir.elementwise import DivOp, MulOp
 from xdsl_rlx.dialects.mir.heads import HeadLayout
-from xdsl_rlx.dialects.mir.linalg import MatmulOp
+from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.reduce import ReduceSumOp
 from xdsl_rlx.dialects.mir.shape import ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import FLOATS, element_of, shape_of
+from xdsl_rlx.transforms.rules.contraction import SUMMED, Laid, contraction, laid
 from xdsl_rlx.transforms.rules.norm import shifted_by_maximum, softmax_operand
 from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, Reason
 from xdsl_rlx.transforms.rules.rows import decompose, lift
@@ -30,9 +31,16 @@ from xdsl_rlx.transforms.rules.scores import (
     mask_of,
     repeated,
     scores_of,
-    transposed,
 )
-from xdsl_rlx.transforms.rules.terms import is_close, quotients, reduction, shortest, term
+from xdsl_rlx.transforms.rules.terms import (
+    Term,
+    in_front_of_views,
+    is_close,
+    quotients,
+    reduction,
+    shortest,
+    term,
+)
 from xdsl_rlx.transforms.rules.wide import is_half
 
 _SAVED = "it is what mir.attention computed from the same operands"
@@ -149,60 +157,78 @@ KEYS_BY_POSITION, KEYS = 128, 4096
 cache until they are many; with a mask by position it leaves out half of the scores or more. Measured: see the docs."""
 
 
-@RAISE.rule(AttentionOp, MatmulOp)
-def attention_raise(op: MatmulOp) -> Raised | Missed | None:
+@RAISE.rule(AttentionOp, MatmulOp, DotGeneralOp)
+def attention_raise(op: MatmulOp | DotGeneralOp) -> Raised | Missed | None:
     """`softmax(scores) @ v`, with heads among the leading dimensions; half floats in f32 in between or not."""
-    weights, v = op.lhs, op.rhs
-    if isinstance(cast := weights.owner, CastOp) and is_half(cast.result):
-        weights = cast.operand
-    found = softmax_operand(weights)
-    if found is None or found[1] != len(shape_of(weights)) - 1:
-        return None
-    return _over_scores(found[0], v, op.result)
+    for weights, v in _weighted(term(op.result)):
+        if isinstance(cast := weights.owner, CastOp) and is_half(cast.result):
+            weights = Term(cast.operand, weights.at)
+        found = softmax_operand(weights.value)
+        if found is not None and found[1] == len(weights.at) - 1:
+            return _over_scores(found[0], weights, v, op.result)
+    return None
+
+
+def _weighted(y: Term) -> list[tuple[Term, Term]]:
+    """The values that a value may be a sum of, by the weights in front of them, along whose last axis it is."""
+    found = contraction(y)
+    pairs = () if found is None else (found, found[::-1])
+    weighted = [(in_front_of_views(weights), v) for weights, v in pairs]
+    return [(weights, v) for weights, v in weighted if weights.at[-1:] != () and SUMMED not in weights.at[:-1]]
 
 
 @RAISE.rule(AttentionOp, DivOp, MulOp)
 def attention_divided_last_raise(op: DivOp | MulOp) -> Raised | Missed | None:
     """`(exp(scores - m) @ v) / sum exp(scores - m)`, with the maximum `m` of a row."""
-    for product, total in quotients(term(op.result)):
-        matmul, summed = product.owner, reduction(total, ReduceSumOp)
-        if not isinstance(matmul, MatmulOp) or summed is None or product != term(matmul.result):
+    for weighted, total in quotients(term(op.result)):
+        summed = reduction(total, ReduceSumOp)
+        if summed is None or weighted != term(weighted.value) or weighted.value.type != op.result.type:
             continue
-        weights = matmul.lhs
-        if summed.operand is weights and summed.axis == len(shape_of(weights)) - 1:
-            z = shifted_by_maximum(term(weights), summed.axis)
-            return None if z is None or z.type != weights.type else _over_scores(z, matmul.rhs, op.result)
+        for weights, v in _weighted(weighted):
+            if summed.operand is weights.value and summed.axis == len(weights.at) - 1:
+                z = shifted_by_maximum(term(weights.value), summed.axis)
+                is_in_order = weights.at[:-1] == term(weights.value).at[:-1]
+                if z is not None and z.type == weights.value.type and is_in_order:
+                    return _over_scores(z, weights, v, op.result)
     return None
 
 
-def _over_scores(z: SSAValue, v: SSAValue, result: SSAValue) -> Raised | Missed | None:
-    """The attention whose weights are the softmax of `z` along its last axis."""
-    scores, full = scores_of(z), shape_of(result)[:-2]
+def _over_scores(z: SSAValue, weights: Term, values: Term, result: SSAValue) -> Raised | Missed | None:
+    """The attention whose weights, in the loops of its result, are the softmax of `z` along its last axis."""
+    scores, shape = scores_of(z), shape_of(z)
     if not isinstance(scores, ScoresByHand):
         return scores
-    if not all(scores.shape) or scores.shape != shape_of(z) or scores.shape[:-2] != full:
+    features = [loop for loop in term(result).at if loop not in (*weights.at, -1)] or [-1]
+    v, full = laid(values, (*weights.at[:-2], SUMMED, features[0])), shape[:-2]
+    if v is None or len(features) > 1 or not all(shape):
         return None
-    heads, element, mask = batches_of(scores.q, scores.keys, v, full), element_of(scores.q), scores.visible.mask
+    heads, element, mask = batches_of(scores.q, scores.keys, v, full), element_of(scores.q.value), scores.visible.mask
     if heads is None or element not in FLOATS or not scores.is_held_by(element):
         return None
-    if element != element_of(v) or (mask is not None and element_of(mask) not in (element, i1)):
+    if element != element_of(v.value) or (mask is not None and element_of(mask) not in (element, i1)):
         return Missed(Reason.DTYPE, "q, k, v and a bias of mir.attention are of one element type")
-    if mask is not None and not (shape_of(mask)[-1:] == scores.shape[-1:] and fits(mask, full, heads)):
+    if mask is not None and not (shape_of(mask)[-1:] == shape[-1:] and fits(mask, full, heads)):
         return Missed(Reason.SHAPE, "a mask of mir.attention has all keys, and one or all batches, heads and queries")
-    leaves = (scores.q, scores.keys, v, *(() if mask is None else (mask,)))
+    leaves = (scores.q.value, scores.keys.value, v.value, *(() if mask is None else (mask,)))
     limit = KEYS_BY_POSITION if scores.visible.is_by_position else KEYS
-    is_faster = scores.shape[-1] >= limit
-    return Raised(leaves, lambda b: _attention(b, scores, v, heads, shape_of(result)), is_faster)
+
+    def build(b: MirBuilder) -> Value:
+        out = _attention(b, scores, v, heads, full)
+        found = laid(Term(out.ssa, (*weights.at[:-1], features[0])), term(result).at)
+        assert found is not None
+        return b.reshape(found.build(b), shape_of(result))
+
+    return Raised(leaves, build, shape[-1] >= limit)
 
 
-def _attention(b: MirBuilder, scores: ScoresByHand, v: SSAValue, to: LeadingAxes, shape: Sequence[int]) -> Value:
-    """The op in layout `bhsd`."""
+def _attention(b: MirBuilder, scores: ScoresByHand, v: Laid, to: LeadingAxes, full: Sequence[int]) -> Value:
+    """The op in layout `bhsd`, as `[*full, Sq, Dv]`."""
     heads, seen = to.kv_heads * to.group, scores.visible
-    kv = [b.reshape(x, (to.batch, to.kv_heads, *x.shape[-2:])) for x in (transposed(b, scores.keys), b.value(v))]
+    kv = [b.reshape(x.build(b), (to.batch, to.kv_heads, *x.shape[-2:])) for x in (scores.keys, v)]
     groups = [repeated(b, x) for x in kv]
     if to.group == 1 and groups[0][1] == groups[1][1] != 1:
         kv = [x for x, _ in groups]
-    q = b.reshape(scores.q, (to.batch, heads, *shape_of(scores.q)[-2:]))
+    q = b.reshape(scores.q.build(b), (to.batch, heads, *scores.q.shape[-2:]))
     element, width = element_of(q.ssa), q.shape[-1]
     scale = scores.total_scale
     chosen = Configuration(
@@ -214,9 +240,9 @@ def _attention(b: MirBuilder, scores: ScoresByHand, v: SSAValue, to: LeadingAxes
         None if is_close(scale, max(width, 1) ** -0.5, element) else shortest(scale, element),
         None if scores.softcap is None else shortest(scores.softcap, element),
     )
-    mask = None if seen.mask is None else mask_of(b, seen.mask, shape[:-2], to).ssa
+    mask = None if seen.mask is None else mask_of(b, seen.mask, full, to).ssa
     made = b.emit(AttentionOp, q.ssa, kv[0].ssa, kv[1].ssa, mask, chosen)
-    return b.reshape(made.result, shape)
+    return b.reshape(made.result, (*full, q.shape[-2], kv[1].shape[-1]))
 
 
 _SWAP = (0, 2, 1, 3)

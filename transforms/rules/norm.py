@@ -24,6 +24,7 @@ from xdsl_rlx.transforms.rules.raise_table import RAISE, Raised
 from xdsl_rlx.transforms.rules.rows import decompose, leading
 from xdsl_rlx.transforms.rules.rule_table import JVP, VJP, Cotangent
 from xdsl_rlx.transforms.rules.terms import (
+    AlongOneAxis,
     Term,
     aligned_to,
     bare,
@@ -135,42 +136,76 @@ def layer_norm_decompose(op: LayerNormOp, b: MirBuilder) -> Sequence[Value]:
 
 @RAISE.rule(LayerNormOp, MulOp, DivOp)
 def layer_norm_raise(op: MulOp | DivOp) -> Raised | None:
-    """The differences from the mean over the root of their mean square; a gain and an offset are taken in later."""
-    for centred, squares in _over_root_of_mean(op):
-        found = parts(centred, SubOp)
-        middle = mean(found[1]) if found else None
-        if middle is None or (square_of := square(squares.of)) is None or not same(square_of, centred):
+    """The differences from the mean over the root of their mean square; an offset is taken in later."""
+    for found in _over_root_of_mean(op):
+        centred, squared = _centred(found.of), square(found.squares)
+        if centred is None or squared is None or _centred(squared) != centred:
             continue
-        x, axis = found[0].value, squares.axis
-        if x is middle.operand and middle.axis == axis and x.type == op.result.type:
-            return Raised((x,), lambda b, x=x, axis=axis, eps=squares.eps: _plain(b, LayerNormOp, x, axis, eps))
+        if (x := centred.operand).type == op.result.type and centred.axis == found.axis:
+            return found.raised(LayerNormOp, x)
     return None
 
 
-class _Squares(NamedTuple):
-    """A mean along an axis, plus eps."""
+def _centred(x: Term) -> AlongOneAxis | None:
+    """The value that another one is, less its mean along an axis; in its own loops."""
+    found = parts(x, SubOp)
+    middle = mean(found[1]) if found else None
+    return middle if middle is not None and found[0] == term(middle.operand) else None
+
+
+class _OverRoot(NamedTuple):
+    """`of / sqrt(mean squares + eps)`, times a gain per feature or not. All but the gain are of full shape, and `of` is
+    in its own loops."""
 
     of: Term
+    squares: Term
     axis: int
     eps: float
+    gain: SSAValue | None
+
+    def raised(self, kind: type[AffineNormOp], x: SSAValue) -> Raised:
+        """The norm of a value, without an offset: `-0.0` is what added to anything changes nothing."""
+        extent, element = (shape_of(x)[self.axis],), element_of(x)
+
+        def build(b: MirBuilder) -> Value:
+            gamma = b.full(extent, 1.0, element) if self.gain is None else b.reshape(self.gain, extent)
+            return b.op(kind, x, gamma.ssa, b.full(extent, -0.0, element).ssa, self.axis, self.eps)
+
+        return Raised((x,) if self.gain is None else (x, self.gain), build)
 
 
-def _over_root_of_mean(op: MulOp | DivOp) -> Iterator[tuple[Term, _Squares]]:
-    """Each `a` and `m`, `a` of full shape in its own loops, of which a value is `a / sqrt(mean m + eps)`."""
-    for x, rooted in root_quotients(term(op.result)):
+def _over_root_of_mean(op: MulOp | DivOp) -> Iterator[_OverRoot]:
+    """What a value may be over which root."""
+    shape, element = shape_of(op.result), element_of(op.result)
+    for x, rooted, gains in _with_gains(term(op.result)):
         if x.value.type != op.result.type or bare(x) != term(bare(x).value):
             continue
         sums = [(a, n) for a, b in either_way(rooted, AddOp) if (n := number(b)) is not None and 0 <= n < inf]
         for squared, eps in sums or [(rooted, 0.0)]:
             found = mean(squared)
-            if found is not None and shape_of(found.operand) == shape_of(op.result):
-                yield x, _Squares(term(found.operand), found.axis, shortest(eps, element_of(op.result)))
+            if found is None or shape_of(found.operand) != shape:
+                continue
+            gain = [_per_feature(vector, shape, found.axis) for vector in gains]
+            if None not in gain:
+                yield _OverRoot(x, term(found.operand), found.axis, shortest(eps, element), *(gain or [None]))
 
 
-def _plain(b: MirBuilder, kind: type[AffineNormOp], x: SSAValue, axis: int, eps: float) -> Value:
-    """A norm without gain and offset: `-0.0` is what added to anything changes nothing."""
-    extent, element = (shape_of(x)[axis],), element_of(x)
-    return b.op(kind, x, b.full(extent, 1.0, element).ssa, b.full(extent, -0.0, element).ssa, axis, eps)
+def _with_gains(y: Term) -> Iterator[tuple[Term, Term, list[Term]]]:
+    """Each `a`, `b` and `[]`, or `[c]`, of which a value is `a c / sqrt(b)`, in any order."""
+    for x, rooted in root_quotients(y):
+        yield x, rooted, []
+        for inner, gain in either_way(x, MulOp):
+            yield inner, rooted, [gain]
+    for x, other in either_way(y, MulOp):
+        for gain, rooted in root_quotients(other):
+            yield x, rooted, [gain]
+
+
+def _per_feature(x: Term, shape: Sequence[int], axis: int) -> SSAValue | None:
+    """A value that has one number for each place along an axis of a shape, and no other dimension."""
+    x = bare(x)
+    loops = tuple(loop for loop in x.at if loop >= 0)
+    return x.value if loops == ((axis,) if shape[axis] != 1 else ()) else None
 
 
 @RAISE.rule(LayerNormOp, MulOp, AddOp)
@@ -184,16 +219,11 @@ def _with_affine(kind: type[AffineNormOp], op: MulOp | AddOp) -> Raised | None:
         norm = normed.owner
         if type(norm) is not kind or not isinstance(norm, AffineNormOp) or not norm.result.has_one_use():
             continue
-        vector, axis = bare(aligned_to(other, op.result)), norm.axis_index
         if splat(norm.beta) != 0 or (isinstance(op, MulOp) and splat(norm.gamma) != 1):
             continue
-        extent = shape_of(norm.x)[axis]
-        if tuple(loop for loop in vector.at if loop >= 0) != ((axis,) if extent != 1 else ()):
-            continue
-        if normed.type == op.result.type:
-            return Raised(
-                (norm.x, norm.gamma, norm.beta, other), lambda b, v=vector.value, n=norm: _affine(b, n, v, op)
-            )
+        vector = _per_feature(aligned_to(other, op.result), shape_of(norm.x), norm.axis_index)
+        if vector is not None and normed.type == op.result.type:
+            return Raised((norm.x, norm.gamma, norm.beta, other), lambda b, v=vector, n=norm: _affine(b, n, v, op))
     return None
 
 
@@ -228,11 +258,10 @@ def rms_norm_decompose(op: RmsNormOp, b: MirBuilder) -> Sequence[Value]:
 
 @RAISE.rule(RmsNormOp, MulOp, DivOp)
 def rms_norm_raise(op: MulOp | DivOp) -> Raised | None:
-    """A value over the root of its mean square; a gain and an offset are taken in later."""
-    for x, squares in _over_root_of_mean(op):
-        if (base := square(squares.of)) is not None and same(base, x):
-            x, (_, axis, eps) = x.value, squares
-            return Raised((x,), lambda b, x=x, axis=axis, eps=eps: _plain(b, RmsNormOp, x, axis, eps))
+    """A value over the root of its mean square; an offset is taken in later."""
+    for found in _over_root_of_mean(op):
+        if (base := square(found.squares)) is not None and same(base, found.of):
+            return found.raised(RmsNormOp, found.of.value)
     return None
 
 

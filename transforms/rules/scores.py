@@ -14,13 +14,13 @@ from xdsl_rlx.dialects.constants import round_to
 from xdsl_rlx.dialects.mir.attention import MaskKind
 from xdsl_rlx.dialects.mir.cast import CastOp
 from xdsl_rlx.dialects.mir.elementwise import AddOp, ConstantOp, DivOp, MulOp, TanhOp, WhereOp
-from xdsl_rlx.dialects.mir.linalg import MatmulOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.shape import ExpandOp, ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.transforms.rules.contraction import SUMMED, Contraction, Laid, contraction, laid
 from xdsl_rlx.transforms.rules.masks import Row, hides_a_row, rows_kept, rows_seen, truths
 from xdsl_rlx.transforms.rules.raise_table import Missed, Reason
-from xdsl_rlx.transforms.rules.terms import Term, bare, is_in_order, number, parts, term
+from xdsl_rlx.transforms.rules.terms import Term, bare, is_in_order, moved_from, number, parts, term
 from xdsl_rlx.transforms.rules.wide import is_half
 
 _LOW: dict[Attribute, float] = {f16: -3e4}
@@ -43,12 +43,12 @@ class Visible:
 
 @dataclass(frozen=True)
 class ScoresByHand:
-    """`softcap tanh(scale q k^T / softcap)`, of a product `q @ keys`, and what is seen of it."""
+    """`softcap tanh(scale q k^T / softcap)`, and what is seen of it."""
 
-    q: SSAValue
-    keys: SSAValue
-    """`[.., D, Sk]`."""
-    shape: tuple[int, ...]
+    q: Laid
+    """`[.., Sq, D]`."""
+    keys: Laid
+    """`[.., Sk, D]`."""
     scale: float = 1.0
     """Of the product itself, whatever the softcap."""
     softcap: float | None = None
@@ -66,46 +66,53 @@ class ScoresByHand:
 
 
 def scores_of(z: SSAValue) -> ScoresByHand | Missed | None:
-    """The scores that a softmax is taken of."""
+    """The scores `[.., Sq, Sk]` that a softmax is taken of."""
     x = bare(term(z))
-    if not is_in_order(x):
+    if not is_in_order(x) or len(x.at) < 2:
         return None
     if len(found := parts(x, WhereOp)) == 3:
-        return _hidden(x.value, found)
+        return _hidden(x, found)
     if len(found := parts(x, AddOp)) == 2:
         for part, bias in (found, found[::-1]):
-            if (scores := _scaled(part)) is not None:
-                return _biased(scores, bias.value)
+            if (scores := _scaled(part, x)) is not None:
+                return _biased(scores, bias.value, shape_of(x.value))
         return None
-    return _scaled(x)
+    return _scaled(x, x)
 
 
-def _scaled(x: Term) -> ScoresByHand | None:
-    """Scores times numbers, with a softcap or without."""
+def _scaled(x: Term, full: Term) -> ScoresByHand | None:
+    """Scores times numbers, with a softcap or without, that have all loops of `full`."""
     x = bare(x)
     op = x.owner
     if isinstance(op, CastOp) and is_half(op.operand) and element_of(op.result) == f32:
-        return _scaled(Term(op.operand, x.at))
-    if isinstance(op, MatmulOp):
-        if not is_in_order(x):
-            return None
-        q, before = _unscaled(op.lhs)
-        keys, behind = _unscaled(op.rhs)
-        return ScoresByHand(q, keys, shape_of(op.result), before * behind)
+        return _scaled(Term(op.operand, x.at), full)
+    if (found := contraction(x)) is not None:
+        return _product_of_heads(found, full) if {*full.at} <= {*x.at, -1} else None
     factor = _factor(x)
     if factor is None:
         return None
     inner, by = factor
     capped = parts(inner, TanhOp)
     if capped:
-        scores = _scaled(capped[0])
+        scores = _scaled(capped[0], full)
         return None if scores is None or scores.softcap is not None or by <= 0 else replace(scores, softcap=by)
-    scores = _scaled(inner)
+    scores = _scaled(inner, full)
     if scores is None:
         return None
     if scores.softcap is not None:
         return replace(scores, softcap=scores.softcap * by) if by > 0 else None
     return replace(scores, scale=scores.scale * by)
+
+
+def _product_of_heads(found: Contraction, full: Term) -> ScoresByHand | None:
+    """The product of queries, which run over the last loop but one, and keys, which run over the last; either first."""
+    *lead, row, column = range(len(full.at))
+    for queries, keys in (found, found[::-1]):
+        (q, of_q), (k, of_k) = _unscaled(queries), _unscaled(keys)
+        laid_q, laid_k = laid(q, (*lead, row, SUMMED)), laid(k, (*lead, column, SUMMED))
+        if laid_q is not None and laid_k is not None:
+            return ScoresByHand(laid_q, laid_k, of_q * of_k)
+    return None
 
 
 def _factor(x: Term) -> tuple[Term, float] | None:
@@ -119,13 +126,13 @@ def _factor(x: Term) -> tuple[Term, float] | None:
     return None
 
 
-def _unscaled(x: SSAValue) -> tuple[SSAValue, float]:
+def _unscaled(x: Term) -> tuple[Term, float]:
     """A factor of the product without a number that it alone is multiplied by, and the number."""
-    op = x.owner
-    if isinstance(op, MulOp | DivOp) and x.has_one_use() and (found := _factor(term(x))) is not None:
-        inner, by = found
-        if inner.value.type == x.type:
-            return inner.value, by
+    at: Term | None = x
+    while at is not None and at.value.has_one_use():
+        if isinstance(at.owner, MulOp | DivOp) and (found := _factor(at)) is not None:
+            return found if found[0].value.type == at.value.type else (x, 1.0)
+        at = moved_from(at)
     return x, 1.0
 
 
@@ -140,20 +147,20 @@ _UNSEEN = (
 )
 
 
-def _hidden(z: SSAValue, found: Sequence[Term]) -> ScoresByHand | Missed | None:
+def _hidden(z: Term, found: Sequence[Term]) -> ScoresByHand | Missed | None:
     """Scores where a mask says so, and a low number elsewhere; every query is to see a key."""
     cond, part, other = found
-    scores, low = _scaled(part), number(other)
-    if scores is None or low is None or not _is_low(z)(low) or scores.shape != shape_of(z):
+    scores, low = _scaled(part, z), number(other)
+    if scores is None or low is None or not _is_low(z.value)(low):
         return None
-    queries, keys = scores.shape[-2:]
+    queries, keys = shape_of(z.value)[-2:]
     if not keys:
         return None
     mask = bare(cond)
     rows = rows_seen(cond.value, queries, keys)
     if rows is None:
         owner = mask.owner
-        by_rows = shape_of(mask.value)[-1:] == (keys,) and mask.at[-1:] == term(z).at[-1:]
+        by_rows = shape_of(mask.value)[-1:] == (keys,) and mask.at[-1:] == z.at[-1:]
         if not isinstance(owner, ConstantOp) or not by_rows:
             return Missed(Reason.MASK, _UNSEEN)
         data = truths(owner.value)
@@ -166,10 +173,10 @@ def _hidden(z: SSAValue, found: Sequence[Term]) -> ScoresByHand | Missed | None:
     return replace(scores, visible=_by_rows(rows, queries, keys) or Visible(MaskKind.CUSTOM, mask=cond.value))
 
 
-def _biased(scores: ScoresByHand, bias: SSAValue) -> ScoresByHand | Missed | None:
-    if len(shape_of(bias)) > len(scores.shape) or shape_of(bias)[-1:] != scores.shape[-1:]:
+def _biased(scores: ScoresByHand, bias: SSAValue, shape: Sequence[int]) -> ScoresByHand | Missed | None:
+    queries, keys = shape[-2:]
+    if shape_of(bias)[-1:] != (keys,):
         return None
-    queries, keys = scores.shape[-2:]
     rows = rows_kept(bias, queries, keys, _is_low(bias))
     if rows is not None and all(low < high for low, high in rows):
         visible = _by_rows(rows, queries, keys)
@@ -204,12 +211,11 @@ class LeadingAxes:
     group: int
 
 
-def batches_of(q: SSAValue, keys: SSAValue, v: SSAValue, full: Sequence[int]) -> LeadingAxes | None:
+def batches_of(q: Laid, keys: Laid, v: Laid, full: Sequence[int]) -> LeadingAxes | None:
     """How leading dimensions `full` are batches and heads: those that keys and values are repeated along are groups."""
-    rank = len(full)
-    if shape_of(q)[:-2] != tuple(full):
+    if q.shape[:-2] != tuple(full):
         return None
-    shared, others = rank, [(1,) * (rank - len(shape_of(x)) + 2) + shape_of(x)[:-2] for x in (keys, v)]
+    shared, others = len(full), [keys.shape[:-2], v.shape[:-2]]
     while shared and all(other[shared - 1] == 1 for other in others):
         shared -= 1
     if any(other[:shared] != tuple(full[:shared]) for other in others):
@@ -238,15 +244,6 @@ def fits(mask: SSAValue, full: Sequence[int], to: LeadingAxes) -> bool:
     *lead, _, _ = (1,) * (len(full) + 2 - len(shape)) + shape
     batch, heads = _mask_lead(lead, full, to)
     return batch in (1, to.batch) and heads in (1, to.kv_heads * to.group)
-
-
-def transposed(b: MirBuilder, keys: SSAValue) -> Value:
-    """`[.., D, Sk]` as `[.., Sk, D]`: what was transposed is transposed once, or not at all."""
-    rank = len(shape_of(keys))
-    swap = (*range(rank - 2), rank - 1, rank - 2)
-    if isinstance(owner := keys.owner, TransposeOp):
-        return b.transpose(owner.operand, [owner.perm_list[d] for d in swap])
-    return b.transpose(keys, swap)
 
 
 def repeated(b: MirBuilder, x: Value) -> tuple[Value, int]:

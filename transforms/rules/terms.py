@@ -75,17 +75,30 @@ def bare(x: Term) -> Term:
     while True:
         owner = x.value.owner
         # exact classes: this is asked of most ops of a program
-        if type(owner) is ExpandOp:
-            x = _operand(owner.operand, x.at)
-        elif type(owner) is TransposeOp:
-            at = [0] * len(x.at)
-            for d, source in enumerate(owner.perm_list):
-                at[source] = x.at[d]
-            x = Term(owner.operand, tuple(at))
-        elif type(owner) is ReshapeOp and (before := _without_ones(owner, x.at)) is not None:
-            x = before
-        else:
+        before = _operand(owner.operand, x.at) if type(owner) is ExpandOp else moved_from(x)
+        if before is None:
             return x
+        x = before
+
+
+def moved_from(x: Term) -> Term | None:
+    """The operand of the reshape by ones, or of the transpose, that a value is."""
+    owner = x.value.owner
+    if type(owner) is ReshapeOp:
+        return _without_ones(owner, x.at)
+    if type(owner) is not TransposeOp:
+        return None
+    at = [0] * len(x.at)
+    for d, source in enumerate(owner.perm_list):
+        at[source] = x.at[d]
+    return Term(owner.operand, tuple(at))
+
+
+def in_front_of_views(x: Term) -> Term:
+    """What a value is reshapes by ones and transposes of."""
+    while (before := moved_from(x)) is not None:
+        x = before
+    return x
 
 
 def _without_ones(op: ReshapeOp, at: Sequence[int]) -> Term | None:
