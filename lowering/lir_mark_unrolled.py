@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr, MemRefType, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.dialects.lir.bounds import trip_count
@@ -42,6 +42,10 @@ BESIDE = 256
 FAR_APART = 50
 """Loads and stores that the loops in another may be written out to, of elements that are far apart for its iterations:
 where LLVM makes vectors of that loop, it gathers them one by one."""
+
+NARROW = 6
+"""What one of them counts for whose element is less than 4 bytes, where more than `VECTOR` of a row are written out: no
+instruction gathers such, and LLVM shuffles them."""
 
 FUNCTION = 40
 """Operations that a function of mathlib counts for: it is inlined."""
@@ -125,18 +129,27 @@ def _far_apart(block: Block) -> int:
     return _moving(block, {loop.body.block.args[0]})
 
 
-def _moving(block: Block, moved: set[SSAValue]) -> int:
+def _moving(block: Block, moved: set[SSAValue], around: int = 1) -> int:
+    """The same of a block that stands in loops of `around` iterations in all, for the indices that have `moved`."""
     total = 0
     for op in block.ops:
         if isinstance(op, memref.LoadOp | memref.StoreOp):
-            total += any(index in moved for index in op.indices[:-1])
+            weight = NARROW if around > VECTOR and _is_narrow(op.memref.type) else 1
+            total += weight * any(index in moved for index in op.indices[:-1])
             continue
         if any(x in moved for x in op.operands):
             moved.update(result for result in op.results if result.type == INDEX)
         # LLVM makes vectors of lanes, not of the loop around them
         times = (0 if LANES in op.attributes else trip_count(op) or 0) if isinstance(op, scf.ForOp) else 1
-        total += times * sum(_moving(inner, moved) for region in op.regions for inner in region.blocks)
+        inside = (_moving(inner, moved, around * times) for region in op.regions for inner in region.blocks)
+        total += times * sum(inside)
     return total
+
+
+def _is_narrow(buffer: Attribute) -> bool:
+    assert isinstance(buffer, MemRefType)
+    element = buffer.element_type
+    return isinstance(element, FixedBitwidthType) and element.bitwidth < 32
 
 
 _COSTS = dict.fromkeys(FUNCTIONS, FUNCTION) | dict.fromkeys(

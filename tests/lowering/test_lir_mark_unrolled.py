@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, f32
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr, MemRefType, bf16, f16, f32
 from xdsl.ir import SSAValue
 
 import xdsl_rlx as rlx
@@ -35,9 +35,9 @@ INSTRUCTION = re.compile(r"^\t[a-z]", re.MULTILINE)
 LINE = re.compile(r"^  \S", re.MULTILINE)
 
 
-def doubling(extents: list[int], rolled: bool = False) -> KernelOp:
+def doubling(extents: list[int], rolled: bool = False, element: AnyFloat = f32) -> KernelOp:
     """`x *= 2` for a buffer, in loops of these extents around the last index."""
-    kernel = Kernel([MemRefType(f32, (64, *extents))], ["x"])
+    kernel = Kernel([MemRefType(element, (64, *extents))], ["x"])
     (x,) = kernel.block.args[:-2]
 
     def body(nest: Nest, at: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> tuple[()]:
@@ -84,6 +84,13 @@ def told(kernel: KernelOp) -> list[str]:
 )
 def test_loops_are_written_out_by_their_size(extents: list[int], expected: list[int]) -> None:
     assert unrolled(doubling(extents)) == expected
+
+
+@pytest.mark.parametrize("element", [f16, bf16])
+def test_rows_of_half_floats_are_written_out_up_to_a_vector(element: AnyFloat) -> None:
+    """No instruction gathers or scatters them, and LLVM would make vectors of the loop around."""
+    assert unrolled(doubling([8], element=element)) == [8]
+    assert unrolled(doubling([9], element=element)) == []
 
 
 def test_a_rolled_loop_is_written_out_as_vectors_only() -> None:
@@ -149,6 +156,12 @@ def integer_product(depth: int, columns: int) -> rlx.Graph:
     return g
 
 
+def rows_of_halves(columns: int) -> rlx.Graph:
+    g = rlx.Graph("rows")
+    g.set_outputs([g.input("x", (3, 1), dtype="f16") * g.input("y", (columns,), dtype="f16")])
+    return g
+
+
 WORST: dict[str, Callable[[], rlx.Graph | rlx.GraphModule]] = {
     **{f"attention-{width}": lambda width=width: attention(width) for width in (8, 16, 17)},
     "solve": solve,
@@ -156,6 +169,7 @@ WORST: dict[str, Callable[[], rlx.Graph | rlx.GraphModule]] = {
     "splats": splats,
     "copy": copy_of_columns,
     # LLVM's SLP vectoriser took seconds over these
+    "rows of halves": lambda: rows_of_halves(13),
     **{f"integers-{k}-{n}": lambda k=k, n=n: integer_product(k, n) for k, n in ((1, 15), (10, 5))},
 }
 
