@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr, MemRefType, i64
@@ -147,8 +147,7 @@ def _moving(block: Block, moved: set[SSAValue], around: int = 1) -> int:
 
 
 def _is_narrow(buffer: Attribute) -> bool:
-    assert isinstance(buffer, MemRefType)
-    element = buffer.element_type
+    element = cast("MemRefType[Attribute]", buffer).element_type
     return isinstance(element, FixedBitwidthType) and element.bitwidth < 32
 
 

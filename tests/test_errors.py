@@ -240,6 +240,44 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "unknown option": (lambda: rlx.run_passes(loss(), "mir-grad{with=w}"), "with"),
     "half a pipeline": (lambda: rlx.run_passes(loss(), "mir-grad{wrt=w"), "pass-pipeline:1:15"),
     "no outputs": (lambda: rlx.compile(rlx.Graph("empty")), "graph 'empty' has no outputs; call set_outputs"),
+    "an option of a function": (
+        lambda: rlx.compile(np.tanh, static_argnums=0),
+        "compile has no argument 'static_argnums': did you mean static=?",
+    ),
+    "weights of a function": (lambda: rlx.compile(np.tanh, weights={}), "compile has no argument 'weights'"),
+    "half a budget": (
+        lambda: rlx.compile(loss(), memory_budget=1e6 / 2),
+        "memory_budget: expected a whole number of bytes, got 500000.0",
+    ),
+    "a budget in words": (lambda: rlx.compile(loss(), memory_budget="1MB"), "whole number of bytes, got '1MB'"),
+    "a misspelt op": (lambda: rlx.Graph("g").matmull, "a graph has no 'matmull': did you mean 'matmul'?"),
+    "a method of another framework": (
+        lambda: rlx.Graph("g").input("x", ()).backward(),
+        "a value of a graph has no 'backward': rlx.grad(function)",
+    ),
+    "a scaled loss": (lambda: rlx.scale_loss(loss()), 'has no argument "d_output", the cotangent of a loss'),
+    "a loss scaled twice": (
+        lambda: rlx.scale_loss(rlx.scale_loss(rlx.grad_with_loss(loss(), "w"))),
+        'is scaled already, by "loss_scale"',
+    ),
+    "a function of integers": (
+        lambda: rlx.grad(lambda i: (i * 2).sum())(np.arange(3)),
+        "returns tensor<i64>; x.astype(np.float32) makes floats of integers",
+    ),
+    "a tree for its spec": (lambda: rlx.tree.paths({"w": 1}), "expected the spec of a tree, which is flatten(tree)[1]"),
+    "trees of two kinds": (
+        lambda: rlx.tree.map_leaves(max, {"w": 1, "b": 2}, {"w": 1, "v": 3}),
+        "map_leaves: the trees are not of one kind: the other one has no ['b'] and also ['v']",
+    ),
+    "an optimiser's arguments swapped": (
+        lambda: rlx.optim.AdamW(1e-3).update({"step": 0}, {"w": X}, {"w": X}),
+        "update(grads, state, params): the state is what init(params) gives",
+    ),
+    "gradients of another model": (
+        lambda: rlx.optim.AdamW(1e-3).update({"v": X}, rlx.optim.AdamW(1e-3).init({"w": X}), {"w": X}),
+        "params and grads: the trees are not of one kind: the other one has no ['w'] and also ['v']",
+    ),
+    "a schedule back in time": (lambda: rlx.optim.cosine(1e-3, -1), "a schedule takes no steps or more, got -1"),
     "lower for no threads": (lambda: rlx.lower(loss(), threads=0), "threads must be at least 1, got 0"),
 }
 
@@ -365,7 +403,7 @@ WRONG_CALLS: dict[str, tuple[dict[str, object], type[Exception], str]] = {
     "missing param": (
         {"x": X},
         ArgumentTypeError,
-        "param 'w' of graph 'loss_grad' has no value: expected f32[3, 2]; call",
+        "param 'w' of graph 'loss_grad' has no value: expected f32[3, 2]; set .weights",
     ),
     "cotangent": (
         {"x": X, "w": W, "d_output": [1.0]},

@@ -72,7 +72,7 @@ class MirGradPass(ModulePass):
             if grad is None and not self.zero_missing_wrt:
                 raise PassFailedException(
                     f'{self.name}: no gradient flows from the loss to "{argument.name}": '
-                    f"{_why_nothing_flows(argument, ops, loss)} (zero-missing-wrt=true makes it zeros)"
+                    f"{_why_nothing_flows(argument, ops, loss)} (with zero_missing_wrt it is zeros)"
                 )
             grads.append(b.zeros_like(argument.value).ssa if grad is None else grad)
         own = graph.outputs if self.loss else ()

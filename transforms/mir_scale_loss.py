@@ -69,11 +69,18 @@ class MirScaleLossPass(ModulePass):
         if not 0 < self.backoff < 1:
             raise ValueError(f"backoff is a number between 0 and 1, got {self.backoff}")
         if self.growth_interval < 1:
-            raise ValueError(f"growth-interval is at least 1, got {self.growth_interval}")
+            raise ValueError(f"growth_interval is at least 1, got {self.growth_interval}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)
         graph = graph_of(op, self.name)
+        if self.seed not in (names := [a.name for a in graph.arguments]):
+            raise PassFailedException(
+                f'{self.name}: @{graph.name} has no argument "{self.seed}", the cotangent of a loss, which a gradient '
+                f"graph has (mir-grad, rlx.grad_with_loss); it has {', '.join(names) or 'none'}"
+            )
+        if "loss_scale" in names:
+            raise PassFailedException(f'{self.name}: @{graph.name} is scaled already, by "loss_scale"')
         (argument,) = named(graph, (self.seed,), self.name)
         if not argument.optional:
             # an input of the user's that is called as the cotangent would be, or a param

@@ -21,6 +21,11 @@ _CURES = {
     "resize": f"{_IN_PLACE}; np.resize(x, shape) is a new one",
     "view": "it has no memory to look at in another way; x.astype(dtype) converts numbers",
     "flat": "iterate over x.ravel()",
+    "backward": "rlx.grad(function) gives gradients as a function, rlx.grad_with_loss(graph) as a graph",
+    "grad": "rlx.grad(function) gives gradients as a function, rlx.grad_with_loss(graph) as a graph",
+    "requires_grad": "gradients are by the arguments that wrt= or argnums= of rlx.grad names",
+    "detach": "rlx.stop_gradient(x) is x without a gradient",
+    "numpy": f"{NO_NUMBERS}; return it",
     "at": "x.at[i].set(y) is np.where(np.arange(len(x)) == i, y, x)",
 }
 """What to do instead of asking for some attributes of arrays."""

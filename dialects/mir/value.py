@@ -5,11 +5,12 @@ The methods named after ops are in `mir_builder.py`.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeAlias, TypeVar, cast
 
 from xdsl.builder import Builder
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -17,7 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.constants import NAMED, AnyDense, Array, DTypeName, Nested, Number
-from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.dialects.errors import GraphAttributeError, GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.core import TensorOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
 from xdsl_rlx.dialects.mir.fields import REQUIRED, Declaration, arguments_of
@@ -258,6 +259,13 @@ Operand: TypeAlias = Value | SSAValue | Number | Array
 
 class BuilderCore:
     """Inserting ops through a `Builder`, operands from numbers, constants, and the helpers that rules use."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            close = difflib.get_close_matches(name, (one for one in dir(type(self)) if one[0] != "_"), 1)
+            hint = f": did you mean {close[0]!r}?" if close else ""
+            raise GraphAttributeError(f"a graph has no {name!r}{hint}")
 
     def __init__(self, builder: Builder):
         self.builder = builder

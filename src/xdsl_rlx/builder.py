@@ -208,7 +208,8 @@ class Graph(MirBuilder):
         """
         source = as_graph_module(graph)
         if STAGES.index(source.stage) > STAGES.index("mir") or (source.stage == "hir" and self.stage == "mir"):
-            raise GraphError(f"'{source.name}' is at stage {source.stage}, graph '{self.name}' at {self.stage}")
+            cure = "; rlx.lower_hir lowers blocks" if source.stage == "hir" else ""
+            raise GraphError(f"'{source.name}' is at stage {source.stage}, graph '{self.name}' at {self.stage}{cure}")
         interface = source.interface
         signature = interface.arguments
         if len(operands) > len(signature):

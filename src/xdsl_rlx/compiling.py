@@ -151,9 +151,10 @@ def fitted(source: GraphModule, memory_budget: SupportsIndex, threads: SupportsI
     from xdsl_rlx.lowering.numba.machine import cpu
     from xdsl_rlx.lowering.numba.machine.llvm import target
 
-    (budget,) = integers("memory_budget", (memory_budget,))
+    if isinstance(memory_budget, bool) or not hasattr(memory_budget, "__index__"):
+        raise GraphTypeError(f"memory_budget: expected a whole number of bytes, got {shown(memory_budget)}")
     registers = cpu.registers(target())
-    fit = MirFitMemoryPass(budget, thread_count(threads), registers.lanes, registers.count)
+    fit = MirFitMemoryPass(index(memory_budget), thread_count(threads), registers.lanes, registers.count)
     return run_passes(source, [hir_lowering("direct"), fit])
 
 

@@ -18,6 +18,8 @@ from typing import Any, TypeAlias
 
 import optree
 
+from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.value import Value
 
 __all__ = ["Spec", "Tree", "flatten", "map_leaves", "names", "paths", "unflatten"]
@@ -73,22 +75,49 @@ def unflatten(spec: Spec, leaves: Sequence[Any]) -> Tree:
 def map_leaves(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
     """The tree of `function(leaf, ...)`, for the leaves that trees of one kind have in the same place."""
     leaves, spec = flatten(tree)
-    rest = [spec.flatten_up_to(other) for other in others]
+    rest = [leaves_like(spec, other, "map_leaves") for other in others]
     return unflatten(spec, [function(*one) for one in zip(leaves, *rest, strict=True)])
 
 
+def leaves_like(spec: Spec, tree: Tree, what: str) -> list[Any]:
+    """What a tree has where one with the containers `spec` has leaves; GraphError, which begins with `what`, if it has
+    other containers."""
+    try:
+        return spec.flatten_up_to(tree)
+    except ValueError:
+        there, here = paths(spec), paths(flatten(tree)[1])
+        missing, strange = ([one for one in a if one not in b] for a, b in ((there, here), (here, there)))
+        found = [f"{words} {', '.join(some[:3])}" for words, some in (("no", missing), ("also", strange)) if some]
+        differs = " and ".join(found) or "other containers"
+        raise GraphError(f"{what}: the trees are not of one kind: the other one has {differs}") from None
+
+
 def paths(spec: Spec) -> list[str]:
-    """Where each leaf is, as one would write it behind the name of the tree: `["w"][0]`, `.bias`."""
-    return [accessor.codify("") for accessor in spec.accessors()]
+    """
+    Where each leaf is, as one would write it behind the name of the tree: `["w"][0]`, `.bias`.
+
+    GraphTypeError for what is no spec, as `flatten` gives it beside the leaves.
+    """
+    return [accessor.codify("") for accessor in _checked(spec).accessors()]
 
 
 def names(spec: Spec, first: str) -> list[str]:
-    """A name for each leaf of a tree called `first`, an identifier: `params_layers_0_w`."""
+    """
+    A name for each leaf of a tree called `first`, an identifier: `params_layers_0_w`.
+
+    GraphTypeError for what is no spec.
+    """
     found: list[str] = []
-    for path in spec.paths():
+    for path in _checked(spec).paths():
         name = "_".join([first, *(re.sub(r"\W", "_", str(part)) for part in path)])
         found.append(name)
     return found
+
+
+def _checked(spec: Spec) -> Spec:
+    if not isinstance(spec, optree.PyTreeSpec):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphTypeError(f"expected the spec of a tree, which is flatten(tree)[1], got {shown(spec)}")
+    return spec
 
 
 def _read(spec: Spec) -> _Read | None:

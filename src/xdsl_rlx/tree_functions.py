@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
-from typing import Any, TypeAlias
+from typing import Any, Literal, SupportsIndex, TypeAlias
 
 import optree
 
@@ -25,7 +25,7 @@ from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, dims, element_of, shape_of
 from xdsl_rlx.jit import CompiledFunction
 from xdsl_rlx.tracing import Function, Traced, builder_of, is_passed_on, traced
-from xdsl_rlx.tree import Spec, Tree, flatten, paths, unflatten
+from xdsl_rlx.tree import Spec, Tree, flatten, leaves_like, paths, unflatten
 
 Which: TypeAlias = int | str | Sequence[int | str]
 """Arguments by position or by name: one, or several."""
@@ -105,7 +105,10 @@ def _check_loss(call: _Call, has_aux: bool) -> None:
     first = call.traced.graph.interface.outputs[0]
     if loss.num_leaves != 1 or shape_of(first) or element_of(first) not in FLOATS:
         found = f"{loss.num_leaves} arrays" if loss.num_leaves != 1 else f"{first}"
-        cure = "has_aux=True for what is returned beside it" if loss.num_leaves != 1 else "take its sum or mean"
+        if loss.num_leaves != 1:
+            cure = "has_aux=True for what is returned beside it"
+        else:
+            cure = "take its sum or mean" if shape_of(first) else "x.astype(np.float32) makes floats of integers"
         raise GraphError(f"the gradient is of one real number, '{call.name}' returns {found}; {cure}")
 
 
@@ -140,7 +143,7 @@ def vjp(function: Function) -> TreeFunction:
         def weighted(primals: Tree, cotangents: Tree) -> Tree:
             results = function(*primals)
             leaves, spec = flatten(results)
-            weights = spec.flatten_up_to(cotangents)
+            weights = leaves_like(spec, cotangents, "cotangents")
             parts = [(leaf * weight).sum() for leaf, weight in zip(leaves, weights, strict=True) if _is_float(leaf)]
             if not parts:
                 raise GraphError(f"'{getattr(function, '__name__', function)}' returns nothing that is of floats")
@@ -293,10 +296,13 @@ def compile(
     function: Function,
     static: str | int | Sequence[str | int] = (),
     donate: Mapping[str, int] | None = None,
-    **options: Any,
+    *,
+    threads: SupportsIndex | None = None,
+    backend: Literal["llvm", "numba"] = "llvm",
+    memory_budget: SupportsIndex | None = None,
 ) -> CompiledFunction:
     """See `rlx.compile`."""
-    return CompiledFunction(function, static, donate, **options)
+    return CompiledFunction(function, static, donate, threads=threads, backend=backend, memory_budget=memory_budget)
 
 
 class _Call:

@@ -126,6 +126,11 @@ def test_adafactor_is_that_of_pytorch():
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
 
 
+def test_schedules_of_no_steps_are_at_their_end():
+    assert rlx.optim.cosine(1e-3, 0, 1e-5)(0) == 1e-5 and rlx.optim.linear(1.0, 2.0, 0)(0) == 2.0
+    assert rlx.optim.warmup(0, 0.1)(0) == 0.1
+
+
 def test_schedules_count_from_zero():
     rates = optim.warmup(4, optim.cosine(1.0, 8, 0.1))
     expected = optax.warmup_cosine_decay_schedule(0.0, 1.0, 4, 12, 0.1)

@@ -168,7 +168,7 @@ class Binding:
                 hint = "; pass it by position: the keyword out= names the outputs" if spec.name == "out" else ""
                 raise ArgumentTypeError(f"{self._what('input', spec.name)} is missing: expected {spec}{hint}")
             if spec.name not in self.weights:
-                hint = f"call set_param({spec.name!r}, ...) or pass it as an argument"
+                hint = f"set .weights[{spec.name!r}], or pass it as an argument"
                 raise ArgumentTypeError(f"{self._what('param', spec.name)} has no value: expected {spec}; {hint}")
         return values
 

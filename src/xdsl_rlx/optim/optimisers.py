@@ -16,9 +16,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.optim.gradients import clip_by_global_norm
 from xdsl_rlx.optim.schedules import Schedule
-from xdsl_rlx.tree import Tree, flatten, map_leaves, paths, unflatten
+from xdsl_rlx.tree import Tree, flatten, leaves_like, map_leaves, paths, unflatten
 from xdsl_rlx.tree_control import cond
 
 Slots: TypeAlias = Mapping[str, Any]
@@ -50,7 +52,13 @@ class Optimiser(abc.ABC):
         return {"step": np.zeros((), np.int64), **{n: unflatten(spec, [one[n] for one in slots]) for n in names}}
 
     def update(self, grads: Tree, state: State, params: Tree) -> tuple[Tree, State]:
-        """Parameters and state after one more step."""
+        """
+        Parameters and state after one more step.
+
+        GraphError for a state that is none of `init`, and for trees that are not of one kind.
+        """
+        if not isinstance(state, Mapping) or "step" not in state:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise GraphError(f"update(grads, state, params): the state is what init(params) gives, got {shown(state)}")
         if self.clip is not None:
             grads = clip_by_global_norm(grads, self.clip)
         leaves, spec = flatten(params)
@@ -58,10 +66,10 @@ class Optimiser(abc.ABC):
         rate = self.rate(step) if callable(self.rate) else self.rate
         decays = self.decaying(params)
         names = [name for name in state if name != "step"]
-        kept = {name: spec.flatten_up_to(state[name]) for name in names}
+        kept = {name: leaves_like(spec, state[name], f"params and state['{name}']") for name in names}
         new: list[Any] = []
         slots: dict[str, list[Any]] = {name: [] for name in names}
-        for n, (p, g) in enumerate(zip(leaves, spec.flatten_up_to(grads), strict=True)):
+        for n, (p, g) in enumerate(zip(leaves, leaves_like(spec, grads, "params and grads"), strict=True)):
             at = Leaf(p, g, {name: kept[name][n] for name in names}, step + 1, rate, decays[n])
             after, changed = self.rule(at)
             new.append(after)
@@ -85,7 +93,7 @@ class Optimiser(abc.ABC):
             return [True] * len(leaves)
         if callable(mask):
             return [bool(mask(path, leaf)) for path, leaf in zip(paths(spec), leaves, strict=True)]
-        return [bool(one) for one in spec.flatten_up_to(mask)]
+        return [bool(one) for one in leaves_like(spec, mask, "params and decay_mask")]
 
 
 @dataclass(frozen=True)

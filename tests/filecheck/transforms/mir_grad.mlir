@@ -98,7 +98,7 @@ func.func @aux(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}) -> (tenso
 // -----
 
 // The message says what stops the gradient; with zero-missing-wrt it is zeros.
-// CHECK: mir-grad: no gradient flows from the loss to "w": mir.stop_gradient stops it, because it stops gradients (zero-missing-wrt=true makes it zeros)
+// CHECK: mir-grad: no gradient flows from the loss to "w": mir.stop_gradient stops it, because it stops gradients (with zero_missing_wrt it is zeros)
 // ZEROS-LABEL: func.func @stopped_grad(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %d_output: tensor<3xf32> {mir.name = "d_output", mir.kind = "input", mir.optional}) -> (tensor<3xf32>, tensor<3xf32> {mir.gradient_of = "w"}) {
 // ZEROS-NEXT: %c = mir.stop_gradient %w : tensor<3xf32>
 // ZEROS-NEXT: %y = mir.mul %x, %c : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
@@ -115,7 +115,7 @@ func.func @stopped(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}, %w: t
 // -----
 
 // Nor does one flow through a body that compares the operand and stops the rest.
-// CHECK: mir-grad: no gradient flows from the loss to "w": mir.remat stops it, because no result of it depends on that differentiably (zero-missing-wrt=true makes it zeros)
+// CHECK: mir-grad: no gradient flows from the loss to "w": mir.remat stops it, because no result of it depends on that differentiably (with zero_missing_wrt it is zeros)
 // ZEROS-LABEL: func.func @compared_grad(
 // ZEROS: %y = mir.remat captured(%v, %w : tensor<3xf32>, tensor<3xf32>)
 // ZEROS: func.return %y, %{{.*}} : tensor<3xf32>, tensor<3xf32>

@@ -42,7 +42,7 @@ func.func @linear(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> ten
 // -----
 
 // An argument without gradient is named.
-// CHECK: mir-grad: no gradient flows from the loss to "x": the loss does not depend on it (zero-missing-wrt=true makes it zeros)
+// CHECK: mir-grad: no gradient flows from the loss to "x": the loss does not depend on it (with zero_missing_wrt it is zeros)
 func.func @other(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}, %y: tensor<f32> {mir.name = "y", mir.kind = "input"}) -> tensor<f32> {
   %loss = mir.exp %y : tensor<f32>
   func.return %loss : tensor<f32>

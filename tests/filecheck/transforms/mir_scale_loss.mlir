@@ -44,7 +44,7 @@ func.func @f(%w: tensor<3xbf16> {mir.name = "w", mir.kind = "param"}, %d_output:
 
 // -----
 
-// CHECK: mir-scale-loss: @forward has no argument "d_output"; it has w
+// CHECK: mir-scale-loss: @forward has no argument "d_output", the cotangent of a loss, which a gradient graph has (mir-grad, rlx.grad_with_loss); it has w
 func.func @forward(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}) -> tensor<3xf32> {
   func.return %w : tensor<3xf32>
 }

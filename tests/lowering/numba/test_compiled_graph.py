@@ -150,7 +150,7 @@ def test_arrays_of_other_libraries_are_taken(add):
         ((X,), {"wt": W}, "graph 'step' has no argument 'wt': did you mean 'w'?"),
         ((X,), {"bias": W}, "graph 'step' has no argument 'bias': its arguments are x, w"),
         ((), {"w": W}, "input 'x' of graph 'step' is missing: expected f32[8]"),
-        ((X,), {}, "param 'w' of graph 'step' has no value: expected f32[8]; call set_param('w', ...) or pass it"),
+        ((X,), {}, "param 'w' of graph 'step' has no value: expected f32[8]; set .weights['w'], or pass it"),
         ((X, W), {"out": X[:5]}, "out[0] of graph 'step': expected f32[8], got f32[5]"),
         ((X, W), {"out": (X.astype(np.float64),)}, "out[0] of graph 'step': expected f32[8], got f64[8]"),
         ((X, W), {"out": (X, X)}, "out of graph 'step': expected 1 buffers, one per result, got 2"),
