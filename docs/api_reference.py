@@ -135,7 +135,13 @@ GROUPS = (
         "",
         (
             *("RlxError", "GraphError", GraphTypeError, GraphIndexError, GraphAttributeError, "ArgumentError"),
-            *(run_errors.ArgumentTypeError, "OutOfBoundsError", "CheckpointError", run_errors.NestError),
+            *(
+                run_errors.ArgumentTypeError,
+                run_errors.MissingParamError,
+                "OutOfBoundsError",
+                "CheckpointError",
+                run_errors.NestError,
+            ),
             *(run_errors.ConfigurationError, run_errors.CompileError, run_errors.CacheWarning),
         ),
     ),
@@ -247,7 +253,7 @@ class Entry:
     def text(self) -> str:
         """Heading, signature, docstring, and for a class its fields and methods."""
         parts = [f"### `{self.name}`"]
-        if inspect.isclass(self.entity):
+        if inspect.isclass(self.entity) and self.entity.__name__ == self.name.rsplit(".", 1)[-1]:
             parts += self._of_class()
         elif inspect.isfunction(self.entity):
             parts += self._of_function()

@@ -181,7 +181,7 @@ def test_blas_has_its_threads_again_after_a_call(tmp_path: Path):
     get, put = names["BLAS_THREADS"]
     names["run"] = lambda *_: seen.append(get())  # pyright: ignore[reportUnknownLambdaType]
     put(2)
-    names["product"](x=np.ones((8, 8)), w=np.ones((8, 8)))
+    names["product"](x=np.ones((8, 8), np.float32), w=np.ones((8, 8)).tolist())
     assert (seen, get()) == ([1], 2)
 
 
@@ -212,7 +212,7 @@ def printed() -> Any:
 def test_the_module_takes_bfloat16_and_its_bits(printed: Any):
     x = np.array([[1.5, -2.0], [0.25, 3.0]], ml_dtypes.bfloat16)
     for given in (x, x.view(np.uint16), np.asfortranarray(x)):
-        doubled, _ = printed(x=given, y=np.zeros(3))
+        doubled, _ = printed(x=given, y=np.zeros(3, np.float32))
         np.testing.assert_array_equal(doubled.view(ml_dtypes.bfloat16), 2 * x)
 
 
@@ -220,13 +220,14 @@ def test_the_module_takes_bfloat16_and_its_bits(printed: Any):
     ("given", "error", "message"),
     [
         ({"y": np.zeros(4)}, ValueError, "argument 'y': expected shape (3,), got (4,)"),
+        ({"y": np.zeros(3)}, TypeError, "argument 'y': expected float32, got float64, in which values may differ"),
         ({"y": np.zeros(3, complex)}, TypeError, "argument 'y': expected float32, got complex128"),
         ({"x": np.zeros((2, 2))}, TypeError, "argument 'x': expected bfloat16, or its bits as uint16, got float64"),
         ({"z": 1}, TypeError, "unexpected argument 'z'; expected x, y"),
     ],
 )
 def test_the_module_checks_its_arguments(printed: Any, given: dict[str, Any], error: type[Exception], message: str):
-    arguments = {"x": np.zeros((2, 2), np.uint16), "y": np.zeros(3)}
+    arguments = {"x": np.zeros((2, 2), np.uint16), "y": [0.0, 0.0, 0.0]}
     with pytest.raises(error, match=re.escape(message)):
         printed(**(arguments | given))
     with pytest.raises(TypeError, match="missing argument 'y'"):

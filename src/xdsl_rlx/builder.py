@@ -157,8 +157,8 @@ class Graph(MirBuilder):
 
     def named(self, name: str) -> AbstractContextManager[None]:
         """
-        `with g.named("layer3"):` ops made inside are located at `"layer3"(line)`, by which messages and launches tell
-        equal layers apart. Names in names stand in that order.
+        `with g.named("layer3"):` ops made inside are located at `"layer3"(line)`, by which passes, reports and launches
+        tell equal layers apart. Names in names stand in that order.
         """
         if not name:
             raise GraphError(f"a part of graph '{self.name}' needs a name, got {shown(name)}")

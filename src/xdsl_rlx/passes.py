@@ -125,7 +125,11 @@ def _derivation(source: GraphModule, passes: Sequence[ModulePass], outcome: Outc
 
 @checked
 def lower_hir(graph: AnyGraph, fusion_policy: str = "direct") -> GraphModule:
-    """Blocks replaced by what they mean in `mir`: composite ops with `direct`, primitive ones with `fusable`."""
+    """
+    Blocks replaced by what they mean in `mir`: composite ops with `direct`, primitive ones with `fusable`.
+
+    `for_autodiff` is another name of `fusable`. GraphError for another policy.
+    """
     return run_passes(above_lir(graph, "lower_hir"), [hir_lowering(fusion_policy)])
 
 

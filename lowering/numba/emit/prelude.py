@@ -54,17 +54,22 @@ def {name}(a, b):
 PRIMITIVES: dict[str, str] = {
     "_argument": '''
 def _argument(inputs, name, shape, dtype, default=None):
-    """The contiguous array of an argument: of this shape, of a type that converts in kind; bfloat16 as its bits."""
+    """The contiguous array of an argument: of this shape, and of a type of which no value changes; bfloat16 as its
+    bits."""
     if name not in inputs and default is None:
         raise TypeError(f"missing argument {name!r}")
-    array = np.asarray(inputs.get(name, default))
+    given = inputs.get(name, default)
+    array = np.asarray(given)
     if array.shape != shape:
         raise ValueError(f"argument {name!r}: expected shape {shape}, got {array.shape}")
     if dtype is np.uint16 and array.dtype.name == "bfloat16":
         array = array.view(np.uint16)
-    if not np.can_cast(array.dtype, dtype, "same_kind"):
+    integers = array.dtype.kind in "iu" and np.issubdtype(dtype, np.integer)
+    # a number of Python's has no width of its own, but it has a kind
+    casting = "safe" if isinstance(given, np.ndarray) else "same_kind"
+    if not (np.array_equal(array, array.astype(dtype)) if integers else np.can_cast(array.dtype, dtype, casting)):
         expected = "bfloat16, or its bits as uint16" if dtype is np.uint16 else dtype.__name__
-        raise TypeError(f"argument {name!r}: expected {expected}, got {array.dtype}")
+        raise TypeError(f"argument {name!r}: expected {expected}, got {array.dtype}, in which values may differ")
     return np.ascontiguousarray(array, dtype).reshape(shape)
 ''',
     "_updated": '''
