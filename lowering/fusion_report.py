@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
@@ -17,6 +18,7 @@ from xdsl_rlx.lowering.pipelines import fusion_passes
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.engines.compose import Composition, compose
 from xdsl_rlx.transforms.rules.raise_table import Reason
+from xdsl_rlx.transforms.signature import Signature
 from xdsl_rlx.transforms.structure import structure_of_region
 
 
@@ -91,7 +93,7 @@ def report_of(module: ModuleOp) -> FusionReport:
     ConvertHirToMirPass(fusion_policy="fusable").apply(ctx, spelled)
     before = _size(spelled)
     found = compose(spelled, lambda _: True)
-    return FusionReport(before, _size(spelled), _raised(found), _groups(module), _missed(found))
+    return FusionReport(before, _size(spelled), _raised(found), _groups(module), _missed(found, module))
 
 
 def _size(module: ModuleOp) -> int:
@@ -104,9 +106,14 @@ def _raised(found: Composition) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(counts.items()))
 
 
-def _missed(found: Composition) -> tuple[MissedFusion, ...]:
+def _missed(found: Composition, module: ModuleOp) -> tuple[MissedFusion, ...]:
+    # what a backward pass reads is computed for it, whatever the forward pass could have been
+    is_gradient = any(isinstance(op, FuncOp) and Signature(op).gradients for op in module.ops)
+    is_expected = {Reason.MULTI_CONSUMER} if is_gradient else set[Reason]()
     return tuple(
-        MissedFusion(miss.composite.name, _place(miss.at), miss.why.reason, miss.why.hint) for miss in found.missed
+        MissedFusion(miss.composite.name, _place(miss.at), miss.why.reason, miss.why.hint)
+        for miss in found.missed
+        if miss.why.reason not in is_expected
     )
 
 

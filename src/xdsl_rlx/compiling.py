@@ -44,7 +44,11 @@ def fusion_report(graph: AnyGraph) -> FusionReport:
 
 @checked
 def assert_fusion_clean(graph: AnyGraph) -> None:
-    """GraphError that lists what `fusion_report` has missed in the graph, and why; nothing if that is nothing."""
+    """
+    GraphError that lists what `fusion_report` has missed in the graph, and why; nothing if that is nothing.
+
+    In a gradient graph, what the backward pass reads beside a composite op is no miss: ask the graph of the loss.
+    """
     report = fusion_report(graph)
     if report.missed:
         lines = "".join(f"\n  {miss}" for miss in report.missed)

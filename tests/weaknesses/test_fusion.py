@@ -291,6 +291,17 @@ def test_ops_on_half_floats_are_found_between_the_casts_that_they_mean() -> None
 _HALVES = {"x": (N, N), "r": (N, N), "w": (N, N), "packed": (3, 2 * N)}
 
 
+def test_what_a_backward_pass_reads_is_no_missed_fusion() -> None:
+    def build(m: Any) -> Any:
+        shapes = {"qkv_w": (N, 3 * N), "out_w": (N, N), "ln1_g": (N,), "fc1_w": (N, 5), "fc2_w": (5, N), "ln2_g": (N,)}
+        y = m.transformer_layer(m.input("x", (2, 3, N)), num_heads=2, **{n: m.param(n, s) for n, s in shapes.items()})
+        return m.reduce_sum(y * y)
+
+    layer = rlx.lower_hir(rlx.GraphModule.define("layer", build))
+    for graph in (layer, rlx.grad_with_loss(layer)):
+        rlx.assert_fusion_clean(graph)
+
+
 def test_gradient_programs_are_fused_as_others_are() -> None:
     def build(g: Any, a: Any) -> Any:
         return [g.reduce_sum(g.sin(_layer_norm(g, g.tanh(a(N, N) @ a(N, N) + a(N)))))]
