@@ -184,8 +184,9 @@ def matmul_shape(lhs: Sequence[int], rhs: Sequence[int]) -> tuple[int, ...]:
     if len(lhs) < 2 or len(rhs) < 2:
         raise VerifyException(f"expected ranks of at least 2, got {dims(lhs)} and {dims(rhs)}")
     if lhs[-1] != rhs[-2]:
+        hint = f", {rhs[-1]} if it is transposed" if rhs[-1] == lhs[-1] else ""
         raise VerifyException(
-            f"contracted dimensions differ: {dims(lhs)} has {lhs[-1]} columns, {dims(rhs)} has {rhs[-2]} rows"
+            f"contracted dimensions differ: {dims(lhs)} has {lhs[-1]} columns, {dims(rhs)} has {rhs[-2]} rows{hint}"
         )
     return (*broadcast_shapes(lhs[:-2], rhs[:-2]), lhs[-2], rhs[-1])
 

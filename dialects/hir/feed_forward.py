@@ -23,7 +23,10 @@ from xdsl_rlx.dialects.shapes import dims, shape_of
 
 def check_swiglu(features: int, up_w: SSAValue, gate_w: SSAValue, down_w: SSAValue) -> int:
     """Require weights `[k, n]`, `[k, n]` and `[n, m]`; m."""
-    inner, out = (shape_of(up_w) or (0,))[-1], (shape_of(down_w) or (0,))[-1]
+    # down_w says which of two widths that differ is meant
+    inner, out = (shape_of(down_w) or (0,))[0], (shape_of(down_w) or (0,))[-1]
+    if (columns := shape_of(up_w)[-1:]) == shape_of(gate_w)[-1:] and columns:
+        (inner,) = columns
     check_shapes(up_w=(up_w, (features, inner)), gate_w=(gate_w, (features, inner)), down_w=(down_w, (inner, out)))
     return out
 

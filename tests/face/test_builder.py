@@ -85,7 +85,9 @@ MISTAKES = {
     "needs a name": lambda g: g.input("", (1,)),
     "dimensions are integers of at least 0": lambda g: g.input("y", (2, -1)),
     "dtype 'f12' is not supported": lambda g: g.input("y", (2,), "f12"),
-    "mir.matmul: contracted dimensions differ: 4x3 has 3 columns, 4x3 has 4 rows": lambda g: g.matmul(X(g), X(g)),
+    "mir.matmul: contracted dimensions differ: 4x3 has 3 columns, 4x3 has 4 rows, 3 if it is transposed": lambda g: (
+        g.matmul(X(g), X(g))
+    ),
     "mir.add: shapes 4x3 and 3x4 do not broadcast": lambda g: X(g) + X(g).T,
     "mir.add: operands have different element types f64 and f32; cast one": lambda g: g.add(X(g), g.constant(1.0)),
     "mir.reduce_sum: axes [0, 0] repeat one": lambda g: g.reduce_sum(X(g), [0, 0]),

@@ -30,7 +30,7 @@
 
 // -----
 
-// CHECK: expected gate_w of shape 6x4, got 6x5
+// CHECK: expected up_w of shape 6x5, got 6x4
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<6xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x4xf32>, tensor<5x6xf32>, tensor<3x2xf32>, tensor<3x2xf32>)
 %12 = hir.llama_decoder_block %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 : tensor<2x3x6xf32>, tensor<6xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x4xf32>, tensor<5x6xf32>, tensor<3x2xf32>, tensor<3x2xf32> num_heads 4 eps 1.000000e-05 -> tensor<2x3x6xf32>
 
