@@ -456,17 +456,18 @@ def test_a_graph_is_not_changed_by_a_pass_that_fails():
     assert len(rlx.compile(graph).outputs) == 3
 
 
-def test_a_compiled_graph_can_be_taken_elsewhere():
+@pytest.mark.parametrize("backend", ["llvm", "numba"])
+def test_a_compiled_graph_can_be_taken_elsewhere(backend: str):
     graph = rlx.Graph("scaled")
     x, w = graph.input("x", (3,)), graph.param("w", (3,))
     graph.set_outputs(x * w)
-    compiled = rlx.compile(graph, threads=1)
+    compiled = rlx.compile(graph, threads=1, backend=backend)
     compiled.set_param("w", [1.0, 2.0, 3.0])
     x = np.ones(3, np.float32)
     for other in (pickle.loads(pickle.dumps(compiled)), copy.deepcopy(compiled)):
         np.testing.assert_array_equal(other(x)[0], [1, 2, 3])
         other.set_param("w", [5.0, 5.0, 5.0])
-        assert other.threads == 1 and other.name == "scaled"
+        assert other.threads == 1 and other.name == "scaled" and other.origin.backend == backend
     np.testing.assert_array_equal(compiled(x)[0], [1, 2, 3])
     graph.set_outputs(x * 2 * w)
     with pytest.raises(rlx.RlxError, match="has changed since it was compiled"):

@@ -97,9 +97,8 @@ def compile_source(
 
     key = " ".join([source, str(count), backend, *checked, effort.name, environment_key()])
     program, code, from_cache = _compiled(hashlib.sha256(key.encode()).hexdigest(), build)
-    return CompiledGraph(
-        program, code, count, from_cache=from_cache, weights=weights, origin=_origin(program, module, count)
-    )
+    origin = Origin(module, partial(_lowered_again, program, module, count), effort, backend)
+    return CompiledGraph(program, code, count, from_cache=from_cache, weights=weights, origin=origin)
 
 
 def _counted(module: ModuleOp, kernels: Iterator[KernelOp], progress: Progress) -> Iterator[KernelOp]:
@@ -112,15 +111,12 @@ def _say_parts(progress: Progress, done: int, known: int) -> None:
     progress.say(f"{done} of {known} parts of machine code")
 
 
-def _origin(program: Program, module: Callable[[], ModuleOp], threads: int) -> Origin:
-    def lowered() -> ModuleOp:
-        with suppress(PassFailedException, VerifyException):
-            again = lower_to_lir(module(), threads)
-            if build_program(again) == program:
-                return again
-        raise RlxError(f"graph {program.name!r} has changed since it was compiled: compile it again to look inside")
-
-    return Origin(module, lowered)
+def _lowered_again(program: Program, module: Callable[[], ModuleOp], threads: int) -> ModuleOp:
+    with suppress(PassFailedException, VerifyException):
+        again = lower_to_lir(module(), threads)
+        if build_program(again) == program:
+            return again
+    raise RlxError(f"graph {program.name!r} has changed since it was compiled: compile it again to look inside")
 
 
 def _compiled(key: str, build: Callable[[], tuple[Program, bytes]]) -> tuple[Program, LoadedObject, bool]:

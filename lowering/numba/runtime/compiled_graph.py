@@ -29,6 +29,8 @@ class Origin:
     """As it was given, at any stage."""
     lowered: Callable[[], ModuleOp]
     """The planned lir program; raises `RlxError` where the graph has changed meanwhile."""
+    effort: int
+    backend: str
 
 
 class CompiledGraph:
@@ -75,7 +77,8 @@ class CompiledGraph:
         """
         # it says whether the graph is still what this was compiled from
         _ = self.origin.lowered()
-        return _compiled_again, (str(self.origin.module()), self.threads, dict(self.weights))
+        made = self.origin
+        return _compiled_again, (str(made.module()), self.threads, dict(self.weights), made.effort, made.backend)
 
     def set_param(self, name: str, value: object) -> None:
         """Copy a param's value; calls use it until it is set again. Raises `ArgumentError`."""
@@ -165,13 +168,14 @@ def _is_word(name: str) -> bool:
     return name.isidentifier() and not iskeyword(name) and not name.startswith("_")
 
 
-def _compiled_again(text: str, threads: int, params: Mapping[str, Array]) -> CompiledGraph:
+def _compiled_again(text: str, threads: int, params: Mapping[str, Array], effort: int, backend: str) -> CompiledGraph:
     from xdsl.parser import Parser
 
     from xdsl_rlx.dialects.contexts import context
-    from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
+    from xdsl_rlx.lowering.numba.machine.llvm import Effort
+    from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module
 
-    compiled = compile_module(Parser(context(), text).parse_module(), threads)
+    compiled = compile_module(Parser(context(), text).parse_module(), threads, Effort(effort), Backend(backend))
     for name in compiled.params:
         if name in params:
             compiled.set_param(name, params[name])
