@@ -1,6 +1,7 @@
 """What the machine code of whole kernels is made of: packed arithmetic in every loop over a row or over elements."""
 
 import re
+from math import inf
 
 import pytest
 
@@ -99,6 +100,16 @@ def test_norms_run_packed(graph: rlx.Graph | rlx.GraphModule, threads: int) -> N
     assert found and not any(SCALAR.search(loop) or CALL.search(loop) for loop in found)
     # outside the loops over a row, whose length is known, are the sums over a vector's lanes and the row's few numbers
     assert len(PACKED.findall(text)) > 2 * len(SCALAR.findall(text))
+
+
+@pytest.mark.parametrize("dtype", ["f16", "f32", "f64"])
+@pytest.mark.parametrize(("reduce", "lost"), [("reduce_max", -inf), ("reduce_min", inf)])
+def test_extremes_of_what_a_mask_leaves_run_packed(reduce: str, lost: float, dtype: str) -> None:
+    g = rlx.Graph("masked")
+    x, seen = g.input("x", (64, 256), dtype=dtype), g.input("seen", (64, 256), dtype="i1")
+    g.set_outputs([getattr(g, reduce)(g.where(seen, x, lost), 1), getattr(g, reduce)(g.where(x != x, lost, x), 1)])
+    found = [loop for loop in loops(assembly(g)) if PACKED.search(loop) or SCALAR.search(loop)]
+    assert found and not any(SCALAR.search(loop) for loop in found)
 
 
 def test_the_gradient_of_a_fused_block_runs_packed() -> None:

@@ -30,6 +30,9 @@ from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, llvm_text
 from xdsl_rlx.lowering.numba.emit.scalar_types import function_suffix, literal, llvm_type
 from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS as BLAS_FUNCTIONS
 
+_EXTREMES = (arith.MaximumfOp, arith.MinimumfOp)
+_INFINITIES = ("0xFFF0000000000000", "0x7FF0000000000000")
+
 
 def _memory_type(type: Attribute) -> str:
     return "i8" if type == i1 else llvm_type(type)
@@ -88,12 +91,28 @@ class LlvmBody(LlvmLines):
             if (index := folded_index(cls, args, type_)) is not None:
                 names[op.results[0]] = index
                 return
+            if cls is arith.SelectOp and any(use.operation.__class__ in _EXTREMES for use in op.results[0].uses):
+                args = [self.behind_a_fence(x, op.results[0].type) if x in _INFINITIES else x for x in args]
             text = llvm_text(op, args, llvm_type(type_), function_suffix(type_), self.line)
             names[op.results[0]] = self.line(text)
         elif (emitter := _EMITTERS.get(cls)) is not None:
             emitter(self, op)
         elif cls is not scf.YieldOp and cls is not scf.ConditionOp:
             raise PassFailedException(f"{op.name} has no LLVM form: add a row to lowering/numba/emit/scalar_texts.py")
+
+    def behind_a_fence(self, number: str, type_: Attribute) -> str:
+        """
+        A constant that LLVM does not see as one.
+
+        `max(m, select(c, x, -inf))` would become `select(c, max(m, x), m)`, of which it makes no vectors.
+        """
+        name, text = f"%s{len(self.allocas)}", llvm_type(type_)
+        call = f"call {text} @llvm.arithmetic.fence.{function_suffix(type_)}({text} {number})"
+        found = next((line for line in self.allocas if line.endswith(call)), None)
+        if found is not None:
+            return found.split()[0]
+        self.allocas.append(f"  {name} = {call}")
+        return name
 
     # Memory
 
