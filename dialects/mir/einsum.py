@@ -36,13 +36,35 @@ class Labelled:
         return Labelled(total, tuple(label for label in self.labels if label in needed))
 
     def times(self, other: Labelled, needed: Sequence[str]) -> Labelled:
-        """The product, summed over what both have and nothing else needs."""
+        """
+        The product, summed over what both have and nothing else needs.
+
+        Where nothing is summed over, or each number is a sum of its own, it is a product of elements, but sums of half
+        floats are a contraction's, which adds up in f32.
+        """
         both = [label for label in self.labels if label in other.labels]
         batch = [label for label in both if label in needed]
         summed = [label for label in both if label not in needed]
+        if not summed or (
+            len(both) == len(self.labels) == len(other.labels) and self.value.dtype not in ("f16", "bf16")
+        ):
+            return self._by_elements(other, needed, summed)
         pairs = [[side.labels.index(label) for label in labels] for labels in (summed, batch) for side in (self, other)]
         free = [label for side in (self, other) for label in side.labels if label not in both]
         return Labelled(self.value.b.dot_general(self.value, other.value, *pairs), (*batch, *free))
+
+    def _by_elements(self, other: Labelled, needed: Sequence[str], summed: Sequence[str]) -> Labelled:
+        """The product as such: as the first factor lies if it is summed, else in the order in which axes are needed."""
+        known = [*self.labels, *other.labels]
+        order = tuple(self.labels if summed else (label for label in dict.fromkeys(needed) if label in known))
+        first, second = (side._over(order) for side in (self, other))
+        return Labelled(self.value.b.mul(first, second), order).summed(needed)
+
+    def _over(self, labels: Sequence[str]) -> Value:
+        """The tensor with these axes, 1 for those that it has not."""
+        own = [label for label in labels if label in self.labels]
+        moved = self.value.b.transpose(self.value, [self.labels.index(label) for label in own])
+        return moved.b.expand_dims(moved, [n for n, label in enumerate(labels) if label not in own])
 
 
 def einsum(subscripts: str, operands: Sequence[Value]) -> Value:

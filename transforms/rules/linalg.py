@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
 
+from xdsl.dialects.builtin import f32
+
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, LoraMatmulOp, MatmulOp, Side
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
-from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.rules.rows import decompose, move_axis, pointwise
 from xdsl_rlx.transforms.rules.rule_table import JVP, NARROW, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.wide import is_half
 
 
 def transposed(b: MirBuilder, x: Value) -> Value:
@@ -118,16 +121,50 @@ def _moved(x: Value, side: Side, order: Sequence[int]) -> int:
     return 0 if all(second == first + 1 for first, second in pairwise(axes)) else prod(x.shape)
 
 
+def _is_by_elements(lhs: Value, left: Side, rhs: Value, right: Side) -> bool:
+    """Whether no matrix of the product has rows or columns, or none has anything to sum over."""
+    rows, columns = (prod(x.shape[axis] for axis in side.free) for x, side in ((lhs, left), (rhs, right)))
+    summed = prod(lhs.shape[axis] for axis in left.contracting)
+    return rows == columns == 1 or summed == 1
+
+
+def _by_elements(b: MirBuilder, lhs: Value, left: Side, rhs: Value, right: Side) -> Value:
+    """The products of elements, as those of `lhs` lie, and their sums."""
+    batch, summed = (
+        [(kind, n) for n in range(len(axes))] for kind, axes in (("b", left.batch), ("c", left.contracting))
+    )
+    free = [[(kind, axis) for axis in side.free] for kind, side in (("l", left), ("r", right))]
+    first, second = (
+        dict(zip((*side.batch, *side.contracting, *side.free), (*batch, *summed, *own), strict=True))
+        for side, own in zip((left, right), free, strict=True)
+    )
+    order = [*(first[axis] for axis in range(lhs.rank)), *free[1]]
+    sides: list[Value] = []
+    for x, labels in ((lhs, first), (rhs, second)):
+        wide = b.cast(x, f32) if is_half(x.ssa) else x
+        axes = {label: axis for axis, label in labels.items()}
+        moved = b.transpose(wide, [axes[label] for label in order if label in axes])
+        sides.append(b.expand_dims(moved, [n for n, label in enumerate(order) if label not in axes]))
+    total = sides[0] * sides[1]
+    if summed:
+        total = b.reduce_sum(total, [n for n, label in enumerate(order) if label in summed])
+    kept = [label for label in order if label not in summed]
+    return b.transpose(total, [kept.index(label) for label in (*batch, *free[0], *free[1])])
+
+
 @decompose(DotGeneralOp)
 def dot_general_decompose(op: DotGeneralOp, b: MirBuilder) -> Sequence[Value]:
     """
     A matrix product: batch dimensions in front, free ones as rows and columns, contracted ones as what is summed over.
 
     The contracted pairs are taken in the order that they have in one of the operands: that for which fewer elements
-    have to be moved to make one dimension of them.
+    have to be moved to make one dimension of them. Where nothing is summed over, or each number is a sum of its own, it
+    is a product of elements, of floats in f32 at least.
     """
     left, right = op.sides
     lhs, rhs = b.value(op.lhs), b.value(op.rhs)
+    if _is_by_elements(lhs, left, rhs, right):
+        return [b.cast(_by_elements(b, lhs, left, rhs, right), element_of(op.result))]
     orders = [sorted(range(len(side.contracting)), key=side.contracting.__getitem__) for side in (left, right)]
     pairs = min(orders, key=lambda order: _moved(lhs, left, order) + _moved(rhs, right, order))
 

@@ -49,7 +49,7 @@ func.func @crossed(%x: tensor<3x5x2xf32>, %y: tensor<2x9x5xf32>) -> tensor<3x9xf
 // CHECK-NEXT: ^bb0(%a: tensor<3xf32>):
 // CHECK-NEXT: %0 = mir.reshape %a : tensor<3xf32> to tensor<3x1xf32>
 // CHECK-NEXT: %1 = mir.reshape %a : tensor<3xf32> to tensor<1x3xf32>
-// CHECK-NEXT: %2 = mir.matmul %0, %1 : (tensor<3x1xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %2 = mir.mul %0, %1 : (tensor<3x1xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>
 // CHECK-NEXT: mir.yield %2 : tensor<3x3xf32>
 // CHECK-NEXT: }
 // CHECK-NEXT: func.return %y : tensor<3x3xf32>
@@ -61,4 +61,21 @@ func.func @nested(%x: tensor<3xf32>) -> tensor<3x3xf32> {
     mir.yield %0 : tensor<3x3xf32>
   }
   func.return %y : tensor<3x3xf32>
+}
+
+// -----
+
+// A sum for each row of two matrices has neither rows nor columns; half floats are added up in f32.
+// CHECK-LABEL: func.func @rows(%x: tensor<3x5xf16>, %y: tensor<5x3xf16>) -> tensor<3xf16> {
+// CHECK-NEXT: %0 = mir.cast %x : tensor<3x5xf16> to tensor<3x5xf32>
+// CHECK-NEXT: %1 = mir.cast %y : tensor<5x3xf16> to tensor<5x3xf32>
+// CHECK-NEXT: %2 = mir.transpose %1 perm [1, 0] : (tensor<5x3xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %3 = mir.mul %0, %2 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %4 = mir.reduce_sum %3 axes [1] : (tensor<3x5xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %5 = mir.cast %4 : tensor<3xf32> to tensor<3xf16>
+// CHECK-NEXT: func.return %5 : tensor<3xf16>
+// CHECK-NEXT: }
+func.func @rows(%x: tensor<3x5xf16>, %y: tensor<5x3xf16>) -> tensor<3xf16> {
+  %0 = mir.dot_general %x, %y contracting [1] x [0] batch [0] x [1] : (tensor<3x5xf16>, tensor<5x3xf16>) -> tensor<3xf16>
+  func.return %0 : tensor<3xf16>
 }
