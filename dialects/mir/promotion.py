@@ -178,7 +178,12 @@ def _common(described: tuple[str | type, ...], kind: Kind) -> Attribute:
         one = _FITTING.get(one, "float64" if "int" in one else one) if kind is Kind.FITTING else one
         return ml_dtypes.bfloat16 if one == "bfloat16" else np.dtype(one)
 
+    half = np.dtype(ml_dtypes.bfloat16)
     try:
+        strong = [known(one) for one in described if isinstance(one, str)]
+        if strong and np.result_type(*strong) == half and complex not in described:
+            # NumPy makes f64 of bf16 and a number of Python's
+            described = tuple(one for one in described if isinstance(one, str))
         found = np.result_type(*map(known, described))
         if kind is not Kind.AS_IS and found.kind in "biu":
             found = np.dtype(np.float64)

@@ -209,3 +209,37 @@ def test_higher_derivatives_of_half_floats_are_those_of_f64(dtype: str, order: i
     assert found.dtype == HALVES[dtype]
     limit = 2 * float(ml_dtypes.finfo(HALVES[dtype]).eps) * np.abs(expected).max()
     np.testing.assert_allclose(found.astype(np.float64), expected, rtol=0, atol=limit)
+
+
+SLOPED = ("exp", "tanh", "sqrt", "recip", "log", "sin", "sigmoid", "gelu", "silu", "erf", "rsqrt", "softmax")
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_tangents_of_half_floats_are_those_of_f64(dtype: str):
+    """Rounded once, of each op alone; the tangents of powers, of products and of what is stopped as well."""
+
+    def program(dtype: str) -> rlx.GraphModule:
+        g = rlx.Graph("f")
+        x = g.input("x", (7,), dtype)
+        results = [getattr(g, name)(x) for name in SLOPED]
+        g.set_outputs([*results, g.pow(x, 3.0), x * x, x / (x + 1.0), g.stop_gradient(x)])
+        return rlx.jvp(g, ["x"])
+
+    x, along = (np.linspace(first, last, 7).astype(HALVES[dtype]) for first, last in ((0.25, 2.0), (-1.0, 1.5)))
+    found = rlx.compile(program(dtype))(x, along)
+    expected = oracle.run(program("f64"), x=x, tangent_x=along)
+    count = len(SLOPED) + 4
+    for ours, right in zip(found[count:], expected[count:], strict=True):
+        assert ours.dtype == HALVES[dtype]
+        limit = 2 * float(ml_dtypes.finfo(HALVES[dtype]).eps)
+        np.testing.assert_allclose(ours.astype(np.float64), right, rtol=limit, atol=limit * np.abs(right).max())
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("constant", [0.5, np.full(3, 0.5), np.full(3, 0.5, np.float32), None])
+def test_constants_give_way_to_half_floats(dtype: str, constant: Any):
+    constant = np.full(3, 0.5, HALVES[dtype]) if constant is None else constant
+    x = np.arange(3).astype(HALVES[dtype])
+    found = rlx.compile(lambda x: x * constant)(x)
+    assert found.dtype == HALVES[dtype]
+    np.testing.assert_array_equal(found.astype(np.float64), np.arange(3) * 0.5)

@@ -42,7 +42,7 @@ def _by_rule(op: Operation, arriving: Sequence[SSAValue | None], tangents: dict[
             found = JVP.lookup(op)(seen, b, *arguments)
         leaving = found.tangents if isinstance(found, Together) else found
         if seen is not op:
-            leaving = [t and rounded(b, t, y) for t, y in zip(leaving, op.results, strict=True)]
+            leaving = [None if t is None else rounded(b, t, y) for t, y in zip(leaving, op.results, strict=True)]
     results: Sequence[SSAValue] = op.results
     if isinstance(found, Together):
         results = [value.ssa for value in found.values]
