@@ -273,6 +273,10 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: rlx.optim.AdamW(1e-3).update({"step": 0}, {"w": X}, {"w": X}),
         "update(grads, state, params): the state is what init(params) gives",
     ),
+    "a state without moments": (
+        lambda: rlx.optim.AdamW(1e-3).update({"w": X}, {"step": np.int64(0)}, {"w": X}),
+        "update(grads, state, params): the state is what init(params) gives",
+    ),
     "gradients of another model": (
         lambda: rlx.optim.AdamW(1e-3).update({"v": X}, rlx.optim.AdamW(1e-3).init({"w": X}), {"w": X}),
         "params and grads: the trees are not of one kind: the other one has no ['w'] and also ['v']",

@@ -223,6 +223,9 @@ def test_the_module_takes_bfloat16_and_its_bits(printed: Any):
         ({"y": np.zeros(3)}, TypeError, "argument 'y': expected float32, got float64, in which values may differ"),
         ({"y": np.zeros(3, complex)}, TypeError, "argument 'y': expected float32, got complex128"),
         ({"x": np.zeros((2, 2))}, TypeError, "argument 'x': expected bfloat16, or its bits as uint16, got float64"),
+        ({"x": np.ones((2, 2), np.int64)}, TypeError, "expected bfloat16, or its bits as uint16, got int64"),
+        ({"x": [[1, 2], [3, 4]]}, TypeError, "expected bfloat16, or its bits as uint16, got int64"),
+        ({"y": [1e300, 0.0, 0.0]}, TypeError, "argument 'y': a number is infinite as float32"),
         ({"z": 1}, TypeError, "unexpected argument 'z'; expected x, y"),
     ],
 )

@@ -87,7 +87,8 @@ def leaves_like(spec: Spec, tree: Tree, what: str) -> list[Any]:
     except ValueError:
         there, here = paths(spec), paths(flatten(tree)[1])
         missing, strange = ([one for one in a if one not in b] for a, b in ((there, here), (here, there)))
-        found = [f"{words} {', '.join(some[:3])}" for words, some in (("no", missing), ("also", strange)) if some]
+        sides = (("no", missing), ("also", strange))
+        found = [f"{words} {', '.join(some[:3]) or 'a leaf'}" for words, some in sides if some]
         differs = " and ".join(found) or "other containers"
         raise GraphError(f"{what}: the trees are not of one kind: the other one has {differs}") from None
 

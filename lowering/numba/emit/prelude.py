@@ -62,15 +62,19 @@ def _argument(inputs, name, shape, dtype, default=None):
     array = np.asarray(given)
     if array.shape != shape:
         raise ValueError(f"argument {name!r}: expected shape {shape}, got {array.shape}")
-    if dtype is np.uint16 and array.dtype.name == "bfloat16":
+    is_bits = dtype is np.uint16
+    if is_bits and array.dtype.name == "bfloat16":
         array = array.view(np.uint16)
-    integers = array.dtype.kind in "iu" and np.issubdtype(dtype, np.integer)
+    integers = array.dtype.kind in "iu" and np.issubdtype(dtype, np.integer) and not is_bits
     # a number of Python's has no width of its own, but it has a kind
-    casting = "safe" if isinstance(given, np.ndarray) else "same_kind"
+    casting = "no" if is_bits else "safe" if isinstance(given, np.ndarray) else "same_kind"
     if not (np.array_equal(array, array.astype(dtype)) if integers else np.can_cast(array.dtype, dtype, casting)):
-        expected = "bfloat16, or its bits as uint16" if dtype is np.uint16 else dtype.__name__
+        expected = "bfloat16, or its bits as uint16" if is_bits else dtype.__name__
         raise TypeError(f"argument {name!r}: expected {expected}, got {array.dtype}, in which values may differ")
-    return np.ascontiguousarray(array, dtype).reshape(shape)
+    converted = np.ascontiguousarray(array, dtype).reshape(shape)
+    if array.dtype != dtype and array.dtype.kind == "f" and not np.array_equal(np.isinf(array), np.isinf(converted)):
+        raise TypeError(f"argument {name!r}: a number is infinite as {dtype.__name__}")
+    return converted
 ''',
     "_updated": '''
 def _updated(inputs, name, shape, dtype):

@@ -57,11 +57,12 @@ class Optimiser(abc.ABC):
 
         GraphError for a state that is none of `init`, and for trees that are not of one kind.
         """
-        if not isinstance(state, Mapping) or "step" not in state:  # pyright: ignore[reportUnnecessaryIsInstance]
+        leaves, spec = flatten(params)
+        needed = {"step"}.union(*(self.slots(np.zeros((1,) * len(leaf.shape), np.float32)) for leaf in leaves[:1]))
+        if not isinstance(state, Mapping) or not needed <= state.keys():  # pyright: ignore[reportUnnecessaryIsInstance]
             raise GraphError(f"update(grads, state, params): the state is what init(params) gives, got {shown(state)}")
         if self.clip is not None:
             grads = clip_by_global_norm(grads, self.clip)
-        leaves, spec = flatten(params)
         step = state["step"]
         rate = self.rate(step) if callable(self.rate) else self.rate
         decays = self.decaying(params)
