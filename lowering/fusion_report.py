@@ -102,7 +102,7 @@ def _size(module: ModuleOp) -> int:
 
 def _raised(found: Composition) -> tuple[tuple[str, int], ...]:
     # what a larger pattern took in is no op of the program any more
-    counts = Counter(op.at.name for op in found.raised if op.at.parent is not None)
+    counts = Counter(op.composite.name for op in found.raised if op.at.parent is not None)
     return tuple(sorted(counts.items()))
 
 

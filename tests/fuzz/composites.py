@@ -272,9 +272,24 @@ def _masked(s: Speller, z: Any) -> Any:
     seen = s.one_of(
         (columns <= rows + shift, (columns <= rows) & (columns >= rows - window), s.rng.random((N, N)) < 0.6)
     )
-    match int(s.rng.integers(6)):
+    triangle = np.tril(np.ones((N, N)))
+    match int(s.rng.integers(11)):
         case 0:
             return z
+        case 6:
+            return s.g.where(s.g.constant(~seen), low, z)
+        case 7:
+            number = s.one_of((triangle, triangle.astype(np.int32), triangle - 1.0))
+            return s.g.where(s.g.constant(number), z, low)
+        case 8:
+            return z - s.g.constant(s.number(1e30, 1e9, -1e30) * (1.0 - triangle))
+        case 9:
+            scaled = s.g.where(s.g.constant(triangle.astype(bool)), z, low) * s.number(0.5, 2.0)
+            return scaled if s.chance() else (z + s.g.constant(np.where(seen, 0.0, low))) / s.number(0.7, -0.7)
+        case 10:
+            biased = _plus(s, z, s.argument(*s.one_of(((N, N), (2, N, N), (2, 1, 1, N)))))
+            hidden = s.g.constant(triangle == 0)
+            return s.g.where(hidden, low, biased) if s.chance() else biased + s.g.constant((1.0 - triangle) * -1e30)
         case 1:
             return s.g.where(s.g.constant(np.broadcast_to(seen, (1, 1, N, N)).copy()), z, low)
         case 2:

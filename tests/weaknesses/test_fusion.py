@@ -142,8 +142,16 @@ def _root(x: Any) -> Any:
     return np.sqrt(x.var(-1, keepdims=True) + 1e-5)
 
 
+def _top(x: Any) -> Any:
+    return x.max(-1, keepdims=True)
+
+
 def _exponentials(x: Any) -> Any:
-    return np.exp(x - x.max(-1, keepdims=True))
+    return np.exp(x - _top(x))
+
+
+def _logsumexp(x: Any) -> Any:
+    return np.log(_exponentials(x).sum(-1, keepdims=True)) + _top(x)
 
 
 @pytest.mark.parametrize(
@@ -157,6 +165,8 @@ def _exponentials(x: Any) -> Any:
         (lambda x, a, b: a * x / np.sqrt(_mean(x**2) + 1e-5), "rms_norm"),
         (lambda x, a, b: x * (a / (_mean(x * x) + 1e-5) ** 0.5) + b, "rms_norm"),
         (lambda x, a, b: _exponentials(x) / _exponentials(x).sum(-1, keepdims=True), "softmax"),
+        (lambda x, a, b: np.exp(x - _logsumexp(x)), "softmax"),
+        (lambda x, a, b: np.exp(x - _top(x) - np.log(_exponentials(x).sum(-1, keepdims=True))), "softmax"),
     ],
 )
 def test_what_is_written_several_times_is_seen_as_one(function: Callable[..., Any], op: str) -> None:
@@ -220,15 +230,109 @@ def test_attention_may_be_written_by_subscripts(scores: str, weighted: str, shap
     _assert_same_numbers(g, arrays)
 
 
+_KEYS = np.arange(5)
+_TRIANGLE = np.tril(np.ones((5, 5)))
+_SLOPES = np.array([0.5, 0.25])[:, None, None] * (_KEYS - _KEYS[:, None])
+
+
+@pytest.mark.parametrize(
+    ("masked", "kind"),
+    [
+        (lambda s: np.where(_TRIANGLE == 0, -np.inf, s), "causal"),
+        (lambda s: np.where(_KEYS[:, None] < _KEYS, -1e9, s), "causal"),
+        (lambda s: np.where(_TRIANGLE, s, -1e9), "causal"),
+        (lambda s: np.where(_TRIANGLE.astype(np.uint8), s, -np.inf), "causal"),
+        (lambda s: s - 1e9 * (1 - _TRIANGLE), "causal"),
+        (lambda s: np.where(_TRIANGLE == 1, s, -np.inf) / 2.0, "causal"),
+        (lambda s: (s + np.triu(np.full((5, 5), -np.inf), 1)) * 0.5, "causal"),
+        (lambda s: s + np.where(_TRIANGLE == 1, _SLOPES, -np.inf), "bias"),
+        (lambda s: np.where(_TRIANGLE == 1, s + _SLOPES, -np.inf), "bias"),
+        (lambda s: np.where(_TRIANGLE == 0, -1e30, (_SLOPES + s) * 0.5), "bias"),
+        (lambda s: s - _SLOPES + np.triu(np.full((5, 5), -1e30), 1), "bias"),
+        (lambda s: np.where(np.eye(5, dtype=bool)[::-1], -np.inf, s), "custom"),
+    ],
+)
+def test_masks_of_attention_as_they_are_written(masked: Callable[..., Any], kind: str) -> None:
+    def function(q: Any, k: Any, v: Any) -> Any:
+        weights = _exponentials(masked(q @ k.swapaxes(-1, -2) / np.sqrt(3.0)))
+        return weights / weights.sum(-1, keepdims=True) @ v
+
+    arrays = {name: np.random.default_rng(n).standard_normal((2, 2, 5, 3)) for n, name in enumerate("qkv")}
+    g = rlx.trace(function, **arrays)
+    assert f"mask {kind}" in str(rlx.run_passes(g, RAISE))
+    np.testing.assert_allclose(oracle.run(g, **arrays)[0], function(**arrays), rtol=0, atol=1e-13)
+    _assert_same_numbers(g, arrays)
+
+
+@pytest.mark.parametrize(
+    ("scores", "axis", "weighted"),
+    [
+        ("bqhd,bkhd->bqhk", 3, "bqhk,bkhd->bqhd"),
+        ("bqhd,bkhd->bqkh", 2, "bqkh,bkhd->bqhd"),
+        ("bqhd,bkhd->khqb", 0, "khqb,bkhd->qbhd"),
+    ],
+)
+def test_scores_of_attention_may_lie_in_any_order(scores: str, axis: int, weighted: str) -> None:
+    order = scores[-4:]
+    seen = np.moveaxis(np.tril(np.ones((5, 5), bool))[None, None], [2, 3, 0, 1], [order.index(i) for i in "qkbh"])
+
+    def function(q: Any, k: Any, v: Any) -> Any:
+        z = np.where(seen, np.einsum(scores, q, k), -np.inf)
+        weights = np.exp(z - z.max(axis, keepdims=True))
+        return np.einsum(weighted, weights / weights.sum(axis, keepdims=True), v)
+
+    arrays = {name: np.random.default_rng(n).standard_normal((2, 5, 3, 4)) for n, name in enumerate("qkv")}
+    g = rlx.trace(function, **arrays)
+    assert "layout" in str(raised := rlx.run_passes(g, RAISE)) and "mask causal" in str(raised)
+    np.testing.assert_allclose(oracle.run(g, **arrays)[0], function(**arrays), rtol=0, atol=1e-13)
+    _assert_same_numbers(g, arrays)
+
+
+def test_what_looks_like_attention_and_sums_something_else() -> None:
+    """Weights along the keys, of which another axis is summed over; scores that are repeated for each query."""
+
+    def build(g: Any, a: Any) -> Any:
+        p = g.softmax(a(1, 2) @ g.transpose(a(5, 2), (1, 0)))
+        repeated = g.softmax(g.expand(a(1, 2) @ a(2, 5), (4, 5)))
+        return [g.transpose(p, (1, 0)) @ a(1, 3), repeated @ a(5, 3)]
+
+    _assert_same_numbers(*_graph(build))
+
+
+def test_sums_of_sums_are_taken_apart_a_few_times_only() -> None:
+    def build(g: Any, a: Any) -> Any:
+        z = seen = a(2, N, N)
+        for _ in range(40):
+            z, seen = z + z, g.and_(seen > 0.0, seen > 0.0) if seen is z else g.and_(seen, seen)
+        return [g.softmax(g.where(seen, z, -1e30)) @ a(2, N, 3)]
+
+    assert "attention" not in _ops(_graph(build)[0])
+
+
+@pytest.mark.parametrize(("dtype", "near"), [("bf16", 0.715), ("f16", 0.709)])
+def test_roundings_of_half_floats_are_no_other_numbers(dtype: str, near: float) -> None:
+    def build(slope: float) -> Any:
+        g = rlx.Graph("g")
+        x = g.input("x", (N, N), dtype=dtype)
+        g.set_outputs([x * 0.5 * (1.0 + g.erf(x * float(slope)))])
+        return g
+
+    assert _ops(build(np.sqrt(0.5))) == ["gelu"]
+    assert "gelu" not in _ops(build(near))
+
+
 @pytest.mark.parametrize(
     ("by_hand", "op"),
     [
+        (lambda x: 0.5 * x + 0.5 * x * rlx.erf(x * np.sqrt(0.5)), rlx.gelu),
+        (lambda x: 0.5 * x * rlx.erfc(-x / np.sqrt(2)), rlx.gelu),
+        (lambda x: 0.5 * x * (1 + np.tanh(x / 2)), rlx.silu),
+        (lambda x: 0.5 + 0.5 * np.tanh(0.5 * x), rlx.sigmoid),
         (lambda x: x * 0.5 * (1.0 + rlx.erf(x / np.sqrt(2.0))), rlx.gelu),
         (lambda x: 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))), rlx.gelu_approx),
         (lambda x: x / (1 + np.exp(-x)), rlx.silu),
         (lambda x: 1 / (1 + np.exp(-x)), rlx.sigmoid),
     ],
-    ids=["gelu", "gelu_approx", "silu", "sigmoid"],
 )
 def test_activations_by_hand_run_as_the_ops_do(by_hand: Callable[[Any], Any], op: Callable[[Any], Any]) -> None:
     """Far out too, where the sums by hand cancel or overflow."""

@@ -141,17 +141,21 @@ def _between(last: Operation, leaves: Sequence[SSAValue]) -> list[Operation] | N
     None where something else is read on the way: then the op would not be all that is computed.
     """
     begins, varies = set(leaves), dict[Operation, bool]()
-
-    def visit(op: Operation) -> bool:
-        """Whether all that `op` reads is known; an op stands behind those that it reads."""
+    left = [(last, False)]
+    while left:
+        op, is_known = left.pop()
         if op in varies:
-            return True
+            continue
         owners = [x.owner for x in op.operands if x not in begins]
-        inner = [owner for owner in owners if isinstance(owner, Operation) and visit(owner)]
-        varies[op] = len(owners) < len(op.operands) or any(varies[owner] for owner in inner)
-        return len(inner) == len(owners)
-
-    return [op for op, does in reversed(varies.items()) if does] if visit(last) else None
+        inner = [owner for owner in owners if isinstance(owner, Operation)]
+        if len(inner) < len(owners):
+            return None
+        if is_known:
+            varies[op] = len(owners) < len(op.operands) or any(varies[owner] for owner in inner)
+        else:
+            left.append((op, True))
+            left += [(owner, False) for owner in inner]
+    return [op for op, does in reversed(varies.items()) if does]
 
 
 def _is_needed_beside(op: Operation, taken: Sequence[Operation]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType, i1
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType, f32, i1
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionLike, AttentionOp, Configuration, MaskKind
@@ -160,21 +160,20 @@ cache until they are many; with a mask by position it leaves out half of the sco
 @RAISE.rule(AttentionOp, MatmulOp, DotGeneralOp)
 def attention_raise(op: MatmulOp | DotGeneralOp) -> Raised | Missed | None:
     """`softmax(scores) @ v`, with heads among the leading dimensions; half floats in f32 in between or not."""
-    for weights, v in _weighted(term(op.result)):
+    for weights, v in _sides(term(op.result)):
         if isinstance(cast := weights.owner, CastOp) and is_half(cast.result):
             weights = Term(cast.operand, weights.at)
         found = softmax_operand(weights.value)
-        if found is not None and found[1] == len(weights.at) - 1:
-            return _over_scores(found[0], weights, v, op.result)
+        if found is not None:
+            return _over_scores(*found, weights, v, op.result)
     return None
 
 
-def _weighted(y: Term) -> list[tuple[Term, Term]]:
-    """The values that a value may be a sum of, by the weights in front of them, along whose last axis it is."""
+def _sides(y: Term) -> list[tuple[Term, Term]]:
+    """The two sides of a sum of products, either first, the first in front of views."""
     found = contraction(y)
     pairs = () if found is None else (found, found[::-1])
-    weighted = [(in_front_of_views(weights), v) for weights, v in pairs]
-    return [(weights, v) for weights, v in weighted if weights.at[-1:] != () and SUMMED not in weights.at[:-1]]
+    return [(in_front_of_views(weights), v) for weights, v in pairs]
 
 
 @RAISE.rule(AttentionOp, DivOp, MulOp)
@@ -184,37 +183,43 @@ def attention_divided_last_raise(op: DivOp | MulOp) -> Raised | Missed | None:
         summed = reduction(total, ReduceSumOp)
         if summed is None or weighted != term(weighted.value) or weighted.value.type != op.result.type:
             continue
-        for weights, v in _weighted(weighted):
-            if summed.operand is weights.value and summed.axis == len(weights.at) - 1:
+        for weights, v in _sides(weighted):
+            if summed.operand is weights.value:
                 z = shifted_by_maximum(term(weights.value), summed.axis)
-                is_in_order = weights.at[:-1] == term(weights.value).at[:-1]
-                if z is not None and z.type == weights.value.type and is_in_order:
-                    return _over_scores(z, weights, v, op.result)
+                others = [d for d in range(len(weights.at)) if d != summed.axis]
+                own = term(weights.value).at
+                if z is not None and z.type == weights.value.type and all(weights.at[d] == own[d] for d in others):
+                    return _over_scores(z, summed.axis, weights, v, op.result)
     return None
 
 
-def _over_scores(z: SSAValue, weights: Term, values: Term, result: SSAValue) -> Raised | Missed | None:
-    """The attention whose weights, in the loops of its result, are the softmax of `z` along its last axis."""
-    scores, shape = scores_of(z), shape_of(z)
+def _over_scores(z: SSAValue, axis: int, weights: Term, values: Term, result: SSAValue) -> Raised | Missed | None:
+    """The attention whose weights, in the loops of its result, are the softmax of `z` along an axis."""
+    others = weights.at[:axis] + weights.at[axis + 1 :]
+    if SUMMED in others or not all(shape_of(z)) or weights.at[axis] != (SUMMED if shape_of(z)[axis] != 1 else -1):
+        return None
+    scores = scores_of(z, axis)
     if not isinstance(scores, ScoresByHand):
         return scores
+    shape = [shape_of(z)[d] for d in scores.order]
+    *lead, row, _ = (weights.at[d] for d in scores.order)
     features = [loop for loop in term(result).at if loop not in (*weights.at, -1)] or [-1]
-    v, full = laid(values, (*weights.at[:-2], SUMMED, features[0])), shape[:-2]
-    if v is None or len(features) > 1 or not all(shape):
+    v, full = laid(values, (*lead, SUMMED, features[0])), shape[:-2]
+    if v is None or len(features) > 1 or v.shape[-2] != shape[-1]:
         return None
-    heads, element, mask = batches_of(scores.q, scores.keys, v, full), element_of(scores.q.value), scores.visible.mask
+    heads, element, masks = batches_of(scores.q, scores.keys, v, full), element_of(scores.q.value), scores.visible.masks
     if heads is None or element not in FLOATS or not scores.is_held_by(element):
         return None
-    if element != element_of(v.value) or (mask is not None and element_of(mask) not in (element, i1)):
+    if element != element_of(v.value) or any(element_of(one.values.value) not in (element, i1) for one in masks):
         return Missed(Reason.DTYPE, "q, k, v and a bias of mir.attention are of one element type")
-    if mask is not None and not (shape_of(mask)[-1:] == shape[-1:] and fits(mask, full, heads)):
+    if masks and not (all(one.values.shape[-1] == shape[-1] for one in masks) and fits(masks, full, heads)):
         return Missed(Reason.SHAPE, "a mask of mir.attention has all keys, and one or all batches, heads and queries")
-    leaves = (scores.q.value, scores.keys.value, v.value, *(() if mask is None else (mask,)))
+    leaves = (scores.q.value, scores.keys.value, v.value, *(one.values.value for one in masks))
     limit = KEYS_BY_POSITION if scores.visible.is_by_position else KEYS
 
     def build(b: MirBuilder) -> Value:
         out = _attention(b, scores, v, heads, full)
-        found = laid(Term(out.ssa, (*weights.at[:-1], features[0])), term(result).at)
+        found = laid(Term(out.ssa, (*lead, row, features[0])), term(result).at)
         assert found is not None
         return b.reshape(found.build(b), shape_of(result))
 
@@ -230,18 +235,20 @@ def _attention(b: MirBuilder, scores: ScoresByHand, v: Laid, to: LeadingAxes, fu
         kv = [x for x, _ in groups]
     q = b.reshape(scores.q.build(b), (to.batch, heads, *scores.q.shape[-2:]))
     element, width = element_of(q.ssa), q.shape[-1]
-    scale = scores.total_scale
+    # numbers of half floats are so few that another one is another scale
+    scale, precise = scores.total_scale, f32 if is_half(q.ssa) else element
     chosen = Configuration(
         heads,
         kv[0].shape[1],
         HeadLayout.BHSD,
         seen.kind,
         seen.window,
-        None if is_close(scale, max(width, 1) ** -0.5, element) else shortest(scale, element),
-        None if scores.softcap is None else shortest(scores.softcap, element),
+        None if is_close(scale, max(width, 1) ** -0.5, precise) else shortest(scale, precise),
+        None if scores.softcap is None else shortest(scores.softcap, precise),
     )
-    mask = None if seen.mask is None else mask_of(b, seen.mask, full, to).ssa
-    made = b.emit(AttentionOp, q.ssa, kv[0].ssa, kv[1].ssa, mask, chosen)
+    mask = seen.build(b)
+    fourth = None if mask is None else mask_of(b, mask, full, to).ssa
+    made = b.emit(AttentionOp, q.ssa, kv[0].ssa, kv[1].ssa, fourth, chosen)
     return b.reshape(made.result, (*full, q.shape[-2], kv[1].shape[-1]))
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import inf, pi, sqrt
+from typing import NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
@@ -14,12 +15,15 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder, int_width
 from xdsl_rlx.dialects.mir import elementwise as mir
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.transcendental import ErfcOp
 from xdsl_rlx.dialects.shapes import FLOATS, element_of, shape_of, u8, u32
 from xdsl_rlx.transforms.rules.raise_table import RAISE, Raised
 from xdsl_rlx.transforms.rules.rows import diagonal, pointwise, zero
 from xdsl_rlx.transforms.rules.rule_table import JVP, NARROW, SCALAR, VJP, VMAP, Cotangent
 from xdsl_rlx.transforms.rules.terms import (
+    Powers,
     Term,
+    bare,
     either_way,
     is_polynomial,
     negated,
@@ -348,57 +352,79 @@ def silu_raise(op: mir.MulOp | mir.DivOp) -> Raised | None:
     return None
 
 
-_HALF_OF_EACH = {(1, 0): 0.5, (1, 1): 0.5}
-"""`x / 2 + x t / 2`, by the exponents of x and t."""
-_CURVES: dict[type[Operation], tuple[type[mir.UnaryOp], dict[tuple[int, ...], float]]] = {
-    mir.ErfOp: (mir.GeluOp, {(1,): sqrt(0.5)}),
-    mir.TanhOp: (mir.GeluApproxOp, {(1,): sqrt(2 / pi), (3,): sqrt(2 / pi) * GELU_CUBIC}),
-}
-"""The curve t of a gelu, the op that has it, and what it is of, by the exponents of x."""
+class _Curve(NamedTuple):
+    """An op as a polynomial in its operand and a function of a polynomial in that, by their exponents."""
+
+    kind: type[mir.UnaryOp]
+    curve: type[Operation]
+    inner: Powers
+    outer: Powers
 
 
-@RAISE.rule(mir.GeluOp, mir.MulOp, mir.DivOp)
-def gelu_raise(op: mir.MulOp | mir.DivOp) -> Raised | None:
-    """`x / 2 (1 + erf(x / sqrt 2))`, whatever is multiplied first, or `x ndtr(x)`; at -inf NaN, and 0 as an op."""
+_HALF_OF_EACH: Powers = {(1, 0): 0.5, (1, 1): 0.5}
+_CUBIC: Powers = {(1,): sqrt(2 / pi), (3,): sqrt(2 / pi) * GELU_CUBIC}
+_ERF = _Curve(mir.GeluOp, mir.ErfOp, {(1,): sqrt(0.5)}, _HALF_OF_EACH)
+_ERFC = _Curve(mir.GeluOp, ErfcOp, {(1,): -sqrt(0.5)}, {(1, 1): 0.5})
+_TANH = _Curve(mir.GeluApproxOp, mir.TanhOp, _CUBIC, _HALF_OF_EACH)
+_LOGISTIC = _Curve(mir.SigmoidOp, mir.TanhOp, {(1,): 0.5}, {(0, 0): 0.5, (0, 1): 0.5})
+
+
+_SWISH = _Curve(mir.SiluOp, mir.TanhOp, {(1,): 0.5}, _HALF_OF_EACH)
+
+
+@RAISE.rule(mir.SiluOp, mir.MulOp, mir.DivOp, mir.AddOp)
+def silu_of_tanh_raise(op: mir.MulOp | mir.DivOp | mir.AddOp) -> Raised | None:
+    """`x (1 + tanh(x / 2)) / 2`."""
+    return _by_curve(op.result, _SWISH)
+
+
+@RAISE.rule(mir.SigmoidOp, mir.MulOp, mir.DivOp, mir.AddOp)
+def sigmoid_of_tanh_raise(op: mir.MulOp | mir.DivOp | mir.AddOp) -> Raised | None:
+    """`(1 + tanh(x / 2)) / 2`."""
+    return _by_curve(op.result, _LOGISTIC)
+
+
+@RAISE.rule(mir.GeluOp, mir.MulOp, mir.DivOp, mir.AddOp)
+def gelu_raise(op: mir.MulOp | mir.DivOp | mir.AddOp) -> Raised | None:
+    """
+    `x / 2 (1 + erf(x / sqrt 2))` or `x / 2 erfc(-x / sqrt 2)`, whatever is multiplied first, or `x ndtr(x)`.
+
+    At -inf they are NaN, and 0 as an op.
+    """
     y = term(op.result)
     for x, share in either_way(y, mir.MulOp):
         for inner in parts(share, mir.NdtrOp):
             if same(inner, x):
                 return _of(mir.GeluOp, x, op.result)
-    return _half_of_one_plus(mir.ErfOp, op.result)
+    return _by_curve(op.result, _ERF) or _by_curve(op.result, _ERFC)
 
 
-@RAISE.rule(mir.GeluApproxOp, mir.MulOp, mir.DivOp)
-def gelu_approx_raise(op: mir.MulOp | mir.DivOp) -> Raised | None:
+@RAISE.rule(mir.GeluApproxOp, mir.MulOp, mir.DivOp, mir.AddOp)
+def gelu_approx_raise(op: mir.MulOp | mir.DivOp | mir.AddOp) -> Raised | None:
     """`x / 2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, whatever is multiplied first."""
-    return _half_of_one_plus(mir.TanhOp, op.result)
+    return _by_curve(op.result, _TANH)
 
 
-def _half_of_one_plus(curve: type[Operation], result: SSAValue) -> Raised | None:
-    """The gelu that a product is, with that curve."""
-    factors = list(_factors(term(result), 4))
-    curved = next((t for factor in factors for t in _summands(factor) if parts(t, curve)), None)
+def _by_curve(result: SSAValue, seen: _Curve) -> Raised | None:
+    """The op that has this curve, if a value is it."""
+    leaves = list(_factors(term(result), 4))
+    curved = next((t for t in leaves if type(t.value.owner) is seen.curve), None)
     if curved is None or (element := element_of(result)) not in FLOATS:
         return None
-    kind, expected = _CURVES[curve]
-    for x in factors:
-        inner = polynomial(parts(curved, curve)[0], [x])
-        if is_polynomial(inner, expected, element) and is_polynomial(
-            polynomial(term(result), [x, curved]), _HALF_OF_EACH, element
+    inside = parts(curved, seen.curve)[0]
+    for x in dict.fromkeys((*leaves, *_factors(inside, 2), inside)):
+        inner = polynomial(inside, [x])
+        if is_polynomial(inner, seen.inner, element) and is_polynomial(
+            polynomial(term(result), [x, curved]), seen.outer, element
         ):
-            return _of(kind, x, result)
+            return _of(seen.kind, x, result)
     return None
 
 
 def _factors(x: Term, depth: int) -> Iterator[Term]:
-    """What a product is a product of, and parts of it."""
-    for part in parts(x, mir.MulOp, mir.DivOp) if depth else ():
+    """What a sum of products is made of, and parts of it."""
+    for part in parts(x, mir.MulOp, mir.DivOp, mir.AddOp) if depth else ():
         if number(part) is None:
+            part = bare(part)
             yield part
             yield from _factors(part, depth - 1)
-
-
-def _summands(x: Term) -> Iterator[Term]:
-    for part in parts(x, mir.AddOp):
-        yield part
-        yield from parts(part, mir.MulOp)

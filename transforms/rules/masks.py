@@ -8,8 +8,8 @@ from itertools import pairwise
 from math import inf
 from typing import Literal
 
-from xdsl.dialects.builtin import AnyFloat, IntegerType, bf16, f16, f32, f64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import AnyFloat, FixedBitwidthType, IntegerType, bf16, f16, f32, f64
+from xdsl.ir import Attribute, Operation
 
 from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.mir.cast import CastOp
@@ -28,7 +28,7 @@ from xdsl_rlx.dialects.mir.elementwise import (
     WhereOp,
 )
 from xdsl_rlx.dialects.shapes import INTS, element_of, i1, shape_of, u8, u32
-from xdsl_rlx.transforms.rules.terms import Term, bare, number, parts, term
+from xdsl_rlx.transforms.rules.terms import Term, bare, number, parts
 
 Row = tuple[int, int]
 """The keys that a query sees: from the first number on, below the second; `(0, 0)` if none."""
@@ -43,39 +43,47 @@ _WITHIN: dict[type[Operation], Callable[[Sequence[float], float], Row]] = {
 _TURNED: dict[type[Operation], type[Operation]] = {GeOp: LeOp, GtOp: LtOp, LeOp: GeOp, LtOp: GtOp}
 
 
-def rows_seen(mask: SSAValue, queries: int, keys: int) -> list[Row] | None:
+def rows_seen(mask: Term, row: int, column: int, queries: int, keys: int) -> list[Row] | None:
     """
-    What each query sees by a constant mask of i1 that is the same for all batches and heads.
+    What each query sees by a constant mask that is the same for all batches and heads, in loops `row` and `column`.
 
     None for what is no constant, or a mask by which a query sees keys with others between them.
     """
-    x = _by_query_and_key(mask)
+    x = _by_query_and_key(mask, row, column)
     return None if x is None else _rows(x, queries, keys)
 
 
-def _by_query_and_key(mask: SSAValue) -> Term | None:
+def _by_query_and_key(mask: Term, row: int, column: int) -> Term | None:
     """A mask with queries as loop 0 and keys as loop 1, if it is the same for all batches and heads."""
-    shape = shape_of(mask)
-    if len(shape) < 2 or any(n != 1 for n in shape[:-2]):
-        return None
-    return Term(mask, (-1,) * (len(shape) - 2) + (0 if shape[-2] != 1 else -1, 1 if shape[-1] != 1 else -1))
+    loops = {row: 0, column: 1, -1: -1}
+    return Term(mask.value, tuple(loops[loop] for loop in mask.at)) if {*mask.at} <= {*loops} else None
 
 
-def _rows(x: Term, queries: int, keys: int) -> list[Row] | None:
+def all_rows_see(mask: Term, column: int, keys: int, is_hidden: bool) -> bool:
+    """Whether each query sees a key by a constant mask, which may say what is hidden; False for what is no constant."""
+    x = bare(mask)
+    owner = x.owner
+    if not isinstance(owner, ConstantOp) or element_of(x.value) != i1 or x.at[-1:] != (column if keys != 1 else -1,):
+        return False
+    data = truths(owner.value)
+    return all(0 < data.count(1, at, at + keys) + is_hidden < keys + 1 for at in range(0, len(data), keys))
+
+
+def _rows(x: Term, queries: int, keys: int, depth: int = 8) -> list[Row] | None:
     x = bare(x)
-    op = x.owner
+    op = x.owner if depth else None
     match op:
         case ConstantOp():
             return _rows_of_constant(op.value, x, queries, keys)
         case AndOp():
-            first, second = (_rows(part, queries, keys) for part in parts(x, AndOp))
+            first, second = (_rows(part, queries, keys, depth - 1) for part in parts(x, AndOp))
             return (
                 None if first is None or second is None else [_both(a, b) for a, b in zip(first, second, strict=True)]
             )
         case CastOp():
-            return None if element_of(op.operand) != i1 else _rows(Term(op.operand, x.at), queries, keys)
+            return None if element_of(op.operand) != i1 else _rows(Term(op.operand, x.at), queries, keys, depth - 1)
         case EqOp() | NeOp():
-            return _rows_of_test(x, queries, keys)
+            return _rows_of_test(x, queries, keys, depth - 1)
         case CompareOp():
             return _rows_of_order(x, op, queries, keys)
         case _:
@@ -90,10 +98,13 @@ def _both(a: Row, b: Row) -> Row:
 def _rows_of_constant(value: AnyDense, x: Term, queries: int, keys: int) -> list[Row] | None:
     data = truths(value)
     kept = [loop for loop in x.at if loop >= 0]
-    if kept not in ([0, 1], [0], [1], []):
+    if kept == [1, 0]:
+        lines = [data[query::queries] for query in range(queries)]
+    elif kept in ([0, 1], [0], [1], []):
+        width = keys if 1 in kept else 1
+        lines = [data[at : at + width] for at in range(0, len(data), width)]
+    else:
         return None
-    width = keys if 1 in kept else 1
-    lines = [data[at : at + width] for at in range(0, len(data), width)]
     found = [_row_of_line(line, keys) for line in lines]
     if any(row is None for row in found):
         return None
@@ -115,20 +126,26 @@ def _row_of_line(line: bytes, keys: int) -> Row | None:
     return (low, low + count) if line.find(0, low) in (-1, low + count) else None
 
 
-def _rows_of_test(x: Term, queries: int, keys: int) -> list[Row] | None:
-    """A mask compared with a truth value: itself, or its opposite."""
+def _rows_of_test(x: Term, queries: int, keys: int, depth: int) -> list[Row] | None:
+    """A mask compared with a truth value, itself or its opposite, or a constant with 0."""
     first, second = parts(x, EqOp, NeOp)
     for side, other in ((first, second), (second, first)):
         found = other.owner
-        if element_of(side.value) != i1 or not isinstance(found, ConstantOp) or shape_of(other.value) != ():
+        if element_of(side.value) != i1:
+            rows = _zeros(bare(side), queries, keys, lambda _: True) if number(other) == 0 else None
+            keep = isinstance(x.owner, EqOp)
+        elif isinstance(found, ConstantOp) and shape_of(other.value) == ():
+            rows = _rows(side, queries, keys, depth)
+            keep = any(truths(found.value)) == isinstance(x.owner, EqOp)
+        else:
             continue
-        rows = _rows(side, queries, keys)
-        keep = any(truths(found.value)) == isinstance(x.owner, EqOp)
-        return rows if rows is None or keep else _opposite(rows, keys)
+        if rows is not None:
+            return rows if keep else opposite(rows, keys)
     return None
 
 
-def _opposite(rows: Sequence[Row], keys: int) -> list[Row] | None:
+def opposite(rows: Sequence[Row], keys: int) -> list[Row] | None:
+    """The keys that each query does not see; None where there are some on both sides."""
     turned: list[Row] = []
     for low, high in rows:
         if low == high:
@@ -194,9 +211,11 @@ def _bounds(element: Attribute) -> tuple[int, int]:
     return -largest, largest
 
 
-def rows_kept(bias: SSAValue, queries: int, keys: int, is_low: Callable[[float], bool]) -> list[Row] | None:
+def rows_kept(
+    bias: Term, row: int, column: int, queries: int, keys: int, is_low: Callable[[float], bool]
+) -> list[Row] | None:
     """What each query sees by a constant added to its scores: 0 where it sees a key, a number that is low elsewhere."""
-    mask = _by_query_and_key(bias)
+    mask = _by_query_and_key(bias, row, column)
     if mask is None:
         return None
     x = bare(mask)
@@ -206,38 +225,53 @@ def rows_kept(bias: SSAValue, queries: int, keys: int, is_low: Callable[[float],
         shown = kept == 0 and lost is not None and is_low(lost)
         hidden = lost == 0 and kept is not None and is_low(kept)
         rows = _rows(found[0], queries, keys) if shown or hidden else None
-        return rows if rows is None or shown else _opposite(rows, keys)
+        return rows if rows is None or shown else opposite(rows, keys)
+    return _zeros(x, queries, keys, is_low)
+
+
+def _zeros(x: Term, queries: int, keys: int, is_low: Callable[[float], bool]) -> list[Row] | None:
+    """Where each row of a constant is 0, if it is one number elsewhere, which is as it is to be."""
     op = x.owner
-    if not isinstance(op, ConstantOp) or [loop for loop in x.at if loop >= 0] != [0, 1]:
+    kept = [loop for loop in x.at if loop >= 0]
+    if not isinstance(op, ConstantOp) or kept not in ([0, 1], [1, 0]):
         return None
-    numbers = memoryview(op.value.data.data).cast(_WORDS[element_of(op.result)])
-    lows = [index for index, n in enumerate(numbers[: 2 * keys]) if n] or [len(numbers) - 1]
+    numbers = memoryview(op.value.data.data).cast(_word(element_of(op.result)))
+    if kept == [0, 1]:
+        places = [range(at, at + keys) for at in range(0, len(numbers), keys)]
+    else:
+        places = [range(query, len(numbers), queries) for query in range(queries)]
+    lows = [index for line in places[:2] for index in line if numbers[index]] or [len(numbers) - 1]
     lost, low = numbers[lows[-1]], op.value.get_values()[lows[-1]]
-    if lost and not (isinstance(low, float) and is_low(low)):
+    if lost and not (isinstance(low, int | float) and is_low(low)):
         return None
-    lines = [_row_of_words(numbers[at : at + keys].tolist(), lost) for at in range(0, len(numbers), keys)]
+    lines = [_row_of_words(numbers[line.start : line.stop : line.step].tolist(), lost) for line in places]
     rows = [row for row in lines if row is not None]
     return rows if len(rows) == queries else None
 
 
-def hides_a_row(bias: SSAValue, queries: int, keys: int) -> bool:
-    """Whether a query may see no key by a constant added to its scores, -inf for all: a row of NaN."""
-    rows = rows_kept(bias, queries, keys, lambda n: n == -inf)
+def hides_a_row(bias: Term, row: int, column: int, queries: int, keys: int, factor: float) -> bool:
+    """Whether a query may see no key by a constant times a factor that is added to its scores, -inf for all: NaN."""
+    rows = rows_kept(bias, row, column, queries, keys, lambda n: n * factor == -inf)
     if rows is not None:
         return any(low == high for low, high in rows)
-    x = bare(term(bias))
-    op, element = x.owner, element_of(bias)
+    x = bare(bias)
+    op, element = x.owner, element_of(bias.value)
     if not isinstance(op, ConstantOp) or not isinstance(element, AnyFloat):
         return False
-    lost, data = element.pack([-inf]), op.value.data.data
-    # a transposed constant is not looked at row by row
-    length = len(lost) * (keys if x.at[-1:] == term(bias).at[-1:] else 1)
+    lost, data = element.pack([-inf if factor > 0 else inf]), op.value.data.data
+    # a constant that is transposed and has other numbers, too, is not looked at row by row
+    length = len(lost) * (keys if x.at[-1:] == (column,) else 1)
     line = lost * (length // len(lost))
     return any(data[at : at + length] == line for at in range(0, len(data), length))
 
 
-_WORDS: dict[Attribute, Literal["H", "I", "Q"]] = {f16: "H", bf16: "H", f32: "I", f64: "Q"}
-"""Unsigned integers as wide as the numbers of a type: equal where these are, bit for bit."""
+def _word(element: Attribute) -> Literal["B", "H", "I", "Q"]:
+    """Unsigned integers as wide as the numbers of a type: equal where these are, bit for bit."""
+    assert isinstance(element, FixedBitwidthType)
+    return _WORDS[element.size]
+
+
+_WORDS: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 def _row_of_words(line: list[int], lost: int) -> Row | None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.dialects.mir.elementwise import AddOp, DivOp, ExpOp, MulOp, SubOp
+from xdsl_rlx.dialects.mir.elementwise import AddOp, DivOp, ExpOp, LogOp, MulOp, SubOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.norm import (
     AffineNormOp,
@@ -83,6 +83,31 @@ def _softmax_by_hand(y: SSAValue) -> tuple[SSAValue, int] | None:
         x = shifted_by_maximum(exponentials, summed.axis)
         if x is not None and x.type == y.type:
             return x, summed.axis
+    return None
+
+
+@RAISE.rule(SoftmaxOp, ExpOp)
+def softmax_of_logs_raise(op: ExpOp) -> Raised | None:
+    """`exp(x - l)`, where `l` is `m + log sum exp(x - m)`; or `exp((x - m) - log sum exp(x - m))`."""
+    found = parts(term(op.operand), SubOp)
+    if not found:
+        return None
+    z, below = found
+    sums = [(part, top) for part, top in either_way(below, AddOp)] or [(below, None)]
+    for part, top in sums:
+        total = parts(part, LogOp)
+        summed = reduction(total[0], ReduceSumOp) if total else None
+        x = None if summed is None else shifted_by_maximum(term(summed.operand), summed.axis)
+        if summed is None or x is None or x.type != op.result.type:
+            continue
+        axis, (exponent,) = summed.axis, parts(term(summed.operand), ExpOp)
+        if top is None:
+            is_whole = same(z, exponent)
+        else:
+            maximum = reduction(unstopped(top), ReduceMaxOp)
+            is_whole = maximum is not None and maximum == (x, axis) and same(z, term(x))
+        if is_whole:
+            return Raised((x,), lambda b, x=x, axis=axis: b.softmax(x, axis))
     return None
 
 

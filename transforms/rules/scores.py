@@ -6,21 +6,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, prod
+from typing import NamedTuple
 
-from xdsl.dialects.builtin import f16, f32
+from xdsl.dialects.builtin import f16, f32, i1
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.constants import round_to
 from xdsl_rlx.dialects.mir.attention import MaskKind
 from xdsl_rlx.dialects.mir.cast import CastOp
-from xdsl_rlx.dialects.mir.elementwise import AddOp, ConstantOp, DivOp, MulOp, TanhOp, WhereOp
+from xdsl_rlx.dialects.mir.elementwise import AddOp, DivOp, MulOp, SubOp, TanhOp, WhereOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.shape import ExpandOp, ReshapeOp, TransposeOp
-from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.dialects.shapes import broadcast_shapes, element_of, shape_of
 from xdsl_rlx.transforms.rules.contraction import SUMMED, Contraction, Laid, contraction, laid
-from xdsl_rlx.transforms.rules.masks import Row, hides_a_row, rows_kept, rows_seen, truths
+from xdsl_rlx.transforms.rules.masks import Row, all_rows_see, hides_a_row, opposite, rows_kept, rows_seen
 from xdsl_rlx.transforms.rules.raise_table import Missed, Reason
-from xdsl_rlx.transforms.rules.terms import Term, bare, is_in_order, moved_from, number, parts, term
+from xdsl_rlx.transforms.rules.terms import Term, bare, moved_from, number, parts, term
 from xdsl_rlx.transforms.rules.wide import is_half
 
 _LOW: dict[Attribute, float] = {f16: -3e4}
@@ -28,17 +29,54 @@ _LOW: dict[Attribute, float] = {f16: -3e4}
 
 
 @dataclass(frozen=True)
+class Mask:
+    """A value `[.., Sq|1, Sk]` that says which keys are seen, or which are not, or is added to the scores."""
+
+    values: Laid
+    is_added: bool = False
+    factor: float = 1.0
+    """What is added is multiplied by it."""
+    is_hidden: bool = False
+    """Of truth values: whether they say what is not seen."""
+
+    def build(self, b: MirBuilder) -> Value:
+        """The value, as `mir.attention` takes it."""
+        value = self.values.build(b)
+        if self.is_added:
+            return value if self.factor == 1.0 else value * self.factor
+        return b.eq(value, False) if self.is_hidden else value
+
+
+@dataclass(frozen=True)
 class Visible:
-    """The mask of an attention: its kind, with a window or a value."""
+    """The mask of an attention: its kind, with a window or what it is made of."""
 
     kind: MaskKind = MaskKind.NONE
     window: int | None = None
-    mask: SSAValue | None = None
+    masks: tuple[Mask, ...] = ()
 
     @property
     def is_by_position(self) -> bool:
         """Whether scores that are not seen are not computed."""
         return self.kind in (MaskKind.CAUSAL, MaskKind.SLIDING_WINDOW)
+
+    def beside(self, mask: Mask) -> Visible:
+        """With one more mask: values that are added, all together, -inf where one of truth values hides a key."""
+        masks = (*self.masks, mask)
+        return Visible(MaskKind.BIAS if any(one.is_added for one in masks) else MaskKind.CUSTOM, None, masks)
+
+    def build(self, b: MirBuilder) -> Value | None:
+        """The one mask that all are."""
+        built = [(one, one.build(b)) for one in self.masks]
+        added = [value for one, value in built if one.is_added]
+        if not added:
+            return built[0][1] if built else None
+        total = added[0]
+        for value in added[1:]:
+            total = total + value
+        for one, value in built:
+            total = total if one.is_added else b.where(value, total, -inf)
+        return total
 
 
 @dataclass(frozen=True)
@@ -49,6 +87,8 @@ class ScoresByHand:
     """`[.., Sq, D]`."""
     keys: Laid
     """`[.., Sk, D]`."""
+    order: tuple[int, ...]
+    """The dimensions of the scores as `[.., Sq, Sk]`."""
     scale: float = 1.0
     """Of the product itself, whatever the softcap."""
     softcap: float | None = None
@@ -64,54 +104,94 @@ class ScoresByHand:
         cap = 1.0 if self.softcap is None else round_to(self.softcap, element)
         return 0 < cap < inf and isfinite(round_to(self.total_scale, element))
 
+    def times(self, factor: float) -> ScoresByHand | None:
+        """These scores, without a mask, multiplied by a number."""
+        if self.softcap is None:
+            return replace(self, scale=self.scale * factor)
+        return replace(self, softcap=self.softcap * factor) if factor > 0 else None
 
-def scores_of(z: SSAValue) -> ScoresByHand | Missed | None:
-    """The scores `[.., Sq, Sk]` that a softmax is taken of."""
-    x = bare(term(z))
-    if not is_in_order(x) or len(x.at) < 2:
+
+class _Place(NamedTuple):
+    """Where scores are looked for: below something of this shape, of which an axis is that of the keys."""
+
+    full: Term
+    axis: int
+    factor: float = 1.0
+    """The positive number that they are multiplied by then."""
+    depth: int = 6
+    """How many masks and numbers may follow: what is a sum of itself could be taken apart for ever."""
+
+    @property
+    def inside(self) -> _Place:
+        """One step further."""
+        return self._replace(depth=self.depth - 1)
+
+
+def scores_of(z: SSAValue, axis: int) -> ScoresByHand | Missed | None:
+    """The scores that a softmax along an axis, that of the keys, is taken of."""
+    full = term(z)
+    x = bare(full)
+    return _masked(x, _Place(full, axis)) if x.at == full.at and len(x.at) > 1 else None
+
+
+def _masked(x: Term, place: _Place) -> ScoresByHand | Missed | None:
+    """Scores with masks, or without."""
+    if not place.depth:
         return None
     if len(found := parts(x, WhereOp)) == 3:
-        return _hidden(x, found)
-    if len(found := parts(x, AddOp)) == 2:
-        for part, bias in (found, found[::-1]):
-            if (scores := _scaled(part, x)) is not None:
-                return _biased(scores, bias.value, shape_of(x.value))
+        return _hidden(found, place.inside)
+    if len(found := parts(x, AddOp, SubOp)) == 2:
+        first, second = found
+        if isinstance(bare(x).owner, SubOp):
+            return _biased(first, second, -place.factor, place.inside)
+        one_way = _biased(first, second, place.factor, place.inside)
+        return _biased(second, first, place.factor, place.inside) if one_way is None else one_way
+    if (scores := _scaled(x, place)) is not None:
+        return scores.times(place.factor)
+    inner = _factor(x)
+    if inner is None or inner[1] <= 0:
         return None
-    return _scaled(x, x)
+    return _masked(inner[0], place.inside._replace(factor=place.factor * inner[1]))
 
 
-def _scaled(x: Term, full: Term) -> ScoresByHand | None:
-    """Scores times numbers, with a softcap or without, that have all loops of `full`."""
-    x = bare(x)
+def _scaled(x: Term, place: _Place) -> ScoresByHand | None:
+    """Scores times numbers, with a softcap or without; the factor of the place is left out."""
+    if not place.depth:
+        return None
+    place, x = place.inside, bare(x)
     op = x.owner
     if isinstance(op, CastOp) and is_half(op.operand) and element_of(op.result) == f32:
-        return _scaled(Term(op.operand, x.at), full)
+        return _scaled(Term(op.operand, x.at), place)
     if (found := contraction(x)) is not None:
-        return _product_of_heads(found, full) if {*full.at} <= {*x.at, -1} else None
+        return _product_of_heads(found, place) if {*place.full.at} <= {*x.at, -1} else None
     factor = _factor(x)
     if factor is None:
         return None
     inner, by = factor
     capped = parts(inner, TanhOp)
     if capped:
-        scores = _scaled(capped[0], full)
+        scores = _scaled(capped[0], place)
         return None if scores is None or scores.softcap is not None or by <= 0 else replace(scores, softcap=by)
-    scores = _scaled(inner, full)
-    if scores is None:
-        return None
-    if scores.softcap is not None:
-        return replace(scores, softcap=scores.softcap * by) if by > 0 else None
-    return replace(scores, scale=scores.scale * by)
+    scores = _scaled(inner, place)
+    return None if scores is None else scores.times(by)
 
 
-def _product_of_heads(found: Contraction, full: Term) -> ScoresByHand | None:
-    """The product of queries, which run over the last loop but one, and keys, which run over the last; either first."""
-    *lead, row, column = range(len(full.at))
-    for queries, keys in (found, found[::-1]):
-        (q, of_q), (k, of_k) = _unscaled(queries), _unscaled(keys)
-        laid_q, laid_k = laid(q, (*lead, row, SUMMED)), laid(k, (*lead, column, SUMMED))
-        if laid_q is not None and laid_k is not None:
-            return ScoresByHand(laid_q, laid_k, of_q * of_k)
+def _product_of_heads(found: Contraction, place: _Place) -> ScoresByHand | None:
+    """
+    The product of queries and keys, either first; keys run over the axis.
+
+    Queries run over the dimension in front of the last one if that may be, else over the largest one that may: those
+    which heads share keys along may be, too.
+    """
+    shape, rank, axis = shape_of(place.full.value), len(place.full.at), place.axis
+    others = sorted((d for d in range(rank) if d != axis), key=lambda d: (d == rank - 2, shape[d], d), reverse=True)
+    for row in others:
+        lead = [d for d in range(rank) if d not in (row, axis)]
+        for queries, keys in (found, found[::-1]):
+            (q, of_q), (k, of_k) = _unscaled(queries), _unscaled(keys)
+            laid_q, laid_k = laid(q, (*lead, row, SUMMED)), laid(k, (*lead, axis, SUMMED))
+            if laid_q is not None and laid_k is not None:
+                return ScoresByHand(laid_q, laid_k, (*lead, row, axis), of_q * of_k)
     return None
 
 
@@ -136,55 +216,76 @@ def _unscaled(x: Term) -> tuple[Term, float]:
     return x, 1.0
 
 
-def _is_low(z: SSAValue) -> Callable[[float], bool]:
+def _is_low(z: SSAValue, factor: float) -> Callable[[float], bool]:
     limit = _LOW.get(element_of(z), -1e9)
-    return lambda n: n <= limit
+    return lambda n: n * factor <= limit
 
 
 _UNSEEN = (
     "a row that sees no key is 0 in mir.attention, and not by hand: write the op with the mask kind custom, or add a "
     "mask with a finite number to the scores"
 )
+_TWICE = "mir.attention takes one mask of truth values: write it as one, by & of both"
 
 
-def _hidden(z: Term, found: Sequence[Term]) -> ScoresByHand | Missed | None:
-    """Scores where a mask says so, and a low number elsewhere; every query is to see a key."""
-    cond, part, other = found
-    scores, low = _scaled(part, z), number(other)
-    if scores is None or low is None or not _is_low(z.value)(low):
+def _hidden(found: Sequence[Term], place: _Place) -> ScoresByHand | Missed | None:
+    """Scores where a mask says so, or does not, and a low number elsewhere; every query is to see a key."""
+    cond, *sides = found
+    for part, other, is_hidden in ((*sides, False), (*sides[::-1], True)):
+        low = number(other)
+        if low is None or not _is_low(other.value, place.factor)(low):
+            continue
+        scores = _masked(part, place)
+        if not isinstance(scores, ScoresByHand):
+            return scores
+        if scores.visible.kind not in (MaskKind.NONE, MaskKind.BIAS) or any(
+            not one.is_added for one in scores.visible.masks
+        ):
+            return Missed(Reason.MASK, _TWICE)
+        return _seen(scores, cond, is_hidden, shape_of(place.full.value))
+    return None
+
+
+def _seen(scores: ScoresByHand, cond: Term, is_hidden: bool, shape: Sequence[int]) -> ScoresByHand | Missed | None:
+    """Scores, perhaps with a bias, of which a mask of truth values lets some through."""
+    *_, row, column = scores.order
+    queries, keys = shape[row], shape[column]
+    values = laid(cond, scores.order)
+    if not keys or values is None:
         return None
-    queries, keys = shape_of(z.value)[-2:]
-    if not keys:
-        return None
-    mask = bare(cond)
-    rows = rows_seen(cond.value, queries, keys)
-    if rows is None:
-        owner = mask.owner
-        by_rows = shape_of(mask.value)[-1:] == (keys,) and mask.at[-1:] == z.at[-1:]
-        if not isinstance(owner, ConstantOp) or not by_rows:
-            return Missed(Reason.MASK, _UNSEEN)
-        data = truths(owner.value)
-        seen = all(any(data[at : at + keys]) for at in range(0, len(data), keys))
-        return (
-            replace(scores, visible=Visible(MaskKind.CUSTOM, mask=cond.value)) if seen else Missed(Reason.MASK, _UNSEEN)
-        )
-    if any(low == high for low, high in rows):
+    rows = rows_seen(cond, row, column, queries, keys)
+    if rows is not None and is_hidden:
+        rows = opposite(rows, keys)
+    if rows is None and not all_rows_see(cond, column, keys, is_hidden):
         return Missed(Reason.MASK, _UNSEEN)
-    return replace(scores, visible=_by_rows(rows, queries, keys) or Visible(MaskKind.CUSTOM, mask=cond.value))
-
-
-def _biased(scores: ScoresByHand, bias: SSAValue, shape: Sequence[int]) -> ScoresByHand | Missed | None:
-    queries, keys = shape[-2:]
-    if shape_of(bias)[-1:] != (keys,):
+    if rows is not None and any(low == high for low, high in rows):
+        return Missed(Reason.MASK, _UNSEEN)
+    named = None if rows is None or scores.visible.masks else _by_rows(rows, queries, keys)
+    if named is None and element_of(cond.value) != i1:
         return None
-    rows = rows_kept(bias, queries, keys, _is_low(bias))
-    if rows is not None and all(low < high for low, high in rows):
+    return replace(scores, visible=named or scores.visible.beside(Mask(values, is_hidden=is_hidden)))
+
+
+def _biased(part: Term, bias: Term, by: float, place: _Place) -> ScoresByHand | Missed | None:
+    """Scores plus a bias times a factor."""
+    scores = _masked(part, place)
+    if not isinstance(scores, ScoresByHand):
+        return scores
+    *_, row, column = scores.order
+    queries, keys = (shape_of(place.full.value)[d] for d in (row, column))
+    values = laid(bias, scores.order)
+    if values is None or values.shape[-1] != keys:
+        return None
+    if scores.visible.is_by_position or any(not one.is_added for one in scores.visible.masks):
+        return Missed(Reason.MASK, "a bias is added in front of a mask of truth values, which is by position here")
+    rows = rows_kept(bias, row, column, queries, keys, _is_low(bias.value, by))
+    if rows is not None and all(low < high for low, high in rows) and not scores.visible.masks:
         visible = _by_rows(rows, queries, keys)
         if visible is not None:
             return replace(scores, visible=visible)
-    if hides_a_row(bias, queries, keys):
+    if hides_a_row(bias, row, column, queries, keys, by):
         return Missed(Reason.MASK, _UNSEEN)
-    return replace(scores, visible=Visible(MaskKind.BIAS, mask=bias))
+    return replace(scores, visible=scores.visible.beside(Mask(values, is_added=True, factor=by)))
 
 
 def _by_rows(rows: Sequence[Row], queries: int, keys: int) -> Visible | None:
@@ -225,10 +326,9 @@ def batches_of(q: Laid, keys: Laid, v: Laid, full: Sequence[int]) -> LeadingAxes
     return LeadingAxes(prod(outer[:-1]) if len(outer) > 1 else prod(outer), heads, prod(full[shared:]))
 
 
-def mask_of(b: MirBuilder, mask: SSAValue, full: Sequence[int], to: LeadingAxes) -> Value:
+def mask_of(b: MirBuilder, mask: Value, full: Sequence[int], to: LeadingAxes) -> Value:
     """A mask that broadcasts to `[*full, Sq, Sk]` as one of rank 4."""
-    shape = shape_of(mask)
-    *lead, rows, columns = (1,) * (len(full) + 2 - len(shape)) + shape
+    *lead, rows, columns = mask.shape
     return b.reshape(mask, (*_mask_lead(lead, full, to), rows, columns))
 
 
@@ -238,10 +338,9 @@ def _mask_lead(lead: Sequence[int], full: Sequence[int], to: LeadingAxes) -> tup
     return prod(lead[:cut]), prod(lead[cut:])
 
 
-def fits(mask: SSAValue, full: Sequence[int], to: LeadingAxes) -> bool:
-    """Whether a mask is one for all batches or one for each, and the same of heads."""
-    shape = shape_of(mask)
-    *lead, _, _ = (1,) * (len(full) + 2 - len(shape)) + shape
+def fits(masks: Sequence[Mask], full: Sequence[int], to: LeadingAxes) -> bool:
+    """Whether masks are together one for all batches or one for each, and the same of heads."""
+    *lead, _, _ = broadcast_shapes(*(one.values.shape for one in masks))
     batch, heads = _mask_lead(lead, full, to)
     return batch in (1, to.batch) and heads in (1, to.kv_heads * to.group)
 

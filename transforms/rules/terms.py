@@ -150,8 +150,9 @@ def number(x: Term) -> float | None:
 
 
 def is_close(found: float | None, expected: float, element: Attribute) -> bool:
-    """Whether a number is another one but for what two or three roundings to an element type leave."""
-    return found is not None and abs(found - expected) <= 3 * _ULPS.get(element, 2.0**-52) * abs(expected)
+    """Whether a number is another one but for what two or three roundings to an element type leave, one of halves."""
+    most = 1 if element in (f16, bf16) else 3
+    return found is not None and abs(found - expected) <= most * _ULPS.get(element, 2.0**-52) * abs(expected)
 
 
 def shortest(found: float, element: Attribute) -> float:
@@ -250,11 +251,17 @@ def mean(x: Term) -> AlongOneAxis | None:
     """The mean along one axis that a value is, also as a sum divided by the extent."""
     if (found := reduction(x, ReduceMeanOp)) is not None:
         return found
-    candidates = [(a, number(b)) for a, b in quotients(x)]
-    candidates += [(a, 1 / n) for a, b in either_way(x, MulOp) if (n := number(b))]
-    for total, count in candidates:
-        found = None if count is None else reduction(total, ReduceSumOp)
-        if found is not None and is_close(count, shape_of(found.operand)[found.axis], element_of(x.value)):
+    element = element_of(x.value)
+    sides = [(total, by, False) for total, by in quotients(x)] + [(*both, True) for both in either_way(x, MulOp)]
+    for total, by, is_share in sides:
+        count, found = number(by), reduction(total, ReduceSumOp)
+        extent = 0 if count is None or found is None else shape_of(found.operand)[found.axis]
+        if not extent:
+            continue
+        expected = 1 / extent if is_share else float(extent)
+        # one more or less is a difference of some percent, which roundings of half floats are as well
+        is_half = element in (f16, bf16)
+        if count == round_to(expected, element) if is_half else is_close(count, expected, element):
             return found
     return None
 
