@@ -593,6 +593,23 @@ def test_the_reason_is_the_guard_that_refused(build: Callable[..., Any], composi
     _assert_same_numbers(g, arrays)
 
 
+def test_a_miss_is_named_whatever_its_product_becomes_a_part_of() -> None:
+    def build(g: Any, a: Any) -> Any:
+        weights = g.softmax(a(2, N, 3) @ a(2, 3, N))
+        return [weights @ a(2, N, 3) + a(3), weights]
+
+    report = rlx.fusion_report(_graph(build)[0])
+    assert dict(report.raised) == {"mir.fused_matmul_bias_act": 1}
+    assert [(miss.composite, miss.reason) for miss in report.missed] == [("mir.attention", "MultiConsumer")]
+
+
+def test_the_report_names_what_was_found_and_not_its_views() -> None:
+    def build(g: Any, a: Any) -> Any:
+        return [g.softmax(a(N, 3) @ a(3, N)) @ a(N, 3)]
+
+    assert rlx.fusion_report(_graph(build)[0]).raised == (("mir.attention", 1),)
+
+
 def test_what_was_missed_is_named_with_its_reason_and_line() -> None:
     g, _ = _graph(_product_is_output)
     (miss,) = rlx.fusion_report(g).missed

@@ -127,7 +127,11 @@ def _look_at(
                 continue
             shared = next((inner for inner in taken[1:] if _is_needed_beside(inner, taken)), None)
             if shared is None:
-                return RaisedOp(row.op, _replace(op, found, taken))
+                made = _replace(op, found, taken)
+                if row.stage >= Walk.SUMS:
+                    # a product that takes in what almost was attention says nothing of that
+                    missed.update((made, missed[inner]) for inner in taken[1:] if inner in missed)
+                return RaisedOp(row.op, made)
             found = Missed(Reason.MULTI_CONSUMER, f"{shared.name} inside of it is an output, or read by others")
         if found is not None:
             missed.setdefault(op, MissedOp(row.op, op, found))
