@@ -1212,10 +1212,10 @@ RAISING = (
         "tests/fuzz/test_composites.py",
     ),
     _fault(
-        "scores are never transposed",
-        "transforms/rules/terms.py",
-        "return x.at == term(x.value).at",
-        "return True",
+        "scores may be repeated along the queries",
+        "transforms/rules/scores.py",
+        "if {*place.full.at} <= {*x.at, -1} else None",
+        "if {*x.at} else None",
         "tests/weaknesses/test_fusion.py",
     ),
     _fault(
@@ -1263,8 +1263,8 @@ RAISING = (
     _fault(
         "another axis than that of the keys is summed",
         "transforms/rules/attention.py",
-        "if SUMMED in others or not all(shape_of(z)) or ",
-        "if not all(shape_of(z)) or ",
+        "weights.at[axis] != (SUMMED if shape_of(z)[axis] != 1 else -1)",
+        "SUMMED not in weights.at",
         "tests/weaknesses/test_fusion.py",
     ),
     _fault(

@@ -294,7 +294,9 @@ def test_what_looks_like_attention_and_sums_something_else() -> None:
     def build(g: Any, a: Any) -> Any:
         p = g.softmax(a(1, 2) @ g.transpose(a(5, 2), (1, 0)))
         repeated = g.softmax(g.expand(a(1, 2) @ a(2, 5), (4, 5)))
-        return [g.transpose(p, (1, 0)) @ a(1, 3), repeated @ a(5, 3)]
+        of_one_key, square = g.softmax(a(4, 2) @ a(2, 1)), g.softmax(a(4, 2) @ a(2, 4))
+        turned = [g.transpose(x, (1, 0)) for x in (p, of_one_key, square)]
+        return [turned[0] @ a(1, 3), repeated @ a(5, 3), turned[1] @ a(4, 3), turned[2] @ a(4, 3)]
 
     _assert_same_numbers(*_graph(build))
 

@@ -195,8 +195,7 @@ def attention_divided_last_raise(op: DivOp | MulOp) -> Raised | Missed | None:
 
 def _over_scores(z: SSAValue, axis: int, weights: Term, values: Term, result: SSAValue) -> Raised | Missed | None:
     """The attention whose weights, in the loops of its result, are the softmax of `z` along an axis."""
-    others = weights.at[:axis] + weights.at[axis + 1 :]
-    if SUMMED in others or not all(shape_of(z)) or weights.at[axis] != (SUMMED if shape_of(z)[axis] != 1 else -1):
+    if not all(shape_of(z)) or weights.at[axis] != (SUMMED if shape_of(z)[axis] != 1 else -1):
         return None
     scores = scores_of(z, axis)
     if not isinstance(scores, ScoresByHand):

@@ -130,8 +130,7 @@ class _Place(NamedTuple):
 def scores_of(z: SSAValue, axis: int) -> ScoresByHand | Missed | None:
     """The scores that a softmax along an axis, that of the keys, is taken of."""
     full = term(z)
-    x = bare(full)
-    return _masked(x, _Place(full, axis)) if x.at == full.at and len(x.at) > 1 else None
+    return _masked(full, _Place(full, axis)) if len(full.at) > 1 else None
 
 
 def _masked(x: Term, place: _Place) -> ScoresByHand | Missed | None:

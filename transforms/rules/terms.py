@@ -54,11 +54,6 @@ def term(value: SSAValue) -> Term:
     return Term(value, tuple(-1 if n == 1 else d for d, n in enumerate(shape_of(value))))
 
 
-def is_in_order(x: Term) -> bool:
-    """Whether the dimensions of a value run over the loops that they would be by themselves: none is transposed."""
-    return x.at == term(x.value).at
-
-
 def _operand(value: SSAValue, at: Sequence[int]) -> Term:
     """An operand that broadcasts to the loops `at`, aligned at the right."""
     shape = shape_of(value)
