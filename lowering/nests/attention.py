@@ -18,8 +18,8 @@ from xdsl_rlx.lowering.nests.work import NEST, Work
 QUERIES = 64
 """Queries of a block."""
 
-KEYS = 512
-"""Keys of a block."""
+KEYS = 384
+"""Keys of a block: as many as `lir-tile-products` makes loops of, which take half the time of the library's product."""
 
 ELEMENT_COST = 24
 """What the softmax of one score costs, in scalar operations."""

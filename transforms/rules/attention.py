@@ -152,7 +152,7 @@ def attention_decompose(op: AttentionOp, b: MirBuilder) -> Sequence[Value]:
     return [_join(op, b, out, op.result), _lse_like(b, s.lse, op.lse)]
 
 
-KEYS_BY_POSITION, KEYS = 128, 2048
+KEYS_BY_POSITION, KEYS = 256, 768
 """From how many keys on the op takes no longer than two products with a softmax between them, whose scores stay in
 cache until they are many; with a mask by position it leaves out half of the scores or more. Measured: see the docs."""
 
