@@ -45,7 +45,7 @@ class MirRaiseCompositesPass(RewritingPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> bool:
         found = compose(module, self._is_wanted, self.kind != "all")
-        return bool(found.raised) or found.has_shared
+        return bool(found.raised) or found.is_tidier
 
     def _is_wanted(self, op: type[Operation]) -> bool:
         if self.kind == "nests":

@@ -177,6 +177,9 @@ def _softmax(s: Speller, x: Any, axis: int) -> Any:
     e = s.g.exp(x - top) if s.chance(0.9) else s.g.exp(x)
     again = s.g.exp(x - s.g.reduce_max(x, axis, keep_dim=True)) if s.chance(0.2) else e
     total = s.g.reduce_sum(again, other, keep_dim=not matrix or s.chance(0.95))
+    if matrix and s.chance(0.15):
+        # as NumPy programs divide rows
+        return s.g.transpose(s.g.transpose(e, (1, 0)) / s.g.reduce_sum(e, other), (1, 0))
     return e / total if s.chance(0.7) else _times(s, e, s.g.recip(total))
 
 

@@ -1296,6 +1296,13 @@ RAISING = (
         "tests/weaknesses/test_fusion.py",
     ),
     _fault(
+        "transposes go whatever they are of",
+        "transforms/canonicalize/mir.py",
+        "return [owner.perm_list[p] for p in perm] == [*range(len(perm))]",
+        "return len(owner.perm_list) == len(perm)",
+        "tests/weaknesses/test_fusion.py",
+    ),
+    _fault(
         "a power of -2 squares first",
         "transforms/canonicalize/mir.py",
         "-2.0: lambda b, x: b.recip(x) * b.recip(x),",

@@ -166,6 +166,8 @@ def _logsumexp(x: Any) -> Any:
         (lambda x, a, b: x * (a / (_mean(x * x) + 1e-5) ** 0.5) + b, "rms_norm"),
         (lambda x, a, b: _exponentials(x) / _exponentials(x).sum(-1, keepdims=True), "softmax"),
         (lambda x, a, b: np.exp(x - _logsumexp(x)), "softmax"),
+        (lambda x, a, b: (lambda e: (e.T / e.sum(1)).T)(np.exp((x.T - x.max(1)).T)), "softmax"),
+        (lambda x, a, b: ((x.T - x.mean(1)) / np.sqrt(x.var(1) + 1e-5)).T * a + b, "layer_norm"),
         (lambda x, a, b: np.exp(x - _top(x) - np.log(_exponentials(x).sum(-1, keepdims=True))), "softmax"),
     ],
 )
@@ -286,6 +288,18 @@ def test_scores_of_attention_may_lie_in_any_order(scores: str, axis: int, weight
     assert "layout" in str(raised := rlx.run_passes(g, RAISE)) and "mask causal" in str(raised)
     np.testing.assert_allclose(oracle.run(g, **arrays)[0], function(**arrays), rtol=0, atol=1e-13)
     _assert_same_numbers(g, arrays)
+
+
+def test_transposes_that_do_not_undo_each_other_stay() -> None:
+    """Of a cube, so that all shapes fit."""
+
+    def build(g: Any, a: Any) -> Any:
+        x, v, z = a(N, N, N), a(N), a(N, 1, N)
+        turned = g.transpose(x, (1, 2, 0))
+        back = g.transpose(g.sin(turned - v) * z, (2, 0, 1))
+        return [g.transpose(turned - v, (1, 2, 0)), g.transpose(g.exp(turned * v) - v, (2, 0, 1)), back]
+
+    _assert_same_numbers(*_graph(build))
 
 
 def test_what_looks_like_attention_and_sums_something_else() -> None:

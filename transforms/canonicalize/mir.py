@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from math import copysign, frexp, inf
 from typing import TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import IntegerType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.dialects.builtin import IntegerType, TensorType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.constants import Number, splat_value
 from xdsl_rlx.dialects.mir import attention, cast, complex, elementwise, linalg, reduce, rounding, shape, transcendental
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import FLOATS, broadcast_shapes, element_of, shape_of, u8, u32
-from xdsl_rlx.transforms.driver import is_differentiated
+from xdsl_rlx.transforms.driver import is_differentiated, is_elementwise
 from xdsl_rlx.transforms.located import located
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -281,6 +281,49 @@ def multiply_transposed(op: shape.TransposeOp, b: MirBuilder) -> Value | None:
     if perm != swap or any(len(shape_of(x)) != rank for x in inner.operands):
         return None
     return b.matmul(b.transpose(inner.rhs, swap), b.transpose(inner.lhs, swap))
+
+
+@canonical(shape.TransposeOp)
+def transpose_elements(op: shape.TransposeOp, b: MirBuilder) -> Value | None:
+    """`f(x^T, v)^T = f(x, v)` of elementwise ops that nothing else reads, where no other operand has to be moved."""
+    inner = op.operand.owner
+    if (
+        not isinstance(inner, Operation)
+        or not is_elementwise(type(inner))
+        or not _moves_for_free(op.operand, op.perm_list)
+    ):
+        return None
+    return b.value(_moved(b, op.operand, op.perm_list))
+
+
+def _moves_for_free(x: SSAValue, perm: Sequence[int], depth: int = 8) -> bool:
+    """Whether an operand of an elementwise op, or the op, is as it would be transposed without a transpose."""
+    owner, extents = x.owner, [n for n in shape_of(x) if n != 1]
+    if len(extents) < 2:
+        return True
+    if isinstance(owner, shape.TransposeOp):
+        return [owner.perm_list[p] for p in perm] == [*range(len(perm))]
+    if not depth or not isinstance(owner, Operation) or not is_elementwise(type(owner)) or not x.has_one_use():
+        return False
+    return bool(owner.operands) and all(_moves_for_free(y, perm, depth - 1) for y in owner.operands)
+
+
+def _moved(b: MirBuilder, x: SSAValue, perm: Sequence[int]) -> SSAValue:
+    """The value transposed, where that is for free."""
+    owner, own = x.owner, shape_of(x)
+    if not own:
+        return x
+    full = (1,) * (len(perm) - len(own)) + own
+    wanted = [full[p] for p in perm]
+    if sum(n != 1 for n in own) < 2:
+        return b.reshape(x, wanted).ssa
+    if isinstance(owner, shape.TransposeOp):
+        return owner.operand
+    assert isinstance(owner, Operation)
+    operands = [_moved(b, y, perm) for y in owner.operands]
+    types = [TensorType(element_of(x), wanted)]
+    copy = type(owner).create(operands=operands, result_types=types, properties=dict(owner.properties))
+    return b.builder.insert(copy).results[0]
 
 
 @canonical(shape.ExpandOp)

@@ -13,8 +13,10 @@ from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.control import FusionOp
-from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.reduce import ReduceOp
+from xdsl_rlx.dialects.mir.shape import TransposeOp
+from xdsl_rlx.transforms.canonicalize.mir import transpose_elements
 from xdsl_rlx.transforms.dead_ops import is_dead, remove_dead
 from xdsl_rlx.transforms.driver import is_differentiated, is_elementwise, is_view
 from xdsl_rlx.transforms.located import located, replace
@@ -46,8 +48,8 @@ class Composition:
 
     raised: list[RaisedOp]
     missed: list[MissedOp]
-    has_shared: bool
-    """Whether there was something that several ops compute."""
+    is_tidier: bool
+    """Whether transposes went, or ops that computed what others do."""
 
 
 def compose(module: ModuleOp, wanted: Callable[[type[Operation]], bool], faster: bool = False) -> Composition:
@@ -61,6 +63,7 @@ def compose(module: ModuleOp, wanted: Callable[[type[Operation]], bool], faster:
     """
     functions, *others = [(stage, RAISE.rows(stage, wanted)) for stage in Walk]
     remove_dead(module.body, PatternRewriterListener())
+    has_sunk = _sink_transposes(module)
     raised, missed = list[RaisedOp](), dict[Operation, MissedOp]()
 
     def walk(*stages: _Stage) -> None:
@@ -74,7 +77,23 @@ def compose(module: ModuleOp, wanted: Callable[[type[Operation]], bool], faster:
     walk(*([functions] if has_shared else []), *others)
     if raised:
         remove_dead(module.body, PatternRewriterListener())
-    return Composition(raised, [miss for op, miss in missed.items() if op.parent is not None], has_shared)
+    return Composition(raised, [miss for op, miss in missed.items() if op.parent is not None], has_shared or has_sunk)
+
+
+def _sink_transposes(module: ModuleOp) -> bool:
+    """Take transposes on both sides of elementwise ops away, as in `(x.T - v).T`. Whether there were any."""
+    found = False
+    for block in _blocks(module):
+        for op in [op for op in block.ops if isinstance(op, TransposeOp)]:
+            builder = Builder(InsertPoint.before(op))
+            with located(builder, op.location):
+                value = transpose_elements(op, MirBuilder(builder))
+            if isinstance(value, Value):
+                replace(op, [value])
+                found = True
+    if found:
+        remove_dead(module.body, PatternRewriterListener())
+    return found
 
 
 def _read_by_reductions(module: ModuleOp) -> set[Operation]:

@@ -85,6 +85,32 @@ func.func @cube(%x: tensor<3xf32>, %h: tensor<3xf16>) -> (tensor<3xf32>, tensor<
   func.return %a, %b : tensor<3xf32>, tensor<3xf16>
 }
 
+// Two transposes around elementwise ops go where nothing else has to be moved for that.
+// CHECK-LABEL: @transposed
+// CHECK-NEXT: %0 = mir.reshape %v : tensor<2xf32> to tensor<2x1xf32>
+// CHECK-NEXT: %1 = mir.sub %x, %0 : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %y = mir.exp %1 : tensor<2x3xf32>
+// CHECK-NEXT: func.return %y
+func.func @transposed(%x: tensor<2x3xf32>, %v: tensor<2xf32>) -> tensor<2x3xf32> {
+  %t = mir.transpose %x perm [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %d = mir.sub %t, %v : (tensor<3x2xf32>, tensor<2xf32>) -> tensor<3x2xf32>
+  %e = mir.exp %d : tensor<3x2xf32>
+  %y = mir.transpose %e perm [1, 0] : (tensor<3x2xf32>) -> tensor<2x3xf32>
+  func.return %y : tensor<2x3xf32>
+}
+
+// CHECK-LABEL: @transposed_beside_another
+// CHECK-NEXT: %t = mir.transpose %x perm [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %d = mir.sub %t, %z : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %y = mir.transpose %d perm [1, 0] : (tensor<3x2xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: func.return %y
+func.func @transposed_beside_another(%x: tensor<2x3xf32>, %z: tensor<3x2xf32>) -> tensor<2x3xf32> {
+  %t = mir.transpose %x perm [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %d = mir.sub %t, %z : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  %y = mir.transpose %d perm [1, 0] : (tensor<3x2xf32>) -> tensor<2x3xf32>
+  func.return %y : tensor<2x3xf32>
+}
+
 // CHECK-LABEL: @where
 // CHECK-NEXT: %0 = mir.expand %y : tensor<f32> to tensor<3xf32>
 // CHECK-NEXT: func.return %x, %x, %0
