@@ -285,21 +285,25 @@ def multiply_transposed(op: shape.TransposeOp, b: MirBuilder) -> Value | None:
 
 @canonical(shape.TransposeOp)
 def transpose_elements(op: shape.TransposeOp, b: MirBuilder) -> Value | None:
-    """`f(x^T, v)^T = f(x, v)` of elementwise ops that nothing else reads, where no other operand has to be moved."""
-    inner = op.operand.owner
-    if (
-        not isinstance(inner, Operation)
-        or not is_elementwise(type(inner))
-        or not _moves_for_free(op.operand, op.perm_list)
-    ):
+    """
+    `f(x^T, v)^T = f(x, v)` of elementwise ops that nothing else reads, where no other operand has to be moved.
+
+    What has one dimension but for those of 1 is left to `transpose_once`.
+    """
+    inner, perm = op.operand.owner, op.perm_list
+    if not isinstance(inner, Operation) or not is_elementwise(type(inner)) or not _has_two_axes(op.operand):
         return None
-    return b.value(_moved(b, op.operand, op.perm_list))
+    return b.value(_moved(b, op.operand, perm)) if _moves_for_free(op.operand, perm) else None
+
+
+def _has_two_axes(x: SSAValue) -> bool:
+    return sum(n != 1 for n in shape_of(x)) > 1
 
 
 def _moves_for_free(x: SSAValue, perm: Sequence[int], depth: int = 8) -> bool:
     """Whether an operand of an elementwise op, or the op, is as it would be transposed without a transpose."""
-    owner, extents = x.owner, [n for n in shape_of(x) if n != 1]
-    if len(extents) < 2:
+    owner = x.owner
+    if not _has_two_axes(x):
         return True
     if isinstance(owner, shape.TransposeOp):
         return [owner.perm_list[p] for p in perm] == [*range(len(perm))]
@@ -315,7 +319,7 @@ def _moved(b: MirBuilder, x: SSAValue, perm: Sequence[int]) -> SSAValue:
         return x
     full = (1,) * (len(perm) - len(own)) + own
     wanted = [full[p] for p in perm]
-    if sum(n != 1 for n in own) < 2:
+    if not _has_two_axes(x):
         return b.reshape(x, wanted).ssa
     if isinstance(owner, shape.TransposeOp):
         return owner.operand
