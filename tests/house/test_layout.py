@@ -6,7 +6,7 @@ Not here: whether the package can be built and installed (test_wheel.py).
 import ast
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,12 +23,6 @@ MAY_IMPORT = {"dialects": {"dialects"}, "transforms": {"dialects", "transforms"}
 
 BACKEND = ("lowering/numba", "math", "machine", "driver", "emit", "runtime")
 """The backend and its folders, each of which uses those in front of it."""
-
-FAMILIES = (
-    ("dialects/mir", "transforms/rules", "transforms/canonicalize", "lowering/nests"),
-    ("dialects/hir", "transforms/rules/hir"),
-)
-"""Folders with a file per family of ops: all that concerns a family has its name, which the first of them says."""
 
 FACE = sorted({*(ROOT / "src" / "xdsl_rlx").glob("*.py"), *(ROOT / "src" / "xdsl_rlx" / "optim").glob("*.py")})
 SOURCES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
@@ -105,36 +99,14 @@ def test_a_folder_of_the_backend_imports_those_before_it(path: Path) -> None:
             assert BACKEND.index(folder) <= own, f"{_name(path)} imports {module}, which is above {path.parent.name}"
 
 
-def _shared(names: Iterable[tuple[str, Path]]) -> dict[str, list[str]]:
-    """The names that there are more than once, and where."""
-    found: dict[str, list[str]] = {}
-    for name, path in names:
-        found.setdefault(name, []).append(_name(path))
-    return {name: paths for name, paths in found.items() if len(paths) > 1}
-
-
-def test_no_two_files_have_one_name_but_those_of_a_family() -> None:
-    named = list[tuple[str, Path]]()
-    others = {*SOURCES, *FACE}
-    for first, *rest in FAMILIES:
-        families = {path.stem for path in SOURCES if path.parent == ROOT / first}
-        folders = [ROOT / folder for folder in (first, *rest)]
-        # one name stands for all files of a family
-        named += [(stem, ROOT / first / f"{stem}.py") for stem in sorted(families)]
-        others -= {path for path in SOURCES if path.parent in folders and path.stem in families}
-    named += [(path.stem, path) for path in sorted(others)]
-    shared = _shared((stem, path) for stem, path in named if stem != "__init__")
-    assert not shared, shared
-
-
-def test_no_two_classes_have_one_name() -> None:
-    classes = [(node, path) for path in (*SOURCES, *FACE) for node in ast.parse(path.read_text()).body]
-    # an op is called what its dialect calls it
-    shared = _shared(
-        (node.name, path)
-        for node, path in classes
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and not node.name.endswith("Op")
-    )
+def test_a_class_name_is_unique_in_its_folder() -> None:
+    """Two folders may each have a `Buffer`: a rule for the whole tree breeds synonyms."""
+    found: dict[tuple[Path, str], list[str]] = {}
+    for path in (*SOURCES, *FACE):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault((path.parent, node.name), []).append(_name(path))
+    shared = {name: paths for (_, name), paths in found.items() if len(paths) > 1}
     assert not shared, shared
 
 
@@ -202,7 +174,7 @@ def test_a_module_says_what_it_is_and_stays_readable(path: Path) -> None:
     text = path.read_text()
     if text.strip():
         assert ast.get_docstring(ast.parse(text)), f"{_name(path)} has no module docstring"
-    assert len(text.splitlines()) <= 500, f"{_name(path)} is past reading: split it by family"
+    assert len(text.splitlines()) <= 700, f"{_name(path)} is past reading: split it by family"
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
             length = (node.end_lineno or 0) - node.lineno + 1
