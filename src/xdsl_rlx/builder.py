@@ -318,7 +318,8 @@ class Graph(MirBuilder):
             raise GraphError(f"graph '{self.name}' has two arguments named '{name}'; there is the {found[0]} {shape}")
         self._unseal()
         arg = self._block.insert_arg(type_, len(self._block.args))
-        arg.name_hint = SSAValue.extract_valid_name(name)
+        # hints of xDSL are ASCII; the name itself is an attribute
+        arg.name_hint = SSAValue.extract_valid_name(name) if name.isascii() else None
         value = self.value(arg)
         self._arguments[name] = (kind, value)
         if optional:

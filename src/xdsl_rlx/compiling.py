@@ -79,7 +79,7 @@ def compile(
 def compile(
     graph: Callable[..., Any],
     static: str | int | Sequence[str | int] = (),
-    donate: Mapping[str, int] | None = None,
+    donate: Mapping[str | int, int] | None = None,
     *,
     threads: SupportsIndex | None = None,
     backend: Literal["llvm", "numba"] = "llvm",
@@ -139,12 +139,16 @@ def compile(
         raise GraphError(str(error)) from error
 
 
-def donations(donate: Mapping[str, SupportsIndex] | None) -> dict[str, int]:
-    """The numbers of results by the names of the arguments that they replace; GraphError for what is none."""
-    given: Mapping[str, SupportsIndex] = {} if donate is None else donate
+def donations(donate: Mapping[Any, SupportsIndex] | None, keys: Any = str) -> dict[Any, int]:
+    """
+    The numbers of results by the arguments that they replace, which are named by values of the types `keys`.
+
+    GraphError for what is none.
+    """
+    given: Mapping[Any, SupportsIndex] = {} if donate is None else donate
     if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphTypeError(f"donate: expected numbers of results by names of arguments, got {shown(donate)}")
-    if strange := [name for name in given if not isinstance(name, str)]:  # pyright: ignore[reportUnnecessaryIsInstance]
+    if strange := [name for name in given if not isinstance(name, keys) or isinstance(name, bool)]:
         raise GraphTypeError(f"donate: expected the name of an argument, got {shown(strange[0])}")
     return dict(zip(given, integers("donate", tuple(given.values())), strict=True))
 

@@ -1,5 +1,5 @@
-"""Compiled Python functions of trees: one graph, and one piece of machine code, for each signature they are called
-with. Tracing is in `tracing.py`."""
+"""Compiled Python functions of trees: one graph, and one program of machine code, for each signature of a call.
+Tracing is in `tracing.py`, what a call binds to in `binding.py`."""
 
 # Trees, and what NumPy is called with, are of any type.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
@@ -7,21 +7,21 @@ with. Tracing is in `tracing.py`."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import update_wrapper
+from functools import lru_cache, update_wrapper
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from xdsl_rlx.binding import DEFAULT, Function, Parameters, Place, parameters_of
 from xdsl_rlx.builder import GraphModule
 from xdsl_rlx.compiling import compile, donations
-from xdsl_rlx.dialects.calls import shown
-from xdsl_rlx.dialects.errors import GraphError, GraphTypeError, RlxError
+from xdsl_rlx.dialects.errors import GraphError, RlxError
 from xdsl_rlx.dialects.mir.value import Value
-from xdsl_rlx.tracing import Function, Traced, builder_of, is_passed_on, traced, type_of
-from xdsl_rlx.tree import Flatten, Spec, Tree, flatten, unflatten
+from xdsl_rlx.static_keys import Static, is_static_leaf, static_key
+from xdsl_rlx.tracing import Traced, builder_of, name_of, traced, type_of
+from xdsl_rlx.tree import Flatten, Structure, Tree, unflatten
 
 if TYPE_CHECKING:
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
@@ -33,10 +33,9 @@ class _Entry:
     """A function compiled for one signature."""
 
     compiled: CompiledGraph
-    graph: GraphModule
+    traced: Traced
     kept: tuple[int, ...] | None
     """Which leaves are operands, None for all: others are passed on as they are."""
-    results: Spec
     replaced: Mapping[int, int]
     """For results that are written over an operand, its number."""
 
@@ -46,12 +45,13 @@ class _Entry:
 
     def __call__(self, leaves: Sequence[Any]) -> Tree:
         operands = self.operands(leaves)
-        found = self.compiled(*operands)
+        found: Sequence[Any] = self.compiled(*operands)
         if self.replaced:
             left = iter(found)
             count = len(found) + len(self.replaced)
             found = [operands[self.replaced[n]] if n in self.replaced else next(left) for n in range(count)]
-        return unflatten(self.results, found)
+        made = self.traced
+        return unflatten(made.results, found if not made.fixed else made.with_fixed(found))
 
 
 class CompiledFunction:
@@ -59,46 +59,52 @@ class CompiledFunction:
     A Python function of trees of arrays, traced and compiled for each signature that it is called with.
 
     A signature is the containers of all arguments, the shapes and element types of their leaves, and the values of
-    arguments that are `static`. Results are trees of fresh arrays.
+    arguments that are `static`, by type and value. Results are trees of fresh arrays. As an attribute of a class it is
+    a method. What the function reads beside its arguments is kept from its first call with a signature.
     """
 
     def __init__(
         self,
         function: Function,
         static: str | int | Sequence[str | int] = (),
-        donate: Mapping[str, int] | None = None,
+        donate: Mapping[str | int, int] | None = None,
         **options: Any,
     ):
         """`options` are those of `rlx.compile` for a graph."""
         update_wrapper(self, function, ("__module__", "__name__", "__qualname__", "__doc__"), ())
         self.__wrapped__ = function
+        self.parameters: Parameters = parameters_of(function)
         self._static = (static,) if isinstance(static, str | int) else tuple(static)
-        self._donate = donations(donate)
+        self._donate = donations(donate, str | int)
         self._options = options
         self._entries: dict[Hashable, _Entry] = {}
         self._flatten = Flatten()
-        self._parameters = _parameters_of(function) if self._static or self._donate else []
-        for name in (*self._static, *self._donate):
-            self._position(name)
+        for one in self._static:
+            self.parameters.check_known(one, "static")
+        for one in self._donate:
+            self.parameters.check_known(one, "donate")
 
     def __repr__(self) -> str:
-        name = getattr(self, "__name__", "function")
-        return f"<compiled function {name}, for {len(self._entries)} signatures so far>"
+        return f"<compiled function {name_of(self.__wrapped__)}, for {len(self._entries)} signatures so far>"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else CompiledMethod(self, instance)
 
     def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
+        values = self.parameters.bind(args, kwargs)
         if self._static:
-            return self._with_static(args, kwargs)
-        leaves, spec = self._flatten((args, kwargs))
-        entry = self._entries.get((spec, _signatures(leaves)))
+            values = self._with_static(values)
+        leaves, structure = self._flatten(values)
+        entry = self._entries.get((structure, _signatures(leaves)))
         if entry is None:
-            if builder_of(args, kwargs) is not None:
-                return self.__wrapped__(*args, **kwargs)
-            entry = self._entry(leaves, spec, self.__wrapped__, args, kwargs)
+            if builder_of(values) is not None:
+                return self.parameters.call(values)
+            entry = self._entry(leaves, structure, values)
         return entry(leaves)
 
     def trace(self, /, *args: Tree, **kwargs: Tree) -> GraphModule:
         """The graph that it compiles for such arguments."""
-        return self._entry_for(args, kwargs)[0].graph
+        return self._entry_for(args, kwargs)[0].traced.graph
 
     def compiled(self, /, *args: Tree, **kwargs: Tree) -> CompiledGraph:
         """What it runs for such arguments: their leaves are its inputs, in order."""
@@ -115,125 +121,138 @@ class CompiledFunction:
 
     def _entry_for(self, args: Sequence[Tree], kwargs: Mapping[str, Tree]) -> tuple[_Entry, list[Any]]:
         """What is kept for the signature of these arguments, made if it is not there, and their leaves."""
-        function, args, kwargs, key = self._bound(args, kwargs)
-        leaves, spec = flatten((args, kwargs))
-        found = self._entries.get((*key, spec, _signatures(leaves)))
+        values = self._with_static(self.parameters.bind(args, kwargs))
+        leaves, structure = self._flatten(values)
+        found = self._entries.get((structure, _signatures(leaves)))
         if found is None:
-            found = self._entry(leaves, spec, function, args, kwargs, key)
+            found = self._entry(leaves, structure, values)
         return found, leaves
 
-    def _with_static(self, args: Sequence[Tree], kwargs: Mapping[str, Tree]) -> Tree:
-        function, args, kwargs, key = self._bound(args, kwargs)
-        if builder_of(args, kwargs) is not None:
-            return function(*args, **kwargs)
-        leaves, spec = self._flatten((args, kwargs))
-        entry = self._entries.get((*key, spec, _signatures(leaves)))
-        if entry is None:
-            entry = self._entry(leaves, spec, function, args, kwargs, key)
-        return entry(leaves)
+    def _with_static(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Bound values with the static ones marked; GraphTypeError for one that has no key."""
+        found = list(values)
+        for name in self._static:
+            slot = self.parameters.fixed_slot(name)
+            places: list[Place] = self.parameters.places(values, name) if slot is None else [(slot, None)]
+            for slot, key in places:
+                if key is None:
+                    found[slot] = _marked(found[slot], name)
+                elif isinstance(key, int):
+                    found[slot] = (*found[slot][:key], _marked(found[slot][key], name), *found[slot][key + 1 :])
+                else:
+                    found[slot] = {**found[slot], key: _marked(found[slot][key], name)}
+        return tuple(found)
 
-    def _bound(
-        self, args: Sequence[Tree], kwargs: Mapping[str, Tree]
-    ) -> tuple[Function, tuple[Tree, ...], dict[str, Tree], tuple[Hashable, ...]]:
-        """The function with its static arguments given, the others, and the key that the static ones are."""
-        places = {self._position(name): name for name in self._static}
-        fixed: dict[str, Any] = {}
-        moving = list(args)
-        for place in sorted(places, reverse=True):
-            if place < len(moving):
-                fixed[self._parameters[place]] = moving.pop(place)
-        named = dict(kwargs)
-        for place in places:
-            if (name := self._parameters[place]) in named:
-                fixed[name] = named.pop(name)
-        if not fixed:
-            return self.__wrapped__, tuple(moving), named, ()
-        key = tuple(sorted(fixed.items()))
-        try:
-            hash(key)
-        except TypeError:
-            wrong = next(name for name, value in key if not isinstance(value, Hashable))
-            raise GraphTypeError(f"static argument '{wrong}' is {shown(fixed[wrong])}, which has no hash") from None
-        return _Fixed(self.__wrapped__, self._parameters, fixed), tuple(moving), named, key
-
-    def _position(self, name: str | int) -> int:
-        if isinstance(name, int):
-            if not 0 <= name < len(self._parameters):
-                raise GraphError(f"there is no parameter {name} of {self._parameters}")
-            return name
-        if name not in self._parameters:
-            raise GraphError(f"there is no parameter '{name}'; they are {', '.join(self._parameters) or 'none'}")
-        return self._parameters.index(name)
-
-    def _entry(
-        self,
-        leaves: Sequence[Any],
-        spec: Spec,
-        function: Function,
-        args: Sequence[Tree],
-        kwargs: Mapping[str, Tree],
-        key: tuple[Hashable, ...] = (),
-    ) -> _Entry:
-        made = traced(function, args, kwargs)
+    def _entry(self, leaves: Sequence[Any], structure: Structure, values: Sequence[Any]) -> _Entry:
+        made = traced(self.parameters, values, name_of(self.__wrapped__))
         if made.captured:
             raise GraphError(f"'{made.graph.name}' uses a value of a graph around it; pass it as an argument")
-        kept = [number for number, leaf in enumerate(leaves) if not is_passed_on(leaf)]
-        donate = self._donated(made, args)
-        compiled = compile(made.graph, donate=donate, **self._options)
-        inputs = [name for one in made.names for name in one]
+        kept = [number for number, leaf in enumerate(leaves) if not is_static_leaf(leaf)]
+        donate = self._donated(made, values)
+        inputs = [name for one in made.arguments for name in one.inputs if name is not None]
         entry = _Entry(
-            compiled,
-            made.graph,
+            compile(made.graph, donate=donate, **self._options),
+            made,
             None if len(kept) == len(leaves) else tuple(kept),
-            made.results,
             {number: inputs.index(name) for name, number in donate.items()},
         )
-        self._entries[(*key, spec, _signatures(leaves))] = entry
+        self._entries[(structure, _signatures(leaves))] = entry
         return entry
 
-    def _donated(self, made: Traced, args: Sequence[Tree]) -> dict[str, int]:
+    def _donated(self, made: Traced, values: Sequence[Any]) -> dict[str, int]:
         """The inputs that results are written over, by name; GraphError where the trees differ."""
         found: dict[str, int] = {}
         children = made.results.children() if made.results.type is tuple else [made.results]
         starts = np.cumsum([0, *(child.num_leaves for child in children)])
-        names = [self._parameters[n] for n in range(len(self._parameters)) if self._parameters[n] not in self._static]
+        numbers = iter(range(made.count))
+        outputs = [None if n in made.fixed else next(numbers) for n in range(made.results.num_leaves)]
         for name, number in self._donate.items():
-            place = names.index(name)
-            if place >= len(args):
-                raise GraphError(f"'{name}' is donated, so it is passed by position")
             if not 0 <= number < len(children):
-                raise GraphError(f"donate gives '{name}' result {number}; there are {len(children)}")
-            if made.arguments[place] != children[number]:
-                raise GraphError(f"result {number} takes the place of '{name}', but is {children[number]}")
-            found |= {one: int(starts[number]) + n for n, one in enumerate(made.names[place])}
+                raise GraphError(f"donate: no result {number} for '{name}'; there are {len(children)}")
+            places = self.parameters.find(values, name, "donate")
+            donated = [one for one in made.arguments if (one.argument.slot, one.argument.key) in places]
+            if len(donated) != 1 or donated[0].spec != children[number]:
+                specs = ", ".join(str(one.spec) for one in donated)
+                raise GraphError(f"donate: result {number} is {children[number]}, argument '{name}' is {specs}")
+            for n, one in enumerate(donated[0].inputs):
+                output = outputs[int(starts[number]) + n]
+                if (one is None) != (output is None):
+                    raise GraphError(f"donate: leaf {n} of result {number} or of argument '{name}' is no array")
+                if one is not None and output is not None:
+                    found[one] = output
         return found
 
 
-class _Fixed:
-    """A function some of whose parameters have values."""
+class CompiledMethod:
+    """A compiled function as a method of an object, whose arrays are arguments like others."""
 
-    def __init__(self, function: Function, parameters: Sequence[str], fixed: Mapping[str, Any]):
-        self._function, self._parameters, self._fixed = function, parameters, fixed
-        self.__name__ = getattr(function, "__name__", "function")
-        self.__signature__ = inspect.Signature(
-            [
-                inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-                for name in parameters
-                if name not in fixed
-            ]
-        )
+    def __init__(self, function: CompiledFunction, instance: Any):
+        self.__func__ = function
+        self.__self__ = instance
+        update_wrapper(self, function, ("__module__", "__name__", "__qualname__", "__doc__"), ())
+
+    def __repr__(self) -> str:
+        return f"<method of {type(self.__self__).__name__}: {self.__func__!r}>"
 
     def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
-        left = [name for name in self._parameters if name not in self._fixed]
-        return self._function(**dict(zip(left, args, strict=False)), **kwargs, **self._fixed)
+        return self.__func__(self.__self__, *args, **kwargs)
+
+    def trace(self, /, *args: Tree, **kwargs: Tree) -> GraphModule:
+        """As `CompiledFunction.trace`."""
+        return self.__func__.trace(self.__self__, *args, **kwargs)
+
+    def compiled(self, /, *args: Tree, **kwargs: Tree) -> CompiledGraph:
+        """As `CompiledFunction.compiled`."""
+        return self.__func__.compiled(self.__self__, *args, **kwargs)
+
+    def profile(self, /, *args: Tree, runs: int = 20, **kwargs: Tree) -> Profile:
+        """As `CompiledFunction.profile`."""
+        return self.__func__.profile(self.__self__, *args, runs=runs, **kwargs)
 
 
-def _parameters_of(function: Callable[..., Any]) -> list[str]:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+def run_traced(
+    parameters: Parameters, values: Sequence[Any], name: str, declares: Callable[[int, Any], bool] | None = None
+) -> Tree:
+    """
+    The results of a function that is traced for this call alone; `declares` is that of `traced`.
+
+    So what it reads beside its arguments counts as it is now. The program for a graph that was run before is kept.
+    """
+    made = traced(parameters, values, name, declares=declares)
+    if made.captured:
+        raise GraphError(f"'{made.graph.name}' uses a value of a graph around it; pass it as an argument")
+    operands = [
+        leaf
+        for one in made.arguments
+        for input_name, leaf in zip(one.inputs, one.leaves, strict=True)
+        if input_name is not None
+    ]
+    return made.unflatten(_program(_ByFingerprint(made.graph))(*operands))
+
+
+class _ByFingerprint:
+    """A graph that compares by its fingerprint, and by the names of its arguments, which errors have."""
+
+    def __init__(self, graph: GraphModule):
+        self.graph = graph
+        self.key = graph.fingerprint
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByFingerprint) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@lru_cache(maxsize=32)
+def _program(graph: _ByFingerprint) -> CompiledGraph:
+    """The program of a graph; 32 are kept, for each holds the memory that it computes in."""
+    return compile(graph.graph)
+
+
+def _marked(value: Any, name: str | int) -> Any:
+    # what is left to its default is so in each call
+    return value if value is DEFAULT else Static(value, f"static argument {name!r}")
 
 
 def _signatures(leaves: Sequence[Any]) -> tuple[Hashable, ...]:
@@ -246,8 +265,8 @@ def _signature(leaf: Any) -> Hashable:
     if isinstance(leaf, Value):
         # it has the type of a number that this may have been compiled for, and cannot be passed to that
         return Value, type_of(leaf, "")
-    if is_passed_on(leaf):
-        return leaf
+    if is_static_leaf(leaf):
+        return static_key(leaf, "an argument")
     try:
         return type_of(leaf, "")
     except RlxError:

@@ -6,17 +6,19 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from dataclasses import dataclass, is_dataclass
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
+import optree
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
+from xdsl_rlx.binding import Argument, Function, Parameters, parameters_of
 from xdsl_rlx.builder import GraphModule, HirGraph
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import shown
@@ -24,17 +26,15 @@ from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.hir.block import HirOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Operand, Value
-from xdsl_rlx.dialects.shapes import check_size, f64, i1, i64
+from xdsl_rlx.dialects.shapes import c128, check_size, f64, i1, i64
 from xdsl_rlx.inlined import InlinedOp
-from xdsl_rlx.tree import Spec, Tree, flatten, names, paths, unflatten
-
-Function: TypeAlias = Callable[..., Any]
-"""A Python function of trees whose leaves may be values, to such a tree."""
+from xdsl_rlx.static_keys import attributes_of, is_plain_object, is_static_leaf
+from xdsl_rlx.tree import NAMESPACE, Spec, Tree, flatten, names, paths, unflatten
 
 _tracing: ContextVar[Trace | None] = ContextVar("_tracing", default=None)
 """What this thread is tracing, innermost: where functions without operands, such as `rlx.iota`, build."""
 
-_PLAIN: dict[type, Attribute] = {bool: i1, int: i64, float: f64}
+_PLAIN: dict[type, Attribute] = {bool: i1, int: i64, float: f64, complex: c128}
 """Element types of Python's numbers, which give way to those of the values that they meet."""
 
 
@@ -46,8 +46,8 @@ class Trace(HirGraph):
         self.depth = 1 + getattr(outer, "depth", 0)
         self.names: dict[SSAValue, str] = {}
         """Those of the inputs that are arguments of the function."""
-        self.captured: dict[SSAValue, tuple[Value, Value]] = {}
-        """Values from around, and the inputs that stand for them here."""
+        self.captured: dict[SSAValue, tuple[Value, Value, str]] = {}
+        """Values from around, the inputs that stand for them here, and the names of these."""
 
     def operand(self, x: Operand, like: Operand | None = None) -> SSAValue:
         """As of any graph, and a value of a graph around this one."""
@@ -57,14 +57,18 @@ class Trace(HirGraph):
 
     def declare(self, name: str, type_: Attribute) -> Value:
         """An input of that name, or of one made from it."""
-        name = name if name.isidentifier() else f"x_{name}"
+        unique = self._unique(name)
+        value = self._argument(unique, "input", type_)
+        self.names[value.ssa] = unique
+        return value
+
+    def _unique(self, name: str) -> str:
+        name = name if name.isidentifier() else "".join(c if f"x{c}".isidentifier() else "_" for c in f"x_{name}")
         unique, number = name, 1
         while unique in self._arguments:
             number += 1
             unique = f"{name}_{number}"
-        value = self._argument(unique, "input", type_)
-        self.names[value.ssa] = unique
-        return value
+        return unique
 
     @property
     def stage_of_content(self) -> str:
@@ -77,33 +81,68 @@ class Trace(HirGraph):
 
     def _captured(self, x: Value) -> Value:
         if x.ssa not in self.captured:
-            inside = self._argument(f"captured_{len(self.captured)}", "input", x.ssa.type)
-            self.captured[x.ssa] = x, inside
+            name = self._unique(f"captured_{len(self.captured)}")
+            self.captured[x.ssa] = x, self._argument(name, "input", x.ssa.type), name
         return self.captured[x.ssa][1]
 
     def cut(self, last: Any, arguments: int) -> None:
         super().cut(last, arguments)
         kept = {name for name, _ in self._arguments.items()}
-        self.captured = {ssa: pair for n, (ssa, pair) in enumerate(self.captured.items()) if f"captured_{n}" in kept}
+        self.captured = {ssa: found for ssa, found in self.captured.items() if found[2] in kept}
+
+
+@dataclass(frozen=True)
+class TracedArgument:
+    """An argument of a traced function: its tree, and the inputs that its leaves are."""
+
+    argument: Argument
+    leaves: tuple[Any, ...]
+    spec: Spec
+    inputs: tuple[str | None, ...]
+    """None for a leaf that is passed on as it is."""
+
+    def unflatten(self, found: Mapping[str, Any]) -> Tree:
+        """What was found for its inputs, as its tree; None where there is nothing for a leaf."""
+        return unflatten(self.spec, [None if name is None else found.get(name) for name in self.inputs])
 
 
 @dataclass(frozen=True)
 class Traced:
-    """What a function has built: a graph of all leaves of its arguments, and the containers around these."""
+    """What a function has built: a graph of the leaves of its arguments, and the containers around these."""
 
     graph: GraphModule
-    arguments: tuple[Spec, ...]
-    """The containers of each argument given by position, then of those by name."""
-    names: tuple[tuple[str, ...], ...]
-    """The inputs that the leaves of each are, in order."""
+    arguments: tuple[TracedArgument, ...]
     results: Spec
-    captured: tuple[Value, ...]
-    """Values of graphs around it, which the last inputs stand for."""
+    fixed: Mapping[int, Any]
+    """Leaves of the results that are none of the graph, such as texts, by number."""
+    captured: Mapping[str, Value]
+    """Values of graphs around it, by the names of the inputs that stand for them."""
 
-    def inputs(self, leaves: Iterable[Operand]) -> dict[str, Operand]:
-        """The operands of the graph by name, from the leaves of all arguments."""
-        given: dict[str, Operand] = dict(zip((name for one in self.names for name in one), leaves, strict=True))
-        return given | {f"captured_{number}": value for number, value in enumerate(self.captured)}
+    @property
+    def count(self) -> int:
+        """How many outputs the graph has."""
+        return self.results.num_leaves - len(self.fixed)
+
+    def unflatten(self, outputs: Sequence[Any]) -> Tree:
+        """The outputs of the graph as the tree of results."""
+        return unflatten(self.results, self.with_fixed(outputs))
+
+    def with_fixed(self, outputs: Sequence[Any]) -> Sequence[Any]:
+        """The leaves of the results."""
+        if not self.fixed:
+            return outputs
+        left = iter(outputs)
+        return [self.fixed[n] if n in self.fixed else next(left) for n in range(self.results.num_leaves)]
+
+    def inputs(self) -> dict[str, Operand]:
+        """The operands of the graph by name: the leaves of the arguments, and what was captured."""
+        given = {
+            name: leaf
+            for one in self.arguments
+            for name, leaf in zip(one.inputs, one.leaves, strict=True)
+            if name is not None
+        }
+        return given | dict(self.captured)
 
 
 def trace(function: Function, /, *args: Tree, **kwargs: Tree) -> GraphModule:
@@ -111,42 +150,97 @@ def trace(function: Function, /, *args: Tree, **kwargs: Tree) -> GraphModule:
     The graph that a function on trees of arrays builds, for arguments of these shapes and element types.
 
     `str(rlx.trace(f, ...))` is its IR. An argument that is no array, such as a text or a function, is passed on as it
-    is. GraphTypeError for a leaf that can be no array.
+    is. GraphTypeError for a leaf that can be no array, and for a call that Python does not allow.
     """
-    return traced(function, args, kwargs).graph
+    parameters = parameters_of(function)
+    return traced(parameters, parameters.bind(args, kwargs), name_of(function)).graph
+
+
+def name_of(function: Function) -> str:
+    """What the graph of a function is called."""
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def traced(
-    function: Function, args: Sequence[Tree], kwargs: Mapping[str, Tree], outer: MirBuilder | None = None
+    parameters: Parameters,
+    values: Sequence[Any],
+    name: str,
+    outer: MirBuilder | None = None,
+    declares: Callable[[int, Any], bool] | None = None,
 ) -> Traced:
-    """Call a function with values that stand for its arguments; `outer` is the graph that what it builds is for."""
-    graph = Trace(getattr(function, "__name__", type(function).__name__), outer)
-    called = [*_positions(function, len(args)), *kwargs]
-    flat = [flatten(argument) for argument in (*args, *kwargs.values())]
-    given: list[Tree] = []
-    inputs: list[tuple[str, ...]] = []
-    for name, (leaves, spec) in zip(called, flat, strict=True):
-        places = paths(spec)
-        wanted = names(spec, name)
-        values = [
-            leaf if is_passed_on(leaf) else _declared(graph, one, f"{name}{place}", leaf)
-            for leaf, one, place in zip(leaves, wanted, places, strict=True)
-        ]
-        given.append(unflatten(spec, values))
-        inputs.append(tuple(graph.names[value.ssa] for value in values if isinstance(value, Value)))
+    """
+    Call a function with values that stand for what is bound to its parameters.
+
+    `outer` is the graph that what it builds is for. `declares` says of an argument, by number, and a leaf of it whether
+    that becomes an input; by default all do that can. Others are passed on as they are.
+    """
+    graph = Trace(name, outer)
+    found = [_declared_argument(graph, n, one, declares) for n, one in enumerate(parameters.arguments(values))]
+    given = [unflatten(one.spec, leaves) for one, leaves in found]
+    before = _objects(given)
     with _innermost(graph):
-        found = function(*given[: len(args)], **dict(zip(kwargs, given[len(args) :], strict=True)))
-        leaves, results = flatten(found)
-        if not leaves:
+        called = parameters.call(parameters.replaced(values, [one.argument for one, _ in found], given))
+        leaves, results = flatten(called)
+        _check_unchanged(before, called, name)
+        fixed = {n: leaf for n, leaf in enumerate(leaves) if is_static_leaf(leaf)}
+        outputs = [_result(graph, leaf) for n, leaf in enumerate(leaves) if n not in fixed]
+        if not outputs:
             raise GraphError(f"'{graph.name}' returns no value; what is computed has to be among its results")
-        graph.set_outputs([_result(graph, leaf) for leaf in leaves])
+        graph.set_outputs(outputs)
     return Traced(
         GraphModule(graph.content, graph.stage_of_content),
-        tuple(spec for _, spec in flat),
-        tuple(inputs),
+        tuple(one for one, _ in found),
         results,
-        tuple(value for value, _ in graph.captured.values()),
+        fixed,
+        {name: value for value, _, name in graph.captured.values()},
     )
+
+
+def _declared_argument(
+    graph: Trace, number: int, argument: Argument, declares: Callable[[int, Any], bool] | None
+) -> tuple[TracedArgument, list[Any]]:
+    """An argument with its inputs, and what stands for its leaves."""
+    leaves, spec = flatten(argument.value)
+    places = paths(spec)
+    wanted = names(spec, argument.name)
+    given = [
+        _declared(graph, one, f"{argument.name}{place}", leaf)
+        if not is_static_leaf(leaf) and (declares is None or declares(number, leaf))
+        else leaf
+        for leaf, one, place in zip(leaves, wanted, places, strict=True)
+    ]
+    inputs = tuple(graph.names.get(x.ssa) if isinstance(x, Value) else None for x in given)
+    return TracedArgument(argument, tuple(leaves), spec, inputs), given
+
+
+def _objects(trees: Sequence[Tree]) -> list[tuple[Any, dict[str, Any]]]:
+    """Objects among trees, but dataclasses, with their attributes."""
+    found: list[tuple[Any, dict[str, Any]]] = []
+
+    def visit(tree: Tree) -> bool:
+        if is_plain_object(tree) and not is_dataclass(tree):
+            found.append((tree, attributes_of(tree)))
+        return False
+
+    every: Any = list(trees)
+    optree.tree_flatten(every, visit, namespace=NAMESPACE)
+    return found
+
+
+def _check_unchanged(before: Sequence[tuple[Any, dict[str, Any]]], results: Tree, name: str) -> None:
+    """GraphError for an object among the arguments that the function has changed and does not return."""
+    if not before:
+        return
+    returned = {id(one) for one, _ in _objects([results])}
+    for one, attributes in before:
+        kind, now = type(one), attributes_of(one)
+        for key, value in now.items():
+            cached = isinstance(getattr(kind, key, None), cached_property)
+            if attributes.get(key, now) is not value and not cached and id(one) not in returned:
+                raise GraphError(
+                    f"'{name}' sets attribute '{key}' of an argument of class {kind.__name__}, which is a copy: "
+                    "return the new value, or the object, and set it outside of the function"
+                )
 
 
 @contextmanager
@@ -167,27 +261,6 @@ def builder_of(*trees: Tree) -> MirBuilder | None:
     if (graph := _tracing.get()) is not None:
         return graph
     return next((leaf.b for leaf in flatten(trees)[0] if isinstance(leaf, Value)), None)
-
-
-def _positions(function: Function, count: int) -> list[str]:
-    """Names for arguments by position: those of the parameters, as far as there are any."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    found: list[str] = []
-    for number in range(count):
-        one = parameters[number] if number < len(parameters) else None
-        if one is not None and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD):
-            found.append(one.name)
-        else:
-            found.append(f"arg{number}")
-    return found
-
-
-def is_passed_on(leaf: object) -> bool:
-    """Whether a leaf is none of the numbers that a graph computes with: a text, a function, a type."""
-    return isinstance(leaf, str | bytes | type) or (callable(leaf) and not hasattr(leaf, "dtype"))
 
 
 def _declared(graph: Trace, name: str, place: str, leaf: object) -> Value:

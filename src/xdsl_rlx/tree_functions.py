@@ -12,45 +12,62 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
-from typing import Any, Literal, SupportsIndex, TypeAlias
+from types import MethodType
+from typing import Any, Literal, SupportsIndex
 
+import numpy as np
 import optree
 
 import xdsl_rlx.derivatives as on_graphs
+from xdsl_rlx.binding import Argument, Function, Parameters, Place, Which, parameters_of
 from xdsl_rlx.builder import GraphModule
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, dims, element_of, shape_of
-from xdsl_rlx.jit import CompiledFunction
-from xdsl_rlx.tracing import Function, Traced, builder_of, is_passed_on, traced
-from xdsl_rlx.tree import Spec, Tree, flatten, leaves_like, paths, unflatten
+from xdsl_rlx.jit import CompiledFunction, run_traced
+from xdsl_rlx.static_keys import is_array_like, is_static_leaf
+from xdsl_rlx.tracing import builder_of, name_of, traced
+from xdsl_rlx.tree import NAMESPACE, Tree, flatten, leaves_like, paths, unflatten
 
-Which: TypeAlias = int | str | Sequence[int | str]
-"""Arguments by position or by name: one, or several."""
+__all__ = ["Which"]
+
+Build = Callable[[MirBuilder, Sequence[Any]], Tree]
+"""What builds a transformed function into a graph, from the values bound to its parameters."""
 
 
 class TreeFunction:
-    """A function on trees made from another one: built into the graph that is being traced, else compiled and run."""
+    """
+    A function on trees made from another one: built into the graph that is being traced, else compiled and run.
 
-    def __init__(self, name: str, of: Function, build: Callable[..., Tree]):
-        """`build(builder, *args, **kwargs)` builds it, where the leaves of its arguments are values."""
-        update_wrapper(self, of, ("__module__", "__doc__", "__wrapped__"), ())
-        self.__name__ = f"{name}_{getattr(of, '__name__', 'function')}"
+    Outside of a traced function it traces what it was made of at each call, so that what that reads beside its
+    arguments counts as it is; `rlx.compile` traces once. It is a method where it is an attribute of a class.
+    """
+
+    def __init__(self, name: str, of: Function, build: Build, like: Parameters):
+        """`like` are the parameters of a function that takes the same arguments."""
+        update_wrapper(self, of, ("__module__", "__doc__"), ())
+        self.__name__ = self.__qualname__ = f"{name}_{name_of(of)}"
         self._build = build
-        self._compiled: CompiledFunction | None = None
+        self.parameters = like.of(self.run)
 
     def __repr__(self) -> str:
         return f"<{self.__name__} of trees>"
 
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
     def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
-        builder = builder_of(args, kwargs)
+        return self.run(self.parameters.bind(args, kwargs))
+
+    def run(self, values: Sequence[Any]) -> Tree:
+        """The results for values bound to its parameters."""
+        builder = builder_of(values)
         if builder is not None:
-            return self._build(builder, *args, **kwargs)
-        if self._compiled is None:
-            self._compiled = CompiledFunction(self)
-        return self._compiled(*args, **kwargs)
+            return self._build(builder, values)
+        # a truth value chooses what is traced, in eager calls as in Python
+        return run_traced(self.parameters, values, self.__name__, lambda _, leaf: not isinstance(leaf, bool | np.bool_))
 
 
 def value_and_grad(function: Function, argnums: Which = 0, has_aux: bool = False) -> TreeFunction:
@@ -58,33 +75,36 @@ def value_and_grad(function: Function, argnums: Which = 0, has_aux: bool = False
     The function that returns what `function` does, and its gradients by the arguments `argnums`.
 
     `function` returns one number, or with `has_aux` a pair of that and anything else. The gradients have the tree of
-    the argument, or are a tuple of such if `argnums` is a sequence. GraphError for a result that is no real number, and
-    for a leaf of those arguments that is not of floats.
+    the argument, with None for texts and functions in it, or are a tuple of such if `argnums` is a sequence. GraphError
+    for a result that is no real number, and for a leaf of those arguments that is not of floats.
     """
-    return TreeFunction("value_and_grad", function, _gradient(function, argnums, has_aux, with_value=True))
+    return TreeFunction("value_and_grad", function, *_gradient(function, argnums, has_aux, with_value=True))
 
 
 def grad(function: Function, argnums: Which = 0, has_aux: bool = False) -> TreeFunction:
     """As `value_and_grad`, but the gradients alone; with `has_aux` a pair of these and the rest."""
-    return TreeFunction("grad", function, _gradient(function, argnums, has_aux, with_value=False))
+    return TreeFunction("grad", function, *_gradient(function, argnums, has_aux, with_value=False))
 
 
-def _gradient(function: Function, argnums: Which, has_aux: bool, with_value: bool) -> Callable[..., Tree]:
-    def build(builder: MirBuilder, /, *args: Tree, **kwargs: Tree) -> Tree:
-        call = _Call(builder, function, args, kwargs)
+def _gradient(function: Function, argnums: Which, has_aux: bool, with_value: bool) -> tuple[Build, Parameters]:
+    parameters = parameters_of(function)
+    chosen = _Chosen(parameters, argnums)
+
+    def build(builder: MirBuilder, values: Sequence[Any]) -> Tree:
+        call = _Call(builder, function, parameters, values, chosen.places(values))
         results = _with_aux(call, has_aux)
         _check_loss(call, has_aux)
-        chosen = call.chosen(argnums)
-        wrt = [name for number in chosen for name in call.floats(number)]
-        found = call.inlined(on_graphs.grad_with_loss(call.traced.graph, wrt, zero_missing_wrt=True), d_output=1.0)
-        count = call.traced.results.num_leaves
-        grads = call.unflatten_arguments(chosen, found[count:], argnums)
+        wrt = call.floats()
+        derived = on_graphs.grad_with_loss(call.traced.graph, wrt, zero_missing_wrt=True)
+        found = call.inlined(derived, [1.0])
+        count = call.traced.count
+        grads = chosen.unflatten(call, dict(zip(wrt, found[count:], strict=True)))
         value, aux = results(found[:count])
         if with_value:
             return ((value, aux) if has_aux else value), grads
         return (grads, aux) if has_aux else grads
 
-    return build
+    return build, parameters
 
 
 def _with_aux(call: _Call, has_aux: bool) -> Callable[[Sequence[Value]], tuple[Tree, Tree]]:
@@ -92,8 +112,8 @@ def _with_aux(call: _Call, has_aux: bool) -> Callable[[Sequence[Value]], tuple[T
     if has_aux and (spec.type is not tuple or len(spec.children()) != 2):
         raise GraphError(f"'{call.name}' has to return a pair with has_aux, the number and the rest")
 
-    def results(leaves: Sequence[Value]) -> tuple[Tree, Tree]:
-        found = unflatten(spec, leaves)
+    def results(outputs: Sequence[Value]) -> tuple[Tree, Tree]:
+        found = call.traced.unflatten(outputs)
         return found if has_aux else (found, None)
 
     return results
@@ -103,6 +123,8 @@ def _check_loss(call: _Call, has_aux: bool) -> None:
     spec = call.traced.results
     loss = spec.children()[0] if has_aux else spec
     first = call.traced.graph.interface.outputs[0]
+    if 0 in call.traced.fixed:
+        raise GraphError(f"the gradient is of one real number, '{call.name}' returns {shown(call.traced.fixed[0])}")
     if loss.num_leaves != 1 or shape_of(first) or element_of(first) not in FLOATS:
         found = f"{loss.num_leaves} arrays" if loss.num_leaves != 1 else f"{first}"
         if loss.num_leaves != 1:
@@ -116,108 +138,181 @@ def jvp(function: Function) -> TreeFunction:
     """
     The function `(primals, tangents) -> (results, tangents of the results)`; both are tuples of arguments.
 
-    Tangents have the trees of the primals; those of leaves that are not of floats are not looked at.
+    Tangents have the trees of the primals, and the shapes of their leaves; those of leaves that are not of floats are
+    not looked at.
     """
+    parameters = parameters_of(function)
 
-    def build(builder: MirBuilder, primals: Sequence[Tree], tangents: Sequence[Tree]) -> Tree:
-        call = _Call(builder, function, _arguments("primals", primals), {})
-        along = call.like_arguments(_arguments("tangents", tangents), "tangents")
-        floats = [name for number in range(len(primals)) for name in call.floats(number, others=True)]
-        given = dict(zip((name for one in call.traced.names for name in one), along, strict=True))
-        pushed = {f"tangent_{name}": given[name] for name in floats}
-        if not floats:
+    def build(builder: MirBuilder, values: Sequence[Any]) -> Tree:
+        primals, tangents = values
+        bound = parameters.bind(_arguments("primals", primals), {})
+        call = _Call(builder, function, parameters, bound, _given(parameters, bound))
+        given = call.like_arguments(_arguments("tangents", tangents), "tangents")
+        if not given:
             raise GraphError(f"'{call.name}' has no argument of floats to differentiate by")
-        found = call.inlined(on_graphs.jvp(call.traced.graph, floats), **pushed)
-        count = call.traced.results.num_leaves
-        return unflatten(call.traced.results, found[:count]), unflatten(call.traced.results, found[count:])
+        found = call.inlined(on_graphs.jvp(call.traced.graph, list(given)), list(given.values()))
+        count, (results, along) = call.traced.count, (call.traced, call.traced)
+        return results.unflatten(found[:count]), along.unflatten(found[count:])
 
-    return TreeFunction("jvp", function, build)
+    return TreeFunction("jvp", function, build, parameters_of(_primals_and_tangents))
 
 
 def vjp(function: Function) -> TreeFunction:
-    """The function `(primals, cotangents) -> (results, gradients)`: those of the results weighted by `cotangents`."""
+    """
+    The function `(primals, cotangents) -> (results, gradients)`: those of the results weighted by `cotangents`.
 
-    def build(builder: MirBuilder, primals: Sequence[Tree], cotangents: Tree) -> Tree:
-        primals = _arguments("primals", primals)
+    Cotangents have the tree of the results, and the shapes of their leaves. Leaves of the primals that are not of
+    floats have None for a gradient.
+    """
+    parameters = parameters_of(function)
+
+    def build(builder: MirBuilder, values: Sequence[Any]) -> Tree:
+        primals, cotangents = values
+        name = name_of(function)
 
         def weighted(primals: Tree, cotangents: Tree) -> Tree:
-            results = function(*primals)
+            results = parameters.call(parameters.bind(primals, {}))
             leaves, spec = flatten(results)
             weights = leaves_like(spec, cotangents, "cotangents")
-            parts = [(leaf * weight).sum() for leaf, weight in zip(leaves, weights, strict=True) if _is_float(leaf)]
+            places = paths(spec)
+            parts = [
+                (leaf * _like(leaf, weight, f"cotangents{place}")).sum()
+                for leaf, weight, place in zip(leaves, weights, places, strict=True)
+                if _is_float(leaf)
+            ]
             if not parts:
-                raise GraphError(f"'{getattr(function, '__name__', function)}' returns nothing that is of floats")
+                raise GraphError(f"'{name}' returns nothing that is of floats")
             return sum(parts[1:], parts[0]), results
 
-        (_, results), gradients = value_and_grad(weighted, has_aux=True)(primals, cotangents)
-        return results, gradients
+        inner = parameters_of(weighted)
+        bound = (_arguments("primals", primals), cotangents)
+        call = _Call(builder, weighted, inner, bound, [(0, None)])
+        wrt = call.floats(others=True)
+        found = call.inlined(on_graphs.grad_with_loss(call.traced.graph, wrt, zero_missing_wrt=True), [1.0])
+        count = call.traced.count
+        gradients = call.traced.arguments[0].unflatten(dict(zip(wrt, found[count:], strict=True)))
+        return call.traced.unflatten(found[:count])[1], gradients
 
-    return TreeFunction("vjp", function, build)
+    return TreeFunction("vjp", function, build, parameters_of(_primals_and_cotangents))
 
 
 def hvp(function: Function, argnums: int | str = 0) -> TreeFunction:
     """The function `(primals, tangent) -> H v`, of the Hessian by one argument times a tree like it."""
+    parameters = parameters_of(function)
+    chosen = _Chosen(parameters, argnums)
 
-    def build(builder: MirBuilder, primals: Sequence[Tree], tangent: Tree) -> Tree:
-        primals = _arguments("primals", primals)
-        number = _Call(builder, function, primals, {}).chosen(argnums)[0]
+    def build(builder: MirBuilder, values: Sequence[Any]) -> Tree:
+        primals, tangent = values
+        bound = parameters.bind(_arguments("primals", primals), {})
+        places = chosen.places(bound)[0]
+        arguments = [one for one in parameters.arguments(bound) if (one.slot, one.key) in places]
 
-        def of_one(x: Tree) -> Tree:
-            return grad(function, number)(*primals[:number], x, *primals[number + 1 :])
+        def of_one(*given: Tree) -> Tree:
+            return grad(function, argnums).run(parameters.replaced(bound, arguments, given))
 
-        return jvp(of_one)((primals[number],), (tangent,))[1]
+        along = (tangent,) if len(arguments) == 1 else _arguments("tangent", tangent)
+        return jvp(of_one)(tuple(one.value for one in arguments), along)[1]
 
-    return TreeFunction("hvp", function, build)
+    return TreeFunction("hvp", function, build, parameters_of(_primals_and_tangent))
+
+
+def _primals_and_tangents(primals: Sequence[Tree], tangents: Sequence[Tree]) -> None:
+    """The parameters of `jvp`."""
+
+
+def _primals_and_cotangents(primals: Sequence[Tree], cotangents: Tree) -> None:
+    """The parameters of `vjp`."""
+
+
+def _primals_and_tangent(primals: Sequence[Tree], tangent: Tree) -> None:
+    """The parameters of `hvp`."""
 
 
 def vmap(function: Function, in_axes: Tree = 0, out_axes: Tree = 0) -> TreeFunction:
     """
     The function for a batch: leaves of its arguments have one more axis, where `in_axes` says, and so have its results.
 
-    `in_axes` is a position for all, or a tuple with one for each argument: a position, None for what is the same for
-    all examples, or a tree of these. `out_axes` is a position, or a tree of positions. GraphError for axes of different
-    lengths.
+    `in_axes` is a position for all arguments, a tuple with one for each of the first parameters, or a dict of names:
+    a position, None for what is the same for all examples, or a tree of these. Keyword-only arguments have the axis in
+    front unless a dict names them, as in JAX. `out_axes` is a position, or a tree of positions. GraphError for axes of
+    different lengths.
     """
+    parameters = parameters_of(function)
 
-    def build(builder: MirBuilder, /, *args: Tree, **kwargs: Tree) -> Tree:
-        axes = _axes_of(in_axes, args)
-        leaves = [leaf for argument in args for leaf in flatten(argument)[0]]
-        size = _batch(leaves, axes)
-        example = iter([_example(builder, leaf, axis) for leaf, axis in zip(leaves, axes, strict=True)])
-        inside = [unflatten(spec, [next(example) for _ in one]) for one, spec in map(flatten, args)]
-        call = _Call(builder, function, inside, kwargs)
-        flat = [name for one in call.traced.names[: len(args)] for name in one]
-        mapped = {name: axis for name, axis in zip(flat, axes, strict=True) if axis is not None}
-        call.leaves[: len(leaves)] = leaves
-        found = call.inlined(on_graphs.vmap(call.traced.graph, list(mapped), size, mapped))
-        places = optree.broadcast_prefix(out_axes, call.traced.results.unflatten(found))
-        moved = [_moved(value, place) for value, place in zip(found, places, strict=True)]
+    def build(builder: MirBuilder, values: Sequence[Any]) -> Tree:
+        arguments = parameters.arguments(values)
+        named = _named_axes(in_axes, parameters, values) if isinstance(in_axes, Mapping) else None
+        axes = [_axes_of(in_axes if named is None else named, parameters, one, values) for one in arguments]
+        mapped = [n for n, of_one in enumerate(axes) if any(axis is not None for axis in of_one)]
+        size = _batch([flatten(one.value)[0] for one in arguments], axes)
+        inside: list[Tree] = []
+        for number in mapped:
+            leaves, spec = flatten(arguments[number].value)
+            example = [_example(builder, leaf, axis) for leaf, axis in zip(leaves, axes[number], strict=True)]
+            inside.append(unflatten(spec, example))
+        chosen = [arguments[n] for n in mapped]
+        bound = parameters.replaced(values, chosen, inside)
+        call = _Call(builder, function, parameters, bound, [(one.slot, one.key) for one in chosen])
+        names = {
+            name: axis
+            for one, of_one in zip(call.traced.arguments, axes, strict=True)
+            for name, axis in zip(one.inputs, of_one, strict=True)
+            if name is not None and axis is not None
+        }
+        call.give([flatten(one.value)[0] for one in arguments])
+        found = call.inlined(on_graphs.vmap(call.traced.graph, list(names), size, names))
+        every = call.traced.with_fixed(found)
+        places = optree.broadcast_prefix(out_axes, unflatten(call.traced.results, every))
+        moved = [v if is_static_leaf(v) else _moved(v, at) for v, at in zip(every, places, strict=True)]
         return unflatten(call.traced.results, moved)
 
-    return TreeFunction("vmap", function, build)
+    return TreeFunction("vmap", function, build, parameters)
 
 
-def _axes_of(in_axes: Tree, args: Sequence[Tree]) -> list[int | None]:
-    if isinstance(in_axes, list):
-        in_axes = tuple(in_axes)
-    if isinstance(in_axes, tuple) and len(in_axes) != len(args):
-        raise GraphError(f"in_axes has {len(in_axes)} places for {len(args)} arguments")
-    parts = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
-    found: list[int | None] = []
-    for axis, argument in zip(parts, args, strict=True):
-        count = len(flatten(argument)[0])
-        if axis is None or isinstance(axis, int):
-            found += [axis] * count
-        else:
-            found += optree.broadcast_prefix(axis, argument, none_is_leaf=True)
-    if wrong := [axis for axis in found if axis is not None and type(axis) is not int]:
+def _axes_of(in_axes: Tree, parameters: Parameters, argument: Argument, values: Sequence[Any]) -> list[int | None]:
+    """The axes of the leaves of an argument: None for what is the same for all examples."""
+    position = parameters.position(argument)
+    axis: Tree = 0
+    if position is not None and position < 0:
+        axis = None
+    elif isinstance(in_axes, Mapping):
+        axis = in_axes.get((argument.slot, argument.key), 0)
+    elif isinstance(in_axes, tuple | list):
+        count = parameters.positions(values)
+        if count != len(in_axes):
+            raise GraphError(f"in_axes has {len(in_axes)} places for {count} arguments")
+        axis = 0 if position is None else in_axes[position]
+    elif position is not None:
+        axis = in_axes
+    leaves = flatten(argument.value)[0]
+    found = [axis] * len(leaves) if axis is None or isinstance(axis, int) else _prefix(axis, argument)
+    if wrong := [one for one in found if one is not None and type(one) is not int]:
         raise GraphError(f"in_axes are positions of the new axis or None, got {shown(wrong[0])}")
+    return [None if is_static_leaf(leaf) else one for leaf, one in zip(leaves, found, strict=True)]
+
+
+def _named_axes(in_axes: Mapping[str, Tree], parameters: Parameters, values: Sequence[Any]) -> dict[Place, Tree]:
+    """Axes by the places of the arguments that they name."""
+    found: dict[Place, Tree] = {}
+    for name, axis in in_axes.items():
+        parameters.check_known(name, "in_axes")
+        found |= dict.fromkeys(parameters.places(values, name), axis)
     return found
 
 
-def _batch(leaves: Sequence[Any], axes: Sequence[int | None]) -> int:
+def _prefix(axes: Tree, argument: Argument) -> list[Any]:
+    try:
+        return optree.broadcast_prefix(axes, argument.value, none_is_leaf=True, namespace=NAMESPACE)
+    except ValueError as error:
+        raise GraphError(f"in_axes of '{argument.name}' is no prefix of its tree: {error}") from None
+
+
+def _batch(leaves: Sequence[Sequence[Any]], axes: Sequence[Sequence[int | None]]) -> int:
     sizes: set[int] = set()
-    for leaf, axis in zip(leaves, axes, strict=True):
+    pairs = [
+        pair for of_leaves, of_axes in zip(leaves, axes, strict=True) for pair in zip(of_leaves, of_axes, strict=True)
+    ]
+    for leaf, axis in pairs:
         if axis is None:
             continue
         shape = leaf.shape if isinstance(leaf, Value) else getattr(leaf, "shape", ())
@@ -271,10 +366,12 @@ def hessian(function: Function, argnums: Which = 0) -> TreeFunction:
 def _jacobian(
     name: str, function: Function, argnums: Which, derive: Callable[..., GraphModule], order: int = 1
 ) -> TreeFunction:
-    def build(builder: MirBuilder, /, *args: Tree, **kwargs: Tree) -> Tree:
-        call = _Call(builder, function, args, kwargs)
-        chosen = call.chosen(argnums)
-        wrt = [name for number in chosen for name in call.floats(number)]
+    parameters = parameters_of(function)
+    chosen = _Chosen(parameters, argnums)
+
+    def build(builder: MirBuilder, values: Sequence[Any]) -> Tree:
+        call = _Call(builder, function, parameters, values, chosen.places(values))
+        wrt = call.floats()
         found = call.inlined(derive(call.traced.graph, wrt))
 
         def nested(left: Sequence[Value], depth: int) -> Tree:
@@ -282,20 +379,20 @@ def _jacobian(
                 return left[0]
             size = len(wrt) ** (depth - 1)
             parts = [nested(left[n * size : n * size + size], depth - 1) for n in range(len(wrt))]
-            return call.unflatten_arguments(chosen, parts, argnums)
+            return chosen.unflatten(call, dict(zip(wrt, parts, strict=True)))
 
         size = len(wrt) ** order
-        outputs = call.traced.results.num_leaves
-        trees = [nested(found[n * size : n * size + size], order) for n in range(outputs)]
-        return unflatten(call.traced.results, trees)
+        return call.traced.unflatten(
+            [nested(found[n * size : n * size + size], order) for n in range(call.traced.count)]
+        )
 
-    return TreeFunction(name, function, build)
+    return TreeFunction(name, function, build, parameters)
 
 
 def compile(
     function: Function,
     static: str | int | Sequence[str | int] = (),
-    donate: Mapping[str, int] | None = None,
+    donate: Mapping[str | int, int] | None = None,
     *,
     threads: SupportsIndex | None = None,
     backend: Literal["llvm", "numba"] = "llvm",
@@ -305,93 +402,154 @@ def compile(
     return CompiledFunction(function, static, donate, threads=threads, backend=backend, memory_budget=memory_budget)
 
 
+class _Chosen:
+    """Which arguments a derivative is by."""
+
+    def __init__(self, parameters: Parameters, argnums: Which):
+        self._parameters = parameters
+        self._several = not isinstance(argnums, int | str)
+        self._which: tuple[int | str, ...] = tuple(argnums) if not isinstance(argnums, int | str) else (argnums,)
+        for one in self._which:
+            parameters.check_known(one, "argnums")
+
+    def places(self, values: Sequence[Any]) -> list[list[Place]]:
+        """Where the arguments are, for each one that was named; GraphError for one that there is not."""
+        return [self._parameters.find(values, one, "argnums") for one in self._which]
+
+    def unflatten(self, call: _Call, found: Mapping[str, Any]) -> Tree:
+        """What was found for inputs, as the trees of the arguments: one, or a tuple if several may be named."""
+        trees = [self._tree(call, one, found) for one in self._which]
+        return tuple(trees) if self._several else trees[0]
+
+    def _tree(self, call: _Call, which: int | str, found: Mapping[str, Any]) -> Tree:
+        places = self._parameters.find(call.values, which, "argnums")
+        trees = {
+            one.argument.key: one.unflatten(found)
+            for one in call.traced.arguments
+            if (one.argument.slot, one.argument.key) in places
+        }
+        kind = self._parameters.kind_of_many(call.values, which)
+        return trees if kind is dict else tuple(trees.values()) if kind is tuple else next(iter(trees.values()))
+
+
 class _Call:
     """A function traced for a call in a graph, and how what was derived of it is put there."""
 
-    def __init__(self, builder: MirBuilder, function: Function, args: Sequence[Tree], kwargs: Mapping[str, Tree]):
+    def __init__(
+        self,
+        builder: MirBuilder,
+        function: Function,
+        parameters: Parameters,
+        values: Sequence[Any],
+        chosen: Sequence[Place] | Sequence[Sequence[Place]],
+    ):
+        """
+        `chosen` are the places of the arguments that it is derived by. Of the others, Python's numbers are passed on as
+        they are, as in JAX: they may be counts, or decide what is traced.
+        """
         self.builder = builder
-        self.name = getattr(function, "__name__", "function")
-        self.traced: Traced = traced(function, args, kwargs, builder)
-        self.leaves: list[Any] = [
-            leaf for argument in (*args, *kwargs.values()) for leaf in flatten(argument)[0] if not is_passed_on(leaf)
-        ]
-        self._keywords = list(kwargs)
-        self._count = len(args)
+        self.name = name_of(function)
+        self.values = values
+        places: list[Any] = [one for some in chosen for one in ([some] if isinstance(some, tuple) else some)]
+        arguments = parameters.arguments(values)
+        self._chosen = [n for n, one in enumerate(arguments) if (one.slot, one.key) in places]
 
-    def chosen(self, argnums: Which) -> list[int]:
-        """The numbers of the arguments; GraphError for one that there is not."""
-        several = not isinstance(argnums, int | str)
-        numbers: list[int] = []
-        for one in argnums if several else (argnums,):
-            number = one
-            if isinstance(one, str):
-                known = [next(iter(names), "").partition("_")[0] for names in self.traced.names[: self._count]]
-                known += self._keywords
-                if one not in known:
-                    raise GraphError(f"'{self.name}' was called without an argument '{one}'")
-                number = known.index(one)
-            if isinstance(number, bool) or not isinstance(number, int) or not -self._count <= number < self._total:
-                raise GraphError(f"'{self.name}' was called with {self._count} arguments, there is none of {one!r}")
-            numbers.append(number % self._count if number < 0 else number)
-        return numbers
+        def declares(number: int, leaf: Any) -> bool:
+            return number in self._chosen or isinstance(leaf, Value) or is_array_like(leaf)
 
-    @property
-    def _total(self) -> int:
-        return len(self.traced.names)
+        self.traced = traced(parameters, values, self.name, builder, declares)
+        self._operands = self.traced.inputs()
 
-    def floats(self, number: int, others: bool = False) -> list[str]:
-        """Names of the leaves of an argument; GraphError for one that is not of floats, or with `others` without it."""
+    def give(self, leaves: Sequence[Sequence[Any]]) -> None:
+        """Have other leaves of the arguments for operands."""
+        for one, own in zip(self.traced.arguments, leaves, strict=True):
+            self._operands |= {name: x for name, x in zip(one.inputs, own, strict=True) if name is not None}
+
+    def floats(self, others: bool = False) -> list[str]:
+        """Inputs that the chosen arguments are; GraphError for one not of floats, which is left out with `others`."""
         types = {a.name: a.value.type for a in self.traced.graph.interface.arguments}
         found: list[str] = []
-        for name, place in zip(self.traced.names[number], paths(self.traced.arguments[number]), strict=True):
-            if element_of(types[name]) in FLOATS:
-                found.append(name)
-            elif not others:
-                raise GraphError(
-                    f"the gradient of '{self.name}' is by floats, argument {number}{place} is {types[name]}; "
-                    "convert it, or leave it out of argnums"
-                )
+        for number in self._chosen:
+            one = self.traced.arguments[number]
+            for name, place in zip(one.inputs, paths(one.spec), strict=True):
+                if name is not None and element_of(types[name]) in FLOATS:
+                    found.append(name)
+                elif name is not None and not others:
+                    raise GraphError(
+                        f"the gradient of '{self.name}' is by floats, argument {one.argument.name}{place} is "
+                        f"{types[name]}; convert it, or leave it out of argnums"
+                    )
         return found
 
-    def like_arguments(self, trees: Sequence[Tree], what: str) -> list[Any]:
-        """The leaves of trees like the arguments; GraphError for others."""
-        if len(trees) != self._count:
-            raise GraphError(f"{what} are {len(trees)} for {self._count} arguments of '{self.name}'")
-        found: list[Any] = []
-        for number, (tree, spec) in enumerate(zip(trees, self.traced.arguments, strict=False)):
-            leaves, other = flatten(tree)
-            if other != spec:
-                raise GraphError(f"{what}[{number}] is a tree {other}, the argument {spec}")
-            found += leaves
+    def like_arguments(self, trees: Sequence[Tree], what: str) -> dict[str, Any]:
+        """The leaves of trees like the chosen arguments, by the inputs of floats; GraphError for others."""
+        if len(trees) != len(self._chosen):
+            raise GraphError(f"{what} are {len(trees)} for {len(self._chosen)} arguments of '{self.name}'")
+        wanted = self.floats(others=True)
+        found: dict[str, Any] = {}
+        for number, tree in zip(self._chosen, trees, strict=True):
+            one = self.traced.arguments[number]
+            leaves = leaves_like(one.spec, tree, f"{what}[{number}]")
+            for name, leaf, primal, place in zip(one.inputs, leaves, one.leaves, paths(one.spec), strict=True):
+                if name in wanted:
+                    found[name] = _like(primal, leaf, f"{what}[{number}]{place}")
         return found
 
-    def inlined(self, graph: GraphModule, **bindings: Operand) -> tuple[Value, ...]:
-        """The results of a graph derived from that of the function, on the operands of the call."""
-        inputs = self.traced.inputs(self.leaves)
-        types = {a.name: a.value.type for a in graph.interface.arguments}
-        given = {name: self._as(types[name], x) for name, x in {**inputs, **bindings}.items()}
-        return _inline(self.builder, graph, given)
+    def inlined(self, graph: GraphModule, further: Sequence[Operand] = ()) -> tuple[Value, ...]:
+        """
+        The results of a graph derived from that of the function, on the operands of the call.
+
+        `further` are those of the inputs that it has beside those of the function: seeds, tangents.
+        """
+        left = iter(further)
+        operands = [
+            self._as(one.value.type, self._operands[one.name] if one.name in self._operands else next(left))
+            for one in graph.interface.arguments
+        ]
+        inline = getattr(self.builder, "inline", None)
+        if inline is None:
+            raise GraphTypeError("functions are built into a Graph; this value is of a builder without inline")
+        return inline(graph, *operands)
 
     def _as(self, type_: Any, x: Any) -> Value:
         """An operand in the type of the argument that it is for: a number may be of another."""
         value = x if isinstance(x, Value) else self.builder.constant(x, type_.get_element_type())
         return self.builder.value(self.builder.operand(value))
 
-    def unflatten_arguments(self, chosen: Sequence[int], leaves: Sequence[Any], argnums: Which) -> Tree:
-        """Leaves, of each argument chosen, as its tree: one, or a tuple if `argnums` is a sequence."""
-        trees: list[Tree] = []
-        for number in chosen:
-            spec: Spec = self.traced.arguments[number]
-            trees.append(unflatten(spec, leaves[: spec.num_leaves]))
-            leaves = leaves[spec.num_leaves :]
-        return trees[0] if isinstance(argnums, int | str) else tuple(trees)
+
+def _given(parameters: Parameters, values: Sequence[Any]) -> list[Place]:
+    """Where the arguments of a call are, without the object of a method."""
+    return [
+        (one.slot, one.key)
+        for one in parameters.arguments(values)
+        if (position := parameters.position(one)) is None or position >= 0
+    ]
 
 
-def _inline(builder: MirBuilder, graph: GraphModule, given: Mapping[str, Value]) -> tuple[Value, ...]:
-    inline = getattr(builder, "inline", None)
-    if inline is None:
-        raise GraphTypeError("functions are built into a Graph; this value is of a builder without inline")
-    return inline(graph, **given)
+def _like(primal: Any, other: Any, what: str) -> Any:
+    """A tangent or cotangent of a leaf; GraphError for one of another shape, or of an element type that rounds."""
+    shape = primal.shape if isinstance(primal, Value) else np.shape(primal)
+    if type(other) in (bool, int, float, complex):
+        weak, found = True, ()
+    elif isinstance(other, Value) or is_array_like(other):
+        weak, found = isinstance(other, Value) and other.weak, tuple(other.shape)
+    else:
+        raise GraphError(f"{what}: expected an array of shape {dims(shape)}, got {shown(other)}")
+    if found != shape:
+        raise GraphError(
+            f"{what}: expected the shape of what it belongs to, {dims(shape)}, got {dims(found)}; broadcast it"
+        )
+    if not weak:
+        wide, narrow = _dtype_of(other), _dtype_of(primal)
+        if narrow is not None and wide is not None and not np.can_cast(wide, narrow, "same_kind"):
+            raise GraphError(f"{what}: expected {narrow}, got {wide}; convert it")
+    return other
+
+
+def _dtype_of(x: Any) -> np.dtype[Any] | None:
+    if isinstance(x, Value):
+        return None if x.weak else np.dtype(x.dtype)
+    return np.asarray(x).dtype if is_array_like(x) else None
 
 
 def _arguments(what: str, trees: object) -> tuple[Tree, ...]:

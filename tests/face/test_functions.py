@@ -174,7 +174,7 @@ def test_static_arguments_belong_to_the_signature():
 
     f = rlx.compile(power, static=("n", "how"))
     assert f(2.0, 3) == 256 and f(2.0, n=1) == 4 and f(2.0, 1, how="down") == 0.25
-    with pytest.raises(rlx.GraphError, match="no parameter 'm'"):
+    with pytest.raises(rlx.GraphError, match="static: no argument 'm'; arguments are x, n, how"):
         rlx.compile(power, static="m")
     with pytest.raises(rlx.GraphError, match="which has no hash"):
         f(2.0, [1])
@@ -214,7 +214,7 @@ def test_donated_trees_are_updated_where_they_are():
         assert after["w"] is p["w"] and after["b"] is p["b"]
         assert value == wanted
         close(after, expected)
-    with pytest.raises(rlx.GraphError, match="takes the place of 'p', but is"):
+    with pytest.raises(rlx.GraphError, match=r"donate: result 0 is .*, argument 'p' is "):
         rlx.compile(step, donate={"p": 0})(p, 0.1, x)
 
 
@@ -252,10 +252,13 @@ def test_what_cannot_be_traced_is_said(function: Callable[..., Any], message: st
     [
         (lambda: rlx.grad(lambda x: x)(np.ones(3)), "take its sum or mean"),
         (lambda: rlx.grad(lambda x: (x.sum(), x))(np.ones(3)), "has_aux"),
-        (lambda: rlx.grad(lambda x: (x * 0.5).sum())(np.ones(3, np.int32)), "argument 0 is tensor<3xi32>"),
-        (lambda: rlx.grad(lambda x: x.sum(), 1)(np.ones(3)), "none of 1"),
+        (lambda: rlx.grad(lambda x: (x * 0.5).sum())(np.ones(3, np.int32)), "argument x is tensor<3xi32>"),
+        (lambda: rlx.grad(lambda x: x.sum(), 1)(np.ones(3)), "argnums: no argument 1; arguments are x"),
         (lambda: rlx.compile(lambda x: x.sum())({"a": object()}), r"x\['a'\] is an object"),
-        (lambda: rlx.jvp(lambda x: x)((np.ones(3),), ([np.ones(3)],)), r"tangents\[0\] is a tree"),
+        (
+            lambda: rlx.jvp(lambda x: x)((np.ones(3),), ([np.ones(3)],)),
+            r"tangents\[0\]: expected an array of shape 3, got ",
+        ),
         (lambda: rlx.value_and_grad(3), "takes a Python function"),
     ],
 )

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
-from xdsl_rlx.tree import Flatten, flatten
+from xdsl_rlx.tree import Flatten, Structure, flatten
 
 ARRAY = np.zeros(2, np.float32)
 
@@ -48,7 +48,7 @@ def same(tree: Any, kept: Flatten) -> None:
     """`kept` finds in a tree what `flatten` does."""
     leaves, spec = flatten(tree)
     found, found_spec = kept(tree)
-    assert found_spec == spec and len(found) == len(leaves)
+    assert found_spec == Structure.of(tree, spec) and found_spec.spec == spec and len(found) == len(leaves)
     assert all(a is b for a, b in zip(found, leaves, strict=True))
 
 
