@@ -6,12 +6,13 @@ loops and branches of launches are in `loops/`. Slots get their place in `lir_pl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -34,7 +35,7 @@ from xdsl_rlx.lowering.loops.branch_lower import inline_remats, lower_if, lower_
 from xdsl_rlx.lowering.loops.scan_loop import lower_scan
 from xdsl_rlx.lowering.nests import NEST
 from xdsl_rlx.lowering.program_buffers import ProgramBuffers, memref_for
-from xdsl_rlx.lowering.updates import ReadElsewhereError, is_updated, put_readers_first, updates_of
+from xdsl_rlx.lowering.updates import ReadElsewhereError, Update, is_updated, put_readers_first, updates_of
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.rules import DECOMPOSE
 from xdsl_rlx.transforms.signature import Signature
@@ -98,7 +99,7 @@ class _Lowering:
         self.buffers = ProgramBuffers(lir.ProgramOp(func.sym_name.data, optional=optional))
         self.launches = Launches(self.buffers, threads)
         self.updates = updates_of(func)
-        put_readers_first(func, self.updates)
+        self.copied = put_readers_first(func, self.updates).copied
 
     def _name(self, index: int) -> str:
         name = self.attributes[index].get("mir.name")
@@ -122,12 +123,68 @@ class _Lowering:
             (value, self.buffers.declare(lir.OutputOp(number, memref_for(value), name), value))
             for number, (value, name) in enumerate(returned)
         ]
-        results += [(update.value, self.buffers.of[update.argument]) for update in self.updates]
         ops = [op for op in self.func.body.block.ops if op is not terminator]
-        self.block_of(ops, results)
+        in_place = [update for update in self.updates if update.number not in self.copied]
+        self._compute(ops, [*results, *((update.value, self.buffers.of[update.argument]) for update in in_place)])
+        for value, home in results:
+            self._bring(value, home)
+        self._bring_updates()
+
+    def _bring_updates(self) -> None:
+        """
+        Copy the results that are not yet in the arguments that they replace.
+
+        A result may lie in an argument that another one replaces, as where two are exchanged: it is copied before that
+        one, or first into memory of its own.
+        """
+        copies: list[tuple[Update, Buffer]] = []
+        for update in self.updates:
+            value, home = self.buffers.of[update.value], self.buffers.of[update.argument]
+            if 0 not in home.layout.shape and not self.buffers.homes.has(home, value):
+                copies.append((update, value))
+        for update, _ in copies:
+            self._note_copied(update)
+        waiting = {self.buffers.of[update.argument].root: (update, source) for update, source in copies}
+        readers = Counter(source.root for _, source in copies)
+        ready = deque(root for root in waiting if not readers[root])
+        others = iter(list(waiting))
+        while waiting:
+            if ready:
+                update, source = waiting.pop(ready.popleft())
+                self.launches.copy(source, self.buffers.of[update.argument], update.value)
+            else:
+                root = next(root for root in others if root in waiting and waiting[root][1].root in waiting)
+                update, source = waiting[root]
+                waiting[root] = update, self.launches.contiguous_copy(source, update.value)
+            readers[source.root] -= 1
+            if source.root in waiting and not readers[source.root]:
+                ready.append(source.root)
+
+    def _note_copied(self, update: Update) -> None:
+        """Have the argument marked; PassFailedException if its update is strict."""
+        argument = self.buffers.of[update.argument].root.owner
+        assert isinstance(argument, lir.InputOp | lir.ParamOp)
+        argument.copied = UnitAttr()
+        if not update.strict:
+            return
+        writer = update.writer
+        if (why := self.copied.get(update.number)) is None:
+            why = "it is not computed right there"
+            if writer is not None and writer in update.readers:
+                why = f'{named(writer)} reads more of "{update.name}" than the element that it replaces'
+        name, cure = self.func.sym_name.data, "donate without strict, which copies it at the end"
+        raise PassFailedException(
+            f'result {update.number} of @{name} cannot be computed in "{update.name}": {why}; {cure}'
+        )
 
     def block_of(self, ops: Sequence[Operation], results: Sequence[tuple[SSAValue, Buffer]]) -> None:
         """Lower ops, and have their results in these buffers at the end."""
+        self._compute(ops, results)
+        for value, home in results:
+            self._bring(value, home)
+
+    def _compute(self, ops: Sequence[Operation], results: Sequence[tuple[SSAValue, Buffer]]) -> None:
+        """Lower ops, and have those of their results in these buffers that can be computed there."""
         ops = in_time(ops)
         for value, home in results:
             self.buffers.homes.want(value, home)
@@ -136,21 +193,22 @@ class _Lowering:
                 self._give_places(op, ops[max(number - NEAR, 0) : number])
         for op in ops:
             self._lower(op)
-        for value, home in results:
-            self._bring(value, home)
 
     def _give_places(self, op: Operation, before: Sequence[Operation]) -> None:
         """
         Let those parts of a result be computed right into it that the ops before it compute.
 
-        One that others read, too, has a place without gaps beside.
+        One that others read, too, has a place without gaps beside. In an argument that is updated, a part has its place
+        behind the last op that reads that argument.
         """
         (result,) = op.results
         places = PLACE.lookup(op)
 
         def places_in(home: Buffer) -> list[tuple[SSAValue, Buffer]]:
+            readers = self._readers_of(home)
+            last = max((number for number, x in enumerate([*before, op]) if x in readers), default=0)
             found = [(part, home.part(part, layout)) for part, layout in places(op, home.layout)]
-            return [(part, place) for part, place in found if part.owner in before and fits(part, place)]
+            return [(part, place) for part, place in found if part.owner in before[last:] and fits(part, place)]
 
         if not self.buffers.homes.of(result) and places_in(contiguous(result, shape_of(result), element_of(result))):
             self.buffers.homes.want(result, self.buffers.slot_for(result))
@@ -159,6 +217,13 @@ class _Lowering:
                 if not self.buffers.homes.of(part) and not place.is_contiguous and not is_only_placed(part):
                     self.buffers.homes.want(part, self.buffers.slot_for(part))
                 self.buffers.homes.want(part, place)
+
+    def _readers_of(self, home: Buffer) -> Collection[Operation]:
+        """The ops that read the argument in which a buffer lies, if it is updated: views of it do not read."""
+        if not is_updated(home):
+            return ()
+        (update,) = [update for update in self.updates if self.buffers.of[update.argument].root is home.root]
+        return [op for op in update.readers if VIEW.get(type(op)) is None]
 
     def _bring(self, value: SSAValue, place: Buffer, at: LocationAttr | None = None) -> None:
         """Copy a value to where it is wanted, unless it is there; `at` is as in `Launches.copy`."""

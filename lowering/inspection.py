@@ -135,5 +135,5 @@ def _buffers(lowered: ModuleOp) -> Iterator[BufferUse]:
         if isinstance(op, lir.OutputOp):
             name = str(op.number.value.data)
         if isinstance(op, NamedBufferOp) and op.updated is not None:
-            kind += ", updated"
+            kind += ", updated" if op.copied is None else ", updated by a copy"
         yield BufferUse(name, kind, buffer_type(op), byte_size(memref_of(op.results[0])))

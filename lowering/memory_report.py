@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.liveness import launches_of, lives_of
 from xdsl_rlx.dialects.lir.memory import byte_size
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.program import NamedBufferOp, memref_of
 from xdsl_rlx.dialects.locations import where
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.text_tables import TextTable
@@ -47,6 +47,11 @@ class MemoryReport:
     outputs: int
     """Results that are not written over arguments."""
     constants: int
+    donated: int
+    """How many arguments results are written over."""
+    copied: int
+    """How many of these results are computed into other memory, and copied over their argument at the end."""
+    copied_bytes: int
     slots: tuple[SlotUse, ...]
     """The largest first."""
     fullest: int
@@ -58,9 +63,13 @@ class MemoryReport:
         return tuple(slot for slot in self.slots if slot.first <= self.fullest <= slot.last)
 
     def __str__(self) -> str:
+        donated = (
+            f"donated arguments {self.donated}, of which {self.copied} copied at the end ({self.copied_bytes:,} bytes)"
+        )
         lines = [
             f"@{self.name}: arena {self.arena:,} bytes ({self.unshared:,} if nothing shared), params {self.params:,}, "
             f"inputs {self.inputs:,}, outputs {self.outputs:,}, constants {self.constants:,}",
+            *([donated] if self.donated else []),
             f"most in use during launch {self.fullest}:",
         ]
         rows = tuple(
@@ -92,6 +101,8 @@ def memory_report(module: ModuleOp) -> MemoryReport:
     inputs, params, outputs, constants = (
         sum(_bytes(op) for op in program.walk() if isinstance(op, kind)) for kind in _KINDS
     )
+    updated = [op for op in program.walk() if isinstance(op, NamedBufferOp) and op.updated is not None]
+    copied = [op for op in updated if op.copied is not None]
     return MemoryReport(
         program.sym_name.data,
         arena.value.data,
@@ -100,6 +111,9 @@ def memory_report(module: ModuleOp) -> MemoryReport:
         params,
         outputs,
         constants,
+        len(updated),
+        len(copied),
+        sum(map(_bytes, copied)),
         tuple(slots),
         max(range(len(held)), key=held.__getitem__),
     )

@@ -3,18 +3,20 @@ What replaces what is an attribute of the results (`Signature.replaced`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.bounds import buffers_written_by
+from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
+from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
 from xdsl_rlx.lowering.fuse.loop_tables import VIEW
 from xdsl_rlx.transforms.signature import Signature
@@ -22,12 +24,13 @@ from xdsl_rlx.transforms.signature import Signature
 
 @dataclass(frozen=True)
 class Update:
-    """Result `value` of number `number` is written over `argument`, which is called `name`."""
+    """Result `value` of number `number` is written over `argument`, which is called `name`; `strict`: without a copy."""
 
     number: int
     value: SSAValue
     name: str
     argument: BlockArgument
+    strict: bool
 
     @property
     def writer(self) -> Operation | None:
@@ -65,92 +68,123 @@ def _shown_by(op: Operation, value: SSAValue) -> Iterator[SSAValue]:
 def updates_of(func: FuncOp) -> list[Update]:
     """What results of a function replace; PassFailedException for what cannot be."""
     graph = Signature(func)
-    outputs = graph.outputs
-    return [Update(number, outputs[number], a.name, a.value) for number, a in graph.replaced.items()]
+    outputs, strict = graph.outputs, graph.in_place
+    return [Update(n, outputs[n], a.name, a.value, n in strict) for n, a in graph.replaced.items()]
 
 
-def put_readers_first(func: FuncOp, updates: Sequence[Update]) -> dict[Operation, list[Operation]]:
+@dataclass(frozen=True)
+class UpdateOrder:
+    """How the results of a function come to lie in the arguments that they replace."""
+
+    waits: Mapping[Operation, Sequence[Operation]]
+    """By the op that computes a result right into its argument, the readers of that argument, which come before it."""
+    copied: Mapping[int, str]
+    """Numbers of results that are computed into other memory and copied at the end, with the reason."""
+
+
+def put_readers_first(func: FuncOp, updates: Sequence[Update]) -> UpdateOrder:
     """
-    Put ops that read an argument in front of the one that replaces it; gives the former by the latter.
+    Put ops that read an argument in front of the one that replaces it.
 
-    PassFailedException if a reader needs the replacement, if what replaces an argument is one itself, and if the
-    argument is a result as it was.
+    A result is copied at the end if it is an argument itself, if the argument is returned as it was, and if a reader
+    needs the result: of several results that cannot all be computed in place, the smallest is copied.
     """
-    if not updates:
-        return {}
-    waits: dict[Operation, list[Operation]] = {}
+    copied: dict[int, str] = {}
+    writers: dict[Operation, dict[Update, dict[Operation, None]]] = {}
     for update in updates:
         if update.value is update.argument:
             continue
-        if (writer := update.writer) is None:
-            raise PassFailedException(f"{_cannot(update, func)}: it is an argument itself; {_cure(update)}")
         readers = update.readers
-        if any(isinstance(reader, ReturnOp) for reader in readers):
-            raise PassFailedException(f"{_cannot(update, func)}: that is returned as it was, too; {_cure(update)}")
-        waits.setdefault(writer, []).extend(r for r in readers if r is not writer)
-
-    def circle(ops: Sequence[Operation]) -> PassFailedException:
-        pairs = zip(ops, (*ops[1:], ops[0]), strict=True)
-        writer, reader = next((op, other) for op, other in pairs if other in waits.get(op, ()))
-        update = next(x for x in updates if x.writer is writer and reader in x.readers)
-        what = f'{named(reader)} reads "{update.name}", and needs the result'
-        return PassFailedException(f"{_cannot(update, func)}: {what}; {_cure(update)}")
-
-    block = func.body.block
-    for op in _in_order(block, waits, circle):
-        op.detach()
-        block.add_op(op)
-    return waits
+        if (writer := update.writer) is None:
+            copied[update.number] = "it is an argument itself"
+        elif any(isinstance(reader, ReturnOp) for reader in readers):
+            copied[update.number] = f'"{update.name}" is returned as it was, too'
+        else:
+            writers.setdefault(writer, {})[update] = {reader: None for reader in readers if reader is not writer}
+    if writers:
+        block = func.body.block
+        for op in _Order(block, writers, copied).ops():
+            op.detach()
+            block.add_op(op)
+    waits = {writer: list(dict.fromkeys(r for rs in of.values() for r in rs)) for writer, of in writers.items()}
+    return UpdateOrder(waits, copied)
 
 
-def _in_order(
-    block: Block,
-    waits: Mapping[Operation, Sequence[Operation]],
-    circle: Callable[[Sequence[Operation]], PassFailedException],
-) -> list[Operation]:
-    """The ops of a block behind those that they need or wait for; raises what `circle` says of one."""
-    order: dict[Operation, None] = {}
-    for op in block.ops:
-        path = {op: iter(_before(op, waits, block))}
-        while path:
-            top, before = next(reversed(path.items()))
-            inner = next((x for x in before if x not in order), None)
-            if inner is None:
-                order[top] = None
-                del path[top]
-            elif inner in path:
-                ops = list(path)
-                raise circle(ops[ops.index(inner) :])
-            else:
-                path[inner] = iter(_before(inner, waits, block))
-    return list(order)
+@dataclass(frozen=True)
+class _Order:
+    """The order of the ops of a block in which arguments are read before they are replaced, as far as there is one."""
+
+    block: Block
+    writers: dict[Operation, dict[Update, dict[Operation, None]]]
+    """The updates that ops compute in place, with the ops that have to run before."""
+    copied: dict[int, str]
+
+    def ops(self) -> list[Operation]:
+        """The ops behind those that they need or wait for; updates that are part of a cycle are moved to `copied`."""
+        order: dict[Operation, None] = {}
+        for op in self.block.ops:
+            path = {op: iter(self._before(op))}
+            while path:
+                top, before = next(reversed(path.items()))
+                inner = next((x for x in before if x not in order), None)
+                if inner is None:
+                    order[top] = None
+                    del path[top]
+                elif inner in path:
+                    ops = list(path)
+                    writer = self._break(ops[ops.index(inner) :])
+                    while next(reversed(path)) is not writer:
+                        path.popitem()
+                    path[writer] = iter(self._before(writer))
+                else:
+                    path[inner] = iter(self._before(inner))
+        return list(order)
+
+    def _before(self, op: Operation) -> Iterable[Operation]:
+        """The ops that compute operands, then those that an op waits for."""
+        owners = [operand.owner for operand in op.operands]
+        needed = [owner for owner in owners if isinstance(owner, Operation) and owner.parent is self.block]
+        return [*needed, *(reader for readers in self.writers.get(op, {}).values() for reader in readers)]
+
+    def _break(self, cycle: Sequence[Operation]) -> Operation:
+        """Have as few bytes as possible copied so that one op of a cycle no longer waits for the next; gives that op."""
+        found: list[tuple[int, Operation, Operation, list[Update]]] = []
+        for op, other in zip(cycle, (*cycle[1:], cycle[0]), strict=True):
+            if not any(operand.owner is other for operand in op.operands):
+                waiting = [update for update, readers in self.writers[op].items() if other in readers]
+                found.append((sum(_size(update) for update in waiting), op, other, waiting))
+        _, writer, reader, waiting = min(found, key=lambda one: one[0])
+        for update in waiting:
+            del self.writers[writer][update]
+            self.copied[update.number] = f'{named(reader)} reads "{update.name}", and needs the result'
+        return writer
 
 
-def _before(op: Operation, waits: Mapping[Operation, Sequence[Operation]], block: Block) -> Iterable[Operation]:
-    """What an op needs, then what it waits for."""
-    owners = (operand.owner for operand in op.operands)
-    yield from (owner for owner in owners if isinstance(owner, Operation) and owner.parent is block)
-    yield from waits.get(op, ())
-
-
-def _cannot(update: Update, func: FuncOp) -> str:
-    return f'result {update.number} of @{func.sym_name.data} cannot be written over "{update.name}"'
-
-
-def _cure(update: Update) -> str:
-    return f'do not donate "{update.name}"'
+def _size(update: Update) -> int:
+    return prod(shape_of(update.argument)) * element_bytes(element_of(update.argument))
 
 
 class ReadElsewhereError(Exception):
     """A kernel reads a buffer, that it writes to, at other elements or later."""
 
 
-def in_place(launch: Launch) -> Launch:
+def all_in_place(launches: Sequence[Launch], operands: Iterable[SSAValue]) -> list[Launch]:
     """
-    The launch with one argument for what it reads and writes of an updated buffer.
+    The launches of an op with one argument for what each reads and writes of an updated buffer.
 
-    ReadElsewhereError if the kernel reads more than the element that it is about to write.
+    ReadElsewhereError if a kernel reads more than the element that it is about to write, or if one of the `operands`,
+    the buffers that the op reads, is read by a launch behind the one that writes there.
     """
+    old, written = set(operands), set[SSAValue]()
+    for launch in launches:
+        if any(read.buffer.root in written for read in launch.reads):
+            raise ReadElsewhereError
+        written |= {x.buffer.root for x in launch.writes if is_updated(x.buffer) and x.buffer.root in old}
+    return [in_place(launch) for launch in launches]
+
+
+def in_place(launch: Launch) -> Launch:
+    """As `all_in_place`, for one launch."""
     for written in [w for w in launch.writes if is_updated(w.buffer)]:
         for read in [r for r in launch.reads if r.buffer.root is written.buffer.root]:
             launch = _merged(launch, read, written)

@@ -22,7 +22,8 @@ class MirDonatePass(ModulePass):
     ```
 
     The compiled function returns the other results only: a param so replaced has its new value, and an array given for
-    an input is overwritten.
+    an input is overwritten. A result that cannot be computed in place, because something reads the argument later, is
+    computed into other memory and copied at the end; with `strict` lowering fails instead, and says why.
     """
 
     name = "mir-donate"
@@ -33,6 +34,9 @@ class MirDonatePass(ModulePass):
     outputs: tuple[int, ...]
     """Numbers of the results that replace them, in the same order."""
 
+    strict: bool = False
+    """Whether results have to be computed in place, these and those that replace arguments already."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         graph = graph_of(op, self.name)
         if len(self.arguments) != len(self.outputs):
@@ -41,4 +45,4 @@ class MirDonatePass(ModulePass):
             )
         if twice := [n for i, n in enumerate(self.outputs) if n in self.outputs[:i]]:
             raise PassFailedException(f"{self.name}: result {twice[0]} cannot replace two arguments")
-        graph.replace(dict(zip(self.outputs, self.arguments, strict=True)))
+        graph.replace(dict(zip(self.outputs, self.arguments, strict=True)), self.strict)

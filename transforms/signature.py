@@ -18,6 +18,9 @@ NAME, KIND, OPTIONAL = "mir.name", "mir.kind", "mir.optional"
 REPLACES = "mir.replaces"
 """The attribute of a result that is written over an argument, which it names."""
 
+IN_PLACE = "mir.in_place"
+"""The attribute of such a result that may not be copied there."""
+
 GRADIENT = "mir.gradient_of"
 """The attribute of a result that is a gradient by an argument, which it names."""
 
@@ -86,8 +89,18 @@ class Signature:
                 raise PassFailedException(f"{what}: it is {found}, the argument {known[name].value.type}")
         return {number: known[name] for number, name in wanted.items()}
 
-    def replace(self, names: Mapping[int, str]) -> None:
-        """Have results, by number, written over the arguments of these names, as `replaced` then says."""
+    @property
+    def in_place(self) -> set[int]:
+        """The numbers of the results that are computed right into the arguments that they replace, or not at all."""
+        entries = () if self.func.res_attrs is None else self.func.res_attrs.data
+        return {number for number, entry in enumerate(entries) if IN_PLACE in entry.data}
+
+    def replace(self, names: Mapping[int, str], strict: bool = False) -> None:
+        """
+        Have results, by number, written over the arguments of these names, as `replaced` then says.
+
+        `strict`: these, and what replaces arguments already, are `in_place`.
+        """
         if wrong := [number for number in names if not 0 <= number < len(self.outputs)]:
             raise PassFailedException(f"@{self.name} has {len(self.outputs)} results, none is {wrong[0]}")
         entries = self.func.res_attrs or [DictionaryAttr({})] * len(self.outputs)
@@ -95,7 +108,12 @@ class Signature:
             DictionaryAttr({**entry.data, REPLACES: StringAttr(names[n])}) if n in names else entry
             for n, entry in enumerate(entries)
         )
-        _ = self.replaced
+        replaced = self.replaced
+        if strict:
+            self.func.res_attrs = ArrayAttr(
+                DictionaryAttr({**entry.data, IN_PLACE: UnitAttr()}) if n in replaced else entry
+                for n, entry in enumerate(self.func.res_attrs)
+            )
 
     @property
     def _return(self) -> ReturnOp:

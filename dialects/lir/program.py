@@ -148,19 +148,26 @@ class ProgramOp(IRDLOperation):
 
 
 class NamedBufferOp(IRDLOperation):
-    """A buffer the caller gives by name: contiguous, and only read unless it is `updated`."""
+    """
+    A buffer the caller gives by name: contiguous, and only read unless it is `updated`.
+
+    `copied` says of an updated one that its new contents are computed elsewhere and copied there at the end.
+    """
 
     buffer_name = prop_def(StringAttr)
     updated = opt_prop_def(UnitAttr)
+    copied = opt_prop_def(UnitAttr)
     result = result_def(AnyMemRefConstr)
 
-    assembly_format = "$buffer_name (`updated` $updated^)? attr-dict `:` type($result)"
+    assembly_format = "$buffer_name (`updated` $updated^)? (`copied` $copied^)? attr-dict `:` type($result)"
 
     def __init__(self, name: str, type_: AnyMemRef, *, updated: bool = False):
         properties: dict[str, Attribute] = {"buffer_name": StringAttr(name)}
         super().__init__(properties=properties | ({"updated": UnitAttr()} if updated else {}), result_types=[type_])
 
     def verify_(self) -> None:
+        if self.copied is not None and self.updated is None:
+            raise VerifyException(f"{self.buffer_name} is copied to, and so has to be updated")
         _verify_contiguous(self.result)
 
 

@@ -64,7 +64,7 @@ def fuse_block(block: Block) -> None:
     _sink_scalars(block)
     _sink_constants(block)
     func = block.parent_op()
-    waits = put_readers_first(func, updates_of(func)) if isinstance(func, FuncOp) else {}
+    waits = put_readers_first(func, updates_of(func)).waits if isinstance(func, FuncOp) else {}
     clusters = Clusters(block, waits)
     clusters.grow()
     clusters.recompute_cheap_values()

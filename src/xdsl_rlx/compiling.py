@@ -74,6 +74,7 @@ def compile(
     donate: Mapping[str, SupportsIndex] | None = None,
     weights: Weights | None = None,
     memory_budget: SupportsIndex | None = None,
+    strict_donation: bool = False,
 ) -> CompiledGraph: ...
 @overload
 def compile(
@@ -84,6 +85,7 @@ def compile(
     threads: SupportsIndex | None = None,
     backend: Literal["llvm", "numba"] = "llvm",
     memory_budget: SupportsIndex | None = None,
+    strict_donation: bool = False,
 ) -> CompiledFunction: ...
 @of_functions
 @checked
@@ -94,6 +96,7 @@ def compile(
     donate: Mapping[str, SupportsIndex] | None = None,
     weights: Weights | None = None,
     memory_budget: SupportsIndex | None = None,
+    strict_donation: bool = False,
 ) -> CompiledGraph:
     """
     Compile a graph at any stage into a callable on NumPy arrays, or a Python function of trees of arrays.
@@ -108,15 +111,18 @@ def compile(
 
     `donate` maps names of arguments to numbers of outputs of the same type, which are written over them: a param so
     updated has its new value in the next call, an array given for an input is overwritten, and calls return the other
-    outputs only; one that is interrupted, or that a check ends, may have updated some. The values of params are kept in
-    `weights`, which several graphs may share.
+    outputs only. The values of params are kept in `weights`, which several graphs may share. An output that cannot be
+    computed in place, because something reads the argument later, is computed into other memory and copied at the end;
+    `memory_report` counts these. With `strict_donation` that is a GraphError instead.
+
+    A call that ends by an interrupt or by a failed check leaves each donated argument old, new, or partly written, and
+    other arguments as they were. Keep a copy of the donated state to continue from after such a call.
 
     `memory_budget` is how many bytes the arena, which holds all that is neither argument nor result, takes at most:
     what waits in memory for a backward pass is computed again there, as little as will do.
 
-    GraphError for another backend, for a graph that cannot be lowered, for an output that cannot take the place of an
-    argument, because what it is computed from, or another output, needs that argument later, and for a budget that
-    cannot be kept, which says what the least is.
+    GraphError for another backend, for a graph that cannot be lowered, for an output that is not of the type of the
+    argument that it is written over, and for a budget that cannot be kept, which says what the least is.
     """
     from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_source
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
@@ -126,8 +132,8 @@ def compile(
     if not isinstance(weights, Weights | None):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphTypeError(f"compile: weights: expected an rlx.Weights, which takes a dict, got {shown(weights)}")
     source = as_graph_module(graph)
-    if found := donations(donate):
-        passes = [MirDonatePass(tuple(found), tuple(found.values()))]
+    if (found := donations(donate)) or strict_donation:
+        passes = [MirDonatePass(tuple(found), tuple(found.values()), bool(strict_donation))]
         source = run_passes(above_lir(source, "donate"), passes)
     if memory_budget is not None:
         source = fitted(above_lir(source, "memory_budget"), memory_budget, threads)

@@ -397,9 +397,11 @@ def compile(
     threads: SupportsIndex | None = None,
     backend: Literal["llvm", "numba"] = "llvm",
     memory_budget: SupportsIndex | None = None,
+    strict_donation: bool = False,
 ) -> CompiledFunction:
     """See `rlx.compile`."""
-    return CompiledFunction(function, static, donate, threads=threads, backend=backend, memory_budget=memory_budget)
+    options = {"threads": threads, "backend": backend, "memory_budget": memory_budget}
+    return CompiledFunction(function, static, donate, **options, strict_donation=strict_donation)
 
 
 class _Chosen:

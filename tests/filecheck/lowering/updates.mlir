@@ -22,7 +22,11 @@ func.func @step(%w: tensor<4x4xf32> {mir.name = "w", mir.kind = "param"}, %g: te
 
 // -----
 
-// CHECK: result 1 of @needs cannot be written over "w": mir.mul reads "w", and needs the result; do not donate "w"
+// What reads an argument and needs the new value is one kernel with what computes that, which has the old one at hand.
+
+// CHECK-LABEL: lir.program @needs
+// CHECK: %w = lir.param "w" updated : memref<8xf32>
+// CHECK: lir.kernel @k0_exp_mul
 func.func @needs(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}) -> (tensor<8xf32>, tensor<8xf32> {mir.replaces = "w"}) {
   %new = mir.exp %w : tensor<8xf32>
   %both = mir.mul %new, %w : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
@@ -31,15 +35,48 @@ func.func @needs(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}) -> (ten
 
 // -----
 
-// CHECK: result 0 of @itself cannot be written over "w": it is an argument itself; do not donate "w"
-func.func @itself(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}, %g: tensor<8xf32> {mir.name = "g", mir.kind = "input"}) -> (tensor<8xf32> {mir.replaces = "w"}) {
+// Of two products that each need what the other one replaces, one is copied when all have been read.
+
+// CHECK-LABEL: lir.program @cycle
+// CHECK: %a = lir.param "a" updated copied : memref<4x4xf32>
+// CHECK-NEXT: %b = lir.param "b" updated : memref<4x4xf32>
+// CHECK: lir.launch @k0_matmul over 4 by 4 reads(%b, %x : memref<4x4xf32>, memref<4x4xf32>) writes([[NEW:%.*]] : memref<4x4xf32>)
+// CHECK-NEXT: lir.launch @k0_matmul over 4 by 4 reads(%a, %x : memref<4x4xf32>, memref<4x4xf32>) writes(%b : memref<4x4xf32>)
+// CHECK-NEXT: [[FROM:%.*]] = lir.view [[NEW]]
+// CHECK-NEXT: [[TO:%.*]] = lir.view %a
+// CHECK-NEXT: lir.launch @k1_copy over 16 by 16 reads([[FROM]] : memref<16xf32>) writes([[TO]] : memref<16xf32>)
+func.func @cycle(%a: tensor<4x4xf32> {mir.name = "a", mir.kind = "param"}, %b: tensor<4x4xf32> {mir.name = "b", mir.kind = "param"}, %x: tensor<4x4xf32> {mir.name = "x", mir.kind = "input"}) -> (tensor<4x4xf32> {mir.replaces = "a"}, tensor<4x4xf32> {mir.replaces = "b"}) {
+  %0 = mir.matmul %b, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = mir.matmul %a, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// Arguments that are exchanged: one of them is copied to the arena first.
+
+// CHECK-LABEL: lir.program @exchange
+// CHECK: %a = lir.param "a" updated copied : memref<8xf32>
+// CHECK-NEXT: %b = lir.param "b" updated copied : memref<8xf32>
+// CHECK: [[OLD:%.*]] = lir.slot
+// CHECK-NEXT: lir.launch @k0_copy over 8 by 8 reads(%b : memref<8xf32>) writes([[OLD]] : memref<8xf32>)
+// CHECK-NEXT: lir.launch @k0_copy over 8 by 8 reads(%a : memref<8xf32>) writes(%b : memref<8xf32>)
+// CHECK-NEXT: lir.launch @k0_copy over 8 by 8 reads([[OLD]] : memref<8xf32>) writes(%a : memref<8xf32>)
+func.func @exchange(%a: tensor<8xf32> {mir.name = "a", mir.kind = "param"}, %b: tensor<8xf32> {mir.name = "b", mir.kind = "param"}) -> (tensor<8xf32> {mir.replaces = "a"}, tensor<8xf32> {mir.replaces = "b"}) {
+  func.return %b, %a : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// CHECK: result 0 of @itself cannot be computed in "w": it is an argument itself; donate without strict, which copies it at the end
+func.func @itself(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}, %g: tensor<8xf32> {mir.name = "g", mir.kind = "input"}) -> (tensor<8xf32> {mir.replaces = "w", mir.in_place}) {
   func.return %g : tensor<8xf32>
 }
 
 // -----
 
-// CHECK: result 0 of @kept cannot be written over "w": that is returned as it was, too; do not donate "w"
-func.func @kept(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}) -> (tensor<8xf32> {mir.replaces = "w"}, tensor<8xf32>) {
+// CHECK: result 0 of @kept cannot be computed in "w": "w" is returned as it was, too; donate without strict
+func.func @kept(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}) -> (tensor<8xf32> {mir.replaces = "w", mir.in_place}, tensor<8xf32>) {
   %new = mir.exp %w : tensor<8xf32>
   func.return %new, %w : tensor<8xf32>, tensor<8xf32>
 }

@@ -1,0 +1,94 @@
+"""Training steps that update their arguments in place: what is donated, copied, refused, and left by overlaps."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xdsl_rlx as rlx
+
+Array = np.ndarray[Any, Any]
+Params = dict[str, Any]
+
+
+def _normalised(p: Params, x: Any) -> Any:
+    """A convolution with batch norm in training mode."""
+    y = rlx.conv(x, p["w"], padding=1)
+    mean, var = y.mean((0, 2, 3), keepdims=True), y.var((0, 2, 3), keepdims=True)
+    g, b = p["g"].reshape(1, -1, 1, 1), p["b"].reshape(1, -1, 1, 1)
+    return (y - mean) / np.sqrt(var + 1e-5) * g + b
+
+
+def _sgd(x: Any, p: Params) -> tuple[Any, Params]:
+    loss, d = rlx.value_and_grad(lambda p: (np.tanh(_normalised(p, x)) ** 2).mean())(p)
+    return loss, {name: p[name] - 0.1 * d[name] for name in p}
+
+
+def _params() -> dict[str, Array]:
+    rng = np.random.default_rng(0)
+    shapes = {"w": (4, 3, 3, 3), "g": (4,), "b": (4,)}
+    return {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def test_sgd_through_a_batch_norm_updates_its_parameters_in_place() -> None:
+    x = np.random.default_rng(1).standard_normal((2, 3, 6, 6)).astype(np.float32)
+    step, plain = rlx.compile(_sgd, donate={"p": 1}), rlx.compile(_sgd)
+    given, expected = _params(), _params()
+    for _ in range(3):
+        loss, new = step(x, given)
+        wanted, expected = plain(x, expected)
+        assert all(new[name] is given[name] for name in given)
+        for one, other in ((loss, wanted), *((given[name], expected[name]) for name in given)):
+            np.testing.assert_allclose(one, other, 2e-6, 2e-6)
+
+
+def test_a_target_network_is_exchanged_in_place() -> None:
+    def exchange(nets: Params) -> Params:
+        return {"online": nets["target"], "target": nets["online"]}
+
+    nets = {name: {"w": np.full((3, 2), n), "b": np.full(2, n)} for n, name in enumerate(("online", "target"), 1)}
+    before = {name: dict(net) for name, net in nets.items()}
+    after = rlx.compile(exchange, donate={"nets": 0})(nets)
+    assert all(after[name][leaf] is before[name][leaf] for name in nets for leaf in ("w", "b"))
+    assert {name: [net["w"][0, 0], net["b"][0]] for name, net in nets.items()} == {"online": [2, 2], "target": [1, 1]}
+
+
+def _copies(outputs: Any) -> tuple[rlx.Graph, str]:
+    """A graph whose outputs are given by its arguments a, b, c, and the line on donation of its report."""
+    g = rlx.Graph("step")
+    arguments = [g.input(name, (8, 8)) for name in "abc"]
+    others, new = outputs(g, *arguments)
+    g.set_outputs(others, donate=new)
+    return g, str(rlx.memory_report(g, threads=1)).splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "donated", "copied", "why"),
+    [
+        (lambda g, a, b, c: ([], {"a": a * 2.0, "b": b}), 2, 0, ""),
+        (lambda g, a, b, c: ([], {"a": b, "b": a}), 2, 2, "it is an argument itself"),
+        (lambda g, a, b, c: ([a], {"a": a * 2.0}), 1, 1, '"a" is returned as it was, too'),
+        (lambda g, a, b, c: ([], {"a": a @ b}), 1, 1, r'mir.fusion.* reads more of "a" than the element'),
+        (lambda g, a, b, c: ([], {"a": b @ c, "b": a @ c}), 2, 1, r'mir.fusion.* reads "[ab]", and needs the result'),
+        (lambda g, a, b, c: ([], {"a": g.zeros_like(a)}), 1, 1, "it is not computed right there"),
+    ],
+)
+def test_a_report_counts_the_donations_that_are_copied(outputs: Any, donated: int, copied: int, why: str) -> None:
+    graph, line = _copies(outputs)
+    assert line == f"donated arguments {donated}, of which {copied} copied at the end ({copied * 256:,} bytes)"
+    report = rlx.memory_report(graph, threads=1)
+    assert (report.donated, report.copied, report.copied_bytes) == (donated, copied, copied * 256)
+    rlx.compile(graph, threads=1)
+    if not copied:
+        rlx.compile(graph, threads=1, strict_donation=True)
+        return
+    with pytest.raises(rlx.GraphError, match=rf'^result \d of @step cannot be computed in "[ab]": {why}'):
+        rlx.compile(graph, threads=1, strict_donation=True)
+
+
+def test_functions_may_ask_for_strict_donation() -> None:
+    a, b = np.ones((2, 3)), np.zeros((2, 3))
+    assert rlx.compile(lambda a, b: a + b, donate={"a": 0}, strict_donation=True)(a, b) is a
+    swap = rlx.compile(lambda p: {"a": p["b"], "b": p["a"]}, donate={"p": 0}, strict_donation=True)
+    with pytest.raises(rlx.GraphError, match="it is an argument itself; donate without strict"):
+        swap({"a": a, "b": b})
