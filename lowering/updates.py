@@ -24,7 +24,7 @@ from xdsl_rlx.transforms.signature import Signature
 
 @dataclass(frozen=True)
 class Update:
-    """Result `value` of number `number` is written over `argument`, which is called `name`; `strict`: without a copy."""
+    """Result `value` of number `number` is written over `argument`, called `name`; `strict`: without a copy."""
 
     number: int
     value: SSAValue
@@ -147,7 +147,7 @@ class _Order:
         return [*needed, *(reader for readers in self.writers.get(op, {}).values() for reader in readers)]
 
     def _break(self, cycle: Sequence[Operation]) -> Operation:
-        """Have as few bytes as possible copied so that one op of a cycle no longer waits for the next; gives that op."""
+        """Have as few bytes copied as end the wait of one op of a cycle for the next one; gives that op."""
         found: list[tuple[int, Operation, Operation, list[Update]]] = []
         for op, other in zip(cycle, (*cycle[1:], cycle[0]), strict=True):
             if not any(operand.owner is other for operand in op.operands):

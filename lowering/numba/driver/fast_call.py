@@ -2,7 +2,6 @@
 It reads arguments, allocates results and has the scheduler run the plan; what it cannot serve goes to the slow call."""
 
 from xdsl_rlx.lowering.numba.driver.layout import (
-    FLAGS_READABLE,
     FLAGS_WRITABLE,
     KEPT_COUNT,
     TOO_LONG,
@@ -23,10 +22,11 @@ KEEP_GIL_NS = 20_000
 """A shorter run keeps the interpreter lock: another Python thread would hold it for milliseconds."""
 
 
-def usable(pool: int, spec: int, value: int, flags: int) -> int:
+def usable(pool: int, spec: int, value: int) -> int:
     """The data address of an array that can be used as it is, else 0."""
     if peek(value + PythonObject.TYPE) != peek(pool + PoolTable.ARRAY_TYPE):
         return 0
+    flags = peek(spec + SpecRow.FLAGS)
     if (
         peek(value + NumpyArray.DTYPE) != peek(spec + SpecRow.DTYPE)
         or peek32(value + NumpyArray.FLAGS) & flags != flags
@@ -45,7 +45,7 @@ def usable(pool: int, spec: int, value: int, flags: int) -> int:
 
 def place(pool: int, specs: int, count: int, slots: int, index: int, value: int) -> bool:
     """Put an argument's address in its slot; gives whether it can be used as it is."""
-    data = usable(pool, specs + index * SpecRow.size, value, FLAGS_READABLE)
+    data = usable(pool, specs + index * SpecRow.size, value)
     poke(slots + 8 * index, data)
     return data != 0
 
@@ -97,19 +97,111 @@ def bind(plan: int, block: int, args: int, positional: int, names: int) -> int:
     return out
 
 
-def overlaps(plan: int, slots: int, last: int, data: int, size: int) -> bool:
-    """Whether a result buffer shares memory with an argument, or with one of the result buffers before `last`."""
+def sort_by_address(plan: int, slots: int) -> None:
+    """
+    Sort the numbers of arguments and outputs by their addresses: a merge sort from the bottom up.
+
+    It begins with the order of the call before, and so takes one comparison a buffer where the same ones come again.
+    """
+    order = peek(plan + PlanTable.ORDER)
+    count = peek(plan + PlanTable.ARGUMENT_COUNT) + peek(plan + PlanTable.OUTPUT_COUNT)
+    width = 1
+    while width < count:
+        start = 0
+        while start + width < count:
+            middle = order + 8 * (start + width)
+            if peek(slots + 8 * peek(middle - 8)) > peek(slots + 8 * peek(middle)):
+                merge(plan, slots, start, start + width, min(start + 2 * width, count))
+            start = start + 2 * width
+        width = 2 * width
+
+
+def merge(plan: int, slots: int, start: int, middle: int, end: int) -> None:
+    """Merge two sorted parts of the order, which lie next to each other."""
+    order = peek(plan + PlanTable.ORDER)
+    scratch = peek(plan + PlanTable.SCRATCH)
+    for index in range(start, middle):
+        poke(scratch + 8 * index, peek(order + 8 * index))
+    left = start
+    right = middle
+    target = start
+    while left < middle:
+        first = peek(scratch + 8 * left)
+        second = peek(order + 8 * right) if right < end else first
+        if peek(slots + 8 * second) < peek(slots + 8 * first):
+            poke(order + 8 * target, second)
+            right = right + 1
+        else:
+            poke(order + 8 * target, first)
+            left = left + 1
+        target = target + 1
+
+
+def copy_at_end(plan: int, block: int, number: int, copies: int) -> bool:
+    """Have an output computed aside, and copied behind `copies` others; False without memory for that yet."""
+    aside = peek(plan + PlanTable.ASIDE)
+    if aside == 0:
+        return False
+    spec = peek(plan + PlanTable.OUTPUTS) + number * SpecRow.size
+    slot = block + CallBlock.BUFFERS + 8 * (peek(plan + PlanTable.ARGUMENT_COUNT) + number)
+    copy = block + peek(plan + PlanTable.COPIES) + CopyRow.size * copies
+    poke(copy + CopyRow.TARGET, peek(slot))
+    poke(copy + CopyRow.SOURCE, aside + peek(spec + SpecRow.ASIDE))
+    poke(copy + CopyRow.BYTES, peek(spec + SpecRow.BYTES))
+    poke(slot, aside + peek(spec + SpecRow.ASIDE))
+    return True
+
+
+def separate(plan: int, block: int) -> bool:
+    """
+    Have outputs in memory of arguments computed aside; False where only the slow call can serve, or explain.
+
+    That is where outputs overlap each other, or an argument that is updated, and where such an argument overlaps
+    another one. `overlaps.py` is the same in Python.
+    """
+    slots = block + CallBlock.BUFFERS
     count = peek(plan + PlanTable.ARGUMENT_COUNT)
-    arguments = peek(plan + PlanTable.ARGUMENTS)
-    found = False
-    for index in range(count):
-        other = peek(slots + 8 * index)
-        found |= (other < data + size) & (data < other + peek(arguments + index * SpecRow.size + SpecRow.BYTES))
-    outputs = peek(plan + PlanTable.OUTPUTS)
-    for index in range(last):
-        other = peek(slots + 8 * (count + index))
-        found |= (other < data + size) & (data < other + peek(outputs + index * SpecRow.size + SpecRow.BYTES))
-    return found
+    total = count + peek(plan + PlanTable.OUTPUT_COUNT)
+    order = peek(plan + PlanTable.ORDER)
+    sort_by_address(plan, slots)
+    copies = 0
+    # where what begins before ends: arguments that are read, those that are updated, and outputs
+    read = 0
+    updated = 0
+    written = 0
+    last = -1
+    for position in range(total):
+        index = peek(order + 8 * position)
+        specs = peek(plan + PlanTable.ARGUMENTS) if index < count else peek(plan + PlanTable.OUTPUTS)
+        spec = specs + SpecRow.size * (index if index < count else index - count)
+        begin = peek(slots + 8 * index)
+        size = peek(spec + SpecRow.BYTES)
+        if size == 0:
+            continue
+        aside = -1
+        if begin < updated:
+            return False
+        if index >= count:
+            if begin < written:
+                return False
+            aside = index - count if begin < read else -1
+            last = -1 if begin < read else index - count
+            written = begin + size
+        elif peek(spec + SpecRow.FLAGS) == FLAGS_WRITABLE:
+            if (begin < read) | (begin < written):
+                return False
+            updated = begin + size
+        else:
+            # outputs do not overlap: none but the last one reaches as far
+            aside = last if begin < written else -1
+            last = -1 if begin < written else last
+            read = max(read, begin + size)
+        if aside >= 0:
+            if not copy_at_end(plan, block, aside, copies):
+                return False
+            copies += 1
+    poke(block + CallBlock.COPY_COUNT, copies)
+    return True
 
 
 def new_array(pool: int, spec: int) -> int:
@@ -152,7 +244,6 @@ def bind_outputs(plan: int, block: int, result: int, out: int) -> int:
         peek(out + PythonObject.TYPE) != peek(pool + PoolTable.TUPLE_TYPE) or peek(out + PythonTuple.LENGTH) != count
     ):
         return 0
-    copies = 0
     for index in range(count):
         spec = specs + index * SpecRow.size
         value = peek(out + PythonTuple.ITEMS + 8 * index) if given else peek(pool + PoolTable.NONE)
@@ -163,25 +254,15 @@ def bind_outputs(plan: int, block: int, result: int, out: int) -> int:
             poke(result + PythonTuple.ITEMS + 8 * index, value)
             poke(outputs + 8 * index, peek(value + NumpyArray.DATA))
             continue
-        data = usable(pool, spec, value, FLAGS_WRITABLE)
+        data = usable(pool, spec, value)
         if data == 0:
             return 0
-        size = peek(spec + SpecRow.BYTES)
         invoke(peek(pool + PoolTable.INCREF), value)
         poke(result + PythonTuple.ITEMS + 8 * index, value)
-        if overlaps(plan, slots, index, data, size):
-            aside = peek(plan + PlanTable.ASIDE)
-            if aside == 0:
-                return 0
-            aside += peek(spec + SpecRow.ASIDE)
-            copy = block + peek(plan + PlanTable.COPIES) + CopyRow.size * copies
-            poke(copy + CopyRow.TARGET, data)
-            poke(copy + CopyRow.SOURCE, aside)
-            poke(copy + CopyRow.BYTES, size)
-            copies += 1
-            data = aside
         poke(outputs + 8 * index, data)
-    poke(block + CallBlock.COPY_COUNT, copies)
+    # new arrays, and arguments that are only read, need no look
+    if given or peek(plan + PlanTable.UPDATED_COUNT) != 0:
+        return 1 if separate(plan, block) else 0
     return 1
 
 

@@ -123,6 +123,12 @@ class PlanTable(Table):
     """The Python callable that raises what a failed check says: it takes the two words of a block's status."""
     PHASE_RUNS: int
     """Phases that the last run that was timed went through: more than there are where they stand in loops."""
+    UPDATED_COUNT: int
+    """Arguments that results are written over."""
+    ORDER: int
+    """The numbers of arguments and outputs in the order of their addresses in the last call that sorted them."""
+    SCRATCH: int
+    """As many words, for sorting."""
     LONG_NS: int
     """From which `NS` on a run may be interrupted, which the slow call sees to."""
 
@@ -269,6 +275,8 @@ class SpecRow(Table):
     RANK: int
     SHAPE: int
     BYTES: int
+    FLAGS: int
+    """What NumPy has to say of it: `FLAGS_READABLE`, or `FLAGS_WRITABLE` for an output or an updated argument."""
     ASIDE: int
     """Offset of an output's buffer in `PlanTable.ASIDE`."""
     KEPT: int

@@ -164,6 +164,11 @@ class Program:
         return tuple(dict.fromkeys(launch.kernel for launch in self.launches))
 
 
+def has_while(schedule: Sequence[Item]) -> bool:
+    """Whether a loop of unknown length is in a schedule."""
+    return any(isinstance(item, While) or any(map(has_while, parts_of(item))) for item in schedule)
+
+
 def parts_of(item: Item) -> tuple[tuple[Item, ...], ...]:
     """The parts of the schedule that an item holds."""
     match item:

@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from xdsl_rlx.lowering import cache as disk_cache
 from xdsl_rlx.lowering.numba.driver import fast_call, scheduler
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, WORD, CallBlock, CopyRow, PlanTable, PoolTable
-from xdsl_rlx.lowering.numba.driver.manifest import BASE_ARENA, BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Program
+from xdsl_rlx.lowering.numba.driver.manifest import (
+    BASE_ARENA,
+    BASE_BLAS,
+    BASE_CONSTANTS,
+    FIRST_BUFFER,
+    Program,
+    has_while,
+)
 from xdsl_rlx.lowering.numba.driver.phases import Tables, make_tables
 from xdsl_rlx.lowering.numba.driver.words import llvm_text
 from xdsl_rlx.lowering.numba.machine import blas_library, llvm
@@ -352,10 +359,25 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> RunPla
     plan.set(PlanTable.POOL, pool().address)
     plan.set(PlanTable.THREADS, threads)
     plan.set(PlanTable.NS, 1 << 40)
-    plan.set(PlanTable.LONG_NS, LONG_NS if tables.long else STRAIGHT_LONG_NS)
+    plan.set(PlanTable.LONG_NS, _longest_brief_run(program, tables))
     plan.set(PlanTable.TEMPLATE, address(plan.template))
     plan.set(PlanTable.COPIES, copies)
     plan.set(PlanTable.BLOCK_SIZE, copies + CopyRow.size * len(program.outputs))
     plan.set(PlanTable.ARGUMENT_COUNT, arguments)
     plan.set(PlanTable.OUTPUT_COUNT, len(program.outputs))
+    plan.set(PlanTable.UPDATED_COUNT, len(program.updated))
+    plan.point(PlanTable.ORDER, words(range(arguments + len(program.outputs))))
+    plan.point(PlanTable.SCRATCH, words([0] * (arguments + len(program.outputs))))
     return plan
+
+
+def _longest_brief_run(program: Program, tables: Tables) -> int:
+    """
+    Nanoseconds from which on a run is an interruptible one.
+
+    A brief run of a while loop may turn out to be long, and begins anew then: none is brief that may have updated an
+    argument by that time.
+    """
+    if program.updated and has_while(program.schedule):
+        return 0
+    return LONG_NS if tables.long else STRAIGHT_LONG_NS

@@ -6,7 +6,6 @@ import difflib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from itertools import combinations
 from time import perf_counter_ns
 from typing import Any, cast
 
@@ -43,6 +42,7 @@ from xdsl_rlx.lowering.numba.driver.process import (
 )
 from xdsl_rlx.lowering.numba.machine.llvm import LoadedObject
 from xdsl_rlx.lowering.numba.runtime.arguments import check_out, check_updated, dtype_of, to_array
+from xdsl_rlx.lowering.numba.runtime.overlaps import CallBuffer, Use, outputs_in_arguments
 from xdsl_rlx.lowering.numba.runtime.results import Results, touch
 from xdsl_rlx.lowering.numba.runtime.weights import Weights
 from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, OutOfBoundsError
@@ -61,9 +61,12 @@ class Binding:
         self._specs = program.arguments
         self._param_names = {spec.name for spec in program.params}
         self._index = {spec.name: index for index, spec in enumerate(self._specs)}
+        self._updated = frozenset(program.updated)
         self._results = Results(program.outputs)
-        self._set_specs(PlanTable.ARGUMENTS, self._specs, [None] * len(self._specs))
-        self._set_specs(PlanTable.OUTPUTS, program.outputs, self._results.tables)
+        flags = [FLAGS_WRITABLE if spec.name in self._updated else FLAGS_READABLE for spec in self._specs]
+        self._set_specs(PlanTable.ARGUMENTS, self._specs, flags, [None] * len(self._specs))
+        writable = [FLAGS_WRITABLE] * len(program.outputs)
+        self._set_specs(PlanTable.OUTPUTS, program.outputs, writable, self._results.tables)
         touch([self.plan.arena, *self._results.first_buffers()])
         for name in program.optional:
             index = self._index[name]
@@ -80,12 +83,11 @@ class Binding:
         """As `CompiledGraph.__call__`, for any arguments."""
         values = self._bind(args, kwargs)
         results = self._bind_outputs(out)
+        overlapping = self._outputs_in_arguments(values, results)
         targets = list[Array]()
         copies = list[tuple[Array, Array]]()
         for index, result in enumerate(results):
-            if result is not None:
-                self._check_apart(index, result, values)
-            if result is not None and not _overlaps(result, values, targets):
+            if result is not None and index not in overlapping:
                 targets.append(result)
                 continue
             target = self._results.new(index)
@@ -101,11 +103,21 @@ class Binding:
             np.copyto(result, target)
         return tuple(result for result in results if result is not None)
 
-    def _check_apart(self, number: int, result: Array, values: Mapping[int, Array]) -> None:
-        """ArgumentError for a result in the memory of an argument that is updated."""
-        for name in self.program.updated:
-            if (value := values.get(self._index[name])) is not None and np.may_share_memory(result, value):
-                raise ArgumentError(f"out[{number}] of graph {self.program.name!r} overlaps {name!r}, which is updated")
+    def _outputs_in_arguments(self, values: Mapping[int, Array], results: Sequence[Array | None]) -> set[int]:
+        """The results given for which the call needs other memory; ArgumentError for memory used twice."""
+        given = [(index, result) for index, result in enumerate(results) if result is not None]
+        if not given and not self.program.updated:
+            return set()
+        first, buffers = CallBlock.BUFFERS // WORD, list[CallBuffer]()
+        for index, spec in enumerate(self._specs):
+            # an argument that is not given is a param, or ones
+            begin = address(values[index]) if index in values else int(self.plan.template[first + index])
+            use = Use.UPDATED if spec.name in self._updated else Use.READ
+            buffers.append(CallBuffer(begin, begin + spec.nbytes, use, index, spec.name))
+        for index, result in given:
+            begin = address(result)
+            buffers.append(CallBuffer(begin, begin + result.nbytes, Use.OUTPUT, index, f"out[{index}]"))
+        return outputs_in_arguments(self.program.name, buffers)
 
     def set_param(self, name: str, value: object) -> None:
         """Copy a param's value."""
@@ -117,22 +129,23 @@ class Binding:
     def _what(self, kind: str, name: object) -> str:
         return f"{kind} {name!r} of graph {self.program.name!r}"
 
-    def _set_specs(self, offset: int, specs: Sequence[TensorSpec], kept: Sequence[Words | None]) -> None:
+    def _set_specs(
+        self, offset: int, specs: Sequence[TensorSpec], flags: Sequence[int], kept: Sequence[Words | None]
+    ) -> None:
         table = list[int]()
         aside = 0
-        for spec, buffers in zip(specs, kept, strict=True):
+        for spec, needed, buffers in zip(specs, flags, kept, strict=True):
             name, dtype, shape = sys.intern(spec.name), dtype_of(spec.dtype), words(spec.shape)
-            # what is updated goes through the slow call, which looks at who else has its memory
-            known = 0 if spec.name in self.program.updated else id(dtype)
             self.plan.keep += [name, dtype, shape, buffers]
             again = 0 if buffers is None else address(buffers)
             table += SpecRow.filled(
                 {
                     SpecRow.NAME: id(name),
-                    SpecRow.DTYPE: known,
+                    SpecRow.DTYPE: id(dtype),
                     SpecRow.RANK: len(spec.shape),
                     SpecRow.SHAPE: address(shape),
                     SpecRow.BYTES: spec.nbytes,
+                    SpecRow.FLAGS: needed,
                     SpecRow.ASIDE: aside,
                     SpecRow.KEPT: again,
                 }
@@ -158,9 +171,6 @@ class Binding:
                 raise ArgumentTypeError(f"{self._what('argument', name)} is given by position and by name")
             given[index] = value
         values = {index: self._array(specs[index], value) for index, value in given.items()}
-        for index, name in ((i, specs[i].name) for i in values if specs[i].name in self.program.updated):
-            if any(np.may_share_memory(values[index], other) for i, other in values.items() if i != index):
-                raise ArgumentError(f"{self._what('argument', name)} is updated, and another argument lies there, too")
         for index, spec in enumerate(specs):
             if index in values or spec.name in self.program.optional:
                 continue
@@ -175,7 +185,7 @@ class Binding:
     def _array(self, spec: TensorSpec, value: object) -> Array:
         """An argument as an array: itself if a result is to be written there."""
         what = self._what("argument", spec.name)
-        return (check_updated if spec.name in self.program.updated else to_array)(spec, value, what)
+        return (check_updated if spec.name in self._updated else to_array)(spec, value, what)
 
     def _unknown(self, name: str) -> str:
         names = list(self._index)
@@ -193,16 +203,10 @@ class Binding:
         if len(buffers) != len(specs):
             expected = f"expected {len(specs)} buffers, one per result, got {len(buffers)}"
             raise ArgumentError(f"out of graph {self.program.name!r}: {expected}")
-        targets = [
+        return [
             None if buffer is None else check_out(spec, buffer, f"out[{index}] of graph {self.program.name!r}")
             for index, (spec, buffer) in enumerate(zip(specs, buffers, strict=True))
         ]
-        given = [(index, target) for index, target in enumerate(targets) if target is not None]
-        for (i, first), (j, second) in combinations(given, 2):
-            # the buffers are contiguous, so comparing their bounds is exact
-            if np.may_share_memory(first, second):
-                raise ArgumentError(f"out[{i}] and out[{j}] of graph {self.program.name!r} overlap")
-        return targets
 
     def run_traced(self, args: Sequence[object], kwargs: Mapping[str, object], trace: Words) -> tuple[int, int]:
         """
@@ -212,6 +216,7 @@ class Binding:
         program that ends soon comes right behind another run, as in a loop of calls: workers would sleep.
         """
         values = self._bind(args, kwargs)
+        self._outputs_in_arguments(values, ())
         brief = self.plan.get(PlanTable.NS) < LONG_NS
         calls = [self._call_on_copies(values) for _ in range(2 if brief else 1)]
         block, _ = calls[-1]
@@ -286,11 +291,6 @@ def report_check(message: int, value: int) -> None:
     """Raise the `OutOfBoundsError` of a failed check, whose text lies at the address `message`."""
     text = ctypes.string_at(message).decode()
     raise OutOfBoundsError(f"{text}, got {value}")
-
-
-def _overlaps(result: Array, values: Mapping[int, Array], targets: Sequence[Array]) -> bool:
-    # the buffers are contiguous, so comparing their bounds is exact
-    return any(np.may_share_memory(result, other) for other in (*values.values(), *targets))
 
 
 class _MethodDef(ctypes.Structure):
