@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from xdsl.context import Context
@@ -64,7 +64,9 @@ def fuse_block(block: Block) -> None:
     _sink_scalars(block)
     _sink_constants(block)
     func = block.parent_op()
-    waits = put_readers_first(func, updates_of(func)).waits if isinstance(func, FuncOp) else {}
+    waits: Mapping[Operation, Sequence[Operation]] = {}
+    if isinstance(func, FuncOp):
+        waits = put_readers_first(func, updates_of(func)).waits
     clusters = Clusters(block, waits)
     clusters.grow()
     clusters.recompute_cheap_values()

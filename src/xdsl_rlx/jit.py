@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, update_wrapper
+from itertools import count
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,8 +38,8 @@ class _Entry:
     traced: Traced
     kept: tuple[int, ...] | None
     """Which leaves are operands, None for all: others are passed on as they are."""
-    replaced: Mapping[int, int]
-    """For results that are written over an operand, its number."""
+    picked: Callable[[Sequence[Any]], Sequence[Any]] | None
+    """Picks the results from operands and what a call returns behind them; None if none is written over an operand."""
 
     def operands(self, leaves: Sequence[Any]) -> Sequence[Any]:
         """Those of the leaves that are."""
@@ -46,12 +48,21 @@ class _Entry:
     def __call__(self, leaves: Sequence[Any]) -> Tree:
         operands = self.operands(leaves)
         found: Sequence[Any] = self.compiled(*operands)
-        if self.replaced:
-            left = iter(found)
-            count = len(found) + len(self.replaced)
-            found = [operands[self.replaced[n]] if n in self.replaced else next(left) for n in range(count)]
+        if self.picked is not None:
+            found = self.picked((*operands, *found))
         made = self.traced
         return unflatten(made.results, found if not made.fixed else made.with_fixed(found))
+
+
+def _picked(
+    operands: int, results: int, replaced: Mapping[int, int]
+) -> Callable[[Sequence[Any]], Sequence[Any]] | None:
+    """See `_Entry.picked`, where results `replaced` are operands of these numbers."""
+    if not replaced:
+        return None
+    returned = count(operands)
+    first, *others = [replaced[n] if n in replaced else next(returned) for n in range(results)]
+    return itemgetter(first, *others) if others else lambda found: (found[first],)
 
 
 class CompiledFunction:
@@ -154,7 +165,7 @@ class CompiledFunction:
             compile(made.graph, donate=donate, **self._options),
             made,
             None if len(kept) == len(leaves) else tuple(kept),
-            {number: inputs.index(name) for name, number in donate.items()},
+            _picked(len(inputs), made.count, {n: inputs.index(name) for name, n in donate.items()}),
         )
         self._entries[(structure, _signatures(leaves))] = entry
         return entry

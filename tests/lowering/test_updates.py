@@ -332,3 +332,16 @@ def test_a_graph_whose_params_do_not_fit_declares_none() -> None:
     with pytest.raises(rlx.ArgumentError, match="param 'b'"):
         rlx.compile(g, weights=weights)
     assert repr(weights) == "Weights()"
+
+
+def test_a_loop_that_turns_out_to_be_long_does_not_begin_anew_from_what_it_has_updated() -> None:
+    """A run that was short so far is given up when it takes long, and begins anew where it may be interrupted."""
+    g = rlx.Graph("count")
+    total, n = g.input("total", (64,)), g.input("n", (), "i64")
+    count, new = g.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] + 1.0), (g.constant(np.int64(0)), total))
+    g.set_outputs([count], donate={"total": new})
+    compiled = rlx.compile(g, threads=1)
+    for turns in (3, 3, 3, 3, 400_000, 3):
+        array = np.zeros(64, np.float32)
+        compiled(array, np.array(turns))
+        assert (array == turns).all()

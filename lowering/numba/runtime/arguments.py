@@ -53,6 +53,8 @@ def to_array(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
     Raises `ArgumentTypeError` or `ArgumentError`, with `what` naming the argument.
     """
     dtype = dtype_of(spec.dtype)
+    if type(value) is np.ndarray and value.dtype is dtype and value.shape == spec.shape and value.flags.carray:
+        return value
     _check_not_masked(spec, value, what)
     plain = isinstance(value, bool | int | float | complex | list | tuple | np.generic)
     try:
@@ -118,6 +120,8 @@ def _are_integers_in_range(array: NDArray[Any], info: np.iinfo[Any]) -> bool:
 
 def check_updated(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
     """An argument that a result is written over; raises as `check_out`."""
+    if type(value) is np.ndarray:
+        return check_out(spec, cast(object, value), what)
     if not isinstance(value, np.ndarray):
         cure = "np.array(x) is one with memory of its own"
         raise ArgumentTypeError(f"{what} is written over: expected an array {spec}, got {type(value).__name__}; {cure}")
@@ -126,11 +130,14 @@ def check_updated(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
 
 def check_out(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
     """A result buffer given by the caller; raises `ArgumentTypeError` or `ArgumentError` unless it fits as it is."""
+    dtype = dtype_of(spec.dtype)
+    if type(value) is np.ndarray and value.dtype is dtype and value.shape == spec.shape and value.flags.carray:
+        return value
     if not isinstance(value, np.ndarray):
         raise ArgumentTypeError(f"{what}: expected an array {spec} or None, got {type(value).__name__}")
     array = cast(NDArray[Any], value)
     _check_not_masked(spec, array, what)
-    if array.dtype != dtype_of(spec.dtype):
+    if array.dtype != dtype:
         raise ArgumentTypeError(f"{what}: expected {spec}, got {describe(array)}")
     if array.shape != spec.shape:
         raise ArgumentError(f"{what}: expected {spec}, got {describe(array)}")

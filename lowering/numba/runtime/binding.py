@@ -184,7 +184,7 @@ class Binding:
 
     def _array(self, spec: TensorSpec, value: object) -> Array:
         """An argument as an array: itself if a result is to be written there."""
-        what = self._what("argument", spec.name)
+        what = f"argument {spec.name!r} of graph {self.program.name!r}"
         return (check_updated if spec.name in self._updated else to_array)(spec, value, what)
 
     def _unknown(self, name: str) -> str:
