@@ -19,3 +19,7 @@ class GraphIndexError(GraphError, IndexError):
 
 class GraphAttributeError(GraphError, AttributeError):
     """A value has no attribute of that name."""
+
+
+class CheckpointError(RlxError, ValueError):
+    """A file cannot be read, does not hold the tree that was asked for, or cannot hold the tree that is given."""

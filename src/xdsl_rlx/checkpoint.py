@@ -1,7 +1,7 @@
 """Trees on disk: `save` and `load` as safetensors, atomically, and tensors of GGUF files.
 
-A file holds every leaf under its path in the tree, as one would write it, and in its metadata what is no array. Written
-is a new file beside the old one, which then takes its place: a process that is killed leaves one or the other, whole.
+A file holds every leaf under its path in the tree, as one would write it, and in its metadata what is no array.
+`atomic_file.py` puts it in its place: a process that is killed leaves the old file or the new one, whole.
 """
 
 # Trees, and what NumPy is called with, are of any type.
@@ -10,152 +10,310 @@ is a new file beside the old one, which then takes its place: a process that is 
 
 from __future__ import annotations
 
+import json
 import os
-import tempfile
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xdsl_rlx.dialects.errors import RlxError
-from xdsl_rlx.tree import Tree, flatten, paths, unflatten
+from xdsl_rlx.atomic_file import replace_file
+from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.errors import CheckpointError, GraphTypeError
+from xdsl_rlx.tree import Spec, Tree, flatten, paths, unflatten
+
+if TYPE_CHECKING:
+    from xdsl_rlx.gguf_file import GGUFTensor
+
+__all__ = ["CheckpointError", "load", "load_gguf", "metadata", "save"]
+
+_Path = str | os.PathLike[str]
 
 _ROOT = "tree"
 """What a tree that is one array is called."""
+_RESERVED = "__metadata__"
+"""The one name that safetensors has another use for."""
+_MOST_HEADER = 100_000_000
+"""Bytes; a longer header cannot be read."""
+
+_DTYPES = {
+    **{f"{kind}{bits}": f"{name}{bits}" for kind, name in (("I", "int"), ("U", "uint")) for bits in (8, 16, 32, 64)},
+    **{f"F{bits}": f"float{bits}" for bits in (16, 32, 64)},
+    "BOOL": "bool",
+    "C64": "complex64",
+    "BF16": "bfloat16",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E4M3FNUZ": "float8_e4m3fnuz",
+    "F8_E5M2": "float8_e5m2",
+    "F8_E5M2FNUZ": "float8_e5m2fnuz",
+    "F8_E8M0": "float8_e8m0fnu",
+}
+"""NumPy's names of what safetensors has."""
+
+_OF_BYTES = (
+    *("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz"),
+    *("int1", "int2", "int4", "uint1", "uint2", "uint4"),
+)
+_STORED = {"complex128": "float64", **dict.fromkeys(_OF_BYTES, "uint8")}
+"""Element types that safetensors has not, and the one that each is stored as: complex numbers as pairs, in one more
+axis. The metadata say which arrays these are, under `_DTYPES_KEY`."""
+_TIME = re.compile(r"(datetime64|timedelta64)(\[[0-9]*[A-Za-z]+\])?")
+"""Dates and durations are stored as int64."""
+_DTYPES_KEY = "xdsl_rlx.dtypes"
 
 
-class CheckpointError(RlxError, ValueError):
-    """A file cannot be read, or does not hold the tree that was asked for."""
-
-
-def save(path: str | os.PathLike[str], tree: Tree, metadata: Mapping[str, str] | None = None) -> None:
+def save(path: _Path, tree: Tree, metadata: Mapping[str, str] | None = None) -> None:
     """
     Write a tree of arrays and numbers; `metadata` are texts to go with it.
 
-    The file is complete and on the disk before it takes the place of one that is there. CheckpointError for a leaf that
-    is no array.
+    The file is complete and on the disk before it takes the place of one that is there; a symbolic link stays one, and
+    the mode of a file that is there stays. CheckpointError for a leaf that is no array and for one that a file cannot
+    hold, GraphTypeError for other arguments of a wrong type, OSError where the folder cannot be written.
     """
-    from safetensors.numpy import save as to_bytes
+    from safetensors import SafetensorError, TensorSpec, serialize
 
+    place, texts = _checked_path("save", path), _checked_texts(metadata)
     leaves, spec = flatten(tree)
-    arrays: dict[str, np.ndarray[Any, Any]] = {}
-    for name, leaf in zip(_names(paths(spec)), leaves, strict=True):
-        array = np.asarray(leaf)
-        if array.dtype == object or array.dtype.kind in "USO":
-            raise CheckpointError(f"{name} is {type(leaf).__name__}, not an array")
-        arrays[name] = np.asarray(array, order="C")
-    _replace(Path(path), to_bytes(arrays, dict(metadata or {})))
+    # `TensorSpec` holds an address: the arrays live until the end
+    arrays: list[np.ndarray[Any, Any]] = []
+    parts: dict[str, TensorSpec] = {}
+    others: dict[str, str] = {}
+    for name, leaf in zip(_names(spec), leaves, strict=True):
+        array = _array_of(name, leaf)
+        shape, kind = list(array.shape), _stored_as(name, array.dtype)
+        if kind is not None:
+            others[name] = array.dtype.name
+            array = array.reshape(-1).view(kind)
+            shape += [2] if others[name] == "complex128" else []
+        arrays.append(array)
+        parts[name] = TensorSpec(
+            dtype=array.dtype.name, shape=shape, data_ptr=array.ctypes.data, data_len=array.nbytes
+        )
+    if others:
+        texts[_DTYPES_KEY] = json.dumps(others)
+    try:
+        # an empty dict instead of None makes a file that cannot be read
+        content = serialize(parts, texts or None)
+    except SafetensorError as error:
+        raise CheckpointError(f"save: {error}") from None
+    if (header := int.from_bytes(content[:8], "little")) > _MOST_HEADER:
+        raise CheckpointError(f"save: the names and texts take {header} bytes, more than a file may have")
+    replace_file(place, content)
 
 
-def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
+def load(path: _Path, like: Tree = None) -> Tree:
     """
     The arrays of a safetensors file: a dict by name, or the tree that `like` is.
 
-    Leaves of `like` say the shapes and element types to expect. CheckpointError for a file that is none, and for one
-    whose arrays are missing, left over, or of other types.
+    Leaves of `like` say the shapes and element types to expect; arrays are in the byte order of the machine.
+    CheckpointError for a file that is none, and for one whose arrays are missing, left over, or of other types; OSError
+    where the file cannot be opened.
     """
+    place = _checked_path("load", path)
+    found = read(place)[0]
+    return found if like is None else in_tree(place, found, like)
+
+
+def read(place: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str]]:
+    """The arrays of a file by name, and its texts; both of one file, should another process replace it meanwhile."""
     from safetensors import SafetensorError, deserialize
 
+    with open(place, "rb") as file:
+        raw = file.read()
     try:
-        parts = deserialize(Path(path).read_bytes())
-    except SafetensorError as error:
-        raise CheckpointError(f"{os.fspath(path)} is no file of tensors: {error}") from None
-    found = {name: _array(name, one) for name, one in parts}
-    if like is None:
-        return found
+        parts = deserialize(raw)
+        texts = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")]).get(_RESERVED) or {}
+        others = json.loads(texts.pop(_DTYPES_KEY, "{}"))
+        if not isinstance(others, dict):
+            raise ValueError(f"{_DTYPES_KEY} is no dict")
+        return {name: _array(name, one, others.get(name)) for name, one in parts}, texts
+    except (SafetensorError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{place} is no file of tensors: {error}") from None
+
+
+def in_tree(place: str, found: Mapping[str, np.ndarray[Any, Any]], like: Tree) -> Tree:
+    """The arrays of the file `place` as the tree that `like` is; CheckpointError if they are others."""
     leaves, spec = flatten(like)
-    names = _names(paths(spec))
+    names = _names(spec)
     if missing := [name for name in names if name not in found]:
-        raise CheckpointError(f"{os.fspath(path)} has no {missing[0]}; it has {', '.join(sorted(found)) or 'nothing'}")
+        raise CheckpointError(f"{place} has no {missing[0]}; it has {', '.join(sorted(found)) or 'nothing'}")
     if extra := sorted(set(found) - set(names)):
-        raise CheckpointError(f"{os.fspath(path)} has {extra[0]}, which the tree has not")
+        raise CheckpointError(f"{place} has {extra[0]}, which the tree has not")
     for name, leaf in zip(names, leaves, strict=True):
-        wanted, array = np.asarray(leaf), found[name]
+        wanted, array = _array_of(name, leaf), found[name]
         if (wanted.shape, wanted.dtype) != (array.shape, array.dtype):
             raise CheckpointError(
-                f"{name} of {os.fspath(path)} is {array.dtype}{list(array.shape)}, the tree has "
+                f"{name} of {place} is {array.dtype}{list(array.shape)}, the tree has "
                 f"{wanted.dtype}{list(wanted.shape)}"
             )
     return unflatten(spec, [found[name] for name in names])
 
 
-def metadata(path: str | os.PathLike[str]) -> dict[str, str]:
+def metadata(path: _Path) -> dict[str, str]:
     """The texts that were saved with a tree."""
     from safetensors import SafetensorError, safe_open
 
+    place = _checked_path("metadata", path)
     try:
-        with safe_open(os.fspath(path), "np") as file:
-            return dict(file.metadata() or {})
+        with safe_open(place, "np") as file:
+            texts = dict(file.metadata() or {})
     except SafetensorError as error:
-        raise CheckpointError(f"{os.fspath(path)} is no file of tensors: {error}") from None
+        raise CheckpointError(f"{place} is no file of tensors: {error}") from None
+    texts.pop(_DTYPES_KEY, None)
+    return texts
 
 
-def load_gguf(path: str | os.PathLike[str], dequantize: bool = True) -> dict[str, np.ndarray[Any, Any]]:
+def load_gguf(path: _Path, dequantize: bool = True) -> dict[str, np.ndarray[Any, Any]]:
     """
     The tensors of a GGUF file by name, in NumPy's order of dimensions; needs the package `gguf`.
 
-    Quantised ones become f32, or stay the bytes of their blocks without `dequantize`.
+    Quantised ones become f32, or stay the bytes of their blocks without `dequantize`. CheckpointError for a file that
+    is none, OSError where it cannot be opened.
     """
-    from gguf import GGMLQuantizationType, GGUFReader
+    from gguf import GGML_QUANT_SIZES
+
+    from xdsl_rlx.gguf_file import read_header
+
+    place = _checked_path("load_gguf", path)
+    with open(place, "rb") as file:
+        # a map of no bytes is an error
+        empty = not file.read(1)
+        data = np.zeros(0, np.uint8) if empty else np.memmap(file, np.uint8, "r")
+    try:
+        header = read_header(data, {int(kind): sizes for kind, sizes in GGML_QUANT_SIZES.items()})
+        return {
+            one.name: _gguf_array(one, data[one.start : one.start + one.nbytes], header.swapped, dequantize)
+            for one in header.tensors
+        }
+    except CheckpointError as error:
+        raise CheckpointError(f"{place} is no GGUF file: {error}") from None
+
+
+def _gguf_array(one: GGUFTensor, data: np.ndarray[Any, Any], swapped: bool, dequantize: bool) -> np.ndarray[Any, Any]:
+    """A tensor in memory of its own."""
+    from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
     from gguf.quants import dequantize as as_floats
 
+    kind = GGMLQuantizationType(one.kind)
+    plain = {"F": "float", "I": "int"}.get(kind.name[0])
+    if plain and (bits := kind.name[1:]).isdecimal():
+        dtype = np.dtype(f"{plain}{bits}")
+        stored = dtype.newbyteorder() if swapped else dtype
+        return np.frombuffer(data, stored).reshape(one.shape).astype(dtype)
+    elements, size = GGML_QUANT_SIZES[kind]
+    shape = (*one.shape[:-1], one.shape[-1] // elements * size) if one.shape else (size,)
+    blocks = np.array(data).reshape(shape)
+    if not dequantize:
+        return blocks
+    if not blocks.size:
+        return np.zeros(one.shape, np.float32)
+    if swapped:
+        raise CheckpointError(f"{one.name!r} is quantised and big-endian; dequantize=False gives its bytes")
     try:
-        reader = GGUFReader(os.fspath(path))
-    except (ValueError, OSError, IndexError) as error:
-        raise CheckpointError(f"{os.fspath(path)} is no GGUF file: {error}") from None
-    plain = {GGMLQuantizationType.F32, GGMLQuantizationType.F16, GGMLQuantizationType.F64}
-    found: dict[str, np.ndarray[Any, Any]] = {}
-    for tensor in reader.tensors:
-        data = np.array(tensor.data)
-        if dequantize and tensor.tensor_type not in plain and data.dtype.kind == "u":
-            data = as_floats(data, tensor.tensor_type)
-        found[tensor.name] = data
-    return found
+        with np.errstate(all="ignore"):
+            return as_floats(blocks, kind).reshape(one.shape)
+    except NotImplementedError:
+        raise CheckpointError(f"gguf cannot read the {kind.name} of {one.name!r}; dequantize=False does") from None
 
 
-_DTYPES: dict[str, str] = {
-    **{f"{kind}{bits}": f"{name}{bits}" for kind, name in (("I", "int"), ("U", "uint")) for bits in (8, 16, 32, 64)},
-    **{f"F{bits}": f"float{bits}" for bits in (16, 32, 64)},
-    "BOOL": "bool",
-    "C64": "complex64",
-}
+def _array_of(name: str, leaf: Any) -> np.ndarray[Any, Any]:
+    """A leaf as an array, C-contiguous and in the byte order of the machine."""
+    if isinstance(leaf, np.ma.MaskedArray):
+        raise CheckpointError(f"{name} is a masked array; save leaf.filled(number), or its data and mask as two leaves")
+    try:
+        array = np.asarray(leaf)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise CheckpointError(f"{name} is {type(leaf).__name__}, not an array ({error})") from None
+    if array.dtype.kind in "OUST":
+        raise CheckpointError(f"{name} is {type(leaf).__name__}, not an array; texts go to metadata=")
+    return np.asarray(array, array.dtype if array.dtype.isnative else array.dtype.newbyteorder("="), order="C")
 
 
-def _array(name: str, one: Mapping[str, Any]) -> np.ndarray[Any, Any]:
-    """An array of its own memory; the library's reader for NumPy has no bfloat16."""
+def _stored_as(name: str, dtype: np.dtype[Any]) -> str | None:
+    """The element type that one is stored as which safetensors has not, None for one that it has."""
+    if dtype.name in _DTYPES.values():
+        return None
+    if kind := "int64" if dtype.kind in "mM" else _STORED.get(dtype.name):
+        return kind
+    cure = "save leaf.astype('float64')" if dtype.kind in "fc" else "save its fields as leaves"
+    raise CheckpointError(f"{name} is of {dtype}, which a file cannot hold; {cure}")
+
+
+def _array(name: str, one: Mapping[str, Any], other: object) -> np.ndarray[Any, Any]:
+    """An array of its own memory, of the element type `other` if the file names one; ValueError for a damaged one."""
+    stored, shape = _DTYPES.get(one["dtype"]), list(one["shape"])
+    if stored is None:
+        raise ValueError(f"{name} is of {one['dtype']}, which NumPy has not")
+    dtype = _dtype(stored)
+    if other is not None:
+        if not isinstance(other, str) or (_STORED.get(other), bool(_TIME.fullmatch(other))) == (None, False):
+            raise ValueError(f"{name} is of {shown(other)}, which is no element type of a file")
+        if stored != _STORED.get(other, "int64") or (other == "complex128" and shape[-1:] != [2]):
+            raise ValueError(f"{name} is of {stored}{shape}, from which no {other} can be read")
+        dtype, shape = _dtype(other), shape[:-1] if other == "complex128" else shape
+    data = one["data"]
+    if stored == "bool" and np.frombuffer(data, np.uint8).max(initial=0) > 1:
+        raise ValueError(f"{name} has truth values other than 0 and 1")
+    return np.frombuffer(data, dtype).reshape(shape)
+
+
+def _dtype(name: str) -> np.dtype[Any]:
     import ml_dtypes
 
-    kind = one["dtype"]
-    if kind != "BF16" and kind not in _DTYPES:
-        raise CheckpointError(f"{name} is of {kind}, which NumPy has not")
-    dtype = np.dtype(ml_dtypes.bfloat16 if kind == "BF16" else _DTYPES[kind])
-    return np.frombuffer(bytearray(one["data"]), dtype).reshape(one["shape"])
-
-
-def _names(places: list[str]) -> list[str]:
-    """Paths as names: `["w"][0]` is `w.0`, the tree itself `tree`."""
-    made = [place.replace("'", "").replace('"', "").replace("][", ".").strip(".[]") for place in places]
-    made = [name.replace("].", ".").replace("[", ".").replace("]", "") or _ROOT for name in made]
-    return made if len(set(made)) == len(made) else places
-
-
-def _replace(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, path)
-    finally:
-        # it has the other name now, unless something went wrong
-        Path(name).unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY)
+        return np.dtype(getattr(ml_dtypes, name, name))
+    except TypeError as error:
+        raise ValueError(f"{name} is no element type ({error})") from None
+
+
+def _names(spec: Spec) -> list[str]:
+    """
+    A name for each leaf: `layers.0.w` for `["layers"][0]["w"]`, `tree` for the tree itself.
+
+    Where two would be the same, or safetensors could not hold one, they are all as one would write them, in brackets.
+    """
+    plain = [".".join(map(_part, accessor)) if accessor else _ROOT for accessor in spec.accessors()]
+    if _can_be_told_apart(plain):
+        return plain
+    places = paths(spec)
+    if not _can_be_told_apart(places):
+        raise CheckpointError("two leaves of the tree have keys that look the same; name them by strings")
+    return places
+
+
+def _part(entry: Any) -> str:
+    """A step of a path: the name of a field, a key or a position."""
+    written = entry.codify("")
+    return written[1:] if written.startswith(".") else str(entry.entry)
+
+
+def _can_be_told_apart(names: Sequence[str]) -> bool:
+    # lone halves of surrogate pairs are no UTF-8
+    written = {name for name in names if name and name != _RESERVED and not re.search("[\ud800-\udfff]", name)}
+    return len(written) == len(names)
+
+
+def _checked_path(function: str, path: object) -> str:
     try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+        place = os.fsdecode(path)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        raise GraphTypeError(
+            f"{function}: path: expected a string or an os.PathLike, got {shown(path)}; str(path) is one"
+        ) from None
+    if "\0" in place:
+        raise CheckpointError(f"{function}: path: no file has a name with a zero character, got {place[:60]!r}")
+    return place
+
+
+def _checked_texts(metadata: object) -> dict[str, str]:
+    texts = dict(metadata) if isinstance(metadata, Mapping) else {} if metadata is None else None
+    if texts is None or not all(isinstance(text, str) for pair in texts.items() for text in pair):
+        raise GraphTypeError(
+            f"save: metadata: expected a dict of strings by string, got {shown(metadata)}; str(x) makes a string"
+        )
+    if _DTYPES_KEY in texts:
+        raise CheckpointError(f"save: metadata: the key {_DTYPES_KEY!r} is the package's own; take another one")
+    if wrong := [text for pair in texts.items() for text in pair if re.search("[\ud800-\udfff]", text)]:
+        raise CheckpointError(f"save: metadata: {ascii(wrong[0][:60])} is not Unicode that can be written as UTF-8")
+    return texts
