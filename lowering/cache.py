@@ -50,6 +50,10 @@ class _UntrustedFolderError(Exception):
     """Why the cache is not used."""
 
 
+class _NoFolderError(Exception):
+    """Why the folder of the cache cannot be opened: `store` reports it, not each `load`."""
+
+
 @cache
 def versions_key() -> str:
     """Digest of the versions of everything that writes or reads entries, and of the `package_key`."""
@@ -85,6 +89,15 @@ def directory() -> Path:
     return Path(os.environ.get("XDSL_RLX_CACHE_DIR") or platformdirs.user_cache_dir("xdsl-rlx"))
 
 
+def _directory() -> Path | None:
+    """The cache folder; None for a user without a home, whom a warning tells once."""
+    try:
+        return directory()
+    except RuntimeError as error:
+        _report_once(Path("~"), f"has no folder ({error}); XDSL_RLX_CACHE_DIR names one")
+        return None
+
+
 def limit() -> int:
     """Bytes that the cache may hold: `XDSL_RLX_CACHE_BYTES`, else 1 GiB. Raises `ConfigurationError`."""
     text = os.environ.get("XDSL_RLX_CACHE_BYTES")
@@ -114,12 +127,14 @@ def load(key: str) -> bytes | None:
 
 def load_as(key: str, decode: Callable[[bytes], T]) -> T | None:
     """What `decode` makes of the entry of a key; an entry that it cannot decode is one that cannot be used."""
-    path = directory() / (key + _SUFFIX)
-    most = limit()
+    place, most = _directory(), limit()
+    if place is None:
+        return None
+    path = place / (key + _SUFFIX)
     try:
         with _folder(path.parent) as folder:
             payload = _read(folder, key, most)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, _NoFolderError):
         return None
     except _UntrustedFolderError as reason:
         _report_once(path.parent, str(reason))
@@ -143,8 +158,8 @@ def store(key: str, payload: bytes) -> None:
     Entries used longest ago make room for it; one that is larger than the whole cache may be is not written. A folder
     that cannot be written is reported once per process in a `CacheWarning`, and is otherwise no error.
     """
-    path, most, data = directory(), limit(), _header(key, payload) + payload
-    if len(data) > most:
+    path, most, data = _directory(), limit(), _header(key, payload) + payload
+    if path is None or len(data) > most:
         return
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
@@ -153,14 +168,24 @@ def store(key: str, payload: bytes) -> None:
                 _write(folder, key, data)
     except _UntrustedFolderError as reason:
         _report_once(path, str(reason))
+    except _NoFolderError as reason:
+        _report_once(path, f"cannot be written ({reason})")
     except OSError as error:
         _report_once(path, f"cannot be written ({error.strerror or error})")
+    except RecursionError:
+        # `os.makedirs` calls itself for each of them
+        _report_once(path, "cannot be written (too many folders)")
 
 
 @contextmanager
 def _folder(path: Path) -> Generator[int]:
     """The folder, opened, so that what is checked is what is used."""
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except OSError as error:
+        raise _NoFolderError(error.strerror or str(error)) from error
     try:
         try:
             _check_owner(os.fstat(handle))

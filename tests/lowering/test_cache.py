@@ -257,6 +257,32 @@ def test_a_folder_that_cannot_be_written_warns_once(folder: Path, monkeypatch: p
     assert len(caught) == 1 and first.program == second.program
 
 
+@pytest.mark.parametrize("part", ["a", "a/"])
+@pytest.mark.parametrize("length", [4_000, 6_000])
+def test_a_path_that_is_too_long_warns_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, length: int
+):
+    driver()
+    monkeypatch.setenv("XDSL_RLX_CACHE_DIR", f"{tmp_path}/{part * (length // len(part))}")
+    with pytest.warns(CacheWarning, match="cannot be written") as caught:
+        found = [compiled() for _ in range(2)]
+    assert len(caught) == 1 and right(found[0]) and not [*tmp_path.iterdir()]
+
+
+def test_a_user_without_a_home_warns_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    def unknown(user: int) -> None:
+        raise KeyError(f"getpwuid(): uid not found: {user}")
+
+    driver()
+    for name in ("HOME", "XDG_CACHE_HOME", "XDSL_RLX_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(CacheWarning, match="has no folder .*XDSL_RLX_CACHE_DIR names one") as caught:
+        found = [compiled() for _ in range(2)]
+    assert len(caught) == 1 and right(found[0]) and not [*tmp_path.iterdir()]
+
+
 def test_a_read_only_folder_is_still_read(folder: Path, monkeypatch: pytest.MonkeyPatch):
     cache.store("key", b"payload")
     real = os.open
