@@ -73,7 +73,7 @@ def save(path: _Path, tree: Tree, metadata: Mapping[str, str] | None = None) -> 
     """
     from safetensors import SafetensorError, TensorSpec, serialize
 
-    place, texts = _checked_path("save", path), _checked_texts(metadata)
+    place, texts = checked_path("save", path), _checked_texts(metadata)
     leaves, spec = flatten(tree)
     # `TensorSpec` holds an address: the arrays live until the end
     arrays: list[np.ndarray[Any, Any]] = []
@@ -87,9 +87,7 @@ def save(path: _Path, tree: Tree, metadata: Mapping[str, str] | None = None) -> 
             array = array.reshape(-1).view(kind)
             shape += [2] if others[name] == "complex128" else []
         arrays.append(array)
-        parts[name] = TensorSpec(
-            dtype=array.dtype.name, shape=shape, data_ptr=array.ctypes.data, data_len=array.nbytes
-        )
+        parts[name] = TensorSpec(dtype=array.dtype.name, shape=shape, data_ptr=array.ctypes.data, data_len=array.nbytes)
     if others:
         texts[_DTYPES_KEY] = json.dumps(others)
     try:
@@ -110,7 +108,7 @@ def load(path: _Path, like: Tree = None) -> Tree:
     CheckpointError for a file that is none, and for one whose arrays are missing, left over, or of other types; OSError
     where the file cannot be opened.
     """
-    place = _checked_path("load", path)
+    place = checked_path("load", path)
     found = read(place)[0]
     return found if like is None else in_tree(place, found, like)
 
@@ -142,6 +140,9 @@ def in_tree(place: str, found: Mapping[str, np.ndarray[Any, Any]], like: Tree) -
         raise CheckpointError(f"{place} has {extra[0]}, which the tree has not")
     for name, leaf in zip(names, leaves, strict=True):
         wanted, array = _array_of(name, leaf), found[name]
+        if type(leaf) in (bool, int, float, complex) and not array.shape:
+            # a number of Python's has no element type of its own: what has replaced it has one
+            continue
         if (wanted.shape, wanted.dtype) != (array.shape, array.dtype):
             raise CheckpointError(
                 f"{name} of {place} is {array.dtype}{list(array.shape)}, the tree has "
@@ -154,7 +155,7 @@ def metadata(path: _Path) -> dict[str, str]:
     """The texts that were saved with a tree."""
     from safetensors import SafetensorError, safe_open
 
-    place = _checked_path("metadata", path)
+    place = checked_path("metadata", path)
     try:
         with safe_open(place, "np") as file:
             texts = dict(file.metadata() or {})
@@ -175,7 +176,7 @@ def load_gguf(path: _Path, dequantize: bool = True) -> dict[str, np.ndarray[Any,
 
     from xdsl_rlx.gguf_file import read_header
 
-    place = _checked_path("load_gguf", path)
+    place = checked_path("load_gguf", path)
     with open(place, "rb") as file:
         # a map of no bytes is an error
         empty = not file.read(1)
@@ -294,7 +295,8 @@ def _can_be_told_apart(names: Sequence[str]) -> bool:
     return len(written) == len(names)
 
 
-def _checked_path(function: str, path: object) -> str:
+def checked_path(function: str, path: object) -> str:
+    """A path as a text; GraphTypeError or CheckpointError for what can be none, with the name of the function."""
     try:
         place = os.fsdecode(path)  # pyright: ignore[reportArgumentType]
     except TypeError:
@@ -315,5 +317,5 @@ def _checked_texts(metadata: object) -> dict[str, str]:
     if _DTYPES_KEY in texts:
         raise CheckpointError(f"save: metadata: the key {_DTYPES_KEY!r} is the package's own; take another one")
     if wrong := [text for pair in texts.items() for text in pair if re.search("[\ud800-\udfff]", text)]:
-        raise CheckpointError(f"save: metadata: {ascii(wrong[0][:60])} is not Unicode that can be written as UTF-8")
+        raise CheckpointError(f"save: metadata: {wrong[0][:60]!a} is not Unicode that can be written as UTF-8")
     return texts

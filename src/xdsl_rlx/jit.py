@@ -101,6 +101,11 @@ class CompiledFunction:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else CompiledMethod(self, instance)
 
+    @property
+    def donates(self) -> bool:
+        """Whether calls write results over arguments."""
+        return bool(self._donate)
+
     def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
         values = self.parameters.bind(args, kwargs)
         if self._static:

@@ -6,19 +6,26 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from os import PathLike, fspath
+from itertools import islice
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
-from xdsl_rlx.checkpoint import CheckpointError, load, metadata, save
-from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.tree import Tree, flatten, map_leaves
+from xdsl_rlx.checkpoint import CheckpointError, checked_path, in_tree, read, save
+from xdsl_rlx.dialects.calls import checked, shown
+from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.jit import CompiledFunction
+from xdsl_rlx.tree import Tree, flatten, map_leaves, paths, unflatten
+
+_Step = Callable[..., tuple[Any, Tree]]
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,9 @@ class Batches:
     Batches of a tree of arrays along their first axis: a tuple, a dict.
 
     Each pass is in an order of its own, that of `seed` and of the number of the pass; in the order of the arrays
-    without a seed. The last batch holds what is left, unless `drop_last`.
+    without a seed. The last batch holds what is left, unless `drop_last`. Leaves that are no NumPy arrays, such as
+    tables, are converted once, and rows are taken by position; memory maps stay on the disk. GraphError for arrays
+    without a first axis or of different lengths, and for no batch at all.
     """
 
     arrays: Tree
@@ -36,25 +45,57 @@ class Batches:
     drop_last: bool = False
 
     def __post_init__(self) -> None:
-        lengths = {len(leaf) for leaf in flatten(self.arrays)[0]}
-        if len(lengths) != 1 or self.size < 1:
-            raise GraphError(f"batches of {self.size} are of arrays of one length, got {sorted(lengths)}")
+        for name, least in (("size", 1), ("seed", 0)):
+            number = getattr(self, name)
+            if number is None and name == "seed":
+                continue
+            if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
+                raise GraphError(f"Batches: {name}: expected an integer of at least {least}, got {shown(number)}")
+        leaves, spec = flatten(self.arrays)
+        arrays = [_with_rows(place, leaf) for place, leaf in zip(paths(spec), leaves, strict=True)]
+        lengths = sorted({len(array) for array in arrays})
+        if len(lengths) != 1:
+            raise GraphError(f"batches of {self.size} are of arrays of one length, got {lengths}")
+        object.__setattr__(self, "arrays", unflatten(spec, arrays))
+        if not len(self):
+            cure = "take a smaller size, or drop_last=False" if lengths[0] else "give arrays with rows"
+            raise GraphError(f"Batches: {lengths[0]} rows make no batch of {self.size}; {cure}")
 
     def __len__(self) -> int:
-        count = len(flatten(self.arrays)[0][0])
+        count = self._count
         return count // self.size if self.drop_last else -(-count // self.size)
 
-    def of_pass(self, number: int) -> Iterator[Tree]:
-        """The batches of one pass over the arrays."""
-        count = len(flatten(self.arrays)[0][0])
+    def of_pass(self, number: int, first: int = 0) -> Iterator[Tree]:
+        """The batches of one pass over the arrays, from the one with the number `first` on."""
+        count = self._count
         order = np.arange(count) if self.seed is None else np.random.default_rng((self.seed, number)).permutation(count)
-        for batch in range(len(self)):
+        for batch in range(first, len(self)):
             chosen = order[batch * self.size : (batch + 1) * self.size]
             yield map_leaves(lambda leaf, chosen=chosen: leaf[chosen], self.arrays)
 
+    @property
+    def order(self) -> str:
+        """A text that is equal for batches in the same order."""
+        return f"{self._count} rows by {self.size}, seed {self.seed}, drop_last {self.drop_last}"
 
+    @property
+    def _count(self) -> int:
+        return len(flatten(self.arrays)[0][0])
+
+
+def _with_rows(place: str, leaf: Any) -> np.ndarray[Any, Any]:
+    try:
+        array: np.ndarray[Any, Any] = leaf if isinstance(leaf, np.ndarray) else np.asarray(leaf)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise GraphError(f"Batches: arrays{place} is {shown(leaf)}, not an array ({error})") from None
+    if not array.ndim:
+        raise GraphError(f"Batches: arrays{place} is {shown(leaf)}, not an array with rows; np.array([..]) is one")
+    return array
+
+
+@checked
 def fit(
-    step: Callable[..., tuple[Any, Tree]],
+    step: _Step,
     state: Tree,
     batches: Batches | Callable[[int], Iterable[Tree]],
     passes: int = 1,
@@ -63,54 +104,241 @@ def fit(
     first: int = 0,
     quiet: bool = False,
     resume: bool = False,
+    checkpoint_every: int | None = None,
 ) -> Tree:
     """
     `loss, state = step(state, *batch)` for each batch of each pass from `first` on; the last state.
 
     `batches` are those of a pass, by its number. `evaluate(state)` is shown after each pass. The state goes to the file
-    `checkpoint` after each pass, with the number of the next one as metadata `pass`, and when the loop is interrupted.
-    With `resume` the loop begins with what is in that file, if there is one; CheckpointError if that is another state.
+    `checkpoint` before the first step, after each pass, after each `checkpoint_every` batches, and when Ctrl-C ends the
+    loop. Its metadata say where it belongs: `pass`, `batch` within it, and the order of `Batches`. With `resume` the
+    loop goes on from that file, if there is one, to the same bits; CheckpointError if that is another state, or if a
+    pass that has begun had its batches in another order.
+
+    The first Ctrl-C lets a step end that may write over its state: one with `donate`, or one that is no compiled
+    function. The state is saved, and KeyboardInterrupt raised. The second Ctrl-C ends such a step at once; then the
+    state may be torn, and the file stays as it was. GraphError for a step that returns no pair of a number and a state.
     """
-    if resume:
-        state, first = _saved(checkpoint, state, first)
-    of_pass = batches.of_pass if isinstance(batches, Batches) else batches
-    for number in range(first, passes):
-        began, seen, losses = time.perf_counter(), 0, list[float]()
-        try:
-            for batch in of_pass(number):
-                parts = batch if isinstance(batch, tuple) else (batch,)
-                loss, state = step(state, *parts)
-                losses.append(float(loss))
-                seen += len(flatten(batch)[0][0])
-                if not quiet:
-                    _show(number, passes, losses, seen / (time.perf_counter() - began), end="")
-        except KeyboardInterrupt:
-            if checkpoint is not None:
-                save(checkpoint, state, {"pass": str(number)})
-            raise
-        if checkpoint is not None:
-            save(checkpoint, state, {"pass": str(number + 1)})
-        result = "" if evaluate is None else f"  {evaluate(state)}"
-        if not quiet:
-            _show(number, passes, losses, seen / max(time.perf_counter() - began, 1e-9), end=f"{result}\n")
-    return state
-
-
-def _saved(checkpoint: str | PathLike[str] | None, state: Tree, first: int) -> tuple[Tree, int]:
-    """The state in a file and the number of its next pass; what is given if there is no file."""
-    if checkpoint is None:
+    if not callable(step):
+        raise GraphTypeError(f"fit: step: expected a function, got {shown(step)}")
+    if not isinstance(batches, Batches) and not callable(batches):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphTypeError(f"fit: batches: expected Batches or a function of a pass's number, got {shown(batches)}")
+    if checkpoint_every is not None and (checkpoint_every < 1 or checkpoint is None):
+        raise GraphError(f"fit: checkpoint_every: expected 1 or more, with checkpoint=, got {checkpoint_every}")
+    if resume and checkpoint is None:
         raise GraphError("to resume is to go on from a file: name it as checkpoint=")
-    if not Path(checkpoint).exists():
-        return state, first
-    number = metadata(checkpoint).get("pass", "")
-    if not number.isdecimal():
-        raise CheckpointError(f"{fspath(checkpoint)} does not say which pass comes next: it is not what fit has saved")
-    return load(checkpoint, like=state), int(number)
+    place = None if checkpoint is None else checked_path("fit", checkpoint)
+    loop = _Loop(step, batches, passes, evaluate, place, quiet, checkpoint_every, _At(state, first, 0))
+    with loop.interrupts:
+        loop.run(resume)
+    return loop.at.state
 
 
-def _show(number: int, passes: int, losses: list[float], rate: float, end: str) -> None:
-    mean = float(np.mean(losses)) if losses else float("nan")
-    if not end and not sys.stderr.isatty():
-        return
-    line = f"\rpass {number + 1}/{passes}  batch {len(losses)}  loss {mean:.4f}  {rate:,.0f} examples/s"
-    print(line.lstrip("\r") if end and not sys.stderr.isatty() else line, end=end, file=sys.stderr, flush=True)
+@dataclass(frozen=True)
+class _At:
+    """Where a loop is: a state that is whole, and the pass and batch to go on with. One object, replaced at once."""
+
+    state: Tree
+    number: int
+    batch: int
+
+
+class _Interrupts:
+    """
+    What Ctrl-C does: it raises KeyboardInterrupt, but only after the step where `in_step` is set. The second one raises
+    in the step too.
+
+    Only the main thread handles signals; a handler that the program has installed itself stays.
+    """
+
+    def __init__(self) -> None:
+        self.in_step = False
+        self._is_pending = False
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                signal.signal(signal.SIGINT, self._handle)
+
+    def __exit__(self, *_: object) -> None:
+        self._remove()
+
+    def _remove(self) -> None:
+        if signal.getsignal(signal.SIGINT) == self._handle:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _handle(self, number: int, frame: object) -> None:
+        if self.in_step and not self._is_pending:
+            self._is_pending = True
+            return
+        # here, since `__exit__` does not run if this is raised where it begins
+        self._remove()
+        raise KeyboardInterrupt
+
+    def end_step(self) -> None:
+        """Raise the KeyboardInterrupt that came in the step."""
+        self.in_step = False
+        if self._is_pending:
+            raise KeyboardInterrupt
+
+
+@dataclass
+class _Loop:
+    """The loop of `fit`."""
+
+    step: _Step
+    batches: Batches | Callable[[int], Iterable[Tree]]
+    passes: int
+    evaluate: Callable[[Tree], object] | None
+    checkpoint: str | None
+    quiet: bool
+    every: int | None
+    at: _At
+
+    def __post_init__(self) -> None:
+        self.interrupts = _Interrupts()
+        # compiled functions write to nothing else than what is donated; of other functions nothing is known
+        self._may_tear = not isinstance(self.step, CompiledFunction) or self.step.donates
+
+    def run(self, resume: bool) -> None:
+        """All passes; the state is saved where it is whole."""
+        if resume and self.checkpoint is not None and Path(self.checkpoint).exists():
+            self.at = _saved(self.checkpoint, self.at, self._order)
+        elif self._may_tear and self.at.number < self.passes:
+            # an interrupted step may leave nothing else to begin with
+            self._save()
+        try:
+            while self.at.number < self.passes:
+                self._run_pass()
+        except KeyboardInterrupt:
+            if not self.interrupts.in_step:
+                self._save()
+            raise
+
+    def _run_pass(self) -> None:
+        number = self.at.number
+        progress = _Progress(number, self.passes)
+        for batch in self._left():
+            loss = self._run_step(batch)
+            progress.count(loss, self.at.batch, batch)
+            if self.every is not None and self.at.batch % self.every == 0:
+                self._save()
+            if not self.quiet:
+                progress.show()
+        self.at = _At(self.at.state, number + 1, 0)
+        self._save()
+        result = "" if self.evaluate is None else f"  {self.evaluate(self.at.state)}"
+        if not self.quiet:
+            progress.show(f"{result}\n")
+
+    def _left(self) -> Iterable[Tree]:
+        """The batches of this pass that are left."""
+        at = self.at
+        if isinstance(self.batches, Batches):
+            return self.batches.of_pass(at.number, at.batch)
+        found = self.batches(at.number)
+        if not isinstance(found, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise GraphTypeError(f"fit: batches({at.number}) is to be the batches of a pass, got {shown(found)}")
+        return islice(found, at.batch, None)
+
+    def _run_step(self, batch: Tree) -> float:
+        """The loss; the state is the next one, or still the last one."""
+        at, parts = self.at, batch if isinstance(batch, tuple) else (batch,)
+        self.interrupts.in_step = self._may_tear
+        loss, state = _checked(self.step(at.state, *parts))
+        self.at = _At(state, at.number, at.batch + 1)
+        self.interrupts.end_step()
+        return loss
+
+    @property
+    def _order(self) -> str | None:
+        return self.batches.order if isinstance(self.batches, Batches) else None
+
+    def _save(self) -> None:
+        if self.checkpoint is None:
+            return
+        texts = {"pass": str(self.at.number)}
+        if self.at.batch:
+            texts["batch"] = str(self.at.batch)
+            if self._order is not None:
+                texts["batches"] = self._order
+        save(self.checkpoint, self.at.state, texts)
+
+
+def _checked(result: object) -> tuple[float, Tree]:
+    """What a step returns: the loss as a number, and the state."""
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        raise GraphError(f"fit: step: expected it to return (loss, state), got {shown(result)}")
+    loss, state = result
+    if np.shape(loss) != ():
+        raise GraphError(f"fit: step: expected a loss of one number, got shape {np.shape(loss)}; take its mean")
+    try:
+        return float(loss), state
+    except (TypeError, ValueError):
+        raise GraphError(f"fit: step: expected a loss of one number, got {shown(loss)}") from None
+
+
+def _saved(place: str, given: _At, order: str | None) -> _At:
+    """Where a file says to go on."""
+    arrays, texts = read(place)
+    number, batch = _position(texts, "pass"), _position({"batch": "0", **texts}, "batch")
+    if number is None or batch is None:
+        raise CheckpointError(f"{place} does not say which pass comes next: it is not what fit has saved")
+    if batch and order is not None and texts.get("batches", order) != order:
+        raise CheckpointError(
+            f"{place} was saved in the middle of a pass over {texts['batches']}; batches are {order} now, "
+            "so the rest of that pass is not known. Take the same batches, or another checkpoint"
+        )
+    state = in_tree(place, arrays, given.state)
+    if (number, batch) == (given.number, 0):
+        # before the first step, numbers of Python's are no arrays yet
+        state = map_leaves(
+            lambda old, new: old if type(old) in (bool, int, float, complex) else new, given.state, state
+        )
+    return _At(state, number, batch)
+
+
+def _position(texts: Mapping[str, str], name: str) -> int | None:
+    text = texts.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 20 else None
+
+
+class _Progress:
+    """The line on standard error about a pass, with the mean of its losses so far."""
+
+    def __init__(self, number: int, passes: int):
+        self._pass = f"pass {number + 1}/{passes}"
+        self._began = time.perf_counter()
+        self._total, self._losses, self._rows, self._batch = 0.0, 0, 0, 0
+
+    def count(self, loss: float, number: int, batch: Tree) -> None:
+        """Count in a loss, after `number` batches of the pass."""
+        shape = next((np.shape(leaf) for leaf in flatten(batch)[0]), (0,))
+        self._total += loss
+        self._losses += 1
+        self._rows += shape[0] if shape else 1
+        self._batch = number
+
+    def show(self, end: str = "") -> None:
+        """Write the line; without an end, over the last one of a terminal and nowhere else."""
+        stream: TextIO | None = sys.stderr
+        if stream is None:  # pyright: ignore[reportUnnecessaryComparison]
+            return
+        terminal = _is_terminal(stream)
+        if not end and not terminal:
+            return
+        rate = self._rows / max(time.perf_counter() - self._began, 1e-9)
+        mean = f"loss {self._total / self._losses:.4f}  {rate:,.0f} examples/s" if self._losses else "no batches"
+        batch = f"  batch {self._batch}" if self._losses else ""
+        print(f"{chr(13) * terminal}{self._pass}{batch}  {mean}", end=end, file=stream)
+        if hasattr(stream, "flush"):
+            stream.flush()
+
+
+def _is_terminal(stream: object) -> bool:
+    ask = getattr(stream, "isatty", None)
+    try:
+        return bool(ask is not None and ask())
+    except ValueError:
+        # it is closed
+        return False

@@ -18,6 +18,7 @@ import pytest
 import xdsl_rlx as rlx
 from xdsl_rlx import init, optim
 from xdsl_rlx import tree as trees
+from xdsl_rlx.jit import CompiledFunction
 
 KEY = rlx.key(3)
 
@@ -209,21 +210,52 @@ def test_what_cannot_be_resumed_is_said(tmp_path: Path):
         rlx.fit(step, state, batches, checkpoint=path, resume=True)
 
 
-def test_an_interrupted_loop_leaves_its_state(tmp_path: Path):
-    step, state, batches = stepper()
-    calls = 0
+def interrupted(tmp_path: Path, step: Any, state: Any, batches: rlx.Batches) -> tuple[Any, dict[str, str]]:
+    """What a loop leaves in its file that is interrupted in the third step of its second pass."""
+    calls, compiled = 0, step
 
-    def interrupted(state: Any, *batch: Any) -> Any:
+    def one(state: Any, *batch: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls == 7:
             raise KeyboardInterrupt
-        return step(state, *batch)
+        return compiled(state, *batch)
 
+    if isinstance(step, CompiledFunction):
+        step = CompiledFunction(step.__wrapped__)
+        step.__class__ = type("Interrupted", (CompiledFunction,), {"__call__": lambda self, *args: one(*args)})
+    else:
+        step = one
     path = tmp_path / "state.safetensors"
     with pytest.raises(KeyboardInterrupt):
-        rlx.fit(interrupted, state, batches, 5, quiet=True, checkpoint=path)
-    assert rlx.load(path, state)[1]["step"] == 6 and rlx.metadata(path) == {"pass": "1"}
+        rlx.fit(step, state, batches, 5, quiet=True, checkpoint=path)
+    return rlx.load(path, state), rlx.metadata(path)
+
+
+def test_a_step_that_writes_over_nothing_leaves_the_state_before_it(tmp_path: Path):
+    left, texts = interrupted(tmp_path, *stepper())
+    order = "50 rows by 16, seed 0, drop_last False"
+    assert left[1]["step"] == 6 and texts == {"pass": "1", "batch": "2", "batches": order}
+
+
+def test_a_step_that_may_write_over_its_state_leaves_the_file_as_it_was(tmp_path: Path):
+    step, state, batches = stepper()
+    left, texts = interrupted(tmp_path, lambda *args: step(*args), state, batches)
+    assert left[1]["step"] == 4 and texts == {"pass": "1"}
+    whole = rlx.fit(step, state, batches, 5, quiet=True)
+    resumed = rlx.fit(step, state, batches, 5, quiet=True, checkpoint=tmp_path / "state.safetensors", resume=True)
+    # 20 steps, not 22
+    assert resumed[1]["step"] == 20
+    for a, b in zip(trees.flatten(whole)[0], trees.flatten(resumed)[0], strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_the_rest_of_a_pass_is_that_of_the_same_batches(tmp_path: Path):
+    step, state, batches = stepper()
+    interrupted(tmp_path, step, state, batches)
+    other = rlx.Batches(batches.arrays, 16, seed=1)
+    with pytest.raises(rlx.CheckpointError, match=r"in the middle of a pass .* seed 0, .*; batches are .* seed 1"):
+        rlx.fit(step, state, other, 5, checkpoint=tmp_path / "state.safetensors", resume=True)
 
 
 SCRIPT = """

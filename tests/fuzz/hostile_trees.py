@@ -9,7 +9,19 @@ import numpy as np
 
 KEYS = (
     *("w", "b", "a.b", "a", "b.c", "0", "1", "", ".", "..", "tree", "__metadata__", "layers.0.w", "a/b", "a\\b", "a'b"),
-    *('a"b', "]['", "['w']", "ключ", "\u0000", "\ud800", "\U0001f600", "name with spaces", "\n", "x" * 300, "__class__"),
+    *(
+        'a"b',
+        "]['",
+        "['w']",
+        "ключ",
+        "\u0000",
+        "\ud800",
+        "\U0001f600",
+        "name with spaces",
+        "\n",
+        "x" * 300,
+        "__class__",
+    ),
     *(0, 1, -1, 2**70, True, None, 1.5, (1, 2), b"raw"),
 )
 NATIVE = (

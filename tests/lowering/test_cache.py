@@ -259,9 +259,7 @@ def test_a_folder_that_cannot_be_written_warns_once(folder: Path, monkeypatch: p
 
 @pytest.mark.parametrize("part", ["a", "a/"])
 @pytest.mark.parametrize("length", [4_000, 6_000])
-def test_a_path_that_is_too_long_warns_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, length: int
-):
+def test_a_path_that_is_too_long_warns_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, length: int):
     driver()
     monkeypatch.setenv("XDSL_RLX_CACHE_DIR", f"{tmp_path}/{part * (length // len(part))}")
     with pytest.warns(CacheWarning, match="cannot be written") as caught:
