@@ -1,17 +1,16 @@
 """Where the buffers of a program lie: the bytes of what their root declares, and how these move in loops.
 Which launches may pass what is in `schedule.py`."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice, product
 
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.control_flow import LoopOp, StepOp
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, is_contiguous, span_elements, strides_of
+from xdsl_rlx.dialects.lir.overlap import Term, meets_window
 from xdsl_rlx.dialects.lir.program import ViewOp, memref_of
-
-ITERATIONS_LOOKED_AT = 64
 
 
 @dataclass(frozen=True)
@@ -24,11 +23,6 @@ class LoopMove:
     """0 where there is no period: the start counts it in."""
     period: int | None = None
     """None: nothing wraps around."""
-
-    def at(self, iteration: int) -> int:
-        """The bytes in one iteration."""
-        step = iteration + self.shift
-        return self.stride * (step if self.period is None else step % self.period)
 
     @property
     def most(self) -> int:
@@ -52,42 +46,27 @@ class ByteSpan:
         return self.stop + sum(move.most for move in self.moves) if self.moves else self.stop
 
     def meets(self, other: "ByteSpan") -> bool:
-        """Whether bytes of both are surely the same in an iteration; of many iterations the first are looked at."""
-        if self.root is not other.root or not self.dense or not other.dense:
-            return False
-        if self.moves == other.moves:
-            return self.start < other.stop and other.start < self.stop
-        loops = list(dict.fromkeys(move.loop for move in (*self.moves, *other.moves)))
-        for numbers in islice(product(*(range(loop.count) for loop in loops)), ITERATIONS_LOOKED_AT):
-            iteration = dict(zip(loops, numbers, strict=True))
-            here, there = self._at(iteration), other._at(iteration)
-            if self.start + here < other.stop + there and other.start + there < self.stop + here:
-                return True
-        return False
-
-    def _at(self, iteration: Mapping[LoopOp, int]) -> int:
-        return sum(move.at(iteration[move.loop]) for move in self.moves)
+        """Whether bytes of both are surely the same in an iteration."""
+        return self.root is other.root and self.dense and other.dense and self._overlaps(other) is True
 
     def may_meet(self, other: "ByteSpan") -> bool:
         """Whether bytes of both, under one root, may be the same in an iteration."""
+        return self._overlaps(other) is not False
+
+    def _overlaps(self, other: "ByteSpan") -> bool | None:
+        """Whether the spans share a byte in an iteration; None where `meets_window` does not decide it."""
+        if self.moves == other.moves:
+            return self.start < other.stop and other.start < self.stop
         if self.start >= other.end or other.start >= self.end:
             return False
-        own = [move for move in self.moves if move not in other.moves]
-        others = [move for move in other.moves if move not in self.moves]
-        if not own and not others:
-            return self.start < other.stop and other.start < self.stop
-        if len(own) == len(others) == 1 and (distances := _distances(own[0], others[0])):
-            return any(self.start + d < other.stop and other.start < self.stop + d for d in distances)
-        ahead, behind = sum(move.most for move in own), sum(move.most for move in others)
-        return self.start < other.stop + behind and other.start < self.stop + ahead
-
-
-def _distances(one: LoopMove, other: LoopMove) -> tuple[int, ...]:
-    """How far `one` lies behind `other` in one iteration or another; empty where that is not one of two numbers."""
-    if one.period is None or (one.loop, one.stride, one.period) != (other.loop, other.stride, other.period):
-        return ()
-    ahead = (one.shift - other.shift) % one.period
-    return ahead * one.stride, (ahead - one.period) * one.stride
+        terms: dict[LoopOp, list[Term]] = {}
+        own, others = Counter(self.moves), Counter(other.moves)
+        for sign, moves in ((1, own - others), (-1, others - own)):
+            for move in moves.elements():
+                terms.setdefault(move.loop, []).append(Term(sign * move.stride, move.shift, move.period))
+        # how far this span is moved against the other one, so that each begins in front of the end of the other
+        low, high = other.start - self.stop + 1, other.stop - self.start - 1
+        return meets_window([(loop.count, found) for loop, found in terms.items()], low, high)
 
 
 def place_of(op: Operation, place: Callable[[SSAValue], ByteSpan], start: int = 0) -> ByteSpan:
