@@ -3,7 +3,7 @@ Where buffers lie is in `places.py`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from math import gcd, lcm, prod
 
 STEPS = 4096
@@ -72,7 +72,7 @@ def _pieces(count: int, terms: Sequence[Term]) -> list[Piece] | None:
             cuts.update(range(-term.shift % term.period, min(whole, count), term.period))
     edges = sorted(cuts)
     found: list[Piece] = []
-    for begin, end in zip(edges, edges[1:], strict=False):
+    for begin, end in pairwise(edges):
         constant = shifted + slope * begin
         constant += sum(t.stride * ((begin + t.shift) % t.period) for t in terms if t.period is not None)
         steep = sum(term.stride for term in terms)

@@ -17,6 +17,7 @@ from xdsl.traits import IsTerminator
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.lowering.fuse.bit_sets import BitSet
 from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.fuse.nesting import Demand, Reduces, agree, demand_of, rows_of
@@ -36,12 +37,15 @@ MOST_AGAIN = 16
 """Ops that a cluster may compute again for others, beside as many as it has itself."""
 
 
+EMPTY = BitSet()
+
+
 @dataclass(eq=False)
 class Cluster:
     """
     Ops that are to share a kernel, and what merging asks of them.
 
-    `members` is the bit set of the ops' numbers, `name` the bit of one of them. `before` and `after` have the names of
+    `members` is the set of the ops' numbers, `name` that of one of them. `before` and `after` have the names of
     all clusters that it depends on and that depend on it, directly or not (and numbers of other members of these).
     `used` counts the uses of values by the ops; `outputs` are the results with uses outside, and how many; `reads` the
     values that come from outside; `demands` what the reductions ask of the nesting. `version` is new at each change.
@@ -54,17 +58,18 @@ class Cluster:
     outputs: dict[SSAValue, int]
     reads: set[SSAValue]
     demands: dict[Operation, Demand | None]
-    members: int = 0
-    name: int = 0
-    before: int = 0
-    after: int = 0
+    members: BitSet = EMPTY
+    name: BitSet = EMPTY
+    before: BitSet = EMPTY
+    after: BitSet = EMPTY
     again: int = 0
     """Ops that are copies of those of other clusters."""
     version: int = 0
 
     @staticmethod
-    def of(op: Operation, number: int, before: int) -> Cluster:
+    def of(op: Operation, number: int, before: BitSet) -> Cluster:
         """The cluster of one op."""
+        name = BitSet.of(number)
         used: dict[SSAValue, int] = {}
         for operand in op.operands:
             used[operand] = used.get(operand, 0) + 1
@@ -78,8 +83,8 @@ class Cluster:
             {result: count for result in op.results if (count := result.uses.get_length())},
             set(used),
             {op: demand_of(space, op, False)} if space is not None and is_reduction else {},
-            1 << number,
-            1 << number,
+            name,
+            name,
             before,
         )
 
@@ -178,15 +183,14 @@ class Clusters:
         for op, index in self.order.items():
             if op.has_trait(IsTerminator):
                 continue
-            before = 0
+            before = EMPTY
             for owner in (*(operand.owner for operand in op.operands), *waits.get(op, ())):
                 if isinstance(owner, Operation):
                     producer = self.of[owner]
                     before |= producer.before | producer.name
             self.of[op] = Cluster.of(op, index, before)
-        self._by_name = {cluster.name: cluster for cluster in self.of.values()}
-        self._names = sum(self._by_name)
-        """The bits of all names."""
+        self._by_number = {self.order[op]: cluster for op, cluster in self.of.items()}
+        """The cluster that has a number as its name, or had it before it was merged into another."""
         for op, cluster in reversed(self.of.items()):
             for result in op.results:
                 for use in result.uses:
@@ -263,7 +267,7 @@ class Clusters:
         if self._refused.get((first, second)) == versions:
             return False
         both = first.members | second.members
-        if (first.after & second.before | second.after & first.before) & ~both or not _unite(first, second):
+        if (first.after & second.before | second.after & first.before) - both or not _unite(first, second):
             self._refused[first, second] = versions
             return False
         self._replace(first, second, both)
@@ -273,27 +277,24 @@ class Clusters:
         """Note that the ops of `gone`, the smaller one, have become part of `merged`."""
         for op in gone.ops:
             self.of[op] = merged
-        self._names ^= gone.name
+        (number,) = gone.name
+        del self._by_number[number]
         before, after = merged.before, merged.after
         merged.members = both
-        merged.before, merged.after = (before | gone.before) & ~both, (after | gone.after) & ~both
+        merged.before, merged.after = (before | gone.before) - both, (after | gone.after) - both
         # Who knows of both has nothing to learn; who knows of `merged` alone, only where more is added to it.
-        learn = gone.before & ~before | (before & ~gone.before if merged.after & ~after else 0)
+        learn = (gone.before - before) | (before - gone.before if merged.after - after else EMPTY)
         news = merged.after | merged.name
         for other in self._named(learn & merged.before):
             other.after |= news
-        learn = gone.after & ~after | (after & ~gone.after if merged.before & ~before else 0)
+        learn = (gone.after - after) | (after - gone.after if merged.before - before else EMPTY)
         news = merged.before | merged.name
         for other in self._named(learn & merged.after):
             other.before |= news
 
-    def _named(self, names: int) -> Iterable[Cluster]:
+    def _named(self, numbers: BitSet) -> Iterable[Cluster]:
         """The clusters whose names are among these numbers."""
-        names &= self._names
-        while names:
-            name = names & -names
-            yield self._by_name[name]
-            names ^= name
+        return (self._by_number[number] for number in numbers if number in self._by_number)
 
     def recompute_cheap_values(self) -> None:
         """Compute a cheap value again in every cluster that uses it, rather than store it, if it has the operands."""

@@ -202,11 +202,14 @@ def _outline(block: Block, ops: Sequence[Operation], loops: GroupLoops) -> None:
     body = Block(arg_types=[value.type for value in inputs])
     last = ops[-1]
     following = last.next_op
-    for value, arg in zip(inputs, body.args, strict=True):
+    argument_of = dict(zip(inputs, body.args, strict=True))
+    for value, arg in argument_of.items():
         arg.name_hint = value.name_hint
-        for use in list(value.uses):
-            if use.operation in inside:
-                use.operation.operands[use.index] = arg
+    # the operands of the ops, not the uses of the inputs: what many groups read has a use in each of them
+    for op in ops:
+        for number, operand in enumerate(op.operands):
+            if (arg := argument_of.get(operand)) is not None:
+                op.operands[number] = arg
     for op in (*own, *ops):
         op.detach()
         body.add_op(op)

@@ -1,5 +1,7 @@
 """Clusters know of all others that they depend on and that depend on them, whatever has merged before."""
 
+from functools import reduce
+from operator import or_
 from random import Random
 
 import pytest
@@ -8,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.derive import context
+from xdsl_rlx.lowering.fuse.bit_sets import WIDTH, BitSet
 from xdsl_rlx.lowering.fuse.clusters import Cluster, Clusters
 from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
 
@@ -42,9 +45,9 @@ def test_clusters_know_what_they_depend_on(seed: int) -> None:
     clusters.grow()
     left = clusters.in_order()
     assert len(left) < alone
-    names = sum(cluster.name for cluster in left)
-    before = dict.fromkeys(left, 0)
-    after = dict.fromkeys(left, 0)
+    names = reduce(or_, (cluster.name for cluster in left))
+    before = dict.fromkeys(left, BitSet())
+    after = dict.fromkeys(left, BitSet())
     for cluster in left:
         reached = {cluster}
         waiting = [cluster]
@@ -57,3 +60,28 @@ def test_clusters_know_what_they_depend_on(seed: int) -> None:
             before[other] |= cluster.name
     assert {cluster: cluster.before & names for cluster in left} == before
     assert {cluster: cluster.after & names for cluster in left} == after
+
+
+def test_a_set_of_bits_is_a_set_of_numbers() -> None:
+    random = Random(0)
+    for _ in range(300):
+        most = random.choice((10, 3 * WIDTH, 10**6))
+        a, b = ({random.randrange(most) for _ in range(random.randrange(20))} for _ in range(2))
+        first, second = (reduce(or_, map(BitSet.of, numbers), BitSet()) for numbers in (a, b))
+        for found, expected in ((first | second, a | b), (first & second, a & b), (first - second, a - b)):
+            assert list(found) == sorted(expected)
+            assert bool(found) == bool(expected)
+
+
+def test_what_clusters_know_takes_memory_in_proportion_to_the_ops() -> None:
+    """Many arguments, each with a few ops of its own and one value that all share."""
+    chunks: list[int] = []
+    for count in (WIDTH, 4 * WIDTH):
+        g = rlx.Graph("many")
+        shared = g.exp(g.input("shared", (1, 4)))
+        g.set_outputs([g.tanh(g.exp(g.input(f"x{n}", (4,))) * shared) for n in range(count)])
+        (function,) = (op for op in as_graph_module(g).module.ops if isinstance(op, FuncOp))
+        clusters = Clusters(function.body.block, {})
+        found = {*clusters.of.values()}
+        chunks.append(sum(c.before.chunk_count + c.after.chunk_count + c.members.chunk_count for c in found))
+    assert chunks[1] < 5 * chunks[0]

@@ -61,7 +61,8 @@ def compose(module: ModuleOp, wanted: Callable[[type[Operation]], bool], faster:
     a mean or a maximum may be written twice within one. Not the other way round: what two functions have in common
     would stand in the way of both.
     """
-    functions, *others = [(stage, RAISE.rows(stage, wanted)) for stage in Walk]
+    present = {type(op) for op in module.walk()}
+    functions, *others = [(stage, RAISE.rows(stage, wanted, present)) for stage in Walk]
     remove_dead(module.body, PatternRewriterListener())
     has_sunk = _sink_transposes(module)
     raised, missed = list[RaisedOp](), dict[Operation, MissedOp]()

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionLike, AttentionOp, Configuration, MaskKind
 from xdsl_rlx.dialects.mir.cast import CastOp
-from xdsl_rlx.dialects.mir.elementwise import DivOp, MulOp
+from xdsl_rlx.dialects.mir.elementwise import DivOp, ExpOp, MulOp
 from xdsl_rlx.dialects.mir.heads import HeadLayout
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
@@ -176,7 +176,7 @@ def _sides(y: Term) -> list[tuple[Term, Term]]:
     return [(in_front_of_views(weights), v) for weights, v in pairs]
 
 
-@RAISE.rule(AttentionOp, DivOp, MulOp)
+@RAISE.rule(AttentionOp, DivOp, MulOp, among=(ExpOp,))
 def attention_divided_last_raise(op: DivOp | MulOp) -> Raised | Missed | None:
     """`(exp(scores - m) @ v) / sum exp(scores - m)`, with the maximum `m` of a row."""
     for weighted, total in quotients(term(op.result)):

@@ -323,7 +323,7 @@ def _over_one_plus_exp(divisor: Term) -> Term | None:
     return None
 
 
-@RAISE.rule(mir.SigmoidOp, mir.DivOp, mir.RecipOp)
+@RAISE.rule(mir.SigmoidOp, mir.DivOp, mir.RecipOp, among=(mir.ExpOp,))
 def sigmoid_raise(op: mir.DivOp | mir.RecipOp) -> Raised | None:
     divisor = reciprocal(term(op.result))
     x = None if divisor is None else _over_one_plus_exp(divisor)
@@ -337,7 +337,7 @@ def _of(kind: type[mir.UnaryOp], x: Term, result: SSAValue) -> Raised | None:
     return Raised((x.value,), lambda b: b.op(kind, x.value))
 
 
-@RAISE.rule(mir.SiluOp, mir.MulOp, mir.DivOp)
+@RAISE.rule(mir.SiluOp, mir.MulOp, mir.DivOp, among=(mir.ExpOp, mir.TanhOp, mir.SigmoidOp))
 def silu_raise(op: mir.MulOp | mir.DivOp) -> Raised | None:
     """`x sigmoid(x)` or `x / (1 + exp(-x))`, which at -inf are NaN, and 0 as an op."""
     y = term(op.result)
@@ -372,19 +372,19 @@ _LOGISTIC = _Curve(mir.SigmoidOp, mir.TanhOp, {(1,): 0.5}, {(0, 0): 0.5, (0, 1):
 _SWISH = _Curve(mir.SiluOp, mir.TanhOp, {(1,): 0.5}, _HALF_OF_EACH)
 
 
-@RAISE.rule(mir.SiluOp, mir.MulOp, mir.DivOp, mir.AddOp)
+@RAISE.rule(mir.SiluOp, mir.MulOp, mir.DivOp, mir.AddOp, among=(mir.TanhOp,))
 def silu_of_tanh_raise(op: mir.MulOp | mir.DivOp | mir.AddOp) -> Raised | None:
     """`x (1 + tanh(x / 2)) / 2`."""
     return _by_curve(op.result, _SWISH)
 
 
-@RAISE.rule(mir.SigmoidOp, mir.MulOp, mir.DivOp, mir.AddOp)
+@RAISE.rule(mir.SigmoidOp, mir.MulOp, mir.DivOp, mir.AddOp, among=(mir.TanhOp,))
 def sigmoid_of_tanh_raise(op: mir.MulOp | mir.DivOp | mir.AddOp) -> Raised | None:
     """`(1 + tanh(x / 2)) / 2`."""
     return _by_curve(op.result, _LOGISTIC)
 
 
-@RAISE.rule(mir.GeluOp, mir.MulOp, mir.DivOp, mir.AddOp)
+@RAISE.rule(mir.GeluOp, mir.MulOp, mir.DivOp, mir.AddOp, among=(mir.ErfOp, ErfcOp, mir.NdtrOp))
 def gelu_raise(op: mir.MulOp | mir.DivOp | mir.AddOp) -> Raised | None:
     """
     `x / 2 (1 + erf(x / sqrt 2))` or `x / 2 erfc(-x / sqrt 2)`, whatever is multiplied first, or `x ndtr(x)`.
@@ -399,7 +399,7 @@ def gelu_raise(op: mir.MulOp | mir.DivOp | mir.AddOp) -> Raised | None:
     return _by_curve(op.result, _ERF) or _by_curve(op.result, _ERFC)
 
 
-@RAISE.rule(mir.GeluApproxOp, mir.MulOp, mir.DivOp, mir.AddOp)
+@RAISE.rule(mir.GeluApproxOp, mir.MulOp, mir.DivOp, mir.AddOp, among=(mir.TanhOp,))
 def gelu_approx_raise(op: mir.MulOp | mir.DivOp | mir.AddOp) -> Raised | None:
     """`x / 2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, whatever is multiplied first."""
     return _by_curve(op.result, _TANH)

@@ -17,7 +17,7 @@ from xdsl_rlx.dialects.mir.norm import (
     RmsNormOp,
     SoftmaxOp,
 )
-from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp, ReduceSumOp
+from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp, ReduceMeanOp, ReduceSumOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.canonicalize.mir import splat
 from xdsl_rlx.transforms.rules.raise_table import RAISE, Raised
@@ -55,7 +55,7 @@ def softmax_decompose(op: SoftmaxOp, b: MirBuilder) -> Sequence[Value]:
     return [e / b.reduce_sum(e, axis, keep_dim=True)]
 
 
-@RAISE.rule(SoftmaxOp, DivOp, MulOp)
+@RAISE.rule(SoftmaxOp, DivOp, MulOp, among=(ExpOp,))
 def softmax_raise(op: Operation) -> Raised | None:
     """
     `exp(x - m) / sum exp(x - m)`, with the maximum `m` of the same row.
@@ -159,7 +159,7 @@ def layer_norm_decompose(op: LayerNormOp, b: MirBuilder) -> Sequence[Value]:
     return [n * along(b, b.value(op.gamma), x, axis) + along(b, b.value(op.beta), x, axis)]
 
 
-@RAISE.rule(LayerNormOp, MulOp, DivOp)
+@RAISE.rule(LayerNormOp, MulOp, DivOp, among=(ReduceMeanOp, ReduceSumOp))
 def layer_norm_raise(op: MulOp | DivOp) -> Raised | None:
     """The differences from the mean over the root of their mean square; an offset is taken in later."""
     for found in _over_root_of_mean(op):
@@ -281,7 +281,7 @@ def rms_norm_decompose(op: RmsNormOp, b: MirBuilder) -> Sequence[Value]:
     return [n * along(b, b.value(op.gamma), x, axis) + along(b, b.value(op.beta), x, axis)]
 
 
-@RAISE.rule(RmsNormOp, MulOp, DivOp)
+@RAISE.rule(RmsNormOp, MulOp, DivOp, among=(ReduceMeanOp, ReduceSumOp))
 def rms_norm_raise(op: MulOp | DivOp) -> Raised | None:
     """A value over the root of its mean square; an offset is taken in later."""
     for found in _over_root_of_mean(op):

@@ -3,7 +3,7 @@ Its rows stand beside the definitions they invert; what they look at the program
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -75,6 +75,8 @@ class RaiseRow(NamedTuple):
     op: type[Operation]
     stage: Walk
     rule: RaiseRule[Any]
+    among: frozenset[type[Operation]] = frozenset()
+    """A program in which no op is of one of these classes has none of the pattern; empty: not known."""
 
 
 class RaiseTable:
@@ -84,21 +86,40 @@ class RaiseTable:
         self._rows: dict[type[Operation], list[RaiseRow]] = {}
 
     def rule(
-        self, op: type[Operation], *last: type[OpT], stage: Walk = Walk.FUNCTIONS
+        self,
+        op: type[Operation],
+        *last: type[OpT],
+        stage: Walk = Walk.FUNCTIONS,
+        among: Sequence[type[Operation]] = (),
     ) -> Callable[[RaiseRule[OpT]], RaiseRule[OpT]]:
-        """Decorator: the function sees the composite `op` in programs, behind an op of a class in `last`."""
+        """
+        Decorator: the function sees the composite `op` in programs, behind an op of a class in `last`.
+
+        It is asked only in programs that have an op of a class in `among`, if that says any. These are simple ops, not
+        those that other rows make.
+        """
 
         def register(function: RaiseRule[OpT]) -> RaiseRule[OpT]:
             for kind in last:
-                self._rows.setdefault(kind, []).append(RaiseRow(op, stage, function))
+                self._rows.setdefault(kind, []).append(RaiseRow(op, stage, function, frozenset(among)))
             return function
 
         return register
 
-    def rows(self, stage: Walk, wanted: Callable[[type[Operation]], bool]) -> dict[type[Operation], list[RaiseRow]]:
-        """The rows of a stage for the composite ops that are wanted, by the class of the last op."""
+    def rows(
+        self, stage: Walk, wanted: Callable[[type[Operation]], bool], present: Collection[type[Operation]]
+    ) -> dict[type[Operation], list[RaiseRow]]:
+        """
+        The rows of a stage for the composite ops that are wanted, by the class of the last op, in a program that has
+        ops of the classes `present`.
+        """
         chosen = {
-            kind: [row for row in rows if row.stage == stage and wanted(row.op)] for kind, rows in self._rows.items()
+            kind: [
+                row
+                for row in rows
+                if row.stage == stage and wanted(row.op) and (not row.among or not row.among.isdisjoint(present))
+            ]
+            for kind, rows in self._rows.items()
         }
         return {kind: rows for kind, rows in chosen.items() if rows}
 

@@ -3,8 +3,9 @@ Code is emitted elsewhere."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -137,18 +138,21 @@ class _Builder:
         while waiting:
             first = waiting.popleft()
             yield self._launch(first, False, loops)
-            phase, passed = [first], list[_Touched]()
+            passed, touched = list[_Touched](), _TouchedBytes()
+            touched.add(first)
+            is_wide = first.op.chunk_count > 1
             while waiting and len(passed) < AHEAD:
-                if passed and any(other.op.chunk_count > 1 for other in phase):
+                if passed and is_wide:
                     break
                 launch = waiting.popleft()
                 # what is one piece itself costs less than threads that meet
                 in_turn = passed and launch.op.chunk_count == 1
-                if in_turn or any(launch.has_to_wait_for(other) for other in (*phase, *passed)):
+                if in_turn or touched.holds_up(launch):
                     passed.append(launch)
                 else:
-                    phase.append(launch)
+                    is_wide |= launch.op.chunk_count > 1
                     yield self._launch(launch, True, loops)
+                touched.add(launch)
             waiting.extendleft(reversed(passed))
 
     def _control(self, op: lir.LoopOp | lir.IfOp | lir.WhileOp, loops: list[lir.LoopOp]) -> Item:
@@ -195,13 +199,52 @@ class _Touched:
     def of(op: lir.LaunchOp, interval: Callable[[SSAValue], _Part]) -> _Touched:
         return _Touched(op, [interval(value) for value in op.reads], [interval(value) for value in op.writes])
 
-    def has_to_wait_for(self, other: _Touched) -> bool:
-        """Whether it touches what another one writes, or writes what that reads."""
-        return _meet(other.writes, self.reads) or _meet(self.writes, other.writes) or _meet(self.writes, other.reads)
+
+class _TouchedBytes:
+    """The bytes that launches read and write, by their base: few launches touch what another one does."""
+
+    def __init__(self) -> None:
+        self._read: dict[int, _Spans] = {}
+        self._written: dict[int, _Spans] = {}
+
+    def add(self, launch: _Touched) -> None:
+        """Take in a launch."""
+        for spans, parts in ((self._read, launch.reads), (self._written, launch.writes)):
+            for base, place in parts:
+                spans.setdefault(base, _Spans()).add(place)
+
+    def holds_up(self, launch: _Touched) -> bool:
+        """Whether a launch touches what one of these writes, or writes what one reads."""
+        return (
+            _meet(self._written, launch.reads)
+            or _meet(self._written, launch.writes)
+            or _meet(self._read, launch.writes)
+        )
 
 
-def _meet(some: Sequence[_Part], others: Sequence[_Part]) -> bool:
-    return any(base == other and part.may_meet(place) for base, part in some for other, place in others)
+class _Spans:
+    """Byte ranges of one base in the order in which they start: only those near another one can meet it."""
+
+    def __init__(self) -> None:
+        self._places: list[ByteSpan] = []
+        self._longest = 0
+
+    def add(self, place: ByteSpan) -> None:
+        self._longest = max(self._longest, place.end - place.start)
+        insort(self._places, place, key=_start)
+
+    def meet(self, place: ByteSpan) -> bool:
+        first = bisect_left(self._places, place.start - self._longest, key=_start)
+        last = bisect_left(self._places, max(place.end, place.start + 1), key=_start)
+        return any(place.may_meet(other) for other in self._places[first:last])
+
+
+def _start(place: ByteSpan) -> int:
+    return place.start
+
+
+def _meet(some: Mapping[int, _Spans], others: Sequence[_Part]) -> bool:
+    return any((spans := some.get(base)) is not None and spans.meet(place) for base, place in others)
 
 
 def _spec(name: str, value: SSAValue) -> TensorSpec:
