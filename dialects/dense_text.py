@@ -1,14 +1,23 @@
-"""Dense constants as text that reads back bit for bit. Making them is in `constants.py`.
+"""Dense constants as text that reads back bit for bit, in our forms and in the generic one. Making them is in
+`constants.py`.
 
-xDSL 0.74 reads a hexadecimal float in a dense literal, as it prints infinities and NaN, as an integer, and prints a mix
-of 0.0 and -0.0 as one of them. The generic form of an op goes through xDSL and keeps both faults.
+xDSL 0.74 prints infinities, NaN and whole numbers of more than six digits as hexadecimal elements (`0x7f800000`), and
+reads those as integers; it prints a mix of 0.0 and -0.0 as one of them. It reads the bytes of all elements
+(`dense<"0x0000807F">`) exactly. `ExactDense` is printed as these bytes wherever xDSL would lose a bit.
 """
 
 import re
+from io import StringIO
 
-from xdsl.dialects.builtin import AnyFloat, BytesAttr, DenseIntOrFPElementsAttr
-from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BuiltinAttribute,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.irdl import IRDLOperation, irdl_attr_definition
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
     CustomDirective,
@@ -19,7 +28,56 @@ from xdsl.irdl.declarative_assembly_format import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from xdsl_rlx.dialects.constants import AnyDense, is_dense, splat_value
+from xdsl_rlx.dialects.constants import AnyDense, is_dense
+
+_MOST_IN_FIGURES = 100
+"""Elements of the largest constant that is printed element by element, as in MLIR; a larger one is printed as bytes."""
+
+
+@irdl_attr_definition
+class ExactDense(BuiltinAttribute, ParametrizedAttribute):
+    """A dense constant whose text is exact. It is written as xDSL's own, so that any MLIR parser reads it."""
+
+    name = "rlx.dense"
+
+    elements: DenseIntOrFPElementsAttr
+
+    def print_builtin(self, printer: Printer) -> None:
+        printer.print_string(f"{_literal(self.elements)} : ")
+        printer.print_attribute(self.elements.type)
+
+
+def hold_exactly(op: Operation, name: str = "value") -> None:
+    """Replace a dense property by its `ExactDense`: the generic form is parsed to xDSL's attribute."""
+    if is_dense(value := op.properties.get(name)):
+        op.properties[name] = ExactDense(value)
+
+
+def elements_of(attribute: Attribute | None) -> AnyDense | None:
+    """The dense constant that an attribute is or holds, or None."""
+    if type(attribute) is ExactDense:
+        return attribute.elements
+    return attribute if is_dense(attribute) else None
+
+
+def _literal(value: AnyDense) -> str:
+    """`dense<..>` without the type."""
+    data, size = value.data.data, value.get_element_type().compile_time_size
+    one = len(data) > 0 and data == data[:size] * (len(data) // size)
+    if not one and len(value) > _MOST_IN_FIGURES:
+        return _in_bytes(data)
+    if one:
+        # xDSL would unpack every element to find out that they are equal
+        value = DenseIntOrFPElementsAttr(TensorType(value.get_element_type(), []), BytesAttr(data[:size]))
+    stream = StringIO()
+    value.print_without_type(Printer(stream))
+    text = stream.getvalue()
+    # of a mix of 0.0 and -0.0 one is left, without the brackets of a list
+    return _in_bytes(value.data.data) if "0x" in text or (not one and data and "[" not in text) else text
+
+
+def _in_bytes(data: bytes) -> str:
+    return f'dense<"0x{data.hex().upper()}">'
 
 
 def parse_dense(parser: Parser) -> AnyDense:
@@ -49,12 +107,8 @@ def parse_dense(parser: Parser) -> AnyDense:
 
 
 def print_dense(printer: Printer, value: AnyDense) -> None:
-    """As xDSL prints it, or as its bytes where xDSL would print one value for several."""
-    if len(value) > 1 and value.is_splat() and splat_value(value) is None:
-        printer.print_string(f'dense<"0x{value.data.data.hex().upper()}"> : ')
-        printer.print_attribute(value.type)
-    else:
-        printer.print_attribute(value)
+    """The constant with its type, exactly."""
+    printer.print_attribute(ExactDense(value))
 
 
 @irdl_custom_directive
@@ -64,10 +118,10 @@ class DenseText(CustomDirective):
     value: AttributeVariable
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
-        self.value.set(state, parse_dense(parser))
+        self.value.set(state, ExactDense(parse_dense(parser)))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         value: Attribute | None = self.value.get(op)
-        assert is_dense(value)
+        assert isinstance(value, ExactDense)
         state.print_whitespace(printer)
-        print_dense(printer, value)
+        printer.print_attribute(value)

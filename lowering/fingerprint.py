@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Data, Operation, ParametrizedAttribute, Region, SSAValue
 
+from xdsl_rlx.dialects.dense_text import ExactDense
 from xdsl_rlx.dialects.mir.custom import CustomBase
 
 
@@ -79,6 +80,8 @@ class _Fingerprint:
             self._region(region)
 
     def _text(self, attribute: Attribute) -> bytes:
+        if type(attribute) is ExactDense:
+            attribute = attribute.elements
         if isinstance(attribute, DenseIntOrFPElementsAttr):
             dense = cast(DenseIntOrFPElementsAttr[AnyDenseElement], attribute)
             return b"%b<%d:%b>" % (self._text(dense.type), len(dense.data.data), dense.data.data)

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     ComplexType,
     DenseArrayBase,
-    DenseIntOrFPElementsAttr,
     Float32Type,
     Float64Type,
     IntegerAttr,
@@ -48,7 +47,8 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.dense_text import DenseText
+from xdsl_rlx.dialects.constants import AnyDense
+from xdsl_rlx.dialects.dense_text import DenseText, ExactDense, hold_exactly
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, is_contiguous, span_elements, verify_buffer_type
 
 AnyMemRefConstr = MemRefType.constr()
@@ -191,15 +191,24 @@ class ConstantOp(IRDLOperation):
 
     name = "lir.constant"
 
-    value = prop_def(DenseIntOrFPElementsAttr)
+    exact_value = prop_def(ExactDense, prop_name="value")
     result = result_def(AnyMemRefConstr)
 
     traits = traits_def(Pure())
     custom_directives = (DenseText,)
     assembly_format = "custom<DenseText>($value) attr-dict `:` type($result)"
 
-    def __init__(self, value: DenseIntOrFPElementsAttr, type_: AnyMemRef):
-        super().__init__(properties={"value": value}, result_types=[type_])
+    def __init__(self, value: AnyDense, type_: AnyMemRef):
+        super().__init__(properties={"value": ExactDense(value)}, result_types=[type_])
+
+    def __post_init__(self) -> None:
+        hold_exactly(self)
+        super().__post_init__()
+
+    @property
+    def value(self) -> AnyDense:
+        """The elements."""
+        return self.exact_value.elements
 
     def verify_(self) -> None:
         _verify_contiguous(self.result)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
 from xdsl.ir import Attribute, Dialect, Operation
 
-from xdsl_rlx.dialects.constants import is_dense
+from xdsl_rlx.dialects.dense_text import elements_of
 from xdsl_rlx.dialects.mir import core, elementwise
 
 T = TypeVar("T")
@@ -35,8 +35,9 @@ def _named_classes(module: ModuleType, base: type[T]) -> list[type[T]]:
 
 class _Materialize(ConstantMaterializationInterface):
     def materialize_constant(self, value: Attribute, type: Attribute) -> Operation | None:
-        if is_dense(value) and value.type == type:
-            return elementwise.ConstantOp(value)
+        elements = elements_of(value)
+        if elements is not None and elements.type == type:
+            return elementwise.ConstantOp(elements)
         return None
 
 

@@ -4,7 +4,6 @@ import abc
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
     IntegerType,
     TensorType,
     i1,
@@ -23,7 +22,7 @@ from xdsl.traits import Commutative, ConstantLike
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.constants import AnyDense
-from xdsl_rlx.dialects.dense_text import parse_dense, print_dense
+from xdsl_rlx.dialects.dense_text import ExactDense, hold_exactly, parse_dense
 from xdsl_rlx.dialects.mir.core import Elementwise, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Tensor, tensor
 from xdsl_rlx.dialects.shapes import (
@@ -43,13 +42,22 @@ from xdsl_rlx.dialects.shapes import (
 class ConstantOp(MirOp, name="mir.constant"):
     """`result = value`, of any element type; a splat is stored once."""
 
-    value = prop_def(DenseIntOrFPElementsAttr)
+    exact_value = prop_def(ExactDense, prop_name="value")
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(ConstantLike())
 
     def __init__(self, value: AnyDense):
-        Operation.__init__(self, properties={"value": value}, result_types=[value.type])
+        Operation.__init__(self, properties={"value": ExactDense(value)}, result_types=[value.type])
+
+    def __post_init__(self) -> None:
+        hold_exactly(self)
+        super().__post_init__()
+
+    @property
+    def value(self) -> AnyDense:
+        """The elements."""
+        return self.exact_value.elements
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -61,7 +69,7 @@ class ConstantOp(MirOp, name="mir.constant"):
     def print(self, printer: Printer) -> None:
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
-        print_dense(printer, self.value)
+        printer.print_attribute(self.exact_value)
 
     def infer_types(self) -> tuple[Attribute]:
         return (self.value.type,)

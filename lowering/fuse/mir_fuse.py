@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 
-from xdsl_rlx.dialects.constants import splat_value
+from xdsl_rlx.dialects.constants import AnyDense, splat_value
+from xdsl_rlx.dialects.dense_text import elements_of
 from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
@@ -138,12 +138,9 @@ def _sink_constants(block: Block) -> None:
             block.insert_op_before(op, uses[0].operation)
 
 
-def dense_of(op: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] | None:
+def dense_of(op: Operation) -> AnyDense | None:
     """The elements of a constant; None for another op."""
-    value = op.properties.get("value")
-    return (
-        cast(DenseIntOrFPElementsAttr[AnyDenseElement], value) if isinstance(value, DenseIntOrFPElementsAttr) else None
-    )
+    return elements_of(op.properties.get("value"))
 
 
 def is_splat(op: Operation) -> bool:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, i1
+from xdsl.dialects.builtin import MemRefType, i1
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_rlx.dialects.dense_text import elements_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.mir.core import Positioned
 from xdsl_rlx.dialects.shapes import compute_type, element_of
@@ -310,8 +311,8 @@ def _whole_blocks(size: int, most: int) -> int | None:
 
 def constant_scalar(op: Operation) -> float | int:
     """The one value of a splat constant."""
-    value = op.properties["value"]
-    assert isinstance(value, DenseIntOrFPElementsAttr)
+    value = elements_of(op.properties["value"])
+    assert value is not None
     first = value.get_values()[0]
     assert isinstance(first, int | float)
     return int(bool(first)) if value.get_element_type() == i1 else first
