@@ -3,7 +3,8 @@
 
 xDSL 0.74 prints infinities, NaN and whole numbers of more than six digits as hexadecimal elements (`0x7f800000`), and
 reads those as integers; it prints a mix of 0.0 and -0.0 as one of them. It reads the bytes of all elements
-(`dense<"0x0000807F">`) exactly. `ExactDense` is printed as these bytes wherever xDSL would lose a bit.
+(`dense<"0x0000807F">`) exactly. `ExactDense` is printed as these bytes wherever xDSL would lose a bit; `parse_dense`,
+by which our forms are read, takes hexadecimal elements for bits, as MLIR does.
 """
 
 import re
@@ -43,7 +44,7 @@ class ExactDense(BuiltinAttribute, ParametrizedAttribute):
     elements: DenseIntOrFPElementsAttr
 
     def print_builtin(self, printer: Printer) -> None:
-        printer.print_string(f"{_literal(self.elements)} : ")
+        printer.print_string(f"{_literal(self.elements, with_bits=False)} : ")
         printer.print_attribute(self.elements.type)
 
 
@@ -60,8 +61,8 @@ def elements_of(attribute: Attribute | None) -> AnyDense | None:
     return attribute if is_dense(attribute) else None
 
 
-def _literal(value: AnyDense) -> str:
-    """`dense<..>` without the type."""
+def _literal(value: AnyDense, with_bits: bool) -> str:
+    """`dense<..>` without the type. `with_bits` says whether an element may be written as its bits, `0x7f800000`."""
     data, size = value.data.data, value.get_element_type().compile_time_size
     one = len(data) > 0 and data == data[:size] * (len(data) // size)
     if not one and len(value) > _MOST_IN_FIGURES:
@@ -73,7 +74,13 @@ def _literal(value: AnyDense) -> str:
     value.print_without_type(Printer(stream))
     text = stream.getvalue()
     # of a mix of 0.0 and -0.0 one is left, without the brackets of a list
-    return _in_bytes(value.data.data) if "0x" in text or (not one and data and "[" not in text) else text
+    lost = (not one and data and "[" not in text) or ("0x" in text and not (with_bits and _unpacks(value)))
+    return _in_bytes(value.data.data) if lost else text
+
+
+def _unpacks(value: AnyDense) -> bool:
+    """Whether the bits of each element are those of the number that xDSL makes of it: not so a NaN with a payload."""
+    return value.get_element_type().pack(value.get_values()) == value.data.data
 
 
 def _in_bytes(data: bytes) -> str:
@@ -107,8 +114,9 @@ def parse_dense(parser: Parser) -> AnyDense:
 
 
 def print_dense(printer: Printer, value: AnyDense) -> None:
-    """The constant with its type, exactly."""
-    printer.print_attribute(ExactDense(value))
+    """The constant with its type, for `parse_dense`."""
+    printer.print_string(f"{_literal(value, isinstance(value.get_element_type(), AnyFloat))} : ")
+    printer.print_attribute(value.type)
 
 
 @irdl_custom_directive
@@ -124,4 +132,4 @@ class DenseText(CustomDirective):
         value: Attribute | None = self.value.get(op)
         assert isinstance(value, ExactDense)
         state.print_whitespace(printer)
-        printer.print_attribute(value)
+        print_dense(printer, value.elements)

@@ -48,6 +48,7 @@ from xdsl_rlx.dialects.mir.fields import (
     truth,
     word,
 )
+from xdsl_rlx.dialects.number_text import Number, NumberList
 from xdsl_rlx.dialects.shapes import check_size, normalize_axis, shape_of
 
 
@@ -148,7 +149,7 @@ class TensorOp(_Declared, abc.ABC):
         _prev_op: Operation | None = inherited()
 
     traits = traits_def(Pure())
-    custom_directives = (IntList,)
+    custom_directives = (IntList, Number, NumberList)
 
     def __init_subclass__(cls, *, name: str | None = None, init: bool = True) -> None:
         """

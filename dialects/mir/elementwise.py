@@ -22,7 +22,7 @@ from xdsl.traits import Commutative, ConstantLike
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.constants import AnyDense
-from xdsl_rlx.dialects.dense_text import ExactDense, hold_exactly, parse_dense
+from xdsl_rlx.dialects.dense_text import ExactDense, hold_exactly, parse_dense, print_dense
 from xdsl_rlx.dialects.mir.core import Elementwise, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Tensor, tensor
 from xdsl_rlx.dialects.shapes import (
@@ -69,7 +69,7 @@ class ConstantOp(MirOp, name="mir.constant"):
     def print(self, printer: Printer) -> None:
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
-        printer.print_attribute(self.exact_value)
+        print_dense(printer, self.value)
 
     def infer_types(self) -> tuple[Attribute]:
         return (self.value.type,)

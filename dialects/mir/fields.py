@@ -6,6 +6,7 @@ A field without annotation is xDSL's: the constructor of an op that has such one
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -304,6 +305,21 @@ def declare(kind: type[IRDLOperation]) -> None:
         setattr(kind, _OPTIONS, (AttrSizedOperandSegments(as_property=True),))
     if "name" in vars(kind) and kind.assembly_format is None and declared:
         kind.assembly_format = _segmented_form(declared) if segmented else _text_form(declared)
+    if "name" in vars(kind) and kind.assembly_format is not None:
+        kind.assembly_format = _with_exact_numbers(kind, kind.assembly_format)
+
+
+def _with_exact_numbers(kind: type[IRDLOperation], form: str) -> str:
+    """A text form whose f64 properties are read and written by `Number`."""
+    fields = {name: found for base in kind.__mro__ for name, found in vars(base).items()}
+    reals = {getattr(found, "ir_name", None) or name for name, found in fields.items() if _is_real(found)}
+    return re.sub(
+        r"(?<!\()\$(\w+)", lambda found: f"custom<Number>({found[0]})" if found[1] in reals else found[0], form
+    )
+
+
+def _is_real(definition: object) -> bool:
+    return getattr(definition, "param", None) is F64
 
 
 def declared_by(kind: type[IRDLOperation]) -> dict[str, Declaration]:

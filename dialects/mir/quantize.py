@@ -29,9 +29,8 @@ from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import MirOp
 from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, I64List, i64_attr, i64_list
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.number_text import ExactNumbers, hold_numbers_exactly, numbers_text
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, element_of, normalize_axis, shape_of
-
-F64List = DenseArrayBase.constr(f64)
 
 TAP = "mir.tap"
 """The attribute of an op that names its first result."""
@@ -92,21 +91,21 @@ class CalibrationAttr(ParametrizedAttribute):
 
     def print_parameters(self, printer: Printer) -> None:
         axis = "" if self.axis_or_none is None else f" axis {self.axis_or_none}"
-        printer.print_string(f"<scales {self.scales} zero_points {self.zero_points}{axis}>")
+        printer.print_string(f"<scales {numbers_text(self.scales)} zero_points {self.zero_points}{axis}>")
 
 
 class AffineOp(MirOp, abc.ABC):
     """A conversion between numbers and i8 levels, with constant scales and zero points: one, or one per channel."""
 
     operand = operand_def(AnyTensorConstr)
-    scales = prop_def(F64List)
+    scales = prop_def(ExactNumbers)
     zero_points = prop_def(I64List)
     axis = opt_prop_def(I64)
     result = result_def(AnyTensorConstr)
 
     assembly_format = (
-        "$operand (`axis` $axis^)? `scales` $scales `zero_points` custom<IntList>($zero_points) attr-dict "
-        "`:` type($operand) `to` type($result)"
+        "$operand (`axis` $axis^)? `scales` custom<NumberList>($scales) `zero_points` custom<IntList>($zero_points) "
+        "attr-dict `:` type($operand) `to` type($result)"
     )
 
     def __init__(
@@ -120,12 +119,16 @@ class AffineOp(MirOp, abc.ABC):
         self.assemble(
             operands=[operand],
             properties={
-                "scales": DenseArrayBase.from_list(f64, [float(scale) for scale in scales]),
+                "scales": ExactNumbers(DenseArrayBase.from_list(f64, [float(scale) for scale in scales])),
                 "zero_points": i64_list(zero_points),
                 "axis": None if axis is None else i64_attr(normalize_axis(axis, len(shape_of(operand)))),
             },
             result_types=[TensorType(to, shape_of(operand))],
         )
+
+    def __post_init__(self) -> None:
+        hold_numbers_exactly(self, "scales")
+        super().__post_init__()
 
     @property
     def axis_index(self) -> int | None:
