@@ -113,17 +113,31 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Tree], Tree], init: T
 
     With bounds that are Python's integers it is a `scan`, with a gradient in reverse mode, else a `while_loop`.
     """
+    builder = builder_of(lower, upper, init)
+    if builder is None:
+        return computed(lambda *given: fori_loop(given[0], given[1], body, given[2]), (lower, upper, init), {})
+    spec = flatten(init)[1]
+
+    def after(carries: Sequence[Value]) -> tuple[Any, ...]:
+        number, *rest = carries
+        return number + 1, *_again("fori_loop", spec, body(number, unflatten(spec, rest)))
+
+    # counted in a carry: the numbers of all iterations would be as long as the loop
     if isinstance(lower, int) and isinstance(upper, int):
-        numbers = np.arange(lower, max(lower, upper))
-        return scan(lambda carry, i: (body(i, carry), None), init, numbers)[0]
-    counted = while_loop(
-        lambda state: state[0] < upper, lambda state: (state[0] + 1, body(state[0], state[1])), (_index(lower), init)
-    )
-    return counted[1]
-
-
-def _index(lower: Any) -> Any:
-    return lower if isinstance(lower, Value) else np.int64(lower)
+        first, times = builder.constant(lower, i64), max(upper - lower, 0)
+        left = _from(
+            builder,
+            init,
+            lambda starts: builder.scan(lambda carries, _: (after(carries), None), (first, *starts), None, times)[0],
+        )
+    else:
+        first = _operand(builder, lower) if isinstance(lower, Value) else builder.constant(np.int64(lower))
+        left = _from(
+            builder,
+            init,
+            lambda starts: builder.while_loop(lambda carries: carries[0] < upper, after, (first, *starts), None),
+        )
+    return unflatten(spec, left[1:])
 
 
 def _operand(builder: MirBuilder, x: Operand) -> Value:
