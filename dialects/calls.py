@@ -18,6 +18,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar, Union, cast, get_args, ge
 
 from xdsl.ir import Attribute
 
+from xdsl_rlx.dialects.arrays import is_array
 from xdsl_rlx.dialects.errors import GraphTypeError
 
 P = ParamSpec("P")
@@ -162,7 +163,10 @@ def _of_union(members: Sequence[Any]) -> Conversion:
         classes = tuple(member for member in members if member is not NoneType)
         optional = " or None" if NoneType in members else ""
         names = [words for c in classes if c not in _NUMBERS and (words := _words(c))]
-        return _instance((*classes, *([NoneType] if optional else [])), _either([*names, "a number"]) + optional)
+        given = (*classes, *([NoneType] if optional else []))
+        # "an array" of the annotation is one of any library
+        arrays = is_array if "an array" in names else None
+        return _instance(given, _either([*names, "a number"]) + optional, arrays)
     found = [_of_type(member) for member in members]
     if _ANYTHING in found:
         return _ANYTHING
@@ -215,9 +219,11 @@ def _of_class(kind: type) -> Conversion:
     return _instance((kind,), _words(kind)) if {str, Attribute} & {*kind.__mro__} else _ANYTHING
 
 
-def _instance(classes: tuple[type, ...], expected: str) -> Conversion:
+def _instance(classes: tuple[type, ...], expected: str, others: Callable[[Any], bool] | None = None) -> Conversion:
+    """What is of these classes or is one of the others, as it is."""
+
     def convert(x: Any) -> Any:
-        if isinstance(x, classes):
+        if isinstance(x, classes) or (others is not None and others(x)):
             return x
         raise _Misfit
 

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from xdsl_rlx.dialects.arrays import holds_numbers, is_number, plain_array
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.shapes import COMPLEXES, DTYPE_NAMES, DTYPES, AnyTensor, c64
@@ -48,9 +49,6 @@ _LONG_NAMES = {
 }
 NUMPY_NAMES = {short: long for long, short in _LONG_NAMES.items()}
 """How NumPy (with ml_dtypes) calls our element types."""
-
-_NUMERIC = "biufcV"
-"""Kinds of NumPy dtypes that are of numbers; "V" are those of ml_dtypes."""
 
 _TRUTH = bytes([0, *[255] * 255])
 
@@ -190,21 +188,21 @@ def from_array(array: Array, dtype: Attribute | None = None) -> AnyDense:
     """
     A constant of an array's shape and contents, converted to `dtype` if that is another type than its own.
 
-    GraphError where that type cannot hold an element, as for numbers, and for a masked array.
+    The array may be of any library (see `plain_array`). GraphError where that type cannot hold an element, as for
+    numbers, and for a masked array.
     """
-    check_not_masked(array)
-    type_ = dtype if dtype is not None else element_type(array.dtype)
-    # A byte order in front of the name also turns big-endian arrays round.
+    plain = plain_array(array)
+    if plain is None:
+        raise GraphError(f"a constant is made of numbers, got {shown(array)}")
+    type_ = dtype if dtype is not None else element_type(plain.dtype)
     long_name = NUMPY_NAMES[DTYPE_NAMES[type_]]
-    if array.dtype.name != long_name:
-        array = _converted(array, long_name, type_)
-    elif getattr(array.dtype, "byteorder", "=") == ">":
-        array = array.astype(long_name)
-    data = array.tobytes()
+    if plain.dtype.name != long_name:
+        plain = _converted(plain, long_name, type_)
+    data = plain.tobytes()
     if type_ == i1:
         # xDSL's parser writes true as -1; constants built and constants parsed must be equal.
         data = data.translate(_TRUTH)
-    return DenseIntOrFPElementsAttr(_tensor(type_, array.shape), BytesAttr(data))
+    return DenseIntOrFPElementsAttr(_tensor(type_, plain.shape), BytesAttr(data))
 
 
 def from_bytes(data: bytes, type_: Attribute, shape: Sequence[int]) -> AnyDense:
@@ -270,29 +268,22 @@ def _flatten(values: Nested, shape: Sequence[int]) -> Iterator[Number]:
 
 def _plain(value: object) -> Number:
     """A number of Python's, from one of NumPy's too."""
-    if isinstance(value, Number):
+    if is_number(value):
         return value
-    if isinstance(value, Array) and value.shape == () and value.dtype.kind in _NUMERIC:
-        check_not_masked(value)
-        return value.item()
+    array = plain_array(value)
+    if array is not None and array.shape == () and holds_numbers(array.dtype):
+        return array.item()
     raise GraphError(f"a constant is made of numbers, got {shown(value)}")
 
 
-def check_not_masked(array: object) -> None:
-    """GraphError for a masked array of NumPy's: as bytes it would lose its mask."""
-    if hasattr(array, "filled"):
-        raise GraphError("a masked array has no element where it is masked: pass array.filled(number)")
-
-
-def _converted(array: Array, long_name: str, type_: Attribute) -> Array:
+def _converted(before: "np.ndarray[Any, Any]", long_name: str, type_: Attribute) -> "np.ndarray[Any, Any]":
     """An array in another type; GraphError if an element changes more than by rounding."""
     import numpy as np
 
-    if array.dtype.kind not in _NUMERIC:
-        raise GraphError(f"a constant is made of numbers, got an array of {array.dtype.name}")
-    if array.dtype.kind == "c" and type_ not in COMPLEXES:
-        raise GraphError(f"an array of {array.dtype.name} is no constant of {DTYPE_NAMES[type_]}; pass its real part")
-    before = cast("np.ndarray[Any, Any]", array)
+    if not holds_numbers(before.dtype):
+        raise GraphError(f"a constant is made of numbers, got an array of {before.dtype.name}")
+    if before.dtype.kind == "c" and type_ not in COMPLEXES:
+        raise GraphError(f"an array of {before.dtype.name} is no constant of {DTYPE_NAMES[type_]}; pass its real part")
     with np.errstate(all="ignore"):
         after = before.astype(long_name)
         wrong = np.asarray(before != after) if is_integer(type_) else np.isfinite(before) & ~np.isfinite(after)
@@ -300,10 +291,10 @@ def _converted(array: Array, long_name: str, type_: Attribute) -> Array:
         first = before[wrong].reshape(-1)[0].item()
         fraction = is_integer(type_) and first != first // 1
         raise GraphError(
-            f"{first} in an array of {array.dtype.name} "
+            f"{first} in an array of {before.dtype.name} "
             + ("is not an integer; choose another dtype" if fraction else _out_of_range(type_))
         )
-    return cast(Array, after)
+    return after
 
 
 def _pack(value: Number, type_: Attribute) -> bytes:

@@ -12,12 +12,11 @@ from io import StringIO
 
 from xdsl.dialects.builtin import (
     AnyFloat,
-    BuiltinAttribute,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.ir import Attribute, BuiltinAttribute, Operation, ParametrizedAttribute
 from xdsl.irdl import IRDLOperation, irdl_attr_definition
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,

@@ -4,8 +4,8 @@ xDSL 0.74 prints infinities, NaN and whole numbers of more than six digits as he
 those in custom forms, where the type of a number is not written, nor in `array<f64: ..>`.
 """
 
-from xdsl.dialects.builtin import BuiltinAttribute, DenseArrayBase, Float64Type, FloatAttr, f64
-from xdsl.ir import Operation, ParametrizedAttribute
+from xdsl.dialects.builtin import DenseArrayBase, Float64Type, FloatAttr, f64
+from xdsl.ir import BuiltinAttribute, Operation, ParametrizedAttribute
 from xdsl.irdl import IRDLOperation, irdl_attr_definition
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,

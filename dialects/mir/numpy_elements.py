@@ -14,6 +14,7 @@ from math import inf, log, pi
 from typing import Any
 
 from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.arrays import is_number
 from xdsl_rlx.dialects.errors import GraphTypeError
 from xdsl_rlx.dialects.mir.numpy_rows import Function, as_value, of_one_type, row
 from xdsl_rlx.dialects.mir.promotion import Kind, applied, innermost, joined
@@ -209,7 +210,7 @@ def _chosen(condition: Any, x: Any, y: Any) -> Value:
     """One of two numbers or arrays by a condition that is a value: of NumPy's type, and as these it gives way."""
     import numpy as np
 
-    plain = [one if isinstance(one, bool | int | float | complex) else np.asarray(one) for one in (x, y)]
+    plain = [one if is_number(one) else np.asarray(one) for one in (x, y)]
     test = _condition(condition)
     element = constants.element_type(np.result_type(*plain))
     b = innermost([test])

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from xdsl_rlx.dialects.arrays import is_number
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.promotion import Kind, innermost, joined, together
 from xdsl_rlx.dialects.mir.value import Operand, Value
@@ -44,7 +45,7 @@ def as_value(x: Any, *others: Any) -> Value:
     if isinstance(x, Value):
         return x
     builder = innermost(others)
-    if isinstance(x, bool | int | float | complex):
+    if is_number(x):
         plain = next(_PLAIN[kind] for kind in _PLAIN if isinstance(x, kind))  # pyright: ignore[reportUnnecessaryIsInstance]
         return Value(builder.scalar(x, plain).ssa, builder, plain != i1)
     return builder.value(builder.operand(x))

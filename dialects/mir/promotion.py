@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.arrays import holds_numbers, is_number, plain_array
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.constants import NUMPY_NAMES, Array
 from xdsl_rlx.dialects.errors import GraphTypeError
@@ -122,15 +123,16 @@ def _listed(x: Any) -> Operand:
     """An operand, where a list of numbers is an array and one of values a value."""
     from xdsl_rlx.dialects.mir.value import Value
 
-    if isinstance(x, Value | bool | int | float | complex | SSAValue):
+    if isinstance(x, Value | SSAValue) or is_number(x):
         return cast("Operand", x)
     if isinstance(x, list | tuple):
         return joined(cast("Sequence[Any]", x))
-    if not isinstance(x, Array):
+    array = plain_array(x)
+    if array is None:
         raise GraphTypeError(f"expected a value, a number, an array or a list of these, got {shown(x)}")
-    if x.dtype.kind not in _OF_KIND:
-        raise GraphTypeError(f"expected an array of numbers, got one of {x.dtype.name}")
-    return x
+    if not holds_numbers(array.dtype):
+        raise GraphTypeError(f"expected an array of numbers, got one of {array.dtype.name}")
+    return cast("Array", array)
 
 
 def joined(parts: Sequence[Any]) -> Operand:
@@ -156,7 +158,7 @@ def _described(x: Operand, all_weak: bool) -> str | type:
 
     if isinstance(x, Value):
         return _class_of(x.dtype.name) if x.weak else x.dtype.name
-    if isinstance(x, bool | int | float | complex):
+    if is_number(x):
         return next(kind for kind in _WEAK if isinstance(x, kind))
     if isinstance(x, Array):
         return x.dtype.name if all_weak and x.shape else type(_OF_KIND[x.dtype.kind])
@@ -198,7 +200,7 @@ def _converted(builder: MirBuilder, x: Operand, to: Attribute) -> Operand:
 
     if isinstance(x, Value):
         return builder.cast(x, to)
-    if isinstance(x, bool | int | float | complex):
+    if is_number(x):
         return builder.scalar(x, to)
     return builder.constant(x, to) if isinstance(x, Array) else x
 

@@ -16,6 +16,7 @@ from xdsl.builder import Builder
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.arrays import is_number, plain_array
 from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.constants import NAMED, AnyDense, Array, DTypeName, Nested, Number
 from xdsl_rlx.dialects.errors import GraphAttributeError, GraphError, GraphTypeError
@@ -300,7 +301,7 @@ class BuilderCore:
             return x.ssa
         if isinstance(x, SSAValue):
             return x
-        if isinstance(x, bool | int | float | complex):
+        if is_number(x):
             if isinstance(like, Value | SSAValue):
                 type_ = element_of(like.ssa if isinstance(like, Value) else like)
                 # as `scalar`, whose arguments a graph would check again: a fifth of a training step's ops are these
@@ -309,11 +310,11 @@ class BuilderCore:
         return self._array_operand(x, like)
 
     def _array_operand(self, x: object, like: Operand | None) -> SSAValue:
-        if isinstance(x, Array):
-            if not x.shape and isinstance(like, Value | SSAValue):
-                constants.check_not_masked(x)
-                return self.operand(x.item(), like)
-            return self.constant(x).ssa
+        array = plain_array(x)
+        if array is not None:
+            if not array.shape and isinstance(like, Value | SSAValue):
+                return self.operand(array.item(), like)
+            return self.constant(array).ssa
         raise GraphError(f"expected a value, a number or an array, got {type(x).__name__}")
 
     def operands(self, *xs: Operand) -> list[SSAValue]:
@@ -333,13 +334,14 @@ class BuilderCore:
         """
         type_ = None if dtype is None else constants.element_type(dtype)
         # numbers first: to find that something is no attribute takes a while, with hundreds of classes of them
-        if isinstance(value, bool | int | float | complex):
+        if is_number(value):
             return self.op(ConstantOp, constants.from_nested(value, type_))
         if isinstance(value, Attribute):
             return self.op(ConstantOp, value)
-        if isinstance(value, Array):
-            return self.op(ConstantOp, constants.from_array(value, type_))
-        return self.op(ConstantOp, constants.from_nested(value, type_))
+        array = plain_array(value)
+        if array is not None:
+            return self.op(ConstantOp, constants.from_array(array, type_))
+        return self.op(ConstantOp, constants.from_nested(cast("Nested", value), type_))
 
     def full(self, shape: Sequence[int], value: Number | Array, dtype: object = "f32") -> Value:
         """`value` everywhere: a scalar constant, expanded. GraphError if `dtype` cannot hold it."""

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_rlx.binding import Argument, Function, Parameters, parameters_of
 from xdsl_rlx.builder import GraphModule, HirGraph
 from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.arrays import read_array
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.hir.block import HirOp
@@ -278,17 +279,24 @@ def type_of(leaf: object, place: str) -> tuple[Attribute, tuple[int, ...], bool]
         return leaf.type.get_element_type(), leaf.shape, leaf.weak
     if (plain := _PLAIN.get(type(leaf))) is not None:
         return plain, (), True
-    if not hasattr(leaf, "dtype"):
-        array = np.asarray(leaf) if hasattr(leaf, "__array__") else None
-        if array is None or array.dtype == object:
-            raise GraphTypeError(
-                f"{place} is {shown(leaf)}: the arguments of a traced function are trees of arrays and numbers; "
-                "name it in static= of rlx.compile"
-            )
-        leaf = array
-    array = cast("np.ndarray[Any, Any]", leaf)
-    constants.check_not_masked(array)
+    array = _read(leaf, place)
+    if array is None and hasattr(leaf, "dtype") and hasattr(leaf, "shape"):
+        # it stands for an array
+        array = cast("np.ndarray[Any, Any]", leaf)
+    if array is None or array.dtype == object:
+        raise GraphTypeError(
+            f"{place} is {shown(leaf)}: the arguments of a traced function are trees of arrays and numbers; "
+            "name it in static= of rlx.compile"
+        )
     return constants.element_type(array.dtype), tuple(array.shape), False
+
+
+def _read(leaf: object, place: str) -> np.ndarray[Any, Any] | None:
+    """An array of any library, or None; GraphTypeError, naming its place, for one that cannot be read."""
+    try:
+        return read_array(leaf)
+    except GraphError as error:
+        raise GraphTypeError(f"{place}: {error}") from error
 
 
 def _result(graph: Trace, leaf: object) -> Value:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute
 
+from xdsl_rlx.dialects.arrays import is_number
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Operand, Value
@@ -163,7 +164,7 @@ def _carries(builder: MirBuilder, leaves: Sequence[Any], integers: Attribute | N
         like = next((x.dtype for x in leaves if isinstance(x, np.ndarray | np.generic)), f32)
     found: list[Value] = []
     for leaf in leaves:
-        if isinstance(leaf, bool | int | float) and not isinstance(leaf, np.generic):
+        if is_number(leaf) and not isinstance(leaf, complex):
             kind = i1 if isinstance(leaf, bool) else integers if isinstance(leaf, int) and integers else like
             found.append(builder.constant(leaf, kind))
         else:

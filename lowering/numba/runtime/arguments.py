@@ -7,6 +7,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from xdsl_rlx.dialects.arrays import read_array
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
 from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError
 
@@ -24,6 +26,9 @@ _DTYPES = {
     "c64": np.complex64,
     "c128": np.complex128,
 }
+_PLAIN = (bool, int, float, complex, list, tuple, np.generic)
+"""Numbers and lists of them: of these another dtype is converted where no value changes."""
+
 _INTEGERS = ("i64", "i32", "u32", "i16", "i8", "u8")
 
 
@@ -38,10 +43,12 @@ def dtype_of(name: str) -> np.dtype[Any]:
 
 
 def describe(array: NDArray[Any]) -> str:
-    """An array's type in the notation of `TensorSpec`."""
-    short = next((name for name, dtype in _DTYPES.items() if array.dtype == dtype), array.dtype.name)
+    """An array's type in the notation of `TensorSpec`, with the byte order if that is not the machine's."""
+    native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
+    short = next((name for name, dtype in _DTYPES.items() if native == dtype), native.name)
     short = "bf16" if short == "bfloat16" else short
-    return f"{short}[{', '.join(map(str, array.shape))}]"
+    order = "" if array.dtype.isnative else f"{'big' if array.dtype.byteorder == '>' else 'little'}-endian "
+    return f"{order}{short}[{', '.join(map(str, array.shape))}]"
 
 
 def to_array(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
@@ -56,11 +63,14 @@ def to_array(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
     if type(value) is np.ndarray and value.dtype is dtype and value.shape == spec.shape and value.flags.carray:
         return value
     _check_not_masked(spec, value, what)
-    plain = isinstance(value, bool | int | float | complex | list | tuple | np.generic)
+    kind = type(value).__name__
+    plain = isinstance(value, _PLAIN)
     try:
-        array: NDArray[Any] = np.asarray(value)
-    except (ValueError, TypeError, RuntimeError) as error:
-        raise ArgumentTypeError(f"{what}: expected {spec}, got {type(value).__name__} ({error})") from error
+        array: NDArray[Any] | None = None if plain else read_array(value)
+        if array is None:
+            array = np.asarray(value)
+    except (GraphError, ValueError, TypeError, RuntimeError) as error:
+        raise ArgumentTypeError(f"{what}: expected {spec}, got {kind} ({error})") from error
     if plain and not array.size and array.shape == spec.shape:
         array = array.astype(dtype)
     if array.dtype.kind in "OSUMmT":
@@ -138,11 +148,18 @@ def check_out(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
     array = cast(NDArray[Any], value)
     _check_not_masked(spec, array, what)
     if array.dtype != dtype:
-        raise ArgumentTypeError(f"{what}: expected {spec}, got {describe(array)}")
+        cure = "" if array.dtype.isnative else "; x.astype(x.dtype.newbyteorder('=')) is of native byte order"
+        raise ArgumentTypeError(f"{what}: expected {spec}, got {describe(array)}{cure}")
     if array.shape != spec.shape:
         raise ArgumentError(f"{what}: expected {spec}, got {describe(array)}")
     if not array.flags.writeable:
         raise ArgumentError(f"{what}: expected a writable array, got a read-only one")
-    if not array.flags.c_contiguous or not array.flags.aligned or not array.dtype.isnative:
-        raise ArgumentError(f"{what}: expected a C-contiguous array, got strides {array.strides} for {describe(array)}")
+    if not array.flags.c_contiguous:
+        found = f"strides of {array.strides} bytes"
+        raise ArgumentError(
+            f"{what}: expected a C-contiguous array {spec}, got {found}; np.ascontiguousarray(x) is one"
+        )
+    if not array.flags.aligned:
+        found = f"one at an address that is no multiple of {array.dtype.alignment} bytes"
+        raise ArgumentError(f"{what}: expected an aligned array {spec}, got {found}; x.copy() is aligned")
     return array
