@@ -161,6 +161,21 @@ def element_type(dtype: object) -> Attribute:
     return found
 
 
+def numpy_type(dtype: object) -> DTypeName:
+    """
+    The element type that NumPy takes `dtype` for: `"i8"` is int64, as where NumPy's functions are called; GraphError.
+
+    A text that is none of NumPy's names is one of ours: `"f32"`, `"bf16"`.
+    """
+    name = _in_numpy(dtype) if isinstance(dtype, str) else ""
+    if not name:
+        return NAMED[element_type(dtype)]
+    if name not in _LONG_NAMES:
+        ours = f"; {dtype} of the IR is {NUMPY_NAMES[str(dtype)]!r}" if dtype in DTYPES else ""
+        raise GraphError(f"dtype {dtype!r} is NumPy's {name}, which is not supported{ours}")
+    return NAMED[DTYPES[_LONG_NAMES[name]]]
+
+
 def _in_numpy(dtype: object) -> str:
     """NumPy's name of what it takes for a dtype; "" for what it does not."""
     import numpy as np

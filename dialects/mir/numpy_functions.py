@@ -16,6 +16,7 @@ from typing import Any
 
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.constants import numpy_type
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError, RlxError
 from xdsl_rlx.dialects.mir import numpy_joins, numpy_linalg, numpy_reductions, numpy_series
 from xdsl_rlx.dialects.mir.numpy_elements import ufunc
@@ -66,6 +67,8 @@ def function(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         raise GraphTypeError(f"np.{name} of a value of a graph: {error}; its arguments are {names}") from None
     if given.arguments.pop("out", None) is not None:
         raise GraphTypeError(f"np.{name} of a value of a graph has no out=: {_IN_PLACE}; use what it returns")
+    if given.arguments.get("dtype") is not None:
+        given.arguments["dtype"] = numpy_type(given.arguments["dtype"])
     for one in arrays:
         if one in given.arguments and not isinstance(given.arguments[one], Value):
             given.arguments[one] = as_value(given.arguments[one], *values_of(inside))
@@ -130,7 +133,7 @@ def _called(name: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
             f"np.{name} of a value of a graph has no where=: without out= nothing is there where it is false; "
             "write np.where(mask, f(np.where(mask, x, 1)), 0)"
         )
-    dtype = options.pop("dtype", None)
+    dtype = None if (named := options.pop("dtype", None)) is None else numpy_type(named)
     left = sorted(options.keys() - {"casting", "order", "subok"})
     if left:
         raise GraphTypeError(f"np.{name} of a value of a graph has no {left[0]}=")

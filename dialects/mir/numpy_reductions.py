@@ -339,14 +339,16 @@ for _name, _otherwise in {"max": -inf, "min": inf}.items():
 def _cumsum(a: Value, axis: int | None = None, dtype: object = None, out: None = None) -> Value:
     """Sums of all elements so far along an axis; with None, of all elements."""
     x = a.b.accumulated(a, dtype)
-    return x.b.cumsum(x.b.ravel(x), 0) if axis is None else x.b.cumsum(x, axis)
+    flat, axis = (x.b.ravel(x), 0) if axis is None else (x, axis)
+    return x.b.cumsum(flat, axis, dtype=x.dtype)
 
 
 @row("cumprod")
 def _cumprod(a: Value, axis: int | None = None, dtype: object = None, out: None = None) -> Value:
     """Products of all elements so far along an axis; with None, of all elements."""
     x = a.b.accumulated(a, dtype)
-    return x.b.cumprod(x.b.ravel(x), 0) if axis is None else x.b.cumprod(x, axis)
+    found = x.b.cumprod(x.b.ravel(x), 0) if axis is None else x.b.cumprod(x, axis)
+    return found.b.cast(found, x.dtype)
 
 
 def _place(name: str) -> None:

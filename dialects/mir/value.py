@@ -250,8 +250,8 @@ class Value(NumpyMethods, WithoutNumbers):
         return self.b.cast(self, to)
 
     def astype(self, dtype: object, order: str = "K", casting: str = "unsafe", **_: bool) -> Value:
-        """`cast` by NumPy's name, with its arguments."""
-        return self.b.cast(self, dtype)
+        """`cast` to what NumPy takes `dtype` for, `"i8"` for int64, with the arguments of NumPy's method."""
+        return self.b.cast(self, constants.numpy_type(dtype))
 
 
 Operand: TypeAlias = Value | SSAValue | Number | Array

@@ -241,7 +241,7 @@ def test_plain_code_is_differentiated_as_it_is():
         (lambda x: np.pad(x, 1, "mean"), r"np\.pad with mode 'mean'"),
         (lambda x: np.linalg.svd(x.reshape(1, 3)), "full_matrices=False"),
         (lambda x: np.linalg.qr(x.reshape(1, 3), "complete"), "'reduced'"),
-        (lambda x: x.astype("bf16") + x.astype("f16"), "no common element type"),
+        (lambda x: x.astype("bf16") + x.astype("float16"), "no common element type"),
         (lambda x: np.where(x > 0), r"how many there are is known when the graph runs; np\.where\(mask, x, y\)"),
         (lambda x: x.__setitem__(0, 1.0), r"does not change: x\[i\] = y is x = np\.where"),
         (lambda x: x.fill(0), r"no 'fill': .* does not change; np\.full_like"),
