@@ -210,14 +210,17 @@ def from_array(array: Array, dtype: Attribute | None = None) -> AnyDense:
     if plain is None:
         raise GraphError(f"a constant is made of numbers, got {shown(array)}")
     type_ = dtype if dtype is not None else element_type(plain.dtype)
-    long_name = NUMPY_NAMES[DTYPE_NAMES[type_]]
-    if plain.dtype.name != long_name:
-        plain = _converted(plain, long_name, type_)
-    data = plain.tobytes()
+    data = elements_of_array(plain, type_).tobytes()
     if type_ == i1:
         # xDSL's parser writes true as -1; constants built and constants parsed must be equal.
         data = data.translate(_TRUTH)
     return DenseIntOrFPElementsAttr(_tensor(type_, plain.shape), BytesAttr(data))
+
+
+def elements_of_array(array: "np.ndarray[Any, Any]", type_: Attribute) -> "np.ndarray[Any, Any]":
+    """An array in an element type; GraphError where that cannot hold an element, as for numbers."""
+    long_name = NUMPY_NAMES[DTYPE_NAMES[type_]]
+    return array if array.dtype.name == long_name else _converted(array, long_name, type_)
 
 
 def from_bytes(data: bytes, type_: Attribute, shape: Sequence[int]) -> AnyDense:

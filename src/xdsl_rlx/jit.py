@@ -119,7 +119,7 @@ class CompiledFunction:
         return entry(leaves)
 
     def trace(self, /, *args: Tree, **kwargs: Tree) -> GraphModule:
-        """The graph that it compiles for such arguments."""
+        """The graph that it compiles for such arguments; the large arrays that it captures are params of it."""
         return self._entry_for(args, kwargs)[0].traced.graph
 
     def compiled(self, /, *args: Tree, **kwargs: Tree) -> CompiledGraph:
@@ -160,14 +160,17 @@ class CompiledFunction:
         return tuple(found)
 
     def _entry(self, leaves: Sequence[Any], structure: Structure, values: Sequence[Any]) -> _Entry:
-        made = traced(self.parameters, values, name_of(self.__wrapped__))
+        made = traced(self.parameters, values, name_of(self.__wrapped__), hold=True)
         if made.captured:
             raise GraphError(f"'{made.graph.name}' uses a value of a graph around it; pass it as an argument")
         kept = [number for number, leaf in enumerate(leaves) if not is_static_leaf(leaf)]
         donate = self._donated(made, values)
         inputs = [name for one in made.arguments for name in one.inputs if name is not None]
+        compiled = compile(made.graph, donate=donate, **self._options)
+        for name, array in made.held.items():
+            compiled.set_param(name, array)
         entry = _Entry(
-            compile(made.graph, donate=donate, **self._options),
+            compiled,
             made,
             None if len(kept) == len(leaves) else tuple(kept),
             _picked(len(inputs), made.count, {n: inputs.index(name) for name, n in donate.items()}),
@@ -234,7 +237,7 @@ def run_traced(
 
     So what it reads beside its arguments counts as it is now. The program for a graph that was run before is kept.
     """
-    made = traced(parameters, values, name, declares=declares)
+    made = traced(parameters, values, name, declares=declares, hold=True)
     if made.captured:
         raise GraphError(f"'{made.graph.name}' uses a value of a graph around it; pass it as an argument")
     operands = [
@@ -243,7 +246,7 @@ def run_traced(
         for input_name, leaf in zip(one.inputs, one.leaves, strict=True)
         if input_name is not None
     ]
-    return made.unflatten(_program(_ByFingerprint(made.graph))(*operands))
+    return made.unflatten(_program(_ByFingerprint(made.graph))(*operands, **made.held))
 
 
 class _ByFingerprint:

@@ -28,6 +28,7 @@ from xdsl_rlx.dialects.hir.block import HirOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import c128, check_size, f64, i1, i64
+from xdsl_rlx.held_arrays import HeldArrays, large_array
 from xdsl_rlx.inlined import InlinedOp
 from xdsl_rlx.static_keys import attributes_of, is_plain_object, is_static_leaf
 from xdsl_rlx.tree import NAMESPACE, Spec, Tree, flatten, names, paths, unflatten
@@ -42,8 +43,11 @@ _PLAIN: dict[type, Attribute] = {bool: i1, int: i64, float: f64, complex: c128}
 class Trace(HirGraph):
     """A graph that a Python function is called to build; it takes values of the graphs around it as further inputs."""
 
-    def __init__(self, name: str, outer: MirBuilder | None):
+    def __init__(self, name: str, outer: MirBuilder | None, hold: bool = False):
+        """With `hold`, large arrays that it and the traces inside of it capture are params of it, not constants."""
         super().__init__(name if name.isidentifier() else "function")
+        self.held = HeldArrays(lambda name, type_: self.declare(name, type_, "param")) if hold else None
+        self.outermost: Trace = outer.outermost if isinstance(outer, Trace) else self
         self.depth = 1 + getattr(outer, "depth", 0)
         self.names: dict[SSAValue, str] = {}
         """Those of the inputs that are arguments of the function."""
@@ -56,10 +60,17 @@ class Trace(HirGraph):
             x = self._captured(x)
         return super().operand(x, like)
 
-    def declare(self, name: str, type_: Attribute) -> Value:
-        """An input of that name, or of one made from it."""
+    def constant(self, value: Any, dtype: object = None) -> Value:
+        """As of any graph, or the param that stands for a large array."""
+        held = self.outermost.held
+        if held is not None and (array := large_array(value)) is not None:
+            return self.value(self.operand(held.value(array, dtype)))
+        return super().constant(value, dtype)
+
+    def declare(self, name: str, type_: Attribute, kind: str = "input") -> Value:
+        """An argument of that name, or of one made from it."""
         unique = self._unique(name)
-        value = self._argument(unique, "input", type_)
+        value = self._argument(unique, kind, type_)
         self.names[value.ssa] = unique
         return value
 
@@ -88,7 +99,9 @@ class Trace(HirGraph):
 
     def cut(self, last: Any, arguments: int) -> None:
         super().cut(last, arguments)
-        kept = {name for name, _ in self._arguments.items()}
+        kept = set(self._arguments)
+        if self.held is not None:
+            self.held.keep(lambda value: self.names[value.ssa] in kept)
         self.captured = {ssa: found for ssa, found in self.captured.items() if found[2] in kept}
 
 
@@ -118,6 +131,8 @@ class Traced:
     """Leaves of the results that are none of the graph, such as texts, by number."""
     captured: Mapping[str, Value]
     """Values of graphs around it, by the names of the inputs that stand for them."""
+    held: Mapping[str, np.ndarray[Any, Any]]
+    """Values of the params that stand for large arrays."""
 
     @property
     def count(self) -> int:
@@ -150,8 +165,9 @@ def trace(function: Function, /, *args: Tree, **kwargs: Tree) -> GraphModule:
     """
     The graph that a function on trees of arrays builds, for arguments of these shapes and element types.
 
-    `str(rlx.trace(f, ...))` is its IR. An argument that is no array, such as a text or a function, is passed on as it
-    is. GraphTypeError for a leaf that can be no array, and for a call that Python does not allow.
+    `str(rlx.trace(f, ...))` is its IR, a whole program: arrays that the function captures are constants in it. An
+    argument that is no array, such as a text or a function, is passed on as it is. GraphTypeError for a leaf that can
+    be no array, and for a call that Python does not allow.
     """
     parameters = parameters_of(function)
     return traced(parameters, parameters.bind(args, kwargs), name_of(function)).graph
@@ -168,14 +184,16 @@ def traced(
     name: str,
     outer: MirBuilder | None = None,
     declares: Callable[[int, Any], bool] | None = None,
+    hold: bool = False,
 ) -> Traced:
     """
     Call a function with values that stand for what is bound to its parameters.
 
     `outer` is the graph that what it builds is for. `declares` says of an argument, by number, and a leaf of it whether
-    that becomes an input; by default all do that can. Others are passed on as they are.
+    that becomes an input; by default all do that can. Others are passed on as they are. With `hold`, large arrays that
+    the function captures are params of the graph.
     """
-    graph = Trace(name, outer)
+    graph = Trace(name, outer, hold)
     found = [_declared_argument(graph, n, one, declares) for n, one in enumerate(parameters.arguments(values))]
     given = [unflatten(one.spec, leaves) for one, leaves in found]
     before = _objects(given)
@@ -194,6 +212,7 @@ def traced(
         results,
         fixed,
         {name: value for value, _, name in graph.captured.values()},
+        {} if graph.held is None else {graph.names[value.ssa]: array for value, array in graph.held.arrays},
     )
 
 

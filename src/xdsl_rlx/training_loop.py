@@ -156,9 +156,9 @@ class _Interrupts:
         self._is_pending = False
 
     def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-                signal.signal(signal.SIGINT, self._handle)
+        main = threading.current_thread() is threading.main_thread()
+        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._handle)
 
     def __exit__(self, *_: object) -> None:
         self._remove()

@@ -323,7 +323,7 @@ def test_ops_are_functions():
 
 def test_an_op_of_arrays_is_traced_once(monkeypatch: pytest.MonkeyPatch):
     calls, trace = [], jit.traced
-    monkeypatch.setattr(jit, "traced", lambda *args: calls.append(args) or trace(*args))
+    monkeypatch.setattr(jit, "traced", lambda *args, **options: calls.append(args) or trace(*args, **options))
     x = np.arange(7.0) - 3
     for _ in range(3):
         np.testing.assert_array_equal(rlx.clip(x, -1.25, 1.25), np.clip(x, -1.25, 1.25))
