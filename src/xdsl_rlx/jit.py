@@ -89,6 +89,8 @@ class CompiledFunction:
         self._donate = donations(donate, str | int)
         self._options = options
         self._entries: dict[Hashable, _Entry] = {}
+        self._last: tuple[Structure, tuple[Hashable, ...], _Entry] | None = None
+        """What the last call ran: the next one has mostly the same signature, and to compare is faster than to hash."""
         self._flatten = Flatten()
         for one in self._static:
             self.parameters.check_known(one, "static")
@@ -111,11 +113,16 @@ class CompiledFunction:
         if self._static:
             values = self._with_static(values)
         leaves, structure = self._flatten(values)
-        entry = self._entries.get((structure, _signatures(leaves)))
+        signatures = _signatures(leaves)
+        last = self._last
+        if last is not None and last[0] is structure and last[1] == signatures:
+            return last[2](leaves)
+        entry = self._entries.get((structure, signatures))
         if entry is None:
             if builder_of(values) is not None:
                 return self.parameters.call(values)
             entry = self._entry(leaves, structure, values)
+        self._last = structure, signatures, entry
         return entry(leaves)
 
     def trace(self, /, *args: Tree, **kwargs: Tree) -> GraphModule:
