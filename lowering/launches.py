@@ -29,7 +29,7 @@ from xdsl_rlx.lowering.nests import Work
 from xdsl_rlx.lowering.nests.work import Buffers, NestRule
 from xdsl_rlx.lowering.program_buffers import ProgramBuffers
 from xdsl_rlx.lowering.recipe import Passed, Recipe, Recorder, Site, Step
-from xdsl_rlx.lowering.updates import all_in_place, is_updated
+from xdsl_rlx.lowering.updates import in_place, is_updated
 from xdsl_rlx.transforms.structure import structure_of_region
 
 Loops: TypeAlias = Callable[[Sequence[Operation]], GroupLoops]
@@ -171,8 +171,7 @@ class Launches:
         recipe = self._recipes.get(site.key)
         if recipe is None:
             recorder = Recorder(self, site)
-            operands = [root for root, _ in site.places]
-            found = all_in_place([launch for launch in launches(recorder) if launch.extent], operands)
+            found = [in_place(launch) for launch in launches(recorder) if launch.extent]
             steps = tuple(self._step(launch, site, stem) for launch in found)
             recipe = Recipe(tuple(recorder.events), steps)
             if site.key is not None:

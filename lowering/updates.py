@@ -168,23 +168,12 @@ class ReadElsewhereError(Exception):
     """A kernel reads a buffer, that it writes to, at other elements or later."""
 
 
-def all_in_place(launches: Sequence[Launch], operands: Iterable[SSAValue]) -> list[Launch]:
-    """
-    The launches of an op with one argument for what each reads and writes of an updated buffer.
-
-    ReadElsewhereError if a kernel reads more than the element that it is about to write, or if one of the `operands`,
-    the buffers that the op reads, is read by a launch behind the one that writes there.
-    """
-    old, written = set(operands), set[SSAValue]()
-    for launch in launches:
-        if any(read.buffer.root in written for read in launch.reads):
-            raise ReadElsewhereError
-        written |= {x.buffer.root for x in launch.writes if is_updated(x.buffer) and x.buffer.root in old}
-    return [in_place(launch) for launch in launches]
-
-
 def in_place(launch: Launch) -> Launch:
-    """As `all_in_place`, for one launch."""
+    """
+    The launch with one argument for what it reads and writes of an updated buffer.
+
+    ReadElsewhereError if the kernel reads more than the element that it is about to write.
+    """
     for written in [w for w in launch.writes if is_updated(w.buffer)]:
         for read in [r for r in launch.reads if r.buffer.root is written.buffer.root]:
             launch = _merged(launch, read, written)

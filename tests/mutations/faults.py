@@ -1325,6 +1325,74 @@ RAISING = (
     ),
 )
 
+DONATED = ("tests/lowering/test_updates.py", "tests/fuzz/test_donation.py")
+OVERLAPS = "tests/lowering/numba/test_overlaps.py"
+DONATION = (
+    _fault(
+        "arguments are exchanged without memory beside",
+        "lowering/convert_mir_to_lir.py",
+        "ready = deque(root for root in waiting if not readers[root])",
+        "ready = deque(waiting)",
+        *DONATED,
+    ),
+    _fault(
+        "a part of a concat is in an argument that is read later",
+        "lowering/convert_mir_to_lir.py",
+        "if part.owner in before[last:] and fits(part, place)",
+        "if part.owner in before and fits(part, place)",
+        *DONATED,
+    ),
+    _fault(
+        "an argument that is returned is replaced before",
+        "lowering/updates.py",
+        "elif any(isinstance(reader, ReturnOp) for reader in readers):",
+        "elif len(readers) == 1 and any(isinstance(reader, ReturnOp) for reader in readers):",
+        *DONATED,
+    ),
+    _fault(
+        "a kernel replaces elements that it reads later",
+        "lowering/updates.py",
+        "        if not self._touch_the_same([*before, *filter(self._loads, own)], stores[0], around):\n",
+        "        if not stores:\n",
+        "tests/numerics/test_donated.py",
+    ),
+    _fault(
+        "a run with a while loop begins anew from what it has updated",
+        "lowering/numba/driver/process.py",
+        "if program.updated and has_while(program.schedule):",
+        "if program.updated and not program.schedule:",
+        "tests/lowering/test_updates.py",
+    ),
+    _fault(
+        "outputs that overlap are computed aside",
+        "lowering/numba/driver/fast_call.py",
+        "            if begin < written:\n                return False\n            aside = index",
+        "            aside = index",
+        OVERLAPS,
+    ),
+    _fault(
+        "an argument that is updated may lie in one that is read",
+        "lowering/numba/driver/fast_call.py",
+        "if (begin < read) | (begin < written):",
+        "if begin < written:",
+        OVERLAPS,
+    ),
+    _fault(
+        "addresses are sorted in pairs only",
+        "lowering/numba/driver/fast_call.py",
+        "        width = 2 * width\n",
+        "        width = count\n",
+        OVERLAPS,
+    ),
+    _fault(
+        "a donated result is taken from the next operand",
+        "src/xdsl_rlx/jit.py",
+        "[replaced[n] if n in replaced else next(returned) for n in range(results)]",
+        "[replaced[n] - 1 if n in replaced else next(returned) for n in range(results)]",
+        "tests/face/test_donation.py",
+    ),
+)
+
 FAULTS: tuple[Fault, ...] = (
     *RULES,
     *RAISING,
@@ -1339,4 +1407,5 @@ FAULTS: tuple[Fault, ...] = (
     *RUNNING,
     *KEYS,
     *PRECISION,
+    *DONATION,
 )
