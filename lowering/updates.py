@@ -86,21 +86,19 @@ def put_readers_first(func: FuncOp, updates: Sequence[Update]) -> UpdateOrder:
     """
     Put ops that read an argument in front of the one that replaces it.
 
-    A result is copied at the end if it is an argument itself, if the argument is returned as it was, and if a reader
-    needs the result: of several results that cannot all be computed in place, the smallest is copied.
+    A result is copied at the end if it is an argument itself, and if a reader needs the result, as the return does that
+    returns the argument as it was: of several results that cannot all be computed in place, the smallest is copied.
     """
     copied: dict[int, str] = {}
     writers: dict[Operation, dict[Update, dict[Operation, None]]] = {}
     for update in updates:
         if update.value is update.argument:
             continue
-        readers = update.readers
         if (writer := update.writer) is None:
             copied[update.number] = "it is an argument itself"
-        elif any(isinstance(reader, ReturnOp) for reader in readers):
-            copied[update.number] = f'"{update.name}" is returned as it was, too'
         else:
-            writers.setdefault(writer, {})[update] = {reader: None for reader in readers if reader is not writer}
+            readers = {reader: None for reader in update.readers if reader is not writer}
+            writers.setdefault(writer, {})[update] = readers
     if writers:
         block = func.body.block
         for op in _Order(block, writers, copied).ops():
@@ -155,8 +153,11 @@ class _Order:
                 found.append((sum(_size(update) for update in waiting), op, other, waiting))
         _, writer, reader, waiting = min(found, key=lambda one: one[0])
         for update in waiting:
+            why = f'{named(reader)} reads "{update.name}", and needs the result'
+            if isinstance(reader, ReturnOp):
+                why = f'"{update.name}" is returned as it was, too'
+            self.copied[update.number] = why
             del self.writers[writer][update]
-            self.copied[update.number] = f'{named(reader)} reads "{update.name}", and needs the result'
         return writer
 
 

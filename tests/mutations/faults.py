@@ -941,8 +941,8 @@ RUNNING = (
     _fault(
         "readers of what is replaced need not come first",
         "lowering/updates.py",
-        "    yield from waits.get(op, ())\n",
-        "",
+        "return [*needed, *(reader for readers in self.writers.get(op, {}).values() for reader in readers)]",
+        "return needed",
         "tests/lowering/test_updates.py",
     ),
     _fault(
@@ -1073,8 +1073,8 @@ RUNNING = (
     _fault(
         "a result that starts inside of an argument is no overlap",
         "lowering/numba/driver/fast_call.py",
-        "(other < data + size) & (data < other + peek(arguments + index * SpecRow.size + SpecRow.BYTES))",
-        "(other == data) & (data < other + peek(arguments + index * SpecRow.size + SpecRow.BYTES))",
+        "aside = index - count if begin < read else -1",
+        "aside = -1",
         RUNTIME,
         "tests/face/test_api.py",
     ),
@@ -1343,10 +1343,10 @@ DONATION = (
         *DONATED,
     ),
     _fault(
-        "an argument that is returned is replaced before",
+        "an argument that a later op reads, or is returned, is replaced in place",
         "lowering/updates.py",
-        "elif any(isinstance(reader, ReturnOp) for reader in readers):",
-        "elif len(readers) == 1 and any(isinstance(reader, ReturnOp) for reader in readers):",
+        "            self.copied[update.number] = why\n",
+        "",
         *DONATED,
     ),
     _fault(

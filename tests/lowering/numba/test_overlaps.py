@@ -124,7 +124,7 @@ def test_an_updated_argument_may_not_be_a_param_that_is_read() -> None:
     given = np.zeros(2 * N, np.float32)
     for _ in range(2):
         compiled(x=given[:N])
-        with pytest.raises(rlx.ArgumentError, match="'x' of graph 'param' is updated, and another .* there, too: 'w'"):
+        with pytest.raises(rlx.ArgumentError, match=r"'x' of graph 'param' is updated, and another .* there, too: 'w'"):
             compiled(x=given[:N], w=given[1 : N + 1])
     np.testing.assert_array_equal(given, [2.0] * N + [0.0] * N)
 
