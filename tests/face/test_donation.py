@@ -92,3 +92,14 @@ def test_functions_may_ask_for_strict_donation() -> None:
     swap = rlx.compile(lambda p: {"a": p["b"], "b": p["a"]}, donate={"p": 0}, strict_donation=True)
     with pytest.raises(rlx.GraphError, match="it is an argument itself; donate without strict"):
         swap({"a": a, "b": b})
+
+
+def test_an_array_is_donated_once_and_is_no_other_argument() -> None:
+    run = rlx.compile(lambda p, x: {"a": p["a"] + x, "b": p["b"] * x}, donate={"p": 0})
+    memory = np.zeros(12)
+    a, b, x = memory[:4], memory[4:8], memory[8:]
+    for _ in range(3):
+        run({"a": a, "b": b}, x)
+        for p, y in (({"a": a, "b": a}, x), ({"a": a, "b": memory[3:7]}, x), ({"a": a, "b": b}, b)):
+            with pytest.raises(rlx.ArgumentError, match=r"is updated, and another argument lies there, too"):
+                run(p, y)
