@@ -345,3 +345,17 @@ def test_a_loop_that_turns_out_to_be_long_does_not_begin_anew_from_what_it_has_u
         array = np.zeros(64, np.float32)
         compiled(array, np.array(turns))
         assert (array == turns).all()
+    assert not compiled.program.repeatable
+
+
+def test_a_step_that_updates_behind_its_loops_may_begin_anew() -> None:
+    g = rlx.Graph("behind")
+    w, n = g.input("w", (64,)), g.input("n", (), "i64")
+    _, found = g.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] + w), (g.constant(np.int64(0)), w))
+    g.set_outputs([], donate={"w": w - g.sin(found)})
+    compiled = rlx.compile(g, threads=1)
+    assert compiled.program.repeatable
+    for turns in (3, 3, 3, 3, 400_000, 3):
+        array = np.ones(64, np.float32)
+        compiled(array, np.array(turns))
+        np.testing.assert_allclose(array, 1 - np.sin(turns + 1.0), rtol=1e-3)

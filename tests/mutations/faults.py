@@ -1358,9 +1358,9 @@ DONATION = (
     ),
     _fault(
         "a run with a while loop begins anew from what it has updated",
-        "lowering/numba/driver/process.py",
-        "if program.updated and has_while(program.schedule):",
-        "if program.updated and not program.schedule:",
+        "lowering/numba/runtime/build_program.py",
+        "until = max(loops, default=-1) + 1",
+        "until = max(loops, default=-1)",
         "tests/lowering/test_updates.py",
     ),
     _fault(

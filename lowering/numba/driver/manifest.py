@@ -146,6 +146,8 @@ class Program:
     """Whether a kernel reads the table of BLAS and LAPACK functions."""
     updated: tuple[str, ...] = ()
     """Inputs and params that hold a result in the end."""
+    repeatable: bool = True
+    """Whether a run may begin anew from within a while loop: none of these is written to before the last one ends."""
 
     @property
     def arguments(self) -> tuple[TensorSpec, ...]:
@@ -162,11 +164,6 @@ class Program:
     def kernels(self) -> tuple[str, ...]:
         """The kernels launched, each once, in order of first use."""
         return tuple(dict.fromkeys(launch.kernel for launch in self.launches))
-
-
-def has_while(schedule: Sequence[Item]) -> bool:
-    """Whether a loop of unknown length is in a schedule."""
-    return any(isinstance(item, While) or any(map(has_while, parts_of(item))) for item in schedule)
 
 
 def parts_of(item: Item) -> tuple[tuple[Item, ...], ...]:

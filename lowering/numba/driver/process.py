@@ -19,14 +19,7 @@ from numpy.typing import NDArray
 from xdsl_rlx.lowering import cache as disk_cache
 from xdsl_rlx.lowering.numba.driver import fast_call, scheduler
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, WORD, CallBlock, CopyRow, PlanTable, PoolTable
-from xdsl_rlx.lowering.numba.driver.manifest import (
-    BASE_ARENA,
-    BASE_BLAS,
-    BASE_CONSTANTS,
-    FIRST_BUFFER,
-    Program,
-    has_while,
-)
+from xdsl_rlx.lowering.numba.driver.manifest import BASE_ARENA, BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Program
 from xdsl_rlx.lowering.numba.driver.phases import Tables, make_tables
 from xdsl_rlx.lowering.numba.driver.words import llvm_text
 from xdsl_rlx.lowering.numba.machine import blas_library, llvm
@@ -378,6 +371,6 @@ def _longest_brief_run(program: Program, tables: Tables) -> int:
     A brief run of a while loop may turn out to be long, and begins anew then: none is brief that may have updated an
     argument by that time.
     """
-    if program.updated and has_while(program.schedule):
+    if not program.repeatable:
         return 0
     return LONG_NS if tables.long else STRAIGHT_LONG_NS

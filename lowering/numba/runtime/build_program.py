@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.control_flow import program_ops
 from xdsl_rlx.dialects.lir.places import ByteSpan, place_of
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.program import NamedBufferOp, memref_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 from xdsl_rlx.lowering.numba.driver.manifest import (
     BASE_ARENA,
@@ -102,8 +102,18 @@ class _Builder:
             constants=bytes(self.constants),
             schedule=tuple(self._schedule(program.body.block, [])),
             updated=tuple(op.buffer_name.data for op in (*inputs, *params) if op.updated is not None),
+            repeatable=self._is_repeatable(),
             needs_blas=any(type(op) in lir.LIBRARY_OPS for op in module.walk()),
         )
+
+    def _is_repeatable(self) -> bool:
+        """Whether no launch writes to an updated argument before the last while loop ends."""
+        ops = list(self.program.body.block.ops)
+        loops = (n for n, op in enumerate(ops) if any(isinstance(inner, lir.WhileOp) for inner in op.walk()))
+        until = max(loops, default=-1) + 1
+        launches = [inner for op in ops[:until] for inner in op.walk() if isinstance(inner, lir.LaunchOp)]
+        written = {self.places[value].root.owner for launch in launches for value in launch.writes}
+        return not any(isinstance(op, NamedBufferOp) and op.updated is not None for op in written)
 
     def _place(self, op: Operation) -> None:
         start, (result,) = 0, op.results
