@@ -115,9 +115,13 @@ class Launches:
         self._once(Site([op], [reads], offsets=True, also=over), launches, stem_of_ops([op]), op.location)
 
     def copy(self, source: Buffer, target: Buffer, value: SSAValue, at: LocationAttr | None = None) -> None:
-        """Launch a copy of a value, `at` the location of what wants it, by default that of what computes the value."""
+        """
+        Launch a copy of a value, unless it is there already.
+
+        `at` is the location of what wants it, by default that of what computes the value.
+        """
         shape = target.layout.shape
-        if 0 in shape:
+        if 0 in shape or source == target:
             return
         at = location_of(value) if at is None else at
         if source.element in COMPLEXES:

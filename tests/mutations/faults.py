@@ -1360,7 +1360,7 @@ DONATION = (
         "a run with a while loop begins anew from what it has updated",
         "lowering/numba/runtime/build_program.py",
         "until = max(loops, default=-1) + 1",
-        "until = max(loops, default=-1)",
+        "until = 0",
         "tests/lowering/test_updates.py",
     ),
     _fault(

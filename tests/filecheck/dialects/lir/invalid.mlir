@@ -590,3 +590,12 @@ builtin.module {
     lir.return
   }
 }
+
+// -----
+
+// CHECK: "w" is copied to, and so has to be updated
+builtin.module {
+  lir.program @p {
+    %w = lir.param "w" copied : memref<6xf32>
+  }
+}
