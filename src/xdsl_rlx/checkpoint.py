@@ -140,7 +140,7 @@ def in_tree(place: str, found: Mapping[str, np.ndarray[Any, Any]], like: Tree) -
         raise CheckpointError(f"{place} has {extra[0]}, which the tree has not")
     for name, leaf in zip(names, leaves, strict=True):
         wanted, array = _array_of(name, leaf), found[name]
-        if type(leaf) in (bool, int, float, complex) and not array.shape:
+        if is_plain_number(leaf) and not array.shape:
             # a number of Python's has no element type of its own: what has replaced it has one
             continue
         if (wanted.shape, wanted.dtype) != (array.shape, array.dtype):
@@ -149,6 +149,11 @@ def in_tree(place: str, found: Mapping[str, np.ndarray[Any, Any]], like: Tree) -
                 f"{wanted.dtype}{list(wanted.shape)}"
             )
     return unflatten(spec, [found[name] for name in names])
+
+
+def is_plain_number(leaf: object) -> bool:
+    """Whether a leaf is one of Python's own numbers."""
+    return type(leaf) in (bool, int, float, complex)
 
 
 def metadata(path: _Path) -> dict[str, str]:

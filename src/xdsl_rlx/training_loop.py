@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from xdsl_rlx.checkpoint import CheckpointError, checked_path, in_tree, read, save
+from xdsl_rlx.checkpoint import CheckpointError, checked_path, in_tree, is_plain_number, read, save
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.jit import CompiledFunction
@@ -156,8 +156,8 @@ class _Interrupts:
         self._is_pending = False
 
     def __enter__(self) -> None:
-        main = threading.current_thread() is threading.main_thread()
-        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, self._handle)
 
     def __exit__(self, *_: object) -> None:
@@ -292,9 +292,7 @@ def _saved(place: str, given: _At, order: str | None) -> _At:
     state = in_tree(place, arrays, given.state)
     if (number, batch) == (given.number, 0):
         # before the first step, numbers of Python's are no arrays yet
-        state = map_leaves(
-            lambda old, new: old if type(old) in (bool, int, float, complex) else new, given.state, state
-        )
+        state = map_leaves(lambda old, new: old if is_plain_number(old) else new, given.state, state)
     return _At(state, number, batch)
 
 
