@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from xdsl_rlx.tree import Tree, flatten, map_leaves
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.tree import Tree, flatten, leaves_like, map_leaves, paths
 
 
 def global_norm(tree: Tree) -> Any:
     """The 2-norm of all leaves together, added up in f32 or wider."""
     # as lines, whose sums are one kernel, whatever the shapes
-    squares = [(line := _wide(leaf).ravel()) * line for leaf in flatten(tree)[0]]
+    squares = [(line := wide(leaf).ravel()) * line for leaf in flatten(tree)[0]]
     return np.sqrt(sum(square.sum() for square in squares))
 
 
@@ -25,13 +26,38 @@ def clip_by_global_norm(grads: Tree, most: float) -> Tree:
     norm = global_norm(grads)
     factor = np.where(norm < most, 1.0, most / np.maximum(norm, most))
     factor = np.where(norm == norm, factor, norm)
-    return map_leaves(lambda g: g * factor.astype(g.dtype), grads)
+    # a small factor is zero in f16
+    return map_leaves(lambda g: narrow((w := wide(g)) * factor.astype(w.dtype), g.dtype), grads)
 
 
 def ema(average: Tree, params: Tree, decay: float) -> Tree:
     """The exponential moving average of parameters: `decay * average + (1 - decay) * params`, leaf by leaf."""
-    return map_leaves(lambda a, p: decay * a + (1.0 - decay) * p, average, params)
+    check_shapes("ema", "average", average, "params", params)
+    return map_leaves(lambda a, p: narrow(decay * wide(a) + (1.0 - decay) * wide(p), a.dtype), average, params)
 
 
-def _wide(leaf: Any) -> Any:
+def wide(leaf: Any) -> Any:
+    """A leaf in the type that it is computed in: half precision is for storage."""
+    leaf = as_array(leaf)
     return leaf.astype(np.float32) if str(leaf.dtype) in ("f16", "bf16", "float16", "bfloat16") else leaf
+
+
+def as_array(leaf: Any) -> Any:
+    """A leaf with an element type: numbers of Python's become arrays, values of a graph stay."""
+    return leaf if hasattr(leaf, "dtype") else np.asarray(leaf)
+
+
+def narrow(leaf: Any, dtype: Any) -> Any:
+    """A leaf in the type that it is stored in."""
+    return leaf if str(leaf.dtype) == str(dtype) else leaf.astype(dtype)
+
+
+def check_shapes(function: str, first: str, tree: Tree, second: str, other: Tree) -> None:
+    """GraphError for leaves of other shapes than those that `tree` has in their place; NumPy would broadcast them."""
+    leaves, spec = flatten(tree)
+    for place, one, two in zip(paths(spec), leaves, leaves_like(spec, other, f"{first} and {second}"), strict=True):
+        if np.shape(one) != np.shape(two):
+            raise GraphError(
+                f"{function}: {second}{place} has shape {np.shape(two)}, {first}{place} has {np.shape(one)}; "
+                "reshape it, or take the sum over the axes that it is too many of"
+            )

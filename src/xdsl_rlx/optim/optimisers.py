@@ -1,6 +1,8 @@
 """Optimisers: `init` makes a state like the parameters, `update` new parameters and a new state from gradients.
 
 Both take trees, of arrays or of values in a traced function. All that belongs to one leaf is in the rule of its class.
+Rules compute in f32 or wider: parameters in half precision are widened before and narrowed after, and their slots are
+f32, since `epsilon` and squares of gradients are zero in f16.
 """
 
 # Trees, and what NumPy is called with, are of any type.
@@ -10,7 +12,8 @@ Both take trees, of arrays or of values in a traced function. All that belongs t
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping
+import copy
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -18,7 +21,7 @@ import numpy as np
 
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.optim.gradients import clip_by_global_norm
+from xdsl_rlx.optim.gradients import as_array, check_shapes, clip_by_global_norm, narrow, wide
 from xdsl_rlx.optim.schedules import Schedule
 from xdsl_rlx.tree import Tree, flatten, leaves_like, map_leaves, paths, unflatten
 from xdsl_rlx.tree_control import cond
@@ -41,13 +44,14 @@ class Optimiser(abc.ABC):
     `donate` for both they are updated in place.
     """
 
-    rate: float | Schedule
+    rate: Any
+    """A number, or a `Schedule`; None for that of the optimiser that another one runs."""
     clip: float | None
 
     def init(self, params: Tree) -> State:
         """The state before the first update: arrays of zeros, for arrays."""
         leaves, spec = flatten(params)
-        slots = [self.slots(np.asarray(leaf)) for leaf in leaves]
+        slots = [self.slots(wide(np.asarray(leaf))) for leaf in leaves]
         names = slots[0].keys() if slots else ()
         return {"step": np.zeros((), np.int64), **{n: unflatten(spec, [one[n] for one in slots]) for n in names}}
 
@@ -55,12 +59,17 @@ class Optimiser(abc.ABC):
         """
         Parameters and state after one more step.
 
-        GraphError for a state that is none of `init`, and for trees that are not of one kind.
+        GraphError for a state that is none of `init`, for trees that are not of one kind or whose leaves have other
+        shapes, and for parameters that are not of floats.
         """
+        params = map_leaves(as_array, params)
         leaves, spec = flatten(params)
-        needed = {"step"}.union(*(self.slots(np.zeros((1,) * len(leaf.shape), np.float32)) for leaf in leaves[:1]))
-        if not isinstance(state, Mapping) or not needed <= state.keys():  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise GraphError(f"update(grads, state, params): the state is what init(params) gives, got {shown(state)}")
+        expected = [self.slots(np.empty(np.shape(leaf), np.float32)) for leaf in leaves]
+        self._check_state(state, {"step"}.union(*expected[:1]))
+        for name in expected[0] if expected else ():
+            slots_of_init = unflatten(spec, [one[name] for one in expected])
+            check_shapes("update", "init(params)", slots_of_init, f"state['{name}']", state[name])
+        grads = _gradients(params, grads)
         if self.clip is not None:
             grads = clip_by_global_norm(grads, self.clip)
         step = state["step"]
@@ -71,12 +80,16 @@ class Optimiser(abc.ABC):
         new: list[Any] = []
         slots: dict[str, list[Any]] = {name: [] for name in names}
         for n, (p, g) in enumerate(zip(leaves, leaves_like(spec, grads, "params and grads"), strict=True)):
-            at = Leaf(p, g, {name: kept[name][n] for name in names}, step + 1, rate, decays[n])
+            at = Leaf(wide(p), g, {name: wide(kept[name][n]) for name in names}, step + 1, rate, decays[n])
             after, changed = self.rule(at)
-            new.append(after)
+            new.append(narrow(after, p.dtype))
             for name in names:
-                slots[name].append(changed[name])
+                slots[name].append(narrow(changed[name], kept[name][n].dtype))
         return unflatten(spec, new), {"step": step + 1, **{name: unflatten(spec, slots[name]) for name in names}}
+
+    def _check_state(self, state: object, needed: Set[str]) -> None:
+        if not isinstance(state, Mapping) or not needed <= state.keys():
+            raise GraphError(f"update(grads, state, params): the state is what init(params) gives, got {shown(state)}")
 
     @abc.abstractmethod
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
@@ -97,9 +110,27 @@ class Optimiser(abc.ABC):
         return [bool(one) for one in leaves_like(spec, mask, "params and decay_mask")]
 
 
+def _gradients(params: Tree, grads: Tree) -> Tree:
+    """Gradients in the types that their parameters are computed in; GraphError for others than those of `params`."""
+    check_shapes("update", "params", params, "grads", grads)
+    leaves, spec = flatten(params)
+    for place, p in zip(paths(spec), leaves, strict=True):
+        if str(p.dtype) not in _FLOATS:
+            raise GraphError(f"update: params{place} is of {p.dtype}; parameters are of floats, so take it out of them")
+    given = leaves_like(spec, grads, "params and grads")
+    return unflatten(spec, [narrow(wide(g), wide(p).dtype) for p, g in zip(leaves, given, strict=True)])
+
+
+_FLOATS = {
+    *("f16", "bf16", "f32", "f64", "c64", "c128"),
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+}
+"""Element types as values of a graph and as NumPy name them."""
+
+
 @dataclass(frozen=True)
 class Leaf:
-    """A parameter with its gradient, at a step that counts from 1."""
+    """A parameter with its gradient, in f32 or wider, at a step that counts from 1."""
 
     p: Any
     g: Any
@@ -265,7 +296,8 @@ class Adafactor(Optimiser):
         else:
             rows = rows + new * (squares.mean(axis=-1, keepdims=True) - rows)
             columns = columns + new * (squares.mean(axis=-2, keepdims=True) - columns)
-            second = rows @ columns / np.maximum(rows.mean(axis=-2, keepdims=True), tiny)
+            # divided first: the product of two second moments is beyond f32 for gradients of 1e10
+            second = (rows / np.maximum(rows.mean(axis=-2, keepdims=True), tiny)) @ columns
         direction = g / np.sqrt(np.maximum(second, tiny * tiny))
         shorter = np.maximum(np.sqrt((direction * direction).sum()) / (count * self.threshold), 1.0)
         return p - size / shorter * direction, {"rows": rows, "columns": columns}
@@ -321,32 +353,50 @@ class Muon(Optimiser):
 
 @dataclass(frozen=True)
 class Accumulated(Optimiser):
-    """An optimiser that is run each `every` steps, on the mean of the gradients since; between them nothing changes."""
+    """
+    An optimiser that is run each `every` steps, on the mean of the gradients since; between them nothing changes.
+
+    `rate`, which counts updates, takes the place of the optimiser's own, if it is given. `clip` bounds the norm of the
+    mean, before the optimiser's own. Sums of gradients in half precision are f32.
+    """
 
     inner: Optimiser
     every: int
-    rate: float | Schedule = 0.0
+    rate: float | Schedule | None = None
     clip: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.every, bool) or not isinstance(self.every, int | np.integer) or self.every < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise GraphError(f"Accumulated: every: expected an integer of at least 1, got {shown(self.every)}")
 
     def init(self, params: Tree) -> State:
         return {
             "step": np.zeros((), np.int64),
-            "sum": map_leaves(lambda p: np.zeros_like(np.asarray(p)), params),
+            "sum": map_leaves(lambda p: np.zeros_like(wide(np.asarray(p))), params),
             "inner": self.inner.init(params),
         }
 
     def update(self, grads: Tree, state: State, params: Tree) -> tuple[Tree, State]:
-        step, total = state["step"] + 1, map_leaves(lambda a, g: a + g, state["sum"], grads)
+        params = map_leaves(as_array, params)
+        self._check_state(state, {"step", "sum", "inner"})
+        check_shapes("update", "params", params, "state['sum']", state["sum"])
+        step = state["step"] + 1
+        total = map_leaves(lambda a, g: narrow(a + g, a.dtype), state["sum"], _gradients(params, grads))
+        inner = self.inner
+        if self.rate is not None:
+            inner = copy.copy(inner)
+            object.__setattr__(inner, "rate", self.rate)
 
         def run() -> tuple[Tree, Tree, Tree]:
             mean = map_leaves(lambda a: a / self.every, total)
-            after, inner = self.inner.update(mean, state["inner"], params)
-            return after, inner, map_leaves(lambda a: a * 0.0, total)
+            mean = mean if self.clip is None else clip_by_global_norm(mean, self.clip)
+            # not the sum times zero, which stays NaN where it is
+            return *inner.update(mean, state["inner"], params), map_leaves(np.zeros_like, total)
 
-        after, inner, left = cond(
+        after, kept, left = cond(
             step - step // self.every * self.every == 0, run, lambda: (params, state["inner"], total)
         )
-        return after, {"step": step, "sum": left, "inner": inner}
+        return after, {"step": step, "sum": left, "inner": kept}
 
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
         return {}
