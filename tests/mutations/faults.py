@@ -1393,7 +1393,112 @@ DONATION = (
     ),
 )
 
+FILES = (
+    _fault(
+        "an empty dict of texts is written as one",
+        "src/xdsl_rlx/checkpoint.py",
+        "content = serialize(parts, texts or None)",
+        "content = serialize(parts, texts)",
+        "tests/face/test_files.py",
+    ),
+    _fault(
+        "complex numbers are stored without the axis of their pairs",
+        "src/xdsl_rlx/checkpoint.py",
+        'shape += [2] if others[name] == "complex128" else []',
+        "shape += []",
+        "tests/face/test_files.py",
+    ),
+    _fault(
+        "a file that is saved over a link takes its place",
+        "src/xdsl_rlx/atomic_file.py",
+        "path = os.path.realpath(path)",
+        "path = os.path.abspath(path)",
+        "tests/face/test_files.py",
+    ),
+    _fault(
+        "a temporary file is taken for an orphan while its writer lives",
+        "src/xdsl_rlx/atomic_file.py",
+        "fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        "pass",
+        "tests/face/test_files.py",
+    ),
+    _fault(
+        "an array of GGUF is followed without a look at the bytes left",
+        "src/xdsl_rlx/gguf_file.py",
+        "reader.skip(count * _SCALAR_BYTES[inner])",
+        "reader.at += count * _SCALAR_BYTES[inner]",
+        "tests/face/test_files.py",
+    ),
+    _fault(
+        "tensors of GGUF may share bytes",
+        "src/xdsl_rlx/gguf_file.py",
+        "if tensor.start < end:",
+        "if tensor.start < 0:",
+        "tests/face/test_files.py",
+    ),
+)
+
+FIT = (
+    _fault(
+        "a state that is torn is saved",
+        "src/xdsl_rlx/training_loop.py",
+        "if not self.interrupts.in_step:",
+        "if True:",
+        "tests/fuzz/test_interrupted_fit.py",
+    ),
+    _fault(
+        "an interrupt comes in the middle of a step that donates",
+        "src/xdsl_rlx/training_loop.py",
+        "self.interrupts.in_step = self._may_tear",
+        "self.interrupts.in_step = False",
+        "tests/fuzz/test_interrupted_fit.py",
+    ),
+    _fault(
+        "a pass that was interrupted begins anew",
+        "src/xdsl_rlx/training_loop.py",
+        "return _At(state, number, batch)",
+        "return _At(state, number, 0)",
+        "tests/fuzz/test_interrupted_fit.py",
+    ),
+    _fault(
+        "the order of the batches is not looked at",
+        "src/xdsl_rlx/training_loop.py",
+        'texts.get("batches", order) != order',
+        'texts.get("batches", order) is None',
+        "tests/face/test_training_state.py",
+        "-k",
+        "not killed",
+    ),
+    _fault(
+        "half precision is computed in half precision",
+        "src/xdsl_rlx/optim/gradients.py",
+        'in ("f16", "bf16", "float16", "bfloat16")',
+        'in ("none",)',
+        "tests/face/test_optim_numbers.py",
+    ),
+    _fault(
+        "a gradient of another shape is broadcast",
+        "src/xdsl_rlx/optim/optimisers.py",
+        'check_shapes("update", "params", params, "grads", grads)',
+        "pass",
+        "tests/face/test_optim_numbers.py",
+        "-k",
+        "shapes",
+    ),
+    _fault(
+        "the rate of a sum over steps is the optimiser's own",
+        "src/xdsl_rlx/optim/optimisers.py",
+        "if self.rate is not None:",
+        "if self.rate is self:",
+        "tests/face/test_optim_numbers.py",
+        "-k",
+        "sum",
+    ),
+)
+
 FAULTS: tuple[Fault, ...] = (
+    *FILES,
+    *FIT,
     *RULES,
     *RAISING,
     *BRANCHES,
