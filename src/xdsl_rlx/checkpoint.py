@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckpointError", "load", "load_gguf", "metadata", "save"]
 
-_Path = str | os.PathLike[str]
-
 _ROOT = "tree"
 """What a tree that is one array is called."""
 _RESERVED = "__metadata__"
@@ -63,7 +61,7 @@ _TIME = re.compile(r"(datetime64|timedelta64)(\[[0-9]*[A-Za-z]+\])?")
 _DTYPES_KEY = "xdsl_rlx.dtypes"
 
 
-def save(path: _Path, tree: Tree, metadata: Mapping[str, str] | None = None) -> None:
+def save(path: str | os.PathLike[str], tree: Tree, metadata: Mapping[str, str] | None = None) -> None:
     """
     Write a tree of arrays and numbers; `metadata` are texts to go with it.
 
@@ -100,7 +98,7 @@ def save(path: _Path, tree: Tree, metadata: Mapping[str, str] | None = None) -> 
     replace_file(place, content)
 
 
-def load(path: _Path, like: Tree = None) -> Tree:
+def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
     """
     The arrays of a safetensors file: a dict by name, or the tree that `like` is.
 
@@ -156,7 +154,7 @@ def is_plain_number(leaf: object) -> bool:
     return type(leaf) in (bool, int, float, complex)
 
 
-def metadata(path: _Path) -> dict[str, str]:
+def metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     """The texts that were saved with a tree."""
     from safetensors import SafetensorError, safe_open
 
@@ -170,7 +168,7 @@ def metadata(path: _Path) -> dict[str, str]:
     return texts
 
 
-def load_gguf(path: _Path, dequantize: bool = True) -> dict[str, np.ndarray[Any, Any]]:
+def load_gguf(path: str | os.PathLike[str], dequantize: bool = True) -> dict[str, np.ndarray[Any, Any]]:
     """
     The tensors of a GGUF file by name, in NumPy's order of dimensions; needs the package `gguf`.
 

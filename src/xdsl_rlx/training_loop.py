@@ -95,7 +95,7 @@ def _with_rows(place: str, leaf: Any) -> np.ndarray[Any, Any]:
 
 @checked
 def fit(
-    step: _Step,
+    step: Callable[..., tuple[Any, Tree]],
     state: Tree,
     batches: Batches | Callable[[int], Iterable[Tree]],
     passes: int = 1,
