@@ -25,6 +25,7 @@ from xdsl_rlx.dialects.mir.branch import IfOp, WhileOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.mir.shape import ExpandOp
+from xdsl_rlx.dialects.names import text_of
 from xdsl_rlx.dialects.shapes import check_size, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer, contiguous
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, VIEW
@@ -102,8 +103,8 @@ class _Lowering:
         self.copied = put_readers_first(func, self.updates).copied
 
     def _name(self, index: int) -> str:
-        name = self.attributes[index].get("mir.name")
-        return name.data if isinstance(name, StringAttr) else f"arg{index}"
+        name = text_of(self.attributes[index].get("mir.name"))
+        return f"arg{index}" if name is None else name
 
     def run(self) -> None:
         """Lower arguments, results, then op by op."""

@@ -62,7 +62,7 @@ class MirGradPass(ModulePass):
         if not has_derivative(loss):
             raise PassFailedException(f"{self.name}: the loss of type {loss.type} is not floating-point")
         ops = list(graph.block.ops)[:-1]
-        seed = graph.add_input(SEED, loss.type, optional=True)
+        seed = graph.add_cotangent(SEED, 0, optional=True)
         last = graph.block.last_op
         assert last is not None
         b = MirBuilder(Builder(InsertPoint.before(last)))

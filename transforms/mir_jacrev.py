@@ -51,7 +51,7 @@ class MirJacrevPass(ModulePass):
         graph = graph_of(op, self.name)
         name, outputs, wrt = graph.name, graph.outputs, self._wanted(graph)
         types = [(shape_of(y), element_of(y), has_derivative(y)) for y in outputs]
-        seeds = self._pull_back(graph, [y for y in outputs if has_derivative(y)], [one.value for one in wrt])
+        seeds = self._pull_back(graph, [one.value for one in wrt])
         MirEmitVjpPass().apply(ctx, op)
         shapes = [shape for shape, _, varies in types if varies]
         MirVmapPass(seeds, sum(map(prod, shapes))).apply(ctx, op)
@@ -84,13 +84,15 @@ class MirJacrevPass(ModulePass):
                 raise PassFailedException(f"{self.name}: {what} is complex, of type {value.type}; use mir-jacfwd")
         return wrt
 
-    def _pull_back(self, graph: Signature, outputs: Sequence[SSAValue], wrt: Sequence[SSAValue]) -> tuple[str, ...]:
-        """Return the cotangents of `wrt`, from a new last input for each of the outputs; the names of these."""
+    def _pull_back(self, graph: Signature, wrt: Sequence[SSAValue]) -> tuple[str, ...]:
+        """Return the cotangents of `wrt`, from a new last input for each output that has one; the names of these."""
         last = graph.block.last_op
         assert last is not None
         b = MirBuilder(Builder(InsertPoint.before(last)))
         ops = list(graph.block.ops)[:-1]
-        seeds = [graph.add_input(SEED, y.type) for y in outputs]
+        numbers = [n for n, y in enumerate(graph.outputs) if has_derivative(y)]
+        outputs = [graph.outputs[n] for n in numbers]
+        seeds = [graph.add_cotangent(SEED, n) for n in numbers]
         found = lay_out_reverse(ops, add_seeds(b, [b.value(y) for y in outputs], seeds), wrt, b.builder)
         grads = [b.zeros_like(x).ssa if grad is None else grad for x, grad in zip(wrt, found, strict=True)]
         graph.set_outputs(grads)

@@ -42,13 +42,15 @@ class MirJvpPass(ModulePass):
         verify_dominance(op)
         graph = graph_of(op, self.name)
         pushed: dict[SSAValue, SSAValue] = {}
-        for argument in named(graph, self.wrt, self.name):
+        wrt = named(graph, self.wrt, self.name)
+        graph.forget_tangents()
+        for argument in wrt:
             if not has_derivative(argument.value):
                 type_ = argument.value.type
                 raise PassFailedException(f'{self.name}: "{argument.name}" of type {type_} is not floating-point')
             if argument.value in pushed:
                 raise PassFailedException(f'{self.name}: "{argument.name}" is named twice')
-            pushed[argument.value] = graph.add_input(f"tangent_{argument.name}", argument.value.type)
+            pushed[argument.value] = graph.add_tangent(argument)
         push_forward(list(graph.block.ops)[:-1], pushed)
         last = graph.block.last_op
         assert last is not None

@@ -6,11 +6,21 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    i64,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.names import fresh_name, hint_of, text_of
 from xdsl_rlx.dialects.shapes import check_size
 
 NAME, KIND, OPTIONAL = "mir.name", "mir.kind", "mir.optional"
@@ -20,6 +30,12 @@ REPLACES = "mir.replaces"
 
 IN_PLACE = "mir.in_place"
 """The attribute of such a result that may not be copied there."""
+
+TANGENT = "mir.tangent_of"
+"""The attribute of an input that is the tangent of an argument, which it names."""
+
+COTANGENT = "mir.cotangent_of"
+"""The attribute of an input that is the cotangent of a result, of which it has the number."""
 
 GRADIENT = "mir.gradient_of"
 """The attribute of a result that is a gradient by an argument, which it names."""
@@ -34,6 +50,10 @@ class NamedArgument:
     value: BlockArgument
     optional: bool = False
     """Whether it is ones where a caller leaves it out."""
+    tangent_of: str | None = None
+    """The argument of which it is the tangent."""
+    cotangent_of: int | None = None
+    """The number of the result, of the function that was differentiated, of which it is the cotangent."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +73,20 @@ class Signature:
         found: dict[str, NamedArgument] = {}
         for value, attributes in zip(self.block.args, self._argument_attributes(), strict=True):
             check_size(value.type)
-            name, kind = attributes.get(NAME), attributes.get(KIND)
-            if not isinstance(name, StringAttr) or not isinstance(kind, StringAttr):
+            name, kind = text_of(attributes.get(NAME)), text_of(attributes.get(KIND))
+            if name is None or kind is None:
                 raise PassFailedException(f"argument {value.index} of @{self.name} needs {NAME} and {KIND}")
-            if name.data in found:
-                raise PassFailedException(f'two arguments of @{self.name} are named "{name.data}"')
-            found[name.data] = NamedArgument(name.data, kind.data, value, OPTIONAL in attributes)
+            if name in found:
+                raise PassFailedException(f'two arguments of @{self.name} are named "{name}"')
+            cotangent = attributes.get(COTANGENT)
+            found[name] = NamedArgument(
+                name,
+                kind,
+                value,
+                OPTIONAL in attributes,
+                text_of(attributes.get(TANGENT)),
+                cotangent.value.data if isinstance(cotangent, IntegerAttr) else None,
+            )
         return list(found.values())
 
     @property
@@ -75,7 +103,7 @@ class Signature:
     def replaced(self) -> dict[int, NamedArgument]:
         """The arguments that results are written over, by the number of the result."""
         entries = () if self.func.res_attrs is None else self.func.res_attrs.data
-        wanted = {n: name.data for n, e in enumerate(entries) if isinstance(name := e.data.get(REPLACES), StringAttr)}
+        wanted = {n: name for n, e in enumerate(entries) if (name := text_of(e.data.get(REPLACES))) is not None}
         known = {argument.name: argument for argument in self.arguments} if wanted else {}
         for number, name in wanted.items():
             what = f'result {number} of @{self.name} cannot replace "{name}"'
@@ -128,19 +156,37 @@ class Signature:
             return [{} for _ in self.block.args]
         return [dict(entry.data) for entry in attributes]
 
-    def add_input(self, name: str, type_: Attribute, optional: bool = False) -> BlockArgument:
-        """Append an input, named `name` or, if that is taken, `name_2`, `name_3`, ...; `optional`: ones if left out."""
-        taken = {argument.name for argument in self.arguments}
-        unique, number = name, 1
-        while unique in taken:
-            number += 1
-            unique = f"{name}_{number}"
-        entry: dict[str, Attribute] = {NAME: StringAttr(unique), KIND: StringAttr("input")}
+    def add_tangent(self, argument: NamedArgument) -> BlockArgument:
+        """Append the tangent of an argument as an input, which `NamedArgument.tangent_of` then tells."""
+        marks = {TANGENT: StringAttr(argument.name)}
+        return self.add_input(f"tangent_{argument.name}", argument.value.type, marks=marks)
+
+    def add_cotangent(self, name: str, number: int, optional: bool = False) -> BlockArgument:
+        """Append the cotangent of a result as an input, which `NamedArgument.cotangent_of` then tells."""
+        marks = {COTANGENT: IntegerAttr(number, i64)}
+        return self.add_input(name, self.outputs[number].type, optional, marks)
+
+    def forget_tangents(self) -> None:
+        """Have no input be the tangent of an argument any more: those to be added are of another derivative."""
+        attributes = self._argument_attributes()
+        kept = [{name: x for name, x in entry.items() if name != TANGENT} for entry in attributes]
+        self.func.arg_attrs = ArrayAttr(map(DictionaryAttr, kept))
+
+    def add_input(
+        self, name: str, type_: Attribute, optional: bool = False, marks: Mapping[str, Attribute] | None = None
+    ) -> BlockArgument:
+        """
+        Append an input, named `name` or, if that is taken, `name_2`, `name_3`, ...; `optional`: ones if left out.
+
+        `marks` are more attributes of the argument.
+        """
+        unique = fresh_name(name, {argument.name for argument in self.arguments})
+        entry: dict[str, Attribute] = {NAME: StringAttr(unique), KIND: StringAttr("input"), **(marks or {})}
         if optional:
             entry[OPTIONAL] = UnitAttr()
         attributes = [*self._argument_attributes(), entry]
         value = self.block.insert_arg(type_, len(self.block.args))
-        value.name_hint = unique
+        value.name_hint = hint_of(unique)
         self.func.arg_attrs = ArrayAttr([DictionaryAttr(entry) for entry in attributes])
         self.update_type()
         return value
@@ -166,7 +212,7 @@ class Signature:
     def gradients(self) -> dict[int, str]:
         """The results that are gradients: their numbers, and the arguments by which."""
         entries = () if self.func.res_attrs is None else self.func.res_attrs.data
-        return {n: name.data for n, e in enumerate(entries) if isinstance(name := e.data.get(GRADIENT), StringAttr)}
+        return {n: name for n, e in enumerate(entries) if (name := text_of(e.data.get(GRADIENT))) is not None}
 
     def mark_gradients(self, first: int, names: Sequence[str]) -> None:
         """Note which results are gradients, from the number `first` on, and by which arguments; no others are."""
@@ -175,13 +221,16 @@ class Signature:
             self.func.res_attrs = ArrayAttr(map(DictionaryAttr, entries))
         self._note(GRADIENT, first, names)
         if self.output_names:
-            self._note(NAME, first, [f"d_{name}" for name in names])
+            taken = set(self.output_names.values())
+            for number, name in enumerate(names, first):
+                taken.add(unique := fresh_name(f"d_{name}", taken))
+                self._note(NAME, number, [unique])
 
     @property
     def output_names(self) -> dict[int, str]:
         """The names of the results that have one, by number."""
         entries = () if self.func.res_attrs is None else self.func.res_attrs.data
-        return {n: name.data for n, e in enumerate(entries) if isinstance(name := e.data.get(NAME), StringAttr)}
+        return {n: name for n, e in enumerate(entries) if (name := text_of(e.data.get(NAME))) is not None}
 
     def name_outputs(self, names: Sequence[str]) -> None:
         """Name the first results."""

@@ -50,6 +50,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.dense_text import DenseText, ExactDense, hold_exactly
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, is_contiguous, span_elements, verify_buffer_type
+from xdsl_rlx.dialects.names import hold_text
 
 AnyMemRefConstr = MemRefType.constr()
 I64 = IntegerAttr.constr(i64)
@@ -102,6 +103,10 @@ class ProgramOp(IRDLOperation):
             regions=[Region(Block())],
         )
 
+    def __post_init__(self) -> None:
+        hold_text(self.properties, "sym_name", "optional")
+        super().__post_init__()
+
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         name = parser.parse_symbol_name()
@@ -115,6 +120,7 @@ class ProgramOp(IRDLOperation):
         given: Mapping[str, Attribute] = {} if attributes is None else attributes.data
         for key, value in given.items():
             (op.properties if key in ("arena_bytes", "alignment", "optional") else op.attributes)[key] = value
+        hold_text(op.properties, "optional")
         return op
 
     def print(self, printer: Printer) -> None:
@@ -164,6 +170,10 @@ class NamedBufferOp(IRDLOperation):
     def __init__(self, name: str, type_: AnyMemRef, *, updated: bool = False):
         properties: dict[str, Attribute] = {"buffer_name": StringAttr(name)}
         super().__init__(properties=properties | ({"updated": UnitAttr()} if updated else {}), result_types=[type_])
+
+    def __post_init__(self) -> None:
+        hold_text(self.properties, "buffer_name")
+        super().__post_init__()
 
     def verify_(self) -> None:
         if self.copied is not None and self.updated is None:
@@ -257,6 +267,10 @@ class OutputOp(IRDLOperation):
             "label": None if label is None else StringAttr(label),
         }
         super().__init__(properties=properties, result_types=[type_])
+
+    def __post_init__(self) -> None:
+        hold_text(self.properties, "label")
+        super().__post_init__()
 
     def verify_(self) -> None:
         _verify_contiguous(self.result)

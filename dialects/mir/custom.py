@@ -28,6 +28,7 @@ from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, f64_attr, i64_attr, i64_list
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.names import text_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 
 PLUGINS = "xdsl_rlx.custom_ops"
@@ -143,8 +144,8 @@ class CustomOp(CustomBase, name="mir.custom"):
 
 
 def _kind(properties: Mapping[str, Attribute | None]) -> type[CustomBase] | None:
-    callee = properties.get("callee")
-    return find(callee.data) if isinstance(callee, StringAttr) else None
+    callee = text_of(properties.get("callee"))
+    return None if callee is None else find(callee)
 
 
 _REGISTER: dict[str, type[CustomBase]] = {}
@@ -219,8 +220,8 @@ def attribute_of(name: str, value: Option) -> Attribute:
 
 def value_of(attribute: Attribute) -> Option:
     """An option as a Python value; VerifyException for an attribute that is none."""
-    if isinstance(attribute, StringAttr):
-        return attribute.data
+    if (text := text_of(attribute)) is not None:
+        return text
     if isinstance(attribute, IntegerAttr):
         number = cast("IntegerAttr[Any]", attribute)
         return bool(number.value.data) if number.type == i1 else number.value.data

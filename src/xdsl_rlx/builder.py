@@ -43,6 +43,7 @@ from xdsl_rlx.dialects.lir import ProgramOp
 from xdsl_rlx.dialects.locations import source_name
 from xdsl_rlx.dialects.mir.core import TensorOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Operand, Value
+from xdsl_rlx.dialects.names import hint_of
 from xdsl_rlx.dialects.shapes import check_size, dims, integers
 from xdsl_rlx.inlined import InlinedOp, Unexpanded, copy_ops, expanded, placed
 from xdsl_rlx.transforms.signature import KIND, NAME, OPTIONAL, NamedArgument, Signature, graph_of
@@ -318,8 +319,7 @@ class Graph(MirBuilder):
             raise GraphError(f"graph '{self.name}' has two arguments named '{name}'; there is the {found[0]} {shape}")
         self._unseal()
         arg = self._block.insert_arg(type_, len(self._block.args))
-        # hints of xDSL are ASCII; the name itself is an attribute
-        arg.name_hint = SSAValue.extract_valid_name(name) if name.isascii() else None
+        arg.name_hint = hint_of(name)
         value = self.value(arg)
         self._arguments[name] = (kind, value)
         if optional:
@@ -448,6 +448,24 @@ class GraphModule:
         """The arguments and the types of the outputs; no pass runs for it. GraphError for a program."""
         known = None if self.pending is None else self.pending.outcome.interface
         return Interface.of(self.signature) if known is None else known
+
+    @property
+    def tangent_names(self) -> dict[str, str]:
+        """
+        The names of the inputs that `jvp` or `hvp` added last, by those of the arguments of which they are tangents.
+
+        A tangent of `x` is `tangent_x`, or `tangent_x_2` where an argument has that name already, and so on.
+        """
+        return {a.tangent_of: a.name for a in self.interface.arguments if a.tangent_of is not None}
+
+    @property
+    def seed_names(self) -> tuple[str, ...]:
+        """
+        The names of the inputs that are cotangents of results, in the order in which gradients were taken.
+
+        The first is `d_output` unless an argument has that name; the one of the last gradient is the last.
+        """
+        return tuple(a.name for a in self.interface.arguments if a.cotangent_of is not None)
 
     @property
     def signature(self) -> Signature:

@@ -4,6 +4,7 @@ The passes as functions are in `api.py`, what a graph is in `builder.py`."""
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,22 +40,23 @@ class Interface:
     @staticmethod
     def read(lines: Sequence[str]) -> Interface:
         """The inverse of `lines`."""
-        arguments, outputs = [line.split(" ", 3) for line in lines if line[0] != ">"], [x for x in lines if x[0] == ">"]
-        block = Block(arg_types=[_type(type_) for *_, type_ in arguments])
+        found = [json.loads(line) for line in lines]
+        arguments, outputs = [x for x in found if isinstance(x, list)], [x for x in found if isinstance(x, str)]
+        block = Block(arg_types=[_type(type_) for type_, *_ in arguments])
         return Interface(
             [
-                NamedArgument(name, kind, value, optional == "optional")
-                for (optional, kind, name, _), value in zip(arguments, block.args, strict=True)
+                NamedArgument(name, kind, value, *rest)
+                for (_, name, kind, *rest), value in zip(arguments, block.args, strict=True)
             ],
-            tuple(_type(line[1:]) for line in outputs),
+            tuple(map(_type, outputs)),
         )
 
     def lines(self) -> list[str]:
-        """A line for each argument and each output."""
-        arguments = (
-            f"{'optional' if a.optional else 'needed'} {a.kind} {a.name} {a.value.type}" for a in self.arguments
-        )
-        return [*arguments, *(f">{type_}" for type_ in self.outputs)]
+        """A line for each argument and each output; names may have any letters in them."""
+        arguments = [
+            [str(a.value.type), a.name, a.kind, a.optional, a.tangent_of, a.cotangent_of] for a in self.arguments
+        ]
+        return [json.dumps(one) for one in (*arguments, *map(str, self.outputs))]
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
@@ -10,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.names import fresh_name
+from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
 from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
@@ -23,8 +24,7 @@ def by_columns(compiled: CompiledGraph, wrt: Sequence[str] | str) -> Callable[..
             raise GraphError(f"jacfwd of a compiled jvp is by one argument, got {len(wrt)}; give it the graph instead")
         wrt = wrt[0]
     arguments, outputs = compiled.program.arguments, compiled.outputs
-    name = _tangent_name([argument.name for argument in arguments], wrt)
-    spec = next((spec for spec in arguments if spec.name == name), None)
+    spec = _tangent_of(compiled, wrt)
     if spec is None or len(outputs) % 2:
         raise GraphError(f"jacfwd by '{wrt}' takes a compiled jvp for it; graph '{compiled.name}' is none")
     names = [argument.name for argument in arguments if argument is not spec]
@@ -49,8 +49,19 @@ def by_columns(compiled: CompiledGraph, wrt: Sequence[str] | str) -> Callable[..
     return jacobians
 
 
-def _tangent_name(names: Sequence[str], wrt: str) -> str | None:
-    """That of the tangent of `wrt`: `rlx.jvp` appends it, and numbers it where an argument is called like it."""
-    of_others = {f"tangent_{name}" for name in names if name != wrt}
-    like = re.compile(rf"tangent_{re.escape(wrt)}(_\d+)?")
-    return next((name for name in reversed(names) if like.fullmatch(name) and name not in of_others), None)
+def _tangent_of(compiled: CompiledGraph, wrt: str) -> TensorSpec | None:
+    """
+    The tangent of `wrt`; None if there is none, GraphError if its name may be that of another argument's tangent.
+
+    `rlx.jvp` appends tangents as inputs, each with the first name that no argument before it has.
+    """
+    program = compiled.program
+    taken = [spec.name for spec in program.arguments]
+    for spec in reversed([spec for spec in program.inputs if spec.name not in program.optional]):
+        taken.remove(spec.name)
+        of = [name for name in taken if fresh_name(f"tangent_{name}", taken) == spec.name]
+        if wrt in of and len(of) > 1:
+            raise GraphError(f"'{spec.name}' may be the tangent of {' or of '.join(of)}; give jacfwd the graph instead")
+        if not of or wrt in of:
+            return spec if of else None
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
-import re
+import unicodedata
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
@@ -50,8 +50,9 @@ RESERVED = frozenset(
 
 def identifier(name: str) -> str:
     """`name` made a Python identifier that hides nothing the module uses."""
-    plain = re.sub(r"\W", "_", name) or "_"
-    plain = f"_{plain}" if plain[0].isdigit() else plain
+    # as Python reads identifiers; a letter such as a superscript is none, though `\w` has it
+    plain = "".join(c if f"_{c}".isidentifier() else "_" for c in unicodedata.normalize("NFKC", name)) or "_"
+    plain = plain if plain.isidentifier() else f"_{plain}"
     return f"{plain}_" if plain in RESERVED else plain
 
 

@@ -5,7 +5,7 @@
 // The gradient of the first result: its structure (LAYOUT) and what the rules make of it (CHECK).
 
 // One mir.vjp per op on the path from w to the loss, in reverse order; x gets none.
-// CHECK-LABEL: func.func @f_grad(%x: tensor<4x3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3x2xf32> {mir.name = "w", mir.kind = "param"}, %d_output: tensor<f32> {mir.name = "d_output", mir.kind = "input", mir.optional}) -> (tensor<f32>, tensor<3x2xf32> {mir.gradient_of = "w"}) {
+// CHECK-LABEL: func.func @f_grad(%x: tensor<4x3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3x2xf32> {mir.name = "w", mir.kind = "param"}, %d_output: tensor<f32> {mir.name = "d_output", mir.kind = "input", mir.cotangent_of = 0 : i64, mir.optional}) -> (tensor<f32>, tensor<3x2xf32> {mir.gradient_of = "w"}) {
 // CHECK-NEXT: %h = mir.matmul %x, %w : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
 // CHECK-NEXT: %y = mir.tanh %h : tensor<4x2xf32>
 // CHECK-NEXT: %loss = mir.reduce_sum %y axes [0, 1] : (tensor<4x2xf32>) -> tensor<f32>
@@ -18,7 +18,7 @@
 // CHECK-NEXT: %d_w = mir.matmul %3, %d_h : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
 // CHECK-NEXT: func.return %loss, %d_w : tensor<f32>, tensor<3x2xf32>
 // CHECK-NEXT: }
-// LAYOUT-LABEL: func.func @f_grad(%x: tensor<4x3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3x2xf32> {mir.name = "w", mir.kind = "param"}, %d_output: tensor<f32> {mir.name = "d_output", mir.kind = "input", mir.optional}) -> (tensor<f32>, tensor<3x2xf32> {mir.gradient_of = "w"}) {
+// LAYOUT-LABEL: func.func @f_grad(%x: tensor<4x3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3x2xf32> {mir.name = "w", mir.kind = "param"}, %d_output: tensor<f32> {mir.name = "d_output", mir.kind = "input", mir.cotangent_of = 0 : i64, mir.optional}) -> (tensor<f32>, tensor<3x2xf32> {mir.gradient_of = "w"}) {
 // LAYOUT-NEXT: %h = mir.matmul %x, %w : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
 // LAYOUT-NEXT: %y = mir.tanh %h : tensor<4x2xf32>
 // LAYOUT-NEXT: %loss = mir.reduce_sum %y axes [0, 1] : (tensor<4x2xf32>) -> tensor<f32>
@@ -49,7 +49,7 @@ func.func @f(%x: tensor<4x3xf32> {mir.name = "x", mir.kind = "input"}, %w: tenso
 // -----
 
 // A value used twice gets the sum of its cotangents.
-// CHECK-LABEL: func.func @twice_grad(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %d_output: tensor<3xf32> {mir.name = "d_output", mir.kind = "input", mir.optional}) -> (tensor<3xf32>, tensor<3xf32> {mir.gradient_of = "w"}) {
+// CHECK-LABEL: func.func @twice_grad(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %d_output: tensor<3xf32> {mir.name = "d_output", mir.kind = "input", mir.cotangent_of = 0 : i64, mir.optional}) -> (tensor<3xf32>, tensor<3xf32> {mir.gradient_of = "w"}) {
 // CHECK-NEXT: %a = mir.exp %w : tensor<3xf32>
 // CHECK-NEXT: %b = mir.mul %a, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 // CHECK-NEXT: %d_a = mir.mul %d_output, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
@@ -58,7 +58,7 @@ func.func @f(%x: tensor<4x3xf32> {mir.name = "x", mir.kind = "input"}, %w: tenso
 // CHECK-NEXT: %d_w_2 = mir.add %d_w, %d_w_1 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 // CHECK-NEXT: func.return %b, %d_w_2 : tensor<3xf32>, tensor<3xf32>
 // CHECK-NEXT: }
-// LAYOUT-LABEL: func.func @twice_grad(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %d_output: tensor<3xf32> {mir.name = "d_output", mir.kind = "input", mir.optional}) -> (tensor<3xf32>, tensor<3xf32> {mir.gradient_of = "w"}) {
+// LAYOUT-LABEL: func.func @twice_grad(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %d_output: tensor<3xf32> {mir.name = "d_output", mir.kind = "input", mir.cotangent_of = 0 : i64, mir.optional}) -> (tensor<3xf32>, tensor<3xf32> {mir.gradient_of = "w"}) {
 // LAYOUT-NEXT: %a = mir.exp %w : tensor<3xf32>
 // LAYOUT-NEXT: %b = mir.mul %a, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 // LAYOUT-NEXT: %d_a, %d_w = mir.vjp primals(%a, %w : tensor<3xf32>, tensor<3xf32>) outputs(%b : tensor<3xf32>) cotangents(%d_output : tensor<3xf32>) of [0] wrt [0, 1] -> tensor<3xf32>, tensor<3xf32> {
@@ -83,7 +83,7 @@ func.func @twice(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}) -> tens
 // -----
 
 // Results behind the first are passed on; nothing is differentiated for them.
-// CHECK-LABEL: func.func @aux_grad(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %d_output: tensor<3xf32> {mir.name = "d_output", mir.kind = "input", mir.optional}) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32> {mir.gradient_of = "w"}) {
+// CHECK-LABEL: func.func @aux_grad(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %d_output: tensor<3xf32> {mir.name = "d_output", mir.kind = "input", mir.cotangent_of = 0 : i64, mir.optional}) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32> {mir.gradient_of = "w"}) {
 // CHECK-NEXT: %a = mir.neg %w : tensor<3xf32>
 // CHECK-NEXT: %b = mir.sin %w : tensor<3xf32>
 // CHECK-NEXT: %d_w = mir.neg %d_output : tensor<3xf32>
@@ -99,7 +99,7 @@ func.func @aux(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}) -> (tenso
 
 // The message says what stops the gradient; with zero-missing-wrt it is zeros.
 // CHECK: mir-grad: no gradient flows from the loss to "w": mir.stop_gradient stops it, because it stops gradients (with zero_missing_wrt it is zeros)
-// ZEROS-LABEL: func.func @stopped_grad(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %d_output: tensor<3xf32> {mir.name = "d_output", mir.kind = "input", mir.optional}) -> (tensor<3xf32>, tensor<3xf32> {mir.gradient_of = "w"}) {
+// ZEROS-LABEL: func.func @stopped_grad(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %d_output: tensor<3xf32> {mir.name = "d_output", mir.kind = "input", mir.cotangent_of = 0 : i64, mir.optional}) -> (tensor<3xf32>, tensor<3xf32> {mir.gradient_of = "w"}) {
 // ZEROS-NEXT: %c = mir.stop_gradient %w : tensor<3xf32>
 // ZEROS-NEXT: %y = mir.mul %x, %c : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 // ZEROS-NEXT: %0 = mir.constant dense<0.000000e+00> : tensor<f32>

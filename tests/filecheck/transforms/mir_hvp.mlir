@@ -3,7 +3,7 @@
 // The gradient, then the tangents of the results and of the gradient.
 
 // The tangent of sum w exp x, and that of its gradient: the Hessian times tangent_x.
-// CHECK-LABEL: func.func @f_hvp(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %d_output: tensor<f32> {mir.name = "d_output", mir.kind = "input", mir.optional}, %tangent_x: tensor<3xf32> {mir.name = "tangent_x", mir.kind = "input"}) -> (tensor<f32>, tensor<3xf32> {mir.gradient_of = "x"}, tensor<f32>, tensor<3xf32>) {
+// CHECK-LABEL: func.func @f_hvp(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %d_output: tensor<f32> {mir.name = "d_output", mir.kind = "input", mir.cotangent_of = 0 : i64, mir.optional}, %tangent_x: tensor<3xf32> {mir.name = "tangent_x", mir.kind = "input", mir.tangent_of = "x"}) -> (tensor<f32>, tensor<3xf32> {mir.gradient_of = "x"}, tensor<f32>, tensor<3xf32>) {
 // CHECK-NEXT: %y = mir.exp %x : tensor<3xf32>
 // CHECK-NEXT: %t_y = mir.mul %tangent_x, %y : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 // CHECK-NEXT: %z = mir.mul %y, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
@@ -26,7 +26,7 @@ func.func @f(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<
 // -----
 
 // A gradient that does not depend on x has the tangent zeros.
-// CHECK-LABEL: func.func @linear_hvp(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}, %d_output: tensor<3xf32> {mir.name = "d_output", mir.kind = "input", mir.optional}, %tangent_x: tensor<3xf32> {mir.name = "tangent_x", mir.kind = "input"}) -> (tensor<3xf32>, tensor<3xf32> {mir.gradient_of = "x"}, tensor<3xf32>, tensor<3xf32>) {
+// CHECK-LABEL: func.func @linear_hvp(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}, %d_output: tensor<3xf32> {mir.name = "d_output", mir.kind = "input", mir.cotangent_of = 0 : i64, mir.optional}, %tangent_x: tensor<3xf32> {mir.name = "tangent_x", mir.kind = "input", mir.tangent_of = "x"}) -> (tensor<3xf32>, tensor<3xf32> {mir.gradient_of = "x"}, tensor<3xf32>, tensor<3xf32>) {
 // CHECK-NEXT: %y = mir.neg %x : tensor<3xf32>
 // CHECK-NEXT: %t_y = mir.neg %tangent_x : tensor<3xf32>
 // CHECK-NEXT: %d_x = mir.neg %d_output : tensor<3xf32>

@@ -3,7 +3,7 @@
 // The function of the results and their tangents; the tangent of each op stands right behind it.
 
 // A product with what has no tangent; the tangent of the sum is the sum of the tangent.
-// CHECK-LABEL: func.func @f_jvp(%x: tensor<4x3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3x2xf32> {mir.name = "w", mir.kind = "param"}, %tangent_x: tensor<4x3xf32> {mir.name = "tangent_x", mir.kind = "input"}) -> (tensor<f32>, tensor<f32>) {
+// CHECK-LABEL: func.func @f_jvp(%x: tensor<4x3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3x2xf32> {mir.name = "w", mir.kind = "param"}, %tangent_x: tensor<4x3xf32> {mir.name = "tangent_x", mir.kind = "input", mir.tangent_of = "x"}) -> (tensor<f32>, tensor<f32>) {
 // CHECK-NEXT: %h = mir.matmul %x, %w : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
 // CHECK-NEXT: %t_h = mir.matmul %tangent_x, %w : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
 // CHECK-NEXT: %y = mir.tanh %h : tensor<4x2xf32>
@@ -25,7 +25,7 @@ func.func @f(%x: tensor<4x3xf32> {mir.name = "x", mir.kind = "input"}, %w: tenso
 // -----
 
 // A result that x does not reach has the tangent zeros.
-// CHECK-LABEL: func.func @constant_jvp(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}, %c: tensor<3xf32> {mir.name = "c", mir.kind = "input"}, %tangent_x: tensor<3xf32> {mir.name = "tangent_x", mir.kind = "input"}) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+// CHECK-LABEL: func.func @constant_jvp(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}, %c: tensor<3xf32> {mir.name = "c", mir.kind = "input"}, %tangent_x: tensor<3xf32> {mir.name = "tangent_x", mir.kind = "input", mir.tangent_of = "x"}) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
 // CHECK-NEXT: %y = mir.mul %x, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 // CHECK-NEXT: %0 = mir.mul %tangent_x, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 // CHECK-NEXT: %1 = mir.mul %tangent_x, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
