@@ -34,12 +34,13 @@ from xdsl_rlx.lowering.homes import NEAR, can_store_twice, fits, in_time, is_onl
 from xdsl_rlx.lowering.launches import Launches, Loops, stem_of_ops
 from xdsl_rlx.lowering.loops.branch_lower import inline_remats, lower_if, lower_while
 from xdsl_rlx.lowering.loops.scan_loop import lower_scan
+from xdsl_rlx.lowering.mir_normalize import Normalize
 from xdsl_rlx.lowering.nests import NEST
 from xdsl_rlx.lowering.program_buffers import ProgramBuffers, memref_for
 from xdsl_rlx.lowering.updates import ReadElsewhereError, Update, is_updated, put_readers_first, updates_of
-from xdsl_rlx.transforms.driver import verify_dominance
+from xdsl_rlx.transforms.driver import rewrite, verify_dominance
 from xdsl_rlx.transforms.rules import DECOMPOSE
-from xdsl_rlx.transforms.signature import Signature
+from xdsl_rlx.transforms.signature import Signature, argument_attributes
 
 
 def _without_loops(op: Operation) -> str:
@@ -77,6 +78,8 @@ class ConvertMirToLirPass(ModulePass):
         if len(func.body.blocks) != 1:
             raise PassFailedException(f"expected @{func.sym_name.data} to have one block, got {len(func.body.blocks)}")
         inline_remats(func)
+        # what is in a fusion has loops that were decided, so this changes nothing there
+        rewrite(op, Normalize())
         lowering = _Lowering(func, self.threads)
         lowering.run()
         func.detach()
@@ -91,8 +94,7 @@ class _Lowering:
         self.func = func
         for argument in func.args:
             check_size(argument.type)
-        attributes = list(func.arg_attrs.data) if func.arg_attrs is not None else []
-        self.attributes = [dict(a.data) for a in attributes] or [{} for _ in func.args]
+        self.attributes = argument_attributes(func)
         names = [self._name(i) for i in range(len(func.args))]
         if twice := [name for i, name in enumerate(names) if name in names[:i]]:
             raise PassFailedException(f'two arguments of @{func.sym_name.data} are named "{twice[0]}"')

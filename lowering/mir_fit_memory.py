@@ -65,6 +65,7 @@ class MirFitMemoryPass(ModulePass):
         copy = module.clone()
         passes = remaining_passes(copy, self.threads, Registers(self.lanes, self.registers))
         PassPipeline((*([trial] if trial is not None else ()), *passes)).apply(ctx, copy)
-        (program,) = (x for x in copy.ops if isinstance(x, lir.ProgramOp))
-        assert program.arena_bytes is not None
-        return program.arena_bytes.value.data
+        programs = [x for x in copy.ops if isinstance(x, lir.ProgramOp)]
+        if len(programs) != 1 or programs[0].arena_bytes is None:
+            raise PassFailedException(f"{self.name}: expected a module of one function, got {len(programs)} programs")
+        return programs[0].arena_bytes.value.data

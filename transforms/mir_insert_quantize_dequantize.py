@@ -14,7 +14,7 @@ from xdsl_rlx.dialects.mir.quantize import CALIBRATION, CalibrationAttr, Dequant
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.transforms.driver import RewritingPass, is_differentiated, verify_dominance
 from xdsl_rlx.transforms.located import located
-from xdsl_rlx.transforms.signature import Signature, graph_of
+from xdsl_rlx.transforms.signature import Signature, argument_attributes, graph_of
 
 
 class MirInsertQuantizeDequantizePass(RewritingPass):
@@ -51,17 +51,17 @@ class MirInsertQuantizeDequantizePass(RewritingPass):
         return changed
 
     def _quantize_arguments(self, graph: Signature) -> bool:
-        attributes, first = graph.func.arg_attrs, graph.block.first_op
-        if attributes is None or first is None:
+        before, first = graph.func.arg_attrs, graph.block.first_op
+        if before is None or first is None:
             return False
         left: list[DictionaryAttr] = []
-        for value, given in zip(graph.block.args, attributes, strict=True):
-            if (entry := given.data.get(CALIBRATION)) is not None:
+        for value, given in zip(graph.block.args, argument_attributes(graph.func), strict=True):
+            if (entry := given.get(CALIBRATION)) is not None:
                 where = f"argument {value.index} of @{graph.name}"
                 self._quantize(value, entry, InsertPoint.before(first), where, value.location)
-            left.append(DictionaryAttr({name: one for name, one in given.data.items() if name != CALIBRATION}))
+            left.append(DictionaryAttr({name: one for name, one in given.items() if name != CALIBRATION}))
         graph.func.arg_attrs = ArrayAttr(left)
-        return graph.func.arg_attrs != attributes
+        return graph.func.arg_attrs != before
 
     def _quantize(self, x: SSAValue, entry: Attribute, at: InsertPoint, where: str, location: LocationAttr) -> None:
         if not isinstance(entry, CalibrationAttr):

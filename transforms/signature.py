@@ -56,6 +56,17 @@ class NamedArgument:
     """The number of the result, of the function that was differentiated, of which it is the cotangent."""
 
 
+def argument_attributes(func: FuncOp) -> list[dict[str, Attribute]]:
+    """The attributes of each argument of a function; PassFailedException where these are not one entry for each."""
+    count = len(func.function_type.inputs)
+    if func.arg_attrs is None:
+        return [{} for _ in range(count)]
+    if (found := len(func.arg_attrs)) != count:
+        # upstream's verifier leaves this out
+        raise PassFailedException(f"@{func.sym_name.data} has {count} arguments, and attributes of {found}")
+    return [dict(entry.data) for entry in func.arg_attrs]
+
+
 @dataclass(frozen=True)
 class Signature:
     """The one public function of a module."""
@@ -151,10 +162,7 @@ class Signature:
         return last
 
     def _argument_attributes(self) -> list[dict[str, Attribute]]:
-        attributes = self.func.arg_attrs
-        if attributes is None:
-            return [{} for _ in self.block.args]
-        return [dict(entry.data) for entry in attributes]
+        return argument_attributes(self.func)
 
     def add_tangent(self, argument: NamedArgument) -> BlockArgument:
         """Append the tangent of an argument as an input, which `NamedArgument.tangent_of` then tells."""
@@ -276,6 +284,11 @@ def graph_of(module: ModuleOp, by: str) -> Signature:
         raise PassFailedException(f"{by} works on a module with one public function, found {names}")
     if len(found[0].body.blocks) != 1:
         raise PassFailedException(f"@{found[0].sym_name.data} has several blocks; a graph has one")
+    results = len(found[0].function_type.outputs)
+    if found[0].res_attrs is not None and len(found[0].res_attrs) != results:
+        name, given = found[0].sym_name.data, len(found[0].res_attrs)
+        raise PassFailedException(f"@{name} has {results} results, and attributes of {given}")
+    argument_attributes(found[0])
     return Signature(found[0])
 
 

@@ -29,7 +29,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.constants import round_to
 from xdsl_rlx.dialects.lir.scalar import ErfcOp, FmodOp, GaussianOp, GeluOp, NdtrOp, ScalarOp
 
 INDEX = IndexType()
@@ -151,7 +153,7 @@ class Scalar:
 @lru_cache(4096)
 def _float_constant(text: str, type: Attribute) -> Attribute:
     """By text, since -0 is not 0 and NaN is not NaN; the attribute is verified when it is made, thus once."""
-    return FloatAttr(float(text), cast("AnyFloat", type))
+    return FloatAttr(round_to(float(text), type), cast("AnyFloat", type))
 
 
 @lru_cache(4096)
@@ -159,7 +161,7 @@ def _integer_constant(x: int, type: Attribute) -> Attribute:
     if isinstance(type, IndexType):
         return IntegerAttr(x, type)
     if (width := int_width(type)) is None:
-        raise TypeError(f"no scalar constant of type {type}")
+        raise PassFailedException(f"kernels do not compute with numbers of type {type}")
     return IntegerAttr(x, width, truncate_bits=True)
 
 

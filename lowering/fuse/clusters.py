@@ -16,12 +16,13 @@ from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.traits import IsTerminator
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
-from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.fuse.bit_sets import BitSet
 from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.fuse.nesting import Demand, Reduces, agree, demand_of, rows_of
 from xdsl_rlx.transforms.driver import is_constant
+from xdsl_rlx.transforms.rules.rule_table import SCALAR
 from xdsl_rlx.transforms.scalar_cost import scalar_cost
 
 MOST_OPS = 1000
@@ -441,7 +442,11 @@ def _is_cheap(op: Operation) -> bool:
 
 
 def _stays_outside(op: Operation) -> bool:
-    """Constants that need a buffer, and views of something that has to be in memory anyway."""
+    """Constants that need a buffer, complex numbers, and views of something that has to be in memory anyway."""
     if is_constant(op):
+        return True
+    if SCALAR.get(type(op)) is not None and any(
+        isinstance(x.type, TensorType) and element_of(x) in COMPLEXES for x in (*op.operands, *op.results)
+    ):
         return True
     return VIEW.get(type(op)) is not None and not isinstance(op.operands[0].owner, Operation)

@@ -21,8 +21,9 @@ from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.fuse.nesting import GroupLoops, decided_loops
 from xdsl_rlx.lowering.fuse.share_bodies import share_bodies
+from xdsl_rlx.lowering.mir_normalize import Normalize
 from xdsl_rlx.lowering.updates import put_readers_first, updates_of
-from xdsl_rlx.transforms.driver import is_constant, verify_dominance
+from xdsl_rlx.transforms.driver import is_constant, rewrite, verify_dominance
 from xdsl_rlx.transforms.mir_cse import share_common
 
 
@@ -40,13 +41,14 @@ class MirFusePass(ModulePass):
 
     Groups that differ in numbers only have those as inputs, so that they are one kernel in the end. What would be a
     group of views of one operand stays as it is: it needs no kernel. Ops that have no loops are in no group:
-    `mir-prepare-for-fusion` leaves none that could have some.
+    `mir-prepare-for-fusion` leaves none that could have some. Cases that `mir-normalize` replaces are replaced first.
     """
 
     name = "mir-fuse"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)
+        rewrite(op, Normalize())
         for inner in list(op.walk(reverse=True)):
             if isinstance(inner, FuncOp | BodyOp):
                 for block in (block for region in inner.regions for block in region.blocks):

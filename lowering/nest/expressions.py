@@ -13,6 +13,7 @@ from typing import Any, NoReturn, cast
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block
 from xdsl.traits import is_speculatable
+from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.arithmetic import STATIC, Arithmetic, TypesError, compare
@@ -434,7 +435,7 @@ class Expressions(Subset[Any]):
         def make() -> Any:
             try:
                 return meaning(self.place, *given, **named)
-            except TypeError as e:
+            except (TypeError, PassFailedException) as e:
                 raise TypesError(str(e)) from None
 
         return self.checked(node, make)

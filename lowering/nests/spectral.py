@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, prod, sin
 
+from xdsl.utils.exceptions import PassFailedException
+
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.mir.complex import part_type
 from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
@@ -144,7 +146,11 @@ class Transform:
                 rest //= radix
                 found.append(Stage(radix, rest, step, self.sign, first))
                 first, step = first + len(found[-1].factors()), step * radix
-        assert rest == 1
+        if rest != 1:
+            raise PassFailedException(
+                f"a Fourier transform of {self.n} points has the factor {rest}, and its kernel those of "
+                f"{', '.join(map(str, RADICES))}: run mir-decompose"
+            )
         return found
 
     def launch(self, work: Work, source: Argument, result: Argument) -> None:

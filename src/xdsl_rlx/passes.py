@@ -33,6 +33,14 @@ if TYPE_CHECKING:
 _COMMENT_OR_STRING = re.compile(r'//[^\n]*|("(?:[^"\\\n\v\f]|\\.)*+("?))')
 
 
+_BRACKET_OR_QUOTED = re.compile(
+    r'//[^\n]*|"(?:[^"\\\n\v\f]|\\.)*+"|->|(?P<open>[({\[]|(?<=[\w.])<)|(?P<close>[)}\]]|(?<![-=\s])>(?!=))'
+)
+
+MOST_NESTED = 100
+"""Brackets around each other in the text of a module. A region takes two, in the generic form, a type one or two."""
+
+
 @lru_cache(maxsize=1)
 def _passes() -> dict[str, Callable[[], type[ModulePass]]]:
     return {**get_all_passes(), **TRANSFORMS.all_passes, **LOWERING.all_passes}
@@ -54,12 +62,16 @@ def parse(text: str | PathLike[str]) -> ModuleOp:
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphError(f"parse takes the text of a module, got {shown(text)}")
     _check_quotes(text)
+    _check_depth(text)
     try:
         module = _parse_module(Parser(context(), text))
         module.verify()
         verify_dominance(module)
     except (ParseError, VerifyException, ValueError) as error:
         raise GraphError(str(error)) from error
+    except (AttributeError, TypeError) as error:
+        # upstream's parser and verifiers use properties as what they have to be, before these are checked
+        raise GraphError(f"an attribute is of another kind than its op takes: {error}") from error
     except Exception as error:
         # some of upstream's verifiers raise no VerifyException
         if type(error) is not Exception:
@@ -74,6 +86,23 @@ def _check_quotes(text: str) -> None:
         if match[1] is not None and not match[2]:
             line = text.count("\n", 0, match.start()) + 1
             raise GraphError(f"<unknown>:{line}: a string starts here that does not end: {match[1][:40]}")
+
+
+def _check_depth(text: str) -> None:
+    """
+    GraphError for brackets within more than `MOST_NESTED` others.
+
+    The parser and many passes call themselves for what is inside of something, and Python limits the depth of calls.
+    """
+    depth = 0
+    for match in _BRACKET_OR_QUOTED.finditer(text):
+        if match["open"]:
+            depth += 1
+            if depth > MOST_NESTED:
+                line = text.count("\n", 0, match.start()) + 1
+                raise GraphError(f"<unknown>:{line}: brackets are nested more than {MOST_NESTED} deep")
+        elif match["close"]:
+            depth -= 1
 
 
 def _parse_module(parser: Parser) -> ModuleOp:
