@@ -13,10 +13,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import any_passes
 
-MODULES_OF_TEN = 3
+MODULES_OF_TEN = 1
 """Modules that are looked at, of each ten cases: each goes through every pass."""
 
-CHANGED_OF_TEN = 7
+CHANGED_OF_TEN = 5
 """Changed modules, of each ten cases."""
 
 
@@ -130,5 +130,5 @@ def test_long_chains_go_through_passes(pytestconfig: pytest.Config):
         y = y + x
     g.set_outputs([y])
     module = g.module
-    for spec in any_passes.specs() if pytestconfig.getoption("--fuzz-cases") > 1000 else any_passes.PIPELINES:
+    for spec in any_passes.specs() if pytestconfig.getoption("--fuzz-cases") > 1000 else any_passes.PIPELINES[1:2]:
         assert any_passes.run(module, spec) is None, spec
