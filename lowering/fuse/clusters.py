@@ -274,7 +274,7 @@ class Clusters:
         self._replace(first, second, both)
         return True
 
-    def _replace(self, merged: Cluster, gone: Cluster, both: int) -> None:
+    def _replace(self, merged: Cluster, gone: Cluster, both: BitSet) -> None:
         """Note that the ops of `gone`, the smaller one, have become part of `merged`."""
         for op in gone.ops:
             self.of[op] = merged

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block
@@ -40,8 +41,8 @@ class Interface:
     @staticmethod
     def read(lines: Sequence[str]) -> Interface:
         """The inverse of `lines`."""
-        found = [json.loads(line) for line in lines]
-        arguments, outputs = [x for x in found if isinstance(x, list)], [x for x in found if isinstance(x, str)]
+        found: list[str | list[Any]] = [json.loads(line) for line in lines]
+        arguments, outputs = [x for x in found if not isinstance(x, str)], [x for x in found if isinstance(x, str)]
         block = Block(arg_types=[_type(type_) for type_, *_ in arguments])
         return Interface(
             [

@@ -39,7 +39,7 @@ def _random_loops(rng: Random) -> Loops:
 
 def test_the_answer_is_that_of_trying_every_iteration(pytestconfig: pytest.Config):
     rng = Random(0)
-    for _ in range(20 * pytestconfig.getoption("--fuzz-cases")):
+    for _ in range(20 * int(pytestconfig.option.fuzz_cases)):
         loops = _random_loops(rng)
         low = rng.randint(-150, 150)
         high = low + rng.choice((-1, 0, 0, 1, 3, 17))
@@ -83,7 +83,11 @@ def test_a_question_stays_undecided_after_a_bounded_number_of_steps(monkeypatch:
 def test_a_scan_of_many_iterations_is_planned_in_little_memory():
     g = rlx.Graph("long")
     x, w = g.input("x", (8, 8)), g.input("w", (8, 8))
-    g.set_outputs(list(g.scan(lambda c, _: (g.matmul(c, w), None), x, length=10**8)[:1]))
+
+    def body(c: rlx.Value, _: object) -> tuple[rlx.Value, None]:
+        return g.matmul(c, w), None
+
+    g.set_outputs(list(g.scan(body, x, length=10**8)[:1]))
     text = str(g)
     rlx.lower(rlx.parse(text.replace("100000000", "10")))
     tracemalloc.start()

@@ -91,7 +91,7 @@ def check(graph: rlx.Graph | rlx.GraphModule, names: Sequence[str], kind: str) -
 
 def test_derivatives_do_not_depend_on_names(pytestconfig: pytest.Config):
     random = Random(1)
-    for _ in range(pytestconfig.getoption("--fuzz-cases") // 6):
+    for _ in range(int(pytestconfig.option.fuzz_cases) // 6):
         names = random.sample(HOSTILE, 3)
         check(made(random.choice(HOSTILE), names), names, random.choice([*DERIVED]))
 

@@ -4,6 +4,9 @@ What is claimed about that is in test_any_passes.py. As a script: `any_passes.py
 the changes of these seeds.
 """
 
+# It changes attributes and types of every kind, whose parameters are not known.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import re

@@ -1,7 +1,6 @@
 """Clusters know of all others that they depend on and that depend on them, whatever has merged before."""
 
-from functools import reduce
-from operator import or_
+from collections.abc import Iterable
 from random import Random
 
 import pytest
@@ -31,6 +30,14 @@ def network(seed: int) -> Clusters:
     return Clusters(function.body.block, {})
 
 
+def union(sets: Iterable[BitSet]) -> BitSet:
+    """All numbers of several sets."""
+    found = BitSet()
+    for one in sets:
+        found |= one
+    return found
+
+
 def users_of(cluster: Cluster, clusters: Clusters) -> set[Cluster]:
     """The clusters that use a result of this one."""
     uses = (use for op in cluster.ops for result in op.results for use in result.uses)
@@ -45,7 +52,7 @@ def test_clusters_know_what_they_depend_on(seed: int) -> None:
     clusters.grow()
     left = clusters.in_order()
     assert len(left) < alone
-    names = reduce(or_, (cluster.name for cluster in left))
+    names = union(cluster.name for cluster in left)
     before = dict.fromkeys(left, BitSet())
     after = dict.fromkeys(left, BitSet())
     for cluster in left:
@@ -67,7 +74,7 @@ def test_a_set_of_bits_is_a_set_of_numbers() -> None:
     for _ in range(300):
         most = random.choice((10, 3 * WIDTH, 10**6))
         a, b = ({random.randrange(most) for _ in range(random.randrange(20))} for _ in range(2))
-        first, second = (reduce(or_, map(BitSet.of, numbers), BitSet()) for numbers in (a, b))
+        first, second = (union(map(BitSet.of, numbers)) for numbers in (a, b))
         for found, expected in ((first | second, a | b), (first & second, a & b), (first - second, a - b)):
             assert list(found) == sorted(expected)
             assert bool(found) == bool(expected)
