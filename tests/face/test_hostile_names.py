@@ -129,6 +129,8 @@ def test_a_graph_says_how_its_tangents_and_seeds_are_called():
     hvp = rlx.hvp(g, ["x"])
     assert (hvp.seed_names, hvp.tangent_names) == (("d_output_2",), {"x": "tangent_x_2"})
     assert rlx.vmap(hvp, ["tangent_x_2"], 4).tangent_names == {"x": "tangent_x_2"}
+    # those of the last derivative
+    assert rlx.jvp(hvp, ["tangent_x"]).tangent_names == {"tangent_x": "tangent_tangent_x"}
     # also of a result that is known from the cache
     assert rlx.hvp(made("f", ("x", "tangent_x", "d_output")), ["x"]).tangent_names == {"x": "tangent_x_2"}
 

@@ -13,7 +13,7 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
@@ -163,7 +163,7 @@ class WithoutEndError(BaseException):
 
 
 @contextmanager
-def limited() -> Iterator[None]:
+def limited() -> Generator[None]:
     """WithoutEndError in a run that takes `SECONDS` of processor time."""
 
     def stop(number: int, frame: object) -> None:
