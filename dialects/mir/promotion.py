@@ -17,7 +17,7 @@ from xdsl_rlx.dialects.arrays import holds_numbers, is_number, plain_array
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.constants import NUMPY_NAMES, Array
 from xdsl_rlx.dialects.errors import GraphTypeError
-from xdsl_rlx.dialects.shapes import COMPLEXES, DTYPE_NAMES, FLOATS, element_of, i1
+from xdsl_rlx.dialects.shapes import COMPLEXES, DTYPE_NAMES, FLOATS, INTS, element_of, i1, i64
 
 if TYPE_CHECKING:
     from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
@@ -54,6 +54,8 @@ _INSTEAD: dict[tuple[str, str], str] = {
 
 _SAME = ("abs", "floor", "ceil", "trunc")
 """What changes no truth value."""
+
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 _AS_INTEGERS = ("floordiv", "mod", "rem", "pow", "shift_left", "shift_right")
 """What takes truth values as integers of 8 bits."""
@@ -99,13 +101,16 @@ def values_of(operands: Sequence[Any]) -> list[Value]:
     return found
 
 
-def together(operands: Sequence[Operand], kind: Kind = Kind.AS_IS) -> tuple[MirBuilder, list[Operand], bool]:
+def together(
+    operands: Sequence[Operand], kind: Kind = Kind.AS_IS, compared: bool = False
+) -> tuple[MirBuilder, list[Operand], bool]:
     """
     Operands converted to their common element type, the builder that they are for, and whether all give way.
 
     The types are NumPy's (`np.result_type`). Numbers give way, and so do arrays, which are constants, to a value of the
     same or a higher kind: truth values, integers, floats, complex numbers. A list is the array that NumPy makes of it.
-    GraphTypeError where there is no common type, and for what is no operand.
+    Integers that are `compared` with one of Python's are so in i64, where it fits. GraphTypeError where there is no
+    common type, and for what is no operand.
     """
     from xdsl_rlx.dialects.mir.value import Value
 
@@ -115,8 +120,22 @@ def together(operands: Sequence[Operand], kind: Kind = Kind.AS_IS) -> tuple[MirB
         return builder, [_truth(builder, x) for x in operands], False
     weak = all(x.weak for x in operands if isinstance(x, Value))
     found = _common(tuple([_described(x, weak) for x in operands]), kind)
+    if compared and found in INTS and not all(_fits(x, found) for x in operands):
+        found = i64
     converted = [_converted(builder, x, found) for x in operands]
     return builder, converted, weak and not any(isinstance(x, Array) and not isinstance(x, Value) for x in operands)
+
+
+def _fits(x: Operand, type_: Attribute) -> bool:
+    """Whether an operand is known to be in the range of an integer type, as all but Python's integers are."""
+    from xdsl_rlx.dialects.mir.value import Value
+
+    if isinstance(x, Value):
+        return not x.weak or x.dtype != "i64" or type_ == i64
+    if type(x) is not int or not constants.is_integer(type_):
+        return True
+    low, high = constants.integer_range(type_)
+    return low <= x <= high
 
 
 def _listed(x: Any) -> Operand:
@@ -199,6 +218,8 @@ def _converted(builder: MirBuilder, x: Operand, to: Attribute) -> Operand:
     from xdsl_rlx.dialects.mir.value import Value
 
     if isinstance(x, Value):
+        if constants.is_integer(to) and not _fits(x, to):
+            builder.require_fit(x, to)
         return builder.cast(x, to)
     if is_number(x):
         return builder.scalar(x, to)
@@ -217,7 +238,7 @@ def applied(make: str | Callable[..., Any], operands: Sequence[Operand], kind: K
     """A builder method, by its name, of operands brought together; GraphTypeError for one that there is not."""
     from xdsl_rlx.dialects.mir.value import Value
 
-    builder, converted, weak = together(operands, kind)
+    builder, converted, weak = together(operands, kind, make in _COMPARISONS)
     if isinstance(make, str):
         make, converted = _of_elements(builder, make, converted)
     result = getattr(builder, make)(*converted) if isinstance(make, str) else make(builder, *converted)

@@ -13,6 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeAlias, TypeVar, cast
 
 from xdsl.builder import Builder
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects import constants
@@ -294,6 +295,9 @@ class BuilderCore:
     def value(self, ssa: SSAValue) -> Value:
         """A handle on a value of the IR."""
         return Value(ssa, cast("MirBuilder", self))
+
+    def require_fit(self, x: Value, to: IntegerType) -> None:
+        """Record that `x`, which stands for a Python integer, has to fit into the type that it is cast to."""
 
     def operand(self, x: Operand, like: Operand | None = None) -> SSAValue:
         """The IR value of an operand; a number becomes a rank-0 constant of the element type of `like` (else f32)."""

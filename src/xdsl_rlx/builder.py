@@ -55,7 +55,7 @@ GraphT = TypeVar("GraphT", bound=MirBuilder)
 STAGES = ("hir", "mir", "lir")
 
 
-_OF_THE_IR = ("emit", "op", "operand", "operands", "cut", "value")
+_OF_THE_IR = ("emit", "op", "operand", "operands", "cut", "value", "require_fit")
 """Methods that the others call, with what those have checked."""
 
 

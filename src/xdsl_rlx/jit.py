@@ -24,6 +24,7 @@ from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.static_keys import Static, is_static_leaf, static_key
 from xdsl_rlx.tracing import Traced, builder_of, name_of, traced, type_of
 from xdsl_rlx.tree import Flatten, Structure, Tree, unflatten
+from xdsl_rlx.weak_integers import Fit
 
 if TYPE_CHECKING:
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
@@ -40,6 +41,8 @@ class _Entry:
     """Which leaves are operands, None for all: others are passed on as they are."""
     picked: Callable[[Sequence[Any]], Sequence[Any]] | None
     """Picks the results from operands and what a call returns behind them; None if none is written over an operand."""
+    fits: tuple[Fit, ...]
+    """What Python's integers among the operands have to fit in."""
 
     def operands(self, leaves: Sequence[Any]) -> Sequence[Any]:
         """Those of the leaves that are."""
@@ -47,6 +50,8 @@ class _Entry:
 
     def __call__(self, leaves: Sequence[Any]) -> Tree:
         operands = self.operands(leaves)
+        for fit in self.fits:
+            fit.check(operands)
         found: Sequence[Any] = self.compiled(*operands)
         if self.picked is not None:
             found = self.picked((*operands, *found))
@@ -181,6 +186,7 @@ class CompiledFunction:
             made,
             None if len(kept) == len(leaves) else tuple(kept),
             _picked(len(inputs), made.count, {n: inputs.index(name) for name, n in donate.items()}),
+            made.fits,
         )
         self._entries[(structure, _signatures(leaves))] = entry
         return entry
@@ -253,6 +259,8 @@ def run_traced(
         for input_name, leaf in zip(one.inputs, one.leaves, strict=True)
         if input_name is not None
     ]
+    for fit in made.fits:
+        fit.check(operands)
     return made.unflatten(_program(_ByFingerprint(made.graph))(*operands, **made.held))
 
 

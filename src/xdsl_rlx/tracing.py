@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 import optree
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.binding import Argument, Function, Parameters, parameters_of
@@ -32,6 +32,7 @@ from xdsl_rlx.held_arrays import HeldArrays, large_array
 from xdsl_rlx.inlined import InlinedOp
 from xdsl_rlx.static_keys import attributes_of, is_plain_object, is_static_leaf
 from xdsl_rlx.tree import NAMESPACE, Spec, Tree, flatten, names, paths, unflatten
+from xdsl_rlx.weak_integers import Fit, Number, number_of
 
 _tracing: ContextVar[Trace | None] = ContextVar("_tracing", default=None)
 """What this thread is tracing, innermost: where functions without operands, such as `rlx.iota`, build."""
@@ -51,6 +52,10 @@ class Trace(HirGraph):
         self.depth = 1 + getattr(outer, "depth", 0)
         self.names: dict[SSAValue, str] = {}
         """Those of the inputs that are arguments of the function."""
+        self.fits: list[Fit] = []
+        """What integers of Python's have to fit in, as calls check."""
+        self.given: dict[SSAValue, Value] = {}
+        """Arguments that stand for values of traces around."""
         self.captured: dict[SSAValue, tuple[Value, Value, str]] = {}
         """Values from around, the inputs that stand for them here, and the names of these."""
 
@@ -94,8 +99,31 @@ class Trace(HirGraph):
     def _captured(self, x: Value) -> Value:
         if x.ssa not in self.captured:
             name = self._unique(f"captured_{len(self.captured)}")
-            self.captured[x.ssa] = x, self._argument(name, "input", x.ssa.type), name
+            inside = self._argument(name, "input", x.ssa.type)
+            self.captured[x.ssa] = x, inside, name
+            self.given[inside.ssa] = x
         return self.captured[x.ssa][1]
+
+    def require_fit(self, x: Value, to: IntegerType) -> None:
+        """Have calls check it; GraphTypeError for what is computed from Python's integers in a way not followed."""
+        found = number_of(x.ssa, cast("Trace", x.b)._number_of_argument)
+        if found is None:
+            name = constants.NAMED[to].name
+            raise GraphTypeError(
+                f"an integer computed from Python's meets an array of {name}, where it may not fit; convert it with "
+                f"astype({name!r}), which wraps, or pass np.int64 for an integer that has a type of its own"
+            )
+        self.outermost.fits.append(Fit(found[0], to, found[1]))
+
+    def _number_of_argument(self, x: SSAValue) -> tuple[Number, str] | None:
+        """That of an argument of the outermost trace, or of one that stands for it in a trace inside."""
+        if x in self.given:
+            outer = self.given[x]
+            return number_of(outer.ssa, cast("Trace", outer.b)._number_of_argument)
+        if self.outermost is not self or x not in self.names:
+            return None
+        number = list(self.names).index(x)
+        return (lambda operands: int(operands[number])), self.names[x]
 
     def cut(self, last: Any, arguments: int) -> None:
         super().cut(last, arguments)
@@ -133,6 +161,8 @@ class Traced:
     """Values of graphs around it, by the names of the inputs that stand for them."""
     held: Mapping[str, np.ndarray[Any, Any]]
     """Values of the params that stand for large arrays."""
+    fits: tuple[Fit, ...]
+    """What integers of Python's among the operands have to fit in."""
 
     @property
     def count(self) -> int:
@@ -213,6 +243,7 @@ def traced(
         fixed,
         {name: value for value, _, name in graph.captured.values()},
         {} if graph.held is None else {graph.names[value.ssa]: array for value, array in graph.held.arrays},
+        tuple(graph.fits),
     )
 
 
@@ -289,6 +320,8 @@ def _declared(graph: Trace, name: str, place: str, leaf: object) -> Value:
     type_ = TensorType(element, shape)
     check_size(type_)
     value = graph.declare(name, type_)
+    if isinstance(leaf, Value) and isinstance(leaf.b, Trace):
+        graph.given[value.ssa] = leaf
     return Value(value.ssa, graph, True) if weak else value
 
 
