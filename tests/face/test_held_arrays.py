@@ -1,7 +1,11 @@
 """Large arrays that functions capture: params of what they are compiled to, each once, and no text in the IR."""
 
+# What a traced function is called with is of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,6 +13,7 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.held_arrays import LARGEST_CONSTANT, LARGEST_MASK
+from xdsl_rlx.tree import flatten
 
 N = 100
 BIG = np.random.default_rng(0).standard_normal((N, N))
@@ -30,7 +35,7 @@ USES: dict[str, Callable[[Any], Any]] = {
     "operand of an array": lambda x: BIG @ x,
     "twice": lambda x: x @ BIG + BIG @ x,
     "result": lambda x: (x, BIG),
-    "function of a graph": lambda x: rlx.add(x, BIG),
+    "function of a graph": lambda x: cast(Any, rlx).add(x, BIG),
     "list": lambda x: np.concatenate([x[None], BIG]),
     "scan": in_scan,
     "loop": lambda x: rlx.fori_loop(0, 3, lambda i, c: c @ BIG + i, x),
@@ -51,7 +56,7 @@ USES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", USES)
 def test_a_captured_array_is_one_param(name: str):
     compiled = rlx.compile(USES[name])
-    found, _ = rlx.tree.flatten(compiled(X))
+    found, _ = flatten(compiled(X))
     graph = compiled.trace(X)
     params = [one for one in graph.interface.arguments if one.kind == "param"]
     assert len(params) == 1 and len(str(graph)) < 30_000
@@ -117,7 +122,7 @@ def test_arguments_and_donations_go_on_as_they_are():
 def test_a_branch_that_fails_leaves_no_param():
     def function(x: Any) -> Any:
         with pytest.raises(rlx.GraphError):
-            rlx.add(BIG, x[:3])
+            cast(Any, rlx).add(BIG, x[:3])
         return x * 2
 
     assert params_of(function) == []

@@ -1,6 +1,10 @@
 """Python's integers as arguments of compiled functions: as in NumPy where they fit, an error where they do not."""
 
 import operator
+
+# What a traced function is called with is of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +12,8 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
+from xdsl_rlx.tracing import traced
+from xdsl_rlx.tree import flatten
 
 KINDS = [np.int8, np.int16, np.int32, np.uint8, np.uint32]
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
@@ -17,7 +23,7 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "reflected": lambda x, n: n - x,
     "ufunc": lambda x, n: np.add(n, x),
 }
-COMPARISONS = {
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     **{name: getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq", "ne")},
     "ufunc": np.less,
     "reflected": lambda x, n: n < x,
@@ -95,7 +101,7 @@ PLACES: dict[str, Callable[[Any, Any], Any]] = {
 def test_an_integer_is_followed_wherever_it_meets_an_array(name: str):
     compiled = rlx.compile(PLACES[name])
     for small in (5, -7):
-        rlx.tree.flatten(compiled(X, n=small))
+        flatten(compiled(X, n=small))
     for large in (300, -129):
         with pytest.raises(
             rlx.ArgumentError, match=rf"n: {large} meets an array of int8, which holds -128 to 127; pass"
@@ -119,5 +125,5 @@ def test_the_sample_of_the_issue():
 def test_only_calls_with_such_integers_check_anything():
     compiled = rlx.compile(lambda x, n: (x < n, x.astype(np.int64) + n))
     assert compiled(X, 300)[1].tolist() == [301, 297, 400]
-    assert rlx.tracing.traced(lambda x, n: (x < n, x.astype(np.int64) + n), (X, 300), {}).fits == ()
-    assert len(rlx.tracing.traced(lambda x, n: x + n, (X, 300), {}).fits) == 1
+    assert traced(lambda x, n: (x < n, x.astype(np.int64) + n), (X, 300), {}).fits == ()
+    assert len(traced(lambda x, n: x + n, (X, 300), {}).fits) == 1

@@ -1556,9 +1556,122 @@ FIT = (
     ),
 )
 
+TEXTS = (
+    _fault(
+        "a mix of zeros of both signs is printed as one of them",
+        "dialects/dense_text.py",
+        'lost = (not one and data and "[" not in text) or',
+        "lost =",
+        "tests/dialects/test_exact_text.py",
+    ),
+    _fault(
+        "the payload of a NaN is lost in text",
+        "dialects/dense_text.py",
+        "not (with_bits and _unpacks(value))",
+        "not with_bits",
+        "tests/dialects/test_exact_text.py",
+    ),
+    _fault(
+        "the generic form of a constant has the bits of floats as integers",
+        "dialects/dense_text.py",
+        "with_bits=False",
+        "with_bits=True",
+        "tests/dialects/test_exact_text.py",
+    ),
+    _fault(
+        "the bits of a number property are read as an integer",
+        "dialects/number_text.py",
+        'number = f64.unpack(bits.to_bytes(8, "little"), 1)[0]',
+        "number = float(bits)",
+        "tests/dialects/test_exact_text.py",
+    ),
+    _fault(
+        "a scale of more than six digits is rounded in text",
+        "dialects/number_text.py",
+        "return short if float(short) == number else",
+        "return short or",
+        "tests/dialects/test_exact_text.py",
+    ),
+)
+
+ARRAYS = (
+    _fault(
+        "a double of NumPy's counts as a number of Python's",
+        "dialects/arrays.py",
+        'return type(x) in _NUMBERS or (isinstance(x, bool | int | float | complex) and not hasattr(x, "dtype"))',
+        "return isinstance(x, bool | int | float | complex)",
+        "tests/face/test_array_likes.py",
+    ),
+    _fault(
+        "big-endian arrays are read as little-endian ones",
+        "dialects/arrays.py",
+        "if not array.dtype.isnative:",
+        "if False:",
+        "tests/face/test_array_likes.py",
+    ),
+    _fault(
+        "arrays of subclasses are read by methods of their own",
+        "dialects/arrays.py",
+        "if type(x) is np.ndarray:",
+        "if isinstance(x, np.ndarray):",
+        "tests/face/test_array_likes.py",
+    ),
+    _fault(
+        "astype takes the names of the IR",
+        "dialects/mir/value.py",
+        "return self.b.cast(self, constants.numpy_type(dtype))",
+        "return self.b.cast(self, dtype)",
+        "tests/face/test_numpy_dtypes.py",
+    ),
+    _fault(
+        "a captured array is held once for each use",
+        "src/xdsl_rlx/held_arrays.py",
+        "if key not in self._found:",
+        "if True:",
+        "tests/face/test_held_arrays.py",
+    ),
+    _fault(
+        "a trace inside of another makes text of large arrays",
+        "src/xdsl_rlx/tracing.py",
+        "held = self.outermost.held",
+        "held = self.held",
+        "tests/face/test_held_arrays.py",
+    ),
+    _fault(
+        "params of large arrays outlive what failed",
+        "src/xdsl_rlx/tracing.py",
+        "self.held.keep(lambda value: self.names[value.ssa] in kept)",
+        "pass",
+        "tests/face/test_held_arrays.py",
+    ),
+    _fault(
+        "Python's integers are compared in the type of the array",
+        "dialects/mir/promotion.py",
+        "if compared and found in INTS and",
+        "if False and",
+        "tests/face/test_weak_integers.py",
+    ),
+    _fault(
+        "a call does not check Python's integers",
+        "src/xdsl_rlx/jit.py",
+        "fit.check(operands)",
+        "pass",
+        "tests/face/test_weak_integers.py",
+    ),
+    _fault(
+        "an integer of a trace inside is not followed",
+        "src/xdsl_rlx/tracing.py",
+        "        graph.given[value.ssa] = leaf\n",
+        "        pass\n",
+        "tests/face/test_weak_integers.py",
+    ),
+)
+
 FAULTS: tuple[Fault, ...] = (
     *FILES,
     *FIT,
+    *TEXTS,
+    *ARRAYS,
     *RULES,
     *RAISING,
     *BRANCHES,
