@@ -76,6 +76,24 @@ def test_a_constant_reads_back_bit_for_bit(seed: int):
         assert printed(again, not generic) == printed(module, not generic)
 
 
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("f16", b"\x01\x7e"),
+        ("f16", b"\x01\x7c"),
+        ("bf16", b"\xad\xff"),
+        ("f32", b"\x01\x00\x80\x7f"),
+        ("f64", b"\x01" * 6 + b"\xf8\x7f"),
+    ],
+)
+def test_a_nan_keeps_its_payload(name: str, data: bytes):
+    for shape in ((), (3,)):
+        value = constants.from_bytes(data * (shape or (1,))[0], DTYPES[name], shape)
+        for generic in (False, True):
+            (constant,) = parse(printed(ModuleOp([ConstantOp(value)]), generic)).body.block.ops
+            assert isinstance(constant, ConstantOp) and constant.value == value
+
+
 @pytest.mark.parametrize("flags", [["--print-op-generic"], []], ids=["generic", "custom"])
 def test_xdsl_opt_reads_what_it_prints(flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     module = ModuleOp([op.clone() for seed in range(120) for op in module_of(seed)[0].body.block.ops])

@@ -16,6 +16,7 @@ from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, RlxEr
 
 X = np.arange(8, dtype=np.float32)
 W = np.full(8, 10, np.float32)
+UNALIGNED = np.zeros(33, np.uint8)[1:].view(np.float32)
 
 
 @pytest.fixture(params=["fast", "slow"])
@@ -158,6 +159,12 @@ def test_arrays_of_other_libraries_are_taken(add):
         ((X, W), {"out": 3}, "out must be a tuple of arrays or None, got int"),
         ((X, W), {"out": (np.empty(16, np.float32)[::2],)}, "out[0] of graph 'step': expected a C-contiguous array"),
         ((X, W), {"out": (np.frombuffer(X.tobytes(), np.float32),)}, "expected a writable array, got a read-only one"),
+        (
+            (X, W),
+            {"out": (UNALIGNED,)},
+            "expected an aligned array f32[8], got one at an address that is no multiple of 4",
+        ),
+        ((X, W), {"out": (X.astype(">f4"),)}, "expected f32[8], got big-endian f32[8]; x.astype(x.dtype.newbyteorder"),
     ],
 )
 def test_a_wrong_call_says_what_is_wrong(add, args, kwargs, message: str):
