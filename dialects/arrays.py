@@ -59,13 +59,14 @@ def read_array(x: object) -> "np.ndarray[Any, Any] | None":
 
     if type(x) is np.ndarray:
         return cast("np.ndarray[Any, Any]", x)
+    kind = type(x)
     try:
         # memory maps, matrices and other subclasses become arrays here
         by_numpy = isinstance(x, _BUFFERS) or any(hasattr(x, name) for name in _READ_BY_NUMPY)
         return np.asarray(x) if by_numpy else np.from_dlpack(cast("Any", x))
     except (TypeError, ValueError, RuntimeError, BufferError, AttributeError) as error:
-        kind = f"{type(x).__module__}.{type(x).__qualname__}"
-        raise GraphTypeError(f"an array of class {kind} cannot be read ({error}); pass a NumPy array") from error
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        raise GraphTypeError(f"an array of class {name} cannot be read ({error}); pass a NumPy array") from error
 
 
 def holds_numbers(dtype: "np.dtype[Any]") -> bool:
