@@ -348,7 +348,8 @@ def parameters_of(function: Function) -> Parameters:
         return Parameters(Layout.of(function), function, shown=_signature_of(function))
     inner: Any = getattr(function, "__func__", None)
     if isinstance(inner, FunctionType) or hasattr(inner, "parameters"):
-        return parameters_of(inner).bound_to(getattr(function, "__self__"))  # noqa: B009
+        made = parameters_of(inner)
+        return made.bound_to(getattr(function, "__self__")) if hasattr(function, "__self__") else made  # noqa: B009
     call = getattr(type(function), "__call__")  # noqa: B004, B009
     if isinstance(call, FunctionType) and is_plain_object(function):
         return parameters_of(call).bound_to(function)

@@ -15,6 +15,8 @@ def of_functions(on_graphs: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(on_graphs)
     def call(graph: object, /, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(graph, classmethod | staticmethod):
+            return type(graph)(call(graph.__func__, *args, **kwargs))
         if callable(graph) and not isinstance(graph, GraphModule) and not hasattr(graph, "program"):
             from xdsl_rlx import tree_functions
 

@@ -55,6 +55,16 @@ class Model:
     def of_class(cls, x: Any) -> Any:
         return x + len(cls.__name__)
 
+    @rlx.compile
+    @classmethod
+    def of_class_below(cls, x: Any) -> Any:
+        return x + len(cls.__name__)
+
+    @rlx.compile
+    @staticmethod
+    def without_below(x: Any) -> Any:
+        return x + 1
+
     def __call__(self, x: Any, scale: float = 1.0) -> Any:
         return self.plain(x) * scale
 
@@ -150,6 +160,7 @@ def test_what_an_object_holds_is_an_argument():
         np.testing.assert_allclose(rlx.grad(model.plain)(x), wanted, atol=1e-6)
         new = {"w": model.w * 0.5, "layers": 3, "activation": np.sin, "nothing": 0}
         setattr(model, change, new[change])
+    assert Model.without_below(1.0) == model.without_below(1.0) == 2 and Model.of_class_below(1.0) == 6
     assert Model.without(1.0) == model.without(1.0) == 2 and Model.of_class(1.0) == model.of_class(1.0) == 6
     assert model.loss.trace(x).interface.arguments[0].name == "self_w"
     assert model.loss.compiled(x).inputs[1].name == "x"

@@ -13,6 +13,7 @@ PAGES = [
     "docs/index.md",
     "docs/getting-started.md",
     "docs/numpy-programs.md",
+    "docs/semantics.md",
     *(f"docs/howto/{page.name}" for page in sorted((ROOT / "docs/howto").glob("*.md"))),
 ]
 
