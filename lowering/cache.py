@@ -19,6 +19,7 @@ from typing import TypeVar
 
 import platformdirs
 
+from xdsl_rlx.forks import at_fork
 from xdsl_rlx.lowering.run_errors import CacheWarning, ConfigurationError
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ _DEFAULT_LIMIT = 1 << 30
 _OPEN_FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 """Never through a link; and opening a pipe must not wait for its other end."""
 _storing = threading.Lock()
-os.register_at_fork(before=_storing.acquire, after_in_parent=_storing.release, after_in_child=_storing.release)
+at_fork.hold(_storing)
 _reported: set[tuple[str, str]] = set()
 _scanned: set[str] = set()
 

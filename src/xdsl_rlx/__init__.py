@@ -3,6 +3,9 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+# at once: a fork waits for threads that import the rest of the package
+import xdsl_rlx.forks  # pyright: ignore[reportUnusedImport]
+
 if TYPE_CHECKING:
     from xdsl_rlx import init, optim, tree
     from xdsl_rlx.builder import Graph, GraphModule, Value

@@ -16,6 +16,7 @@ from typing import Any, SupportsIndex, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from xdsl_rlx.forks import at_fork
 from xdsl_rlx.lowering import cache as disk_cache
 from xdsl_rlx.lowering.numba.driver import fast_call, scheduler
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, WORD, CallBlock, CopyRow, PlanTable, PoolTable
@@ -42,7 +43,7 @@ MAX_THREADS = 1024
 
 _making = threading.RLock()
 # a child forked while another thread makes something would wait for that thread forever
-os.register_at_fork(before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release)
+at_fork.hold(_making)
 
 
 def once(make: Callable[[], T]) -> Callable[[], T]:
@@ -169,9 +170,7 @@ class Pool:
         self._sync = aligned_bytes(3 * MUTEX_BYTES, CACHE_LINE)
         self._signals = np.full(128, 0xFF, np.uint8)
         self._reset()
-        os.register_at_fork(
-            before=self._before_fork, after_in_parent=self._after_fork_in_parent, after_in_child=self._reset
-        )
+        at_fork.add(self._before_fork, self._after_fork_in_parent, self._reset)
 
     @property
     def address(self) -> int:

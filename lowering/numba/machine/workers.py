@@ -8,6 +8,8 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Generic, Self, TypeVar
 
+from xdsl_rlx.forks import at_fork
+
 T = TypeVar("T")
 R = TypeVar("R")
 _TURN_SECONDS = 1e-4
@@ -117,8 +119,7 @@ class _Turns:
         self._lock = threading.Lock()
         self._inside = 0
         self._before = 0.0
-        lock = self._lock
-        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+        at_fork.hold(self._lock)
 
     @contextmanager
     def brisk(self) -> Generator[None]:
@@ -159,7 +160,7 @@ class ForkGuard:
         self._entrance = threading.RLock()
         self._places = [threading.RLock() for _ in range(os.cpu_count() or 1)]
         self._held = ExitStack()
-        os.register_at_fork(before=self._acquire, after_in_parent=self._release, after_in_child=self._release)
+        at_fork.add(self._acquire, self._release, self._release)
 
     @contextmanager
     def inside(self) -> Generator[None]:
