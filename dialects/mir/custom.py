@@ -30,6 +30,7 @@ from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, f64_attr, i64_attr, i6
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.names import text_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
+from xdsl_rlx.forks import process_name
 
 PLUGINS = "xdsl_rlx.custom_ops"
 """The group of entry points that name modules which register ops; they are imported when a name is not known."""
@@ -61,6 +62,8 @@ class Registration:
     name: str
     shape: ShapeRule
     key: str
+    lasts: bool = True
+    """Whether the key says it in every process, or in this one only: a function may read what a child changes."""
 
 
 class CustomBase(MirOp):
@@ -92,7 +95,10 @@ class CustomBase(MirOp):
     @property
     def cache_key(self) -> str:
         """What a compiled program depends on besides the text of the op."""
-        return "" if self.REGISTRATION is None else self.REGISTRATION.key
+        found = self.REGISTRATION
+        if found is None:
+            return ""
+        return found.key if found.lasts else f"{found.key} in {process_name()}"
 
     @property
     def option_values(self) -> dict[str, Option]:

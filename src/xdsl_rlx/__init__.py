@@ -1,10 +1,11 @@
 """xdsl-rlx: a tensor compiler for training on CPUs. Names are imported when they are first used."""
 
+import threading
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 # at once: a fork waits for threads that import the rest of the package
-import xdsl_rlx.forks  # pyright: ignore[reportUnusedImport]
+from xdsl_rlx.forks import at_fork
 
 if TYPE_CHECKING:
     from xdsl_rlx import init, optim, tree
@@ -191,17 +192,24 @@ _HOMES = {
 
 _MODULES = ("init", "optim", "tree")
 
+_importing = threading.RLock()
+# two threads that import a package and a module of it at the same time may each wait for the other
+at_fork.hold(_importing)
+
 
 def __getattr__(name: str) -> object:
     for home, names in _HOMES.items():
         if name in names:
-            value = getattr(import_module(home), name)
+            with _importing:
+                value = getattr(import_module(home), name)
             globals()[name] = value
             return value
     if name in _MODULES:
-        return import_module(f"xdsl_rlx.{name}")
+        with _importing:
+            return import_module(f"xdsl_rlx.{name}")
     if not name.startswith("_"):
-        ops = import_module("xdsl_rlx.op_functions")
+        with _importing:
+            ops = import_module("xdsl_rlx.op_functions")
         if name in ops.names():
             return ops.function(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

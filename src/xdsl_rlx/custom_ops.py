@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count
-from os import getpid
-from time import time_ns
+from os import urandom
 from typing import Any
 
 from xdsl.builder import Builder
@@ -22,9 +20,6 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 __all__ = ["CustomKernel", "Shaped", "custom_op"]
 
 KINDS = ("graph", "nest")
-
-_numbers = count()
-_started = f"{getpid()}.{time_ns()}"
 
 
 class CustomKernel:
@@ -87,9 +82,10 @@ def custom_op(
     def decorate(function: Callable[..., Any]) -> CustomKernel:
         if not replace and find(name) is not None:
             raise GraphError(f'an op is registered as "{name}" already; replace=True takes its place')
-        key = f"version {version}" if version is not None else f"process {_started} {next(_numbers)}"
-        own_nest = kernel == "nest"
-        kind = register(Registration(name, shape or _shape_of_graph(function), key), own_nest)
+        lasts, own_nest = version is not None, kernel == "nest"
+        # not a number: children of a process would count from the same one
+        key = f"version {version}" if lasts else f"registered {urandom(16).hex()}"
+        kind = register(Registration(name, shape or _shape_of_graph(function), key, lasts), own_nest)
         from xdsl_rlx.transforms.rules.custom import Functions, add_rows
 
         add_rows(kind, Functions(None if own_nest else function, vjp, jvp, vmap, dict(inert or {})))

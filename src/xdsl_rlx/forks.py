@@ -1,7 +1,7 @@
 """What `os.fork` waits for: locks of this package that other threads hold, and imports that they have under way.
 A child has the memory of all threads, but only the thread that forks. Below all layers: it imports none of them."""
 
-import logging  # noqa: F401 - its own step is then older than this one, so that an import that needs its lock ends
+import logging
 import os
 import sys
 import threading
@@ -9,6 +9,9 @@ import time
 from collections.abc import Callable
 from types import FrameType
 from typing import NamedTuple, Protocol
+
+# The fork step of `logging` is then older than the one of this module, so that an import that needs its lock ends.
+_ = logging
 
 PATIENCE_SECONDS = 60.0
 """How long a fork waits for imports at most: one that waits for the thread that forks never ends."""
@@ -59,8 +62,8 @@ class ForkSteps:
     """
     Steps around a fork, as `os.register_at_fork` has them, with two differences.
 
-    A step that is added while a fork is under way takes part in it from its beginning, or not at all. And a fork waits for the imports of other
-    threads: a child that needs one of these modules would wait for its lock forever.
+    A step that is added while a fork is under way takes part in it from its beginning, or not at all. And a fork waits
+    for the imports of other threads: a child that needs one of these modules would wait for its lock forever.
     """
 
     def __init__(self) -> None:
@@ -116,9 +119,14 @@ class ForkSteps:
             step.after_in_child()
 
 
+def _frames() -> dict[int, FrameType]:
+    """Where each thread is."""
+    return sys._current_frames()  # pyright: ignore[reportPrivateUsage]
+
+
 def _others_import() -> bool:
     own = threading.get_ident()
-    return any(_is_importing(frame) for thread, frame in sys._current_frames().items() if thread != own)
+    return any(_is_importing(frame) for thread, frame in _frames().items() if thread != own)
 
 
 def _is_importing(frame: FrameType | None) -> bool:
@@ -132,7 +140,29 @@ def _is_importing(frame: FrameType | None) -> bool:
     return False
 
 
+class _ProcessName:
+    """A text that no other process has, not even one that was forked and has the number of one that ended."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.renew()
+
+    def renew(self) -> None:
+        self.text = f"process {os.getpid()} {os.urandom(16).hex()}"
+
+
+def _nothing() -> None:
+    pass
+
+
 at_fork = ForkSteps()
 os.register_at_fork(
     before=at_fork.before, after_in_parent=at_fork.after_in_parent, after_in_child=at_fork.after_in_child
 )
+_process = _ProcessName()
+at_fork.add(_nothing, _nothing, _process.renew)
+
+
+def process_name() -> str:
+    """A text that no other process has; a forked child has another one than its parent."""
+    return _process.text

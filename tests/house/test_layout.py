@@ -19,7 +19,13 @@ from xdsl_rlx import dialects, lowering, transforms
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("dialects", "transforms", "lowering")
 HEAVY = ("numba", "llvmlite", "numpy", "scipy", "ml_dtypes", "jax", "torch")
-MAY_IMPORT = {"dialects": {"dialects"}, "transforms": {"dialects", "transforms"}, "lowering": set(LAYERS)}
+BELOW = {"forks"}
+"""Modules of the package itself that import nothing of it, and that every layer may use."""
+MAY_IMPORT = {
+    "dialects": {*BELOW, "dialects"},
+    "transforms": {*BELOW, "dialects", "transforms"},
+    "lowering": {*BELOW, *LAYERS},
+}
 
 BACKEND = ("lowering/numba", "math", "machine", "driver", "emit", "runtime")
 """The backend and its folders, each of which uses those in front of it."""
