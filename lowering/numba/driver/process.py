@@ -41,9 +41,10 @@ STRAIGHT_LONG_NS = 200_000_000
 """The same of other programs: their runs take one time, and people do not notice that they wait for a shorter one."""
 MAX_THREADS = 1024
 
-_making = threading.RLock()
+making = threading.RLock()
+"""Held by the thread that makes what all threads use."""
 # a child forked while another thread makes something would wait for that thread forever
-at_fork.hold(_making)
+at_fork.hold(making)
 
 
 def once(make: Callable[[], T]) -> Callable[[], T]:
@@ -56,7 +57,7 @@ def once(make: Callable[[], T]) -> Callable[[], T]:
 
     @wraps(make)
     def get() -> T:
-        with _making:
+        with making:
             return kept()
 
     return get

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, CallBlock, CopyRow, PlanTable
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
-from xdsl_rlx.lowering.numba.driver.process import address, aligned_bytes, driver, once, pool, words
+from xdsl_rlx.lowering.numba.driver.process import address, aligned_bytes, driver, making, once, pool, words
 from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of, to_array
 from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, MissingParamError
 
@@ -63,20 +63,27 @@ class Weights(MutableMapping[str, Array]):
     def __setitem__(self, name: str, value: object) -> None:
         entry = self._known(name)
         source = to_array(entry.spec, value, f"param {name!r}").reshape(-1).view(np.uint8)
-        if entry.memory is not None:
-            # another thread may be running with the value that is replaced
-            _copy(address(entry.memory), source)
-            return
-        entry.memory = aligned_bytes(source.nbytes, CACHE_LINE)
-        entry.memory[:] = source
+        with making:
+            if entry.memory is None:
+                self._set_first(name, entry, source)
+                return
+        # another thread may be running with the value that is replaced
+        _copy(address(entry.memory), source)
+
+    def _set_first(self, name: str, entry: _Entry, source: NDArray[np.uint8]) -> None:
+        memory = aligned_bytes(source.nbytes, CACHE_LINE)
+        memory[:] = source
         for reader in entry.readers:
-            reader.found(name, address(entry.memory))
+            reader.found(name, address(memory))
+        # after the readers have it: a call that finds that there is a value takes it from their tables
+        entry.memory = memory
 
     def __delitem__(self, name: str) -> NoReturn:
         raise ArgumentTypeError(f"param {name!r} cannot be deleted: programs read it")
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name, entry in self._entries.items() if entry.memory is not None)
+        # a copy: another thread may declare params
+        return (name for name, entry in list(self._entries.items()) if entry.memory is not None)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -85,15 +92,14 @@ class Weights(MutableMapping[str, Array]):
         return name in self._entries and self._entries[str(name)].memory is not None
 
     def __repr__(self) -> str:
-        described = (
-            f"{name}: {e.spec}{'' if e.memory is not None else ' (no value)'}" for name, e in self._entries.items()
-        )
+        entries = list(self._entries.items())
+        described = (f"{name}: {e.spec}{'' if e.memory is not None else ' (no value)'}" for name, e in entries)
         return f"Weights({', '.join(described)})"
 
     @property
     def nbytes(self) -> int:
         """Bytes of all values."""
-        return sum(entry.spec.nbytes for entry in self._entries.values() if entry.memory is not None)
+        return sum(entry.spec.nbytes for entry in list(self._entries.values()) if entry.memory is not None)
 
     def address(self, name: str) -> int:
         """Where the value of a param lies: the same for all graphs, from when it is first set."""
@@ -107,25 +113,33 @@ class Weights(MutableMapping[str, Array]):
         Have a program read params; ArgumentError, and none is declared, if there is one of that name and another shape
         or dtype, or a value that was given for it does not fit.
         """
-        for spec in specs:
-            if (entry := self._entries.get(spec.name)) is not None and entry.spec != spec:
-                raise ArgumentError(f"param {spec.name!r} is {spec} here, and {entry.spec} in another graph")
-            if spec.name in self._given:
-                to_array(spec, self._given[spec.name], f"param {spec.name!r}")
-        for spec in specs:
-            entry = self._entries.setdefault(spec.name, _Entry(spec))
-            if reader is not None:
-                entry.readers.add(reader)
-            if entry.memory is not None and reader is not None:
-                reader.found(spec.name, address(entry.memory))
-            elif spec.name in self._given:
-                self[spec.name] = self._given.pop(spec.name)
+        # before the lock is held: an object that is converted runs code of its own
+        waiting = dict(self._given)
+        given = {
+            spec.name: to_array(spec, waiting[spec.name], f"param {spec.name!r}")
+            for spec in specs
+            if spec.name in waiting
+        }
+        with making:
+            for spec in specs:
+                if (entry := self._entries.get(spec.name)) is not None and entry.spec != spec:
+                    raise ArgumentError(f"param {spec.name!r} is {spec} here, and {entry.spec} in another graph")
+            for spec in specs:
+                entry = self._entries.setdefault(spec.name, _Entry(spec))
+                if reader is not None:
+                    entry.readers.add(reader)
+                if entry.memory is not None and reader is not None:
+                    reader.found(spec.name, address(entry.memory))
+                elif spec.name in given:
+                    self[spec.name] = given[spec.name]
+                    self._given.pop(spec.name, None)
 
     def _known(self, name: str) -> _Entry:
         if name in self._entries:
             return self._entries[name]
-        close = difflib.get_close_matches(str(name), self._entries, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"params: {', '.join(self._entries) or 'none'}"
+        names = list(self._entries)
+        close = difflib.get_close_matches(str(name), names, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"params: {', '.join(names) or 'none'}"
         raise MissingParamError(f"no graph of these weights has a param {name!r}: {hint}")
 
 
