@@ -79,6 +79,13 @@ def index_of(nest: Nest, x: Any) -> SSAValue:
     return nest.kernel.index(int(x))
 
 
+def check_writable(nest: Nest, view: ArrayView) -> None:
+    """TypesError for a view of an operand: it may be a caller's array, a constant, or what other kernels read."""
+    if view.buffer in nest.kernel.read_only:
+        name = view.buffer.name_hint or "this"
+        raise TypesError(f"{name} is an operand, which is only read; write to a result, or to a copy in scratch")
+
+
 class Views:
     """What is done with views at a place in a kernel."""
 
@@ -137,6 +144,7 @@ class Views:
 
     def store(self, nest: Nest, view: ArrayView, value: Any, add: bool = False) -> None:
         """Set an element, or all elements of a window: to a number, to those of another, or to a product."""
+        check_writable(nest, view)
         if isinstance(value, ViewProduct):
             _multiply(nest, value, view, self, add)
         elif add:

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl_rlx.dialects.lir import KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.kernel import APART, LANES, ROLLED
-from xdsl_rlx.dialects.lir.memory import AnyMemRef
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.shapes import compute_type
@@ -222,9 +222,13 @@ class Kernel:
     `extent` is how many iterations every launch of it has, where that is known.
     """
 
-    def __init__(self, buffers: Sequence[AnyMemRef], names: Sequence[str | None], extent: int | None = None):
+    def __init__(
+        self, buffers: Sequence[AnyMemRef], names: Sequence[str | None], extent: int | None = None, reads: int = 0
+    ):
+        """The first `reads` buffers are not written."""
         self.extent = extent
         self._open(KernelOp("kernel", buffers))
+        self.read_only = frozenset(self.block.args[:reads])
         for arg, name in zip(self.block.args, [*names, "lo", "hi"], strict=True):
             arg.name_hint = name
 
@@ -233,6 +237,7 @@ class Kernel:
         """A finished kernel under construction again, until it is closed again."""
         kernel = cls.__new__(cls)
         kernel.extent = None
+        kernel.read_only = frozenset()
         kernel._open(op)
         last = op.body.block.last_op
         assert isinstance(last, ReturnOp)
@@ -270,6 +275,11 @@ class Kernel:
         self._top.add_op(op)
         op.memref.name_hint = name
         return op.memref
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Bytes of the scratch buffers so far."""
+        return sum(byte_size(memref_of(op.memref)) for op in self._top.ops if isinstance(op, memref.AllocaOp))
 
     def mark(self) -> Operation | None:
         """How far the constants and scratch buffers at the top have come, for `restore`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
@@ -13,11 +13,13 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.lir import LAPACK_OPS, LapackOp
+from xdsl_rlx.dialects.lir.bounds import SCRATCH_LIMIT
+from xdsl_rlx.dialects.lir.memory import byte_size
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder, is_float
 from xdsl_rlx.dialects.shapes import DTYPES
 from xdsl_rlx.lowering.nest import arithmetic
 from xdsl_rlx.lowering.nest.arithmetic import Arithmetic, TypesError
-from xdsl_rlx.lowering.nest.array_views import ArrayView, Span, Views
+from xdsl_rlx.lowering.nest.array_views import ArrayView, Span, Views, check_writable
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.nest.language import Indices, Iteration
 
@@ -244,8 +246,16 @@ for _name in ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", 
 
 @_row
 def _scratch(place: Place, shape: Any, type_: Any) -> ArrayView:
-    extents: tuple[int, ...] = (shape,) if isinstance(shape, int) else tuple(shape)
-    return ArrayView.of(place.nest.kernel.scratch(MemRefType(element_type(type_), extents), None))
+    extents = tuple(cast("tuple[Any, ...]", shape)) if isinstance(shape, tuple | list) else (shape,)
+    if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in extents):
+        found = "what the kernel computes" if any(isinstance(n, Scalar) for n in extents) else repr(extents)
+        raise TypesError(f"the extents of scratch are numbers that are known now, got {found}")
+    type_ = MemRefType(element_type(type_), extents)
+    kernel, size = place.nest.kernel, byte_size(type_)
+    if size > (left := SCRATCH_LIMIT - kernel.scratch_bytes):
+        limit = f"a kernel has {SCRATCH_LIMIT} bytes of scratch in all, of which {left} are left"
+        raise TypesError(f"{limit}, got {size}; make it smaller, or a further result of the op")
+    return ArrayView.of(kernel.scratch(type_, None))
 
 
 MEANINGS["empty"] = _scratch
@@ -328,6 +338,8 @@ def _lapack(op: type[LapackOp]) -> Meaning:
         for view, parameter in zip(views, op.ROUTINE.parameters, strict=True):
             if not all(isinstance(x, Span) and x.is_whole for x in view.places[-parameter.rank :]):
                 raise TypesError(f"{op.ROUTINE.name} takes all of the last dimensions of {parameter.name}, not a range")
+            if parameter.is_written:
+                check_writable(place.nest, view)
             buffers.append((view.buffer, place.views.indices(place.nest, view)[: -parameter.rank]))
         place.nest.builder.insert(op(*buffers, flags=[flag for flag, is_set in flags.items() if is_set]))
 

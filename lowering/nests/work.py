@@ -108,7 +108,7 @@ class Work:
             body = function if isinstance(function, Nested) else nest(function)
             arguments = (*reads, *writes)
             chunk = self._chunk(extent, work)
-            kernel = Kernel([a.type for a in arguments], [a.name for a in arguments], extent)
+            kernel = Kernel([a.type for a in arguments], [a.name for a in arguments], extent, len(reads))
             entry, buffers = kernel.entry, kernel.block.args[:-2]
             piece = entry.quotient(kernel.bounds[0], chunk)
 
