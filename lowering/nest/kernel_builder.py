@@ -237,7 +237,7 @@ class Kernel:
         """A finished kernel under construction again, until it is closed again."""
         kernel = cls.__new__(cls)
         kernel.extent = None
-        kernel.read_only = frozenset()
+        kernel.read_only = frozenset[SSAValue]()
         kernel._open(op)
         last = op.body.block.last_op
         assert isinstance(last, ReturnOp)

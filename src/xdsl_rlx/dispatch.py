@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 
 from xdsl_rlx.builder import GraphModule
 from xdsl_rlx.dialects.calls import checked
@@ -16,7 +16,8 @@ def of_functions(on_graphs: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(on_graphs)
     def call(graph: object, /, *args: Any, **kwargs: Any) -> Any:
         if isinstance(graph, classmethod | staticmethod):
-            return type(graph)(call(graph.__func__, *args, **kwargs))
+            kind: Any = type(cast("object", graph))
+            return kind(call(cast("Any", graph).__func__, *args, **kwargs))
         if callable(graph) and not isinstance(graph, GraphModule) and not hasattr(graph, "program"):
             from xdsl_rlx import tree_functions
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import inf, pi, sqrt
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
@@ -151,7 +151,8 @@ def _splat(value: Value) -> float | None:
     owner = value.ssa.owner if isinstance(value.ssa, OpResult) else None
     if not isinstance(owner, mir.ConstantOp) or 0 in value.shape or not owner.value.is_splat():
         return None
-    number = owner.value.get_values()[0]
+    # complex ones are pairs
+    number = cast("object", owner.value.get_values()[0])
     return float(number) if isinstance(number, int | float) else None
 
 

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import inf
-from typing import Literal
+from typing import Literal, cast
 
 from xdsl.dialects.builtin import AnyFloat, FixedBitwidthType, IntegerType, bf16, f16, f32, f64
 from xdsl.ir import Attribute, Operation
@@ -195,7 +195,8 @@ def _counted(x: Term) -> tuple[list[float], int] | None:
     loops = [loop for loop in x.at if loop >= 0]
     if not isinstance(op, ConstantOp) or len(loops) != 1 or element_of(op.result) not in INTS:
         return None
-    return [float(n) for n in op.value.get_values() if isinstance(n, int)], loops[0]
+    numbers = cast("Sequence[object]", op.value.get_values())
+    return [float(n) for n in numbers if isinstance(n, int)], loops[0]
 
 
 _DIGITS: dict[Attribute, int] = {f16: 11, bf16: 8, f32: 24, f64: 53}
@@ -241,7 +242,8 @@ def _zeros(x: Term, queries: int, keys: int, is_low: Callable[[float], bool]) ->
     else:
         places = [range(query, len(numbers), queries) for query in range(queries)]
     lows = [index for line in places[:2] for index in line if numbers[index]] or [len(numbers) - 1]
-    lost, low = numbers[lows[-1]], op.value.get_values()[lows[-1]]
+    values = cast("Sequence[object]", op.value.get_values())
+    lost, low = numbers[lows[-1]], values[lows[-1]]
     if lost and not (isinstance(low, int | float) and is_low(low)):
         return None
     lines = [_row_of_words(numbers[line.start : line.stop : line.step].tolist(), lost) for line in places]
