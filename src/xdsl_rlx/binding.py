@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.static_keys import Static, is_plain_object
-from xdsl_rlx.tree import Tree, register_leafless
+from xdsl_rlx.tree import Instance, Tree, instance_of, register_leafless
 
 Function: TypeAlias = Callable[..., Any]
 """A Python function of trees whose leaves may be values, to such a tree."""
@@ -88,7 +88,9 @@ class Parameters:
 
     def bound_to(self, instance: Any) -> Parameters:
         """Those of a method of an object, which is the first value."""
-        return Parameters(self.layout, self._run, (*self.instance, instance), self._shown, self._from_values)
+        return Parameters(
+            self.layout, self._run, (*self.instance, instance_of(instance)), self._shown, self._from_values
+        )
 
     def of(self, from_values: Callable[[Sequence[Any]], Any]) -> Parameters:
         """Those of another function that takes the same arguments, as bound values."""
@@ -109,7 +111,7 @@ class Parameters:
         """The function called with bound values."""
         if self._from_values is not None:
             return self._from_values(values)
-        given = [x.value if type(x) is Static else x for x in values]
+        given = [x.value if type(x) in (Static, Instance) else x for x in values]
         defaults = [n for n in range(self._count) if given[n] is DEFAULT]
         first = defaults[0] if defaults else self._count
         args = given[:first]

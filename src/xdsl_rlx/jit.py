@@ -23,7 +23,7 @@ from xdsl_rlx.dialects.errors import GraphError, RlxError
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.static_keys import Static, is_static_leaf, static_key
 from xdsl_rlx.tracing import Traced, builder_of, name_of, traced, type_of
-from xdsl_rlx.tree import Flatten, Structure, Tree, unflatten
+from xdsl_rlx.tree import Flatten, Structure, Tree, instance_of, unflatten
 from xdsl_rlx.weak_integers import Fit
 
 if TYPE_CHECKING:
@@ -227,19 +227,19 @@ class CompiledMethod:
         return f"<method of {type(self.__self__).__name__}: {self.__func__!r}>"
 
     def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
-        return self.__func__(self.__self__, *args, **kwargs)
+        return self.__func__(instance_of(self.__self__), *args, **kwargs)
 
     def trace(self, /, *args: Tree, **kwargs: Tree) -> GraphModule:
         """As `CompiledFunction.trace`."""
-        return self.__func__.trace(self.__self__, *args, **kwargs)
+        return self.__func__.trace(instance_of(self.__self__), *args, **kwargs)
 
     def compiled(self, /, *args: Tree, **kwargs: Tree) -> CompiledGraph:
         """As `CompiledFunction.compiled`."""
-        return self.__func__.compiled(self.__self__, *args, **kwargs)
+        return self.__func__.compiled(instance_of(self.__self__), *args, **kwargs)
 
     def profile(self, /, *args: Tree, runs: int = 20, **kwargs: Tree) -> Profile:
         """As `CompiledFunction.profile`."""
-        return self.__func__.profile(self.__self__, *args, runs=runs, **kwargs)
+        return self.__func__.profile(instance_of(self.__self__), *args, runs=runs, **kwargs)
 
 
 def run_traced(

@@ -244,10 +244,10 @@ _registered: dict[type[Any], Callable[[Any], _Parts]] = {}
 class _Rest:
     """What an object has beside its children: attributes that are static, by name. Compares by their keys."""
 
-    __slots__ = ("fixed", "key", "moving")
+    __slots__ = ("fixed", "key", "kind", "moving")
 
     def __init__(self, kind: type[Any], moving: tuple[str, ...], fixed: dict[str, Any]):
-        self.moving, self.fixed = moving, fixed
+        self.kind, self.moving, self.fixed = kind, moving, fixed
         name = kind.__name__
         self.key: Key = (
             moving,
@@ -285,28 +285,61 @@ def _register(kind: type[Any]) -> None:
     as_declared = {field.name: not field.metadata.get("static") for field in fields}
 
     def taken_apart(one: Any) -> _Parts:
-        every = attributes_of(one)
-        ordered = {**{name: getattr(one, name) for name in as_declared}, **every}
-        moves = {name: as_declared[name] if name in as_declared else _holds_arrays(x) for name, x in ordered.items()}
-        moving = tuple(name for name in ordered if moves[name])
-        rest = _Rest(kind, moving, {name: x for name, x in ordered.items() if not moves[name]})
-        return tuple([ordered[name] for name in moving]), rest, moving
-
-    def put_together(rest: Any, children: Any) -> Any:
-        # not by the constructor: it may check or convert what stands for arrays here
-        one = object.__new__(kind)
-        own = getattr(one, "__dict__", None)
-        for name, value in (*zip(rest.moving, children, strict=True), *rest.fixed.items()):
-            if own is not None and not hasattr(getattr(kind, name, None), "__set__"):
-                own[name] = value
-            else:
-                object.__setattr__(one, name, value)
-        return one
+        return _decomposed(one, as_declared)
 
     _registered[kind] = taken_apart
-    optree.register_pytree_node(
-        kind, taken_apart, put_together, namespace=NAMESPACE, path_entry_type=optree.GetAttrEntry
-    )
+    optree.register_pytree_node(kind, taken_apart, _composed, namespace=NAMESPACE, path_entry_type=optree.GetAttrEntry)
+
+
+def _decomposed(one: Any, as_declared: dict[str, bool]) -> _Parts:
+    """The attributes of an object that move, and the others; `as_declared` says it of some."""
+    every = attributes_of(one)
+    ordered = {**{name: getattr(one, name) for name in as_declared}, **every}
+    moves = {name: as_declared[name] if name in as_declared else _holds_arrays(x) for name, x in ordered.items()}
+    moving = tuple(name for name in ordered if moves[name])
+    rest = _Rest(type(one), moving, {name: x for name, x in ordered.items() if not moves[name]})
+    return tuple([ordered[name] for name in moving]), rest, moving
+
+
+def _composed(rest: Any, children: Any) -> Any:
+    # not by the constructor: it may check or convert what stands for arrays here
+    kind = rest.kind
+    one = object.__new__(kind)
+    own = getattr(one, "__dict__", None)
+    for name, value in (*zip(rest.moving, children, strict=True), *rest.fixed.items()):
+        if own is not None and not hasattr(getattr(kind, name, None), "__set__"):
+            own[name] = value
+        else:
+            object.__setattr__(one, name, value)
+    return one
+
+
+class Instance:
+    """
+    The object of a method that is a dataclass, as a node of a tree: only its arrays are leaves.
+
+    As an argument, a dataclass has numbers as leaves; a method may count with them. The inverse gives the object.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
+def instance_of(value: Any) -> Any:
+    """The object of a method as a tree."""
+    return Instance(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else value
+
+
+_registered[Instance] = lambda one: _decomposed(one.value, {})
+optree.register_pytree_node(
+    Instance,  # pyright: ignore[reportArgumentType]
+    _registered[Instance],
+    _composed,
+    namespace=NAMESPACE,
+    path_entry_type=optree.GetAttrEntry,
+)
 
 
 def register_leafless(kind: type[Any], same: Callable[[Any], Any]) -> None:

@@ -1,6 +1,7 @@
 """Calls of transformed functions: samples of what bound to something else than in Python. Random ones are in
 `tests/fuzz/test_binding.py`."""
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -164,6 +165,27 @@ def test_what_an_object_holds_is_an_argument():
     assert Model.without(1.0) == model.without(1.0) == 2 and Model.of_class(1.0) == model.of_class(1.0) == 6
     assert model.loss.trace(x).interface.arguments[0].name == "self_w"
     assert model.loss.compiled(x).inputs[1].name == "x"
+
+
+@dataclasses.dataclass
+class Layers:
+    w: Any
+    count: int
+
+    def plain(self, x: Any) -> Any:
+        for _ in range(self.count):
+            x = x * self.w
+        return x
+
+    run = rlx.compile(plain)
+
+
+def test_a_method_of_a_dataclass_counts_with_its_numbers():
+    model = Layers(np.array(2.0), 3)
+    run = rlx.compile(model.plain)
+    assert run(1.0) == model.run(1.0) == rlx.grad(model.plain)(1.0) == 8
+    model.count, model.w = 2, np.array(3.0)
+    assert run(1.0) == model.run(1.0) == rlx.grad(model.plain)(1.0) == 9
 
 
 def test_a_method_by_its_object_has_the_tree_of_the_object():

@@ -1654,8 +1654,8 @@ ARRAYS = (
     _fault(
         "a call does not check Python's integers",
         "src/xdsl_rlx/jit.py",
-        "fit.check(operands)",
-        "pass",
+        "        for fit in self.fits:\n            fit.check(operands)\n",
+        "",
         "tests/face/test_weak_integers.py",
     ),
     _fault(
