@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.builder import as_graph_module
+from xdsl_rlx.dialects.errors import GraphError, RlxError
 from xdsl_rlx.dialects.names import fresh_name
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
 from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
@@ -56,6 +58,10 @@ def _tangent_of(compiled: CompiledGraph, wrt: str) -> TensorSpec | None:
     `rlx.jvp` appends tangents as inputs, each with the first name that no argument before it has.
     """
     program = compiled.program
+    with suppress(RlxError):
+        # the graph says it; a program that was made of lir does not
+        known = as_graph_module(compiled.origin.module()).tangent_names
+        return next((spec for spec in program.inputs if spec.name == known.get(wrt)), None)
     taken = [spec.name for spec in program.arguments]
     for spec in reversed([spec for spec in program.inputs if spec.name not in program.optional]):
         taken.remove(spec.name)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
+from xdsl_rlx.binding import parameters_of
 from xdsl_rlx.tracing import traced
 from xdsl_rlx.tree import flatten
 
@@ -122,8 +123,12 @@ def test_the_sample_of_the_issue():
     assert rlx.compile(lambda x, n: x < n)(np.array([100], np.int8), 300).tolist() == [True]
 
 
+def fits(function: Any) -> tuple[Any, ...]:
+    return traced(parameters_of(function), (X, 300), "function").fits
+
+
 def test_only_calls_with_such_integers_check_anything():
     compiled = rlx.compile(lambda x, n: (x < n, x.astype(np.int64) + n))
     assert compiled(X, 300)[1].tolist() == [301, 297, 400]
-    assert traced(lambda x, n: (x < n, x.astype(np.int64) + n), (X, 300), {}).fits == ()
-    assert len(traced(lambda x, n: x + n, (X, 300), {}).fits) == 1
+    assert fits(lambda x, n: (x < n, x.astype(np.int64) + n)) == ()
+    assert len(fits(lambda x, n: x + n)) == 1
