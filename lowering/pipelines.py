@@ -82,9 +82,10 @@ def checks_bounds() -> bool:
     return text == "1"
 
 
-def compile_passes(module: ModuleOp, threads: int, registers: Registers) -> list[ModulePass]:
-    """As `remaining_passes`, and the checks that the environment asks for."""
-    return [*remaining_passes(module, threads, registers), *([LirCheckBoundsPass()] if checks_bounds() else [])]
+def compile_passes(module: ModuleOp, threads: int, registers: Registers, checked: bool = False) -> list[ModulePass]:
+    """As `remaining_passes`, and checks of bounds if they are asked for, here or by the environment."""
+    checks = [LirCheckBoundsPass()] if checked or checks_bounds() else []
+    return [*remaining_passes(module, threads, registers), *checks]
 
 
 def remaining_passes(module: ModuleOp, threads: int, registers: Registers = COMMON) -> list[ModulePass]:

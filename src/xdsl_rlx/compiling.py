@@ -75,6 +75,7 @@ def compile(
     weights: Weights | None = None,
     memory_budget: SupportsIndex | None = None,
     strict_donation: bool = False,
+    unchecked: bool = False,
 ) -> CompiledGraph: ...
 @overload
 def compile(
@@ -97,6 +98,7 @@ def compile(
     weights: Weights | None = None,
     memory_budget: SupportsIndex | None = None,
     strict_donation: bool = False,
+    unchecked: bool = False,
 ) -> CompiledGraph:
     """
     Compile a graph at any stage into a callable on NumPy arrays, or a Python function of trees of arrays.
@@ -121,6 +123,10 @@ def compile(
     `memory_budget` is how many bytes the arena, which holds all that is neither argument nor result, takes at most:
     what waits in memory for a backward pass is computed again there, as little as will do.
 
+    A graph at stage lir may come from anywhere, so it is compiled with checks of bounds: an access outside of a buffer
+    that is not seen before is an `OutOfBoundsError` in the call. With `unchecked` there are none, and such an access
+    reads or overwrites other memory. What this package lowers from hir and mir has no checks but with XDSL_RLX_CHECK=1.
+
     GraphError for another backend, for a graph that cannot be lowered, for an output that is not of the type of the
     argument that it is written over, and for a budget that cannot be kept, which says what the least is.
     """
@@ -132,6 +138,8 @@ def compile(
     if not isinstance(weights, Weights | None):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphTypeError(f"compile: weights: expected an rlx.Weights, which takes a dict, got {shown(weights)}")
     source = as_graph_module(graph)
+    if unchecked and source.stage != "lir":
+        raise GraphError(f"unchecked is for graphs at stage lir, '{source.name}' is at {source.stage}: leave it out")
     if (found := donations(donate)) or strict_donation:
         passes = [MirDonatePass(tuple(found), tuple(found.values()), bool(strict_donation))]
         source = run_passes(above_lir(source, "donate"), passes)
@@ -139,7 +147,12 @@ def compile(
         source = fitted(above_lir(source, "memory_budget"), memory_budget, threads)
     try:
         return compile_source(
-            source.fingerprint, lambda: _verified(source.module), threads, backend=Backend(backend), weights=weights
+            source.fingerprint,
+            lambda: _verified(source.module),
+            threads,
+            backend=Backend(backend),
+            weights=weights,
+            checked=source.stage == "lir" and not unchecked,
         )
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error

@@ -1,5 +1,6 @@
 """Checks at run time: who is told what, and what stays as it was."""
 
+import pickle
 import threading
 from typing import Any
 
@@ -174,3 +175,41 @@ def test_sums_of_symbols_are_bounded_by_what_bounds_them():
     with ranges.given([x.add(-2)]):
         assert ranges.holds(x.add(-2)) and ranges.range(x) == (2, 5)
     assert not ranges.holds(x) and ranges.range(Linear(3)) == (3, 3)
+
+
+def checks_of(compiled: rlx.CompiledGraph) -> int:
+    """How many checks are in the kernels of a compiled graph."""
+    return sum(op.name == "lir.check" for op in compiled.origin.lowered().walk())
+
+
+def test_lir_is_checked_unless_it_is_said_that_it_is_not(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDSL_RLX_CHECK", "0")
+    parsed = rlx.parse(SCATTER)
+    for given in (parsed, rlx.lower(parsed), rlx.run_passes(parsed, "lir-plan-memory")):
+        compiled = rlx.compile(given, 2)
+        compiled.set_param("w", X)
+        with pytest.raises(rlx.OutOfBoundsError, match=MESSAGE):
+            compiled(X, wrong(64))
+    unchecked = rlx.compile(parsed, 2, unchecked=True)
+    assert checks_of(compiled) == 1 and checks_of(unchecked) == 0
+    unchecked.set_param("w", X)
+    assert unchecked(X, REVERSED)[0].tolist() == (X[::-1] + X).tolist()
+
+
+@pytest.mark.parametrize("unchecked", [False, True])
+def test_what_is_pickled_has_the_same_checks(monkeypatch: pytest.MonkeyPatch, unchecked: bool):
+    monkeypatch.setenv("XDSL_RLX_CHECK", "0")
+    compiled = rlx.compile(rlx.parse(SCATTER), 1, unchecked=unchecked)
+    assert checks_of(pickle.loads(pickle.dumps(compiled))) == (not unchecked)
+
+
+def test_the_environment_asks_for_checks_whatever_is_said(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDSL_RLX_CHECK", "1")
+    assert checks_of(rlx.compile(rlx.parse(SCATTER), 1, unchecked=True)) == 1
+
+
+def test_a_graph_above_lir_is_not_said_to_be_unchecked():
+    g = rlx.Graph("g")
+    g.set_outputs([g.tanh(g.input("x", (4,)))])
+    with pytest.raises(rlx.GraphError, match="unchecked is for graphs at stage lir, 'g' is at mir: leave it out"):
+        rlx.compile(g, unchecked=True)

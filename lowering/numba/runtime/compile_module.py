@@ -62,15 +62,21 @@ class Backend(StrEnum):
 
 
 def compile_module(
-    module: ModuleOp, threads: int | None = None, effort: Effort = Effort.FULL, backend: Backend = Backend.LLVM
+    module: ModuleOp,
+    threads: int | None = None,
+    effort: Effort = Effort.FULL,
+    backend: Backend = Backend.LLVM,
+    checked: bool = False,
 ) -> CompiledGraph:
     """
     Compile a hir, mir or lir module, which is not changed, for `threads` threads (default: the environment's).
 
+    `checked`: with checks of bounds, which are always made where the environment asks.
+
     The program and its machine code come from the cache on disk when the same module was compiled before, whatever its
     names of values; then no pass runs.
     """
-    return compile_source(fingerprint(module), lambda: module, threads, effort, backend)
+    return compile_source(fingerprint(module), lambda: module, threads, effort, backend, checked=checked)
 
 
 def compile_source(
@@ -80,10 +86,10 @@ def compile_source(
     effort: Effort = Effort.FULL,
     backend: Backend = Backend.LLVM,
     weights: Weights | None = None,
+    checked: bool = False,
 ) -> CompiledGraph:
     """As `compile_module`, for the module of which `source` is the fingerprint; it is made only where it is needed."""
-    count = thread_count(threads)
-    checked = ["checked"] if checks_bounds() else []
+    count, checked = thread_count(threads), checked or checks_bounds()
 
     @paused_collector()
     @brisk_turns()
@@ -91,13 +97,13 @@ def compile_source(
         begin_driver()
         lowered = module().clone()
         with Progress("compiling") as progress, Compilation(effort, partial(_say_parts, progress)) as compilation:
-            for text in backend.texts(lowered, _counted(lowered, _kernels_of(lowered, count), progress)):
+            for text in backend.texts(lowered, _counted(lowered, _kernels_of(lowered, count, checked), progress)):
                 compilation.add(text)
             return build_program(lowered), compilation.code()
 
-    key = " ".join([source, str(count), backend, *checked, effort.name, environment_key()])
+    key = " ".join([source, str(count), backend, *(["checked"] if checked else []), effort.name, environment_key()])
     program, code, from_cache = _compiled(hashlib.sha256(key.encode()).hexdigest(), build)
-    origin = Origin(module, partial(_lowered_again, program, module, count), effort, backend)
+    origin = Origin(module, partial(_lowered_again, program, module, count, checked), effort, backend, checked)
     return CompiledGraph(program, code, count, from_cache=from_cache, weights=weights, origin=origin)
 
 
@@ -111,9 +117,9 @@ def _say_parts(progress: Progress, done: int, known: int) -> None:
     progress.say(f"{done} of {known} parts of machine code")
 
 
-def _lowered_again(program: Program, module: Callable[[], ModuleOp], threads: int) -> ModuleOp:
+def _lowered_again(program: Program, module: Callable[[], ModuleOp], threads: int, checked: bool) -> ModuleOp:
     with suppress(PassFailedException, VerifyException):
-        again = lower_to_lir(module(), threads)
+        again = lower_to_lir(module(), threads, checked)
         if build_program(again) == program:
             return again
     raise RlxError(f"graph {program.name!r} has changed since it was compiled: compile it again to look inside")
@@ -133,20 +139,20 @@ def _compiled(key: str, build: Callable[[], tuple[Program, bytes]]) -> tuple[Pro
     return program, load_object(code, program.kernels), False
 
 
-def lower_to_lir(module: ModuleOp, threads: int = 1) -> ModuleOp:
+def lower_to_lir(module: ModuleOp, threads: int = 1, checked: bool = False) -> ModuleOp:
     """
-    The planned `lir` module of a module at any stage, which is not changed, with checks where the environment asks.
+    The planned `lir` module of a module at any stage, which is not changed, with checks as `compile_module` has them.
 
     VerifyException for a `lir` module that does not verify: from elsewhere, it is as likely wrong as text is.
     """
     lowered = module.clone()
-    deque(_kernels_of(lowered, threads), maxlen=0)
+    deque(_kernels_of(lowered, threads, checked), maxlen=0)
     return lowered
 
 
-def _kernels_of(module: ModuleOp, threads: int) -> Iterator[KernelOp]:
+def _kernels_of(module: ModuleOp, threads: int, checked: bool) -> Iterator[KernelOp]:
     """The kernels of a module, which `lower_to_lir` lowers, as they come."""
     if any(isinstance(op, ProgramOp) for op in module.ops):
         module.verify()
         verify_dominance(module)
-    return lower_by_kernel(context(), module, compile_passes(module, threads, cpu.registers(target())))
+    return lower_by_kernel(context(), module, compile_passes(module, threads, cpu.registers(target()), checked))

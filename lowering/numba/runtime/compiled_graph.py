@@ -31,6 +31,8 @@ class Origin:
     """The planned lir program; raises `RlxError` where the graph has changed meanwhile."""
     effort: int
     backend: str
+    checked: bool = False
+    """Whether it has checks of bounds."""
 
 
 class CompiledGraph:
@@ -78,7 +80,8 @@ class CompiledGraph:
         # it says whether the graph is still what this was compiled from
         _ = self.origin.lowered()
         made = self.origin
-        return _compiled_again, (str(made.module()), self.threads, dict(self.weights), made.effort, made.backend)
+        how = (made.effort, made.backend, made.checked)
+        return _compiled_again, (str(made.module()), self.threads, dict(self.weights), *how)
 
     def set_param(self, name: str, value: object) -> None:
         """Copy a param's value; calls use it until it is set again. Raises `ArgumentError`."""
@@ -168,14 +171,17 @@ def _is_word(name: str) -> bool:
     return name.isidentifier() and not iskeyword(name) and not name.startswith("_")
 
 
-def _compiled_again(text: str, threads: int, params: Mapping[str, Array], effort: int, backend: str) -> CompiledGraph:
+def _compiled_again(
+    text: str, threads: int, params: Mapping[str, Array], effort: int, backend: str, checked: bool
+) -> CompiledGraph:
     from xdsl.parser import Parser
 
     from xdsl_rlx.dialects.contexts import context
     from xdsl_rlx.lowering.numba.machine.llvm import Effort
     from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module
 
-    compiled = compile_module(Parser(context(), text).parse_module(), threads, Effort(effort), Backend(backend))
+    module = Parser(context(), text).parse_module()
+    compiled = compile_module(module, threads, Effort(effort), Backend(backend), checked)
     for name in compiled.params:
         if name in params:
             compiled.set_param(name, params[name])
