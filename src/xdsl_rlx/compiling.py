@@ -120,8 +120,8 @@ def compile(
     A call that ends by an interrupt or by a failed check leaves each donated argument old, new, or partly written, and
     other arguments as they were. Keep a copy of the donated state to continue from after such a call.
 
-    `memory_budget` is how many bytes the arena, which holds all that is neither argument nor result, takes at most:
-    what waits in memory for a backward pass is computed again there, as little as will do.
+    `memory_budget` is the most bytes that the arena takes, which holds all that is neither argument nor result.
+    Activations saved for the backward pass are rematerialised, as few as needed to fit the budget.
 
     A graph at stage lir may come from anywhere, so it is compiled with checks of bounds: an access outside of a buffer
     that is not seen before is an `OutOfBoundsError` in the call. With `unchecked` there are none, and such an access
@@ -140,9 +140,7 @@ def compile(
     source = as_graph_module(graph)
     if unchecked and source.stage != "lir":
         raise GraphError(f"unchecked is for graphs at stage lir, '{source.name}' is at {source.stage}: leave it out")
-    if (found := donations(donate)) or strict_donation:
-        passes = [MirDonatePass(tuple(found), tuple(found.values()), bool(strict_donation))]
-        source = run_passes(above_lir(source, "donate"), passes)
+    source = _donated(source, donate, strict_donation)
     if memory_budget is not None:
         source = fitted(above_lir(source, "memory_budget"), memory_budget, threads)
     try:
@@ -156,6 +154,14 @@ def compile(
         )
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
+
+
+def _donated(source: GraphModule, donate: Mapping[str, SupportsIndex] | None, strict: bool) -> GraphModule:
+    """The graph with results that take the memory of arguments; as it is where none does."""
+    if not (found := donations(donate)) and not strict:
+        return source
+    passes = [MirDonatePass(tuple(found), tuple(found.values()), bool(strict))]
+    return run_passes(above_lir(source, "donate"), passes)
 
 
 def donations(donate: Mapping[Any, SupportsIndex] | None, keys: Any = str) -> dict[Any, int]:

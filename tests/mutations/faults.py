@@ -1167,8 +1167,8 @@ KEYS = (
     _fault(
         "a key without the number of threads",
         "lowering/numba/runtime/compile_module.py",
-        "[source, str(count), backend, *checked,",
-        "[source, backend, *checked,",
+        "[source, str(count), backend, *([",
+        "[source, backend, *([",
         "tests/lowering/test_fingerprint.py",
     ),
     _fault(
