@@ -103,9 +103,8 @@ def compile(
     """
     Compile a graph at any stage into a callable on NumPy arrays, or a Python function of trees of arrays.
 
-    A function is traced and compiled for each signature that it is called with: `static` names the arguments, or their
-    positions, whose values belong to that, and `donate` gives the number of the result that is written over an
-    argument, which then is the same arrays. What follows is of graphs.
+    A function is traced and compiled for each signature; `static` names arguments, or positions, whose values belong to
+    that, and `donate` the arguments that results are written over. What follows is of graphs.
 
     `threads` are at most used by a call: by default those of XDSL_RLX_NUM_THREADS, else one per available core. What
     was compiled before, in any process, comes from the cache on disk. With the backend "numba" the kernels that
@@ -144,13 +143,9 @@ def compile(
     if memory_budget is not None:
         source = fitted(above_lir(source, "memory_budget"), memory_budget, threads)
     try:
+        module, checked = lambda: _verified(source.module), source.stage == "lir" and not unchecked
         return compile_source(
-            source.fingerprint,
-            lambda: _verified(source.module),
-            threads,
-            backend=Backend(backend),
-            weights=weights,
-            checked=source.stage == "lir" and not unchecked,
+            source.fingerprint, module, threads, backend=Backend(backend), weights=weights, checked=checked
         )
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
