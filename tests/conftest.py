@@ -1,5 +1,5 @@
 """Shared by all tests: a compile cache of this run's own, double precision in JAX, other compilers in a hurry, the size
-of the fuzz run, and rare garbage collections."""
+of the fuzz run, rare garbage collections, and no verdict by a processor that divides wrongly."""
 
 import gc
 import os
@@ -21,6 +21,15 @@ if "EVERY_SAMPLE" not in os.environ:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fuzz-cases", type=int, default=60, help="programs per generator in tests/fuzz")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    from processor import DefectiveProcessor
+
+    def found() -> Path:
+        return _folder_of_the_run(vars(config)["_tmp_path_factory"]) / "wrong_quotients"
+
+    config.pluginmanager.register(DefectiveProcessor(found))
 
 
 def pytest_collection_finish() -> None:
