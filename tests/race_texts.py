@@ -113,6 +113,36 @@ def _fork_in_first_compile(number: int) -> None:
     thread.join()
 
 
+def _first_use(number: int) -> None:
+    """Threads that begin at once with other parts of the package, in an order that the number chooses."""
+    x = np.ones(SMALL, np.float32)
+
+    def gradient() -> None:
+        assert (rlx.grad(lambda x: (x * x).sum())(x) == 2.0).all()
+
+    def op() -> None:
+        @rlx.custom_op("races.twice")
+        def twice(b: rlx.Graph, x: rlx.Value) -> rlx.Value:
+            return x + x
+
+        assert (rlx.compile(lambda x: twice(x))(x) == 2.0).all()
+
+    def optimiser() -> None:
+        rule = rlx.optim.SGD(0.5)
+        params, _ = rule.update({"w": x}, rule.init({"w": x}), {"w": x})
+        assert (params["w"] == 0.5).all()
+
+    def text() -> None:
+        g = rlx.Graph("text")
+        g.set_outputs([g.sin(g.input("x", (SMALL,)))])
+        assert "math" in rlx.llvm_source(g) or "sin" in rlx.llvm_source(g)
+
+    steps = [gradient, op, optimiser, text, lambda: _first_compile(number)]
+    at = number % len(steps)
+    errors = together(*steps[at:], *steps[:at])
+    assert not errors, errors
+
+
 def _in_fresh_processes(name: str, tries: int) -> None:
     """One process a try: the imports are what it is about."""
     failed: list[str] = []
@@ -128,6 +158,8 @@ def _in_fresh_processes(name: str, tries: int) -> None:
 ATTACKS: dict[str, Callable[[int], None]] = {
     "first_set": first_set,
     "first_compile": lambda tries: _in_fresh_processes("first_compile", tries),
+    "first_use": lambda tries: _in_fresh_processes("first_use", tries),
+    "one_first_use": _first_use,
     "one_first_compile": _fork_in_first_compile,
 }
 

@@ -1,10 +1,12 @@
 """`rlx.compile` from many threads and processes, with a damaged or read-only cache, and after fork: the same bits."""
 
+import ast
 import os
 import subprocess
 import sys
 import threading
 import warnings
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -169,3 +171,29 @@ def test_threads_share_one_compiled_graph():
     for thread in threads:
         thread.join()
     assert found == {right}
+
+
+def _is_module(name: str) -> bool:
+    place = Path(rlx.__file__).parent.joinpath(*name.split(".")[1:])
+    return place.is_dir() or place.with_suffix(".py").exists()
+
+
+def _imported_late() -> set[str]:
+    """The modules of the package that functions of it import when they are called."""
+    found: set[str] = set()
+    for path in map(Path, glob(f"{Path(rlx.__file__).parent}/**/*.py", recursive=True)):
+        functions = [one for one in ast.walk(ast.parse(path.read_text())) if isinstance(one, ast.FunctionDef)]
+        for node in (node for function in functions for node in ast.walk(function)):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("xdsl_rlx"):
+                found |= {str(node.module), *(f"{node.module}.{one.name}" for one in node.names)}
+    return {*filter(_is_module, found)}
+
+
+def test_nothing_is_imported_late():
+    """Once a name of the package was used: two threads could wait for each other."""
+    script = "import sys, xdsl_rlx; xdsl_rlx.Graph; print(*sys.modules)"
+    environment = os.environ | {"PYTHONPATH": str(Path(rlx.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    late = _imported_late()
+    assert len(late) > 30
+    assert late - {*done.stdout.split()} == set()

@@ -1,6 +1,7 @@
-"""xdsl-rlx: a tensor compiler for training on CPUs. Names are imported when they are first used."""
+"""xdsl-rlx: a tensor compiler for training on CPUs. All is imported when a name is first used."""
 
 import threading
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -192,26 +193,58 @@ _HOMES = {
 
 _MODULES = ("init", "optim", "tree")
 
+_LATE = (
+    "xdsl_rlx.dialects.lir.schedule",
+    "xdsl_rlx.dialects.mir.numpy_functions",
+    "xdsl_rlx.gguf_file",
+    "xdsl_rlx.jacobian",
+    "xdsl_rlx.lowering.memory_report",
+    "xdsl_rlx.lowering.mir_fit_memory",
+    "xdsl_rlx.lowering.mir_prepare_for_fusion",
+    "xdsl_rlx.lowering.nests.custom",
+    "xdsl_rlx.lowering.numba.emit.listing",
+    "xdsl_rlx.lowering.numba.emit.llvm_module",
+    "xdsl_rlx.lowering.numba.emit.numba_llvm",
+    "xdsl_rlx.lowering.numba.emit.python_module",
+    "xdsl_rlx.lowering.numba.emit.targets",
+    "xdsl_rlx.lowering.numba.runtime.launch_times",
+    "xdsl_rlx.transforms.rules.custom",
+    "xdsl_rlx.tree_functions",
+)
+"""What functions import when they are called, beside the homes."""
+
 _importing = threading.RLock()
-# two threads that import a package and a module of it at the same time may each wait for the other
 at_fork.hold(_importing)
 
 
+@cache
+def _import_all() -> None:
+    """
+    Import what any use may need, with the lock `_importing`.
+
+    Python's import has a lock for each module. A thread that imports `p.m` has that of `p.m` and waits for that of `p`,
+    and one that imports `p` has that and waits for `p.m` if `p` needs it: two threads that begin with this package at
+    the same time would each wait for the other, which Python raises as a deadlock.
+    """
+    for name in (*_HOMES, *_LATE):
+        import_module(name)
+
+
 def __getattr__(name: str) -> object:
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    with _importing:
+        _import_all()
+        if name in _MODULES:
+            return import_module(f"xdsl_rlx.{name}")
     for home, names in _HOMES.items():
         if name in names:
-            with _importing:
-                value = getattr(import_module(home), name)
+            value = getattr(import_module(home), name)
             globals()[name] = value
             return value
-    if name in _MODULES:
-        with _importing:
-            return import_module(f"xdsl_rlx.{name}")
-    if not name.startswith("_"):
-        with _importing:
-            ops = import_module("xdsl_rlx.op_functions")
-        if name in ops.names():
-            return ops.function(name)
+    ops = import_module("xdsl_rlx.op_functions")
+    if name in ops.names():
+        return ops.function(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -10,10 +10,10 @@ import pytest
 import xdsl_rlx as rlx
 
 TRIES_PER_PROCESS = 50
-ONE_IN = {"first_set": 3, "first_compile": 3}
+ONE_IN = {"first_set": 3, "first_compile": 3, "first_use": 3}
 """Of as many as `--fuzz-cases` says."""
-MOST = {"first_compile": 1}
-"""Tries of one test where `make test` runs few: tests/test_forks.py has another of these."""
+MOST = {"first_compile": 1, "first_use": 2}
+"""Tries of one test where `make test` runs few: tests/test_forks.py has another of the first."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
