@@ -42,6 +42,9 @@ class Settings:
     def __init__(self, n: Any):
         self.n = n
 
+    def scaled(self, x: Any) -> Any:
+        return self.n * x
+
 
 def one() -> None:
     """A function."""
@@ -64,6 +67,7 @@ DIFFERENT: list[Any] = [
     ),
     *(Config({"a": 1, "b": 2}), Config({"b": 2, "a": 1}), Config({1: 2}), Config({True: 2}), Config({1, 2})),
     *(Settings(1), Settings(1.0), Settings([1]), Settings([True]), types.SimpleNamespace(n=1)),
+    *(Settings(1).scaled, Settings(2).scaled, Settings(1).__init__),
     *(functools.partial(one, 1), functools.partial(one, 1.0), functools.partial(one, x=1)),
 ]
 

@@ -1,5 +1,6 @@
 """Kernels that users write: what they may not do is an error that names the line, when they are translated."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,12 +14,16 @@ from xdsl_rlx.lowering.nest import getrf, scratch
 Kernel = Callable[..., Any]
 
 
-def compiled(kernel: Kernel) -> Any:
+def graph_of(kernel: Kernel) -> rlx.Graph:
     name = f"users.{kernel.__name__}"
     op = rlx.custom_op(name, kernel="nest", shape=lambda x: x, iterations=lambda x: x.shape[0], replace=True)(kernel)
     g = rlx.Graph("g")
     g.set_outputs([op(g.input("x", (4,)))])
-    return rlx.compile(g, 1)
+    return g
+
+
+def compiled(kernel: Kernel) -> Any:
+    return rlx.compile(graph_of(kernel), 1)
 
 
 def stores(it: Any, x: Any, y: Any) -> None:
@@ -122,6 +127,51 @@ def all_of_it(it: Any, x: Any, y: Any) -> None:
 
 def test_scratch_up_to_the_limit_is_had():
     assert compiled(all_of_it)(np.arange(4, dtype=np.float32))[0].tolist() == [0, 1, 2, 3]
+
+
+def in_a_small_thread(work: Callable[[], Any]) -> Any:
+    """What `work` gives in a thread with a stack of 128 KB."""
+    found: list[Any] = []
+    before = threading.stack_size(1 << 17)
+    try:
+        thread = threading.Thread(target=lambda: found.append(work()))
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    return found[0]
+
+
+def two_tables(it: Any, x: Any, y: Any) -> None:
+    first, small, second = scratch((1 << 17,), "f32"), scratch((3,), "f32"), scratch((1 << 14,), "f32")
+    small[1] = 1.0
+    for n in range(1 << 14):
+        first[8 * n + 7] = x[it.index]
+        second[n] = x[it.index] + small[1]
+    y[it.index] = first[(1 << 17) - 1] + second[(1 << 14) - 1]
+
+
+def test_large_scratch_needs_no_large_stack():
+    x = np.arange(4, dtype=np.float32)
+    program = compiled(two_tables)
+    assert in_a_small_thread(lambda: program(x))[0].tolist() == (2 * x + 1).tolist()
+    (on_stack,) = [line for line in rlx.llvm_source(graph_of(two_tables)).splitlines() if " = alloca " in line]
+    assert "[3 x float]" in on_stack
+
+
+def test_kernels_of_the_package_need_no_large_stack():
+    a = np.eye(24) + 0.1
+    kernels = {
+        "product": lambda a: a @ a,
+        "svd": lambda a: np.linalg.svd(a)[1],
+        "eigh": lambda a: np.linalg.eigh(a)[0],
+        "qr": lambda a: np.linalg.qr(a)[1],
+        "inv": np.linalg.inv,
+        "sort": lambda a: np.sort(a, axis=0),
+    }
+    for name, kernel in kernels.items():
+        program = rlx.compile(kernel)
+        np.testing.assert_array_equal(in_a_small_thread(lambda p=program: p(a)), program(a), err_msg=name)
 
 
 def test_text_that_writes_what_a_launch_reads_is_refused():

@@ -1667,7 +1667,183 @@ ARRAYS = (
     ),
 )
 
+BINDS = "tests/face/test_binding.py"
+BOUND = (BINDS, "tests/fuzz/test_binding.py")
+STATIC = "tests/face/test_static_values.py"
+BINDING = (
+    _fault(
+        "defaults belong to the first parameters",
+        "src/xdsl_rlx/binding.py",
+        "{*range(positional - len(function.__defaults__ or ()), positional)}",
+        "{*range(len(function.__defaults__ or ()))}",
+        *BOUND,
+    ),
+    _fault(
+        "parameters by name alone have no defaults",
+        "src/xdsl_rlx/binding.py",
+        "        optional |= {n for n in named_only if order[n] in (function.__kwdefaults__ or {})}\n",
+        "",
+        *BOUND,
+    ),
+    _fault(
+        "a parameter by position alone takes a name",
+        "src/xdsl_rlx/binding.py",
+        "if slot + 1 == self.positional_only:",
+        "if slot < 0:",
+        *BOUND,
+    ),
+    _fault(
+        "further keyword arguments are declared in the order of the call",
+        "src/xdsl_rlx/binding.py",
+        "return sorted(values)",
+        "return list(values)",
+        *BOUND,
+    ),
+    _fault(
+        "a position from behind counts what is left to its default",
+        "src/xdsl_rlx/binding.py",
+        "places = [(slot, key) for slot, key in places if values[slot] is not DEFAULT]",
+        "places = [(slot, key) for slot, key in places if slot >= 0]",
+        *BOUND,
+    ),
+    _fault(
+        "the object of a method is a position of the call",
+        "src/xdsl_rlx/binding.py",
+        "return argument.slot - self.hidden if argument.slot < self._count else None",
+        "return argument.slot if argument.slot < self._count else None",
+        *BOUND,
+    ),
+    _fault(
+        "a static argument takes what follows it along",
+        "src/xdsl_rlx/jit.py",
+        "_marked(found[slot][key], name), *found[slot][key + 1 :])",
+        "_marked(found[slot][key], name))",
+        *BOUND,
+    ),
+    _fault(
+        "a cotangent of another shape is broadcast",
+        "src/xdsl_rlx/tree_functions.py",
+        "if found != shape:",
+        "if len(found) > len(shape):",
+        "tests/face/test_functions.py",
+        "tests/face/test_binding.py",
+    ),
+)
+
+REMEMBERED = (
+    _fault(
+        "static values of different types share a program",
+        "src/xdsl_rlx/static_keys.py",
+        "    if type(value) in _BY_VALUE:\n        return type(value), value\n    found",
+        "    if type(value) in _BY_VALUE:\n        return value\n    found",
+        STATIC,
+    ),
+    _fault(
+        "static zeros of both signs share a program",
+        "src/xdsl_rlx/static_keys.py",
+        'return kind, struct.pack("d", value)',
+        "return kind, value",
+        STATIC,
+    ),
+    _fault(
+        "a static object is the same whatever it holds now",
+        "src/xdsl_rlx/static_keys.py",
+        'return kind, tuple((name, _key(one, f"{what}.{name}", around)) for name, one in attributes_of(value).items())',
+        "return _Same(value)",
+        STATIC,
+    ),
+    _fault(
+        "methods of all objects of a class are one static value",
+        "src/xdsl_rlx/static_keys.py",
+        'return kind, _Same(value.__func__), _key(value.__self__, f"{what}.__self__", around)',
+        "return kind, _Same(value.__func__)",
+        STATIC,
+    ),
+    _fault(
+        "graphs that are run without being compiled are told apart by their names",
+        "src/xdsl_rlx/jit.py",
+        "self.key = graph.fingerprint",
+        "self.key = graph.name",
+        STATIC,
+    ),
+    _fault(
+        "a value of a graph runs what was compiled for a number",
+        "src/xdsl_rlx/jit.py",
+        'return Value, type_of(leaf, "")',
+        'return type_of(leaf, "")',
+        STATIC,
+        *BOUND,
+    ),
+)
+
+STATE = (
+    _fault(
+        "a tree of leaves is donated as one leaf",
+        "src/xdsl_rlx/jit.py",
+        "starts = np.cumsum([0, *(child.num_leaves for child in children)])",
+        "starts = range(len(children) + 1)",
+        "tests/face/test_donation.py",
+        BINDS,
+    ),
+    _fault(
+        "a param has a value before its readers have the address",
+        "lowering/numba/runtime/weights.py",
+        "        memory[:] = source\n",
+        "        memory[:] = source\n        entry.memory = memory\n",
+        "tests/fuzz/test_races.py",
+        "-k",
+        "first_set",
+    ),
+    _fault(
+        "children register ops by the key of their parent",
+        "src/xdsl_rlx/custom_ops.py",
+        'f"registered {urandom(16).hex()}"',
+        'f"registered {name}"',
+        "tests/test_forks.py",
+    ),
+    _fault(
+        "a child has the name of its parent",
+        "src/xdsl_rlx/forks.py",
+        "at_fork.add(_nothing, _nothing, _process.renew)",
+        "at_fork.add(_nothing, _nothing, _nothing)",
+        "tests/test_forks.py",
+    ),
+    _fault(
+        "a fork does not wait for imports",
+        "src/xdsl_rlx/forks.py",
+        "            if package in _FINISHES or package in sys.stdlib_module_names:\n                return True\n",
+        "",
+        "tests/test_forks.py",
+    ),
+    _fault(
+        "a kernel of a user writes to an operand",
+        "lowering/nest/array_views.py",
+        "if view.buffer in nest.kernel.read_only:",
+        "if view is nest:",
+        "tests/lowering/test_user_kernels.py",
+    ),
+    _fault(
+        "lir that comes as text is not checked",
+        "src/xdsl_rlx/compiling.py",
+        'source.stage == "lir" and not unchecked',
+        "False",
+        "tests/lowering/test_lir_check_bounds.py",
+    ),
+    _fault(
+        "what functions import late is left to them",
+        "src/xdsl_rlx/__init__.py",
+        "for name in (*_HOMES, *_LATE):",
+        "for name in _HOMES:",
+        "tests/test_concurrency.py",
+        "-k",
+        "late",
+    ),
+)
+
 FAULTS: tuple[Fault, ...] = (
+    *BINDING,
+    *REMEMBERED,
+    *STATE,
     *FILES,
     *FIT,
     *TEXTS,

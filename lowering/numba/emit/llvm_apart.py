@@ -63,7 +63,7 @@ class Given(dict[SSAValue, str]):
         """Values by their names outside."""
 
     def __missing__(self, value: SSAValue) -> str:
-        if is_within(value, self._loop):
+        if is_within(value, self._loop) and not self._outside[value].startswith("%h"):
             name = f"%s{len(self.own)}"
             self.own.append(value)
         elif (outer := self._outside[value]).startswith("%"):

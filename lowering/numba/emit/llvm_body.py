@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import LAPACK_OPS, BlockGemmOp, CheckOp, GemmOp, LapackOp, PrefetchOp, ReturnOp
 from xdsl_rlx.dialects.lir.bounds import buffers_written_by, constant_index, trip_count
-from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, row_major_strides, strides_of
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_lapack
@@ -29,6 +29,11 @@ from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA, metadata_of
 from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, llvm_text
 from xdsl_rlx.lowering.numba.emit.scalar_types import function_suffix, literal, llvm_type
 from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS as BLAS_FUNCTIONS
+
+STACK_BYTES = 1 << 14
+"""Of a kernel's scratch buffers: threads of a program may have stacks of 128 KB. Further ones come from the heap."""
+SMALL_BYTES = 1 << 12
+"""Of a scratch buffer that is on the stack all the same, where LLVM may find that it fits in registers."""
 
 _EXTREMES = (arith.MaximumfOp, arith.MinimumfOp)
 _INFINITIES = ("0xFFF0000000000000", "0x7FF0000000000000")
@@ -66,6 +71,9 @@ class LlvmBody(LlvmLines):
         super().__init__()
         self.function = function
         self.allocas: list[str] = []
+        self.heap: list[int] = []
+        """Bytes of the scratch buffers that the caller provides, the parameters `%h0` and so on."""
+        self._on_stack = 0
         self.names: dict[SSAValue, str] = {}
         self.written: set[SSAValue] = set()
         self.nonnegative: set[SSAValue] = set()
@@ -178,10 +186,13 @@ class LlvmBody(LlvmLines):
     def alloca(self, op: Operation) -> None:
         result = op.results[0]
         type = memref_of(result)
-        count = 1
-        for n in type.get_shape():
-            count *= n
-        name = f"%s{len(self.allocas)}"
+        size = byte_size(type)
+        if size > SMALL_BYTES and self._on_stack + size > STACK_BYTES:
+            self.names[result] = f"%h{len(self.heap)}"
+            self.heap.append(size)
+            return
+        self._on_stack += size
+        name, count = f"%s{len(self.allocas)}", size // element_bytes(type.element_type)
         self.allocas.append(f"  {name} = alloca [{count} x {_memory_type(type.element_type)}], align 64")
         self.names[result] = name
 
@@ -210,9 +221,7 @@ class LlvmBody(LlvmLines):
         """Go on, or report the first thing that is wrong and leave the kernel."""
         assert isinstance(op, CheckOp)
         value, limit = self.names[op.value], self.names[op.limit]
-        text = op.message.data
-        digest = hashlib.sha256(f"{self.function}\n{text}".encode()).hexdigest()
-        name = self.messages.setdefault(text, f"message_{digest[:16]}")
+        name = self.message(op.message.data)
         low, high = self.line(f"icmp sge i64 {value}, 0"), self.line(f"icmp sle i64 {value}, {limit}")
         wrong, right = self.fresh("wrong"), self.fresh("right")
         self.emit(f"br i1 {self.line(f'and i1 {low}, {high}')}, label %{right}, label %{wrong}")
@@ -220,6 +229,11 @@ class LlvmBody(LlvmLines):
         self.emit(f"call void @report_check(ptr %status, ptr @{name}, i64 {value})")
         self.emit("ret void")
         self.start(right)
+
+    def message(self, text: str) -> str:
+        """The constant that holds the text of a check."""
+        digest = hashlib.sha256(f"{self.function}\n{text}".encode()).hexdigest()
+        return self.messages.setdefault(text, f"message_{digest[:16]}")
 
     def phi(self, type: Attribute, incoming: Sequence[tuple[str, str]]) -> str:
         pairs = ", ".join(f"[ {value}, %{label} ]" for value, label in incoming)

@@ -3,8 +3,9 @@ Optimising and running that text is llvm.py's business."""
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,7 +14,7 @@ from xdsl.dialects.builtin import (
 )
 
 from xdsl_rlx.dialects.lir import KernelOp
-from xdsl_rlx.lowering.numba.driver.layout import CallBlock
+from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, CallBlock
 from xdsl_rlx.lowering.numba.emit.llvm_apart import buffer_parameter, declaration
 from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA
@@ -90,7 +91,14 @@ def _module(kernels: Iterable[_KernelText], elsewhere: Container[str] = ()) -> s
     parts = {name: text for kernel in kernels for name, text in kernel.parts.items()}
     functions = [declaration(text) if name in elsewhere else text for name, text in parts.items()]
     text = "\n".join([*functions, *(kernel.own for kernel in kernels)])
-    return "\n".join([text, *_library(text), *([_REPORT] if "@report_check(" in text else []), _LOOPS])
+    report = [_REPORT] if "@report_check(" in text else []
+    heap = [_HEAP] if "@aligned_alloc(" in text else []
+    return "\n".join([text, *_library(text), *report, *heap, _LOOPS])
+
+
+_HEAP = """declare noalias ptr @aligned_alloc(i64, i64)
+declare void @free(ptr)
+"""
 
 
 _REPORT = f"""define internal void @report_check(ptr %status, ptr %message, i64 %value) cold noinline nounwind {{
@@ -151,6 +159,32 @@ def _symbol(name: str) -> str:
     return f"@{name}" if _PLAIN_NAME.fullmatch(name) else f'@"{name}"'
 
 
+@dataclass(frozen=True)
+class _Heap:
+    """Lines around the call of a body that has scratch buffers which are too large for the stack."""
+
+    before: Sequence[str] = ()
+    behind: Sequence[str] = ()
+
+
+def _heap(body: LlvmBody) -> _Heap:
+    if not body.heap:
+        return _Heap()
+    *starts, size = itertools.accumulate((-(-n // CACHE_LINE) * CACHE_LINE for n in body.heap), initial=0)
+    message = body.message(f"{body.function}: expected {size} bytes of memory for scratch")
+    before = [
+        f"  %heap = call ptr @aligned_alloc(i64 {CACHE_LINE}, i64 {size})",
+        "  %none = icmp eq ptr %heap, null",
+        "  br i1 %none, label %failed, label %got",
+        "failed:",
+        f"  call void @report_check(ptr %status, ptr @{message}, i64 0)",
+        "  ret void",
+        "got:",
+        *(f"  %h{n} = getelementptr i8, ptr %heap, i64 {start}" for n, start in enumerate(starts)),
+    ]
+    return _Heap(before, ["  call void @free(ptr %heap)"])
+
+
 def _kernel(kernel: KernelOp) -> _KernelText:
     """
     The exported wrapper, which finds the buffers, and the body, whose pointers are known not to alias.
@@ -168,9 +202,11 @@ def _kernel(kernel: KernelOp) -> _KernelText:
     name = kernel.sym_name.data
     parameters = [buffer_parameter(arg, f"%a{i}", arg in body.written) for i, arg in enumerate(buffers)]
     inner = _symbol(f"{name}.body")
+    heap = _heap(body)
     checked = bool(body.messages)
     status = ["ptr %status"] if checked else []
-    signature = ", ".join(["ptr readonly %blas", *status, *parameters, "i64 %lo, i64 %hi"])
+    own = [f"ptr noalias align {CACHE_LINE} %h{n}" for n in range(len(body.heap))]
+    signature = ", ".join(["ptr readonly %blas", *status, *parameters, *own, "i64 %lo, i64 %hi"])
     bases = "ptr %bases" if checked else "ptr noalias readonly %bases"
     # nothing is to be gained in it, and a hundred passes over a function take half a millisecond
     attributes = "mustprogress noinline nounwind optnone"
@@ -190,8 +226,9 @@ def _kernel(kernel: KernelOp) -> _KernelText:
             f"  %q{i} = load ptr, ptr %p{i}, align 8",
             f"  %a{i} = getelementptr i8, ptr %q{i}, i64 %o{i}",
         ]
-    actual = ", ".join(["ptr %blas", *status, *(f"ptr %a{i}" for i in range(len(buffers))), "i64 %lo, i64 %hi"])
-    wrapper += [f"  call void {inner}({actual})", "  ret void", "}"]
+    passed = [*(f"ptr %a{i}" for i in range(len(buffers))), *(f"ptr %h{n}" for n in range(len(body.heap)))]
+    call = f"  call void {inner}({', '.join(['ptr %blas', *status, *passed, 'i64 %lo, i64 %hi'])})"
+    wrapper += [*heap.before, call, *heap.behind, "  ret void", "}"]
     # noinline: once inlined, the no-alias facts would live on in metadata that the vectoriser loses more easily.
     lines = [
         f"define internal void {inner}({signature}) mustprogress noinline nounwind {{",
