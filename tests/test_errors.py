@@ -510,3 +510,16 @@ def test_a_call_that_fails_leaves_the_graph_as_it_was():
         with pytest.raises(rlx.GraphError):
             wrong()
     assert str(g) == with_input != before
+
+
+@pytest.mark.parametrize("backend", ["llvm", "numba"])
+def test_a_result_has_as_many_axes_as_numpy_knows(backend: str):
+    def of(rank: int) -> rlx.Graph:
+        g = rlx.Graph("axes")
+        g.set_outputs(g.reshape(g.input("x", (1,)), (1,) * rank) + 1.0)
+        return g
+
+    (found,) = rlx.compile(of(64), backend=backend)(np.ones(1, np.float32))
+    assert found.shape == (1,) * 64
+    with pytest.raises(ArgumentError, match=r"of graph 'axes' has 65 axes: expected at most 64, .*; reshape it"):
+        rlx.compile(of(65), backend=backend)

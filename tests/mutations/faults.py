@@ -1795,11 +1795,11 @@ STATE = (
         "first_set",
     ),
     _fault(
-        "children register ops by the key of their parent",
+        "an op that takes the place of another one has its key",
         "src/xdsl_rlx/custom_ops.py",
         'f"registered {urandom(16).hex()}"',
         'f"registered {name}"',
-        "tests/test_forks.py",
+        "tests/face/test_custom.py",
     ),
     _fault(
         "a child has the name of its parent",

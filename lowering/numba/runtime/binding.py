@@ -49,6 +49,9 @@ from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, OutOf
 
 Array = NDArray[Any]
 
+MOST_AXES = 64
+"""Of an array of NumPy."""
+
 
 class Binding:
     """A program's tables with its params, and the call in Python that can convert, allocate and explain."""
@@ -57,6 +60,10 @@ class Binding:
         self.program = program
         self.weights = weights
         self._code = code
+        for spec in (*program.arguments, *program.outputs):
+            if len(spec.shape) > MOST_AXES:
+                what = f"{spec.name!r} of graph {program.name!r} has {len(spec.shape)} axes"
+                raise ArgumentError(f"{what}: expected at most {MOST_AXES}, as arrays of NumPy have; reshape it")
         self.plan = make_plan(program, self._code.addresses, threads)
         self._specs = program.arguments
         self._param_names = {spec.name for spec in program.params}
