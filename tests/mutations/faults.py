@@ -1790,9 +1790,7 @@ STATE = (
         "lowering/numba/runtime/weights.py",
         "        memory[:] = source\n",
         "        memory[:] = source\n        entry.memory = memory\n",
-        "tests/fuzz/test_races.py",
-        "-k",
-        "first_set",
+        "tests/lowering/numba/test_weights.py",
     ),
     _fault(
         "an op that takes the place of another one has its key",

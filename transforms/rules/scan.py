@@ -175,7 +175,7 @@ class Reverse:
         op, n = self.op, len(self.op.init)
         for inner, y in zip(op.last.values[n:], op.ys, strict=True):
             value = self.env[inner]
-            if value.first_use is not None and inner not in op.captured:
+            if value.first_use is not None and value not in op.captured:
                 value.replace_all_uses_with(self.draft.element(y))
         ys = [g for g in self._elements if g is not None]
         scan = self.draft.finish(self._b, self._after, ys)
