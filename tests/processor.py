@@ -6,8 +6,8 @@ demands, and no error (Hochschild et al., "Cores that don't count", HotOS 2021).
 gave quotients of float64 vectors that were off by a part in 1e11, for seconds at a time, in NumPy and in JAX as well.
 The check is exact: the product of two integers below 2^26, divided by one of them, is the other one.
 
-As long as no wrong quotient has been seen in a run, a failure is a failure. Afterwards a test fails when it fails in
-each of `TRIES` runs, and the summary names those that were run again.
+As long as no wrong quotient has been seen in a run, a failure is a failure. Afterwards a test fails when it fails
+`VERDICT` times between two looks that find nothing wrong, and the summary names those that were run again.
 """
 
 import time
@@ -22,7 +22,9 @@ from _pytest.runner import runtestprotocol
 
 Array = np.ndarray[Any, Any]
 
-TRIES = 5
+VERDICT = 3
+TRIES = 20
+"""At most, looks that find something wrong included."""
 SECONDS_OF_LOOKING = 1.0
 """After a failure, for a wrong quotient; the defect comes and goes."""
 SECONDS_OF_WAITING = 20.0
@@ -62,10 +64,15 @@ class DefectiveProcessor:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: Any, nextitem: pytest.Item | None) -> bool:
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        for left in reversed(range(TRIES)):
+        reports, failures = list[Any](), 0
+        for _ in range(TRIES):
+            wrong = self._wrong()
             reports = runtestprotocol(item, log=False, nextitem=nextitem)
             self._look()
-            if not any(report.failed for report in reports) or left == 0 or not self._is_proved():
+            if not any(report.failed for report in reports) or not self._is_proved():
+                break
+            failures += not wrong and not self._wrong()
+            if failures == VERDICT:
                 break
             with self._found().open("a") as file:
                 file.write(item.nodeid + "\n")

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from processor import TRIES
+from processor import TRIES, VERDICT
 
 CONFTEST = """
 import itertools, pathlib, sys
@@ -41,9 +41,9 @@ def test(once):
     ("wrong", "failures", "runs", "passes"),
     [
         ("False", 1, 1, False),
-        ("next(looks) == 3", 1, 2, True),
+        ("next(looks) == 4", 1, 2, True),
+        ("next(looks) == 4", VERDICT, VERDICT, False),
         ("True", TRIES - 1, TRIES, True),
-        ("True", TRIES, TRIES, False),
     ],
 )
 def test_failures_count_where_quotients_are_right(

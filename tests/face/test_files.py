@@ -337,7 +337,9 @@ def test_what_fit_cannot_use_is_said(tmp_path: Path):
 
 
 SIGNALLED = """
-import sys, time
+import signal, sys, time
+# a shell that runs tests in the background has it ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, {folder!r})
 from test_training_state import stepper
 import xdsl_rlx as rlx
