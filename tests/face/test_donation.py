@@ -103,3 +103,18 @@ def test_an_array_is_donated_once_and_is_no_other_argument() -> None:
         for p, y in (({"a": a, "b": a}, x), ({"a": a, "b": memory[3:7]}, x), ({"a": a, "b": b}, b)):
             with pytest.raises(rlx.ArgumentError, match=r"is updated, and another argument lies there, too"):
                 run(p, y)
+
+
+def test_a_tree_behind_a_tree_is_donated_leaf_by_leaf() -> None:
+    def step(x: Any, state: Any) -> Any:
+        return {"sum": x + state["a"], "more": (x, 2 * x)}, {"a": state["a"] + 1.0, "b": state["b"] * x}
+
+    compiled = rlx.compile(step, donate={"state": 1})
+    x, state = np.full(3, 2.0), {"a": np.zeros(3), "b": np.ones(3)}
+    wanted = step(x, state)
+    found, after = compiled(x, state)
+    assert after["a"] is state["a"] and after["b"] is state["b"]
+    np.testing.assert_array_equal(after["a"], wanted[1]["a"])
+    np.testing.assert_array_equal(after["b"], wanted[1]["b"])
+    np.testing.assert_array_equal(found["sum"], wanted[0]["sum"])
+    np.testing.assert_array_equal(found["more"], wanted[0]["more"])

@@ -161,3 +161,10 @@ def test_objects_that_can_be_called_are_trees():
     scale.factor = np.array(5.0)
     assert run(scale, 3.0) == 15
     assert rlx.grad(lambda f, x: f(x) ** 2)(scale, 3.0).factor == 2 * 15 * 3
+
+
+def test_what_was_compiled_for_a_number_is_traced_for_a_value():
+    square = rlx.compile(lambda x: x * x)
+    assert square(2.0) == 4.0
+    assert rlx.grad(lambda x: square(x))(3.0) == 6.0
+    assert rlx.compile(lambda x: square(x) + x)(3.0) == 12.0

@@ -1772,7 +1772,6 @@ REMEMBERED = (
         'return Value, type_of(leaf, "")',
         'return type_of(leaf, "")',
         STATIC,
-        *BOUND,
     ),
 )
 
