@@ -22,6 +22,7 @@ from xdsl_rlx.lowering.run_errors import ConfigurationError
 from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.driver import RewritingPass
+from xdsl_rlx.transforms.mir_cancel_roots import MirCancelRootsPass
 from xdsl_rlx.transforms.mir_canonicalize import MirCanonicalizePass
 from xdsl_rlx.transforms.mir_convert_scans_for_ad import MirConvertScansForAdPass
 from xdsl_rlx.transforms.mir_cse import MirCsePass
@@ -43,6 +44,7 @@ PREPARE_FOR_AD: tuple[RewritingPass, ...] = (
     MirDecomposeFusionRegionsPass(),
     MirUnfuseElementwiseRegionsPass(),
     MirFuseGaussianSplatPass(),
+    MirCancelRootsPass(),
     MirRaiseCompositesPass("differentiated"),
     MirUnfuseForAdPass(),
     MirLowerDotGeneralPass(),
