@@ -62,16 +62,20 @@ def _below_safe_root(op: WhereOp, b: MirBuilder) -> Value | None:
 
 
 class CancelRoot(RewritePattern):
-    """A product of two that are one root, and its powers 2 and 4."""
+    """A product of two that are one root, its powers 2 and 4, and `|x| x`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MulOp | PowOp, rewriter: PatternRewriter) -> None:
         power = 2.0 if isinstance(op, MulOp) else splat(op.rhs)
         if is_differentiated(op) or element_of(op.result) not in FLOATS or power not in (2.0, 4.0):
             return
+        b = MirBuilder(rewriter)
+        if isinstance(op, MulOp) and (x := _times_its_absolute_value(op)) is not None:
+            signed = b.where(b.lt(x, 0.0), -(b.value(x) * x), b.value(x) * x)
+            rewriter.replace(op, [], [signed.ssa])
+            return
         if isinstance(op, MulOp) and op.lhs is not op.rhs and not _are_absolute_values_of_one(op):
             return
-        b = MirBuilder(rewriter)
         if (square := _below(op.lhs, b)) is None:
             return
         found = square if power == 2.0 else square * square
@@ -81,6 +85,14 @@ class CancelRoot(RewritePattern):
 def _are_absolute_values_of_one(op: MulOp) -> bool:
     lhs, rhs = op.lhs.owner, op.rhs.owner
     return isinstance(lhs, AbsOp) and isinstance(rhs, AbsOp) and lhs.operand is rhs.operand
+
+
+def _times_its_absolute_value(op: MulOp) -> SSAValue | None:
+    """The x of `|x| x`, which is a square on either side of 0."""
+    for absolute, x in ((op.lhs.owner, op.rhs), (op.rhs.owner, op.lhs)):
+        if isinstance(absolute, AbsOp) and absolute.operand is x:
+            return x
+    return None
 
 
 class MirCancelRootsPass(RewritingPass):
@@ -95,7 +107,8 @@ class MirCancelRootsPass(RewritingPass):
     ```
 
     The derivative of the root is 0 at 0 by convention, or infinite. The square is smooth: its second derivative there
-    is 2, where the product rule finds 0 or NaN.
+    is 2, where the product rule finds 0 or NaN. `|x| x` becomes a choice of two squares: its second derivative at 0 is
+    that of the right side.
     """
 
     name = "mir-cancel-roots"

@@ -40,8 +40,11 @@ def test_squares_of_roots_are_smooth(name: str, x: tuple[float, float]):
 def test_a_fourth_power_and_what_has_no_second_derivative():
     second = lambda f: float(rlx.grad(rlx.grad(f))(0.0))  # noqa: E731
     assert second(lambda x: abs(x) ** 4) == 0.0
-    # the mean of -2 and 2
-    assert second(lambda x: abs(x) * x) == 0.0
+    # from the right: from the left it is -2
+    assert second(lambda x: abs(x) * x) == second(lambda x: x * abs(x)) == 2.0
+    for x in (-3.0, -0.5, 2.0):
+        assert rlx.grad(lambda x: abs(x) * x)(x) == 2 * abs(x)
+        assert rlx.grad(rlx.grad(lambda x: abs(x) * x))(x) == 2 * np.sign(x)
 
 
 @pytest.mark.parametrize("order", range(5))
