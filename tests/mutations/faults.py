@@ -42,6 +42,13 @@ def _fault(name: str, path: str, old: str, new: str, *tests: str) -> Fault:
 
 RULES = (
     _fault(
+        "what a scan stacks from outside counts as its stack",
+        "transforms/rules/scan.py",
+        "if value.first_use is not None and value not in op.captured:",
+        "if value.first_use is not None and inner not in op.captured:",
+        "tests/transforms/test_scan.py",
+    ),
+    _fault(
         "what a delta net's key took away has no cotangent",
         "transforms/rules/recurrence.py",
         "lam * d - kept * dv",

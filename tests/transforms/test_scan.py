@@ -131,6 +131,64 @@ def test_a_scan_in_a_scan_has_the_gradient_of_jax(inside: int | None, outside: i
         assert_close(one, wanted)
 
 
+OUTSIDE: dict[str, tuple[Any, Any]] = {
+    "captured": (lambda c, e, x: (c + 1.0, x), 0.0),
+    "captured as the carry": (lambda c, e, x: (x, x), 0.0),
+    "captured twice": (lambda c, e, x: (c * x, (x, x)), 1.0),
+    "the carry": (lambda c, e, x: (c, c), 1.0),
+    "the element": (lambda c, e, x: (c * x, e), 1.0),
+    "a constant": (lambda c, e, x: (c * x + c, 0.0 * c + 2.0), 1.0),
+    "what is computed of captured values": (lambda c, e, x: (c + 1.0, x * x), 0.0),
+}
+"""Bodies that yield what they do not compute, and the carry that they start with, for each element."""
+
+
+def _of_outside(name: str, scan: Callable[..., Any], like: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A loss of a vector; its square is what the body uses from outside."""
+    body, start = OUTSIDE[name]
+
+    def loss(v: Any) -> Any:
+        x = v * v
+        last, ys = scan(lambda c, e: body(c, e, x), like(x) + start, (x + 1.0).reshape(3, 1) * x)
+        several = ys if isinstance(ys, tuple) else (ys,)
+        return (last * x).sum() + sum((y * y * y).sum() for y in several)
+
+    return loss
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_a_scan_yields_unchanged_is_differentiated(name: str) -> None:
+    g = rlx.Graph("loss")
+    g.set_outputs([_of_outside(name, g.scan, lambda x: x * 0.0)(g.param("x", (3,), "f64"))])
+    gradient = jax.grad(_of_outside(name, jax.lax.scan, jnp.zeros_like))
+    x, v = np.array([0.5, -1.0, 2.0]), np.array([1.0, 2.0, -0.5])
+    at_x, along = jaxpr.evaluate(lambda x, v: jax.jvp(gradient, (x,), (v,)), x, v)
+    assert_close(run(rlx.grad(g, "x"), x=x)[0], at_x)
+    _, found, slope, found_along = run(rlx.hvp(g, "x"), x=x, tangent_x=v)
+    assert_close(found, at_x)
+    assert_close(slope, at_x @ v)
+    assert_close(found_along, along)
+    many = run(rlx.vmap(rlx.grad(g, "x"), "x", 2), x=np.stack([x, v]))[0]
+    assert_close(many, [at_x, *run(rlx.grad(g, "x"), x=v)])
+
+
+def test_a_scan_that_stacks_a_value_from_outside_has_its_gradient() -> None:
+    def stacked(x: Any) -> Any:
+        return rlx.scan(lambda c, _: (c + 1.0, x), 0.0, length=4)[1].sum()
+
+    x = np.arange(3.0)
+    assert rlx.grad(stacked)(x).tolist() == [4.0, 4.0, 4.0]
+    assert rlx.hessian(stacked)(x).tolist() == np.zeros((3, 3)).tolist()
+    assert rlx.vmap(rlx.grad(stacked))(np.stack([x, x])).tolist() == [[4.0] * 3] * 2
+    assert rlx.jvp(stacked)((x,), (x,))[1] == 12.0
+    assert rlx.hvp(lambda x: stacked(x * x))((x,), x).tolist() == [0.0, 8.0, 16.0]
+
+    g = rlx.Graph("stacked")
+    inside = g.param("x", (3,), "f64")
+    g.set_outputs([g.reduce_sum(g.scan(lambda c, _: (c + 1.0, inside), g.full((), 0.0), length=4)[1])])
+    assert rlx.compile(rlx.grad(g, "x"))(x)[0].tolist() == [4.0, 4.0, 4.0]
+
+
 def test_elements_that_carry_no_derivative_stop_no_other() -> None:
     """One that is not used, integers, and one that is only compared, beside others; a carry that counts."""
     shapes = {"x": (4, 3), "unused": (4, 3), "compared": (4, 3), "limit": (3,), "h": (3,)}
