@@ -42,6 +42,13 @@ def _fault(name: str, path: str, old: str, new: str, *tests: str) -> Fault:
 
 RULES = (
     _fault(
+        "a value that is captured twice is differentiated as the operand that is asked for",
+        "transforms/engines/reverse.py",
+        "return [index for index in active if op.operands[index] in answering]",
+        "return [index for index in active if not asked.isdisjoint(FLOW.of(op, [index]))]",
+        "tests/transforms/test_scan.py",
+    ),
+    _fault(
         "what a scan stacks from outside counts as its stack",
         "transforms/rules/scan.py",
         "if value.first_use is not None and value not in op.captured:",

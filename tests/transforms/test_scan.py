@@ -189,6 +189,31 @@ def test_a_scan_that_stacks_a_value_from_outside_has_its_gradient() -> None:
     assert rlx.compile(rlx.grad(g, "x"))(x)[0].tolist() == [4.0, 4.0, 4.0]
 
 
+TWICE: dict[str, Callable[[Any, Callable[[], Any]], Any]] = {
+    "scan": lambda g, body: g.scan(lambda c, _: (c * 0.5 + body(), None), g.full((), 0.0, "f64"), length=2)[0],
+    "cond": lambda g, body: g.cond(g.input("p", (), "i1"), body, lambda: 0.0),
+    "switch": lambda g, body: g.switch(g.input("p", (), "i1").cast("i32"), [lambda: g.full((), 0.0, "f64"), body]),
+    "remat": lambda g, body: g.remat(body),
+    "while_loop": lambda g, body: g.while_loop(
+        lambda c: c < 99.0, lambda c: c * 0.5 + body(), g.full((), 0.0, "f64"), max_iterations=2
+    ),
+}
+"""A body run for 1.5 times its value, or once."""
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_a_value_that_is_captured_twice_is_differentiated_as_the_one_that_counts(name: str) -> None:
+    """A branch of one choice becomes `x`: of the two arguments that are `x` then, the body only compares the first."""
+    g = rlx.Graph("twice")
+    x, k = g.param("x", (), "f64"), g.input("k", (), "i32")
+    same = g.switch(k, [lambda: x])
+    g.set_outputs([TWICE[name](g, lambda: g.where(x > 0.0, 1.0, 2.0) * same * same)])
+    at, p = np.array(3.0), np.array(True)
+    times = 1.5 if name in ("scan", "while_loop") else 1.0
+    assert_close(run(rlx.grad(g, "x"), x=at, k=np.int32(0), p=p)[0], times * 6.0)
+    assert_close(run(rlx.hvp(g, "x"), x=at, tangent_x=np.array(1.0), k=np.int32(0), p=p)[-1], times * 2.0)
+
+
 def test_elements_that_carry_no_derivative_stop_no_other() -> None:
     """One that is not used, integers, and one that is only compared, beside others; a carry that counts."""
     shapes = {"x": (4, 3), "unused": (4, 3), "compared": (4, 3), "limit": (3,), "h": (3,)}

@@ -160,12 +160,14 @@ def _answering(op: Operation, active: list[int], arrived: Arrived) -> list[int]:
     """
     Those of the operands numbered by `active` on which a result with a cotangent depends differentiably.
 
-    All of them but for an op with bodies, which may compare one operand, or compute by it what nobody asks for.
+    All of them but for an op with bodies, which may compare one operand, or compute by it what nobody asks for. A value
+    that is there as several operands is asked for as all of them: a rule gives its cotangent as any one of these.
     """
     if len(active) == 1 or not op.regions:
         return active
     asked = {result for result, cotangent in zip(op.results, arrived, strict=True) if cotangent is not None}
-    return [index for index in active if not asked.isdisjoint(FLOW.of(op, [index]))]
+    answering = {op.operands[index] for index in active if not asked.isdisjoint(FLOW.of(op, [index]))}
+    return [index for index in active if op.operands[index] in answering]
 
 
 def _plus(before: SSAValue | None, after: SSAValue, builder: Builder) -> SSAValue:
