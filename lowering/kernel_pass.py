@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass, PassPipeline
+from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, KernelOp, LaunchOp, LoopOp, ProgramOp
+from xdsl_rlx.transforms.driver import run_in_order
 
 PRODUCT = 150
 """Ops that a matrix product becomes, about."""
@@ -53,10 +54,10 @@ def lower_by_kernel(ctx: Context, module: ModuleOp, passes: Sequence[ModulePass]
     kernels have been taken, and has been changed as a pipeline would have changed it.
     """
     first = next((number for number, one in enumerate(passes) if isinstance(one, KernelPass)), len(passes))
-    PassPipeline(tuple(passes[:first])).apply(ctx, module)
+    run_in_order(ctx, module, passes[:first])
     rest = passes[first:]
     if any(isinstance(op, LoopOp) for program in module.ops if isinstance(program, ProgramOp) for op in program.walk()):
-        PassPipeline(tuple(rest)).apply(ctx, module)
+        run_in_order(ctx, module, rest)
         rest = ()
     own = [one for one in rest if isinstance(one, KernelPass)]
     launches = launches_of(module)
@@ -64,7 +65,7 @@ def lower_by_kernel(ctx: Context, module: ModuleOp, passes: Sequence[ModulePass]
         for one in own:
             one.rewrite(kernel, launches.get(kernel.sym_name.data, ()))
         yield kernel
-    PassPipeline(tuple(one for one in rest if not isinstance(one, KernelPass))).apply(ctx, module)
+    run_in_order(ctx, module, [one for one in rest if not isinstance(one, KernelPass)])
 
 
 def _size(kernel: KernelOp) -> int:

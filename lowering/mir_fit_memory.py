@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass, PassPipeline
+from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.lowering.pipelines import remaining_passes
 from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
+from xdsl_rlx.transforms.driver import run_in_order
 from xdsl_rlx.transforms.mir_rematerialize import MirRematerializePass
 
 TRIALS = (
@@ -64,7 +65,7 @@ class MirFitMemoryPass(ModulePass):
     def _arena(self, ctx: Context, module: ModuleOp, trial: MirRematerializePass | None) -> int:
         copy = module.clone()
         passes = remaining_passes(copy, self.threads, Registers(self.lanes, self.registers))
-        PassPipeline((*([trial] if trial is not None else ()), *passes)).apply(ctx, copy)
+        run_in_order(ctx, copy, [*([trial] if trial is not None else ()), *passes])
         programs = [x for x in copy.ops if isinstance(x, lir.ProgramOp)]
         if len(programs) != 1 or programs[0].arena_bytes is None:
             raise PassFailedException(f"{self.name}: expected a module of one function, got {len(programs)} programs")

@@ -2,6 +2,7 @@
 No patterns are here."""
 
 import abc
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
 from xdsl.irdl.dominance import DominanceInfo
-from xdsl.passes import ModulePass
+from xdsl.passes import ModulePass, PassPipeline
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, PatternRewriteWalker, RewritePattern
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException, VerifyException
@@ -118,7 +119,28 @@ def run_once(ctx: Context, module: ModuleOp, passes: Sequence[RewritingPass]) ->
     changed = False
     for step in passes:
         changed |= step.run(ctx, module)
+        _verify_behind(step, module, None)
     return changed
+
+
+def run_in_order(ctx: Context, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
+    """
+    Run the passes of a pipeline.
+
+    With `XDSL_RLX_CHECK=1` the module is verified behind each of them, and an AssertionError names the first pass that
+    breaks it: that is a fault of this package, and no diagnostic.
+    """
+    PassPipeline(tuple(passes), _verify_behind).apply(ctx, module)
+
+
+def _verify_behind(step: ModulePass | None, module: ModuleOp, _: ModulePass | None) -> None:
+    if step is None or os.environ.get("XDSL_RLX_CHECK") != "1":
+        return
+    try:
+        module.verify()
+        verify_dominance(module)
+    except VerifyException as error:
+        raise AssertionError(f"{step.name} leaves a module that does not verify: {error}") from error
 
 
 def run_to_fixpoint(ctx: Context, module: ModuleOp, passes: Sequence[RewritingPass]) -> None:

@@ -7,6 +7,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from xdsl_rlx.transforms.driver import run_in_order
 from xdsl_rlx.transforms.mir_grad import MirGradPass
 from xdsl_rlx.transforms.mir_jvp import MirJvpPass
 from xdsl_rlx.transforms.signature import graph_of
@@ -37,6 +38,6 @@ class MirHvpPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         name = graph_of(op, self.name).name
-        MirGradPass(self.wrt, zero_missing_wrt=self.zero_missing_wrt).apply(ctx, op)
-        MirJvpPass(self.wrt).apply(ctx, op)
+        gradient = MirGradPass(self.wrt, zero_missing_wrt=self.zero_missing_wrt)
+        run_in_order(ctx, op, [gradient, MirJvpPass(self.wrt)])
         graph_of(op, self.name).rename(f"{name}_hvp")

@@ -14,13 +14,13 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block
 from xdsl.parser import Parser
-from xdsl.passes import ModulePass, PassPipeline
+from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.transforms.collector import paused_collector
-from xdsl_rlx.transforms.driver import verify_dominance
+from xdsl_rlx.transforms.driver import run_in_order, verify_dominance
 from xdsl_rlx.transforms.signature import NamedArgument, Signature
 
 _OUTCOME = re.compile("(hir|mir|lir) ([0-9a-f]{64})")
@@ -93,7 +93,7 @@ def apply_passes(origin: ModuleOp, passes: Sequence[ModulePass]) -> ModuleOp:
     module = origin.clone()
     try:
         verify_dominance(module)
-        PassPipeline(tuple(passes)).apply(context(), module)
+        run_in_order(context(), module, passes)
         module.verify()
     except (PassFailedException, VerifyException, ValueError) as error:
         raise GraphError(str(error)) from error
