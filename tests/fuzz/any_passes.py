@@ -53,6 +53,7 @@ from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.errors import RlxError
 from xdsl_rlx.lowering import UNIVERSE as LOWERING
 from xdsl_rlx.transforms import UNIVERSE as TRANSFORMS
+from xdsl_rlx.transforms.driver import run_in_order
 
 DIAGNOSTICS = (RlxError, VerifyException, PassFailedException, ParseError)
 
@@ -179,13 +180,15 @@ def limited() -> Generator[None]:
 
 
 def run(module: ModuleOp, spec: str) -> str | None:
-    """What is wrong with running passes on a copy of a module: None if it verifies, or a diagnostic says no."""
+    """
+    What is wrong with running passes on a copy of a module: None if all verify, or a diagnostic says no.
+
+    With `XDSL_RLX_CHECK=1`, as tests set it, a pass that leaves a module that does not verify is at fault.
+    """
     copy = module.clone()
     try:
         with limited():
-            for one in passes_for(spec, copy):
-                one.apply(context(), copy)
-                copy.verify()
+            run_in_order(context(), copy, passes_for(spec, copy))
     except DIAGNOSTICS as error:
         return None if str(error).strip() else "an empty message"
     except (Exception, WithoutEndError) as error:
