@@ -10,6 +10,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
+from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.lowering.pipelines import remaining_passes
 from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
 from xdsl_rlx.transforms.driver import run_in_order
@@ -20,7 +21,8 @@ TRIALS = (
     *(MirRematerializePass(price) for price in (1.0, 3.0, 10.0, 30.0, 100.0, 1e6)),
     *(MirRematerializePass(1e6, stride) for stride in (2, 4, 8, 16)),
 )
-"""What is tried, one after the other: nothing, then more and more computed again, at last in longer segments."""
+"""What is tried, one after the other: nothing, then more and more computed again, at last in longer segments. With each
+but the first, products stay in their loops."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class MirFitMemoryPass(ModulePass):
     Run `mir-rematerialize` with the first of `TRIALS` by which the program's arena takes at most `budget` bytes.
 
     Each is tried by lowering the module to a planned program, so the answer is that of the compiled one. What
-    arguments, results and constants take is not counted.
+    arguments, results and constants take is not counted. Where the program as it is takes more, loops first keep the
+    products that `mir-fission-scans` would take out of them.
     """
 
     name = "mir-fit-memory"
@@ -49,14 +52,17 @@ class MirFitMemoryPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.budget < 0:
             raise PassFailedException(f"{self.name}: a budget is a number of bytes, got {self.budget}")
-        least: int | None = None
+        least = self._arena(ctx, op, None)
+        if least <= self.budget:
+            return
+        _keep_products_in_loops(op)
         for trial in TRIALS:
             needed = self._arena(ctx, op, trial)
             if needed <= self.budget:
                 if trial is not None:
                     trial.apply(ctx, op)
                 return
-            least = needed if least is None else min(least, needed)
+            least = min(least, needed)
         raise PassFailedException(
             f"{self.name}: the arena takes at least {least:,} bytes, whatever is computed again; the budget is "
             f"{self.budget:,}"
@@ -70,3 +76,10 @@ class MirFitMemoryPass(ModulePass):
         if len(programs) != 1 or programs[0].arena_bytes is None:
             raise PassFailedException(f"{self.name}: expected a module of one function, got {len(programs)} programs")
         return programs[0].arena_bytes.value.data
+
+
+def _keep_products_in_loops(module: ModuleOp) -> None:
+    """Have each scan say that memory counts, as one with `checkpoints` does: here, at all times."""
+    for op in module.walk():
+        if isinstance(op, ScanOp) and op.checkpoints is None and op.times > 0:
+            op.checkpoints = op.length

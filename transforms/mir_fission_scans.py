@@ -19,14 +19,25 @@ from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body
 from xdsl_rlx.dialects.mir.shape import TransposeOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.checkpoints import runs_segments
-from xdsl_rlx.transforms.driver import RewritingPass, is_constant, is_view, sweep
+from xdsl_rlx.transforms.driver import RewritingPass, is_constant, is_elementwise, is_view, sweep
 from xdsl_rlx.transforms.engines.batch import Batch
+from xdsl_rlx.transforms.engines.residuals import bytes_of
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.rules.bodies import backward_slice, needed_carries
 from xdsl_rlx.transforms.rules.scan import Draft
 
 WIDE = 1 << 10
 """Elements of each time from which on they are summed behind the loop: fewer are added up in passing, inside of it."""
+
+CACHED = 1 << 18
+"""Bytes of all times that products may stack whatever the loop needs: they stay in a cache of the second level."""
+
+FRACTION = 4
+"""Products may stack a part of 1 / FRACTION of the bytes that one iteration works on."""
+
+RECURRENT = 8
+"""Bytes that products of a recurrence may stack for each byte of the elements that it goes along. The gates of an LSTM
+take four times as many as its state, which is often twice as wide as an element."""
 
 
 class MirFissionScansPass(RewritingPass):
@@ -39,8 +50,12 @@ class MirFissionScansPass(RewritingPass):
     ```
 
     Products move, what is the same each time, and sums of what is large and outside anyway. Results and carries that
-    nothing uses go. Where the loop runs segments that are computed again to save memory, products stay: for all times
-    they would take more.
+    nothing uses go.
+
+    A product moves only if what it stacks for all times stays within a bound: what the loop stacks anyway, a fraction
+    of what one iteration works on, and in a recurrence, whose steps wait for each other, a multiple of what it goes
+    along. So a loop over micro-batches that adds up gradients takes the memory of one. Where the loop has
+    `checkpoints`, or runs segments that are computed again to save memory, all products stay.
     """
 
     name = "mir-fission-scans"
@@ -79,15 +94,70 @@ class _Fission:
         args = op.body.block.args
         self.carries, self.elements, self.captured = args[:n], args[n:m], args[m:]
         self.ops = [inner for inner in ops_of_body(op) if inner.results]
-        self.products = not runs_segments(op)
-        """Whether products leave."""
         self.same = self._reached(self.captured, ())
         """Values that are the same each time."""
         self.free = self._reached(self.captured, self.elements)
         """Values that hang on no carry."""
+        self.products = self._within_bound()
+        """The products that may leave."""
         self.sums = [found for k in range(n) if (found := self._sum(k)) is not None]
         self.ys = [k for k in range(n, len(op.last.values)) if self._is_late(op.last.values[k].owner)]
         """Numbers of yielded values that are products behind the loop."""
+
+    def _saves_memory(self) -> bool:
+        """Whether nothing of all times is to be kept for the sake of time."""
+        return self.op.kept is not None or runs_segments(self.op)
+
+    def _within_bound(self) -> set[Operation]:
+        """The products that may leave: in their order, those that fit into the bytes that may be stacked."""
+        op, found = self.op, set[Operation]()
+        if self._saves_memory():
+            return found
+        left, yielded = self._bound(), op.last.values[len(op.init) :]
+        there = {*self.same, *self.elements, *yielded}
+        summed = [x for y in op.last.values[: len(op.init)] if isinstance(y.owner, AddOp) for x in y.owner.operands]
+        for product in self.ops:
+            result = product.results[0]
+            if not _is_product(product) or not (result in self.free or result in summed or result in yielded):
+                continue
+            # what is computed in front of the loop is computed from others there
+            needed = backward_slice([result], there) if result in self.free else ()
+            together = [x for x in self.ops if x.results[0] in needed and not _is_cheap(x)]
+            if self._stays(together, there | {result}):
+                continue
+            stored = [self._base(x) for one in (*together, product) for x in one.operands]
+            stored += [one.results[0] for one in together]
+            more = [x for x in dict.fromkeys(stored) if x not in there]
+            if (size := sum(map(bytes_of, more)) * op.times) <= left:
+                left -= size
+                there.update(more)
+                found.add(product)
+        return found
+
+    def _stays(self, ops: Sequence[Operation], known: set[SSAValue]) -> bool:
+        """Whether the loop needs one of these, which is no product, for itself too: it would be computed twice."""
+        others = [op for op in ops if not _is_product(op)]
+        inside = backward_slice(self.op.last.values, known - {*self.op.last.values}) if others else ()
+        return any(op.results[0] in inside for op in others)
+
+    def _bound(self) -> int:
+        """The bytes of all times that products may stack."""
+        op = self.op
+        results = [x for inner in self.ops if not is_view(inner) for x in inner.results]
+        iteration = sum(map(bytes_of, {*op.body.block.args, *results}))
+        stacked = sum(bytes_of(y) for y in op.ys if y.first_use is not None)
+        along = sum(map(bytes_of, {*op.xs})) if self._is_recurrence() else 0
+        return max(CACHED, iteration // FRACTION) + stacked + RECURRENT * along
+
+    def _is_recurrence(self) -> bool:
+        """Whether a product, or an op with a body, hangs on a carry: then each iteration waits for the one before."""
+        hanging: set[SSAValue] = {*self.carries}
+        for op in self.ops:
+            if not hanging.isdisjoint(op.operands):
+                if _is_product(op) or op.regions:
+                    return True
+                hanging.update(op.results)
+        return False
 
     def _reached(self, captured: Iterable[SSAValue], elements: Iterable[SSAValue]) -> set[SSAValue]:
         found = {*captured, *elements}
@@ -105,13 +175,13 @@ class _Fission:
         term = added.owner
         if added.type != carry.type or not isinstance(term, Operation) or not has_derivative(added):
             return None
-        if not self._is_late(term) and not (self.products and isinstance(term, ReduceSumOp)):
+        if not self._is_late(term) and not (isinstance(term, ReduceSumOp) and not self._saves_memory()):
             return None
         return _Sum(number, term) if all(self._base(x) not in self.same for x in term.operands) else None
 
     def _is_late(self, op: object) -> bool:
         """Whether an op may be computed for all times behind the loop: a product of what can be stacked."""
-        return self.products and isinstance(op, Operation) and _is_product(op) and op.results[0] not in self.free
+        return isinstance(op, Operation) and op in self.products and op.results[0] not in self.free
 
     def _base(self, value: SSAValue) -> SSAValue:
         """What a value is a view of, within the body."""
@@ -153,7 +223,7 @@ class _Fission:
         """Whether an op that hangs on no carry is worth a place in memory: a product, or what is the same each time."""
         if op.results[0] in self.same:
             return not is_constant(op) and (not is_view(op) or isinstance(op, TransposeOp))
-        return self.products and _is_product(op)
+        return op in self.products
 
     def _is_there(self, value: SSAValue) -> bool:
         """Whether a value of each time is outside of the loop anyway, and large."""
@@ -234,6 +304,11 @@ class _Fission:
             results[one.carry] = b.add(op.init[one.carry], _over_all_times(b, one.term, operands))
         # nothing uses the others: they go with the op
         return [results.get(k, b.value(x)) for k, x in enumerate(op.results)]
+
+
+def _is_cheap(op: Operation) -> bool:
+    """Whether an op is part of the kernels that read its results."""
+    return is_constant(op) or is_view(op) or is_elementwise(type(op))
 
 
 def _is_product(op: Operation) -> bool:

@@ -10,12 +10,13 @@ from xdsl.context import Context
 
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
+from xdsl_rlx.dialects.mir.conv import ConvOp
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
 from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
-from xdsl_rlx.transforms.mir_fission_scans import WIDE, MirFissionScansPass
+from xdsl_rlx.transforms.mir_fission_scans import CACHED, WIDE, MirFissionScansPass
 
 T = 5
 SHAPES = {"x": (T, 2, 3), "h": (2, 3), "w": (3, 3), "u": (3, 3)}
@@ -169,3 +170,96 @@ def test_the_gradient_of_a_weight_leaves_a_loop_over_single_rows() -> None:
     scans = [op for op in fused.module.walk() if isinstance(op, ScanOp)]
     assert len(scans) == 2
     assert all(shape_of(carry) != (3, 3) for scan in scans for carry in scan.carries)
+
+
+Loss = Callable[[dict[str, Any], Any, Any], Any]
+
+
+def _layers(p: dict[str, Any], x: Any, y: Any) -> Any:
+    h = rlx.tanh(rlx.tanh(x @ p["w1"] + p["b1"]) @ p["w2"] + p["b2"])
+    return ((h @ p["w3"] - y) ** 2).mean()
+
+
+def _convolutions(p: dict[str, Any], x: Any, y: Any) -> Any:
+    h = rlx.relu(rlx.conv(rlx.relu(rlx.conv(x, p["c1"], padding=1)), p["c2"], padding=1))
+    return ((h.mean((2, 3)) @ p["w"] - y) ** 2).mean()
+
+
+ACCUMULATED: dict[str, tuple[Loss, dict[str, tuple[int, ...]], tuple[int, ...]]] = {
+    "layers": (_layers, {"w1": (128, 128), "b1": (128,), "w2": (128, 128), "b2": (128,), "w3": (128, 10)}, (32, 128)),
+    "convolutions": (_convolutions, {"c1": (8, 3, 3, 3), "c2": (8, 8, 3, 3), "w": (8, 10)}, (4, 3, 16, 16)),
+}
+"""Losses, shapes of parameters, and the shape of what one step takes."""
+
+
+def accumulated(name: str, steps: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A function that adds up the gradients of so many micro-batches in a scan, and arguments of it."""
+    loss, shapes, shape = ACCUMULATED[name]
+
+    def total(p: dict[str, Any], xs: Any, ys: Any) -> Any:
+        def body(sums: dict[str, Any], e: Any) -> Any:
+            grads = rlx.grad(loss)(p, *e)
+            return {key: sums[key] + grads[key] for key in sums}, None
+
+        return rlx.scan(body, {key: value * 0.0 for key, value in p.items()}, (xs, ys))[0]
+
+    rng = np.random.default_rng(8)
+    p = {key: (0.2 * rng.standard_normal(one)).astype(np.float32) for key, one in shapes.items()}
+    xs, ys = (rng.standard_normal((steps, *one)).astype(np.float32) for one in (shape, (shape[0], 10)))
+    return total, (p, xs, ys)
+
+
+@pytest.mark.parametrize("name", ACCUMULATED)
+def test_gradients_of_many_steps_are_added_up_in_the_memory_of_one(name: str) -> None:
+    """All steps at once would take 6 or 12 MB."""
+    arenas: list[int] = []
+    for steps in (4, 64):
+        function, arguments = accumulated(name, steps)
+        arenas.append(rlx.memory_report(rlx.trace(function, *arguments), threads=1).arena)
+    assert arenas[1] < arenas[0] + CACHED
+
+
+def test_a_product_that_needs_what_stays_is_not_computed_by_computing_that_twice() -> None:
+    """Behind the convolutions there is a product, which would fit, but they are needed in the loop too."""
+    function, arguments = accumulated("convolutions", 2)
+    module = as_graph_module(rlx.trace(function, *arguments)).module.clone()
+    before = sum(isinstance(op, ConvOp) for op in module.walk())
+    MirFissionScansPass().apply(Context(), module)
+    assert before == sum(isinstance(op, ConvOp) for op in module.walk()) == 2
+
+
+def _recurrence(checkpoints: int | None = None) -> rlx.Graph:
+    """The gates of an LSTM: four times as wide as the state, which is twice as wide as an element."""
+    g = rlx.Graph("gates")
+    x, h = g.input("x", (64, 32, 32)), g.input("h", (32, 64))
+    wx, wh = g.param("wx", (32, 256)), g.param("wh", (64, 256))
+
+    def body(c: Any, e: Any) -> Any:
+        gates = g.tanh(e @ wx + c @ wh)
+        return gates[:, :64] * gates[:, 64:128] + gates[:, 128:192] * gates[:, 192:], None
+
+    g.set_outputs([g.reduce_sum(g.scan(body, h, x, checkpoints=checkpoints)[0])])
+    return g
+
+
+def _products_in_loops(graph: Any) -> int:
+    module = rlx.run_passes(graph, "mir-fission-scans").module
+    scans = [op for op in module.walk() if isinstance(op, ScanOp)]
+    return sum(isinstance(op, MatmulOp | DotGeneralOp) for scan in scans for op in scan.body.block.ops)
+
+
+def test_products_of_elements_leave_a_recurrence_but_for_checkpoints() -> None:
+    """They take 2 MB, eight times as much as the elements."""
+    assert _products_in_loops(_recurrence()) == 1
+    assert _products_in_loops(_recurrence(checkpoints=64)) == 2
+
+
+def test_products_stay_in_a_loop_where_the_memory_budget_asks_for_that() -> None:
+    graph, budget = _recurrence(), 1_000_000
+    assert rlx.memory_report(graph, threads=1).arena > 2_000_000
+    rng = np.random.default_rng(9)
+    shapes = {"x": (64, 32, 32), "h": (32, 64), "wx": (32, 256), "wh": (64, 256)}
+    arrays = {key: (0.1 * rng.standard_normal(shape)).astype(np.float32) for key, shape in shapes.items()}
+    (expected,) = rlx.compile(graph, threads=1)(**arrays)
+    fitting = rlx.compile(graph, threads=1, memory_budget=budget)
+    np.testing.assert_allclose(fitting(**arrays)[0], expected, rtol=1e-5)
