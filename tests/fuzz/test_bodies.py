@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from levels import EVERY
 from numerics import jaxpr
 from oracle import run
@@ -17,6 +18,7 @@ import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
+from xdsl_rlx.transforms import mir_fission_scans
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -124,7 +126,10 @@ SECOND = (product_with_the_hessian, gradient_of_gradient)
 """Those that differentiate twice."""
 
 
-def test_a_random_program_of_bodies_has_the_derivatives_of_jax(body_seed: int) -> None:
+def test_a_random_program_of_bodies_has_the_derivatives_of_jax(body_seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if body_seed % 2:
+        # some products leave their loops, and some are too large
+        monkeypatch.setattr(mir_fission_scans, "CACHED", 128)
     rng = np.random.default_rng(body_seed)
     made, arrays = program(body_seed), values_of(rng)
     gradient = of_loss(made)
