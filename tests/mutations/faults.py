@@ -42,6 +42,13 @@ def _fault(name: str, path: str, old: str, new: str, *tests: str) -> Fault:
 
 RULES = (
     _fault(
+        "a pass that breaks a module goes unnoticed",
+        "transforms/driver.py",
+        'if step is None or os.environ.get("XDSL_RLX_CHECK") != "1":',
+        "if True:",
+        "tests/transforms/test_driver.py",
+    ),
+    _fault(
         "a value that is captured twice is differentiated as the operand that is asked for",
         "transforms/engines/reverse.py",
         "return [index for index in active if op.operands[index] in answering]",
