@@ -90,6 +90,6 @@ def test_a_pass_that_breaks_a_module_is_named_if_that_is_asked_for(
     monkeypatch.setenv("XDSL_RLX_CHECK", "0")
     run(context(), g.module.clone(), [UseBeforeDefinition(), UseBeforeDefinition()])
     monkeypatch.setenv("XDSL_RLX_CHECK", "1")
-    with pytest.raises(AssertionError, match="use-before-definition leaves a module that does not verify: .*mir.cos"):
+    with pytest.raises(AssertionError, match=r"use-before-definition leaves a module that does not verify: .*mir.cos"):
         run(context(), g.module.clone(), [UseBeforeDefinition(), UseBeforeDefinition()])
     run(context(), g.module.clone(), [MirCsePass()])
