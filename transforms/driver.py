@@ -118,8 +118,9 @@ def run_once(ctx: Context, module: ModuleOp, passes: Sequence[RewritingPass]) ->
     """Run the passes in order. Whether one of them changed anything."""
     changed = False
     for step in passes:
-        changed |= step.run(ctx, module)
-        _verify_behind(step, module, None)
+        if step.run(ctx, module):
+            changed = True
+            _verify_behind(step, module, None)
     return changed
 
 

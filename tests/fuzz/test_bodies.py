@@ -108,8 +108,9 @@ def gradient_of_gradient(made: Program, rng: np.random.Generator, arrays: Arrays
 
 def compiled(made: Program, rng: np.random.Generator, arrays: Arrays) -> None:
     full = Effort.FULL if EVERY else Effort.QUICK
-    found = compile_module(as_graph_module(of_loss(made)).module, 1, effort=full)(**arrays)
-    compare(made, found, run(of_loss(made), **arrays))
+    gradient = of_loss(made)
+    found = compile_module(as_graph_module(gradient).module, 1, effort=full)(**arrays)
+    compare(made, found, run(gradient, **arrays))
 
 
 MODES = (
