@@ -202,16 +202,14 @@ _LATE = (
     "xdsl_rlx.lowering.mir_fit_memory",
     "xdsl_rlx.lowering.mir_prepare_for_fusion",
     "xdsl_rlx.lowering.nests.custom",
-    "xdsl_rlx.lowering.numba.emit.listing",
-    "xdsl_rlx.lowering.numba.emit.llvm_module",
-    "xdsl_rlx.lowering.numba.emit.numba_llvm",
-    "xdsl_rlx.lowering.numba.emit.python_module",
-    "xdsl_rlx.lowering.numba.emit.targets",
     "xdsl_rlx.lowering.numba.runtime.launch_times",
     "xdsl_rlx.transforms.rules.custom",
     "xdsl_rlx.tree_functions",
 )
-"""What functions import when they are called, beside the homes."""
+"""
+What functions import when they are called, beside the homes, and beside the emitters. Those are left to who compiles,
+since a program of the cache needs none: their package imports nothing, so no two threads wait for each other there.
+"""
 
 _importing = threading.RLock()
 at_fork.hold(_importing)
