@@ -128,6 +128,9 @@ SECOND = (product_with_the_hessian, gradient_of_gradient)
 
 
 def test_a_random_program_of_bodies_has_the_derivatives_of_jax(body_seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if body_seed % 3 and not EVERY:
+        # to verify behind each pass takes a third of the time
+        monkeypatch.setenv("XDSL_RLX_CHECK", "0")
     if body_seed % 2:
         # some products leave their loops, and some are too large
         monkeypatch.setattr(mir_fission_scans, "CACHED", 128)
