@@ -50,6 +50,7 @@ _OF_FAMILY = {
     "index": OpKind.REDUCTION,
     "linalg": OpKind.COMPUTE,
     "loss": OpKind.REDUCTION,
+    "matrix_function": OpKind.REDUCTION,
     "moe": OpKind.COMPUTE,
     "norm": OpKind.REDUCTION,
     "pool": OpKind.REDUCTION,

@@ -26,6 +26,7 @@ from xdsl_rlx.dialects.mir.fields import word_of
 from xdsl_rlx.dialects.mir.fused import FusedBuilder
 from xdsl_rlx.dialects.mir.index import IndexBuilder
 from xdsl_rlx.dialects.mir.linalg import LinalgBuilder
+from xdsl_rlx.dialects.mir.matrix_function import MatrixFunctionBuilder
 from xdsl_rlx.dialects.mir.moe import MoeBuilder
 from xdsl_rlx.dialects.mir.moves import MovesBuilder
 from xdsl_rlx.dialects.mir.norm import NormBuilder
@@ -80,6 +81,7 @@ class MirBuilder(
     FusedBuilder,
     IndexBuilder,
     LinalgBuilder,
+    MatrixFunctionBuilder,
     MoeBuilder,
     MovesBuilder,
     NormBuilder,

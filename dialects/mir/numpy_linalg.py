@@ -11,7 +11,7 @@ from math import inf, prod
 from typing import Any, NamedTuple
 
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
-from xdsl_rlx.dialects.mir.numpy_elements import ufunc, where
+from xdsl_rlx.dialects.mir.numpy_elements import ufunc
 from xdsl_rlx.dialects.mir.numpy_reductions import in_a_row, largest, smallest, sum_of
 from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, as_floats, as_value, check_rank, of_one_type, row
 from xdsl_rlx.dialects.mir.promotion import Kind
@@ -277,19 +277,12 @@ def _svdvals(x: Value, /) -> Value:
     return svd(x, compute_uv=False)
 
 
-def _inverted(s: Value, rcond: float) -> Value:
-    """The inverses of singular values, 0 of those that are small beside the largest."""
-    small = s <= s[..., :1] * rcond
-    return where(small, 0.0, 1.0 / where(small, 1.0, s))
-
-
 @row("linalg.pinv")
 def pinv(a: Value, rcond: float | None = None, hermitian: bool = False, *, rtol: float | None = None) -> Value:
     """The pseudo-inverse, of singular values above `rcond` times the largest, by default 1e-15."""
-    u, s, vh = svd(a, full_matrices=False)
+    check_rank("linalg.pinv", a, least=2)
     given = rcond if rtol is None else rtol
-    scaled = a.b.swapaxes(u, -1, -2) * _inverted(s, 1e-15 if given is None else given)[..., None]
-    return a.b.swapaxes(vh, -1, -2) @ scaled
+    return a.b.pinv(as_floats(a), 1e-15 if given is None else given)
 
 
 def _epsilon(x: Value) -> float:

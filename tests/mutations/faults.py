@@ -40,6 +40,8 @@ def _fault(name: str, path: str, old: str, new: str, *tests: str) -> Fault:
     return Fault(name, path, old, new, tests)
 
 
+SPECTRA = "tests/numerics/test_equal_values.py"
+
 RULES = (
     _fault(
         "a pass that breaks a module goes unnoticed",
@@ -61,6 +63,34 @@ RULES = (
         "if value.first_use is not None and value not in op.captured:",
         "if value.first_use is not None and inner not in op.captured:",
         "tests/transforms/test_scan.py",
+    ),
+    _fault(
+        "equal eigenvalues have no slope in a function of a matrix",
+        "transforms/rules/matrix_function.py",
+        "b.where(merged, mean, quotient)",
+        "b.where(merged, 0, quotient)",
+        SPECTRA,
+    ),
+    _fault(
+        "the slope of images that depend on all eigenvalues is that of their own one",
+        "transforms/rules/matrix_function.py",
+        "(slope + slope_other - jacobian - transposed(b, jacobian)) * 0.5",
+        "(slope + slope_other) * 0.5",
+        SPECTRA,
+    ),
+    _fault(
+        "a quotient among the factors of eigenvectors is a product",
+        "transforms/rules/spectral_products.py",
+        "images / x if factor.divides else images * x",
+        "images * x",
+        SPECTRA,
+    ),
+    _fault(
+        "a pseudo-inverse has no derivative beside its range",
+        "transforms/rules/matrix_function.py",
+        "return [((over @ p) - turned @ g) @ turned + turned @ (p @ under)]",
+        "return [-(turned @ g) @ turned]",
+        SPECTRA,
     ),
     _fault(
         "what a delta net's key took away has no cotangent",

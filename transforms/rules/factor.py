@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from xdsl_rlx.dialects.mir.factor import CholeskyOp, EighOp, QrOp, SvdOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.transforms.rules.linalg import transposed
+from xdsl_rlx.transforms.rules.matrix_function import once, outside_of, pairs, rounding_of
 from xdsl_rlx.transforms.rules.rows import leading
 from xdsl_rlx.transforms.rules.rule_table import JVP, VJP, Cotangent
 
@@ -41,28 +42,38 @@ def cholesky_jvp(op: CholeskyOp, b: MirBuilder, t: Value) -> Sequence[Value | No
 leading(EighOp)
 
 
-def _inverses(b: MirBuilder, x: Value) -> Value:
-    """`1 / x`, and 0 for 0."""
-    zero = b.eq(x, 0)
-    return b.where(zero, 0, 1 / b.where(zero, 1, x))
+def _inverses(b: MirBuilder, x: Value, least: Value) -> Value:
+    """`1 / x`, and 0 where the magnitude is at most `least`."""
+    is_small = abs(x) <= least
+    return b.where(is_small, 0, 1 / b.where(is_small, 1, x))
 
 
 def _gaps(b: MirBuilder, values: Value) -> Value:
-    """`1 / (w_j - w_i)`; 0 on the diagonal, and for equal values, whose vectors are not told apart."""
-    return _inverses(b, b.expand_dims(values, -2) - b.expand_dims(values, -1))
+    """`1 / (w_j - w_i)`; 0 on the diagonal, and for values equal but for rounding, whose vectors are not told apart."""
+    if not values.shape[-1]:
+        return b.full((*values.shape, 0), 0.0, values.dtype)
+    column, row = pairs(b, values)
+    return _inverses(b, row - column, rounding_of(b, values))
+
+
+def _slopes(b: MirBuilder, values: Value, inner: Value) -> Value:
+    """Tangents of values, which are right for functions in which equal values are interchangeable."""
+    if not values.shape[-1]:
+        return values
+    return b.diagonal(inner, 0, -2, -1) + b.reduce_sum(once(b, values), -1)
 
 
 @VJP.rule(EighOp)
 def eigh_vjp(op: EighOp, b: MirBuilder, g_values: Value | None, g_vectors: Value | None) -> Sequence[Cotangent]:
     """`da = sym(V (diag(dw) + F * (V^T dV)) V^T)` with `F = 1 / (w_j - w_i)` (Giles, 2008)."""
     values, vectors = b.value(op.values), b.value(op.vectors)
-    turned = transposed(b, vectors)
-    middle = None if g_vectors is None else _gaps(b, values) * (turned @ g_vectors)
-    if g_values is not None:
-        on_diagonal = b.eye(values.shape[-1], dtype=values.dtype) * b.expand_dims(g_values, -2)
-        middle = on_diagonal if middle is None else middle + on_diagonal
-    assert middle is not None
-    return [_symmetric(b, vectors @ middle @ turned)]
+    total = None if g_values is None else b.matrix_function(op.operand, values, vectors, vectors, g_values)
+    if g_vectors is not None:
+        turned = transposed(b, vectors)
+        found = _symmetric(b, vectors @ (_gaps(b, values) * (turned @ g_vectors)) @ turned)
+        total = found if total is None else total + found
+    assert total is not None
+    return [total]
 
 
 @JVP.rule(EighOp)
@@ -70,7 +81,7 @@ def eigh_jvp(op: EighOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
     """With `M = V^T sym(da) V`: `dw = diag(M)`, `dV = V (F * M)`."""
     values, vectors = b.value(op.values), b.value(op.vectors)
     inner = transposed(b, vectors) @ _symmetric(b, t) @ vectors
-    return [b.diagonal(inner, 0, -2, -1), vectors @ (_gaps(b, values) * inner)]
+    return [_slopes(b, values, inner), vectors @ (_gaps(b, values) * inner)]
 
 
 leading(QrOp)
@@ -107,9 +118,10 @@ def qr_jvp(op: QrOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
 leading(SvdOp)
 
 
-def _outside(b: MirBuilder, u: Value, x: Value) -> Value:
-    """What is left of the columns `x` without their parts along those of `u`."""
-    return x - u @ (transposed(b, u) @ x)
+def _sums(b: MirBuilder, values: Value) -> Value:
+    """`1 / (s_i + s_j)`, and 0 for two values of 0."""
+    column, row = pairs(b, values)
+    return _inverses(b, row + column, b.constant(0.0, values.dtype))
 
 
 @VJP.rule(SvdOp)
@@ -117,37 +129,44 @@ def svd_vjp(
     op: SvdOp, b: MirBuilder, g_u: Value | None, g_values: Value | None, g_vt: Value | None
 ) -> Sequence[Cotangent]:
     """
-    `da = (U (F * skew(U^T dU) S + S F * skew(V^T dV) + diag(ds)) + (1 - U U^T) dU S^-1) V^T` (Townsend, 2016).
+    `da = (U (E * (X + Y) + H * (X - Y) + diag(ds)) + (1 - U U^T) dU S^-1) V^T` (Townsend, 2016).
 
-    `F = 1 / (s_j^2 - s_i^2)`, and `skew(x) = x - x^T`.
+    `X = skew(U^T dU) / 2`, `Y = skew(V^T dV) / 2`, `skew(x) = x - x^T`. `E = 1 / (s_j - s_i)` and `H = 1 / (s_j + s_i)`
+    are apart, so that nothing is squared, and that what `E` is of cancels where values are equal.
     """
     u, values, vt = (b.value(x) for x in op.results)
-    gaps, row = _gaps(b, values * values), b.expand_dims(values, -2)
-    middle = b.zeros_like(vt)
-    if g_values is not None:
-        middle = middle + b.eye(values.shape[-1], dtype=values.dtype) * b.expand_dims(g_values, -2)
+    total = None if g_values is None else b.matrix_function(op.operand, values, u, transposed(b, vt), g_values, True)
+    if g_u is None and g_vt is None:
+        assert total is not None
+        return [total]
+    x, y = b.zeros_like(vt), b.zeros_like(vt)
     if g_u is not None:
         inner = transposed(b, u) @ g_u
-        middle = middle + gaps * (inner - transposed(b, inner)) * row
+        x = (inner - transposed(b, inner)) * 0.5
     if g_vt is not None:
         inner = vt @ transposed(b, g_vt)
-        middle = middle + b.expand_dims(values, -1) * (gaps * (inner - transposed(b, inner)))
-    left = u @ middle
+        y = (inner - transposed(b, inner)) * 0.5
+    left = u @ (_gaps(b, values) * (x + y) + _sums(b, values) * (x - y))
     if g_u is not None and u.shape[-2] > u.shape[-1]:
-        left = left + _outside(b, u, g_u) * _inverses(b, row)
-    return [left @ vt]
+        left = left + outside_of(b, u, g_u) * _inverses(b, b.expand_dims(values, -2), b.constant(0.0, values.dtype))
+    found = left @ vt
+    return [found if total is None else total + found]
 
 
 @JVP.rule(SvdOp)
 def svd_jvp(op: SvdOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
-    """With `P = U^T da V`: `ds = diag(P)`, `dU = U F * sym(P S) + (1 - U U^T) da V S^-1`, `dV = V F * sym(S P)`."""
+    """
+    With `P = U^T da V`: `ds = diag(P)`, `dU = U (E * X + H * Y) + (1 - U U^T) da V S^-1`, `dV = V (E * X - H * Y)`.
+
+    `X = (P + P^T) / 2`, `Y = (P - P^T) / 2`, `E = 1 / (s_j - s_i)`, `H = 1 / (s_j + s_i)`.
+    """
     u, values, vt = (b.value(x) for x in op.results)
-    gaps, row, column = _gaps(b, values * values), b.expand_dims(values, -2), b.expand_dims(values, -1)
     moved = t @ transposed(b, vt)
     inner = transposed(b, u) @ moved
-    by_row, by_column = inner * row, inner * column
-    t_u = u @ (gaps * (by_row + transposed(b, by_row)))
+    turned = transposed(b, inner)
+    apart, together = _gaps(b, values) * ((inner + turned) * 0.5), _sums(b, values) * ((inner - turned) * 0.5)
+    t_u = u @ (apart + together)
     if u.shape[-2] > u.shape[-1]:
-        t_u = t_u + _outside(b, u, moved) * _inverses(b, row)
-    t_v = transposed(b, vt) @ (gaps * (by_column + transposed(b, by_column)))
-    return [t_u, b.diagonal(inner, 0, -2, -1), transposed(b, t_v)]
+        t_u = t_u + outside_of(b, u, moved) * _inverses(b, b.expand_dims(values, -2), b.constant(0.0, values.dtype))
+    t_v = transposed(b, vt) @ (apart - together)
+    return [t_u, _slopes(b, values, inner), transposed(b, t_v)]

@@ -1,0 +1,76 @@
+"""Matrices that are a function of the spectrum of another one, whose derivative exists where values are equal."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType, f32, f64
+from xdsl.ir import Attribute
+from xdsl.irdl import result_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Flag, Real, Tensor, flag, real, tensor
+from xdsl_rlx.dialects.mir.value import BuilderCore, method
+from xdsl_rlx.dialects.shapes import check_element, dims, element_of, same_element_type, shape_of
+
+
+class MatrixFunctionOp(MirOp, name="mir.matrix_function"):
+    """
+    `result = left diag(images) right^T`, where `operand = left diag(values) right^T` is a spectral decomposition.
+
+    `operand` is [..., m, n] with `m >= n`, `values` and `images` are [..., n], `left` is [..., m, n] and `right`
+    [..., n, n]. They are the eigenvalues and eigenvectors of the symmetric part of `operand`, or with `singular` its
+    singular values and vectors.
+
+    The derivative by `operand` has divided differences of `images` by `values` (Daleckii and Krein), which are slopes
+    where values are equal. The slopes follow from what computes `images` from `values` in the same body. Nothing flows
+    to `values`, `left` and `right`, for which the derivative by `operand` accounts.
+    """
+
+    operand: Tensor = tensor(alias="a")
+    values: Tensor = tensor()
+    left: Tensor = tensor()
+    right: Tensor = tensor()
+    images: Tensor = tensor()
+    singular: Flag = flag(default=False)
+    result = result_def(AnyTensorConstr)
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_element(same_element_type(*self.operands), (f32, f64))
+        shape = shape_of(self.operand)
+        if len(shape) < 2 or shape[-2] < shape[-1] or (self.singular is None and shape[-2] != shape[-1]):
+            raise VerifyException(f"expected matrices with a spectral decomposition, got {dims(shape)}")
+        *batch, _, n = shape
+        expected = {"values": (*batch, n), "left": shape, "right": (*batch, n, n), "images": (*batch, n)}
+        for name, like in expected.items():
+            found = shape_of(getattr(self, name))
+            if tuple(found) != tuple(like):
+                raise VerifyException(f"expected {name} of shape {dims(like)}, got {dims(found)}")
+        return (self.operand.type,)
+
+
+class PinvOp(MirOp, name="mir.pinv"):
+    """
+    The pseudo-inverse of each matrix of [..., m, n], f32 or f64: [..., n, m].
+
+    Singular values of at most `rcond` times the largest count as 0. The derivative is that of matrices of the same rank
+    (Golub and Pereyra, 1973); it has no quotients of singular values.
+    """
+
+    operand: Tensor = tensor(alias="a")
+    rcond: Real = real(default=1e-15)
+    result = result_def(AnyTensorConstr)
+
+    def infer_types(self) -> tuple[Attribute]:
+        element, shape = element_of(self.operand), shape_of(self.operand)
+        check_element(element, (f32, f64))
+        if len(shape) < 2:
+            raise VerifyException(f"expected matrices, got a tensor of shape {dims(shape)}")
+        *batch, rows, columns = shape
+        return (TensorType(element, (*batch, columns, rows)),)
+
+
+class MatrixFunctionBuilder(BuilderCore):
+    """Builder methods of this family."""
+
+    matrix_function = method(MatrixFunctionOp)
+    pinv = method(PinvOp)
