@@ -42,6 +42,8 @@ def _fault(name: str, path: str, old: str, new: str, *tests: str) -> Fault:
 
 SPECTRA = "tests/numerics/test_equal_values.py"
 
+BATCHES = "tests/transforms/test_branches_of_batches.py"
+
 RULES = (
     _fault(
         "a pass that breaks a module goes unnoticed",
@@ -63,6 +65,27 @@ RULES = (
         "if value.first_use is not None and value not in op.captured:",
         "if value.first_use is not None and inner not in op.captured:",
         "tests/transforms/test_scan.py",
+    ),
+    _fault(
+        "a branch of a batch is computed for those that do not take it",
+        "transforms/rules/branch.py",
+        "value = _choice(b, taken, value, b.stop_gradient(one) if has_derivative(value.ssa) else one)",
+        "value = value",
+        BATCHES,
+    ),
+    _fault(
+        "a branch that none of a batch takes is computed",
+        "transforms/rules/branch.py",
+        "is_any = b.gt(b.reduce_sum(b.cast(taken, i32)), 0)",
+        "is_any = b.ge(b.reduce_sum(b.cast(taken, i32)), 0)",
+        BATCHES,
+    ),
+    _fault(
+        "what is done of a batch of loops runs on with its own carries",
+        "transforms/rules/branch.py",
+        "operands = _of_taken(body.b, active, has_axis, size, [*before[:n], *captured])",
+        "operands = [*before[:n], *captured]",
+        BATCHES,
     ),
     _fault(
         "equal eigenvalues have no slope in a function of a matrix",

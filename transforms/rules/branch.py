@@ -12,7 +12,10 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.bodies import end_of, isolate_all, ops_of
 from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, SwitchOp, WhileOp
+from xdsl_rlx.dialects.mir.cast import CastOp
+from xdsl_rlx.dialects.mir.elementwise import AddOp, ConstantOp, NegOp, SubOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.shape import ExpandOp, ReshapeOp, TransposeOp
 from xdsl_rlx.transforms.engines.batch import Batch
 from xdsl_rlx.transforms.engines.reverse import has_derivative, varying
 from xdsl_rlx.transforms.rules.bodies import (
@@ -183,12 +186,56 @@ def if_vmap(op: IfOp, b: MirBuilder, batched: Sequence[bool], size: int, *operan
     predicate, *captured = operands
     if not batched[0]:
         return _of_batch(partial(IfOp, predicate.ssa), op.branches, b, batched[1:], size, captured)
-    batches = [_batched(b, block, batched[1:], size, captured) for block in op.branches]
+    otherwise = b.eq(b.cast(predicate, i32), 0)
     rows = [
-        [b.value(batch.with_axis(y)) for y in end_of(block).values]
-        for batch, block in zip(batches, op.branches, strict=True)
+        _where_taken(b, block, taken, batched[1:], size, captured)
+        for block, taken in zip(op.branches, (predicate, otherwise), strict=True)
     ]
     return [_choice(b, predicate, x, y) for x, y in zip(*rows, strict=True)]
+
+
+def _where_taken(
+    b: MirBuilder, block: Block, taken: Value, batched: Sequence[bool], size: int, captured: Sequence[Value]
+) -> list[Value]:
+    """
+    What a branch yields for a whole batch, some of which take it: the others have the operands of one that does.
+
+    So nothing that the branch computes for these is less finite than for one that takes it, and a derivative of 0 times
+    infinity does not get from them to what the batch shares. Where none takes it and that matters, nothing is computed.
+    """
+    shares = any(has_derivative(x.ssa) and not has for x, has in zip(captured, batched, strict=True))
+    if not size or all(isinstance(op, _ADDITIVE) for op in ops_of(block)):
+        return _yielded(b, block, batched, size, captured)
+    if not shares and not any(op.regions for op in ops_of(block)):
+        return _yielded(b, block, batched, size, _of_taken(b, taken, batched, size, captured))
+    going, done = Body(), Body()
+    found = _yielded(going.b, block, batched, size, _of_taken(going.b, taken, batched, size, captured))
+    ends = [going.end(y.ssa for y in found), done.end(done.b.zeros_like(y).ssa for y in found)]
+    is_any = b.gt(b.reduce_sum(b.cast(taken, i32)), 0)
+    return [b.value(y) for y in b.emit(IfOp, is_any.ssa, isolate_all(ends, 0), *ends).results]
+
+
+_ADDITIVE = (AddOp, SubOp, NegOp, CastOp, ConstantOp, ExpandOp, ReshapeOp, TransposeOp)
+"""Ops whose derivatives do not depend on their operands: nothing in a body of these alone is less finite than them."""
+
+
+def _yielded(b: MirBuilder, block: Block, batched: Sequence[bool], size: int, values: Sequence[Value]) -> list[Value]:
+    """What a body yields for a batch, with its axis."""
+    batch = _batched(b, block, batched, size, values)
+    return [b.value(batch.with_axis(y)) for y in end_of(block).values]
+
+
+def _of_taken(b: MirBuilder, taken: Value, batched: Sequence[bool], size: int, values: Sequence[Value]) -> list[Value]:
+    """Batched values where `taken` says so, elsewhere those of the first that it says so of, without derivative."""
+    position = b.iota(size, 0, i32)
+    first = b.reshape(b.reduce_min(b.where(taken, position, size - 1)), (1,))
+    found: list[Value] = []
+    for value, has_axis in zip(values, batched, strict=True):
+        if has_axis:
+            one = b.gather(value, first)
+            value = _choice(b, taken, value, b.stop_gradient(one) if has_derivative(value.ssa) else one)
+        found.append(value)
+    return found
 
 
 def _choice(b: MirBuilder, predicate: Value, on_true: Value, on_false: Value) -> Value:
@@ -328,7 +375,8 @@ def _until_all_are_done(
     """
     The loop of a batch in which each is done at a time of its own: it keeps its carries from then on.
 
-    Which are not done, and how often each was run, are carries too.
+    Which are not done, and how often each was run, are carries too. Those that are done are run with the operands of
+    one that is not, for the sake of derivatives.
     """
     n = len(op.init)
     has_axis = [i < n or batched[i] for i in range(len(operands))]
@@ -344,8 +392,9 @@ def _until_all_are_done(
     active = condition.b.value(condition.block.args[n])
     any_left = condition.b.gt(condition.b.reduce_sum(condition.b.cast(active, i32)), 0)
     before = [body.b.value(x) for x in body.block.args]
-    batch = _batched(body.b, op.body.block, has_axis, size, [*before[:n], *captured])
     active, trips = before[n:]
+    operands = _of_taken(body.b, active, has_axis, size, [*before[:n], *captured])
+    batch = _batched(body.b, op.body.block, has_axis, size, operands)
     after = [
         _choice(body.b, active, body.b.value(batch.with_axis(y)), old)
         for y, old in zip(op.last.values, before[:n], strict=True)
