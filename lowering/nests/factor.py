@@ -3,7 +3,7 @@ LU is in `solve.py`."""
 
 from math import prod
 
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32, f64, i32
 
 from xdsl_rlx.dialects.lir.lapack import LARGEST_INTEGER, GesddOp, SyevdOp
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
@@ -39,6 +39,9 @@ BLOCK = 64
 """Columns that LAPACK takes together where it has the workspace; no blocks that it chooses are larger."""
 
 NAN = float("nan")
+
+WINDOW = {f32: 2.0**20, f64: 2.0**150}
+"""Numbers between this and its inverse have squares whose sums neither overflow nor lose digits."""
 
 
 @NEST.rule(CholeskyOp)
@@ -76,7 +79,7 @@ def _lower_half(a: Array, result: Array) -> Number:
     largest = 0.0
     for i in rolled(range(n)):
         for j in rolled(range(i + 1)):
-            mean = (a[i, j] + a[j, i]) * 0.5
+            mean = a[i, j] * 0.5 + a[j, i] * 0.5
             result[i, j] = mean
             largest = accumulate_max(largest, abs(mean))
     return largest
@@ -90,7 +93,7 @@ def _by_columns(a: Array, factor: Array) -> None:
         pivot = sqrt(a[j, j] - _product(factor[j], factor[j], j))
         factor[j, j] = pivot
         for i in rolled(range(j + 1, n)):
-            mean = (a[i, j] + a[j, i]) * 0.5
+            mean = a[i, j] * 0.5 + a[j, i] * 0.5
             factor[i, j] = (mean - _product(factor[i], factor[j], j)) / pivot
 
 
@@ -102,12 +105,44 @@ def _product(x: Array, y: Array, count: Number) -> Number:
     return total
 
 
+def _largest(x: Array) -> Number:
+    """The largest magnitude in a matrix; NaN if it has one."""
+    rows, columns = x.shape
+    largest = 0.0
+    for i in rolled(range(rows)):
+        for j in rolled(range(columns)):
+            largest = accumulate_max(largest, abs(x[i, j]))
+    return largest
+
+
+def _scale(largest: Number, window: float) -> Number:
+    """A power of 2 that brings the largest of some numbers into the window, or near it; NaN if that is not finite."""
+    step, one = window * window, 1.0 + largest * 0.0
+    down = one / (step * step) if largest >= step * window else one / step
+    down = one / (step * step) / step if largest >= step * step * window else down
+    up = one * (step * step) if largest < 1.0 / (step * window) else one * step
+    up = one * (step * step * step) if largest < 1.0 / (step * step * window) else up
+    return down if largest >= window else up if largest < 1.0 / window else one
+
+
+def _length(x: Array, start: Number, window: float) -> Number:
+    """The Euclidean length of a row from one element on, whatever its scale."""
+    (count,) = x.shape
+    largest, total = 0.0, 0.0
+    for k in range(start, count):
+        largest = accumulate_max(largest, abs(x[k]))
+    scale = _scale(largest, window)
+    for k in range(start, count):
+        total = accumulate(total, x[k] * scale * (x[k] * scale))
+    return sqrt(total) / scale
+
+
 @NEST.rule(EighOp)
 def eigh_nest(op: EighOp, work: Work) -> None:
     """Sweeps of rotations that each clear one element, until what is left beside the diagonal does not matter."""
     shape, element = shape_of(op.operand), element_of(op.operand)
     batch, n = prod(shape[:-2]), shape[-1]
-    matrices, smallest = (batch, n, n), 2.0**-48 if element == f32 else 2.0**-106
+    matrices, smallest, window = (batch, n, n), 2.0**-48 if element == f32 else 2.0**-106, WINDOW[element]
     reads = [work.read(op.operand, matrices)]
     writes = [work.write(op.values, (batch, n)), work.write(op.vectors, matrices)]
     if n > SMALL_EIGH and sum(SyevdOp.room(n)) < LARGEST_INTEGER:
@@ -118,9 +153,10 @@ def eigh_nest(op: EighOp, work: Work) -> None:
     @work.over(batch if n else 0, 48 * n * n * n, reads, writes)
     def diagonalise(it: Iteration, operand: Array, values: Array, vectors: Array, rotated: Array, lines: Array) -> None:
         a, s, lines = operand[it.index], rotated[it.index], lines[it.index]
+        scale = _scale(_largest(a), window)
         for i in rolled(range(n)):
             for j in rolled(range(n)):
-                s[i, j] = (a[i, j] + a[j, i]) * 0.5
+                s[i, j] = (a[i, j] * scale + a[j, i] * scale) * 0.5
                 lines[i, j] = 0.0
             lines[i, i] = 1.0
         largest = _beside_diagonal(s)
@@ -134,7 +170,7 @@ def eigh_nest(op: EighOp, work: Work) -> None:
             sweep = sweep + 1
         w, v, gone = values[it.index], vectors[it.index], largest - largest
         for i in rolled(range(n)):
-            w[i] = s[i, i] + gone
+            w[i] = s[i, i] / scale + gone
         _ascending(w, lines, s)
         for k in rolled(range(n)):
             down = lines[k, 0] < 0.0
@@ -240,6 +276,7 @@ def qr_nest(op: QrOp, work: Work) -> None:
     if n > SMALL_QR:
         _qr_by_lapack(work, reads, writes)
         return
+    window = WINDOW[element]
     room = {"lines": (n, m), "scales": (n,), "signs": (n,), "column": (m,)}
     writes += [work.scratch((batch, *extents), element, name) for name, extents in room.items()]
 
@@ -249,18 +286,20 @@ def qr_nest(op: QrOp, work: Work) -> None:
     ) -> None:
         a, q, r, lines = operand[it.index], q[it.index], r[it.index], lines[it.index]
         scales, signs, column = scales[it.index], signs[it.index], column[it.index]
+        # columns are scaled one by one: here, only sums are kept from overflowing
+        scale = 1.0 / window if _largest(a) >= window * window * window * window * window else cast(1.0, element)
         for j in rolled(range(n)):
             for i in rolled(range(m)):
-                lines[j, i] = a[i, j]
+                lines[j, i] = a[i, j] * scale
         for j in rolled(range(n)):
-            diagonal = _make_reflection(lines[j], scales, j)
+            diagonal = _make_reflection(lines[j], scales, j, window)
             for k in rolled(range(j)):
                 r[j, k] = 0.0
-            r[j, j] = abs(diagonal)
+            r[j, j] = abs(diagonal) / scale
             signs[j] = copysign(1.0, diagonal)
             for k in rolled(range(j + 1, n)):
                 _reflect(lines[j], scales[j], lines[k], j)
-                r[j, k] = lines[k, j] * signs[j]
+                r[j, k] = lines[k, j] * signs[j] / scale
         for j in rolled(range(n)):
             for i in rolled(range(m)):
                 column[i] = 0.0
@@ -299,12 +338,25 @@ def _qr_by_lapack(work: Work, reads: list[Argument], writes: list[Argument]) -> 
                 q[i, j] = lines[j, i] * signs[j]
 
 
-def _make_reflection(line: Array, scales: Array, j: Number) -> Number:
+def _make_reflection(line: Array, scales: Array, j: Number, window: float) -> Number:
     """What takes the place of element `j` where those behind it are cleared; the reflection is left in their place."""
     (m,) = line.shape
-    x, total = line[j], 0.0
+    total = 0.0
     for i in range(j + 1, m):
         total = accumulate(total, line[i] * line[i])
+    none, most = line[j] * 0.0, window * window * window * window
+    scale, squares = 1.0 + none, line[j] * line[j] + total
+    if (squares < 1.0 / most) | (squares > most):
+        # squares as small as this have lost digits, larger ones may have overflowed
+        largest = abs(line[j])
+        for i in range(j + 1, m):
+            largest = accumulate_max(largest, abs(line[i]))
+        scale = _scale(largest, window)
+        total = none
+        for i in range(j + 1, m):
+            line[i] = line[i] * scale
+            total = accumulate(total, line[i] * line[i])
+    x = line[j] * scale
     size = -copysign(sqrt(x * x + total), x)
     moves = total != 0.0
     divisor = size if moves else 1.0
@@ -312,7 +364,7 @@ def _make_reflection(line: Array, scales: Array, j: Number) -> Number:
     for i in range(j + 1, m):
         line[i] = line[i] / gap
     scales[j] = (size - x) / divisor if moves else 0.0
-    return size if moves else x
+    return size / scale if moves else line[j]
 
 
 def _reflect(line: Array, scale: Number, x: Array, j: Number) -> None:
@@ -338,19 +390,19 @@ def svd_nest(op: SvdOp, work: Work) -> None:
         _svd_by_lapack(work, reads, writes)
         return
     writes.append(work.scratch((batch, n, m), element, "lines"))
-    smallest = 2.0**-22 if element == f32 else 2.0**-51
+    smallest, window = 2.0**-22 if element == f32 else 2.0**-51, WINDOW[element]
 
     @work.over(batch if n else 0, 32 * m * n * n, reads, writes)
     def factorise(it: Iteration, operand: Array, u: Array, values: Array, vt: Array, lines: Array) -> None:
         a, u, w, vt, lines = operand[it.index], u[it.index], values[it.index], vt[it.index], lines[it.index]
-        largest = 0.0
+        largest = _largest(a)
+        scale = _scale(largest, window)
         for j in rolled(range(n)):
             for k in rolled(range(n)):
                 vt[j, k] = 0.0
             vt[j, j] = 1.0
             for i in rolled(range(m)):
-                lines[j, i] = a[i, j]
-            largest = largest + _product(lines[j], lines[j], m)
+                lines[j, i] = a[i, j] * scale
         sweep = 0
         while True:
             if sweep >= SWEEPS or _make_orthogonal(lines, vt, smallest) == 0:
@@ -358,15 +410,17 @@ def svd_nest(op: SvdOp, work: Work) -> None:
             sweep = sweep + 1
         gone = largest - largest
         for k in rolled(range(n)):
-            w[k] = -sqrt(_product(lines[k], lines[k], m)) + gone
+            w[k] = -_length(lines[k], 0, window) + gone
         _ascending(w, lines, vt)
         for k in rolled(range(n)):
             w[k] = -w[k]
-            if w[k] == 0.0:
+            short = not w[k] > 1.0 / (window * window * window * window * window)
+            for i in rolled(range(m)):
+                lines[k, i] = 0.0 if short else lines[k, i] / w[k]
+            # products of short columns may have no digits, and no sweep makes such columns orthogonal
+            if short | (_along(lines, k) > smallest * 8.0):
                 _complete(lines, k)
-            else:
-                for i in rolled(range(m)):
-                    lines[k, i] = lines[k, i] / w[k]
+            w[k] = w[k] / scale
             down = vt[k, 0] < 0.0
             for i in rolled(range(m)):
                 u[i, k] = (-lines[k, i] if down else lines[k, i]) + gone
@@ -432,6 +486,15 @@ def _make_orthogonal(lines: Array, vt: Array, smallest: float) -> Number:
                 _rotate(vt, p, q, c, t * c)
                 count = count + 1
     return count
+
+
+def _along(lines: Array, k: Number) -> Number:
+    """The largest product of line `k` with one in front of it."""
+    _, m = lines.shape
+    largest = 0.0
+    for j in rolled(range(k)):
+        largest = accumulate_max(largest, abs(_product(lines[j], lines[k], m)))
+    return largest
 
 
 def _complete(lines: Array, k: Number) -> None:

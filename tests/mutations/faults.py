@@ -44,6 +44,8 @@ SPECTRA = "tests/numerics/test_equal_values.py"
 
 BATCHES = "tests/transforms/test_branches_of_batches.py"
 
+FACTORS = "tests/fuzz/test_factors.py"
+
 RULES = (
     _fault(
         "a pass that breaks a module goes unnoticed",
@@ -65,6 +67,31 @@ RULES = (
         "if value.first_use is not None and value not in op.captured:",
         "if value.first_use is not None and inner not in op.captured:",
         "tests/transforms/test_scan.py",
+    ),
+    _fault(
+        "singular values of small and large matrices are computed as they are",
+        "lowering/nests/factor.py",
+        """        largest = _largest(a)
+        scale = _scale(largest, window)
+""",
+        """        largest = _largest(a)
+        scale = cast(1.0, element)
+""",
+        FACTORS,
+    ),
+    _fault(
+        "reflections of small columns have the digits of their squares",
+        "lowering/nests/factor.py",
+        "if (squares < 1.0 / most) | (squares > most):",
+        "if squares > most:",
+        FACTORS,
+    ),
+    _fault(
+        "columns that no sweep made orthogonal are left singular vectors",
+        "lowering/nests/factor.py",
+        "if short | (_along(lines, k) > smallest * 8.0):",
+        "if short:",
+        FACTORS,
     ),
     _fault(
         "a branch of a batch is computed for those that do not take it",

@@ -266,6 +266,20 @@ def test_vectors_of_equal_values_have_a_derivative_of_0_among_each_other():
     np.testing.assert_array_equal(rlx.grad(one)(np.eye(N)), np.zeros((N, N)))
 
 
+def test_gaps_do_not_depend_on_the_scale():
+    """The vectors of a matrix are those of its multiple, in f32 too, in which squares of values vanish or overflow."""
+
+    def program(a: Any) -> Any:
+        vectors = _weighted(abs(np.linalg.eigh(a[:N])[1]))
+        return vectors + _weighted(abs(np.linalg.svd(a, full_matrices=False)[0]), 1)
+
+    a = np.concatenate([_symmetric(SPECTRA["apart"]), TOWARD[:2, :N]])
+    run, expected = rlx.compile(rlx.grad(program)), rlx.grad(program)(a)
+    for scale in (1e-30, 1e-18, 1e18, 1e30):
+        found = run((a * scale).astype(np.float32))
+        _close(np.float64(found) * scale, expected, 1e-4)
+
+
 def test_a_second_derivative_that_would_lack_terms_is_nan():
     """That of a function of a matrix, where values are equal; where they are apart it is right."""
 
