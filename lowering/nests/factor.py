@@ -4,6 +4,7 @@ LU is in `solve.py`."""
 from math import prod
 
 from xdsl.dialects.builtin import f32, f64, i32
+from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.lir.lapack import LARGEST_INTEGER, GesddOp, SyevdOp
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
@@ -40,7 +41,7 @@ BLOCK = 64
 
 NAN = float("nan")
 
-WINDOW = {f32: 2.0**20, f64: 2.0**150}
+WINDOW: dict[Attribute, float] = {f32: 2.0**20, f64: 2.0**150}
 """Numbers between this and its inverse have squares whose sums neither overflow nor lose digits."""
 
 

@@ -81,4 +81,4 @@ def test_cholesky_of_the_largest_and_the_smallest_numbers():
         a = (base * scales[:, None, None]).astype(dtype)
         factors = rlx.compile(np.linalg.cholesky)(a)
         expected = np.linalg.cholesky(base) * np.sqrt(scales.astype(np.float64))[:, None, None]
-        np.testing.assert_allclose(factors, expected, rtol=8 * limits.eps)
+        np.testing.assert_allclose(factors, expected, rtol=8 * float(limits.eps))
