@@ -25,7 +25,7 @@ from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Operand, Value
-from xdsl_rlx.dialects.shapes import FLOATS, dims, element_of, shape_of
+from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, dims, element_of, shape_of
 from xdsl_rlx.jit import CompiledFunction, run_traced
 from xdsl_rlx.static_keys import is_array_like, is_static_leaf
 from xdsl_rlx.tracing import builder_of, name_of, traced
@@ -138,8 +138,8 @@ def jvp(function: Function) -> TreeFunction:
     """
     The function `(primals, tangents) -> (results, tangents of the results)`; both are tuples of arguments.
 
-    Tangents have the trees of the primals, and the shapes of their leaves; those of leaves that are not of floats are
-    not looked at.
+    Tangents have the trees of the primals, and the shapes of their leaves; those of leaves that are neither of floats
+    nor complex are not looked at.
     """
     parameters = parameters_of(function)
 
@@ -161,8 +161,9 @@ def vjp(function: Function) -> TreeFunction:
     """
     The function `(primals, cotangents) -> (results, gradients)`: those of the results weighted by `cotangents`.
 
-    Cotangents have the tree of the results, and the shapes of their leaves. Leaves of the primals that are not of
-    floats have None for a gradient.
+    Cotangents have the tree of the results, and the shapes of their leaves. Leaves of the primals that are neither of
+    floats nor complex have None for a gradient. Cotangents and gradients of complex leaves are `dL/dx + i dL/dy`, as in
+    PyTorch; JAX's are the conjugates.
     """
     parameters = parameters_of(function)
 
@@ -176,7 +177,7 @@ def vjp(function: Function) -> TreeFunction:
             weights = leaves_like(spec, cotangents, "cotangents")
             places = paths(spec)
             parts = [
-                (leaf * _like(leaf, weight, f"cotangents{place}")).sum()
+                _weighted(leaf, _like(leaf, weight, f"cotangents{place}"))
                 for leaf, weight, place in zip(leaves, weights, places, strict=True)
                 if _is_float(leaf)
             ]
@@ -468,13 +469,17 @@ class _Call:
             self._operands |= {name: x for name, x in zip(one.inputs, own, strict=True) if name is not None}
 
     def floats(self, others: bool = False) -> list[str]:
-        """Inputs that the chosen arguments are; GraphError for one not of floats, which is left out with `others`."""
+        """
+        Inputs that the chosen arguments are; GraphError for one not of floats.
+
+        With `others` those of complex numbers are among them, and the rest is left out.
+        """
         types = {a.name: a.value.type for a in self.traced.graph.interface.arguments}
         found: list[str] = []
         for number in self._chosen:
             one = self.traced.arguments[number]
             for name, place in zip(one.inputs, paths(one.spec), strict=True):
-                if name is not None and element_of(types[name]) in FLOATS:
+                if name is not None and element_of(types[name]) in (*FLOATS, *(COMPLEXES if others else ())):
                     found.append(name)
                 elif name is not None and not others:
                     raise GraphError(
@@ -541,11 +546,17 @@ def _like(primal: Any, other: Any, what: str) -> Any:
         raise GraphError(
             f"{what}: expected the shape of what it belongs to, {dims(shape)}, got {dims(found)}; broadcast it"
         )
+    if weak and _is_real(primal) and not _is_real(other):
+        raise GraphError(f"{what}: expected a real number, got a complex one; take its real part")
     if not weak:
         wide, narrow = _dtype_of(other), _dtype_of(primal)
         if narrow is not None and wide is not None and not np.can_cast(wide, narrow, "same_kind"):
             raise GraphError(f"{what}: expected {narrow}, got {wide}; convert it")
     return other
+
+
+def _is_real(x: Any) -> bool:
+    return element_of(x.ssa) not in COMPLEXES if isinstance(x, Value) else not np.iscomplexobj(x)
 
 
 def _dtype_of(x: Any) -> np.dtype[Any] | None:
@@ -561,4 +572,11 @@ def _arguments(what: str, trees: object) -> tuple[Tree, ...]:
 
 
 def _is_float(leaf: object) -> bool:
-    return isinstance(leaf, Value) and leaf.type.get_element_type() in FLOATS
+    return isinstance(leaf, Value) and leaf.type.get_element_type() in (*FLOATS, *COMPLEXES)
+
+
+def _weighted(leaf: Value, weight: Any) -> Value:
+    """The real number that a result counts by: the sum of its products, of complex numbers `re(conj(weight) leaf)`."""
+    if element_of(leaf.ssa) not in COMPLEXES:
+        return (leaf * weight).sum()
+    return leaf.b.real(np.conj(weight) * leaf).sum()

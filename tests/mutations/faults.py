@@ -44,6 +44,7 @@ SPECTRA = "tests/numerics/test_equal_values.py"
 
 BATCHES = "tests/transforms/test_branches_of_batches.py"
 
+COMPLEX = "tests/weaknesses/test_complex.py"
 FACTORS = "tests/fuzz/test_factors.py"
 
 RULES = (
@@ -67,6 +68,13 @@ RULES = (
         "if value.first_use is not None and value not in op.captured:",
         "if value.first_use is not None and inner not in op.captured:",
         "tests/transforms/test_scan.py",
+    ),
+    _fault(
+        "the imaginary part of a cotangent has the other sign",
+        "src/xdsl_rlx/tree_functions.py",
+        "return leaf.b.real(np.conj(weight) * leaf).sum()",
+        "return leaf.b.real(weight * leaf).sum()",
+        COMPLEX,
     ),
     _fault(
         "singular values of small and large matrices are computed as they are",

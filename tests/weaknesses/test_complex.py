@@ -114,3 +114,30 @@ def test_numbers_of_which_there_are_none_have_gradients_of_which_there_are_none(
         lowered.module.verify()
         value, gradient = rlx.compile(lowered)(z)
         assert value == 0 and gradient.shape == (0, 2) and gradient.dtype == np.complex64
+
+
+def _mixed(m: Any) -> Any:
+    return lambda z, x: {"both": z * z * x, "real": m.abs(z) * x, "of real": m.exp(1j * x), "twice": x * x}
+
+
+def test_tangents_and_cotangents_of_trees_of_real_and_complex_leaves_are_those_of_jax():
+    """Imaginary parts counted as 0. Cotangents and gradients are the conjugates of JAX's."""
+    rng = np.random.default_rng(7)
+    z, tz, one, two = (rng.standard_normal(3) + 1j * rng.standard_normal(3) for _ in range(4))
+    x, tx, three, four = (rng.standard_normal(3) for _ in range(4))
+    values, tangents = rlx.jvp(_mixed(np))((z, x), (tz, tx))
+    for found, expected in zip((values, tangents), jax.jvp(_mixed(jnp), (z, x), (tz, tx)), strict=True):
+        for name in found:
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-13)
+    cotangents = {"both": one, "real": three, "of real": two, "twice": four}
+    _, gradients = rlx.vjp(_mixed(np))((z, x), cotangents)
+    of_jax = jax.vjp(_mixed(jnp), z, x)[1]({name: np.conj(g) for name, g in cotangents.items()})
+    for found, expected in zip(gradients, of_jax, strict=True):
+        np.testing.assert_allclose(found, np.conj(expected), rtol=1e-13, atol=1e-14)
+        assert np.iscomplexobj(found) == np.iscomplexobj(expected)
+    back = sum(np.real(np.conj(g) * t).sum() for g, t in zip(gradients, (tz, tx), strict=True))
+    ahead = sum(np.real(np.conj(cotangents[name]) * t).sum() for name, t in tangents.items())
+    np.testing.assert_allclose(back, ahead, rtol=1e-12)
+    for wrong in (1j, np.complex128(1j)):
+        with pytest.raises(rlx.GraphError, match=r"cotangents\['twice'\]: expected .*, got "):
+            rlx.vjp(lambda x: {"twice": (x * x).sum()})((x,), {"twice": wrong})
