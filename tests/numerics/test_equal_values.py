@@ -296,3 +296,20 @@ def test_a_second_derivative_that_would_lack_terms_is_nan():
     )
     apart = [_symmetric(SPECTRA["apart"])]
     _check(program, lambda a: _weighted(expm(_symmetric_part(a))), apart, order=2)
+
+
+def test_a_matrix_may_be_decomposed_several_times():
+    """As in an expression that calls `eigh` for vectors and for values: these are of one decomposition."""
+
+    def function(a: Any) -> Any:
+        half = (a + a.T) / 2
+        vectors, values = np.linalg.eigh(half)[1], np.exp(np.linalg.eigvalsh((a + a.T) / 2))
+        return _weighted((vectors * values) @ np.linalg.eigh(half).eigenvectors.T)
+
+    expected = jaxpr.evaluate(jax.grad(lambda a: _weighted(expm(_symmetric_part(a)))), np.eye(N))[0]
+    _close(rlx.grad(function)(np.eye(N)), expected, 1e-13)
+
+    def polar(a: Any) -> Any:
+        return _weighted(np.linalg.svd(a)[0] @ np.linalg.svd(a)[2])
+
+    _close(rlx.grad(polar)(np.eye(N)), (WEIGHTS[0, :N, :N] - WEIGHTS[0, :N, :N].T) / 2, 1e-13)

@@ -13,12 +13,13 @@ from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.control import FusionOp
+from xdsl_rlx.dialects.mir.factor import EighOp, SvdOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.reduce import ReduceOp
 from xdsl_rlx.dialects.mir.shape import TransposeOp
 from xdsl_rlx.transforms.canonicalize.mir import transpose_elements
 from xdsl_rlx.transforms.dead_ops import is_dead, remove_dead
-from xdsl_rlx.transforms.driver import is_differentiated, is_elementwise, is_view
+from xdsl_rlx.transforms.driver import is_constant, is_differentiated, is_elementwise, is_view
 from xdsl_rlx.transforms.located import located, replace
 from xdsl_rlx.transforms.mir_cse import share_common
 from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, RaiseRow, Reason, Walk
@@ -59,12 +60,14 @@ def compose(module: ModuleOp, wanted: Callable[[type[Operation]], bool], faster:
 
     Functions are looked for twice: as the program is, and with what a reduction that is left reads computed once, since
     a mean or a maximum may be written twice within one. Not the other way round: what two functions have in common
-    would stand in the way of both.
+    would stand in the way of both. Decompositions of one matrix are one before: a function of it reads several results.
     """
     present = {type(op) for op in module.walk()}
     functions, *others = [(stage, RAISE.rows(stage, wanted, present)) for stage in Walk]
     remove_dead(module.body, PatternRewriterListener())
     has_sunk = _sink_transposes(module)
+    decomposed = _read_by(module, (EighOp, SvdOp))
+    is_tidier = (bool(decomposed) and share_common(module, decomposed)) or has_sunk
     raised, missed = list[RaisedOp](), dict[Operation, MissedOp]()
 
     def walk(*stages: _Stage) -> None:
@@ -73,12 +76,12 @@ def compose(module: ModuleOp, wanted: Callable[[type[Operation]], bool], faster:
                 raised.extend(_walk(block, stage, rows, missed, faster))
 
     walk(functions)
-    reduced = _read_by_reductions(module)
+    reduced = _read_by(module, (ReduceOp,))
     has_shared = bool(reduced) and share_common(module, reduced)
     walk(*([functions] if has_shared else []), *others)
     if raised:
         remove_dead(module.body, PatternRewriterListener())
-    return Composition(raised, [miss for op, miss in missed.items() if op.parent is not None], has_shared or has_sunk)
+    return Composition(raised, [miss for op, miss in missed.items() if op.parent is not None], has_shared or is_tidier)
 
 
 def _sink_transposes(module: ModuleOp) -> bool:
@@ -97,12 +100,12 @@ def _sink_transposes(module: ModuleOp) -> bool:
     return found
 
 
-def _read_by_reductions(module: ModuleOp) -> set[Operation]:
-    """The reductions of a module, and what computes for them: elementwise ops, views, other reductions."""
-    found, left = set[Operation](), [op for op in module.walk() if isinstance(op, ReduceOp)]
+def _read_by(module: ModuleOp, kinds: tuple[type[Operation], ...]) -> set[Operation]:
+    """The ops of some kinds in a module, and what computes for them: elementwise ops, views, constants, each other."""
+    found, left = set[Operation](), [op for op in module.walk() if isinstance(op, kinds)]
     while left:
         op = left.pop()
-        if op not in found and (isinstance(op, ReduceOp) or is_elementwise(type(op)) or is_view(op)):
+        if op not in found and (isinstance(op, kinds) or is_elementwise(type(op)) or is_view(op) or is_constant(op)):
             found.add(op)
             left += [x.owner for x in op.operands if isinstance(x.owner, Operation)]
     return found
