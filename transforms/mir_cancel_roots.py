@@ -15,21 +15,25 @@ from xdsl_rlx.dialects.shapes import FLOATS, element_of, shape_of
 from xdsl_rlx.transforms.canonicalize.mir import splat
 from xdsl_rlx.transforms.driver import RewritingPass, is_differentiated, rewrite
 
-_MOVED = (ExpandOp, ReshapeOp, TransposeOp)
+_KEEP_SIGNS = (AddOp, MulOp, ExpandOp, ReshapeOp, TransposeOp, ReduceMeanOp, ReduceSumOp)
 _NEVER_NEGATIVE = (AbsOp, ComplexNormSqOp, ExpOp, HypotOp, SqrtOp)
 
 
 def _is_never_negative(value: SSAValue) -> bool:
-    """Whether a value is seen to be 0, positive or NaN."""
-    owner = value.owner
-    if isinstance(owner, (*_MOVED, ReduceSumOp, ReduceMeanOp)):
-        return _is_never_negative(owner.operands[0])
-    if isinstance(owner, MulOp) and owner.lhs is owner.rhs:
-        return True
-    if isinstance(owner, AddOp | MulOp):
-        return _is_never_negative(owner.lhs) and _is_never_negative(owner.rhs)
-    number = splat(value)
-    return isinstance(owner, _NEVER_NEGATIVE) or (isinstance(number, float) and number >= 0)
+    """Whether a value is seen to be 0, positive or NaN: so are sums and products of what is."""
+    waiting, seen = [value], set[SSAValue]()
+    while waiting:
+        one = waiting.pop()
+        owner = one.owner
+        if one in seen or isinstance(owner, _NEVER_NEGATIVE) or (isinstance(owner, MulOp) and owner.lhs is owner.rhs):
+            continue
+        seen.add(one)
+        number = splat(one)
+        if isinstance(owner, _KEEP_SIGNS):
+            waiting += owner.operands
+        elif not isinstance(number, float) or not number >= 0:
+            return False
+    return True
 
 
 def _below(value: SSAValue, b: MirBuilder) -> Value | None:
@@ -62,37 +66,37 @@ def _below_safe_root(op: WhereOp, b: MirBuilder) -> Value | None:
 
 
 class CancelRoot(RewritePattern):
-    """A product of two that are one root, its powers 2 and 4, and `|x| x`."""
+    """A product of two that are one root, its power 2, an even power of `|x|`, and `|x| x`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MulOp | PowOp, rewriter: PatternRewriter) -> None:
-        power = 2.0 if isinstance(op, MulOp) else splat(op.rhs)
-        if is_differentiated(op) or element_of(op.result) not in FLOATS or power not in (2.0, 4.0):
+        if is_differentiated(op) or element_of(op.result) not in FLOATS:
             return
         b = MirBuilder(rewriter)
-        if isinstance(op, MulOp) and (x := _times_its_absolute_value(op)) is not None:
-            signed = b.where(b.lt(x, 0.0), -(b.value(x) * x), b.value(x) * x)
-            rewriter.replace(op, [], [signed.ssa])
-            return
-        if isinstance(op, MulOp) and op.lhs is not op.rhs and not _are_absolute_values_of_one(op):
-            return
-        if (square := _below(op.lhs, b)) is None:
-            return
-        found = square if power == 2.0 else square * square
-        rewriter.replace(op, [], [b.expand(found, shape_of(op.result)).ssa])
+        found = _product(op, b) if isinstance(op, MulOp) else _power(op, b)
+        if found is not None:
+            rewriter.replace(op, [], [b.expand(found, shape_of(op.result)).ssa])
+
+
+def _product(op: MulOp, b: MirBuilder) -> Value | None:
+    for absolute, x in ((op.lhs.owner, b.value(op.rhs)), (op.rhs.owner, b.value(op.lhs))):
+        if isinstance(absolute, AbsOp) and absolute.operand is x.ssa:
+            return b.where(x < 0.0, -(x * x), x * x)
+    return _below(op.lhs, b) if op.lhs is op.rhs or _are_absolute_values_of_one(op) else None
+
+
+def _power(op: PowOp, b: MirBuilder) -> Value | None:
+    power, base = splat(op.rhs), op.lhs.owner
+    if power == 2.0:
+        return _below(op.lhs, b)
+    if isinstance(base, AbsOp) and isinstance(power, float) and power % 2 == 0:
+        return b.pow(base.operand, power)
+    return None
 
 
 def _are_absolute_values_of_one(op: MulOp) -> bool:
     lhs, rhs = op.lhs.owner, op.rhs.owner
     return isinstance(lhs, AbsOp) and isinstance(rhs, AbsOp) and lhs.operand is rhs.operand
-
-
-def _times_its_absolute_value(op: MulOp) -> SSAValue | None:
-    """The x of `|x| x`, which is a square on either side of 0."""
-    for absolute, x in ((op.lhs.owner, op.rhs), (op.rhs.owner, op.lhs)):
-        if isinstance(absolute, AbsOp) and absolute.operand is x:
-            return x
-    return None
 
 
 class MirCancelRootsPass(RewritingPass):

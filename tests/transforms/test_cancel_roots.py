@@ -39,12 +39,24 @@ def test_squares_of_roots_are_smooth(name: str, x: tuple[float, float]):
 
 def test_a_fourth_power_and_what_has_no_second_derivative():
     second = lambda f: float(rlx.grad(rlx.grad(f))(0.0))  # noqa: E731
-    assert second(lambda x: abs(x) ** 4) == 0.0
+    assert second(lambda x: abs(x) ** 4) == second(lambda x: np.power(abs(x), 4.0)) == 0.0
+    fourth = lambda f: float(rlx.grad(rlx.grad(rlx.grad(rlx.grad(f))))(0.0))  # noqa: E731
+    assert fourth(lambda x: np.power(abs(x), 4.0)) == fourth(lambda x: (x * x) ** 2) == 24.0
     # from the right: from the left it is -2
     assert second(lambda x: abs(x) * x) == second(lambda x: x * abs(x)) == 2.0
     for x in (-3.0, -0.5, 2.0):
         assert rlx.grad(lambda x: abs(x) * x)(x) == 2 * abs(x)
         assert rlx.grad(rlx.grad(lambda x: abs(x) * x))(x) == 2 * np.sign(x)
+
+
+def test_what_is_never_negative_is_seen_in_linear_time():
+    def doubled(x: Any) -> Any:
+        total = (x * x).sum()
+        for _ in range(200):
+            total = total + total
+        return np.sqrt(total * 2.0**-200) ** 2
+
+    np.testing.assert_allclose(rlx.hessian(doubled)(np.zeros(2)), EYE)
 
 
 @pytest.mark.parametrize("order", range(5))
