@@ -12,9 +12,12 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import LIBRARY_OPS, CheckOp
 from xdsl_rlx.dialects.lir.kernel import APART
-from xdsl_rlx.dialects.lir.memory import element_bytes
+from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.emit.scalar_types import llvm_type
+
+SMALL_BYTES = 1 << 12
+"""Of a scratch buffer that is on the stack in any case, where LLVM may find that it fits in registers."""
 
 _OF_THE_KERNEL = (CheckOp, *LIBRARY_OPS)
 """Ops that need what only the kernel's function has: its status, or the libraries."""
@@ -26,8 +29,10 @@ def is_apart(loop: scf.ForOp) -> bool:
 
 
 def is_within(value: SSAValue, loop: scf.ForOp) -> bool:
-    """Whether a buffer on the stack is used in a loop only, which finds nothing in it."""
+    """Whether a small buffer on the stack is used in a loop only, which finds nothing in it."""
     if not isinstance(value.owner, memref.AllocaOp) or APART not in value.owner.attributes:
+        return False
+    if byte_size(memref_of(value)) > SMALL_BYTES:
         return False
     return all(_is_inside(use.operation, loop) for use in value.uses)
 
@@ -63,7 +68,7 @@ class Given(dict[SSAValue, str]):
         """Values by their names outside."""
 
     def __missing__(self, value: SSAValue) -> str:
-        if is_within(value, self._loop) and not self._outside[value].startswith("%h"):
+        if is_within(value, self._loop):
             name = f"%s{len(self.own)}"
             self.own.append(value)
         elif (outer := self._outside[value]).startswith("%"):

@@ -22,7 +22,7 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, element_bytes, ro
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_lapack
-from xdsl_rlx.lowering.numba.emit.llvm_apart import Given, is_apart, name_of_part
+from xdsl_rlx.lowering.numba.emit.llvm_apart import SMALL_BYTES, Given, is_apart, name_of_part
 from xdsl_rlx.lowering.numba.emit.llvm_lanes import LaneLoop, Role, Vector, is_written_out
 from xdsl_rlx.lowering.numba.emit.llvm_lines import LlvmLines, folded_index
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA, metadata_of
@@ -31,9 +31,7 @@ from xdsl_rlx.lowering.numba.emit.scalar_types import function_suffix, literal, 
 from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS as BLAS_FUNCTIONS
 
 STACK_BYTES = 1 << 14
-"""Of a kernel's scratch buffers: threads of a program may have stacks of 128 KB. Further ones come from the heap."""
-SMALL_BYTES = 1 << 12
-"""Of a scratch buffer that is on the stack all the same, where LLVM may find that it fits in registers."""
+"""Of a kernel's scratch buffers: threads of a program may have stacks of 128 KB. Further large ones are on the heap."""
 
 _EXTREMES = (arith.MaximumfOp, arith.MinimumfOp)
 _INFINITIES = ("0xFFF0000000000000", "0x7FF0000000000000")
