@@ -12,7 +12,7 @@ import fcntl
 import hashlib
 import os
 import stat
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from xdsl_rlx.dialects.errors import CheckpointError
 
@@ -71,12 +71,11 @@ class _Temporary:
         while os.path.lexists(name := f"{self._stem}-{number}"):
             _remove_orphan(name)
             number += 1
-        try:
+        with ExitStack() as on_failure:
+            on_failure.callback(self.__exit__)
             if not self._open_unnamed():
                 self._create()
-        except BaseException:
-            self.__exit__()
-            raise
+            on_failure.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:

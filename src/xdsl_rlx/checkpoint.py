@@ -218,6 +218,7 @@ def _gguf_array(one: GGUFTensor, data: np.ndarray[Any, Any], swapped: bool, dequ
         with np.errstate(all="ignore"):
             return as_floats(blocks, kind).reshape(one.shape)
     except NotImplementedError:
+        # what gguf raises for a type of blocks that it knows by name, and has no code for
         raise CheckpointError(f"gguf cannot read the {kind.name} of {one.name!r}; dequantize=False does") from None
 
 

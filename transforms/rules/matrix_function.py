@@ -32,10 +32,15 @@ def pairs(b: MirBuilder, values: Value) -> tuple[Value, Value]:
     return b.expand_dims(values, -1), b.expand_dims(values, -2)
 
 
+def _epsilon(values: Value) -> float:
+    """The gap between 1 and the next number."""
+    return 2.0**-23 if values.dtype == "f32" else 2.0**-52
+
+
 def rounding_of(b: MirBuilder, values: Value) -> Value:
     """The gap up to which values of a matrix are not told apart, because of rounding: [..., 1, 1]."""
-    n, epsilon = values.shape[-1], 2.0**-23 if values.dtype == "f32" else 2.0**-52
-    return b.expand_dims(b.reduce_max(abs(values), -1), (-2, -1)) * (2 * n**0.5 * epsilon)
+    most = b.expand_dims(b.reduce_max(abs(values), -1), (-2, -1))
+    return most * (2 * values.shape[-1] ** 0.5 * _epsilon(values))
 
 
 def once(b: MirBuilder, values: Value) -> Value:
@@ -75,7 +80,7 @@ class _Differences(NamedTuple):
 
 def _differences(op: MatrixFunctionOp, b: MirBuilder) -> _Differences:
     values, images = b.value(op.values), b.value(op.images)
-    n, epsilon = values.shape[-1], 2.0**-23 if values.dtype == "f32" else 2.0**-52
+    n, epsilon = values.shape[-1], _epsilon(values)
     (w, w_other), (f, f_other) = pairs(b, values), pairs(b, images)
     jacobian = _jacobian(op, b)
     own = b.diagonal(jacobian, 0, -2, -1)
