@@ -49,6 +49,25 @@ FACTORS = "tests/fuzz/test_factors.py"
 
 RULES = (
     _fault(
+        "decompositions of one matrix are taken for those of several",
+        "transforms/engines/compose.py",
+        "(bool(decomposed) and share_common(module, decomposed)) or has_sunk",
+        "has_sunk",
+        SPECTRA,
+        "-k",
+        "several",
+    ),
+    _fault(
+        "a sum of anything counts as never negative",
+        "transforms/mir_cancel_roots.py",
+        "        elif not isinstance(number, float) or not number >= 0:\n            return False\n",
+        "",
+        "tests/transforms/test_cancel_roots.py",
+        "tests/test_filecheck.py",
+        "-k",
+        "cancel_roots or smooth",
+    ),
+    _fault(
         "a pass that breaks a module goes unnoticed",
         "transforms/driver.py",
         'if step is None or os.environ.get("XDSL_RLX_CHECK") != "1":',
