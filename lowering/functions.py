@@ -24,6 +24,7 @@ FUNCTIONS: dict[type[Operation], str] = {
     math.ExpM1Op: "expm1",
     math.LogOp: "log",
     math.Log2Op: "log2",
+    math.Log10Op: "log10",
     math.Log1pOp: "log1p",
     math.SinhOp: "sinh",
     math.CoshOp: "cosh",

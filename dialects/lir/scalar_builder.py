@@ -448,6 +448,7 @@ class ScalarBuilder:
     expm1 = _function(math.ExpM1Op)
     log = _function(math.LogOp)
     log2 = _function(math.Log2Op)
+    log10 = _function(math.Log10Op)
     log1p = _function(math.Log1pOp)
     sinh = _function(math.SinhOp)
     cosh = _function(math.CoshOp)

@@ -25,8 +25,8 @@ UFUNCS: dict[str, tuple[str, Kind]] = {
     **{
         name: (name, Kind.FITTING)
         for name in (
-            *("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "exp2", "log2", "log1p", "expm1", "cbrt"),
-            *("sinh", "cosh", "hypot", "logaddexp", "copysign"),
+            *("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "exp2", "log2", "log10", "log1p", "expm1"),
+            *("cbrt", "sinh", "cosh", "hypot", "logaddexp", "copysign"),
         )
     },
     **{
@@ -168,7 +168,6 @@ SPELLED_OUT: dict[str, Function] = {
     "deg2rad": _scaled(pi / 180),
     "fabs": lambda x: abs(_fitting(x)[0]),
     "divmod": lambda x, y: (ufunc("floor_divide", x, y), ufunc("remainder", x, y)),
-    "log10": lambda x: ufunc("log", x) / log(10),
     "logaddexp2": _logaddexp2,
     "reciprocal": _reciprocal,
     "float_power": _float_power,

@@ -25,6 +25,10 @@ class Log2Op(UnaryOp, name="mir.log2"):
     """`result` is the logarithm of `x` to base 2: -inf at 0, NaN below; exact of powers of 2."""
 
 
+class Log10Op(UnaryOp, name="mir.log10"):
+    """`result` is the logarithm of `x` to base 10: -inf at 0, NaN below; exact of powers of 10."""
+
+
 class Exp2Op(UnaryOp, name="mir.exp2"):
     """`result = 2^x`, exact of integers."""
 
@@ -83,6 +87,7 @@ class TranscendentalBuilder(BuilderCore):
     log1p = method(Log1pOp)
     expm1 = method(Expm1Op)
     log2 = method(Log2Op)
+    log10 = method(Log10Op)
     exp2 = method(Exp2Op)
     cbrt = method(CbrtOp)
     asin = method(AsinOp)

@@ -33,9 +33,9 @@ CASES: dict[str, Callable[[Any], Any]] = {
     **{
         name: lambda x, name=name: getattr(np, name)(x.a)
         for name in (
-            *("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "exp2", "log2", "log1p", "expm1", "cbrt", "sinh"),
-            *("cosh", "arcsin", "arccos", "arctan", "arcsinh", "arctanh", "rint", "reciprocal", "sign", "floor"),
-            *("ceil", "trunc", "negative", "absolute", "square", "positive", "degrees", "radians", "fabs"),
+            *("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "exp2", "log2", "log10", "log1p", "expm1", "cbrt"),
+            *("sinh", "cosh", "arcsin", "arccos", "arctan", "arcsinh", "arctanh", "rint", "reciprocal", "sign"),
+            *("floor", "ceil", "trunc", "negative", "absolute", "square", "positive", "degrees", "radians", "fabs"),
             *("isnan", "isinf", "isfinite", "sum", "prod", "mean", "max", "min", "var", "std", "any", "all"),
             *("ravel", "transpose", "argmax", "argmin", "sort", "argsort", "cumsum", "flip"),
         )

@@ -49,6 +49,7 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "gelu_approx": lambda x: x / (1 + mpmath.exp(-mpmath.sqrt(8 / mpmath.pi) * (x + mpmath.mpf("0.044715") * x**3))),
     "log": mpmath.log,
     "log2": lambda x: mpmath.log(x, 2),
+    "log10": mpmath.log10,
     "log1p": mpmath.log1p,
     "asinh": mpmath.asinh,
     "acosh": mpmath.acosh,
@@ -111,6 +112,7 @@ SATURATES: dict[str, Callable[[Any], Any]] = {
     "gelu_approx": lambda x: max(x, mpmath.mpf(0)) if abs(x) > 50 else None,
     "log": lambda x: mpmath.nan if x < 0 else None,
     "log2": lambda x: mpmath.nan if x < 0 else None,
+    "log10": lambda x: mpmath.nan if x < 0 else None,
     "rsqrt": lambda x: mpmath.nan if x < 0 else None,
     "log1p": lambda x: mpmath.nan if x < -1 else None,
     "acosh": lambda x: mpmath.nan if x < 1 else None,
@@ -133,6 +135,7 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
     "gelu": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -0.0), (1e30, 1e30), (-1e30, -0.0)],
     "log": [(0.0, -INF), (-0.0, -INF), (INF, INF), (-INF, NAN), (-1.0, NAN), (1.0, 0.0)],
     "log2": [(0.0, -INF), (-0.0, -INF), (INF, INF), (-INF, NAN), (-1.0, NAN), (1.0, 0.0), (8.0, 3.0)],
+    "log10": [(0.0, -INF), (-0.0, -INF), (INF, INF), (-INF, NAN), (-1.0, NAN), (1.0, 0.0), (1000.0, 3.0)],
     "log1p": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, NAN), (-1.0, -INF), (-1.5, NAN)],
     "asinh": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF)],
     "acosh": [(1.0, 0.0), (INF, INF), (-INF, NAN), (0.5, NAN), (-1.0, NAN), (-4.0, NAN)],
@@ -339,6 +342,9 @@ def test_exact_cases_are_exact(run: Run, suffix: str):
     powers = np.ldexp(1.0, k).astype(dtype)
     np.testing.assert_array_equal(unary(run, "log2", suffix, powers), k.astype(dtype))
     np.testing.assert_array_equal(unary(run, "exp2", suffix, k.astype(dtype)), powers)
+    exponents = range(-37, 39) if suffix == "f32" else range(-307, 309)
+    tens = np.array([float(f"1e{n}") for n in exponents], dtype)
+    np.testing.assert_array_equal(unary(run, "log10", suffix, tens), np.array(exponents, dtype))
     n = np.arange(-50, 51).astype(dtype)
     np.testing.assert_array_equal(power(run, suffix, n, np.full_like(n, 2)), n * n)
 

@@ -10,6 +10,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.transforms.rules.rows import diagonal
 
 LN_2 = log(2)
+LN_10 = log(10)
 
 
 def _over_arc(b: MirBuilder, g: Value, x: Value) -> Value:
@@ -43,6 +44,7 @@ def logaddexp_scalar(b: ScalarBuilder, lhs: Scalar, rhs: Scalar) -> Scalar:
 diagonal(mir.Log1pOp, lambda b, g, x, y: g / (1.0 + x), scalar=lambda b, x: b.log1p(x))
 diagonal(mir.Expm1Op, lambda b, g, x, y: g * (y + 1.0), scalar=lambda b, x: b.expm1(x))
 diagonal(mir.Log2Op, lambda b, g, x, y: g / (x * LN_2), scalar=lambda b, x: b.log2(x))
+diagonal(mir.Log10Op, lambda b, g, x, y: g / (x * LN_10), scalar=lambda b, x: b.log10(x))
 diagonal(mir.Exp2Op, lambda b, g, x, y: g * (y * LN_2), scalar=lambda b, x: b.exp2(x))
 diagonal(mir.CbrtOp, lambda b, g, x, y: g / (y * y * 3.0), scalar=lambda b, x: b.cbrt(x))
 diagonal(mir.AsinOp, lambda b, g, x, y: _over_arc(b, g, x), scalar=lambda b, x: b.asin(x))

@@ -1,4 +1,4 @@
-"""log, log2, log1p, pow, asinh, acosh, atanh and cbrt as branch-free scalar expressions.
+"""log, log2, log10, log1p, pow, asinh, acosh, atanh and cbrt as branch-free scalar expressions.
 
 With s = f / (2 + f), log(1 + f) = 2 s + s^3 R(s^2) (the series of atanh), R by minimax fits (Remez, 45 digits)."""
 
@@ -81,6 +81,8 @@ _FAR = 2.0**60
 """From here on asinh and acosh are log(x) + log(2)."""
 _TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
 _LOG2_E_LOW = 2.0355273740931033e-17
+_LOG10_E = 0.4342944819032518
+_LOG10_E_LOW = 1.098319650216765e-17
 
 
 def _at_edges(b: ScalarBuilder, x: Scalar, result: Scalar, at: float = 0.0) -> Scalar:
@@ -126,6 +128,16 @@ def log2(b: ScalarBuilder, x: Scalar) -> Scalar:
     of_f = _log_pair(b, Split(b.const(0.0, f64), parts.f))
     scaled = pair_product(b, of_f, Pair(b.const(LOG2_E, f64), b.const(_LOG2_E_LOW, f64)))
     return _at_edges(b, x, parts.exponent + scaled.high)
+
+
+def log10(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """Rounded once of a pair, so that it is exact of powers of 10."""
+    if format_of(x) is F32:
+        wide = split_exponent(b, b.cast(x, f64))
+        return _at_edges(b, x, b.cast(_log_short(b, wide) * _LOG10_E, x.type))
+    logarithm = _log_pair(b, split_exponent(b, x))
+    scaled = pair_product(b, logarithm, Pair(b.const(_LOG10_E, f64), b.const(_LOG10_E_LOW, f64)))
+    return _at_edges(b, x, scaled.high)
 
 
 def log1p(b: ScalarBuilder, x: Scalar) -> Scalar:

@@ -89,6 +89,7 @@ _UNARY: dict[str, Callable[[ScalarBuilder, Scalar], Scalar]] = {
     "erfc": math_normal.erfc,
     "log": math_log.log,
     "log2": math_log.log2,
+    "log10": math_log.log10,
     "log1p": math_log.log1p,
     "asinh": math_log.asinh,
     "acosh": math_log.acosh,

@@ -56,6 +56,24 @@ func.func @log2(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -
 
 // -----
 
+// `result = ln x / ln 10`.
+// CHECK-LABEL: func.func @log10(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
+// CHECK-NEXT: %0 = mir.constant dense<2.30258512> : tensor<f32>
+// CHECK-NEXT: %1 = mir.mul %x, %0 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.div %g, %1 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: func.return %dx : tensor<3x5xf32>
+// CHECK-NEXT: }
+func.func @log10(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  %dx = mir.vjp primals(%x : tensor<3x5xf32>) outputs(%y : tensor<3x5xf32>) cotangents(%g : tensor<3x5xf32>) of [0] wrt [0] -> tensor<3x5xf32> {
+  ^bb0(%a: tensor<3x5xf32>):
+    %0 = mir.log10 %a : tensor<3x5xf32>
+    mir.yield %0 : tensor<3x5xf32>
+  }
+  func.return %dx : tensor<3x5xf32>
+}
+
+// -----
+
 // `result = 2^x`.
 // CHECK-LABEL: func.func @exp2(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
 // CHECK-NEXT: %0 = mir.constant dense<0.693147182> : tensor<f32>

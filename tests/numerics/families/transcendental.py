@@ -30,6 +30,7 @@ _FUNCTIONS: dict[str, _Function] = {
     "log1p": _Function(transcendental.Log1pOp, uniform(-0.8, 3.0), np.log1p, jnp.log1p),
     "expm1": _Function(transcendental.Expm1Op, normal(), np.expm1, jnp.expm1),
     "log2": _Function(transcendental.Log2Op, uniform(0.1, 4.0), np.log2, jnp.log2),
+    "log10": _Function(transcendental.Log10Op, uniform(0.1, 4.0), np.log10, jnp.log10),
     "exp2": _Function(transcendental.Exp2Op, normal(2.0), np.exp2, jnp.exp2),
     "cbrt": _Function(transcendental.CbrtOp, apart(), np.cbrt, jnp.cbrt),
     "asin": _Function(transcendental.AsinOp, uniform(-0.9, 0.9), np.arcsin, jnp.arcsin),

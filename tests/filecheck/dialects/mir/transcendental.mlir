@@ -5,6 +5,7 @@
 // CHECK-NEXT: %log1p = mir.log1p %x : tensor<2x3xf32>
 // CHECK-NEXT: %expm1 = mir.expm1 %x : tensor<2x3xf32>
 // CHECK-NEXT: %log2 = mir.log2 %x : tensor<2x3xf32>
+// CHECK-NEXT: %log10 = mir.log10 %x : tensor<2x3xf32>
 // CHECK-NEXT: %exp2 = mir.exp2 %x : tensor<2x3xf32>
 // CHECK-NEXT: %cbrt = mir.cbrt %x : tensor<2x3xf32>
 // CHECK-NEXT: %asin = mir.asin %x : tensor<2x3xf32>
@@ -23,6 +24,7 @@ func.func @transcendental(%x: tensor<2x3xf32>, %row: tensor<3xf32>) {
   %log1p = mir.log1p %x : tensor<2x3xf32>
   %expm1 = mir.expm1 %x : tensor<2x3xf32>
   %log2 = mir.log2 %x : tensor<2x3xf32>
+  %log10 = mir.log10 %x : tensor<2x3xf32>
   %exp2 = mir.exp2 %x : tensor<2x3xf32>
   %cbrt = mir.cbrt %x : tensor<2x3xf32>
   %asin = mir.asin %x : tensor<2x3xf32>
