@@ -414,7 +414,7 @@ def svd_nest(op: SvdOp, work: Work) -> None:
             w[k] = -_length(lines[k], 0, window) + gone
         _ascending(w, lines, vt)
         for k in rolled(range(n)):
-            w[k] = -w[k]
+            w[k] = abs(w[k])
             short = not w[k] > 1.0 / (window * window * window * window * window)
             for i in rolled(range(m)):
                 lines[k, i] = 0.0 if short else lines[k, i] / w[k]
