@@ -61,7 +61,7 @@ def _extreme_vjp(op: ReduceOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
     y = b.value(op.results[0])
     hit = b.eq(op.operand, _broadcastable(op, b, y))
     ties = _sum(op, b, b.cast(hit, g.dtype))
-    missed = b.where(b.eq(y, y), 0.0, y)
+    missed = b.where(b.eq(y, y), 0.0, b.stop_gradient(y))
     return [b.where(hit, _broadcastable(op, b, g / ties), _broadcastable(op, b, missed))]
 
 

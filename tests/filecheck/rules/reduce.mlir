@@ -67,10 +67,11 @@ func.func @mean(%x: tensor<4x3xf64>, %y: tensor<f64>, %g: tensor<f64>) -> tensor
 // CHECK-NEXT: %1 = mir.cast %0 : tensor<4x3xi1> to tensor<4x3xf32>
 // CHECK-NEXT: %2 = mir.reduce_sum %1 axes [0, 1] : (tensor<4x3xf32>) -> tensor<f32>
 // CHECK-NEXT: %3 = mir.eq %y, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
-// CHECK-NEXT: %4 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %5 = mir.where %3, %4, %y : (tensor<i1>, tensor<f32>, tensor<f32>) -> tensor<f32>
-// CHECK-NEXT: %6 = mir.div %g, %2 : (tensor<f32>, tensor<f32>) -> tensor<f32>
-// CHECK-NEXT: %dx = mir.where %0, %6, %5 : (tensor<4x3xi1>, tensor<f32>, tensor<f32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %4 = mir.stop_gradient %y : tensor<f32>
+// CHECK-NEXT: %5 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %6 = mir.where %3, %5, %4 : (tensor<i1>, tensor<f32>, tensor<f32>) -> tensor<f32>
+// CHECK-NEXT: %7 = mir.div %g, %2 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+// CHECK-NEXT: %dx = mir.where %0, %7, %6 : (tensor<4x3xi1>, tensor<f32>, tensor<f32>) -> tensor<4x3xf32>
 // CHECK-NEXT: func.return %dx : tensor<4x3xf32>
 // CHECK-NEXT: }
 func.func @max(%x: tensor<4x3xf32>, %y: tensor<f32>, %g: tensor<f32>) -> tensor<4x3xf32> {
@@ -88,10 +89,11 @@ func.func @max(%x: tensor<4x3xf32>, %y: tensor<f32>, %g: tensor<f32>) -> tensor<
 // CHECK-NEXT: %1 = mir.cast %0 : tensor<4x3xi1> to tensor<4x3xf32>
 // CHECK-NEXT: %2 = mir.reduce_sum %1 axes [1] keep_dim : (tensor<4x3xf32>) -> tensor<4x1xf32>
 // CHECK-NEXT: %3 = mir.eq %y, %y : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xi1>
-// CHECK-NEXT: %4 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %5 = mir.where %3, %4, %y : (tensor<4x1xi1>, tensor<f32>, tensor<4x1xf32>) -> tensor<4x1xf32>
-// CHECK-NEXT: %6 = mir.div %g, %2 : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
-// CHECK-NEXT: %dx = mir.where %0, %6, %5 : (tensor<4x3xi1>, tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %4 = mir.stop_gradient %y : tensor<4x1xf32>
+// CHECK-NEXT: %5 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %6 = mir.where %3, %5, %4 : (tensor<4x1xi1>, tensor<f32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+// CHECK-NEXT: %7 = mir.div %g, %2 : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+// CHECK-NEXT: %dx = mir.where %0, %7, %6 : (tensor<4x3xi1>, tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x3xf32>
 // CHECK-NEXT: func.return %dx : tensor<4x3xf32>
 // CHECK-NEXT: }
 func.func @min(%x: tensor<4x3xf32>, %y: tensor<4x1xf32>, %g: tensor<4x1xf32>) -> tensor<4x3xf32> {
