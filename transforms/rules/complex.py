@@ -81,15 +81,27 @@ def complex_norm_sq_backward_decompose(op: ComplexNormSqBackwardOp, b: MirBuilde
     return [b.complex(b.real(op.lhs) * twice, b.imag(op.lhs) * twice)]
 
 
+def _quotient(b: MirBuilder, g: Value, x: Value, radius: Value, limit: Value | float, squared: bool) -> Value:
+    """
+    `g x / radius`, or `g x / radius^2`: 0 at the origin, and a limit where `x` is infinite.
+
+    The operands of the quotient are guarded there, so that its own derivatives are finite.
+    """
+    origin = b.eq(radius, 0.0)
+    outside = origin | b.eq(b.abs(x), inf)
+    x, radius = b.where(outside, limit, x), b.where(outside, 1.0, radius)
+    share = x / radius
+    return b.where(origin, 0.0, g * (share / radius if squared else share))
+
+
 def _over_radius(b: MirBuilder, g: Value, x: Value, radius: Value) -> Value:
     """`g x / radius`, and 0 at the origin."""
-    return b.where(b.eq(radius, 0.0), 0.0, g * (x / radius))
+    return _quotient(b, g, x, radius, b.sign(x), False)
 
 
 def _over_square(b: MirBuilder, g: Value, part: Value, lhs: Value, rhs: Value) -> Value:
     """`g part / (lhs^2 + rhs^2)`, and 0 at the origin, without squares that overflow."""
-    radius = b.hypot(lhs, rhs)
-    return b.where(b.eq(radius, 0.0), 0.0, g * (part / radius / radius))
+    return _quotient(b, g, part, b.hypot(lhs, rhs), 0.0, True)
 
 
 def _sorted(b: ScalarBuilder, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:

@@ -107,18 +107,34 @@ func.func @complex_norm_sq_backward(%x: tensor<2x3xcomplex<f32>>, %w: tensor<2x3
 // -----
 
 // CHECK-LABEL: func.func @hypot(%x: tensor<2x3xf32>, %w: tensor<2x3xf32>, %y: tensor<2x3xf32>, %g: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
-// CHECK-NEXT: %0 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %1 = mir.eq %y, %0 : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xi1>
-// CHECK-NEXT: %2 = mir.div %x, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %3 = mir.mul %g, %2 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %4 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %d0 = mir.where %1, %4, %3 : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %5 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %6 = mir.eq %y, %5 : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xi1>
-// CHECK-NEXT: %7 = mir.div %w, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %8 = mir.mul %g, %7 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %9 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %d1 = mir.where %6, %9, %8 : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %0 = mir.sign %x : tensor<2x3xf32>
+// CHECK-NEXT: %1 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %2 = mir.eq %y, %1 : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xi1>
+// CHECK-NEXT: %3 = mir.abs %x : tensor<2x3xf32>
+// CHECK-NEXT: %4 = mir.constant dense<0x7f800000> : tensor<f32>
+// CHECK-NEXT: %5 = mir.eq %3, %4 : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xi1>
+// CHECK-NEXT: %6 = mir.or %2, %5 : (tensor<2x3xi1>, tensor<2x3xi1>) -> tensor<2x3xi1>
+// CHECK-NEXT: %7 = mir.where %6, %0, %x : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %8 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %9 = mir.where %6, %8, %y : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %10 = mir.div %7, %9 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %11 = mir.mul %g, %10 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %12 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %d0 = mir.where %2, %12, %11 : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %13 = mir.sign %w : tensor<2x3xf32>
+// CHECK-NEXT: %14 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %15 = mir.eq %y, %14 : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xi1>
+// CHECK-NEXT: %16 = mir.abs %w : tensor<2x3xf32>
+// CHECK-NEXT: %17 = mir.constant dense<0x7f800000> : tensor<f32>
+// CHECK-NEXT: %18 = mir.eq %16, %17 : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xi1>
+// CHECK-NEXT: %19 = mir.or %15, %18 : (tensor<2x3xi1>, tensor<2x3xi1>) -> tensor<2x3xi1>
+// CHECK-NEXT: %20 = mir.where %19, %13, %w : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %21 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %22 = mir.where %19, %21, %y : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %23 = mir.div %20, %22 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %24 = mir.mul %g, %23 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %25 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %d1 = mir.where %15, %25, %24 : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT: func.return %d0, %d1 : tensor<2x3xf32>, tensor<2x3xf32>
 // CHECK-NEXT: }
 func.func @hypot(%x: tensor<2x3xf32>, %w: tensor<2x3xf32>, %y: tensor<2x3xf32>, %g: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
@@ -136,11 +152,19 @@ func.func @hypot(%x: tensor<2x3xf32>, %w: tensor<2x3xf32>, %y: tensor<2x3xf32>, 
 // CHECK-NEXT: %0 = mir.hypot %x, %w : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT: %1 = mir.constant dense<0.000000e+00> : tensor<f32>
 // CHECK-NEXT: %2 = mir.eq %0, %1 : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xi1>
-// CHECK-NEXT: %3 = mir.div %x, %0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %4 = mir.div %3, %0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %5 = mir.mul %g, %4 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %6 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %d0 = mir.where %2, %6, %5 : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %3 = mir.abs %x : tensor<2x3xf32>
+// CHECK-NEXT: %4 = mir.constant dense<0x7f800000> : tensor<f32>
+// CHECK-NEXT: %5 = mir.eq %3, %4 : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xi1>
+// CHECK-NEXT: %6 = mir.or %2, %5 : (tensor<2x3xi1>, tensor<2x3xi1>) -> tensor<2x3xi1>
+// CHECK-NEXT: %7 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %8 = mir.where %6, %7, %x : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %9 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %10 = mir.where %6, %9, %0 : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %11 = mir.div %8, %10 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %12 = mir.div %11, %10 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %13 = mir.mul %g, %12 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %14 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %d0 = mir.where %2, %14, %13 : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT: func.return %d0 : tensor<2x3xf32>
 // CHECK-NEXT: }
 func.func @log_hypot(%x: tensor<2x3xf32>, %w: tensor<2x3xf32>, %y: tensor<2x3xf32>, %g: tensor<2x3xf32>) -> tensor<2x3xf32> {
@@ -158,20 +182,36 @@ func.func @log_hypot(%x: tensor<2x3xf32>, %w: tensor<2x3xf32>, %y: tensor<2x3xf3
 // CHECK-NEXT: %0 = mir.hypot %x, %w : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT: %1 = mir.constant dense<0.000000e+00> : tensor<f32>
 // CHECK-NEXT: %2 = mir.eq %0, %1 : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xi1>
-// CHECK-NEXT: %3 = mir.div %w, %0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %4 = mir.div %3, %0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %5 = mir.mul %g, %4 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %6 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %d0 = mir.where %2, %6, %5 : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %7 = mir.hypot %x, %w : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %8 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %9 = mir.eq %7, %8 : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xi1>
-// CHECK-NEXT: %10 = mir.div %x, %7 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %11 = mir.div %10, %7 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %12 = mir.mul %g, %11 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %13 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %14 = mir.where %9, %13, %12 : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %d1 = mir.neg %14 : tensor<2x3xf32>
+// CHECK-NEXT: %3 = mir.abs %w : tensor<2x3xf32>
+// CHECK-NEXT: %4 = mir.constant dense<0x7f800000> : tensor<f32>
+// CHECK-NEXT: %5 = mir.eq %3, %4 : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xi1>
+// CHECK-NEXT: %6 = mir.or %2, %5 : (tensor<2x3xi1>, tensor<2x3xi1>) -> tensor<2x3xi1>
+// CHECK-NEXT: %7 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %8 = mir.where %6, %7, %w : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %9 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %10 = mir.where %6, %9, %0 : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %11 = mir.div %8, %10 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %12 = mir.div %11, %10 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %13 = mir.mul %g, %12 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %14 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %d0 = mir.where %2, %14, %13 : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %15 = mir.hypot %x, %w : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %16 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %17 = mir.eq %15, %16 : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xi1>
+// CHECK-NEXT: %18 = mir.abs %x : tensor<2x3xf32>
+// CHECK-NEXT: %19 = mir.constant dense<0x7f800000> : tensor<f32>
+// CHECK-NEXT: %20 = mir.eq %18, %19 : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xi1>
+// CHECK-NEXT: %21 = mir.or %17, %20 : (tensor<2x3xi1>, tensor<2x3xi1>) -> tensor<2x3xi1>
+// CHECK-NEXT: %22 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %23 = mir.where %21, %22, %x : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %24 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %25 = mir.where %21, %24, %15 : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %26 = mir.div %23, %25 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %27 = mir.div %26, %25 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %28 = mir.mul %g, %27 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %29 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %30 = mir.where %17, %29, %28 : (tensor<2x3xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %d1 = mir.neg %30 : tensor<2x3xf32>
 // CHECK-NEXT: func.return %d0, %d1 : tensor<2x3xf32>, tensor<2x3xf32>
 // CHECK-NEXT: }
 func.func @atan2(%x: tensor<2x3xf32>, %w: tensor<2x3xf32>, %y: tensor<2x3xf32>, %g: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
