@@ -40,6 +40,8 @@ NORMAL_DENSITY = 1 / sqrt(2 * pi)
 """Of the standard normal distribution at 0."""
 GELU_LINEAR = 2 * sqrt(2 / pi)
 GELU_CUBIC = 0.044715
+GELU_BOUND = 40.0
+"""Where the approximate gelu is 0 or `x`, in f64 too."""
 
 
 def is_unsigned(type_: Attribute) -> bool:
@@ -48,8 +50,12 @@ def is_unsigned(type_: Attribute) -> bool:
 
 
 def _vanishing(b: MirBuilder, factor: Value, x: Value) -> Value:
-    """`factor x` for a factor that goes to 0 faster than `x` grows: 0 where it is 0, though `x` be infinite."""
-    return b.where(b.eq(factor, 0.0), 0.0, factor * x)
+    """
+    `factor x` for a factor that goes to 0 faster than `x` grows: 0 where it is 0, though `x` be infinite.
+
+    Selects `x`, not the product: the product rule multiplies `x` with the derivative of the factor, which is 0 too.
+    """
+    return factor * b.where(b.eq(factor, 0.0), 0.0, x)
 
 
 def _vanishing_scalar(b: ScalarBuilder, factor: Scalar, x: Scalar) -> Scalar:
@@ -62,11 +68,16 @@ def gelu_slope(b: MirBuilder, x: Value) -> Value:
 
 
 def gelu_approx_slope(b: MirBuilder, x: Value) -> Value:
-    """With `u = 2 sqrt(2/pi) (x + a x^3)` and `s = sigmoid u`: `s + x s (1 - s) u'`."""
+    """
+    With `u = 2 sqrt(2/pi) (x + a x^3)` and `s = sigmoid u`: `s + x s (1 - s) u'`.
+
+    Beyond the bound `s` is 0 or 1, and cubes of larger numbers overflow.
+    """
     c = GELU_LINEAR
+    x = b.where(x > GELU_BOUND, GELU_BOUND, b.where(x < -GELU_BOUND, -GELU_BOUND, x))
     square = x * x
     s = b.sigmoid(x * (c + c * GELU_CUBIC * square))
-    return s + _vanishing(b, s * (1.0 - s), x * (c + 3 * c * GELU_CUBIC * square))
+    return s + s * (1.0 - s) * (x * (c + 3 * c * GELU_CUBIC * square))
 
 
 def gelu_approx_scalar(b: ScalarBuilder, x: Scalar) -> Scalar:
@@ -75,14 +86,26 @@ def gelu_approx_scalar(b: ScalarBuilder, x: Scalar) -> Scalar:
     return _vanishing_scalar(b, b.sigmoid(x * (c + x * x * (c * GELU_CUBIC))), x)
 
 
+def erf_slope(b: MirBuilder, x: Value) -> Value:
+    """`2 / sqrt(pi) e^(-x^2)` as a square: the rounding of `x^2` would show in the tail, and its overflow beyond."""
+    root = b.gaussian(x)
+    return root * root * (2 / sqrt(pi))
+
+
 def silu_slope(b: MirBuilder, x: Value) -> Value:
     """With `s = sigmoid x`: `s + x s (1 - s)`. Of the exponentials in s and in silu, only those in s are computed."""
     s = b.sigmoid(x)
     return s + _vanishing(b, s * (1.0 - s), x)
 
 
+def _atan_slope(b: MirBuilder, x: Value) -> Value:
+    """`1 / (1 + x^2)`, as the square of what does not overflow."""
+    root = b.recip(b.hypot(x, 1.0))
+    return root * root
+
+
 def _abs_map(b: MirBuilder, g: Value, x: Value, y: Value) -> Value:
-    return b.where(x > 0.0, g, b.where(x < 0.0, -g, b.where(b.eq(x, 0.0), 0.0, x)))
+    return b.where(x > 0.0, g, b.where(x < 0.0, -g, b.where(b.eq(x, 0.0), 0.0, b.stop_gradient(x))))
 
 
 diagonal(
@@ -112,7 +135,7 @@ diagonal(mir.ExpOp, lambda b, g, x, y: g * y, scalar=lambda b, x: b.exp(x))
 diagonal(mir.LogOp, lambda b, g, x, y: g / x, scalar=lambda b, x: b.log(x))
 diagonal(
     mir.ErfOp,
-    lambda b, g, x, y: g * (b.exp(-(x * x)) * (2 / sqrt(pi))),
+    lambda b, g, x, y: g * erf_slope(b, x),
     scalar=lambda b, x: b.erf(x),
 )
 diagonal(mir.NdtrOp, lambda b, g, x, y: g * (b.gaussian(x) * NORMAL_DENSITY), scalar=lambda b, x: b.ndtr(x))
@@ -125,7 +148,7 @@ diagonal(mir.AbsOp, _abs_map)
 diagonal(mir.SinOp, lambda b, g, x, y: g * b.cos(x), scalar=lambda b, x: b.sin(x))
 diagonal(mir.CosOp, lambda b, g, x, y: -(g * b.sin(x)), scalar=lambda b, x: b.cos(x))
 diagonal(mir.TanOp, lambda b, g, x, y: g * (1.0 + y * y), scalar=lambda b, x: b.tan(x))
-diagonal(mir.AtanOp, lambda b, g, x, y: g / (1.0 + x * x), scalar=lambda b, x: b.atan(x))
+diagonal(mir.AtanOp, lambda b, g, x, y: g * _atan_slope(b, x), scalar=lambda b, x: b.atan(x))
 diagonal(mir.RoundOp, lambda b, g, x, y: g, scalar=lambda b, x: b.round_even(x))
 
 zero(mir.StopGradientOp, "it stops gradients")
@@ -177,9 +200,21 @@ def _pow_base(b: MirBuilder, g: Value, lhs: Value, rhs: Value, y: Value) -> Valu
 
 
 def _pow_exponent(b: MirBuilder, g: Value, lhs: Value, rhs: Value, y: Value) -> Value:
-    """`y ln lhs`, and its limit 0 where lhs is 0 and rhs is not negative. The logarithm is guarded there, too."""
+    """
+    `y ln lhs`, and its limit 0 where lhs is 0 and rhs is not negative.
+
+    The power is computed again, of a guarded base like the logarithm: the slope of `y` at 0 may be infinite.
+    """
     limit = b.eq(lhs, 0.0) & (rhs >= 0.0)
-    return b.where(limit, 0.0, g * (y * b.log(b.where(limit, 1.0, lhs))))
+    base = b.where(limit, 1.0, lhs)
+    return b.where(limit, 0.0, g * (base**rhs * b.log(base)))
+
+
+def _div_rhs(b: MirBuilder, g: Value, lhs: Value, rhs: Value, y: Value) -> Value:
+    """`-g y / rhs`, with the quotient of the other derivative; a divisor that broadcasts divides sums instead."""
+    if g.shape == y.shape != rhs.shape:
+        return -(b.unbroadcast(g * y, rhs.shape) / rhs)
+    return -(g / rhs * y)
 
 
 diagonal(
@@ -203,7 +238,7 @@ diagonal(
 diagonal(
     mir.DivOp,
     lambda b, g, lhs, rhs, y: g / rhs,
-    lambda b, g, lhs, rhs, y: -(g / rhs * y),
+    _div_rhs,
     scalar=lambda b, lhs, rhs: lhs / rhs,
 )
 diagonal(

@@ -10,9 +10,9 @@
 // CHECK-NEXT: %3 = mir.mul %x, %2 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
 // CHECK-NEXT: %4 = mir.constant dense<0.000000e+00> : tensor<f32>
 // CHECK-NEXT: %5 = mir.eq %1, %4 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
-// CHECK-NEXT: %6 = mir.mul %1, %3 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %7 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %8 = mir.where %5, %7, %6 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %6 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %7 = mir.where %5, %6, %3 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %8 = mir.mul %1, %7 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: %9 = mir.add %0, %8 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: %dx = mir.mul %g, %9 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
@@ -30,28 +30,32 @@ func.func @gelu(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -
 
 // `result = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`.
 // CHECK-LABEL: func.func @gelu_approx(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
-// CHECK-NEXT: %0 = mir.mul %x, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %1 = mir.constant dense<0.0713548139> : tensor<f32>
-// CHECK-NEXT: %2 = mir.mul %1, %0 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %3 = mir.constant dense<1.59576917> : tensor<f32>
-// CHECK-NEXT: %4 = mir.add %3, %2 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %5 = mir.mul %x, %4 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %6 = mir.sigmoid %5 : tensor<3x5xf32>
-// CHECK-NEXT: %7 = mir.constant dense<1.000000e+00> : tensor<f32>
-// CHECK-NEXT: %8 = mir.sub %7, %6 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %9 = mir.mul %6, %8 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %10 = mir.constant dense<0.214064449> : tensor<f32>
-// CHECK-NEXT: %11 = mir.mul %10, %0 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %12 = mir.constant dense<1.59576917> : tensor<f32>
-// CHECK-NEXT: %13 = mir.add %12, %11 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %14 = mir.mul %x, %13 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %15 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %16 = mir.eq %9, %15 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
-// CHECK-NEXT: %17 = mir.mul %9, %14 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %18 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %19 = mir.where %16, %18, %17 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %20 = mir.add %6, %19 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.mul %g, %20 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %0 = mir.constant dense<4.000000e+01> : tensor<f32>
+// CHECK-NEXT: %1 = mir.gt %x, %0 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
+// CHECK-NEXT: %2 = mir.constant dense<-4.000000e+01> : tensor<f32>
+// CHECK-NEXT: %3 = mir.lt %x, %2 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
+// CHECK-NEXT: %4 = mir.constant dense<-4.000000e+01> : tensor<f32>
+// CHECK-NEXT: %5 = mir.where %3, %4, %x : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %6 = mir.constant dense<4.000000e+01> : tensor<f32>
+// CHECK-NEXT: %7 = mir.where %1, %6, %5 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %8 = mir.mul %7, %7 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %9 = mir.constant dense<0.0713548139> : tensor<f32>
+// CHECK-NEXT: %10 = mir.mul %9, %8 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %11 = mir.constant dense<1.59576917> : tensor<f32>
+// CHECK-NEXT: %12 = mir.add %11, %10 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %13 = mir.mul %7, %12 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %14 = mir.sigmoid %13 : tensor<3x5xf32>
+// CHECK-NEXT: %15 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %16 = mir.sub %15, %14 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %17 = mir.mul %14, %16 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %18 = mir.constant dense<0.214064449> : tensor<f32>
+// CHECK-NEXT: %19 = mir.mul %18, %8 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %20 = mir.constant dense<1.59576917> : tensor<f32>
+// CHECK-NEXT: %21 = mir.add %20, %19 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %22 = mir.mul %7, %21 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %23 = mir.mul %17, %22 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %24 = mir.add %14, %23 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.mul %g, %24 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @gelu_approx(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
@@ -73,9 +77,9 @@ func.func @gelu_approx(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5x
 // CHECK-NEXT: %3 = mir.mul %0, %2 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: %4 = mir.constant dense<0.000000e+00> : tensor<f32>
 // CHECK-NEXT: %5 = mir.eq %3, %4 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
-// CHECK-NEXT: %6 = mir.mul %3, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %7 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %8 = mir.where %5, %7, %6 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %6 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %7 = mir.where %5, %6, %x : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %8 = mir.mul %3, %7 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: %9 = mir.add %0, %8 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: %dx = mir.mul %g, %9 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
@@ -182,12 +186,11 @@ func.func @log(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) ->
 
 // `result = 2/sqrt(pi) integral_0^x exp(-t^2) dt`.
 // CHECK-LABEL: func.func @erf(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
-// CHECK-NEXT: %0 = mir.mul %x, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %1 = mir.neg %0 : tensor<3x5xf32>
-// CHECK-NEXT: %2 = mir.exp %1 : tensor<3x5xf32>
-// CHECK-NEXT: %3 = mir.constant dense<1.12837923> : tensor<f32>
-// CHECK-NEXT: %4 = mir.mul %2, %3 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.mul %g, %4 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %0 = mir.gaussian %x : tensor<3x5xf32>
+// CHECK-NEXT: %1 = mir.mul %0, %0 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %2 = mir.constant dense<1.12837923> : tensor<f32>
+// CHECK-NEXT: %3 = mir.mul %1, %2 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.mul %g, %3 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @erf(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
@@ -224,9 +227,9 @@ func.func @ndtr(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -
 // CHECK-LABEL: func.func @gaussian(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
 // CHECK-NEXT: %0 = mir.constant dense<0.000000e+00> : tensor<f32>
 // CHECK-NEXT: %1 = mir.eq %y, %0 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
-// CHECK-NEXT: %2 = mir.mul %y, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %3 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %4 = mir.where %1, %3, %2 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %2 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %3 = mir.where %1, %2, %x : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %4 = mir.mul %y, %3 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: %5 = mir.mul %g, %4 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: %dx = mir.neg %5 : tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
@@ -323,10 +326,11 @@ func.func @neg(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) ->
 // CHECK-NEXT: %4 = mir.neg %g : tensor<3x5xf32>
 // CHECK-NEXT: %5 = mir.constant dense<0.000000e+00> : tensor<f32>
 // CHECK-NEXT: %6 = mir.eq %x, %5 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xi1>
-// CHECK-NEXT: %7 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %8 = mir.where %6, %7, %x : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %9 = mir.where %3, %4, %8 : (tensor<3x5xi1>, tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.where %1, %g, %9 : (tensor<3x5xi1>, tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %7 = mir.stop_gradient %x : tensor<3x5xf32>
+// CHECK-NEXT: %8 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %9 = mir.where %6, %8, %7 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %10 = mir.where %3, %4, %9 : (tensor<3x5xi1>, tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.where %1, %g, %10 : (tensor<3x5xi1>, tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @abs(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
@@ -396,10 +400,11 @@ func.func @tan(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) ->
 
 // `result = atan x`.
 // CHECK-LABEL: func.func @atan(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
-// CHECK-NEXT: %0 = mir.mul %x, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %1 = mir.constant dense<1.000000e+00> : tensor<f32>
-// CHECK-NEXT: %2 = mir.add %1, %0 : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.div %g, %2 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %0 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %1 = mir.hypot %x, %0 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %2 = mir.recip %1 : tensor<3x5xf32>
+// CHECK-NEXT: %3 = mir.mul %2, %2 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.mul %g, %3 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @atan(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
@@ -576,11 +581,12 @@ func.func @min(%x0: tensor<3x5xf32>, %x1: tensor<3x5xf32>, %y: tensor<3x5xf32>, 
 // CHECK-NEXT: %17 = mir.and %14, %16 : (tensor<3x5xi1>, tensor<3x5xi1>) -> tensor<3x5xi1>
 // CHECK-NEXT: %18 = mir.constant dense<1.000000e+00> : tensor<f32>
 // CHECK-NEXT: %19 = mir.where %17, %18, %x0 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %20 = mir.log %19 : tensor<3x5xf32>
-// CHECK-NEXT: %21 = mir.mul %y, %20 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %22 = mir.mul %g, %21 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %23 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %dx1 = mir.where %17, %23, %22 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %20 = mir.pow %19, %x1 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %21 = mir.log %19 : tensor<3x5xf32>
+// CHECK-NEXT: %22 = mir.mul %20, %21 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %23 = mir.mul %g, %22 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %24 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %dx1 = mir.where %17, %24, %23 : (tensor<3x5xi1>, tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx0, %dx1 : tensor<3x5xf32>, tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @pow(%x0: tensor<3x5xf32>, %x1: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) {

@@ -55,9 +55,9 @@ func.func @one_value_twice(%x: tensor<3x3xf32>, %y: tensor<3x3xf32>, %g: tensor<
 // CHECK-NEXT: %8 = mir.mul %5, %7 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
 // CHECK-NEXT: %9 = mir.constant dense<0.000000e+00> : tensor<f32>
 // CHECK-NEXT: %10 = mir.eq %8, %9 : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x2xi1>
-// CHECK-NEXT: %11 = mir.mul %8, %1 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
-// CHECK-NEXT: %12 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %13 = mir.where %10, %12, %11 : (tensor<3x2xi1>, tensor<f32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %11 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %12 = mir.where %10, %11, %1 : (tensor<3x2xi1>, tensor<f32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %13 = mir.mul %8, %12 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
 // CHECK-NEXT: %14 = mir.add %5, %13 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
 // CHECK-NEXT: %15 = mir.mul %4, %14 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
 // CHECK-NEXT: %dx0 = mir.concat %3, %15 axis -1 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x4xf32>

@@ -22,9 +22,8 @@ func.func @log1p(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) 
 
 // `result = e^x - 1`.
 // CHECK-LABEL: func.func @expm1(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
-// CHECK-NEXT: %0 = mir.constant dense<1.000000e+00> : tensor<f32>
-// CHECK-NEXT: %1 = mir.add %y, %0 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.mul %g, %1 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %0 = mir.exp %x : tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.mul %g, %0 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @expm1(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
@@ -40,9 +39,9 @@ func.func @expm1(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) 
 
 // `result = ln x / ln 2`.
 // CHECK-LABEL: func.func @log2(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
-// CHECK-NEXT: %0 = mir.constant dense<0.693147182> : tensor<f32>
-// CHECK-NEXT: %1 = mir.mul %x, %0 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.div %g, %1 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %0 = mir.constant dense<1.44269502> : tensor<f32>
+// CHECK-NEXT: %1 = mir.mul %g, %0 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.div %1, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @log2(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
@@ -58,9 +57,9 @@ func.func @log2(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -
 
 // `result = ln x / ln 10`.
 // CHECK-LABEL: func.func @log10(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
-// CHECK-NEXT: %0 = mir.constant dense<2.30258512> : tensor<f32>
-// CHECK-NEXT: %1 = mir.mul %x, %0 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.div %g, %1 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %0 = mir.constant dense<0.434294492> : tensor<f32>
+// CHECK-NEXT: %1 = mir.mul %g, %0 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.div %1, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @log10(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
@@ -94,10 +93,11 @@ func.func @exp2(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -
 
 // The cube root: `g / (3 y^2)`.
 // CHECK-LABEL: func.func @cbrt(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
-// CHECK-NEXT: %0 = mir.mul %y, %y : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %1 = mir.constant dense<3.000000e+00> : tensor<f32>
-// CHECK-NEXT: %2 = mir.mul %0, %1 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.div %g, %2 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %0 = mir.recip %y : tensor<3x5xf32>
+// CHECK-NEXT: %1 = mir.mul %0, %0 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %2 = mir.constant dense<0.333333343> : tensor<f32>
+// CHECK-NEXT: %3 = mir.mul %1, %2 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.mul %g, %3 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @cbrt(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
@@ -118,8 +118,11 @@ func.func @cbrt(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -
 // CHECK-NEXT: %2 = mir.constant dense<1.000000e+00> : tensor<f32>
 // CHECK-NEXT: %3 = mir.add %2, %x : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: %4 = mir.mul %1, %3 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %5 = mir.rsqrt %4 : tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.mul %g, %5 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %5 = mir.mul %x, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %6 = mir.neg %5 : tensor<3x5xf32>
+// CHECK-NEXT: %7 = mir.straight_through %4, %6 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %8 = mir.rsqrt %7 : tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.mul %g, %8 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @asin(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
@@ -140,9 +143,12 @@ func.func @asin(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -
 // CHECK-NEXT: %2 = mir.constant dense<1.000000e+00> : tensor<f32>
 // CHECK-NEXT: %3 = mir.add %2, %x : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: %4 = mir.mul %1, %3 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %5 = mir.rsqrt %4 : tensor<3x5xf32>
-// CHECK-NEXT: %6 = mir.mul %g, %5 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.neg %6 : tensor<3x5xf32>
+// CHECK-NEXT: %5 = mir.mul %x, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %6 = mir.neg %5 : tensor<3x5xf32>
+// CHECK-NEXT: %7 = mir.straight_through %4, %6 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %8 = mir.rsqrt %7 : tensor<3x5xf32>
+// CHECK-NEXT: %9 = mir.mul %g, %8 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.neg %9 : tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @acos(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
@@ -192,11 +198,9 @@ func.func @cosh(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -
 
 // `g / sqrt(x^2 + 1)`.
 // CHECK-LABEL: func.func @asinh(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
-// CHECK-NEXT: %0 = mir.mul %x, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %1 = mir.constant dense<1.000000e+00> : tensor<f32>
-// CHECK-NEXT: %2 = mir.add %0, %1 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %3 = mir.rsqrt %2 : tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.mul %g, %3 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %0 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %1 = mir.hypot %x, %0 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.div %g, %1 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @asinh(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
@@ -214,11 +218,12 @@ func.func @asinh(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) 
 // CHECK-LABEL: func.func @acosh(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
 // CHECK-NEXT: %0 = mir.constant dense<1.000000e+00> : tensor<f32>
 // CHECK-NEXT: %1 = mir.sub %x, %0 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %2 = mir.constant dense<1.000000e+00> : tensor<f32>
-// CHECK-NEXT: %3 = mir.add %x, %2 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %4 = mir.mul %1, %3 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %2 = mir.rsqrt %1 : tensor<3x5xf32>
+// CHECK-NEXT: %3 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %4 = mir.add %x, %3 : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
 // CHECK-NEXT: %5 = mir.rsqrt %4 : tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.mul %g, %5 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %6 = mir.mul %2, %5 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.mul %g, %6 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @acosh(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
@@ -239,7 +244,10 @@ func.func @acosh(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) 
 // CHECK-NEXT: %2 = mir.constant dense<1.000000e+00> : tensor<f32>
 // CHECK-NEXT: %3 = mir.add %2, %x : (tensor<f32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: %4 = mir.mul %1, %3 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-// CHECK-NEXT: %dx = mir.div %g, %4 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %5 = mir.mul %x, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %6 = mir.neg %5 : tensor<3x5xf32>
+// CHECK-NEXT: %7 = mir.straight_through %4, %6 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %dx = mir.div %g, %7 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x5xf32>
 // CHECK-NEXT: }
 func.func @atanh(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %g: tensor<3x5xf32>) -> tensor<3x5xf32> {
