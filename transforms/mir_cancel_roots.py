@@ -81,7 +81,8 @@ class CancelRoot(RewritePattern):
 def _product(op: MulOp, b: MirBuilder) -> Value | None:
     for absolute, x in ((op.lhs.owner, b.value(op.rhs)), (op.rhs.owner, b.value(op.lhs))):
         if isinstance(absolute, AbsOp) and absolute.operand is x.ssa:
-            return b.where(x < 0.0, -(x * x), x * x)
+            one = b.ones_like(x)
+            return b.where(x < 0.0, -one, one) * (x * x)
     return _below(op.lhs, b) if op.lhs is op.rhs or _are_absolute_values_of_one(op) else None
 
 
@@ -111,8 +112,8 @@ class MirCancelRootsPass(RewritingPass):
     ```
 
     The derivative of the root is 0 at 0 by convention, or infinite. The square is smooth: its second derivative there
-    is 2, where the product rule finds 0 or NaN. `|x| x` becomes a choice of two squares: its second derivative at 0 is
-    that of the right side.
+    is 2, where the product rule finds 0 or NaN. `|x| x` becomes the square times 1 or -1: its second derivative at 0
+    is that of the right side.
     """
 
     name = "mir-cancel-roots"
