@@ -472,6 +472,15 @@ VECTORS: dict[str, Row] = {
     "layer_norm": Row(_normalized, _of_normalized, SPREAD),
 }
 
+RARE = frozenset(
+    {
+        *("neg", "abs squared", "safe_rsqrt", "round", "guarded log", "add", "sub", "where"),
+        *(f"power {exponent:.3g}" for exponent in (4.0, 7.0, -1.0, -3.0, -0.5, 2.5, 0.1)),
+        *("reduce_sum", "reduce_mean", "cumsum", "quantile", "logsumexp by hand", "norm squared", "norm of order 1"),
+    }
+)
+"""Functions that only EVERY_SAMPLE takes: others are like them, or other tests have them."""
+
 LINEAR = "linear in each operand: no point is special"
 LINEAR_OPS = (
     *("batched_dense_solve", "complex", "conjugate", "conv", "conv_transpose2d", "conv2d_backward_input"),
