@@ -156,6 +156,7 @@ def test_singular_values_of_singular_matrices():
     g.set_outputs(list(g.svd(g.input("a", (3, 4, 3), "f64"))))
     u, s, vt = rlx.compile(g)(a=given)
     np.testing.assert_allclose(s, np.linalg.svd(given, compute_uv=False), atol=1e-14)
+    assert not np.signbit(s).any()
     np.testing.assert_allclose(u * s[:, None] @ vt, given, atol=1e-14)
     for orthonormal in (np.swapaxes(u, 1, 2) @ u, vt @ np.swapaxes(vt, 1, 2)):
         np.testing.assert_allclose(orthonormal, np.broadcast_to(np.eye(3), (3, 3, 3)), atol=1e-14)

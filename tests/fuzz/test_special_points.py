@@ -226,3 +226,19 @@ def test_functions_of_a_row(dtype: Any):
                     if not np.allclose(values[k], wanted, rtol=0, atol=allowed):
                         wrong.append(f"{name}, {mode} {np.dtype(dtype)} at {x}: {values[k]}, expected {wanted}")
     assert not wrong, "\n".join(wrong[:40])
+
+
+def test_second_derivatives_at_nan_are_those_of_what_is_chosen():
+    """Of `abs`, `max` and reductions by it, where the first derivative is NaN or one that was chosen."""
+
+    def run(x: Any, u: Any) -> list[Any]:
+        found: list[Any] = []
+        for f in (lambda x: x.max(), lambda x: np.ptp(x), lambda x: abs(x).sum(), lambda x: np.maximum(x, 1.0).sum()):
+            slope = rlx.grad(f)
+            found.append(rlx.jvp(slope)((x,), (u,))[1])
+            found.append(rlx.grad(lambda x, slope=slope: (slope(x) * u).sum())(x))
+            found.append(rlx.grad(lambda x, f=f: rlx.jvp(f)((x,), (u,))[1])(x))
+        return found
+
+    for second in rlx.compile(run)(np.array([np.nan, 0.0, 1.0]), np.ones(3)):
+        np.testing.assert_array_equal(second, np.zeros(3))
