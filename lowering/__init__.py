@@ -7,6 +7,9 @@ from xdsl_rlx.transforms import lazily
 
 ON_MIR = ("mir-prepare-for-ad", "mir-prepare-for-fusion", "mir-decompose", "mir-normalize", "mir-fit-memory")
 
+PIPELINES = ("rlx-grad", "rlx-jvp", "rlx-to-lir")
+"""The named pipelines, of which `pipelines.py` says what they run."""
+
 TO_LIR = (
     "convert-mir-to-lir",
     "lir-check-bounds",
@@ -49,6 +52,7 @@ UNIVERSE = Universe(
         **lazily(__name__, ON_MIR),
         **lazily(f"{__name__}.fuse", ["mir-fuse"]),
         **lazily(__name__, TO_LIR),
+        **lazily(__name__, PIPELINES),
         **lazily(f"{__name__}.numba.runtime", ["mir-fold-constants"]),
     },
     all_targets={"numba": _get_numba, "asm": _get_asm, "html": _get_html},

@@ -4,6 +4,7 @@ import os
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.control import FusionOp
@@ -30,7 +31,9 @@ from xdsl_rlx.transforms.mir_decompose_fusion_regions import MirDecomposeFusionR
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 from xdsl_rlx.transforms.mir_fission_scans import MirFissionScansPass
 from xdsl_rlx.transforms.mir_fuse_gaussian_splat import MirFuseGaussianSplatPass
+from xdsl_rlx.transforms.mir_grad import MirGradPass
 from xdsl_rlx.transforms.mir_inline_custom_fn import MirInlineCustomFnPass
+from xdsl_rlx.transforms.mir_jvp import MirJvpPass
 from xdsl_rlx.transforms.mir_legalize_multi_axis_reduce import MirLegalizeMultiAxisReducePass
 from xdsl_rlx.transforms.mir_lower_complex import MirLowerComplexPass
 from xdsl_rlx.transforms.mir_lower_dot_general import MirLowerDotGeneralPass
@@ -74,6 +77,25 @@ PREPARE_FOR_FUSION: tuple[RewritingPass, ...] = (
 """What stands between a function and its kernels, again if what the others bring up lets something more leave a scan.
 Computing on parts brings up composite ops. Equal ops become one before results that nothing reads go: of equal scans,
 one may stack what another one is read for."""
+
+
+def prepared_for_ad(reverse: bool = True) -> tuple[ModulePass, ...]:
+    """The passes from blocks or tensor operations to operations that have derivatives; `reverse` converts loops too."""
+    # of the pipelines above, which this module must define first
+    from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
+
+    return ConvertHirToMirPass("fusable"), MirPrepareForAdPass(reverse)
+
+
+def gradient_passes(wrt: tuple[str, ...], zero_missing_wrt: bool, loss: bool) -> tuple[ModulePass, ...]:
+    """The passes from a function to its gradient, with the options of `mir-grad`; without `loss`, the gradient alone."""
+    grad = MirGradPass(wrt=wrt, zero_missing_wrt=zero_missing_wrt, loss=loss)
+    return (*prepared_for_ad(), grad, *(() if loss else (DeadCodeElimination(),)))
+
+
+def tangent_passes(wrt: tuple[str, ...]) -> tuple[ModulePass, ...]:
+    """The passes from a function to its Jacobian-vector product, with the option of `mir-jvp`."""
+    return *prepared_for_ad(reverse=False), MirJvpPass(wrt=wrt)
 
 
 def checks_bounds() -> bool:

@@ -15,7 +15,6 @@ from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.shapes import integers
 from xdsl_rlx.dispatch import of_functions
 from xdsl_rlx.lowering.fusion_report import FusionReport, report_of
-from xdsl_rlx.lowering.pipelines import remaining_passes
 from xdsl_rlx.passes import above_lir, hir_lowering, run_passes
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.mir_donate import MirDonatePass
@@ -58,12 +57,15 @@ def assert_fusion_clean(graph: AnyGraph) -> None:
 
 @checked
 def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
-    """The graph as a planned `lir` program, cut up for `threads` threads, as `compile` has it for its processor."""
-    from xdsl_rlx.lowering.numba.machine import cpu
-    from xdsl_rlx.lowering.numba.machine.llvm import target
+    """
+    Return the graph as a planned `lir` program, with large launches split into chunks for `threads` threads.
 
-    source = as_graph_module(graph)
-    return run_passes(source, remaining_passes(source.module, threads, cpu.registers(target())))
+    Runs the pass `rlx-to-lir`: what `compile` runs before LLVM, for the same processor. A GraphError if `threads` is
+    less than 1.
+    """
+    from xdsl_rlx.lowering.rlx_to_lir import RlxToLirPass
+
+    return run_passes(graph, [RlxToLirPass(threads)])
 
 
 @overload

@@ -19,13 +19,13 @@ from xdsl_rlx.dialects.errors import GraphError, GraphIndexError
 from xdsl_rlx.dialects.shapes import integers
 from xdsl_rlx.dispatch import of_functions
 from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
+from xdsl_rlx.lowering.pipelines import gradient_passes, prepared_for_ad, tangent_passes
 from xdsl_rlx.passes import above_lir, hir_lowering, run_passes
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 from xdsl_rlx.transforms.mir_grad import MirGradPass
 from xdsl_rlx.transforms.mir_hvp import MirHvpPass
 from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
 from xdsl_rlx.transforms.mir_jacrev import MirJacrevPass
-from xdsl_rlx.transforms.mir_jvp import MirJvpPass
 from xdsl_rlx.transforms.mir_select_outputs import MirSelectOutputsPass
 from xdsl_rlx.transforms.mir_vmap import MirVmapPass
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @checked
 def prepare_for_ad(graph: AnyGraph) -> GraphModule:
     """The graph in `mir`, in ops that have derivatives."""
-    return run_passes(above_lir(graph, "prepare_for_ad"), [hir_lowering("fusable"), MirPrepareForAdPass()])
+    return run_passes(above_lir(graph, "prepare_for_ad"), prepared_for_ad())
 
 
 @checked
@@ -51,7 +51,7 @@ def grad_with_loss(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_
     ones where a caller leaves it out. An argument that the first output does not depend on is a GraphError, or gets
     zeros with `zero_missing_wrt`.
     """
-    return run_passes(above_lir(graph, "grad"), _gradient(wrt, zero_missing_wrt, True))
+    return run_passes(above_lir(graph, "grad"), gradient_passes(_names(wrt), zero_missing_wrt, True))
 
 
 @overload
@@ -62,7 +62,7 @@ def grad(graph: Callable[..., Any], argnums: Which = 0, has_aux: bool = False) -
 @checked
 def grad(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool = False) -> GraphModule:
     """As `grad_with_loss`, but the gradients alone."""
-    return run_passes(above_lir(graph, "grad"), [*_gradient(wrt, zero_missing_wrt, False), DeadCodeElimination()])
+    return run_passes(above_lir(graph, "grad"), gradient_passes(_names(wrt), zero_missing_wrt, False))
 
 
 def value_and_grad(graph: Callable[..., Any], argnums: Which = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -84,11 +84,6 @@ def vjp(graph: Callable[..., Any]) -> Callable[..., Any]:
     return tree_functions.vjp(graph)
 
 
-def _gradient(wrt: Sequence[str] | str, zero_missing_wrt: bool, loss: bool) -> list[ModulePass]:
-    grad_pass = MirGradPass(wrt=_names(wrt), zero_missing_wrt=zero_missing_wrt, loss=loss)
-    return [*_prepared(), grad_pass]
-
-
 @overload
 def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule: ...
 @overload
@@ -102,7 +97,7 @@ def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule:
     Each of these has the new input `tangent_<name>`, in that order, after the other arguments. A tangent that does
     not depend on them is zeros.
     """
-    return run_passes(above_lir(graph, "jvp"), [*_prepared(reverse=False), MirJvpPass(_names(tangent_for))])
+    return run_passes(above_lir(graph, "jvp"), tangent_passes(_names(tangent_for)))
 
 
 @overload
@@ -118,7 +113,7 @@ def hvp(graph: AnyGraph, wrt: Sequence[str] | str, zero_missing_wrt: bool = Fals
     For one output these are `[loss, gradients.., d loss(v), H v..]`, with the vector `v` in the inputs
     `tangent_<name>` of the arguments named, and `H` the Hessian of the loss in all of them together.
     """
-    return run_passes(above_lir(graph, "hvp"), [*_prepared(), MirHvpPass(_names(wrt), zero_missing_wrt)])
+    return run_passes(above_lir(graph, "hvp"), [*prepared_for_ad(), MirHvpPass(_names(wrt), zero_missing_wrt)])
 
 
 @checked
@@ -212,7 +207,7 @@ def jacfwd(
         from xdsl_rlx.jacobian import by_columns
 
         return by_columns(graph, wrt)
-    return _jacobians(graph, "jacfwd", [*_prepared(reverse=False), MirJacfwdPass(_names(wrt))])
+    return _jacobians(graph, "jacfwd", [*prepared_for_ad(reverse=False), MirJacfwdPass(_names(wrt))])
 
 
 @overload
@@ -226,7 +221,7 @@ def jacrev(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians:
     What `jacfwd` gives, by reverse mode: all rows at once, with a cotangent of every value for each element of the
     outputs. Less work where the outputs have fewer elements than the arguments.
     """
-    return _jacobians(graph, "jacrev", [*_prepared(), MirJacrevPass(_names(wrt))])
+    return _jacobians(graph, "jacrev", [*prepared_for_ad(), MirJacrevPass(_names(wrt))])
 
 
 @overload
@@ -245,7 +240,7 @@ def hessian(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians:
     # what rows repeat is shared before it is differentiated again
     shared = [CanonicalizePass(), CommonSubexpressionElimination(), DeadCodeElimination()]
     names = _names(wrt)
-    return _jacobians(graph, "hessian", [*_prepared(), MirJacrevPass(names), *shared, MirJacfwdPass(names)])
+    return _jacobians(graph, "hessian", [*prepared_for_ad(), MirJacrevPass(names), *shared, MirJacfwdPass(names)])
 
 
 def _jacobians(graph: AnyGraph, what: str, passes: Sequence[ModulePass]) -> Jacobians:
@@ -268,10 +263,6 @@ def select_outputs(graph: AnyGraph, outputs: int | Sequence[int]) -> GraphModule
         raise GraphIndexError(f"'{source.name}' has {count} outputs, there is none of number {wrong[0]}")
     passes = [MirSelectOutputsPass(tuple(number % count for number in numbers)), DeadCodeElimination()]
     return run_passes(source, passes)
-
-
-def _prepared(reverse: bool = True) -> list[ModulePass]:
-    return [hir_lowering("fusable"), MirPrepareForAdPass(reverse)]
 
 
 def _names(wrt: Sequence[str] | str) -> tuple[str, ...]:

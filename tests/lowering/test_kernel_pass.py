@@ -59,3 +59,23 @@ def test_a_kernel_is_done_before_the_next_is_begun():
         str(op) for op in module.ops if op.name == "lir.kernel" and op is not first
     )
     assert len([*kernels]) == sum(op.name == "lir.kernel" for op in module.ops) - 1
+
+
+def _model() -> rlx.Graph:
+    g = rlx.Graph("f")
+    x, w = g.input("x", (4, 3)), g.param("w", (3, 2))
+    g.set_outputs([g.reduce_sum(g.tanh(x @ w))])
+    return g
+
+
+def test_named_pipelines_are_the_python_functions():
+    g = _model()
+    assert str(rlx.run_passes(g, "rlx-grad{wrt=w,x}")) == str(rlx.grad_with_loss(g, ["w", "x"]))
+    assert str(rlx.run_passes(g, "rlx-grad{loss=false}")) == str(rlx.grad(g))
+    assert str(rlx.run_passes(g, "rlx-jvp{wrt=x}")) == str(rlx.jvp(g, "x"))
+    assert str(rlx.run_passes(g, "rlx-to-lir{threads=2}")) == str(rlx.lower(g, 2))
+
+
+def test_a_launch_is_for_at_least_one_thread():
+    with pytest.raises(rlx.GraphError, match="rlx-to-lir: threads must be at least 1, got 0"):
+        rlx.lower(_model(), 0)
