@@ -88,7 +88,7 @@ def prepared_for_ad(reverse: bool = True) -> tuple[ModulePass, ...]:
 
 
 def gradient_passes(wrt: tuple[str, ...], zero_missing_wrt: bool, loss: bool) -> tuple[ModulePass, ...]:
-    """The passes from a function to its gradient, with the options of `mir-grad`; without `loss`, the gradient alone."""
+    """The passes from a function to its gradient, with `mir-grad`'s options; without `loss`, the gradient alone."""
     grad = MirGradPass(wrt=wrt, zero_missing_wrt=zero_missing_wrt, loss=loss)
     return (*prepared_for_ad(), grad, *(() if loss else (DeadCodeElimination(),)))
 

@@ -13,7 +13,7 @@ from xdsl_rlx.builder import AnyGraph, GraphModule, as_graph_module
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.shapes import integers
-from xdsl_rlx.dispatch import of_functions
+from xdsl_rlx.dispatch import as_decorator, of_functions
 from xdsl_rlx.lowering.fusion_report import FusionReport, report_of
 from xdsl_rlx.passes import above_lir, hir_lowering, run_passes
 from xdsl_rlx.transforms.driver import verify_dominance
@@ -90,6 +90,17 @@ def compile(
     memory_budget: SupportsIndex | None = None,
     strict_donation: bool = False,
 ) -> CompiledFunction: ...
+@overload
+def compile(
+    *,
+    static: str | int | Sequence[str | int] = (),
+    donate: Mapping[str | int, int] | None = None,
+    threads: SupportsIndex | None = None,
+    backend: Literal["llvm", "numba"] = "llvm",
+    memory_budget: SupportsIndex | None = None,
+    strict_donation: bool = False,
+) -> Callable[[Callable[..., Any]], CompiledFunction]: ...
+@as_decorator
 @of_functions
 @checked
 def compile(
@@ -106,7 +117,8 @@ def compile(
     Compile a graph at any stage into a callable on NumPy arrays, or a Python function of trees of arrays.
 
     A function is traced and compiled for each signature; `static` names arguments, or positions, whose values belong to
-    that, and `donate` the arguments that results are written over. What follows is of graphs.
+    that, and `donate` the arguments that results are written over. With keywords alone, as in
+    `@rlx.compile(static="n")`, this is a decorator. The rest of this text is about graphs.
 
     `threads` are at most used by a call: by default those of XDSL_RLX_NUM_THREADS, else one per available core. What
     was compiled before, in any process, comes from the cache on disk. With the backend "numba" the kernels that

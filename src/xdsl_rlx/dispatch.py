@@ -25,3 +25,19 @@ def of_functions(on_graphs: Callable[..., Any]) -> Callable[..., Any]:
         return on_graphs(graph, *args, **kwargs)
 
     return call
+
+
+def as_decorator(on_function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of a function that takes a function: called with keywords alone, it returns a decorator with these."""
+
+    @wraps(on_function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args or "graph" in kwargs:
+            return on_function(*args, **kwargs)
+
+        def decorator(function: Callable[..., Any]) -> Any:
+            return on_function(function, **kwargs)
+
+        return decorator
+
+    return call

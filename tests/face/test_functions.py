@@ -358,3 +358,24 @@ def test_a_compiled_function_is_profiled_as_it_is_called():
     function(state, x, 0.5, "name")
     np.testing.assert_array_equal(state["w"], np.full(5, -0.5))
     assert "1 signatures" in repr(function)
+
+
+def test_compile_with_keywords_alone_is_a_decorator():
+    @rlx.compile(static="n", donate={"x": 0})
+    def power(x: Any, n: int) -> Any:
+        return x**n
+
+    x = np.arange(3.0)
+    assert power(x, 2) is x
+    np.testing.assert_array_equal(x, [0.0, 1.0, 4.0])
+
+    class Scaled:
+        @rlx.compile(static="n")
+        def by(self, x: Any, n: int) -> Any:
+            return x * n
+
+    assert Scaled().by(2.0, 3) == 6.0
+    with pytest.raises(rlx.GraphError, match="did you mean static="):
+        rlx.compile(stat="n")(lambda x: x)
+    with pytest.raises(TypeError, match="graph"):
+        rlx.compile(graph=lambda x: x)

@@ -24,21 +24,23 @@ def test_generated_pages_are_up_to_date() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_program_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # it saves a file
-    monkeypatch.chdir(tmp_path)
+def test_the_program_of_the_readme_runs() -> None:
     names = run_blocks("README.md")
-    assert names["loss"] == 0.0
+    np.testing.assert_allclose(names["w"], names["target"], atol=1e-2)
+
+
+def test_the_programs_of_the_page_of_graphs_run() -> None:
+    names = run_blocks("docs/graphs.md")
     np.testing.assert_array_equal(names["dw"], np.full((3, 2), 4.0, np.float32))
     length, begin = np.full(100, 0.5), np.linspace(0, 2, 100)
     above, below = (in_numpy(length + sign * 1e-6, begin) for sign in (1, -1))
     assert abs(names["mean"] - in_numpy(length, begin)) < 1e-5
-    assert names["state"]["step"] == 2 and 0 < names["value"] < 10
+    assert 0 < names["value"] < 10
     assert abs(names["d_length"].sum() - (above - below) / 2e-6) < 1e-3
 
 
 def in_numpy(length: np.ndarray, begin: np.ndarray) -> float:
-    """The mean square angle of the README's pendulums."""
+    """The mean square angle of the pendulums of docs/graphs.md."""
     angle, speed, squares = begin, np.zeros(100), list[np.ndarray]()
     for _ in range(1000):
         speed = speed - 0.01 * 9.81 / length * np.sin(angle)
@@ -72,7 +74,7 @@ def test_the_names_that_the_pages_mention_exist() -> None:
 
 COMMANDS = [
     command
-    for page in ("README.md", "docs/howto/profile.md")
+    for page in ("README.md", "docs/command-line.md", "docs/howto/profile.md")
     for block in fenced(page, "sh")
     for command in block.splitlines()
     if command.startswith("xdsl-opt")
