@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from xdsl_rlx.transforms.precision import PrecisionPolicy
     from xdsl_rlx.tree_control import cond, fori_loop, scan, while_loop
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ArgumentError",

@@ -1,6 +1,7 @@
-"""`Graph` (mir) and `GraphModule` (any stage): how models are written in Python. Passes as functions are in `api.py`.
+"""Define `Graph` (a mir function built op by op) and `GraphModule` (a module at any stage).
 
-The methods named after ops are those of `MirBuilder`.
+Methods named after ops come from `MirBuilder`. Passes as functions are in `passes.py`, `derivatives.py` and
+`low_precision.py`.
 """
 
 from __future__ import annotations

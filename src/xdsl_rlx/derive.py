@@ -1,5 +1,6 @@
-"""Graphs made from graphs by passes: what is known from the cache on disk about the outcome, and running the passes.
-The passes as functions are in `api.py`, what a graph is in `builder.py`."""
+"""Run passes on a graph, or take the result's signature from the disk cache and run them on first use.
+
+Graph classes are in `builder.py`. Passes as functions are in `passes.py`, `derivatives.py` and `low_precision.py`."""
 
 from __future__ import annotations
 
