@@ -50,13 +50,18 @@ def in_numpy(length: np.ndarray, begin: np.ndarray) -> float:
 
 
 def test_the_links_of_the_pages_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for target, place in re.findall(r"\]\(([^)#:]*)#?([^):]*)\)", page.read_text()):
             file = page.parent / target if target else page
             assert file.exists(), f"{page.name} links to {target}, which does not exist"
             assert not place or place in _anchors(file), (
                 f"{page.name} links to {target}#{place}, which has no such part"
             )
+
+
+def test_the_changelog_begins_with_the_version_of_the_package() -> None:
+    sections = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert sections[0] == rlx.__version__
 
 
 def _anchors(page: Path) -> set[str]:
@@ -67,7 +72,7 @@ def _anchors(page: Path) -> set[str]:
 
 def test_the_names_that_the_pages_mention_exist() -> None:
     modules = {"rlx": rlx, "rlx.tree": rlx.tree, "optim": rlx.optim, "init": rlx.init}
-    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for module, name in re.findall(r"\b(rlx\.tree|rlx|optim|init)\.(\w+)", page.read_text()):
             assert hasattr(modules[module], name), f"{page.name} mentions {module}.{name}, which does not exist"
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import xdsl_rlx
+
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("dialects", "transforms", "lowering")
 
@@ -55,6 +57,7 @@ def test_the_wheel_holds_exactly_the_tracked_package_files(distributions: tuple[
     with zipfile.ZipFile(distributions[0]) as wheel:
         inside = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert inside == _tracked()
+    assert distributions[0].name.startswith(f"xdsl_rlx-{xdsl_rlx.__version__}-")
 
 
 def test_the_sdist_holds_the_package_files_and_the_licence(distributions: tuple[Path, Path]) -> None:
