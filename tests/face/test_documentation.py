@@ -10,6 +10,7 @@ import pytest
 from pages import ROOT, fenced, run_blocks
 
 PAGES = [
+    "docs/architecture.md",
     "docs/index.md",
     "docs/getting-started.md",
     "docs/numpy-programs.md",

@@ -1,4 +1,4 @@
-"""The kernels of a printed module as LLVM text, by way of Numba's front end; the only file that touches its internals.
+"""Lower the kernels of a printed module to LLVM IR with Numba's front end, through its internals (`numba.core`).
 The Python text itself is made in `python_module.py`, its machine code in `llvm.py`."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""LLVM text to object code to addresses, through the LLVM that Numba brings; the only file that touches llvmlite.
+"""Compile LLVM IR to object code and load it, through llvmlite (as `cpu.py` and `emit/numba_llvm.py` do for their needs).
 No caching here (see `cache.py`) and no running (see `process.py`)."""
 
 import ctypes
