@@ -1,6 +1,6 @@
-"""Writes docs/ops.md, passes.md, coverage.md, builder.md and api.md from definitions, rules and docstrings.
+"""Write docs/ops.md, passes.md, coverage.md, builder.md and api.md from definitions, rules and docstrings.
 
-`--check` writes nothing and fails when a file differs from what would be written; a test runs it.
+`--check` writes nothing and fails if a file is out of date; a test runs it.
 """
 
 from __future__ import annotations
@@ -129,9 +129,19 @@ def _entries(universe: dict[str, Callable[[], Any]], kind: str) -> list[str]:
     return parts
 
 
+_HOW_TO_RUN = """\
+Run passes with `xdsl-opt file.mlir -p 'mir-prepare-for-ad,mir-grad{wrt=w}'`, or in Python with
+`rlx.run_passes(graph, 'mir-canonicalize')`. Print a target with `xdsl-opt -t llvm`. `lowering/pipelines.py` defines the
+standard pipelines."""
+
+
 def passes_text() -> str:
     """All of docs/passes.md."""
-    lines = ["# Passes and targets", NOTE]
+    lines = [
+        "# Passes and targets",
+        NOTE,
+        _HOW_TO_RUN,
+    ]
     lines += ["## On `hir` and `mir`", *_entries(dict(transforms.UNIVERSE.all_passes), "pass")]
     lines += ["## To and on `lir`", *_entries(dict(lowering.UNIVERSE.all_passes), "pass")]
     lines += ["## Targets", *_entries(dict(lowering.TARGETS), "target")]
@@ -173,19 +183,28 @@ def _error(op: type[Operation]) -> str:
     return f"{max(sample.tol for sample in samples if not sample.exact):g}"
 
 
+_COLUMNS = """\
+How each transformation treats every tensor op of `mir`.
+
+- **vjp, jvp, vmap**: `row` is a rule of the op's own. `definition` means that the op's definition by simpler ops is
+  transformed. `none` states why there is no rule.
+- **definition**: whether the op has a definition by simpler ops (a `DECOMPOSE` row).
+- **lowering**: `loops` are fused. `nest` is a kernel of the op's own. `view` is a layout without a copy. `place` writes
+  operands into windows of the result. `definition` is lowered instead of the op. Ops with bodies become a `loop` or a
+  `branch`, or are launched `in place`.
+- **error**: the largest error that the tests allow, in ulps of the largest element of the result, or of 1 if that is
+  larger. f32 results are compared with f64, f64 results with an oracle in f64.
+
+Layer and group norm have large errors because their samples have means a thousand times the spread. Tests require every
+column, and an oracle, samples and a FileCheck line for each op."""
+
+
 def coverage_text() -> str:
     """All of docs/coverage.md."""
     lines = [
         "# Coverage",
         NOTE,
-        "Every tensor op of `mir` and how each transformation treats it: by a *row* of its own, by its *definition* in "
-        "simpler ops, or not, for the reason given. *Lowering* is by `loops` that fuse, a `nest` of its own, a `view`, "
-        "windows to `place` operands in, or the definition; what has a body is a `loop`, a `branch`, or launched `in "
-        "place`. Tests ask for each of these, for an oracle, samples and a line of text.",
-        "*Error* is the most that compiled results of any sample may be off from the same in f64 (f32 results, and f64 "
-        "ones beside an oracle of the same precision): in units in the last place of the largest number in the result, "
-        "or of 1 where that is smaller. The large ones of layer and group norm are of numbers whose mean is a thousand "
-        "times their spread.",
+        _COLUMNS,
         "| op | vjp | jvp | vmap | definition | lowering | error |\n| --- | --- | --- | --- | --- | --- | --- |\n"
         + "\n".join(
             f"| `{op.name}` | {_rule(VJP, op)} | {_rule(JVP, op)} | {_rule(VMAP, op)} | "

@@ -55,12 +55,11 @@ def _without_loops(op: Operation) -> str:
 @dataclass(frozen=True)
 class ConvertMirToLirPass(ModulePass):
     """
-    Turn the one function of a module into a `lir.program` and its kernels.
+    Lower the function of a module to a `lir.program` and its kernels.
 
-    Every `mir.fusion`, or single op outside of one, becomes a kernel, every `mir.scan` a `lir.loop` over what its body
-    launches, every `mir.if` a `lir.if`, every `mir.while` a `lir.while`; a `mir.remat` is its body. Views cost nothing.
-    `threads` is the number of threads that the program is cut up for: launches into pieces, and products along a long
-    inner dimension into a part of it for each.
+    Every `mir.fusion`, or op outside of one, becomes a kernel and a launch. `mir.scan` becomes a `lir.loop` over the
+    launches of its body, `mir.if` a `lir.if`, `mir.while` a `lir.while`; a `mir.remat` is replaced by its body. Views
+    cost nothing. `threads` sets the number of chunks of a launch, and of parts of a matmul with a long inner dimension.
     """
 
     name = "convert-mir-to-lir"

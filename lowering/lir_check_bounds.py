@@ -28,10 +28,10 @@ INDEX = IndexType()
 @dataclass(frozen=True)
 class LirCheckBoundsPass(KernelPass):
     """
-    Put a `lir.check` before each access whose index may be outside, and each library call whose operands may be.
+    Insert a `lir.check` before each memory access or library call that is not provably in bounds.
 
-    An index is known by the loops it comes from, by arithmetic on them, by the launches' extents and pieces, and by
-    branches and earlier checks. What is loaded from memory may be anything.
+    Bounds of an index follow from its loops, index arithmetic, the extents and chunks of launches, branches and earlier
+    checks. Values loaded from memory have no bounds.
 
     ```mlir
     %i = memref.load %indices[%k] : memref<5xindex>

@@ -21,10 +21,10 @@ from xdsl_rlx.lowering.kernel_pass import KernelPass
 
 class LirGuardRangePass(KernelPass):
     """
-    Make every innermost loop over sin, cos or tan that may run twice do so, where an argument was large.
+    Run innermost loops over sin, cos or tan with small-argument versions first, and again if an argument was large.
 
-    Most arguments are small, and the functions for these take a fraction of the time. For each width of argument the
-    loop carries a flag.
+    The small-argument versions take a fraction of the time. The loop carries one flag per float width. Only loops that
+    can be rerun qualify: they read nothing that they write.
 
     ```mlir
     %r = scf.for %j = %a to %b step %c iter_args(%acc = %init) -> (f32) {

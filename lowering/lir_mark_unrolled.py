@@ -59,12 +59,12 @@ ROWS = 384
 
 class LirMarkUnrolledPass(KernelPass):
     """
-    Set `lir.unroll` on the loops that are to be written out.
+    Set `lir.unroll` on loops to unroll, by a cost model.
 
-    All have constant bounds. Short ones are written out whole, from the inside out, and so are those that fill a buffer
-    on the stack. Longer ones that hold no loop are written out as vectors, where these are few. Of a loop around a row
-    of few vectors, several rows are done at a time, unless it is marked to stay. Sizes are bounded one by one and
-    together, so that what LLVM is given to work on grows with the text of the kernel, not with its extents.
+    Bounds must be constant. Short loops, and loops that fill a stack buffer, are unrolled fully, innermost first.
+    Longer innermost loops are unrolled as vectors if these are few. A loop around a row of few vectors is unrolled by
+    several rows, unless it is marked to stay rolled. Limits per loop and per kernel bound the unrolled operations, so
+    that LLVM's work grows with the text of the kernel, not with its extents.
 
     ```mlir
     scf.for %k = %c0 to %c3 step %c1 {

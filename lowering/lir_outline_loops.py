@@ -13,7 +13,7 @@ from xdsl_rlx.transforms.driver import verify_dominance
 
 class LirOutlineLoopsPass(ModulePass):
     """
-    Make one kernel of each `lir.loop` whose iterations launch little, inner loops first.
+    Outline each `lir.loop` with small iterations into one kernel, inner loops first.
 
     ```mlir
     lir.loop %t = 0 to 1000 {
@@ -25,12 +25,12 @@ class LirOutlineLoopsPass(ModulePass):
     lir.launch @loop_f_g over 1000 by 1000 reads(%xs : memref<8000xf32>) writes(%y, %z : ..)
     ```
 
-    The kernel's iterations are those of the loop. It gets each buffer once, whole, as a line of elements: an element
-    of an iteration is found by arithmetic on the iteration's number. What a body declares is declared in front.
+    The kernel iterates over the loop. It receives each buffer once, flattened; offsets are computed from the iteration.
+    Slots of the body move in front of the launch.
 
-    Where launches are of several pieces, the kernel's iterations are parts (`loop_parts.py`): each runs all iterations
-    of the loop over its share of the buffers, and none waits for another. What is small and stays in its place from
-    iteration to iteration is a buffer on the part's own stack.
+    If launches have several chunks, the kernel iterates over chunks (`loop_parts.py`): each runs all iterations of the
+    loop on its share of the buffers, without synchronisation. Small buffers that stay in place across iterations are on
+    the stack of the chunk.
     """
 
     name = "lir-outline-loops"

@@ -22,13 +22,12 @@ from xdsl_rlx.transforms.driver import verify_dominance
 @dataclass(frozen=True)
 class LirPlanMemoryPass(ModulePass):
     """
-    Give every `lir.slot` its place.
+    Assign every `lir.slot` an offset in the arena, or a place in an output buffer.
 
-    A slot is live from the first launch that writes it to the last one that uses it, through any view; one that is
-    declared outside of a loop in which it is used, for the whole loop. Largest first,
-    each slot takes the tightest gap between the slots that are live with it (best fit): in the buffer of an output that
-    is not written before the slot is dead, where it becomes a view of it, or else in the arena. An output declared
-    after such a slot moves in front of it. Slots that nothing uses are erased.
+    A slot is live from its first write to its last use, through any view; if it is declared outside of a loop that uses
+    it, for the whole loop. Slots are placed largest first, each in the tightest gap between slots live at the same time
+    (best fit). A slot that is dead before an output is first written can become a view of that output's buffer. The
+    output then moves in front of it. Unused slots are erased.
     """
 
     name = "lir-plan-memory"

@@ -22,11 +22,10 @@ from xdsl_rlx.transforms.structure import structure_of_region
 @dataclass(frozen=True)
 class LirShareLengthsPass(ModulePass):
     """
-    Make one kernel of those that do the same to each element of lines of different lengths: an optimiser's, say.
+    Merge elementwise kernels that differ only in length, such as the updates of an optimiser.
 
-    Such a kernel has one loop over its iterations, and an element of each buffer for each of them, or numbers. A kernel
-    that no other one is like is left as it is, and so is one that a loop of the program launches: it becomes a part of
-    that loop.
+    Such a kernel has one loop and accesses, in each buffer, the element of the iteration or a scalar. Kernels without a
+    counterpart stay, and so do kernels launched in a loop, which outlining merges into that loop.
 
     ```mlir
     lir.kernel @k0(%x: memref<700xf32>, %0: memref<700xf32>, %lo: index, %hi: index) { .. }

@@ -85,13 +85,13 @@ MANY = 8
 @dataclass(frozen=True)
 class LirTileProductsPass(KernelPass):
     """
-    Make loops of each `lir.gemm` that they are better for: tiles of few rows, of which the sums stay in registers.
+    Replace `lir.gemm`s by tiled loop nests where these beat the library.
 
-    A library packs large factors first, which pays where many rows read the right one, and is slow where rows and
-    columns are few and terms many. In a loop products of any size become loops, so that it can be one kernel (see
-    `lir-outline-loops`). Panels are copied of a right factor that is transposed, and of any that many rows read, and
-    rows of a left factor that does not lie in lines; what is copied next is fetched ahead of a factor that is far.
-    `lanes` and `registers` describe the processor: numbers of 32 bits in a vector register, and how many there are.
+    Libraries pack large operands first. That pays if many rows read the RHS, and is slow for few rows and columns with
+    many terms. Inside of a loop, matmuls of any size become loops, so that the loop can become one kernel (see
+    `lir-outline-loops`). Panels of a transposed or frequently read RHS are copied, and so are rows of a strided LHS.
+    The next panel of a large RHS is prefetched. `lanes` (32-bit elements per vector register) and `registers` (their
+    number) describe the processor.
 
     ```mlir
     lir.gemm %x[], %w[], %y[] rows %c0 to %c6 cols %c0 to %c16 : memref<6x64xf32>, memref<64x16xf32>, memref<6x16xf32>

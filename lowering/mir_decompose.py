@@ -15,7 +15,7 @@ from xdsl_rlx.transforms.engines.define import Decompose
 
 class MirDecomposePass(RewritingPass):
     """
-    Replace the ops that lowering does not know by their definitions.
+    Decompose ops that have neither a loop form nor a kernel of their own.
 
     ```
     %y = mir.fused_swiglu %x : tensor<2x4xf32> to tensor<2x2xf32>
@@ -26,7 +26,7 @@ class MirDecomposePass(RewritingPass):
     %y = mir.mul %2, %0
     ```
 
-    Loops and branches stay what they are, but for a scan whose body runs once: that is replaced by the body.
+    Loops and branches stay, except scans of one iteration, which are replaced by their bodies.
     """
 
     name = "mir-decompose"

@@ -28,11 +28,11 @@ but the first, products stay in their loops."""
 @dataclass(frozen=True)
 class MirFitMemoryPass(ModulePass):
     """
-    Run `mir-rematerialize` with the first of `TRIALS` by which the program's arena takes at most `budget` bytes.
+    Rematerialise values until the arena of the program fits into `budget` bytes.
 
-    Each is tried by lowering the module to a planned program, so the answer is that of the compiled one. What
-    arguments, results and constants take is not counted. Where the program as it is takes more, loops first keep the
-    products that `mir-fission-scans` would take out of them.
+    Tries `mir-rematerialize` with each setting of `TRIALS` in turn. Each trial lowers the module to a planned program,
+    so the size is exact. Arguments, results and constants do not count. If the unchanged program does not fit, matmuls
+    that `mir-fission-scans` would move also stay in their loops.
     """
 
     name = "mir-fit-memory"

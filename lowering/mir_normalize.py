@@ -23,8 +23,9 @@ class Normalize(RewritePattern):
 
 class MirNormalizePass(RewritingPass):
     """
-    Replace the cases of an op that cannot become loops as they are: reductions over separate runs of axes, products of
-    integers and of half floats, loops with a limit.
+    Rewrite cases of ops without a loop form into ops that have one.
+
+    Such cases are reductions over separated axes, matmuls of integers or half floats, and while loops with a limit.
 
     ```
     %y = mir.reduce_sum %x axes [0, 2] : (tensor<4x3x2xf32>) -> tensor<3xf32>

@@ -12,7 +12,7 @@ from xdsl_rlx.transforms.driver import run_to_fixpoint
 
 @dataclass(frozen=True)
 class MirPrepareForAdPass(ModulePass):
-    """Run the passes that make a function differentiable, in nested regions too, until none has anything left to do."""
+    """Run the passes that make a function differentiable, in nested regions too, to a fixpoint."""
 
     name = "mir-prepare-for-ad"
 

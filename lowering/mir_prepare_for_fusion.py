@@ -10,8 +10,9 @@ from xdsl_rlx.transforms.driver import run_once, verify_dominance
 
 class MirPrepareForFusionPass(ModulePass):
     """
-    Leave ops that have loops or a nest of their own: composites are decomposed, what is equal is computed once, and
-    what hangs on no carry has left its scan.
+    Leave only ops with a loop form or a kernel of their own.
+
+    Decomposes composite ops, merges equal ops, and moves work that depends on no carry out of scans.
     """
 
     name = "mir-prepare-for-fusion"

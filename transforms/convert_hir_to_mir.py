@@ -34,7 +34,9 @@ class ConvertBlock(RewritePattern):
 @dataclass(frozen=True)
 class ConvertHirToMirPass(RewritingPass):
     """
-    Replace every `hir` block by the mir ops it means; they are located at `"hir.block"(location of the block)`.
+    Replace every `hir` block by its definition in mir ops.
+
+    The new ops are located at `"hir.block"(location of the block)`.
 
     ```
     %y = hir.linear %x, %w bias %b activation relu : ...

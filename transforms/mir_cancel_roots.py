@@ -102,7 +102,7 @@ def _are_absolute_values_of_one(op: MulOp) -> bool:
 
 class MirCancelRootsPass(RewritingPass):
     """
-    Replace the square of an absolute value, of `hypot`, and of the root of what is never negative.
+    Simplify squares of absolute values, of `hypot`, and of roots of non-negative values.
 
     ```
     %0 = mir.abs %x
@@ -111,9 +111,9 @@ class MirCancelRootsPass(RewritingPass):
     %y = mir.mul %x, %x
     ```
 
-    The derivative of the root is 0 at 0 by convention, or infinite. The square is smooth: its second derivative there
-    is 2, where the product rule finds 0 or NaN. `|x| x` becomes the square times 1 or -1: its second derivative at 0
-    is that of the right side.
+    The derivative of a root at 0 is 0 by convention, or infinite. The square is smooth: its second derivative at 0 is
+    2, where the product rule gives 0 or NaN. `|x| x` becomes the square times 1 or -1; its second derivative at 0
+    is the right-sided one.
     """
 
     name = "mir-cancel-roots"

@@ -21,7 +21,7 @@ from xdsl_rlx.transforms.driver import RewritingPass
 
 class MirCanonicalizePass(RewritingPass):
     """
-    Apply the canonicalization patterns of all ops, and remove dead ones, until nothing changes.
+    Apply all canonicalization patterns and remove dead ops, to a fixpoint.
 
     ```
     %0 = mir.neg %x
@@ -31,7 +31,7 @@ class MirCanonicalizePass(RewritingPass):
     %y = mir.exp %x
     ```
 
-    As `canonicalize`, in less time.
+    Equivalent to xDSL's `canonicalize`, but faster.
     """
 
     name = "mir-canonicalize"

@@ -31,9 +31,9 @@ from xdsl_rlx.transforms.scalar_cost import DEAR, scalar_cost
 @dataclass(frozen=True)
 class MirConvertScansForAdPass(RewritingPass):
     """
-    Have every `mir.scan` stack what its gradient needs of each time and cannot compute again at little cost.
+    Make every `mir.scan` stack the residuals that its gradient needs and that are expensive to recompute.
 
-    Recurrences with a name (`mir.selective_scan`, `mir.gated_delta_net`) give the states before each time as one more
+    Named recurrences (`mir.selective_scan`, `mir.gated_delta_net`) return the state before each iteration as an extra
     result.
 
     ```
@@ -42,8 +42,8 @@ class MirConvertScansForAdPass(RewritingPass):
     %h, %before, %after = mir.scan 8 carries(%h0) over(%x) captured(%w) -> (T) (8xT, 8xT) {tanh(h @ w + x), h, ..}
     ```
 
-    A scan with `checkpoints` becomes nested ones first (`checkpoints.py`); the outer ones stack the carries with which
-    each of the inner ones begins, which the gradient then runs again.
+    A scan with `checkpoints` first becomes nested scans (`checkpoints.py`). Outer scans stack the initial carries of
+    the inner ones; the gradient reruns these.
     """
 
     name = "mir-convert-scans-for-ad"

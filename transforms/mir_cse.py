@@ -18,7 +18,7 @@ from xdsl_rlx.transforms.driver import RewritingPass, is_elementwise
 
 class MirCsePass(RewritingPass):
     """
-    Compute once what several ops without side effects compute in one block, and remove what nothing reads.
+    Merge equal ops without side effects within a block, and remove dead ops.
 
     ```
     %0 = mir.exp %x
@@ -29,7 +29,7 @@ class MirCsePass(RewritingPass):
     %y = mir.add %0, %0
     ```
 
-    As `cse`, in less time.
+    Equivalent to xDSL's `cse`, but faster.
     """
 
     name = "mir-cse"

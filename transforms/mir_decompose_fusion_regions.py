@@ -13,7 +13,7 @@ from xdsl_rlx.transforms.engines.define import Decompose
 
 class MirDecomposeFusionRegionsPass(RewritingPass):
     """
-    Replace every `mir.fusion`, `mir.transform_region` and `mir.batch_elementwise_region` by its ops.
+    Inline every `mir.fusion`, `mir.transform_region` and `mir.batch_elementwise_region`.
 
     ```
     %y = mir.batch_elementwise_region (%a, %b) -> 2xT {mir.relu}

@@ -13,7 +13,7 @@ from xdsl_rlx.transforms.signature import graph_of
 @dataclass(frozen=True)
 class MirDonatePass(ModulePass):
     """
-    Have results take the memory of arguments of their type, which the caller gives up.
+    Let results overwrite donated arguments of the same type.
 
     ```
     func.func @step(%w, %g) -> (loss, new_w)
@@ -21,9 +21,9 @@ class MirDonatePass(ModulePass):
     func.func @step(%w, %g) -> (loss, new_w {mir.replaces = "w"})
     ```
 
-    The compiled function returns the other results only: a param so replaced has its new value, and an array given for
-    an input is overwritten. A result that cannot be computed in place, because something reads the argument later, is
-    computed into other memory and copied at the end; with `strict` lowering fails instead, and says why.
+    The compiled function returns only the other results. A donated param has its new value; an array passed for a
+    donated input is overwritten. A result that cannot be computed in place, because an op reads the argument later, is
+    computed elsewhere and copied at the end. With `strict`, lowering fails instead and reports the reader.
     """
 
     name = "mir-donate"

@@ -59,7 +59,7 @@ def _through_decomposition(vjp: VjpOp, rewriter: PatternRewriter) -> None:
 
 class MirEmitVjpPass(RewritingPass):
     """
-    Replace every `mir.vjp` by what the rule of the op inside it emits; cotangents of slices of one value become one.
+    Expand every `mir.vjp` by the VJP rule of its op, and merge the cotangents of slices of one value.
 
     ```
     %dx = mir.vjp primals(%x : T) outputs(%y : T) cotangents(%g : T) of [0] wrt [0] -> T {mir.exp ...}

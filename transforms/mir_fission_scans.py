@@ -42,20 +42,20 @@ take four times as many as its state, which is often twice as wide as an element
 
 class MirFissionScansPass(RewritingPass):
     """
-    Take out of a `mir.scan` what hangs on no carry: in front of it what it reads, behind it what it sums or stacks.
+    Move work that depends on no carry out of a `mir.scan`: inputs in front of it, sums and stacks behind it.
 
     ```mlir
     scan {h = tanh(h @ w + x[t] @ u)}        ->  xu = x @ u;  scan {h = tanh(h @ w + xu[t])}
     scan {sum = sum + a[t]^T g; ..}          ->  scan {..} stacked g;  sum = sum + a^T g, over t too
     ```
 
-    Products move, what is the same each time, and sums of what is large and outside anyway. Results and carries that
-    nothing uses go.
+    Moves matmuls, loop-invariant ops, and sums of large values that are stacked anyway. Removes unused results and
+    carries.
 
-    A product moves only if what it stacks for all times stays within a bound: what the loop stacks anyway, a fraction
-    of what one iteration works on, and in a recurrence, whose steps wait for each other, a multiple of what it goes
-    along. So a loop over micro-batches that adds up gradients takes the memory of one. Where the loop has
-    `checkpoints`, or runs segments that are computed again to save memory, all products stay.
+    A matmul moves only if the operands it must stack fit a bound. The bound is the bytes the loop stacks anyway plus a
+    fraction of the bytes one iteration uses. In a recurrence, a multiple of the bytes it scans over is added. So
+    gradient accumulation over micro-batches keeps the memory of one. In loops with `checkpoints`, or over recomputed
+    segments, all matmuls stay.
     """
 
     name = "mir-fission-scans"

@@ -26,7 +26,7 @@ class FuseRasterizeOfPrepare(RewritePattern):
 
 class MirFuseGaussianSplatPass(RewritingPass):
     """
-    Make one op of `mir.gaussian_splat_rasterize` and the `mir.gaussian_splat_prepare` that only it uses.
+    Fuse `mir.gaussian_splat_prepare` into the only `mir.gaussian_splat_rasterize` that uses it.
 
     ```
     %u, %a, %c, %o = mir.gaussian_splat_prepare %p, %s, %q, %opacity, %color, %sh, %meta
@@ -35,8 +35,8 @@ class MirFuseGaussianSplatPass(RewritingPass):
     %rgba = mir.gaussian_splat_render %p, %s, %q, %opacity, %color, %sh, %meta
     ```
 
-    The radius scale is that of the preparation, the other properties are those of the picture. Other cases have their
-    derivatives too, by their definitions, which hold a number for each splat and pixel.
+    The radius scale comes from the preparation, other properties from the rasterisation. Unfused ops are differentiated
+    through their definitions, which store a number per splat and pixel.
     """
 
     name = "mir-fuse-gaussian-splat"

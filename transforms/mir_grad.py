@@ -26,7 +26,7 @@ SEED = "d_output"
 @dataclass(frozen=True)
 class MirGradPass(ModulePass):
     """
-    Turn the function into `@name_grad`, which returns its results and then the gradients of the first one.
+    Replace the function by `@name_grad`, which returns the results and the gradients of the first one.
 
     ```
     func.func @f(%x, %w) -> (loss, aux)
@@ -34,8 +34,8 @@ class MirGradPass(ModulePass):
     func.func @f_grad(%x, %w, %d_output) -> (loss, aux, dw)
     ```
 
-    The first result may have any shape: the gradient is the vector-Jacobian product with the new input `d_output`,
-    which is ones where the caller leaves it out. Other results are passed on.
+    The first result may have any shape: the gradient is its vector-Jacobian product with the new input `d_output`, ones
+    by default. Other results are returned unchanged.
     """
 
     name = "mir-grad"

@@ -16,7 +16,7 @@ from xdsl_rlx.transforms.signature import graph_of
 @dataclass(frozen=True)
 class MirHvpPass(ModulePass):
     """
-    Turn the function into `@name_hvp`: its gradient as by `mir-grad`, then the tangents of all that as by `mir-jvp`.
+    Replace the function by `@name_hvp`: `mir-grad`, then `mir-jvp` of all its results.
 
     ```
     func.func @f(%x, %w) -> (loss)
@@ -24,8 +24,8 @@ class MirHvpPass(ModulePass):
     func.func @f_hvp(%x, %w, %d_output, %tangent_x) -> (loss, dx, t_loss, Hv)
     ```
 
-    With several arguments in `wrt`, `H` is the Hessian in all of them together: the tangent of each gradient is the sum
-    of its blocks' products with the tangents of all.
+    With several arguments in `wrt`, `H` is the joint Hessian: the tangent of each gradient sums the products of its
+    blocks with all tangents.
     """
 
     name = "mir-hvp"

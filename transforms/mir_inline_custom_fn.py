@@ -15,7 +15,7 @@ from xdsl_rlx.transforms.engines.define import Decompose
 @dataclass(frozen=True)
 class MirInlineCustomFnPass(RewritingPass):
     """
-    Replace every `mir.custom_fn` by the ops of its function; its derivative rules go.
+    Inline every `mir.custom_fn` and drop its derivative rules.
 
     ```
     %y = mir.custom_fn inputs(%x) -> (T) {mir.mul %x, %x}
@@ -23,7 +23,7 @@ class MirInlineCustomFnPass(RewritingPass):
     %y = mir.mul %x, %x
     ```
 
-    A derivative taken afterwards is that of these ops.
+    Derivatives taken afterwards differentiate these ops.
     """
 
     name = "mir-inline-custom-fn"

@@ -12,7 +12,7 @@ from xdsl_rlx.transforms.engines.define import Decompose
 
 class MirInlineIfPass(RewritingPass):
     """
-    Compute both branches of every `mir.if`, and choose; a `mir.switch` first becomes branches in branches.
+    Compute both branches of every `mir.if` and select the results; a `mir.switch` becomes nested branches first.
 
     ```
     %y = mir.if %p captured(%x) -> (T) {mir.sin %x} else {mir.cos %x}
@@ -22,9 +22,9 @@ class MirInlineIfPass(RewritingPass):
     %y = mir.where %p, %0, %1
     ```
 
-    Worth it where branches are small: what is chosen between fuses with what is around it. A branch with a loop that
-    has no bound stays: where it is not taken, that might not end. A gradient taken afterwards is that of the choice,
-    in which 0 times an infinite derivative of the other branch is NaN.
+    Useful for small branches, which then fuse with the ops around them. A branch with an unbounded loop stays, because
+    the loop might not end where the branch is not taken. A gradient taken afterwards is that of the select: 0 times an
+    infinite derivative of the other branch is NaN.
     """
 
     name = "mir-inline-if"

@@ -19,7 +19,7 @@ from xdsl_rlx.transforms.signature import Signature, argument_attributes, graph_
 
 class MirInsertQuantizeDequantizePass(RewritingPass):
     """
-    Quantise the values that have a `mir.calibration` to i8, and dequantise them for all that use them, results too.
+    Quantise values with a `mir.calibration` to i8, and dequantise them for all users, including function results.
 
     ```
     %y = mir.tanh %x {mir.calibration = #mir.calibration<scales array<f64: 0.5> zero_points array<i64: 0>>}
@@ -31,8 +31,8 @@ class MirInsertQuantizeDequantizePass(RewritingPass):
     %z = mir.exp %1
     ```
 
-    The attribute stands on an argument, or on an op for its first result. With `axis 1` there is a scale for each index
-    of that axis.
+    The attribute is on an argument, or on an op for its first result. With `axis 1`, each index of that axis has its
+    own scale.
     """
 
     name = "mir-insert-quantize-dequantize"

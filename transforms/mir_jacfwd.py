@@ -25,7 +25,7 @@ from xdsl_rlx.transforms.unit_vectors import put_unit_vectors, rows
 @dataclass(frozen=True)
 class MirJacfwdPass(ModulePass):
     """
-    Turn the function into `@name_jacfwd`, which returns the Jacobian of each result by each argument named.
+    Replace the function by `@name_jacfwd`: the Jacobian of each result by each argument in `wrt`, in forward mode.
 
     ```
     func.func @f(%x : tensor<3xf32>) -> tensor<4x2xf32>
@@ -33,8 +33,8 @@ class MirJacfwdPass(ModulePass):
     func.func @f_jacfwd(%x : tensor<3xf32>) -> tensor<4x2x3xf32>
     ```
 
-    Element `[i.., j..]` is the derivative of element `[i..]` of the result by element `[j..]` of the argument. What
-    the tangents reach is computed for all elements of the arguments at once, the rest one time.
+    Element `[i.., j..]` is the derivative of result element `[i..]` by argument element `[j..]`. Values that depend on
+    the arguments are computed for all unit tangents at once; others are computed once.
     """
 
     name = "mir-jacfwd"

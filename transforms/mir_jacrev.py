@@ -28,7 +28,7 @@ from xdsl_rlx.transforms.unit_vectors import put_unit_vectors, rows
 @dataclass(frozen=True)
 class MirJacrevPass(ModulePass):
     """
-    Turn the function into `@name_jacrev`, which returns the Jacobian of each result by each argument named.
+    Replace the function by `@name_jacrev`: the Jacobian of each result by each argument in `wrt`, in reverse mode.
 
     ```
     func.func @f(%x : tensor<3xf32>) -> tensor<4x2xf32>
@@ -36,9 +36,9 @@ class MirJacrevPass(ModulePass):
     func.func @f_jacrev(%x : tensor<3xf32>) -> tensor<4x2x3xf32>
     ```
 
-    Element `[i.., j..]` is the derivative of element `[i..]` of the result by element `[j..]` of the argument. What
-    cotangents reach is computed for all elements of the results at once, the rest one time: for fewer results than
-    arguments this is less work than `mir-jacfwd`, which returns the same.
+    Element `[i.., j..]` is the derivative of result element `[i..]` by argument element `[j..]`. Cotangents are
+    computed for all result elements at once; other values are computed once. Cheaper than `mir-jacfwd` if there are
+    fewer result elements than argument elements; the values are the same.
     """
 
     name = "mir-jacrev"

@@ -22,7 +22,7 @@ from xdsl_rlx.transforms.signature import graph_of, named
 @dataclass(frozen=True)
 class MirJvpPass(ModulePass):
     """
-    Turn the function into `@name_jvp`, which returns its results and then a tangent for each.
+    Replace the function by `@name_jvp`, which returns the results and a tangent for each.
 
     ```
     func.func @f(%x, %w) -> (y)
@@ -30,7 +30,7 @@ class MirJvpPass(ModulePass):
     func.func @f_jvp(%x, %w, %tangent_x) -> (y, dy)
     ```
 
-    The tangent of a result that does not depend differentiably on `wrt` is zeros.
+    Results that do not depend differentiably on `wrt` have zero tangents.
     """
 
     name = "mir-jvp"

@@ -44,7 +44,7 @@ def _is_in_region(op: Operation) -> bool:
 
 class MirLegalizeBroadcastPass(RewritingPass):
     """
-    Put a `mir.expand` in front of every elementwise op whose operands broadcast, for each that has another shape.
+    Insert a `mir.expand` for every operand of an elementwise op that broadcasts.
 
     ```
     %y = mir.add %x, %b : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
@@ -53,8 +53,8 @@ class MirLegalizeBroadcastPass(RewritingPass):
     %y = mir.add %x, %0 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
     ```
 
-    For those who read the text and do not broadcast: kernels do, and `mir-canonicalize` takes such an expand away. What
-    is in `mir.elementwise_region` and the like stays.
+    For consumers of the IR without implicit broadcasting. Kernels broadcast themselves, and `mir-canonicalize` removes
+    these ops. Bodies of `mir.elementwise_region` and the like are left alone.
     """
 
     name = "mir-legalize-broadcast"

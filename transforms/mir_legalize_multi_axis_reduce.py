@@ -27,7 +27,7 @@ class SplitProduct(RewritePattern):
 
 class MirLegalizeMultiAxisReducePass(RewritingPass):
     """
-    Split a product over several axes into products over one.
+    Split `mir.reduce_prod` over several axes into one per axis.
 
     ```
     %y = mir.reduce_prod %x axes [0, 1] : (tensor<4x3xf32>) -> tensor<f32>
@@ -37,7 +37,7 @@ class MirLegalizeMultiAxisReducePass(RewritingPass):
     %y = mir.reshape %1 : tensor<1x1xf32> to tensor<f32>
     ```
 
-    Splitting a maximum would change its gradient: ties share evenly among all axes, not axis by axis.
+    Maxima are not split: that would change how ties share the gradient.
     """
 
     name = "mir-legalize-multi-axis-reduce"

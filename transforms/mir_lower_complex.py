@@ -20,7 +20,7 @@ from xdsl_rlx.transforms.rules.parts import PARTS, Parts
 
 class MirLowerComplexPass(RewritingPass):
     """
-    Compute on the parts of complex tensors, two real tensors each.
+    Replace complex tensors by their real and imaginary parts, two real tensors each.
 
     ```mlir
     func.func @f(%z : tensor<4xcomplex<f32>>, %w : tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
@@ -31,8 +31,7 @@ class MirLowerComplexPass(RewritingPass):
       %y = mir.complex %yr, %yi
     ```
 
-    `mir.real` and `mir.imag` of an argument are views of its buffer, and `mir.complex` of what is returned writes into
-    such views.
+    `mir.real` and `mir.imag` of an argument are views of its buffer; `mir.complex` of a result writes into such views.
     """
 
     name = "mir-lower-complex"

@@ -11,7 +11,7 @@ from xdsl_rlx.transforms.engines.define import Decompose
 
 class MirLowerDotGeneralPass(RewritingPass):
     """
-    Replace contractions by matrix products.
+    Replace `mir.dot_general` by `mir.matmul`, with transposes and reshapes around it.
 
     ```
     %y = mir.dot_general %a, %b contracting [0] x [1] batch [] x []
@@ -21,7 +21,7 @@ class MirLowerDotGeneralPass(RewritingPass):
     %y = mir.matmul %0, %1
     ```
 
-    The transposes are not carried out where BLAS reads their operands as they lie.
+    Transposes cost nothing where BLAS reads the operand's layout.
     """
 
     name = "mir-lower-dot-general"

@@ -24,7 +24,7 @@ WordT = TypeVar("WordT", bound=StrEnum)
 @dataclass(frozen=True)
 class MirMixedPrecisionPass(RewritingPass):
     """
-    Store what f32 ops compute in half precision, as a policy says for each kind of op.
+    Store the results of f32 ops in half precision, by a policy for each kind of op.
 
     ```
     %0 = mir.matmul %x, %w : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
@@ -37,14 +37,14 @@ class MirMixedPrecisionPass(RewritingPass):
     %y = mir.cast %4 : tensor<4x2xbf16> to tensor<4x2xf32>
     ```
 
-    Policies are `always_f32`, `always_f16`, `mixed_conservative`, `mixed`, and those of f16 with `_bf16` for it
-    (`always_bf16`, `mixed_conservative_bf16`, `mixed_bf16`). The other options replace the precision of one kind of op:
-    `f32`, `f16` or `bf16`.
+    Policies are `always_f32`, `always_f16`, `mixed_conservative` and `mixed`, and the bf16 variants `always_bf16`,
+    `mixed_conservative_bf16` and `mixed_bf16`. The other options override the precision of one kind of op: `f32`, `f16`
+    or `bf16`.
 
-    Arguments and results of the function and of bodies keep their types, and nothing but f32 changes. In f32 stay:
-    indices and labels, with what they are computed from; what a loop carries, and what combines with a number that the
-    half type cannot hold, with what is computed of them, up to a product. So do ops that take no half floats. A value
-    is cast once to each type. What fusion has put together, and a `mir.vjp`, stays as it is.
+    Only f32 values change; arguments and results of the function and of bodies keep their types. These stay f32:
+    indices and labels and their operands; loop carries, and values combined with constants that the half type cannot
+    represent, up to the next matmul; ops that take no half floats. A value is cast once to each type. `mir.fusion` and
+    `mir.vjp` are left alone.
     """
 
     name = "mir-mixed-precision"

@@ -32,7 +32,7 @@ class Part(StrEnum):
 @dataclass(frozen=True)
 class MirPartitionPass(ModulePass):
     """
-    Make one of two functions of what `mir-grad` has made.
+    Extract the forward or the backward half of a function made by `mir-grad`.
 
     ```
     func.func @f_grad(%x, %w, %d_output) -> (loss, dw)
@@ -42,10 +42,9 @@ class MirPartitionPass(ModulePass):
     func.func @f_backward(%w, %d_output, %residual_0, ..) -> (dw)
     ```
 
-    Residuals are what the backward pass reads of values and inputs of the forward pass: of all choices the one by which
-    keeping and computing again together cost least. Params are read where they are, but for those that a result is
-    written over. An argument that may be left out and on which no result depends, such as `d_output`, is the backward
-    function's.
+    Residuals are the forward values and inputs that the backward half reads. A minimum cut selects them by the cost of
+    keeping and of recomputing. Params are read in place, except those that a result overwrites. Optional arguments that
+    no forward result depends on, such as `d_output`, belong to the backward function.
     """
 
     name = "mir-partition"

@@ -29,7 +29,7 @@ _LAST_STEP_IS_ONE = (StraightThrough.IDENTITY, StraightThrough.CLIPPED_IDENTITY)
 
 class MirPropagateFakeQuantizePass(RewritingPass):
     """
-    Remove a `mir.fake_quantize` of what lies on its levels already; the ops on the way stay.
+    Remove a `mir.fake_quantize` whose operand is already on its quantisation levels.
 
     ```
     %1, %s = mir.fake_quantize %x state %t bits 8 ste identity scale_mode fixed
@@ -42,11 +42,10 @@ class MirPropagateFakeQuantizePass(RewritingPass):
     %y = mir.exp %2
     ```
 
-    Both have the same state, number of bits, channels and `ste`. In between are ops whose results are elements of their
-    operands, or these negated: shapes, slices, concatenation, choices, maxima, relu. Scales that follow the data
-    (`per_batch`, `ema`) differ from op to op, and the slopes of `tanh` and `hard_tanh` are not 1 on the levels: such
-    ops stay. With a finite scale `s`, `round(k s / s)` is `k` for each of the levels `k`, at most 127, so every bit
-    stays, in values and gradients.
+    Both ops must have equal state, bits, channels and `ste`. Between them are only ops that select or negate elements:
+    reshapes, slices, concatenation, selects, maxima, relu. Ops with data-dependent scales (`per_batch`, `ema`) stay,
+    because their scales differ. So do `tanh` and `hard_tanh`, whose slopes on the levels are not 1. Values and
+    gradients are bit-identical: `round(k s / s)` is `k` for every level `k` up to 127 and finite scale `s`.
     """
 
     name = "mir-propagate-fake-quantize"

@@ -17,7 +17,7 @@ from xdsl_rlx.transforms.rules.rule_table import VJP
 @dataclass(frozen=True)
 class MirRaiseCompositesPass(RewritingPass):
     """
-    Replace what has been written in simpler ops by the composite op that it is, in all bodies.
+    Recognise composite ops that are spelled out in simpler ops, in all bodies.
 
     ```
     %0 = mir.matmul %x, %w
@@ -27,9 +27,9 @@ class MirRaiseCompositesPass(RewritingPass):
     %y = mir.fused_matmul_bias_act %x, %w, %b activation relu
     ```
 
-    The inverse of `mir-unfuse-for-ad`. A pattern is taken as it is defined, up to the order of commutative operands,
-    to views, and to the rounding of constants; what something outside of it reads, an output too, is left alone. What
-    the reductions that are left read, and is written several times, is computed once.
+    The inverse of `mir-unfuse-for-ad`. A match follows the definition, up to the order of commutative operands, views
+    and the rounding of constants. A pattern whose inner values have other users, or are outputs, is left alone. Equal
+    operands of the remaining reductions are merged.
     """
 
     name = "mir-raise-composites"

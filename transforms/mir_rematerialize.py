@@ -25,7 +25,7 @@ from xdsl_rlx.transforms.signature import graph_of
 @dataclass(frozen=True)
 class MirRematerializePass(ModulePass):
     """
-    Compute values again rather than keep them over the place where most memory is in use.
+    Recompute forward values in the backward pass instead of keeping them across the memory peak.
 
     ```
     %h = mir.gelu %x                       %h = mir.gelu %x
@@ -34,10 +34,9 @@ class MirRematerializePass(ModulePass):
                                            %d = mir.matmul %again, %g
     ```
 
-    That place is behind the first result if it is one number, the loss of a gradient program, and something is behind
-    it; else it is where most bytes wait for who reads them. A `mir.remat` stands in front of the first op that needs
-    what it computes, and is grouped by itself. Of all choices it is the one by which the time of what is computed again
-    and `price` for each byte kept cost least together.
+    In a gradient program the peak is assumed behind the scalar first result, the loss; else where most bytes are live.
+    A `mir.remat` is inserted in front of the first op that uses its results, and is fused by itself. A minimum cut
+    minimises the time of recomputed ops plus `price` for each byte kept.
     """
 
     name = "mir-rematerialize"

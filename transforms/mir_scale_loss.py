@@ -29,7 +29,7 @@ LEAST_SCALE = 2.0**-126
 @dataclass(frozen=True)
 class MirScaleLossPass(ModulePass):
     """
-    Multiply the cotangent of the loss in a gradient function by a scale, and divide the gradients by it.
+    Scale the loss cotangent of a gradient function, and unscale the gradients.
 
     ```
     func.func @f_grad(%w, %d_output) -> (loss, dw)
@@ -37,11 +37,11 @@ class MirScaleLossPass(ModulePass):
     func.func @f_grad_scaled(%w, %d_output, %loss_scale, %good_steps) -> (loss, dw, finite, next_scale, next_steps)
     ```
 
-    Gradients are the results that depend on `seed`. They are divided as f32, or as what they are if that is wider, so
-    half floats become f32. `finite` says whether all of their elements are: a step is not to be taken otherwise. The
-    scale (f32) is multiplied by `growth` after `growth-interval` finite steps in a row, which `good_steps` (i32)
-    counts, unless it would be infinite, and by `backoff` after one that is not finite. With a fixed `scale` there are
-    no such arguments, and no results but `finite`.
+    Gradients are the results that depend on `seed`. They are divided in f32 or wider, so half floats become f32.
+    `finite` is false if any gradient element is not finite; skip the step then. The f32 scale is multiplied by `growth`
+    after `growth-interval` consecutive finite steps, counted in `good_steps` (i32), unless it would become infinite. It
+    is multiplied by `backoff` after a step that is not finite. With a fixed `scale`, the function has no extra
+    arguments and only the extra result `finite`.
     """
 
     name = "mir-scale-loss"

@@ -13,7 +13,7 @@ from xdsl_rlx.transforms.signature import graph_of
 @dataclass(frozen=True)
 class MirSelectOutputsPass(ModulePass):
     """
-    Return these results of the function only.
+    Return only the selected results of the function, in the given order.
 
     ```
     func.func @f(%x) -> (y, z, w)

@@ -12,7 +12,7 @@ from xdsl_rlx.transforms.engines.define import Decompose
 
 class MirUnfuseElementwiseRegionsPass(RewritingPass):
     """
-    Replace every `mir.elementwise_region` by its ops, which broadcast as they did in it.
+    Inline every `mir.elementwise_region`; its ops broadcast as they did inside.
 
     ```
     %y = mir.elementwise_region (%x, %b) -> T {mir.tanh (mir.add %x, %b)}

@@ -11,7 +11,7 @@ from xdsl_rlx.transforms.engines.reverse import taken_apart
 
 class MirUnfuseForAdPass(RewritingPass):
     """
-    Replace composite ops by simpler ones, except those that are differentiated as they are (softmax, layer norm).
+    Decompose composite ops that have no derivative rule of their own (softmax and layer norm have one).
 
     ```
     %y = mir.fused_matmul_bias_act %x, %w, %b activation relu

@@ -17,7 +17,7 @@ from xdsl_rlx.transforms.rules.rule_table import FLOW
 @dataclass(frozen=True)
 class MirUnrollWhilePass(RewritingPass):
     """
-    Replace every `mir.while` that says `max_iterations` by a scan over as many times, with the body in a branch.
+    Replace every `mir.while` with `max_iterations` by a scan of that length, with the body in a branch.
 
     ```
     %y, %n = mir.while carries(%x) max_iterations 8 -> (T) {asked} do {body}
@@ -26,7 +26,7 @@ class MirUnrollWhilePass(RewritingPass):
     %y, %1, %n = mir.scan 8 carries(%x, %0, 0) -> (T, i1, i32) {mir.if %0 {body, asked, n + 1} else {..}}
     ```
 
-    Times after the last one cost a branch. Loops without a bound stay.
+    Iterations after the end cost a branch. Unbounded loops stay.
     """
 
     name = "mir-unroll-while"

@@ -25,7 +25,7 @@ from xdsl_rlx.transforms.signature import NamedArgument, graph_of, named
 @dataclass(frozen=True)
 class MirVmapPass(ModulePass):
     """
-    Turn the function into `@name_vmap`, which computes it for `size` values of the inputs named at once.
+    Replace the function by `@name_vmap`, which maps it over a batch of `size` values of the given inputs.
 
     ```
     func.func @f(%x : tensor<3xf32>, %w : tensor<3x2xf32>) -> tensor<2xf32>
@@ -33,8 +33,8 @@ class MirVmapPass(ModulePass):
     func.func @f_vmap(%x : tensor<8x3xf32>, %w : tensor<3x2xf32>) -> tensor<8x2xf32>
     ```
 
-    Every result has a leading axis of extent `size`; one that does not depend on the inputs named is repeated. Params
-    may be named too. `in-axes` has the position of the new axis in each input named, 0 if left out.
+    Every result has a leading axis of extent `size`; results that do not depend on the batched inputs are repeated.
+    Params can be batched, too. `in-axes` gives the position of the batch axis in each input, 0 by default.
     """
 
     name = "mir-vmap"

@@ -29,8 +29,7 @@ from xdsl_rlx.transforms.mir_cse import share_common
 
 class MirFusePass(ModulePass):
     """
-    Group ops into `mir.fusion`s: elementwise ops and the reductions along their rows, and matrix products with what
-    follows them row by row.
+    Group ops into `mir.fusion`s of one kernel each: elementwise ops, reductions, and matmuls with their epilogues.
 
     ```mlir
     %0 = mir.matmul %x, %w                      %1 = mir.fusion (%x, %w, %b) {
@@ -39,9 +38,8 @@ class MirFusePass(ModulePass):
                                                   mir.yield %1 }
     ```
 
-    Groups that differ in numbers only have those as inputs, so that they are one kernel in the end. What would be a
-    group of views of one operand stays as it is: it needs no kernel. Ops that have no loops are in no group:
-    `mir-prepare-for-fusion` leaves none that could have some. Cases that `mir-normalize` replaces are replaced first.
+    Groups that differ only in constants get these as inputs, so that they share a kernel. Views of one operand form no
+    group: they need no kernel. Ops without a loop form are in no group. Cases of `mir-normalize` are rewritten first.
     """
 
     name = "mir-fuse"

@@ -21,10 +21,10 @@ _DIALECTS = ("hir", "mir", "lir")
 @dataclass(frozen=True)
 class NumbaTarget(Target):
     """
-    A `lir` program as a readable Python module of Numba loop nests, which needs NumPy, Numba and SciPy only.
+    Print a `lir` program as a readable Python module of Numba kernels, which needs only NumPy, Numba and SciPy.
 
-    The function of the program's name takes the inputs and params as keywords and returns the outputs. `threads` share
-    out the pieces that `convert-mir-to-lir{threads=n}` has made of a launch.
+    The function with the program's name takes inputs and params as keywords and returns the outputs. `threads` threads
+    share the chunks that `convert-mir-to-lir{threads=n}` made of each launch.
     """
 
     name = "numba"
@@ -38,9 +38,9 @@ class NumbaTarget(Target):
 @dataclass(frozen=True)
 class LlvmTarget(Target):
     """
-    The LLVM IR of a `lir` program's kernels, as `rlx.compile` gives it to LLVM.
+    Print the LLVM IR of the kernels of a `lir` program, as `rlx.compile` passes it to LLVM.
 
-    A module without ops of this package goes to xDSL's target of the same name, which is for its llvm dialect.
+    Modules without ops of this package go to xDSL's `llvm` target.
     """
 
     name = "llvm"
@@ -55,10 +55,9 @@ class LlvmTarget(Target):
 @dataclass(frozen=True)
 class HtmlTarget(Target):
     """
-    One HTML file to look at a program with, which needs nothing else: its graph and kernels, the text of each stage on
-    the way to them, each line with what it comes from, and its memory.
+    Print a self-contained HTML report: graph, kernels, the IR of each stage with links between lines, and memory.
 
-    What is given, at any stage, is lowered for `threads` threads.
+    A module at any stage is lowered for `threads` threads.
     """
 
     name = "html"
@@ -71,7 +70,7 @@ class HtmlTarget(Target):
 
 @dataclass(frozen=True)
 class AsmTarget(Target):
-    """The assembly listing of a `lir` program's kernels for the target processor, after LLVM's optimisation."""
+    """Print the optimised assembly of the kernels of a `lir` program for the target processor."""
 
     name = "asm"
 

@@ -1,4 +1,4 @@
-"""Compile LLVM IR to object code and load it, through llvmlite (as `cpu.py` and `emit/numba_llvm.py` do for their needs).
+"""Compile LLVM IR to object code and load it, through llvmlite. `cpu.py` and `emit/numba_llvm.py` use llvmlite too.
 No caching here (see `cache.py`) and no running (see `process.py`)."""
 
 import ctypes

@@ -38,7 +38,7 @@ _NEVER = {*ops_of(random), *ops_of(custom)} | {*ops_of(creation)}
 @dataclass(frozen=True)
 class MirFoldConstantsPass(RewritingPass):
     """
-    Replace ops whose operands are all constants, and ops on the results of these, by constants.
+    Evaluate ops whose operands are all constants.
 
     ```
     %0 = mir.constant dense<[1.0, 4.0]> : tensor<2xbf16>
@@ -47,10 +47,9 @@ class MirFoldConstantsPass(RewritingPass):
     %1 = mir.constant dense<[1.0, 2.0]> : tensor<2xbf16>
     ```
 
-    What comes out is what the compiled op gives, bit for bit in every element type; ops in half precision that hang
-    together are rounded once, as in one kernel; a sum has the order of one thread. Left alone are: results of more than
-    `limit` elements, random numbers, positions, custom ops, ops with bodies (inside of bodies, ops are folded), and an
-    expand that others read, which costs nothing and keeps the program short.
+    Results equal those of the compiled op bit for bit. Connected half-precision ops are rounded once, as in one kernel;
+    sums have the order of one thread. Not folded: results of more than `limit` elements, random numbers, `mir.iota`,
+    custom ops, and `mir.expand`s with users, which cost nothing. Of ops with bodies, only the ops inside are folded.
     """
 
     name = "mir-fold-constants"
