@@ -25,7 +25,7 @@ class MirNormalizePass(RewritingPass):
     """
     Rewrite cases of ops without a loop form into ops that have one.
 
-    Such cases are reductions over separated axes, matmuls of integers or half floats, and while loops with a limit.
+    Such cases include reductions over separated axes, matmuls of integers or half floats, and bounded while loops.
 
     ```
     %y = mir.reduce_sum %x axes [0, 2] : (tensor<4x3x2xf32>) -> tensor<3xf32>
