@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import dataclasses
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from xdsl.ir import Dialect, Operation
 from xdsl.irdl import (
@@ -104,17 +106,35 @@ def ops_text() -> str:
     return "\n\n".join(line for line in lines if line) + "\n"
 
 
+def _meanings(entity: type) -> dict[str, str]:
+    """Return the first paragraph of the docstring below each annotated field, by the field's name."""
+    (definition,) = ast.parse(inspect.getsource(entity)).body
+    assert isinstance(definition, ast.ClassDef)
+    found = dict[str, str]()
+    for field, below in pairwise(definition.body):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                found[name] = " ".join(inspect.cleandoc(text).split("\n\n")[0].split())
+            case _:
+                pass
+    return found
+
+
 def _options(entity: type) -> Sequence[str]:
     if not dataclasses.is_dataclass(entity):
         return []
-    rows = list[str]()
+    rows, meanings = list[str](), _meanings(entity)
     for one in dataclasses.fields(entity):
-        kind = one.type if isinstance(one.type, str) else getattr(one.type, "__name__", str(one.type))
+        if get_origin(one.type) is Literal:
+            kind = " | ".join(get_args(one.type))
+        else:
+            kind = one.type.__name__ if type(one.type) is type else str(one.type)
         if one.default is not dataclasses.MISSING:
             default = f"default `{one.default}`"
         else:
             default = "optional" if one.default_factory is not dataclasses.MISSING else "required"
-        rows.append(f"* `{one.name.replace('_', '-')}`: `{kind}`, {default}")
+        said = f". {meanings[one.name]}" if one.name in meanings else ""
+        rows.append(f"* `{one.name.replace('_', '-')}`: `{kind}`, {default}{said}")
     return rows
 
 

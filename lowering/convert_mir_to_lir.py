@@ -65,6 +65,7 @@ class ConvertMirToLirPass(ModulePass):
     name = "convert-mir-to-lir"
 
     threads: int = 1
+    """Threads that the program is divided for."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)

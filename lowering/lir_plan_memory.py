@@ -33,6 +33,7 @@ class LirPlanMemoryPass(ModulePass):
     name = "lir-plan-memory"
 
     alignment: int = 64
+    """Alignment of every slot in bytes."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.alignment < 1 or self.alignment & (self.alignment - 1):

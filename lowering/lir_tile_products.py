@@ -110,7 +110,10 @@ class LirTileProductsPass(KernelPass):
     name = "lir-tile-products"
 
     lanes: int = Registers.lanes
+    """32-bit elements per vector register."""
+
     registers: int = Registers.count
+    """Number of vector registers."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all kernels, of a module that is sound."""

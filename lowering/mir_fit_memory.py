@@ -38,16 +38,16 @@ class MirFitMemoryPass(ModulePass):
     name = "mir-fit-memory"
 
     budget: int
-    """Bytes of the arena at most."""
+    """Maximum bytes of the arena."""
 
     threads: int = 1
-    """The threads that the program is cut up for; more of them need more room for partial results."""
+    """Threads of the program. More threads need more workspace for partial results."""
 
     lanes: int = COMMON.lanes
-    """Numbers of 32 bits in a vector register, as for `lir-tile-products`."""
+    """32-bit elements per vector register, as for `lir-tile-products`."""
 
     registers: int = COMMON.count
-    """How many there are."""
+    """Number of vector registers."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.budget < 0:

@@ -17,7 +17,7 @@ class MirPrepareForAdPass(ModulePass):
     name = "mir-prepare-for-ad"
 
     reverse: bool = True
-    """For reverse mode too: loops become such as it can go back over."""
+    """Also prepare loops for reverse mode."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         run_to_fixpoint(ctx, op, PREPARE_FOR_REVERSE if self.reverse else PREPARE_FOR_AD)

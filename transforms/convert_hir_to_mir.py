@@ -52,8 +52,7 @@ class ConvertHirToMirPass(RewritingPass):
     name = "convert-hir-to-mir"
 
     fusion_policy: str = FusionPolicy.DIRECT
-    """`direct`: composite mir ops where there is one; `fusable`, or `for_autodiff`: primitive ops, for `mir-fuse` to
-    group and derivatives to be taken of."""
+    """`direct`: composite mir ops where possible. `fusable` (alias `for_autodiff`): primitive ops."""
 
     def __post_init__(self) -> None:
         if self.fusion_policy not in set(FusionPolicy):

@@ -49,8 +49,8 @@ class MirConvertScansForAdPass(RewritingPass):
     name = "mir-convert-scans-for-ad"
 
     recurrences: Literal["closed", "unroll"] = "closed"
-    """`closed`: recurrences with a name stay, and have reverse recurrences of their own; `unroll`: they are written
-    out time by time in simpler ops, for sequences that are short."""
+    """`closed`: named recurrences stay; their gradients are reverse recurrences. `unroll`: they are unrolled into
+    simpler ops, for short sequences."""
 
     def run(self, ctx: Context, module: ModuleOp) -> bool:
         changed = sweep(module, UnrollRecurrence() if self.recurrences == "unroll" else GiveStates())

@@ -29,13 +29,13 @@ class MirDonatePass(ModulePass):
     name = "mir-donate"
 
     arguments: tuple[str, ...]
-    """Names of arguments."""
+    """Names of the donated arguments."""
 
     outputs: tuple[int, ...]
-    """Numbers of the results that replace them, in the same order."""
+    """Indices of the results that overwrite them, in the same order."""
 
     strict: bool = False
-    """Whether results have to be computed in place, these and those that replace arguments already."""
+    """Fail unless every overwriting result can be computed in place."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         graph = graph_of(op, self.name)

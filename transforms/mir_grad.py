@@ -41,16 +41,16 @@ class MirGradPass(ModulePass):
     name = "mir-grad"
 
     wrt: tuple[str, ...] = ()
-    """Names of arguments, in the order of their gradients; empty: every floating-point parameter."""
+    """Names of the arguments to differentiate, in the order of their gradients; empty: all floating-point params."""
 
     zero_missing_wrt: bool = False
-    """Return zeros for an argument on which the loss does not depend differentiably, rather than fail."""
+    """Return zeros for an argument that the loss does not depend on, instead of failing."""
 
     loss: bool = True
-    """Return the function's own results in front of the gradients; those left out are for `dce` to remove."""
+    """Return the function's results in front of the gradients. Otherwise `dce` can remove ops that only they need."""
 
     emit: bool = True
-    """Apply the rules; without, each op's gradient stays a `mir.vjp`."""
+    """Apply the VJP rules; otherwise the gradient of each op stays a `mir.vjp`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)

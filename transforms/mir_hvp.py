@@ -31,10 +31,10 @@ class MirHvpPass(ModulePass):
     name = "mir-hvp"
 
     wrt: tuple[str, ...]
-    """Names of arguments that are differentiated by, twice, and get a tangent input `tangent_<name>`."""
+    """Names of the arguments to differentiate twice; each gets a tangent input `tangent_<name>`."""
 
     zero_missing_wrt: bool = False
-    """Return zeros for an argument on which the loss does not depend differentiably, rather than fail."""
+    """Return zeros for an argument that the loss does not depend on, instead of failing."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         name = graph_of(op, self.name).name

@@ -29,7 +29,7 @@ class MirInlineCustomFnPass(RewritingPass):
     name = "mir-inline-custom-fn"
 
     without_rules: bool = False
-    """Only functions that have no rules: their derivatives stay what they are."""
+    """Inline only functions without derivative rules."""
 
     def run(self, ctx: Context, module: ModuleOp) -> bool:
         return rewrite(module, Decompose(self._is_wanted))

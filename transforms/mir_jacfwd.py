@@ -40,7 +40,7 @@ class MirJacfwdPass(ModulePass):
     name = "mir-jacfwd"
 
     wrt: tuple[str, ...]
-    """The names of the arguments, in the order of the Jacobians of one result."""
+    """Names of the arguments, in the order of the Jacobians of one result."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         name = graph_of(op, self.name).name

@@ -44,7 +44,7 @@ class MirJacrevPass(ModulePass):
     name = "mir-jacrev"
 
     wrt: tuple[str, ...]
-    """The names of the arguments, in the order of the Jacobians of one result."""
+    """Names of the arguments, in the order of the Jacobians of one result."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)

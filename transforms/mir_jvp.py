@@ -36,7 +36,7 @@ class MirJvpPass(ModulePass):
     name = "mir-jvp"
 
     wrt: tuple[str, ...]
-    """Names of arguments that get a tangent input `tangent_<name>`, in that order."""
+    """Names of the arguments to differentiate; each gets a tangent input `tangent_<name>`, in this order."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)

@@ -50,19 +50,19 @@ class MirMixedPrecisionPass(RewritingPass):
     name = "mir-mixed-precision"
 
     policy: str = PrecisionPolicy.ALWAYS_F32
-    """A precision for each kind of op."""
+    """Name of the policy: a precision for each kind of op."""
 
     compute: str | None = None
-    """Of products, convolutions, attention."""
+    """Precision of matmuls, convolutions and attention."""
 
     reduction: str | None = None
-    """Of sums, statistics, recurrences."""
+    """Precision of reductions, norms and recurrences."""
 
     elementwise: str | None = None
-    """Of ops that take one element of each operand at a time."""
+    """Precision of elementwise ops."""
 
     data_movement: str | None = None
-    """Of ops that compute nothing; by default that of their operands."""
+    """Precision of data movement; by default that of the operands."""
 
     def __post_init__(self) -> None:
         self._precisions()

@@ -50,10 +50,10 @@ class MirPartitionPass(ModulePass):
     name = "mir-partition"
 
     part: str
-    """`forward` or `backward`."""
+    """The half to extract: `forward` or `backward`."""
 
     price: float = PRICE
-    """What keeping a byte costs, in additions of one element."""
+    """Cost of keeping one byte, in additions of one element."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)

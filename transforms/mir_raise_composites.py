@@ -36,11 +36,11 @@ class MirRaiseCompositesPass(RewritingPass):
 
     kind: Literal["all", "differentiated", "nests"] = "all"
     """
-    Which ops: all, those that have a derivative rule of their own, or those that have a nest or a scalar function of
-    their own.
+    Ops to recognise: `all`; those with a derivative rule of their own (`differentiated`); or those with a kernel or
+    scalar function of their own (`nests`).
 
-    The others are taken apart again in front of the derivative, and of fusion. So is what stays because it runs faster
-    as it is: `differentiated` and `nests` leave attention over few keys alone.
+    Other composites are decomposed again before differentiation or fusion. `differentiated` and `nests` leave attention
+    over few keys alone, which is faster decomposed.
     """
 
     def run(self, ctx: Context, module: ModuleOp) -> bool:

@@ -42,10 +42,10 @@ class MirRematerializePass(ModulePass):
     name = "mir-rematerialize"
 
     price: float
-    """What keeping a byte costs, in additions of one element."""
+    """Cost of keeping one byte, in additions of one element."""
 
     stride: int = 1
-    """Of how many narrow places of the forward pass one is kept, so that it is computed again in segments."""
+    """Checkpoint every `stride`-th narrow point of the forward pass, and recompute the segments between them."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)

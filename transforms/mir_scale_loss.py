@@ -47,19 +47,19 @@ class MirScaleLossPass(ModulePass):
     name = "mir-scale-loss"
 
     scale: float | None = None
-    """A fixed scale; without, it is an argument and changes from step to step."""
+    """Fixed scale; by default the scale is dynamic, an argument of the function."""
 
     growth: float = 2.0
-    """What the scale is multiplied by while it is small enough."""
+    """Factor of a dynamic scale after `growth-interval` finite steps."""
 
     backoff: float = 0.5
-    """What it is multiplied by when it was too large."""
+    """Factor of a dynamic scale after a step that is not finite."""
 
     growth_interval: int = 2000
-    """How many finite steps say that it is small enough."""
+    """Consecutive finite steps before the scale grows."""
 
     seed: str = SEED
-    """The name of the argument that is the cotangent of the loss."""
+    """Name of the argument that is the loss cotangent."""
 
     def __post_init__(self) -> None:
         if self.scale is not None and not (isfinite(self.scale) and self.scale > 0):

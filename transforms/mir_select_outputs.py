@@ -25,7 +25,7 @@ class MirSelectOutputsPass(ModulePass):
     name = "mir-select-outputs"
 
     outputs: tuple[int, ...]
-    """Numbers of results, counted from 0, in the order they are to have."""
+    """Indices of the results, counted from 0, in their new order."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         graph = graph_of(op, self.name)

@@ -32,7 +32,7 @@ class MirUnrollWhilePass(RewritingPass):
     name = "mir-unroll-while"
 
     differentiable: bool = False
-    """Only loops through which a gradient may flow."""
+    """Replace only loops on a differentiable path."""
 
     def run(self, ctx: Context, module: ModuleOp) -> bool:
         return rewrite(module, Decompose(self._is_wanted))

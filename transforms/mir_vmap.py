@@ -40,13 +40,13 @@ class MirVmapPass(ModulePass):
     name = "mir-vmap"
 
     inputs: tuple[str, ...]
-    """Names of arguments that get the new axis."""
+    """Names of the batched arguments."""
 
     size: int
-    """The extent of the new axis."""
+    """Extent of the batch axis."""
 
     in_axes: tuple[int, ...] = ()
-    """Where the new axis is in each of `inputs`; empty: in front."""
+    """Position of the batch axis in each of `inputs`; empty: 0."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)

@@ -30,6 +30,7 @@ class NumbaTarget(Target):
     name = "numba"
 
     threads: int = 1
+    """Threads of the program."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         output.write(emit_python(module, self.threads))
@@ -63,6 +64,7 @@ class HtmlTarget(Target):
     name = "html"
 
     threads: int = 1
+    """Threads of the program."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         output.write(page_of(module, self.threads, cpu.registers(target())))

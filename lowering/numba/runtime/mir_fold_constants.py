@@ -55,7 +55,7 @@ class MirFoldConstantsPass(RewritingPass):
     name = "mir-fold-constants"
 
     limit: int = 1024
-    """The most elements of a result that becomes a constant."""
+    """Maximum elements of a folded result."""
 
     def __post_init__(self) -> None:
         if self.limit < 0:
