@@ -1,8 +1,9 @@
-"""A variational autoencoder of handwritten digits: two numbers for each image of 8 by 8.
+"""Train a variational autoencoder on handwritten digits, with a two-dimensional latent code.
 
-The encoder gives the mean `m` and `l = ln deviation` of a normal distribution of codes, the decoder the logits of the
-pixels from a code `z = m + e^l noise`. The loss is minus the bound: the pixels' cross entropy, and the divergence
-`(m^2 + e^(2 l) - 1)/2 - l` from the standard normal distribution. The noise is an argument.
+The encoder returns the mean `m` and the log standard deviation `l` of a normal distribution of latent codes. The
+decoder returns the logits of the pixels from a code `z = m + e^l noise`. The loss is the negative evidence lower bound:
+the cross-entropy of the pixels plus the KL divergence `(m^2 + e^(2 l) - 1)/2 - l` from the standard normal
+distribution. The noise is an argument.
 """
 
 from itertools import pairwise

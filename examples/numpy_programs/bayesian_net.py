@@ -1,7 +1,8 @@
-"""A Bayesian network by variational inference: not weights, but a normal distribution of each.
+"""Fit a Bayesian neural network by variational inference.
 
-The evidence lower bound is `E[ln p(y | w) + ln p(w) - ln q(w)]` with `w = m + e^s noise`, of which a few draws of the
-noise give an estimate with a gradient (the reparametrisation of Kingma and Welling, 2014). The noise is an argument.
+Each weight has a normal distribution. The evidence lower bound is `E[ln p(y | w) + ln p(w) - ln q(w)]` with `w = m +
+e^s noise`. A few samples of the noise give a differentiable estimate (the reparametrisation trick of Kingma and
+Welling, 2014). The noise is an argument.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ NOISE = 0.1
 
 
 def curves(weights, x):
-    """What networks with these weights `[draws, all]` make of `x` `[points, 1]`: `[draws, points]`."""
+    """Evaluate the networks with the weights `[draws, all]` at `x` `[points, 1]`; return `[draws, points]`."""
     parts = np.split(weights, ENDS, axis=1)
     w1, b1, w2, b2, w3, b3 = (part.reshape(len(weights), *shape) for part, shape in zip(parts, SHAPES, strict=True))
     hidden = np.tanh(x @ w1 + b1[:, None])
@@ -27,7 +28,7 @@ def log_normal(x, mean, log_deviation):
 
 
 def loss(params, x, y, noise):
-    """Minus the bound, for `noise` `[draws, weights]`."""
+    """Return the negative evidence lower bound for `noise` `[draws, weights]`."""
     mean, log_deviation = params
     weights = mean + np.exp(log_deviation) * noise
     likelihood = np.sum(log_normal(y, curves(weights, x), np.log(NOISE)), axis=1)

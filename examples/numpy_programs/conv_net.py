@@ -1,6 +1,7 @@
-"""A convolutional network for handwritten digits, whose convolution is a sum of products over windows.
+"""Classify handwritten digits with a convolutional network, written with windows and einsum.
 
-`y[n, o, i, j] = sum_(c, p, q) x[n, c, i + p, j + q] w[o, c, p, q]`: NumPy's windows of an image, and `np.einsum`.
+A convolution is `y[n, o, i, j] = sum_(c, p, q) x[n, c, i + p, j + q] w[o, c, p, q]`: `sliding_window_view` of the
+image, then `np.einsum`.
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ def convolution(images, weights):
 
 
 def pooled(images):
-    """The largest of every two by two."""
+    """Return the 2x2 max pooling of the images."""
     n, c, h, w = images.shape
     return images.reshape(n, c, h // 2, 2, w // 2, 2).max(axis=(3, 5))
 
@@ -44,7 +45,7 @@ def initial(rng, channels):
 
 
 def data():
-    """scikit-learn's 1,797 images of 8 by 8, the last 360 of them for the test."""
+    """Load scikit-learn's 1,797 images of 8 by 8 pixels; the last 360 are the test set."""
     from sklearn.datasets import load_digits
 
     digits = load_digits()

@@ -1,6 +1,6 @@
-"""A classifier of handwritten digits: two layers of tanh, and the softmax of what the last one gives.
+"""Classify handwritten digits with two tanh layers and a softmax.
 
-With `z = model(x)` the loss is the mean of `ln sum_c e^(z_c) - z_label`, and a little of the squares of all weights.
+With `z = model(x)` the loss is the mean of `ln sum_c e^(z_c) - z_label` plus L2 regularisation of all weights.
 """
 
 from itertools import pairwise
@@ -37,7 +37,7 @@ def loss(params, images, labels):
 
 
 def data():
-    """scikit-learn's 1,797 images of 8 by 8, the last 360 of them for the test."""
+    """Load scikit-learn's 1,797 images of 8 by 8 pixels; the last 360 are the test set."""
     from sklearn.datasets import load_digits
 
     images, labels = load_digits(return_X_y=True)

@@ -1,9 +1,9 @@
-"""Smoke in a closed stream: the velocities that carry a disc of it to where it forms a bar.
+"""Control a fluid simulation: find initial velocities that move a disc of smoke into the shape of a bar.
 
-A step moves velocities and smoke along the velocities: each place takes what was a step upstream of it, between four
-points of the grid. Then the velocities lose the gradient of a pressure, found by Jacobi's iteration, so that as much
-flows out of a place as into it. The grid is a torus: neighbours come by `np.roll`. The loss is the distance of the last
-smoke from the bar, and the gradient goes through all steps to the first velocities.
+A step advects velocities and smoke along the velocities: each cell takes the bilinearly interpolated value one step
+upstream. A projection then makes the velocities divergence-free: it subtracts the gradient of a pressure, which Jacobi
+iterations compute. The grid is periodic, so neighbours are `np.roll`. The loss is the distance of the final smoke from
+the bar. Its gradient passes through all steps to the initial velocities.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ SIDE, TIMES, JACOBI = 16, 5, 6
 
 
 def without_divergence(vx, vy):
-    """The velocities less the gradient of a pressure."""
+    """Project the velocities onto divergence-free fields: subtract the gradient of a pressure."""
     pressure = np.zeros_like(vx)
     divergence = 0.5 * (
         np.roll(vx, -1, axis=1) - np.roll(vx, 1, axis=1) + np.roll(vy, -1, axis=0) - np.roll(vy, 1, axis=0)
@@ -29,7 +29,7 @@ def without_divergence(vx, vy):
 
 
 def moved(field, vx, vy):
-    """The field a step later: at each place what was upstream of it."""
+    """Advect the field by one step: each cell takes the value upstream of it."""
     rows, columns = field.shape
     y, x = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
     y, x = y - vy, x - vx

@@ -1,7 +1,7 @@
-"""Black-box variational inference: a normal distribution laid over a density that is known up to a factor.
+"""Approximate an unnormalised density by a normal distribution: black-box variational inference.
 
-The density is a funnel, `x ~ N(0, e^(2 s))` with `s ~ N(0, 1.35^2)`. The bound `E[ln p(z)] + entropy` with
-`z = m + e^l noise` needs nothing of it but its logarithm at some points; the noise is an argument.
+The density is a funnel, `x ~ N(0, e^(2 s))` with `s ~ N(0, 1.35^2)`. The bound `E[ln p(z)] + entropy` with `z = m + e^l
+noise` needs only the log density at some points. The noise is an argument.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""A mixture of normal distributions fitted by its gradient.
+"""Fit a mixture of normal distributions by its gradient.
 
-Component `k` has the log density `ln w_k + ln |det P_k| - |P_k (x - m_k)|^2 / 2 - d/2 ln 2 pi`, where `P_k` is a lower
-triangle whose diagonal is an exponential: any numbers are parameters, so an optimiser without bounds can choose them.
+Component `k` has the log density `ln w_k + ln |det P_k| - |P_k (x - m_k)|^2 / 2 - d/2 ln 2 pi`. `P_k` is lower
+triangular with an exponential on the diagonal, so the parameters are unconstrained.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ def logsumexp(x, axis):
 
 
 def log_densities(theta, points):
-    """Of each component at each point: `[points, components]`."""
+    """Return the log density of each component at each point: `[points, components]`."""
     logits, means, factors, logs = unpacked(theta)
     apart = points[:, None, :] - means
     turned = np.einsum("kij,nkj->nki", factors, apart)
@@ -41,7 +41,7 @@ def loss(theta, points):
 
 
 def data(count=150):
-    """Points of three arms of a pinwheel."""
+    """Generate points of a pinwheel with three arms."""
     rng = np.random.default_rng(2)
     arms = np.repeat(np.arange(3), count // 3)
     along, across = rng.normal(1, 0.3, len(arms)), rng.normal(0, 0.06, len(arms))

@@ -1,7 +1,7 @@
-"""Regression by a Gaussian process, whose scales are those that make the data likeliest.
+"""Fit a Gaussian process regression by maximising the marginal likelihood.
 
-With `K = a^2 e^(-d^2/2 l^2) + s^2 1` of the points the logarithm of the marginal likelihood is
-`-y K^-1 y / 2 - ln |K| / 2 - n/2 ln 2 pi`. The parameters are the logarithms of `a`, `l` and `s`, and the mean.
+With `K = a^2 e^(-d^2/2 l^2) + s^2 1` of the points, the log marginal likelihood is `-y K^-1 y / 2 - ln |K| / 2 - n/2 ln
+2 pi`. The parameters are the mean and the logarithms of `a`, `l` and `s`.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ def covariance(theta, x):
 
 
 def loss(theta, x, y):
-    """By Cholesky's factor, whose diagonal has the determinant."""
+    """Compute the loss from the Cholesky factor, whose diagonal gives the determinant."""
     factor = np.linalg.cholesky(covariance(theta, x))
     whitened = np.linalg.solve(factor, y - theta[3])
     log_determinant = 2 * np.sum(np.log(np.diag(factor)))
@@ -28,7 +28,7 @@ def loss(theta, x, y):
 
 
 def loss_by_determinant(theta, x, y):
-    """The same without a factor."""
+    """Compute the same loss with `solve` and `slogdet`."""
     whole = covariance(theta, x)
     sign, log_determinant = np.linalg.slogdet(2 * np.pi * whole)
     rest = y - theta[3]
@@ -36,7 +36,7 @@ def loss_by_determinant(theta, x, y):
 
 
 def predicted(theta, x, y, at):
-    """Mean and deviation of the curve at other points."""
+    """Return the posterior mean and standard deviation at other points."""
     both = kernel(theta, at, x)
     mean = theta[3] + both @ np.linalg.solve(covariance(theta, x), y - theta[3])
     less = np.sum(both * np.linalg.solve(covariance(theta, x), both.T).T, axis=1)

@@ -1,8 +1,8 @@
-"""A chain between two nails, which hangs as has the least energy.
+"""Compute the rest position of a chain that hangs between two nails, by minimising its energy.
 
-Of the masses between links, `m g` times the heights; of links that are stretched, `k/2` times the square of it. A chain
-of length `l` between nails a distance of 1 apart is close to `y = a cosh((x - 1/2)/a) - a cosh(1/2a)`, the catenary
-with `2 a sinh(1/2a) = l`.
+The energy is `m g` times the height of each mass, plus `k/2` times the squared extension of each stretched link. A
+chain of length `l` between nails at distance 1 is close to `y = a cosh((x - 1/2)/a) - a cosh(1/2a)`, the catenary with
+`2 a sinh(1/2a) = l`.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ ENDS = np.array([[0.0, 0.0], [1.0, 0.0]])
 
 
 def loss(inside):
-    """The energy, of the places of all masses in one row."""
+    """Return the energy; the argument is the positions of all masses as one vector."""
     places = np.vstack([ENDS[:1], np.reshape(inside, (-1, 2)), ENDS[1:]])
     steps = np.diff(places, axis=0)
     stretched = np.sqrt(np.sum(steps**2, axis=1)) - LENGTH / len(steps)

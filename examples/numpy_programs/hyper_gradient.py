@@ -1,8 +1,8 @@
-"""A schedule of learning rates found by its gradient, through the training that it is for.
+"""Optimise a schedule of learning rates by differentiating through training.
 
-A logistic regression is trained by `w -> w + v`, `v -> m v - r_t dL/dw` for a few steps. What it then loses on other
-points is a function of the logarithms of all `r_t` and of the first weights; its gradient goes back through all steps,
-and so through the gradients in them (Maclaurin et al., 2015).
+A logistic regression is trained by `w -> w + v`, `v -> m v - r_t dL/dw` for a few steps. The loss on held-out points is
+a function of the logarithms of all `r_t` and of the initial weights. Its gradient passes through all steps, and so
+through the gradients in them (Maclaurin et al., 2015).
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def trained(log_rates, w, x, labels, gradient):
 
 
 def loss(log_rates, w, training, validation):
-    """On other points, behind the training."""
+    """Return the loss on held-out points after training."""
     return training_loss(trained(log_rates, w, *training, rlx.grad(training_loss)), *validation)
 
 

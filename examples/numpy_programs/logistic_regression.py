@@ -1,7 +1,7 @@
-"""Lines by gradient descent: a linear and a logistic regression.
+"""Fit a linear and a logistic regression by gradient descent.
 
-Of points with labels 0 and 1 the logistic loss is the mean of `ln(1 + e^(-s m))` with the margin `m = x w + b` and the
-sign `s` of the label; the linear one is the mean of squares, whose minimum the normal equations give as well.
+The logistic loss of points with labels 0 and 1 is the mean of `ln(1 + e^(-s m))`, with the margin `m = x w + b` and the
+sign `s` of the label. The linear loss is the mean squared error; its minimum also solves the normal equations.
 """
 
 import numpy as np

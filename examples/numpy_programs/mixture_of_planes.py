@@ -1,7 +1,7 @@
-"""A mixture of principal components: points near several planes, each found with its centre and its noise.
+"""Fit planes to points with a mixture of probabilistic principal component analysers.
 
-Component `k` is normal with the mean `m_k` and the covariance `C_k = W_k W_k' + s_k^2 1`, where `W_k` has a column for
-each dimension of the plane (Tipping and Bishop, 1999). The loss is minus the mean of `ln sum_k p_k N(x; m_k, C_k)`.
+Component `k` is normal with mean `m_k` and covariance `C_k = W_k W_k' + s_k^2 1`, where `W_k` has one column for each
+dimension of the plane (Tipping and Bishop, 1999). The loss is minus the mean of `ln sum_k p_k N(x; m_k, C_k)`.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ def initial(rng, components, dimensions, planes):
 
 
 def log_densities(params, points):
-    """Of each component, with its weight: `[components, points]`."""
+    """Return the weighted log density of each component: `[components, points]`."""
     dimensions = points.shape[1]
     loadings = params["loadings"]
     noise = np.exp(2 * params["log_noise"])[:, None, None]

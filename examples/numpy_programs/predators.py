@@ -1,9 +1,9 @@
-"""Hares and lynxes: the rates of a differential equation, found from what was counted of both.
+"""Estimate the rates of a predator-prey equation from counts of hares and lynxes.
 
-`x' = a x - b x y`, `y' = d x y - c y` (Lotka and Volterra). In logarithms `u, v` that is `u' = a - b e^v` and
-`v' = d e^u - c`: each changes by the other alone, so steps of leapfrog are as easy as Euler's, of second order, and
-keep orbits closed. The counts are those of the Hudson's Bay Company of 1900 to 1918, in thousands of pelts, with errors
-in proportion. Rates and first counts are positive, so the parameters are logarithms as well.
+The equation is `x' = a x - b x y`, `y' = d x y - c y` (Lotka and Volterra). In logarithms it is `u' = a - b e^v`, `v' =
+d e^u - c`. Each variable changes with the other one alone, so leapfrog steps are explicit, of second order, and keep
+orbits closed. The counts are those of the Hudson's Bay Company from 1900 to 1918, in thousands of pelts, with
+proportional errors. The rates and initial counts are positive, so the parameters are logarithms.
 """
 
 import numpy as np
@@ -14,11 +14,11 @@ import xdsl_rlx as rlx
 HARES = [30, 47.2, 70.2, 77.4, 36.3, 20.6, 18.1, 21.4, 22, 25.4, 27.1, 40.3, 57, 76.6, 52.3, 19.5, 11.2, 7.6, 14.6]
 LYNXES = [4, 6.1, 9.8, 35.2, 59.4, 41.7, 19, 13, 8.3, 9.1, 7.4, 8, 12.3, 19.5, 45.7, 51.1, 29.7, 15.8, 9.7]
 STEPS = 5
-"""A year."""
+"""Integration steps per year."""
 
 
 def followed(theta, years):
-    """The logarithms of both counts in each year: `[years, 2]`."""
+    """Integrate the equation; return the logarithms of both counts in each year: `[years, 2]`."""
     a, b, c, d = np.exp(theta[:4])
     u, v = theta[4:]
     step = 1 / STEPS

@@ -1,6 +1,6 @@
-"""A curve through noisy points: a network of two layers of 16, fitted by Adam.
+"""Fit a curve to noisy points with a network of two layers of 16 units, by Adam.
 
-The loss is minus the logarithm of the posterior: normal noise around the curve, and normal weights.
+The loss is the negative log posterior, with normal noise around the curve and a normal prior of the weights.
 """
 
 from itertools import pairwise

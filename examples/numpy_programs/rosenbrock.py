@@ -1,7 +1,7 @@
-"""Rosenbrock's valley, walked down by BFGS and by Newton's method with conjugate gradients.
+"""Minimise Rosenbrock's function with BFGS and with Newton-CG.
 
-`f(x) = sum_i 100 (x_(i+1) - x_i^2)^2 + (1 - x_i)^2` has its minimum, 0, where all are 1. BFGS is given the gradient,
-Newton's method the product of the Hessian with a vector as well, which costs little more than a gradient.
+`f(x) = sum_i 100 (x_(i+1) - x_i^2)^2 + (1 - x_i)^2` has its minimum 0 at the vector of ones. BFGS uses the gradient.
+Newton-CG also uses the Hessian-vector product, which costs little more than a gradient.
 """
 
 import numpy as np

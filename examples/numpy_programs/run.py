@@ -1,4 +1,4 @@
-"""Runs the programs of this folder, or those that are named, and says what each is: `run.py [--list] [name ..]`."""
+"""Run all programs of this folder, or the named ones, and print their descriptions: `run.py [--list] [name ..]`."""
 
 import argparse
 import sys
@@ -10,15 +10,15 @@ FOLDER = Path(__file__).resolve().parent
 
 
 def programs():
-    """The names of all programs, and the first lines of their docstrings."""
+    """Return the names of all programs with the first lines of their docstrings."""
     names = sorted(path.stem for path in FOLDER.glob("*.py") if path != Path(__file__).resolve())
     return {name: (FOLDER / f"{name}.py").read_text().split("\n", 1)[0].strip('"') for name in names}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--list", action="store_true", help="name them, and run none")
-    parser.add_argument("names", nargs="*", help="by default all")
+    parser.add_argument("--list", action="store_true", help="list the programs and run none")
+    parser.add_argument("names", nargs="*", help="programs to run (default: all)")
     given, every = parser.parse_args(), programs()
     if unknown := set(given.names) - set(every):
         parser.error(f"there is no program {sorted(unknown)[0]}; there are {', '.join(every)}")

@@ -1,7 +1,7 @@
-"""A spiral learnt as a differential equation whose right-hand side is a network.
+"""Fit a neural ordinary differential equation to a spiral.
 
-`y' = W2 tanh(W1 y^3 + b1) + b2` is followed by Runge and Kutta's method; the loss is the mean distance to the spiral of
-`y' = A y^3` over windows of a few times, from each of their first points on.
+`y' = W2 tanh(W1 y^3 + b1) + b2` is integrated with the classical Runge-Kutta method. The loss is the mean distance to
+the spiral of `y' = A y^3` over short windows, each integrated from its first point.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ def field(params, y):
 
 
 def followed(slope, y, times):
-    """`y`, and where it has moved to after each step."""
+    """Integrate from `y`; return the states at all `times`, including `y`."""
     path = [y]
     for _ in range(times - 1):
         k1 = slope(y)
@@ -30,7 +30,7 @@ def followed(slope, y, times):
 
 
 def loss(params, windows):
-    """Of windows `[times, windows, 2]`."""
+    """Return the mean distance to `windows` `[times, windows, 2]`."""
     path = followed(lambda y: field(params, y), windows[0], len(windows))
     return np.mean(np.abs(path - windows))
 

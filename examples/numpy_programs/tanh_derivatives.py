@@ -1,6 +1,7 @@
-"""The hyperbolic tangent written by hand, and its derivatives up to the fifth.
+"""Differentiate a hand-written hyperbolic tangent up to the fifth derivative.
 
-Each is the gradient of the sum of the one before. As `t' = 1 - t^2`, they are polynomials in `t`.
+Each derivative is the gradient of the sum of the one before. Since `t' = 1 - t^2`, the derivatives are polynomials in
+`t`.
 """
 
 import numpy as np
@@ -22,7 +23,7 @@ def derivative(function):
 
 
 def polynomials(order):
-    """Coefficients of the derivatives by powers of `t`, the highest first."""
+    """Return the coefficients of the derivatives as polynomials in `t`, highest power first."""
     found = [np.poly1d([1.0, 0.0])]
     for _ in range(order):
         found.append(found[-1].deriv() * np.poly1d([-1.0, 0.0, 1.0]))

@@ -1,7 +1,7 @@
-"""A long short-term memory that adds numbers: it reads "27+58=" and writes "85", the last digit first.
+"""Train an LSTM to add numbers: it reads "27+58=" and writes "85", the last digit first.
 
 With `i, f, o, g` the quarters of `[x_t, h_(t-1), 1] W`: `c_t = s(f) c_(t-1) + s(i) tanh(g)` and `h_t = s(o) tanh(c_t)`,
-where `s` is the logistic function. The loop over time is Python's.
+where `s` is the logistic function. The time loop is a Python loop.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def stepped(params, state, x):
 
 
 def log_probabilities(params, questions):
-    """Of the letters behind each letter of texts `[texts, times, letters]`, a list by time."""
+    """Return the log probabilities of the next letters of texts `[texts, times, letters]`, a list by time."""
     width = params["output"].shape[0] - 1
     state = np.zeros((len(questions), width)), np.zeros((len(questions), width))
     found = []
@@ -54,7 +54,7 @@ def loss(params, texts):
 
 
 def sums(rng, count):
-    """One-hot texts `27+58=580`: the sum backwards, with a 0 in front where it is short."""
+    """Return one-hot texts such as `27+58=580`: the sum reversed, padded with 0."""
     pairs = rng.integers(10**DIGITS, size=(count, 2))
     texts = [f"{a:0{DIGITS}}+{b:0{DIGITS}}=" + f"{a + b:0{DIGITS + 1}}"[::-1] for a, b in pairs]
     return np.eye(len(LETTERS))[[[LETTERS.index(letter) for letter in text] for text in texts]]

@@ -1,7 +1,7 @@
-"""A recurrent network that learns to write a few lines of text, character by character.
+"""Train a recurrent network to generate a few lines of text, character by character.
 
-`h_t = tanh(W x_t + U h_(t-1) + b)`, and the softmax of `V h_t + c` says what comes next. The loop over time is
-Python's.
+The state is `h_t = tanh(W x_t + U h_(t-1) + b)`; the softmax of `V h_t + c` predicts the next character. The time loop
+is a Python loop.
 """
 
 from itertools import pairwise
@@ -45,7 +45,7 @@ def log_softmax(z):
 
 
 def loss(params, letters):
-    """Of texts side by side `[times, texts, letters]`: what each letter is worth, given those before."""
+    """Return the mean cross-entropy of the next letters of texts `[times, texts, letters]`."""
     hidden = np.repeat(params["first"][None], letters.shape[1], axis=0)
     total = 0.0
     for now, following in pairwise(letters):
@@ -60,7 +60,7 @@ def example():
 
 
 def written(params, begin, length):
-    """What the network takes for the likeliest text after the beginning."""
+    """Continue the text `begin` by greedy decoding."""
     hidden, text = params["first"], begin
     for letter in begin:
         hidden = stepped(params, hidden, one_hot(letter)[0])
