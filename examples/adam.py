@@ -1,4 +1,4 @@
-"""Adam as a compiled graph, for the examples: weights and moments are updated in place."""
+"""Build Adam as a compiled graph for the examples; it updates weights and moments in place."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def adam_graph(
     shapes: Mapping[str, tuple[int, ...]], rate: float, decay: float = 0.0, clip: float | None = None
 ) -> Any:
     """
-    One step for all weights: outputs the new weights, then first moments, then second moments.
+    Build one Adam step for all weights; the outputs are the new weights, first moments and second moments.
 
-    Kingma and Ba (2015), algorithm 1; `step` counts from 1. `decay` is the decoupled one of Loshchilov and Hutter
-    (2019). With `clip`, gradients are shortened to that length, all together.
+    Implements Kingma and Ba (2015), algorithm 1; `step` counts from 1. `decay` is the decoupled weight decay of
+    Loshchilov and Hutter (2019). `clip` limits the global norm of the gradients.
     """
     g = rlx.Graph("adam")
     step = g.input("step", ())
@@ -48,7 +48,7 @@ def adam_graph(
 
 
 class Adam:
-    """A compiled step, and the moments of some weights, which it changes in place."""
+    """A compiled Adam step with its moments; it updates them in place."""
 
     def __init__(self, compiled: Any, weights: Arrays) -> None:
         self.compiled, self.weights, self.count = compiled, weights, 0
@@ -56,7 +56,7 @@ class Adam:
         self.state = [*weights.values(), *self.moments.values()]
 
     def step(self, gradients: Iterable[np.ndarray]) -> None:
-        """Move the weights, whose gradients are given in their order."""
+        """Update the weights in place from `gradients`, given in the order of the weights."""
         self.count += 1
         named = {f"d_{name}": gradient for name, gradient in zip(self.weights, gradients, strict=True)}
         self.compiled(step=np.float32(self.count), **named, **self.weights, **self.moments, out=self.state)

@@ -1,8 +1,8 @@
-"""Trains a character LSTM on Python's own language reference, which ships with Python, and samples text from it.
+"""Train a character LSTM on Python's language reference, which ships with Python, and sample text from it.
 
-One layer of `hir.lstm` between a table of characters and a linear layer, mean cross-entropy, gradient by the passes,
-Adam with clipped gradients as a second compiled graph. Sequences of a batch go on from step to step: the final state of
-one is the initial state of the next. `--epochs n` trains longer or shorter.
+The model is one layer of `hir.lstm` between an embedding table and a linear layer, with mean cross-entropy as the loss.
+Adam with gradient clipping is a second compiled graph. The state is carried between batches: the final state of one
+batch is the initial state of the next (truncated backpropagation through time). `--epochs n` sets the number of epochs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Arrays = dict[str, np.ndarray]
 
 
 def load_text() -> str:
-    """The first topics of `help()`, in alphabetical order, without what is not ASCII."""
+    """Return the first topics of `help()` in alphabetical order, without non-ASCII characters."""
     from pydoc_data.topics import topics
 
     text = "\n".join(topics[name] for name in sorted(topics))
@@ -37,7 +37,7 @@ def load_text() -> str:
 
 
 def shapes(alphabet: int) -> dict[str, tuple[int, ...]]:
-    """The weights by name."""
+    """Return the shapes of the weights by name."""
     return {
         "table": (alphabet, TABLE),
         "w_ih": (TABLE, 4 * HIDDEN),
@@ -49,7 +49,9 @@ def shapes(alphabet: int) -> dict[str, tuple[int, ...]]:
 
 
 def model(alphabet: int, batch: int, times: int) -> Any:
-    """The network in `hir`: characters [batch, times] and a state to logits [batch, times, alphabet] and a state."""
+    """
+    Build the network in `hir`: characters [batch, times] and a state to logits [batch, times, alphabet] and a state.
+    """
 
     def layers(m: Any) -> Any:
         ids = m.input("ids", (batch, times), dtype="i32")
@@ -63,7 +65,7 @@ def model(alphabet: int, batch: int, times: int) -> Any:
 
 
 def loss_graph(alphabet: int) -> Any:
-    """The mean cross-entropy of the next characters, and the state behind the last."""
+    """Build the mean cross-entropy of the next characters and the final state."""
     g = rlx.Graph("char_lstm_loss")
     logits, h, c = g.inline(rlx.lower_hir(model(alphabet, BATCH, TIMES)))
     following = g.input("following", (BATCH, TIMES), dtype="i32")
@@ -72,7 +74,7 @@ def loss_graph(alphabet: int) -> Any:
 
 
 def initial_weights(alphabet: int) -> Arrays:
-    """Normally distributed, scaled by the number of inputs, from a fixed seed; biases zero, of forget gates one."""
+    """Draw normal weights scaled by fan-in, from a fixed seed; biases are 0, forget-gate biases 1."""
     rng = np.random.default_rng(0)
     weights = {
         name: (rng.standard_normal(shape) / np.sqrt(shape[0] if name != "table" else 1)).astype(np.float32)
@@ -85,7 +87,7 @@ def initial_weights(alphabet: int) -> Arrays:
 
 
 def train(text: str, alphabet: list[str], epochs: int) -> tuple[Arrays, list[float]]:
-    """The weights after so many passes over the text, and the mean loss of each, in nats per character."""
+    """Train for some epochs; return the weights and the mean loss of each epoch, in nats per character."""
     names = list(shapes(len(alphabet)))
     step = rlx.compile(rlx.grad_with_loss(loss_graph(len(alphabet)), wrt=names))
     adam = rlx.compile(adam_graph(shapes(len(alphabet)), RATE, clip=CLIP))
@@ -112,7 +114,7 @@ def train(text: str, alphabet: list[str], epochs: int) -> tuple[Arrays, list[flo
 
 
 def sample(weights: Arrays, alphabet: list[str], beginning: str, length: int) -> str:
-    """Text that begins like this, its characters drawn one by one, from a fixed seed."""
+    """Continue the given text with characters sampled one by one, from a fixed seed."""
     predict, rng = rlx.compile(model(len(alphabet), 1, 1)), np.random.default_rng(2)
     h = c = np.zeros((1, HIDDEN), np.float32)
     logits, drawn = np.zeros(len(alphabet)), beginning
@@ -126,7 +128,7 @@ def sample(weights: Arrays, alphabet: list[str], beginning: str, length: int) ->
 
 
 def main() -> int:
-    """Train, report, print a sample; status 1 when the loss is not what it must be."""
+    """Train, report and print a sample; return status 1 if the loss is too high."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=EPOCHS, help="passes over the text")
     epochs = parser.parse_args().epochs

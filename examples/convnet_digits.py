@@ -1,8 +1,8 @@
-"""Trains a small convolutional network on handwritten digits, with dropout, to 98 % of those it has not seen.
+"""Train a small convolutional network with dropout on handwritten digits, to 98 % test accuracy.
 
-A model is a function, its parameters a tree that begins as a tree of shapes. Dropout takes a key, which is a part of
-the state of training; without one it does nothing, so the same model is judged. The last batch of a pass is smaller.
-Settings were chosen by cross-validation within the images for training.
+The model is a function, and its parameters are a tree that starts as a tree of shapes. Dropout takes a key from the
+training state; without a key it returns its argument, so the same model serves for evaluation. The last batch of a pass
+is smaller. The settings were chosen by cross-validation on the training images.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHAPES = {
 
 
 def model(params: Any, images: Any, key: Any = None) -> Any:
-    """Logits of images [n, 1, 8, 8]: two convolutions, each with a pool behind it, and two dense layers."""
+    """Return the logits of images [n, 1, 8, 8]: two convolutions with max pooling, then two dense layers."""
     x = images
     for layer in params["convolutions"]:
         x = rlx.pool(rlx.relu(rlx.conv(x, layer["w"], padding=1, bias=layer["b"])), "max", 2)
@@ -35,14 +35,14 @@ def model(params: Any, images: Any, key: Any = None) -> Any:
 
 
 def loss(params: Any, images: Any, labels: Any, key: Any) -> Any:
-    """The mean cross-entropy, labels smoothed (Szegedy et al., 2016): of each, SMOOTHING is shared by all digits."""
+    """Return the mean cross-entropy with label smoothing (Szegedy et al., 2016) of weight SMOOTHING."""
     logits = model(params, images, key)
     of_label, of_all = rlx.softmax_cross_entropy(logits, labels), -rlx.log_softmax(logits).mean(axis=1)
     return ((1 - SMOOTHING) * of_label + SMOOTHING * of_all).mean()
 
 
 def step(state: Any, images: Any, labels: Any) -> Any:
-    """The loss of a batch, and the state after a step of AdamW."""
+    """Return the loss of a batch and the state after an AdamW step."""
     now, later = rlx.rng_split(state["key"], 2)
     value, gradients = rlx.value_and_grad(loss)(state["params"], images, labels, now)
     params, kept = optimiser.update(gradients, state["adamw"], state["params"])
@@ -50,7 +50,7 @@ def step(state: Any, images: Any, labels: Any) -> Any:
 
 
 def right(params: Any, images: Any, labels: Any) -> Any:
-    """How many images are recognised."""
+    """Count the images that are classified correctly."""
     return (model(params, images).argmax(axis=1) == labels).sum()
 
 
@@ -61,20 +61,20 @@ train, count_right = rlx.compile(step, donate={"state": 1}), rlx.compile(right)
 
 
 def initial_state() -> Any:
-    """Weights as He et al. (2015) draw them, and what else changes with a step."""
+    """Draw weights with He initialisation (He et al., 2015); return the complete training state."""
     one, two = rlx.rng_split(rlx.key(0), 2)
     params = rlx.init.params(one, SHAPES)
     return {"params": params, "adamw": optimiser.init(params), "key": two}
 
 
 def load_images() -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """Images [n, 1, 8, 8] and labels, for training and for the test, split as in digits.py."""
+    """Return images [n, 1, 8, 8] and labels for training and for testing, split as in digits.py."""
     seen, unseen = load_digits()
     return tuple((part["x"].reshape(-1, 1, 8, 8), part["labels"]) for part in (seen, unseen))
 
 
 def main() -> int:
-    """Train and report; status 1 when fewer than 98 % are recognised."""
+    """Train and report; return status 1 if the test accuracy is below 98 %."""
     seen, unseen = load_images()
 
     def accuracy(state: Any) -> str:

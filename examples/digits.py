@@ -1,7 +1,7 @@
-"""Trains a handwritten-digit classifier, a plain function of a tree of arrays, and shows every stage on the way.
+"""Train a handwritten-digit classifier, a plain function of a tree of arrays, and write every stage of its compilation.
 
-The model, its loss and the step of AdamW are the part between the two lines of "--8<--". What the compiler made goes to
-build/demo. `--time-compile` only compiles the training step and prints the seconds that took.
+The model, its loss and the AdamW step are between the two "--8<--" lines. The compiler output goes to build/demo.
+`--time-compile` only compiles the training step and prints the compile time in seconds.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ training_step = rlx.compile(step, donate={"params": 2, "state": 3})
 
 
 def load_digits() -> tuple[Arrays, Arrays]:
-    """scikit-learn's 1,797 images, four fifths for training, split by a fixed seed."""
+    """Load scikit-learn's 1,797 images; a fixed seed selects four fifths of them for training."""
     from sklearn.datasets import load_digits as sklearn_digits
     from sklearn.model_selection import train_test_split
 
@@ -70,7 +70,7 @@ def load_digits() -> tuple[Arrays, Arrays]:
 
 
 def train(data: Arrays, params: Any) -> list[tuple[float, float]]:
-    """Train `params` in place; returns mean loss and accuracy of every epoch."""
+    """Train `params` in place; return the mean loss and the accuracy of every epoch."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     state, history = optimiser.init(params), list[tuple[float, float]]()
@@ -90,7 +90,9 @@ def train(data: Arrays, params: Any) -> list[tuple[float, float]]:
 
 
 def check_gradient(data: Arrays) -> float:
-    """The largest relative error of the f64 gradient against central differences, one random direction per weight."""
+    """
+    Return the largest relative error of the f64 gradient against central differences, one random direction per weight.
+    """
     rng = np.random.default_rng(2)
     x, labels = data["x"][:BATCH].astype(np.float64), data["labels"][:BATCH]
     point = rlx.tree.map_leaves(lambda a: a.astype(np.float64), initial_weights())
@@ -110,7 +112,9 @@ def check_gradient(data: Arrays) -> float:
 
 
 def write_stages(data: Arrays) -> list[tuple[str, int, int]]:
-    """Write the IR of the gradient after every stage, and the generated module; (stage, operations, lines) of each."""
+    """
+    Write the IR of the gradient after every stage and the generated module; return (stage, operations, lines) of each.
+    """
     OUTPUT.mkdir(parents=True, exist_ok=True)
     sizes = list[tuple[str, int, int]]()
 
@@ -131,7 +135,7 @@ def write_stages(data: Arrays) -> list[tuple[str, int, int]]:
 
 
 def plot(history: list[tuple[float, float]]) -> Path:
-    """Draw loss and accuracy over the epochs."""
+    """Plot loss and accuracy over the epochs."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -152,7 +156,7 @@ def plot(history: list[tuple[float, float]]) -> Path:
 
 
 def write_report(compiled: Any, data: Arrays, params: Any) -> Path:
-    """One HTML file with the graph, the IR of each stage, the arena over time, and where the time of a step goes."""
+    """Write an HTML report with the graph, the IR of each stage, the arena over time and the profile of a step."""
     arguments = params, optimiser.init(params), data["x"][:BATCH], data["labels"][:BATCH]
     path = OUTPUT / "report.html"
     rlx.report(compiled, path, training_step.profile(*arguments))
@@ -160,14 +164,14 @@ def write_report(compiled: Any, data: Arrays, params: Any) -> Path:
 
 
 def compiled_step(data: Arrays, params: Any) -> tuple[Any, float]:
-    """The training step for whole batches, and the seconds from nothing to there."""
+    """Build and compile the training step for full batches; return it with the seconds that this took."""
     start = time.perf_counter()
     arguments = params, optimiser.init(params), data["x"][:BATCH], data["labels"][:BATCH]
     return training_step.compiled(*arguments), time.perf_counter() - start
 
 
 def time_compile() -> tuple[float, float]:
-    """Compile seconds of the training step in a fresh process, without and with a filled cache."""
+    """Return the compile seconds of the training step in a fresh process, with a cold and with a warm cache."""
     with tempfile.TemporaryDirectory() as cache:
         command = [sys.executable, __file__, "--time-compile"]
         env = os.environ | {"XDSL_RLX_CACHE_DIR": cache}
@@ -176,7 +180,7 @@ def time_compile() -> tuple[float, float]:
 
 
 def main() -> int:
-    """Train, report, write build/demo; status 1 when the accuracy or the gradient is not what it must be."""
+    """Train, report and write build/demo; return status 1 if the accuracy or the gradient is wrong."""
     train_data, test_data = load_digits()
     params = initial_weights()
     compiled, seconds = compiled_step(train_data, params)
@@ -211,7 +215,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--time-compile", action="store_true", help="print the seconds to build and compile, and stop")
     if parser.parse_args().time_compile:
-        # Libraries and parts of the package load on first use; a compile time is asked for, not theirs.
+        # Import lazily loaded libraries first, so that the time excludes imports.
         for name in (
             "numba",
             "scipy.linalg.cython_blas",

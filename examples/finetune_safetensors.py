@@ -1,9 +1,9 @@
-"""Fine-tunes a GPT by low-rank factors (LoRA, Hu et al., 2022), is killed on the way, and goes on to the same bits.
+"""Fine-tune a saved GPT with LoRA (Hu et al., 2022), kill the run and resume it to the same bits.
 
-The base is the model of gpt.py, trained on Python's reference text and kept as safetensors. Another process loads it
-and trains factors of rank 4 on Python's source code; only these have gradients. All that its training depends on, the
-factors, their moments and the number of the step, is saved every 10 steps. That is done twice: in one go, and killed by
-SIGKILL at a random step, then started again. Both end with the same file.
+The base model is that of gpt.py, trained on Python's reference text and saved as safetensors. Another process loads it
+and trains factors of rank 4 on Python's source code; only the factors have gradients. The complete training state is
+saved every 10 steps: the factors, their moments and the step number. The fine-tuning runs twice: once uninterrupted,
+and once killed by SIGKILL at a random step and restarted. Both runs end with the same file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OUTPUT = Path(__file__).resolve().parent.parent / "build" / "finetune"
 
 
 def initial_factors(base: Any) -> Any:
-    """Two factors for each matrix of each layer, whose product is zero at first."""
+    """Create two low-rank factors for each matrix of each layer; their product is zero initially."""
 
     def factors(matrix: np.ndarray) -> Any:
         rows, columns = matrix.shape
@@ -43,7 +43,7 @@ def initial_factors(base: Any) -> Any:
 
 
 def adapted(base: Any, factors: Any) -> Any:
-    """The weights of the base with what the factors add to them."""
+    """Return the base weights plus the products of the factors."""
     layers = [
         {name: matrix + SCALE * (of[name]["a"] @ of[name]["b"]) for name, matrix in layer.items()}
         for layer, of in zip(base["layers"], factors, strict=True)
@@ -52,12 +52,12 @@ def adapted(base: Any, factors: Any) -> Any:
 
 
 def loss(factors: Any, base: Any, ids: Any, following: Any) -> Any:
-    """That of the adapted model; gradients are by the first argument."""
+    """Return the loss of the adapted model as a function of the factors."""
     return gpt.loss(adapted(base, factors), ids, following)
 
 
 def step(state: Any, base: Any, ids: Any, following: Any) -> Any:
-    """The loss of a batch, and the state after a step of Adam."""
+    """Return the loss of a batch and the state after an Adam step."""
     factors, kept = state
     value, gradients = rlx.value_and_grad(loss)(factors, base, ids, following)
     return value, optimiser.update(gradients, kept, factors)
@@ -68,7 +68,7 @@ train = rlx.compile(step, donate={"state": 1})
 
 
 def write_base(path: Path, passes: int = BASE_PASSES) -> None:
-    """Train the base, and save its weights with the characters that they know."""
+    """Train the base model and save its weights with its alphabet."""
     text = gpt.load_text()
     alphabet = "".join(sorted(set(text)))
     params = gpt.initial_params(rlx.key(0), len(alphabet))
@@ -77,13 +77,13 @@ def write_base(path: Path, passes: int = BASE_PASSES) -> None:
 
 
 def load_base(path: Path) -> tuple[Any, str]:
-    """The weights of a file, and the characters that they know."""
+    """Load the weights and the alphabet from a file."""
     alphabet = rlx.metadata(path)["alphabet"]
     return rlx.load(path, like=gpt.initial_params(rlx.key(0), len(alphabet))), alphabet
 
 
 def load_source(alphabet: str) -> tuple[np.ndarray, np.ndarray]:
-    """Modules of Python's library without characters that the model does not know, for training and held out."""
+    """Return modules of Python's library, without characters outside of the alphabet, for training and held out."""
     text = "".join(Path(inspect.getfile(module)).read_text() for module in (argparse, inspect, random, typing))
     ids = gpt.encode("".join(character for character in text if character in alphabet), alphabet)
     split = int(len(ids) * (1 - HELD_OUT))
@@ -91,7 +91,7 @@ def load_source(alphabet: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fine_tune(base: Path, state: Path, passes: int) -> Any:
-    """The factors after so many passes, going on from the file `state`; prints the number of each step."""
+    """Train the factors, resuming from the file `state`; return them and print the number of each step."""
     weights, alphabet = load_base(base)
     seen, _ = load_source(alphabet)
 
@@ -106,7 +106,7 @@ def fine_tune(base: Path, state: Path, passes: int) -> Any:
 
 
 def in_a_process(base: Path, state: Path, passes: int, kill_at: int | None = None) -> list[int]:
-    """Fine-tune in a process of its own, which is killed when it has taken step `kill_at`; the steps it took."""
+    """Fine-tune in a separate process and kill it after step `kill_at`; return the steps that it completed."""
     command = [*PROGRAM, "--base", base, "--state", state, "--passes", str(passes)]
     steps = list[int]()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -121,7 +121,7 @@ def in_a_process(base: Path, state: Path, passes: int, kill_at: int | None = Non
 
 
 def twice() -> int:
-    """Train the base, fine-tune it twice, compare; status 1 when the results differ or are no better than the base."""
+    """Train the base and fine-tune it twice; return status 1 if the results differ or are no better than the base."""
     OUTPUT.mkdir(parents=True, exist_ok=True)
     base, whole, killed = (OUTPUT / f"{name}.safetensors" for name in ("base", "whole", "killed"))
     for path in (whole, killed):
@@ -150,7 +150,7 @@ def twice() -> int:
 
 
 def main() -> int:
-    """All of it, or with `--state` the process that fine-tunes."""
+    """Run the whole example, or only the fine-tuning process with `--state`."""
     parser = argparse.ArgumentParser(description=__doc__)
     for name, kind in (("base", Path), ("state", Path), ("passes", int)):
         parser.add_argument(f"--{name}", type=kind, help="of the process that fine-tunes")

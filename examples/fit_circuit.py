@@ -1,8 +1,8 @@
-"""Finds the element values of an RLC ladder from the voltage measured at its end.
+"""Estimate the element values of an RLC ladder from the voltage measured at its end.
 
-The ladder is integrated by the trapezoidal rule, an implicit method: a linear system per step, in one scan. The
-gradient of the misfit by all element values is one scan backwards; SciPy's L-BFGS-B takes it from there. Draws the
-waveforms before and after, and the loss, to build/fit_circuit.png.
+The trapezoidal rule, an implicit method, integrates the ladder: one linear solve per step, in one scan. The gradient of
+the misfit with respect to all element values is one scan in reverse. SciPy's L-BFGS-B minimises the misfit. The
+waveforms before and after the fit, and the loss, are plotted to build/fit_circuit.png.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from scipy.optimize import minimize
 import xdsl_rlx as rlx
 
 SECTIONS = 3
-"""Each an inductor with its resistance in series, and a capacitor to ground."""
+"""Number of sections; each is an inductor with its series resistance, and a capacitor to ground."""
 STEPS, STEP = 600, 2e-7
-"""Steps of the integration, seconds each."""
+"""Number of integration steps, and step size in seconds."""
 NOMINAL = {"inductance": 10e-6, "capacitance": 10e-9, "resistance": 2.0}
-"""Henry, farad and ohm of a section, as printed on its parts."""
+"""Nominal values of a section, in henry, farad and ohm."""
 SOURCE, LOAD = 30.0, 50.0
-"""Ohm of the source and of the load, which are known."""
+"""Known resistances of the source and the load, in ohm."""
 NOISE = 2e-3
-"""Volt."""
+"""Standard deviation of the measurement noise, in volt."""
 OUTPUT = Path(__file__).resolve().parent.parent / "build"
 
 
 def drive() -> np.ndarray:
-    """The voltage of the source at the steps, and one more at the end: a pulse, then a rising tone."""
+    """Return the source voltage at the steps and at the end: a pulse, then a rising tone."""
     t = STEP * np.arange(STEPS + 1)
     pulse = (t > 2e-6) & (t < 12e-6)
     return np.where(pulse, 1.0, 0.0) + np.where(t > 40e-6, np.sin(2 * np.pi * (2e4 * t + 2.5e9 * t * t)), 0.0)
@@ -38,16 +38,16 @@ def drive() -> np.ndarray:
 
 def simulate(g: Any, logs: Any) -> Any:
     """
-    The voltage at the load after each step.
+    Return the voltage at the load after each step.
 
-    `logs` [3, SECTIONS] are the logarithms of inductances, capacitances and resistances by their nominal values. The
-    state holds the currents of the inductors, then the voltages of the capacitors.
+    `logs` [3, SECTIONS] holds the log ratios of inductances, capacitances and resistances to their nominal values. The
+    state holds the inductor currents, then the capacitor voltages.
     """
     n = SECTIONS
     scale = g.constant(np.array(list(NOMINAL.values())).reshape(3, 1))
     values = g.exp(logs) * scale
     inductance, capacitance, resistance = (g.reshape(values[i : i + 1], (n, 1)) for i in range(3))
-    # L di/dt = v_before - v - R i,  C dv/dt = i - i_after; the source and the load close the ends
+    # L di/dt = v_before - v - R i,  C dv/dt = i - i_after; source and load are the boundary conditions
     first, last, here, below = np.zeros((n, n)), np.zeros((n, n)), np.eye(n), np.eye(n, k=-1)
     first[0, 0], last[-1, -1] = SOURCE, 1 / LOAD
     currents = g.concat([-(resistance * here) - first, g.constant(below - here)], 1) / inductance
@@ -66,7 +66,7 @@ def simulate(g: Any, logs: Any) -> Any:
 
 
 def graphs() -> tuple[Any, Any]:
-    """The simulation, and the mean square of its distance from a measured waveform with its gradient, compiled."""
+    """Compile the simulation, and the mean squared misfit to a measured waveform with its gradient."""
     g = rlx.Graph("simulation")
     g.set_outputs([simulate(g, g.input("logs", (3, SECTIONS), dtype="f64"))])
     h = rlx.Graph("misfit")
@@ -76,7 +76,9 @@ def graphs() -> tuple[Any, Any]:
 
 
 def fit(misfit: Any, measured: np.ndarray) -> tuple[np.ndarray, list[float]]:
-    """The logarithms found, and the loss after each iteration; the start is the nominal values."""
+    """
+    Fit the element values, starting at the nominal ones; return their log ratios and the loss after each iteration.
+    """
     start, shape = np.zeros((3, SECTIONS)), (3, SECTIONS)
     history = [float(misfit(logs=start, measured=measured)[0])]
 
@@ -92,7 +94,7 @@ def fit(misfit: Any, measured: np.ndarray) -> tuple[np.ndarray, list[float]]:
 
 
 def check_gradient(misfit: Any, logs: np.ndarray, measured: np.ndarray) -> float:
-    """The relative error of the gradient against central differences in a random direction."""
+    """Return the relative error of the gradient against central differences in a random direction."""
     direction, h = np.random.default_rng(1).standard_normal(logs.shape), 1e-6
     expected = (misfit(logs=logs, measured=measured)[1] * direction).sum()
     above, below = (float(misfit(logs=logs + s * h * direction, measured=measured)[0]) for s in (1, -1))
@@ -100,7 +102,7 @@ def check_gradient(misfit: Any, logs: np.ndarray, measured: np.ndarray) -> float
 
 
 def plot(waveforms: dict[str, np.ndarray], history: list[float]) -> Path:
-    """Draw the waveforms, and the loss over the iterations."""
+    """Plot the waveforms, and the loss over the iterations."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -123,7 +125,7 @@ def plot(waveforms: dict[str, np.ndarray], history: list[float]) -> Path:
 
 
 def main() -> None:
-    """Measure a ladder with unknown parts, fit it, and say how well."""
+    """Simulate a measurement with unknown element values, fit it, and report the errors."""
     rng = np.random.default_rng(0)
     true = rng.uniform(np.log(0.6), np.log(1.7), (3, SECTIONS))
     begin = time.perf_counter()

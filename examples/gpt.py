@@ -1,7 +1,7 @@
-"""Trains a character GPT of two layers on Python's own reference text, which ships with Python, and writes some.
+"""Train a two-layer character GPT on Python's reference text, which ships with Python, and sample text from it.
 
-The model and its training are the part between the two lines of "--8<--": 20 lines, of which a test lets there be no
-more. gpt_jax.py and gpt_torch.py are the same in JAX with optax and in PyTorch; `python benchmarks/gpt_twins.py` trains
+The model and its training are between the two "--8<--" lines. They take 20 lines, and a test limits them to 20.
+gpt_jax.py and gpt_torch.py are the same model in JAX with optax and in PyTorch. `python benchmarks/gpt_twins.py` trains
 all three from the same weights on the same batches. Layer norms have no gains, as in OLMo (Groeneveld et al., 2024).
 """
 
@@ -62,33 +62,33 @@ train = rlx.compile(step, donate={"state": 1})
 
 
 def load_text() -> str:
-    """The topics of `help()` in alphabetical order, without what is not ASCII."""
+    """Return the topics of `help()` in alphabetical order, without non-ASCII characters."""
     from pydoc_data.topics import topics
 
     return "\n".join(topics[name] for name in sorted(topics)).encode("ascii", "ignore").decode()
 
 
 def encode(text: str, alphabet: str) -> np.ndarray:
-    """The number of each character."""
+    """Return the id of each character."""
     number = {character: n for n, character in enumerate(alphabet)}
     return np.array([number[character] for character in text], np.int32)
 
 
 def windows(ids: np.ndarray, starts: np.ndarray) -> Batch:
-    """Stretches of a text, and what follows each of their characters."""
+    """Return windows of the text, and the next character at each position."""
     rows = ids[starts[:, None] + np.arange(LENGTH + 1)]
     return rows[:, :-1], rows[:, 1:]
 
 
 def batches(ids: np.ndarray, count: int, number: int) -> Iterator[Batch]:
-    """So many batches of windows drawn at random: the same ones for the same number of a pass."""
+    """Yield `count` batches of random windows; the pass number is the seed."""
     rng = np.random.default_rng((1, number))
     for _ in range(count):
         yield windows(ids, rng.integers(0, len(ids) - LENGTH, BATCH))
 
 
 def mean_loss(judge: Any, params: Any, ids: np.ndarray) -> float:
-    """The loss over a whole text, its windows side by side; the last batch is what is left."""
+    """Return the mean loss over a text, in non-overlapping windows; the last batch may be smaller."""
     every = windows(ids, np.arange(0, len(ids) - LENGTH, LENGTH))
     parts = [judge(params, *part) * len(part[0]) for part in rlx.Batches(every, BATCH, seed=None).of_pass(0)]
     return float(sum(parts)) / len(every[0])
@@ -96,7 +96,7 @@ def mean_loss(judge: Any, params: Any, ids: np.ndarray) -> float:
 
 @rlx.compile
 def write(params: Any, window: Any, keys: Any) -> Any:
-    """The characters that follow a window, one for each key, each drawn with those before it in the window."""
+    """Sample one character per key after a window; each character sees the window with the ones before it."""
 
     def draw(window: Any, key: Any) -> Any:
         logits = model(params, window[None])[:, -1]
@@ -107,7 +107,7 @@ def write(params: Any, window: Any, keys: Any) -> Any:
 
 
 def main() -> int:
-    """Train, print losses and a sample, save the weights; status 1 when the loss is not what it must be."""
+    """Train, print losses and a sample, save the weights; return status 1 if the loss is too high."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--passes", type=int, default=STEPS // PASS, help=f"of {PASS} steps each")
     parser.add_argument("--profile", action="store_true", help="show where time and memory of a step go, and stop")

@@ -1,6 +1,6 @@
-"""gpt.py in JAX with optax: what the same model takes there, and what its losses are held against.
+"""The model of gpt.py in JAX with optax, as a reference for its length and its losses.
 
-The model and its training are the part between the two lines of "--8<--".
+The model and its training are between the two "--8<--" lines.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ optimiser = optax.chain(optax.clip_by_global_norm(CLIP), optax.adamw(rate, weigh
 
 
 def trainer(params: Any) -> Callable[[Batch], float]:
-    """A step of training from these weights on: its loss on a batch."""
+    """Return a training step that starts from these weights and returns the loss of a batch."""
     params = jax.tree.map(jnp.array, params)
     state = params, optimiser.init(params)
 

@@ -1,6 +1,6 @@
-"""gpt.py in PyTorch: what the same model takes there, and what its losses are held against.
+"""The model of gpt.py in PyTorch, as a reference for its length and its losses.
 
-The model and its training are the part between the two lines of "--8<--".
+The model and its training are between the two "--8<--" lines.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def training(model: Any) -> Callable[[Any, Any], Any]:
 
 
 def trainer(params: Any, compiled: bool = False) -> Callable[[Batch], float]:
-    """A step of training from these weights on, as trees of gpt.py; with `compiled`, of what torch.compile makes."""
+    """Return a training step that starts from these weights, a tree as in gpt.py; `compiled` uses torch.compile."""
     model = GPT(len(params["characters"]))
     model.load_state_dict(
         {

@@ -1,8 +1,9 @@
-"""Forecasts sunspots with a neural differential equation.
+"""Forecast sunspots with a neural ordinary differential equation.
 
-A network turns the last 22 years into a state of four numbers, another is the state's rate of change, which RK4
-integrates in one scan, and a linear map reads the sunspots of the next 11 years off it. Trained with Adam on the years
-before 1950, judged on those after. Draws forecasts to build/neural_ode.png.
+One network encodes the last 22 years into a state of four numbers. Another network is the right-hand side of the
+equation, which RK4 integrates in one scan. A linear map decodes the sunspots of the next 11 years from the state. Adam
+trains the model on the years before 1950; the years after them are the test set. Forecasts are plotted to
+build/neural_ode.png.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from adam import Adam, adam_graph
 import xdsl_rlx as rlx
 
 PAST, FUTURE, SUBSTEPS = 22, 11, 2
-"""Years that are known, years that are forecast, steps of the integration a year."""
+"""Known years, forecast years, and integration steps per year."""
 STATE, WIDTH = 4, 24
 SPLIT = 1950
-"""The first year that is not trained on."""
+"""First year of the test set."""
 ROUNDS, RATE, DECAY = 1000, 4e-3, 0.1
 OUTPUT = Path(__file__).resolve().parent.parent / "build"
 
@@ -37,9 +38,9 @@ Arrays = dict[str, np.ndarray]
 
 def load_windows() -> tuple[np.ndarray, Arrays, Arrays]:
     """
-    The first years, and windows for training and for judging, of roots of counts over the mean root of what is known.
+    Return the first forecast years of the test windows, the training windows and the test windows.
 
-    statsmodels ships the series.
+    Values are square roots of the counts, divided by the mean root of the known years. statsmodels ships the series.
     """
     from statsmodels.datasets import sunspots
 
@@ -57,12 +58,12 @@ def load_windows() -> tuple[np.ndarray, Arrays, Arrays]:
 
 
 def counts_of(values: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Sunspots."""
+    """Convert scaled roots to sunspot counts."""
     return np.maximum(values * scale, 0) ** 2
 
 
 def forecast(g: Any, past: Any, weights: dict[str, Any]) -> Any:
-    """The values of the coming years [batch, FUTURE]."""
+    """Return the forecast values [batch, FUTURE]."""
 
     def rate(z: Any) -> Any:
         return g.tanh(z @ weights["f1"] + weights["c1"]) @ weights["f2"]
@@ -83,7 +84,7 @@ def forecast(g: Any, past: Any, weights: dict[str, Any]) -> Any:
 
 
 def graphs(trained: int, judged: int) -> tuple[Any, Any, Any]:
-    """The loss with its gradients, the forecast, and a step of Adam, compiled."""
+    """Compile the loss with its gradients, the forecast, and an Adam step."""
     losses, forecasts = rlx.Graph("loss"), rlx.Graph("forecast")
     weights = {name: losses.param(name, shape) for name, shape in SHAPES.items()}
     distance = forecast(losses, losses.input("past", (trained, PAST)), weights) - losses.input(
@@ -97,7 +98,7 @@ def graphs(trained: int, judged: int) -> tuple[Any, Any, Any]:
 
 
 def train(loss: Any, adam: Any, data: Arrays, rounds: int) -> tuple[Arrays, list[float]]:
-    """The weights after so many steps on all windows, and the loss at each."""
+    """Train for some steps on all windows; return the weights and the loss of each step."""
     rng = np.random.default_rng(0)
     weights = {n: (rng.standard_normal(s) / np.sqrt(s[0])).astype(np.float32) for n, s in SHAPES.items()}
     optimizer, history = Adam(adam, weights), list[float]()
@@ -109,7 +110,9 @@ def train(loss: Any, adam: Any, data: Arrays, rounds: int) -> tuple[Arrays, list
 
 
 def errors(found: np.ndarray, data: Arrays) -> dict[str, float]:
-    """Root mean square errors in sunspots: of a forecast, of the last years again, and of the mean of what is known."""
+    """
+    Return the RMS errors, in sunspots, of a forecast, of repeating the last years, and of the mean of the known years.
+    """
 
     def distance(values: np.ndarray) -> float:
         apart = counts_of(values, data["scale"]) - counts_of(data["future"], data["scale"])
@@ -124,7 +127,7 @@ def errors(found: np.ndarray, data: Arrays) -> dict[str, float]:
 
 
 def plot(years: np.ndarray, found: np.ndarray, data: Arrays) -> Path:
-    """Draw the forecasts of every eleventh window over what happened."""
+    """Plot the forecast of every eleventh window over the observations."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -146,7 +149,7 @@ def plot(years: np.ndarray, found: np.ndarray, data: Arrays) -> Path:
 
 
 def main() -> None:
-    """Train, forecast, compare."""
+    """Train, forecast and compare with two baselines."""
     years, trained, judged = load_windows()
     begin = time.perf_counter()
     loss, forecasts, adam = graphs(len(trained["past"]), len(judged["past"]))

@@ -1,8 +1,8 @@
-"""Trains a small Llama on Python's own language reference, which ships with Python, and samples text from it.
+"""Train a small Llama on Python's language reference, which ships with Python, and sample text from it.
 
-Decoder blocks of `hir` between an embedding and a head that share one table. Loss, gradients, clipping and AdamW with a
-cosine schedule are one compiled graph, which writes new weights and moments over the old ones. `--steps n` trains
-longer or shorter.
+The model has decoder blocks of `hir` between an embedding and a head with tied weights. Loss, gradients, clipping and
+AdamW with a cosine schedule are one compiled graph, which updates weights and moments in place. `--steps n` sets the
+number of steps.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Size:
-    """Extents of the model."""
+    """Dimensions of the model."""
 
     alphabet: int
     length: int = 96
@@ -46,7 +46,7 @@ class Size:
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The weights by name."""
+        """Return the shapes of the weights by name."""
         d, kv, f = self.width, self.kv_heads * self.head, self.inner
         block = {"ln1_g": (d,), "q_w": (d, d), "k_w": (d, kv), "v_w": (d, kv), "o_w": (d, d), "ln2_g": (d,)}
         block |= {"gate_w": (d, f), "up_w": (d, f), "down_w": (f, d)}
@@ -55,21 +55,21 @@ class Size:
 
 
 def load_text() -> str:
-    """The topics of `help()` in alphabetical order, without what is not ASCII."""
+    """Return the topics of `help()` in alphabetical order, without non-ASCII characters."""
     from pydoc_data.topics import topics
 
     return "\n".join(topics[name] for name in sorted(topics)).encode("ascii", "ignore").decode()
 
 
 def rotations(size: Size) -> tuple[np.ndarray, np.ndarray]:
-    """Cosines and sines of the rotary embedding, [length, head / 2]."""
+    """Return cosines and sines of the rotary embedding, [length, head / 2]."""
     pairs = size.head // 2
     angle = np.arange(size.length)[:, None] * 10000.0 ** (-np.arange(pairs) / pairs)
     return np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32)
 
 
 def model(size: Size, batch: int) -> Any:
-    """The network in `hir`: characters [batch, length] to logits [batch, length, alphabet]."""
+    """Build the network in `hir`: characters [batch, length] to logits [batch, length, alphabet]."""
 
     def layers(m: Any) -> Any:
         ids = m.input("ids", (batch, size.length), dtype="i32")
@@ -88,7 +88,7 @@ def model(size: Size, batch: int) -> Any:
 
 
 def loss_graph(size: Size, batch: int) -> Any:
-    """The mean cross-entropy of the next characters, in nats."""
+    """Build the mean cross-entropy of the next characters, in nats."""
     g = rlx.Graph("loss")
     (logits,) = g.inline(rlx.lower_hir(model(size, batch)))
     following = g.input("following", (batch, size.length), dtype="i32")
@@ -98,9 +98,9 @@ def loss_graph(size: Size, batch: int) -> Any:
 
 def training_graph(size: Size, batch: int) -> Any:
     """
-    A step of AdamW (Loshchilov and Hutter 2019, algorithm 2) with gradients clipped together: returns the loss.
+    Build an AdamW step (Loshchilov and Hutter 2019, algorithm 2) with global-norm clipping; it returns the loss.
 
-    `rate` is the learning rate, `step` counts from 1. Gains are not decayed.
+    `rate` is the learning rate, `step` counts from 1. Gains have no weight decay.
     """
     shapes = size.shapes
     g = rlx.Graph("train")
@@ -127,7 +127,7 @@ def training_graph(size: Size, batch: int) -> Any:
 
 
 def initial_weights(size: Size) -> Arrays:
-    """Normally distributed, scaled by the number of inputs, from a fixed seed; gains are one."""
+    """Draw normal weights scaled by fan-in, from a fixed seed; gains are 1."""
     rng = np.random.default_rng(0)
 
     def draw(name: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -140,7 +140,7 @@ def initial_weights(size: Size) -> Arrays:
 
 
 def rate_at(step: int, steps: int) -> float:
-    """Linear up to RATE, then half a cosine down to a tenth of it."""
+    """Return the learning rate: linear warmup to RATE, then a cosine decay to a tenth of it."""
     if step <= WARM_UP:
         return RATE * step / WARM_UP
     along = (step - WARM_UP) / max(1, steps - WARM_UP)
@@ -148,13 +148,13 @@ def rate_at(step: int, steps: int) -> float:
 
 
 def pieces(ids: np.ndarray, starts: np.ndarray, length: int) -> dict[str, np.ndarray]:
-    """Stretches of a text and what follows each of their characters."""
+    """Return windows of the text, and the next character at each position."""
     rows = ids[starts[:, None] + np.arange(length + 1)]
     return {"ids": np.ascontiguousarray(rows[:, :-1]), "following": np.ascontiguousarray(rows[:, 1:])}
 
 
 def train(ids: np.ndarray, size: Size, steps: int, batch: int = BATCH) -> tuple[Any, list[tuple[int, float, float]]]:
-    """The weights behind so many steps, and a curve of (step, loss of training, loss of validation)."""
+    """Train for some steps; return the weights and a curve of (step, training loss, validation loss)."""
     weights = rlx.Weights(initial_weights(size))
     step = rlx.compile(training_graph(size, batch), weights=weights)
     judge = rlx.compile(loss_graph(size, batch), weights=weights)
@@ -180,13 +180,13 @@ def train(ids: np.ndarray, size: Size, steps: int, batch: int = BATCH) -> tuple[
 
 
 def drawn(curve: list[tuple[int, float, float]], width: int = 60) -> str:
-    """The validation loss as bars."""
+    """Draw the validation loss as a bar chart in text."""
     most = max(loss for _, _, loss in curve)
     return "\n".join(f"{n:6} {'#' * round(width * loss / most)} {loss:.3f}" for n, _, loss in curve)
 
 
 def sample(weights: Mapping[str, np.ndarray], size: Size, alphabet: list[str], beginning: str, count: int) -> str:
-    """Text that begins like this, its characters drawn one by one from the last ones, from a fixed seed."""
+    """Continue the given text with characters sampled one by one, from a fixed seed."""
     predict, rng = rlx.compile(model(size, 1)), np.random.default_rng(2)
     predict.weights.update({name: weights[name] for name in size.shapes})
     ids = [alphabet.index(character) for character in beginning]
@@ -201,7 +201,7 @@ def sample(weights: Mapping[str, np.ndarray], size: Size, alphabet: list[str], b
 
 
 def main() -> int:
-    """Train, report, print a curve and a sample; status 1 when the loss is not what it must be."""
+    """Train, report, print a curve and a sample; return status 1 if the loss is too high."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=STEPS)
     steps = parser.parse_args().steps

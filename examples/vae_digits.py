@@ -1,7 +1,7 @@
-"""Trains a variational autoencoder on handwritten digits (Kingma and Welling, 2014), and draws some of its own.
+"""Train a variational autoencoder (Kingma and Welling, 2014) on handwritten digits, and generate digits with it.
 
-Random numbers come from keys: a step splits the key in its state, and draws from what it has split off. A pixel is the
-number of ink dots among the 16 of its place, so its likelihood is binomial and the bound one on the data themselves.
+Random numbers come from keys: each step splits the key in its state and draws from the new key. A pixel counts the ink
+dots among 16, so its likelihood is binomial, and the bound is a bound on the likelihood of the data themselves.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ SHAPES = {
 
 
 def dense(layers: Any, x: Any) -> Any:
-    """A layer with GELU and one without."""
+    """Apply a layer with GELU, then a linear layer."""
     hidden, last = layers
     return rlx.gelu(x @ hidden["w"] + hidden["b"]) @ last["w"] + last["b"]
 
 
 def bound(params: Any, counts: Any, key: Any) -> Any:
-    """The mean evidence lower bound of images [n, 64] of integers, in nats, with one draw of each posterior."""
+    """Return the mean evidence lower bound of integer images [n, 64], in nats, with one sample of each posterior."""
     mean, log_variance = np.split(dense(params["encoder"], counts.astype(np.float32) / DOTS), 2, axis=1)
     z = mean + np.exp(0.5 * log_variance) * rlx.rng_normal(key, mean.shape)
     logits = dense(params["decoder"], z)
@@ -45,7 +45,7 @@ def bound(params: Any, counts: Any, key: Any) -> Any:
 
 
 def step(state: Any, counts: Any) -> Any:
-    """The negative bound of a batch, and the state after a step of Adam."""
+    """Return the negative bound of a batch and the state after an Adam step."""
     now, later = rlx.rng_split(state["key"], 2)
     value, gradients = rlx.value_and_grad(lambda params: -bound(params, counts, now))(state["params"])
     params, kept = optimiser.update(gradients, state["adam"], state["params"])
@@ -54,7 +54,7 @@ def step(state: Any, counts: Any) -> Any:
 
 @rlx.compile
 def draw(params: Any, keys: Any) -> Any:
-    """An image [64] for each key, of numbers between 0 and 1: the decoder's mean for a latent from the prior."""
+    """Return one image [64] in [0, 1] per key: the decoder mean for a latent drawn from the prior."""
     return rlx.sigmoid(dense(params["decoder"], rlx.rng_normal(keys, (LATENT,))))
 
 
@@ -63,25 +63,25 @@ train, judge = rlx.compile(step, donate={"state": 1}), rlx.compile(bound)
 
 
 def initial_state() -> Any:
-    """Weights by Glorot and Bengio (2010), and what else changes with a step."""
+    """Draw weights with Glorot initialisation (Glorot and Bengio, 2010); return the training state."""
     one, two = rlx.rng_split(rlx.key(0), 2)
     params = rlx.init.params(one, SHAPES, rlx.init.glorot_uniform)
     return {"params": params, "adam": optimiser.init(params), "key": two}
 
 
 def load_counts() -> tuple[np.ndarray, np.ndarray]:
-    """Ink dots [n, 64] of the images for training and for the test, split as in digits.py."""
+    """Return ink dots [n, 64] of the images for training and for testing, split as in digits.py."""
     return tuple(np.rint(DOTS * part["x"]).astype(np.int32) for part in load_digits())
 
 
 def side_by_side(images: np.ndarray, columns: int) -> np.ndarray:
-    """One picture of images [n, 64], in rows, with a rim of a pixel around each."""
+    """Arrange images [n, 64] in a grid with a border of one pixel."""
     tiles = np.pad(images.reshape(-1, columns, 8, 8), ((0, 0), (0, 0), (1, 1), (1, 1)))
     return tiles.transpose(0, 2, 1, 3).reshape(-1, 10 * columns)
 
 
 def write_picture(picture: np.ndarray) -> Path:
-    """Write numbers between 0 and 1 as ink, each as a square."""
+    """Write a grayscale image of values in [0, 1], each pixel as a square."""
     from matplotlib.image import imsave
 
     OUTPUT.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def write_picture(picture: np.ndarray) -> Path:
 
 
 def main() -> int:
-    """Train, print the bound on images that were not seen, draw; status 1 when it is not what it must be."""
+    """Train, print the test bound and generate digits; return status 1 if the bound is too low."""
     seen, unseen = load_counts()
     state, key = initial_state(), rlx.key(1)
 
