@@ -63,7 +63,7 @@ GROUPS = (
     ),
     Group(
         "Loops and branches",
-        "[Loops and branches](howto/control-flow.md) shows them.",
+        "See [Write loops and branches](howto/control-flow.md).",
         ("scan", "fori_loop", "while_loop", "cond"),
     ),
     Group(
@@ -75,7 +75,7 @@ GROUPS = (
     ),
     Group(
         "Training",
-        "[Train a model](howto/train.md) shows them, [Save and go on](howto/checkpoint.md) those of files.",
+        "See [Train a model](howto/train.md) and [Save and resume training](howto/checkpoint.md).",
         (
             *("fit", "Batches", "save", "load", "metadata", "load_gguf"),
             *("compile_training", "TrainingProgram", TrainingGraphs, Forward, Backward, TrainingMemory),
@@ -108,7 +108,7 @@ GROUPS = (
     ),
     Group(
         "Graphs",
-        "What a function is traced to, or what is built op by op with the methods in [Building graphs](builder.md).",
+        "What a function is traced to, or what is built op by op with the [builder methods](builder.md).",
         (
             *("Graph", "GraphModule", Interface, "Value", DTypeName, "parse", "run_passes", "lower_hir"),
             *("prepare_for_ad", "select_outputs", "lower"),
@@ -116,13 +116,13 @@ GROUPS = (
     ),
     Group(
         "Precision",
-        "[Compute in half precision](howto/mixed-precision.md) shows the first ones.",
+        "See [Use mixed precision](howto/mixed-precision.md).",
         ("mixed_precision", "PrecisionPolicy", "scale_loss", "calibrate", "CalibrationEntry", "insert_q_dq"),
     ),
-    Group("Ops of your own", "[Custom ops](custom-ops.md) has the rules.", ("custom_op", "CustomKernel", "Shaped")),
+    Group("Ops of your own", "See [Custom ops](custom-ops.md).", ("custom_op", "CustomKernel", "Shaped")),
     Group(
         "Seeing what runs",
-        "[See what takes how long](howto/profile.md) shows them.",
+        "See [Profile a program](howto/profile.md).",
         (
             *("inspect", Inspection, BufferUse, KernelUse, KernelWork, Profile, LaunchTime, ThreadTime, Piece),
             *(Roofline, TextTable, "report", "fusion_report", "FusionReport", FusionGroup, MissedFusion),

@@ -277,20 +277,20 @@ def _choices() -> list[str]:
 
 
 _OPERATORS = """\
-On values: Python's operators of arithmetic, comparison and bits, `==` and `!=` among them, and `@`. Operands are
-values, numbers, arrays and lists of these; they are brought to NumPy's common element type, to which numbers and arrays
-give way. (Methods below that are named after ops take one element type.) `x.shape`, `x.dtype`, `x.rank`, `x.T`, and
-methods of arrays; `x[...]` takes what it takes in NumPy, but no mask that is a value. NumPy's functions that ops
-compute take values: `np.exp(x)`."""
+Values support Python's arithmetic, comparison and bitwise operators, including `==`, `!=` and `@`. Operands can be
+values, numbers, arrays and lists of these. They promote to NumPy's common element type; numbers and arrays are
+weakly typed. (Methods named after ops need operands of one element type.) Values have `x.shape`, `x.dtype`,
+`x.rank`, `x.T` and the methods of arrays. `x[...]` accepts the indices of NumPy, except boolean masks that are
+values. NumPy functions with an equivalent op accept values: `np.exp(x)`."""
 
 
 def builder_text() -> str:
     """All of docs/builder.md."""
     lines = [
-        "# Building graphs",
+        "# Builder methods",
         NOTE,
-        "What `rlx.Graph` (and the builder that rules and custom ops are given) can be told to insert, by family of "
-        "ops. What each op means is in [ops.md](ops.md).",
+        "The methods of `rlx.Graph`, and of the builder that rules and custom ops receive, by op family. "
+        "[Operations](ops.md) defines each op.",
         "## Values",
         _OPERATORS,
         "## Graphs",
@@ -298,8 +298,8 @@ def builder_text() -> str:
     ]
     lines += [
         "## Blocks",
-        "What the graph that `rlx.GraphModule.define(name, build)` gives to `build` can be told besides, "
-        "and in place of methods of the same name below.",
+        "`rlx.GraphModule.define(name, build)` passes a graph to `build` that also has these methods. They replace "
+        "methods of the same name below.",
         "\n".join(_methods(HirBuilder, inherited=False)),
     ]
     for base in MirBuilder.__mro__:
@@ -307,7 +307,8 @@ def builder_text() -> str:
             continue
         lines += [f"## {base.__module__.removeprefix('xdsl_rlx.dialects.')}", "\n".join(methods)]
     lines += ["## mir.builder", "\n".join(_methods(MirBuilder, inherited=False))]
-    lines += ["## Choices", "Arguments that are one of a few words take the word or the member.", "\n".join(_choices())]
+    about = "An argument of an enumeration type accepts the string or the member."
+    lines += ["## Enumerations", about, "\n".join(_choices())]
     lines += [f"Element types: {', '.join(f'`{name}`' for name in DTYPE_NAMES.values())}."]
     return "\n\n".join(lines) + "\n"
 

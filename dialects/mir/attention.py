@@ -373,12 +373,11 @@ class AttentionBuilder(BuilderCore):
         layout: HeadLayout | str = HeadLayout.PACKED,
     ) -> Value:
         """
-        `mir.attention`: its output.
+        `mir.attention`: return its output.
 
-        In layout `packed`, `num_heads` or `head_dim` is needed; k and v have `num_kv_heads` heads, by default as many
-        as fit. The mask kind is by default `custom` with an i1 mask and `none` without one; that of a mask of floats
-        is said: `bias` is added to the scores, of `custom` the keys below 0.5 are hidden. Matrices `[S, H*D]` are a
-        batch of one.
+        Layout `packed` needs `num_heads` or `head_dim`. k and v have `num_kv_heads` heads, by default as many as fit.
+        The default mask kind is `custom` for an i1 mask and `none` without a mask. A float mask needs a mask kind:
+        `bias` adds it to the scores, `custom` hides the keys below 0.5. Matrices `[S, H*D]` are a batch of one.
         """
         operands, single = self._as_batch(layout, q, k, v)
         fourth = None if mask is None else self.operand(mask)
@@ -417,9 +416,9 @@ class AttentionBuilder(BuilderCore):
         layout: HeadLayout | str = HeadLayout.PACKED,
     ) -> tuple[Value, ...]:
         """
-        `mir.attention_backward` (after the `mir.attention` it needs): cotangents of q, k, v, and of a bias.
+        `mir.attention_backward`, after the `mir.attention` that it needs: cotangents of q, k, v and a bias.
 
-        Takes what `attention` takes, matrices included.
+        Takes the arguments of `attention`, including matrices.
         """
         operands, single = self._as_batch(layout, q, k, v, dy)
         qkv = operands[0], operands[1], operands[2]

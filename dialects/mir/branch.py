@@ -253,10 +253,10 @@ class BranchBuilder(BuilderCore):
 
     def cond(self, pred: Operand, then: Function, otherwise: Function, *operands: Operand) -> Any:
         """
-        `mir.if`: `then(*operands)` where `pred` is true, else `otherwise(*operands)`, as `jax.lax.cond`.
+        `mir.if`: `then(*operands)` if `pred` is true, else `otherwise(*operands)`, as `jax.lax.cond`.
 
-        `pred` has one element, and a number is true if it is not 0. GraphError for branches that return different
-        numbers of values or other types; a Python number takes the element type of what the other branch returns.
+        `pred` has one element; a number is true if it is not 0. A Python number takes the element type of the other
+        branch's result. GraphError if the branches return different numbers of values or different types.
         """
         predicate = self._truth("cond", pred)
         functions = {"the first branch": then, "the other branch": otherwise}
@@ -265,10 +265,10 @@ class BranchBuilder(BuilderCore):
 
     def switch(self, index: Operand, branches: Sequence[Function], *operands: Operand) -> Any:
         """
-        `mir.switch`: the branch of number `index`, called with `operands`, as `jax.lax.switch`.
+        `mir.switch`: call branch number `index` with `operands`, as `jax.lax.switch`.
 
-        `index` is an integer of one element; below 0 it stands for the first branch, past the last for that one.
-        GraphError for branches that return different numbers of values or other types.
+        `index` is an integer of one element; it is clamped to the valid range. GraphError if the branches return
+        different numbers of values or different types.
         """
         if not branches:
             raise GraphError("switch: expected at least one branch")
@@ -281,7 +281,7 @@ class BranchBuilder(BuilderCore):
         return self._taken(self.emit(SwitchOp, at, captured, blocks), one)
 
     def remat(self, fn: Function, *operands: Operand) -> Any:
-        """`mir.remat`: `fn(*operands)`, computed again in the backward pass instead of kept, as `jax.checkpoint`."""
+        """`mir.remat`: `fn(*operands)`, rematerialised in the backward pass, as `jax.checkpoint`."""
         blocks, captured, one = self._filled("remat", {"the body": fn}, operands)
         return self._taken(self.emit(RematOp, captured, *blocks), one)
 
@@ -294,12 +294,11 @@ class BranchBuilder(BuilderCore):
         return_trips: bool = False,
     ) -> Any:
         """
-        `mir.while`: `carry = body(carry)` as long as `cond(carry)`, from `init` on, as `jax.lax.while_loop`.
+        `mir.while`: `carry = body(carry)` while `cond(carry)` holds, starting at `init`, as `jax.lax.while_loop`.
 
-        `init` and what `body` returns are a value or a tuple of values, which is passed as one argument. With
-        `max_iterations` the loop is left after that many times at the latest, and has a gradient in reverse mode.
-        `return_trips` gives `(carry, trips)`, where `trips` says as an i32 how often the body was run. GraphError for
-        a carry that changes its type.
+        `init` and the result of `body` are a value or a tuple of values; the tuple is passed as one argument.
+        `max_iterations` limits the trip count and enables reverse-mode differentiation. With `return_trips` the result
+        is `(carry, trips)`, where `trips` is the trip count as i32. GraphError if the carry changes its type.
         """
         for what, function in (("condition", cond), ("body", body)):
             if not callable(function):  # pyright: ignore[reportUnnecessaryComparison]

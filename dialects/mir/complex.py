@@ -156,7 +156,7 @@ class ComplexBuilder(BuilderCore):
         return self.op(ImagOp, value) if element_of(value) in COMPLEXES else self.zeros_like(value)
 
     def complex(self, re: Operand, im: Operand) -> Value:
-        """`mir.complex`: `re + i im`, where a number stands for that number everywhere."""
+        """`mir.complex`: `re + i im`; a Python number broadcasts."""
         re, im = self.operands(re, im)
         shape = max(shape_of(re), shape_of(im), key=len)
         return self.op(ComplexOp, self._this.expand(re, shape).ssa, self._this.expand(im, shape).ssa)
@@ -175,15 +175,16 @@ class ComplexBuilder(BuilderCore):
     atan2 = method(Atan2Op)
 
     def complex_abs(self, z: Operand) -> Value:
-        """`|z|`, a real tensor; its derivative at 0 is 0."""
+        """Return `|z|`, a real tensor; its derivative at 0 is 0."""
         value = self.operand(z)
         return self.hypot(self.real(value), self.imag(value))
 
     def complex_power(self, z: Operand, exponent: Operand) -> Value:
         """
-        `z^exponent` of complex numbers: by squarings for a constant integer up to 64, else `e^(exponent ln z)`.
+        Return `z^exponent` of complex numbers.
 
-        0 to any power is 0, but to the power 0 it is 1.
+        A constant integer up to 64 uses repeated squaring, other exponents `e^(exponent ln z)`. 0 to any power is 0,
+        except that 0 to the power 0 is 1.
         """
         b, (base, power) = self._this, (self.value(x) for x in self.operands(z, exponent))
         owner = power.ssa.owner
@@ -196,6 +197,6 @@ class ComplexBuilder(BuilderCore):
         return b.where(nothing, b.where(b.eq(power, 0), b.ones_like(found), 0), found)
 
     def angle(self, z: Operand) -> Value:
-        """The angle of `z` with the positive real axis, from -pi to pi."""
+        """Return the phase angle of `z`, from -pi to pi."""
         value = self.operand(z)
         return self.atan2(self.imag(value), self.real(value))

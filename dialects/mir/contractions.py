@@ -26,14 +26,14 @@ class ContractionsBuilder(BuilderCore):
 
     def einsum(self, subscripts: str, *operands: Operand) -> Value:
         """
-        The sum of products that `subscripts` says, as `np.einsum`: `"ij,jk->ik"`, with `...`, and diagonals `"ii->i"`.
+        Contract operands as `np.einsum`: `"ij,jk->ik"`, with `...` and diagonals such as `"ii->i"`.
 
-        Products are taken two at a time, those of fewest steps first. GraphError for labels that do not fit.
+        Operands are contracted pairwise, the cheapest pair first. GraphError for invalid labels.
         """
         return einsum(subscripts, [self.value(x) for x in self.operands(*operands)])
 
     def tensordot(self, a: Operand, b: Operand, axes: int | Sequence[int] | Sequence[Sequence[int]] = 2) -> Value:
-        """Products summed over the last `axes` of `a` and the first of `b`, or over two lists of axes, as NumPy's."""
+        """Contract the last `axes` of `a` with the first of `b`, or two lists of axes, as `np.tensordot`."""
         left, right = (self.value(x) for x in self.operands(a, b))
         if isinstance(axes, Sequence):
             if len(axes) != 2:
@@ -47,31 +47,34 @@ class ContractionsBuilder(BuilderCore):
         return self._this.dot_general(left, right, mine, yours)
 
     def dot(self, a: Operand, b: Operand) -> Value:
-        """Summed over the last axis of `a` and the last but one of `b`, or its only one; by a scalar, the product."""
+        """
+        Contract the last axis of `a` with the second to last (or only) axis of `b`, or multiply by a scalar, as
+        `np.dot`.
+        """
         left, right = (self.value(x) for x in self.operands(a, b))
         if not left.rank or not right.rank:
             return left * right
         return self._this.dot_general(left, right, [-1], [max(right.rank - 2, 0)])
 
     def inner(self, a: Operand, b: Operand) -> Value:
-        """Summed over the last axes of both; by a scalar, the product."""
+        """Sum over the last axes of both operands, as `np.inner`; with a scalar, multiply."""
         left, right = (self.value(x) for x in self.operands(a, b))
         if not left.rank or not right.rank:
             return left * right
         return self._this.dot_general(left, right, [-1], [-1])
 
     def vdot(self, a: Operand, b: Operand) -> Value:
-        """The sum of `conj(a) b` over all elements, both in one row."""
+        """Sum `conj(a) b` over all elements of the flattened operands."""
         left, right = (self._this.ravel(x) for x in self.operands(a, b))
         return self.inner(self._this.conjugate(left), right)
 
     def outer(self, a: Operand, b: Operand) -> Value:
-        """`result[i, j] = a[i] b[j]`, of both in one row."""
+        """Return `result[i, j] = a[i] b[j]` for the flattened operands."""
         left, right = (self._this.ravel(x) for x in self.operands(a, b))
         return self._this.expand_dims(left, 1) * right
 
     def kron(self, a: Operand, b: Operand) -> Value:
-        """Blocks `a[i] b`, one for each element of `a`: the Kronecker product, of tensors of any rank."""
+        """Return the Kronecker product, with one block `a[i] b` for each element of `a`; tensors have any rank."""
         left, right = (self.value(x) for x in self.operands(a, b))
         rank = max(left.rank, right.rank)
         first, second = ((*([1] * (rank - x.rank)), *x.shape) for x in (left, right))
@@ -80,11 +83,11 @@ class ContractionsBuilder(BuilderCore):
         return self._this.reshape(left * right, [m * n for m, n in zip(first, second, strict=True)])
 
     def diagonal(self, x: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value:
-        """The elements of diagonal `offset` of two axes, along a new last axis, as `np.diagonal`."""
+        """Return diagonal `offset` of two axes, along a new last axis, as `np.diagonal`."""
         return diagonal_of(*self._matrix_axes(x, offset, axis1, axis2))
 
     def trace(self, x: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: object = None) -> Value:
-        """The sum of a diagonal; integers, and `dtype`, are as in `reduce_sum`."""
+        """Sum a diagonal; integers and `dtype` behave as in `reduce_sum`."""
         return self._this.reduce_sum(self.diagonal(x, offset, axis1, axis2), -1, dtype=dtype)
 
     def _matrix_axes(self, x: Operand, offset: int, axis1: int, axis2: int) -> tuple[Value, int, int, int]:
@@ -102,11 +105,12 @@ class ContractionsBuilder(BuilderCore):
         keepdims: bool = False,
     ) -> Value:
         """
-        The norm of vectors along `axis`, or of matrices in two axes, as `np.linalg.norm`; by default of all elements.
+        Return the norm of all elements, of vectors along `axis`, or of matrices in two axes, as `np.linalg.norm`.
 
-        `ord` is by default 2, of matrices `"fro"`. Of vectors it is any number, `inf`, `-inf` and 0 among them; of
-        matrices 1 and `inf`, the largest sum of a column and of a row, 2, the largest singular value, each with a minus
-        for the smallest, and `"nuc"`, the sum of singular values. A norm of zeros of vectors, and `"fro"`, has slope 0.
+        `ord` is 2 by default, and `"fro"` for matrices. For vectors it is any number, including `inf`, `-inf` and 0.
+        For matrices it is 1 or `inf` (the largest column or row sum of magnitudes), 2 (the largest singular value),
+        their negatives (the smallest), or `"nuc"` (the sum of the singular values). The gradient of a vector norm or of
+        `"fro"` is 0 where all elements are 0.
         """
         value = self.value(self.operand(x))
         axes = tuple(range(value.rank)) if axis is None else integers("norm", axis)

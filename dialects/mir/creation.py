@@ -56,9 +56,10 @@ class CreationBuilder(BuilderCore):
         self, start: int | float, stop: int | float | None = None, step: int | float = 1, dtype: object = None
     ) -> Value:
         """
-        `start + i step` while below `stop`, as `np.arange`; with one number, the integers from 0 to below it.
+        Return `start + i step` below `stop`, as `np.arange`; with one number, the integers from 0 up to it, exclusive.
 
-        By default i64 for integers, else f32. GraphError for a step of 0, and for ends that are no finite numbers.
+        The default element type is i64 for integers, else f32. GraphError for a step of 0 and for ends that are not
+        finite.
         """
         first, last = (0, start) if stop is None else (start, stop)
         if not step:
@@ -72,7 +73,9 @@ class CreationBuilder(BuilderCore):
         return self._line(int(count), first, step, dtype)
 
     def linspace(self, start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: object = "f32") -> Value:
-        """`num` numbers from `start` to `stop`, evenly spaced, as `np.linspace`; without `endpoint`, short of it."""
+        """
+        Return `num` evenly spaced numbers from `start` to `stop`, as `np.linspace`; `endpoint=False` excludes `stop`.
+        """
         if num < 0:
             raise GraphError(f"linspace takes a number of points of at least 0, got {num}")
         gaps = num - 1 if endpoint else num
@@ -90,12 +93,14 @@ class CreationBuilder(BuilderCore):
         return b.add(line, first) if first else line
 
     def eye(self, N: int, M: int | None = None, k: int = 0, dtype: object = "f32") -> Value:
-        """Ones on diagonal `k` of an `N` by `M` matrix of zeros, as `np.eye`."""
+        """Return an `N` by `M` matrix with ones on diagonal `k` and zeros elsewhere, as `np.eye`."""
         row, column = self._rows_and_columns(N, N if M is None else M)
         return self._this.cast(self._this.eq(column - k if k else column, row), dtype)
 
     def one_hot(self, indices: Operand, depth: int, axis: int = -1, dtype: object = "f32") -> Value:
-        """1 where the new axis `axis`, of extent `depth`, counts `indices`, else 0; all 0 for an index outside."""
+        """
+        Return 1 where the index along the new axis, of extent `depth`, equals `indices`, else 0; out-of-range gives 0.
+        """
         b, at = self._this, self.value(self.operand(indices))
         if element_of(at.ssa) not in INTS:
             raise GraphError(f"one_hot takes integers, got {at.dtype}; cast them")

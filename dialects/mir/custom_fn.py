@@ -150,13 +150,13 @@ class CustomFnBuilder(BuilderCore):
         self, fn: Function, *operands: Operand, vjp: Function | None = None, jvp: Function | None = None
     ) -> Any:
         """
-        `mir.custom_fn`: `fn(*operands)`, a value or a tuple of values, with derivatives as given.
+        `mir.custom_fn`: `fn(*operands)`, a value or a tuple of values, with custom derivatives.
 
-        `vjp(*operands, *results, *cotangents)` returns a cotangent for each floating-point operand, from one for each
-        floating-point result; `jvp(*operands, *tangents)` a tangent for each of these results, from one for each of
-        these operands, in which it is linear. Without either the derivatives are those of `fn`. Functions may use
-        values from around them; where there is a rule, nothing is differentiated with respect to those. GraphError for
-        a rule that takes or returns another number of values, or returns other types.
+        `vjp(*operands, *results, *cotangents)` receives a cotangent for each floating-point result and returns one for
+        each floating-point operand. `jvp(*operands, *tangents)` receives a tangent for each floating-point operand and
+        returns one for each floating-point result; it must be linear in the tangents. Without rules, the derivatives
+        are those of `fn`. Functions may capture values; with a rule, captured values are not differentiated. GraphError
+        for a rule that takes or returns a wrong number of values, or returns wrong types.
         """
         inputs = [self.operand(x) for x in operands]
         forward, *others = blocks = [Block() for given in (fn, vjp, jvp) if given is not None]

@@ -122,9 +122,10 @@ class FactorBuilder(BuilderCore):
 
     def qr(self, a: Operand) -> tuple[Value, Value]:
         """
-        `mir.qr`: `q` with orthonormal columns and upper triangular `r`, `a = q r`, each of `min(m, n)` in common.
+        `mir.qr`: `a = q r` with orthonormal columns of `q` and an upper triangular `r`.
 
-        The diagonal of `r` is not negative, where NumPy's may be. Of more columns than rows, the first decide `q`.
+        The inner dimension is `min(m, n)`. The diagonal of `r` is non-negative; NumPy's can be negative. With more
+        columns than rows, the first columns determine `q`.
         """
         m, matrices = self._this, self.value(self.operand(a))
         if matrices.rank < 2:
@@ -156,9 +157,10 @@ class FactorBuilder(BuilderCore):
         self, a: Operand, b: Operand, lower: bool = True, transpose: bool = False, unit_diagonal: bool = False
     ) -> Value:
         """
-        `a^-1 b`, with `transpose` `a^-T b`, where only a triangle of `a` is read: `a` is [..., n, n], `b` [..., n, k].
+        Return `a^-1 b`, or `a^-T b` with `transpose`, for triangular matrices `a`.
 
-        `b` may be [..., n]. With `unit_diagonal` the diagonal counts as ones. A 0 on it divides as IEEE 754 does.
+        `a` is [..., n, n], of which only one triangle is read; `b` is [..., n, k] or [..., n]. `unit_diagonal` takes
+        the diagonal as ones. Division by a zero on the diagonal follows IEEE 754.
         """
         m, (matrices, rhs) = self._this, (self.value(x) for x in self.operands(a, b))
         check_square(matrices.shape)
@@ -170,7 +172,9 @@ class FactorBuilder(BuilderCore):
         return m.lu_solve(packed, in_place, rhs, transpose == lower)
 
     def inv(self, a: Operand) -> Value:
-        """`a^-1` for each matrix of [..., n, n], by a solve; of a singular one as `mir.dense_solve` says."""
+        """
+        Return `a^-1` for each matrix of [..., n, n], by a solve; singular matrices behave as in `mir.dense_solve`.
+        """
         m, matrices = self._this, self.value(self.operand(a))
         check_square(matrices.shape)
         identity = m.expand(m.eye(matrices.shape[-1], dtype=matrices.dtype), matrices.shape)
@@ -178,9 +182,10 @@ class FactorBuilder(BuilderCore):
 
     def det(self, a: Operand) -> Value:
         """
-        The determinant of each matrix of [..., n, n]: a sum of products up to 3 rows, else by `mir.lu`.
+        Return the determinant of each matrix of [..., n, n]: a sum of products up to 3 rows, else by `mir.lu`.
 
-        That of more rows has the derivative of the factors, which is infinite or NaN where the matrix is singular.
+        With more than 3 rows the derivative is that of the factors, which is infinite or NaN where the matrix is
+        singular.
         """
         m, matrices = self._this, self.value(self.operand(a))
         check_square(matrices.shape)
@@ -192,7 +197,7 @@ class FactorBuilder(BuilderCore):
         return m.reduce_prod(diagonal, -1) * parity
 
     def slogdet(self, a: Operand) -> tuple[Value, Value]:
-        """The sign of each determinant, and the logarithm of its magnitude: 0 and -inf of a singular matrix."""
+        """Return the sign and the log magnitude of each determinant; a singular matrix gives 0 and -inf."""
         m, matrices = self._this, self.value(self.operand(a))
         check_square(matrices.shape)
         diagonal, parity = self._pivots(matrices)

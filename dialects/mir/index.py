@@ -243,7 +243,7 @@ class IndexBuilder(BuilderCore):
     topk = method(TopkOp)
 
     def topk_values(self, x: Operand, k: int) -> Value:
-        """The `k` largest elements along the last axis, gathered at `mir.topk`: they have gradients."""
+        """Return the `k` largest elements along the last axis, gathered at `mir.topk`; differentiable."""
         value = self.operand(x)
         last = len(shape_of(value)) - 1
         return self.gather(value, self.topk(value, k), last, last)
@@ -252,9 +252,9 @@ class IndexBuilder(BuilderCore):
         self, x: Operand, axis: int = -1, exclusive: bool = False, reverse: bool = False, dtype: object = None
     ) -> Value:
         """
-        `mir.cumsum`: the sum along `axis` up to each position. Integers and truth values are summed in i64.
+        `mir.cumsum`: the cumulative sum along `axis`. Integers and booleans are summed in i64.
 
-        `dtype` names another element type to sum in: in that of `x`, integers wrap.
+        `dtype` selects another element type for the sum; integers wrap in the element type of `x`.
         """
         return self.op(CumsumOp, self.accumulated(x, dtype).ssa, axis, exclusive, reverse)
 

@@ -127,11 +127,13 @@ class MirBuilder(
     rsqrt = method(elementwise.RsqrtOp)
 
     def safe_sqrt(self, x: Operand) -> Value:
-        """`sqrt x` for `x > 0`, else 0 with slope 0, where that of `mir.sqrt` is infinite or NaN; NaN stays NaN."""
+        """
+        Return `sqrt x` for `x > 0`, else 0 with derivative 0 (that of `mir.sqrt` is infinite or NaN); NaN stays NaN.
+        """
         return self._above_zero(x, self.sqrt)
 
     def safe_rsqrt(self, x: Operand) -> Value:
-        """`1 / sqrt x` for `x > 0`, else 0 with slope 0; NaN stays NaN."""
+        """Return `1 / sqrt x` for `x > 0`, else 0 with derivative 0; NaN stays NaN."""
         return self._above_zero(x, self.rsqrt)
 
     def _above_zero(self, x: Operand, function: Callable[[Value], Value]) -> Value:
@@ -166,7 +168,7 @@ class MirBuilder(
     ge = method(elementwise.GeOp)
 
     def activation(self, x: Operand, kind: Activation | str | None) -> Value:
-        """The elementwise op named `kind`, or `x` itself for None."""
+        """Apply the elementwise op named `kind`; return `x` for None."""
         value = self.operand(x)
         return self.value(value) if kind is None else self.op(ACTIVATIONS[activation_kind(kind)], value)
 
@@ -186,9 +188,9 @@ class MirBuilder(
         self, x: Operand, axes: int | Sequence[int] | None = None, keep_dim: bool = False, dtype: object = None
     ) -> Value:
         """
-        `mir.reduce_sum` over `axes`, by default all. Integers and truth values are summed in i64, as NumPy does.
+        `mir.reduce_sum` over `axes`, by default all. Integers and booleans are summed in i64, as in NumPy.
 
-        `dtype` names another element type to sum in: in that of `x`, integers wrap.
+        `dtype` selects another element type for the sum; integers wrap in the element type of `x`.
         """
         return self.op(reduce.ReduceSumOp, self.accumulated(x, dtype).ssa, axes, keep_dim)
 
@@ -199,7 +201,7 @@ class MirBuilder(
     def reduce_prod(
         self, x: Operand, axes: int | Sequence[int] | None = None, keep_dim: bool = False, dtype: object = None
     ) -> Value:
-        """`mir.reduce_prod` over `axes`, by default all; integers, and `dtype`, are as in `reduce_sum`."""
+        """`mir.reduce_prod` over `axes`, by default all; integers and `dtype` behave as in `reduce_sum`."""
         return self.op(reduce.ReduceProdOp, self.accumulated(x, dtype).ssa, axes, keep_dim)
 
     def reshape(self, x: Operand, new_shape: Sequence[int]) -> Value:

@@ -23,7 +23,7 @@ class MovesBuilder(BuilderCore):
     """Builder methods of this family."""
 
     def flip(self, x: Operand, axis: int | Sequence[int] | None = None) -> Value:
-        """`mir.flip` along `axis`, or several, by default all: the last element first."""
+        """`mir.flip`: reverse one or several axes, by default all."""
         value = self.value(self.operand(x))
         axes = range(value.rank) if axis is None else normalize_axes(integers("flip", axis), value.rank)
         for one in axes:
@@ -35,10 +35,10 @@ class MovesBuilder(BuilderCore):
         self, x: Operand, pad_width: PadWidth, *, constant_values: Number = 0, interior: int | Sequence[int] = 0
     ) -> Value:
         """
-        `x` between constants, as `np.pad`: `pad_width` is one number, `(before, after)`, or a pair for each axis.
+        Pad with constants, as `np.pad`: `pad_width` is one number, `(before, after)`, or a pair for each axis.
 
-        A negative width takes elements away instead. `interior`, one number or one for each axis, is how many constants
-        stand between neighbours. GraphError for a width that takes more than there is.
+        A negative width crops. `interior`, one number or one for each axis, is the number of constants between
+        neighbours. GraphError for a width that crops more than the extent.
         """
         value = self.value(self.operand(x))
         inner = integers("pad", interior)
@@ -74,7 +74,7 @@ class MovesBuilder(BuilderCore):
         return self._this.narrow(spread, axis, 0, extent * (between + 1) - between)
 
     def stack(self, arrays: Sequence[Operand], axis: int = 0) -> Value:
-        """Tensors of one shape along a new axis; GraphError for none."""
+        """Join tensors of one shape along a new axis; GraphError for an empty list."""
         values = [self.value(x) for x in self.operands(*arrays)]
         if not values:
             raise GraphError("stack: expected at least one value")
@@ -85,9 +85,9 @@ class MovesBuilder(BuilderCore):
 
     def split(self, x: Operand, indices_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Value, ...]:
         """
-        Parts along `axis`, as `np.split`: a number of equal ones, or those that end at these positions.
+        Split along `axis`, as `np.split`: into a number of equal sections, or at the given positions.
 
-        GraphError for a number of parts that does not divide the axis.
+        GraphError if the number of sections does not divide the extent.
         """
         value = self.value(self.operand(x))
         axis = normalize_axis(axis, value.rank)
@@ -106,7 +106,7 @@ class MovesBuilder(BuilderCore):
         )
 
     def roll(self, x: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Value:
-        """Elements moved on by `shift` along `axis`, those beyond the end to the front; without `axis`, of `x` flat."""
+        """Shift elements along `axis`, as `np.roll`, with wrap-around; without `axis`, shift the flattened `x`."""
         value = self.value(self.operand(x))
         if axis is None:
             return self._this.reshape(self.roll(self.ravel(value), sum(integers("roll", shift)), 0), value.shape)
@@ -125,7 +125,7 @@ class MovesBuilder(BuilderCore):
         return value
 
     def tile(self, x: Operand, reps: int | Sequence[int]) -> Value:
-        """`x` again and again along each axis, as `np.tile`; `reps` is aligned at the last axis."""
+        """Repeat `x` along each axis, as `np.tile`; `reps` is aligned with the last axis."""
         value, counts = self.value(self.operand(x)), integers("tile", reps)
         if min(counts, default=0) < 0:
             raise GraphError(f"tile: expected repetitions of at least 0, got {reps}")
@@ -138,7 +138,7 @@ class MovesBuilder(BuilderCore):
         return self._this.reshape(self._this.expand(apart, whole), together)
 
     def repeat(self, x: Operand, repeats: int | Sequence[int], axis: int | None = None) -> Value:
-        """Each element `repeats` times in a row, or as often as a list says; without `axis`, of `x` flat."""
+        """Repeat each element `repeats` times, or as often as a list says; without `axis`, repeat the flattened `x`."""
         value = self.value(self.operand(x))
         if axis is None:
             value, axis = self.ravel(value), 0
@@ -154,7 +154,7 @@ class MovesBuilder(BuilderCore):
         return self._this.reshape(lines, (*value.shape[:axis], extent * counts[0], *behind))
 
     def moveaxis(self, x: Operand, source: int | Sequence[int], destination: int | Sequence[int]) -> Value:
-        """The axes `source` at the places `destination`, the others in their order."""
+        """Move the axes `source` to the positions `destination`; the others keep their order."""
         value = self.value(self.operand(x))
         ends: list[list[int]] = []
         for given in (source, destination):
@@ -168,7 +168,7 @@ class MovesBuilder(BuilderCore):
         return self._this.transpose(value, perm)
 
     def swapaxes(self, x: Operand, axis1: int, axis2: int) -> Value:
-        """Two axes in each other's place."""
+        """Interchange two axes."""
         value = self.value(self.operand(x))
         perm = list(range(value.rank))
         first, second = normalize_axis(axis1, value.rank), normalize_axis(axis2, value.rank)
@@ -176,7 +176,7 @@ class MovesBuilder(BuilderCore):
         return self._this.transpose(value, perm)
 
     def squeeze(self, x: Operand, axis: int | Sequence[int] | None = None) -> Value:
-        """`x` without these axes of extent 1, by default without any; GraphError for an axis of another extent."""
+        """Remove axes of extent 1, by default all of them; GraphError for an axis of another extent."""
         value = self.value(self.operand(x))
         if axis is None:
             return self._this.reshape(value, [n for n in value.shape if n != 1])
@@ -186,30 +186,30 @@ class MovesBuilder(BuilderCore):
         return self._this.reshape(value, [n for one, n in enumerate(value.shape) if one not in gone])
 
     def expand_dims(self, x: Operand, axis: int | Sequence[int]) -> Value:
-        """`x` with axes of extent 1, which have these places in the result."""
+        """Insert axes of extent 1 at these positions of the result."""
         value, new = self.value(self.operand(x)), integers("expand_dims", axis)
         places = normalize_axes(new, value.rank + len(new))
         rest = iter(value.shape)
         return self._this.reshape(value, [1 if n in places else next(rest) for n in range(value.rank + len(new))])
 
     def broadcast_to(self, x: Operand, shape: int | Sequence[int]) -> Value:
-        """`mir.expand` by NumPy's name."""
+        """`mir.expand` with NumPy's name and arguments."""
         return self._this.expand(x, integers("broadcast_to", shape))
 
     def ravel(self, x: Operand) -> Value:
-        """The elements in one row."""
+        """Flatten to one dimension."""
         value = self.value(self.operand(x))
         return self._this.reshape(value, (prod(value.shape),))
 
     def flatten(self, x: Operand) -> Value:
-        """`ravel` by another name: values are never copies of each other."""
+        """Flatten to one dimension; same as `ravel`, since values are immutable."""
         return self.ravel(x)
 
     def take_along_axis(self, x: Operand, indices: Operand, axis: int = -1) -> Value:
         """
-        `result[.., i, ..] = x[.., indices[.., i, ..], ..]` along `axis`, the other axes broadcast, as NumPy's.
+        Return `result[.., i, ..] = x[.., indices[.., i, ..], ..]` along `axis`; other axes broadcast, as in NumPy.
 
-        Negative indices count from the end; what is outside is clamped.
+        Negative indices count from the end; out-of-range indices are clamped.
         """
         value = self.value(self.operand(x))
         axis, b = normalize_axis(axis, value.rank), self._this

@@ -353,7 +353,7 @@ class QuantBuilder(BuilderCore):
         global_scale: Operand | None = None,
         block_size: int | None = None,
     ) -> Value:
-        """`mir.dequantize_weights`: the numbers that packed weights stand for."""
+        """`mir.dequantize_weights`: decode packed weights to floats."""
         how, scales = packing(self, scheme, block_size, scale, zero_point, global_scale)
         return self.op(DequantizeWeightsOp, self.operand(w), how, shape, scales)
 
@@ -388,13 +388,13 @@ class QuantBuilder(BuilderCore):
         return self.op(op, self.operand(dy), self.operand(w), how, k, scales)
 
     def dequant_moe_weights(self, packed: Operand, shape: Sequence[int], scheme: Scheme | str | SchemeAttr) -> Value:
-        """`mir.dequant_moe_weights`: gguf weights of experts as `[E, K, N]`."""
+        """`mir.dequant_moe_weights`: decode the GGUF weights of experts to `[E, K, N]`."""
         return self.op(DequantMoeWeightsOp, self.operand(packed), _attribute(scheme, None), shape)
 
     def dequant_grouped_matmul(
         self, x: Operand, packed: Operand, indices: Operand, experts: int, scheme: Scheme | str | SchemeAttr
     ) -> Value:
-        """`mir.dequant_grouped_matmul`: each row of `x` by the gguf weights of the expert that `indices` names."""
+        """`mir.dequant_grouped_matmul`: multiply each row of `x` by the GGUF weights of its expert, `indices`."""
         operands = self.operand(x), self.operand(packed), self.operand(indices)
         return self.op(DequantGroupedMatmulOp, *operands, _attribute(scheme, None), experts)
 

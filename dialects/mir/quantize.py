@@ -201,10 +201,10 @@ class QuantizeBuilder(BuilderCore):
 
     def tap(self, x: Operand, name: str) -> Value:
         """
-        `x`, which is known by the name from then on: to `rlx.calibrate` and `rlx.insert_q_dq`.
+        Return `x` with a name, by which `rlx.calibrate` and `rlx.insert_q_dq` find it.
 
-        GraphError for an argument, which has a name, for a value that has another name already, and for one of several
-        results but the first.
+        GraphError for an argument, for a value that already has another name, and for a result of an op other than the
+        first.
         """
         value = self.value(self.operand(x))
         owner = value.ssa.owner

@@ -209,9 +209,9 @@ class RandomBuilder(BuilderCore):
 
     def rng_split(self, key: Operand, count: int) -> Value:
         """
-        `count` new keys `[count, 2]` of its type from one that is used for nothing else: `mir.rng_bits` read as keys.
+        Derive `count` new keys `[count, 2]`, of the type of `key`, from `mir.rng_bits`; use `key` for nothing else.
 
-        So a key that a step gives to the next one stays of one type.
+        A training step can pass a derived key to the next step: its type stays the same.
         """
         words = self.rng_bits(key, (count, 2))
         # i32 words of a key are read as unsigned: these are the same keys

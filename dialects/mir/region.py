@@ -190,8 +190,8 @@ class RegionBuilder(BuilderCore):
         """
         `mir.elementwise_region`: `fn(*operands)`, which builds elementwise ops and returns a value.
 
-        Values from around it are operands too. Anything but unary, binary, compare and where ops, casts and numbers is
-        an error.
+        Captured values become operands. Only unary, binary, compare and where ops, casts and numbers are allowed;
+        others are an error.
         """
         inputs = [self.operand(x) for x in operands]
         block = Block(arg_types=[x.type for x in inputs])
@@ -212,9 +212,9 @@ class RegionBuilder(BuilderCore):
 
     def batch_elementwise_region(self, fn: Function, inputs: Sequence[Operand]) -> Value:
         """
-        `mir.batch_elementwise_region`: `fn` of each of some values of one type, concatenated along axis 0.
+        `mir.batch_elementwise_region`: apply `fn` to each of several values of one type, and concatenate along axis 0.
 
-        `fn(input)` builds elementwise ops, as that of `elementwise_region` does, and may use values from around it.
+        `fn(input)` builds elementwise ops, as in `elementwise_region`, and may capture values.
         """
         values = self.operands(*inputs)
         if not values:

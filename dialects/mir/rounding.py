@@ -132,16 +132,17 @@ class RoundingBuilder(BuilderCore):
     shift_right = method(ShiftRightOp)
 
     def not_(self, x: Operand) -> Value:
-        """The other truth value of i1, all bits inverted of integers."""
+        """Invert an i1; invert all bits of an integer."""
         value = self._this.value(self.operand(x))
         ones = _ALL_BITS.get(element_of(value.ssa), -1)
         return self.xor(value, ones)
 
     def integer_power(self, x: Operand, exponent: Operand) -> Value:
         """
-        `x^exponent` of integers, wrapped, by squarings: few for a constant exponent, else one for each of its bits.
+        Return `x^exponent` of integers, wrapping, by repeated squaring; unrolled for a constant exponent.
 
-        GraphError for a constant exponent below 0, whose power is no integer; what others give is not said.
+        GraphError for a negative constant exponent. The result of a negative exponent that is not constant is
+        unspecified.
         """
         b, (base, power) = self._this, (self.value(x) for x in self.operands(x, exponent))
         owner = power.ssa.owner
@@ -162,7 +163,7 @@ class RoundingBuilder(BuilderCore):
         return total
 
     def power_by_squarings(self, x: Operand, exponent: int) -> Value:
-        """`x^exponent` by squarings, for an integer of Python's; GraphError if it is negative."""
+        """Return `x^exponent` for a Python integer by repeated squaring; GraphError if it is negative."""
         base = self.value(self.operand(x))
         if exponent < 0:
             raise GraphError(f"power_by_squarings takes an exponent of at least 0, got {exponent}")
@@ -173,27 +174,27 @@ class RoundingBuilder(BuilderCore):
 
     def clip(self, x: Operand, low: Operand | None = None, high: Operand | None = None) -> Value:
         """
-        `min(max(x, low), high)`, either bound left out where it is None; NaN stays. All broadcast.
+        Return `min(max(x, low), high)`; a bound may be None. NaN stays NaN. All operands broadcast.
 
-        The derivative is that of `mir.max` and `mir.min`: 1 inside, 0 outside, half on a bound.
+        The derivative is that of `mir.max` and `mir.min`: 1 inside, 0 outside, one half at a bound.
         """
         value = self._this.value(self.operand(x))
         bounded = value if low is None else self._this.max(value, low)
         return bounded if high is None else self._this.min(bounded, high)
 
     def is_nan(self, x: Operand) -> Value:
-        """Whether each element is NaN, as i1; integers never are."""
+        """Return an i1 for each element: whether it is NaN; false for integers."""
         value = self._this.value(self.operand(x))
         return self._this.ne(value, value)
 
     def is_inf(self, x: Operand) -> Value:
-        """Whether each element is infinite, as i1; integers never are."""
+        """Return an i1 for each element: whether it is infinite; false for integers."""
         value = self._this.value(self.operand(x))
         floats = element_of(value.ssa) in FLOATS
         return self._this.eq(self._this.abs(value), inf) if floats else self.is_nan(value)
 
     def is_finite(self, x: Operand) -> Value:
-        """Whether each element is neither infinite nor NaN, as i1; integers always are."""
+        """Return an i1 for each element: whether it is neither infinite nor NaN; true for integers."""
         value = self._this.value(self.operand(x))
         floats = element_of(value.ssa) in FLOATS
         return self._this.lt(self._this.abs(value), inf) if floats else self._this.eq(value, value)

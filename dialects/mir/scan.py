@@ -178,13 +178,12 @@ class ScanBuilder(BuilderCore):
         checkpoints: int | None = None,
     ) -> tuple[Any, Any]:
         """
-        `mir.scan`: `(carry, ys)`, where `carry, ys[t] = body(carry, xs[t])` for each t, as `jax.lax.scan`.
+        `mir.scan`: return `(carry, ys)` with `carry, ys[t] = body(carry, xs[t])` for each t, as `jax.lax.scan`.
 
-        `init`, `xs` and what the body returns are values or tuples of values; `xs` may be None, with `length`, and so
-        may be y. The body may use values from around it. With `reverse`, t runs down from the last. With
-        `checkpoints=k`, a gradient keeps the carries of k times and computes the others again: with k the square root
-        of the length, its memory grows as that root. GraphError for a carry that changes its type, and for axes of
-        different lengths.
+        `init`, `xs` and the results of the body are values or tuples of values. `xs` may be None if `length` is given,
+        and y may be None. The body may capture values. `reverse` runs t from the last to the first. With
+        `checkpoints=k`, a gradient stores k carries and recomputes the others: with k the square root of the length,
+        its memory grows with that root. GraphError if the carry changes its type, and for axes of different lengths.
         """
         if not callable(body):  # pyright: ignore[reportUnnecessaryComparison]
             raise GraphError(f"scan: the body is a function of a carry and an element, got {shown(body)}")

@@ -29,29 +29,29 @@ class SortingBuilder(BuilderCore):
 
     def argsort(self, x: Operand, axis: int | None = -1) -> Value:
         """
-        The positions, i64, in the order of the elements along `axis`; with None, of `x` flat.
+        Return the i64 indices that sort along `axis`, or the flattened `x` if `axis` is None.
 
-        Equal elements stay in their order, NaN comes last, as in NumPy's stable sort.
+        The sort is stable, and NaN is last, as in NumPy's stable sort.
         """
         value, axis = self._row_or_axis(x, axis)
         rows = self._this.moveaxis(self._comparable(value), axis, -1)
         return self._this.moveaxis(self._this.topk(rows, rows.shape[-1], smallest=True), -1, axis)
 
     def sort(self, x: Operand, axis: int | None = -1) -> Value:
-        """The elements along `axis` in ascending order, NaN last; they have gradients. With None, those of `x` flat."""
+        """Sort along `axis` in ascending order, NaN last; differentiable. With `axis=None`, sort the flattened `x`."""
         value, axis = self._row_or_axis(x, axis)
         return self._this.take_along_axis(value, self.argsort(value, axis), axis)
 
     def argmax(self, x: Operand, axis: int | None = None, keepdims: bool = False) -> Value:
         """
-        The position, i64, of the largest element along `axis`, of equal ones the first; with None, in `x` flat.
+        Return the i64 index of the largest element along `axis`, the first of equal ones; None means the flattened `x`.
 
         NaN counts as the largest. GraphError for an axis of extent 0.
         """
         return self._position(x, axis, keepdims, lambda value: value)
 
     def argmin(self, x: Operand, axis: int | None = None, keepdims: bool = False) -> Value:
-        """As `argmax`, of the smallest element; NaN counts as that."""
+        """Return the i64 index of the smallest element, as `argmax`; NaN counts as the smallest."""
         return self._position(x, axis, keepdims, self._turned)
 
     def _position(self, x: Operand, axis: int | None, keepdims: bool, order: Callable[[Value], Value]) -> Value:
@@ -81,9 +81,9 @@ class SortingBuilder(BuilderCore):
 
     def searchsorted(self, a: Operand, v: Operand, side: SearchSide | str = SearchSide.LEFT) -> Value:
         """
-        Where each element of `v` would be put into the ascending vector `a`, i64, as `np.searchsorted`.
+        Return the i64 insertion index of each element of `v` in the ascending vector `a`, as `np.searchsorted`.
 
-        All elements of `a` are compared with it, in the loop that counts them: `v` times `a` steps.
+        Every element of `v` is compared with every element of `a`, without binary search.
         """
         side = word_of(SearchSide, "side", side)
         line, numbers = (self.value(x) for x in self.operands(a, v))
@@ -98,15 +98,15 @@ class SortingBuilder(BuilderCore):
         return b.reduce_sum(below, -1)
 
     def cumprod(self, x: Operand, axis: int = -1, dtype: object = None) -> Value:
-        """The product along `axis` up to each position, by a `mir.scan`; integers, and `dtype`, are as in `cumsum`."""
+        """Return the cumulative product along `axis`, by a `mir.scan`; integers and `dtype` behave as in `cumsum`."""
         return self._running(self.accumulated(x, dtype), axis, self._this.mul)
 
     def cummax(self, x: Operand, axis: int = -1) -> Value:
-        """The largest element along `axis` up to each position, by a `mir.scan`; NaN from the first one on."""
+        """Return the cumulative maximum along `axis`, by a `mir.scan`; NaN from the first NaN on."""
         return self._running(self.value(self.operand(x)), axis, self._this.max)
 
     def cummin(self, x: Operand, axis: int = -1) -> Value:
-        """The smallest element along `axis` up to each position, by a `mir.scan`; NaN from the first one on."""
+        """Return the cumulative minimum along `axis`, by a `mir.scan`; NaN from the first NaN on."""
         return self._running(self.value(self.operand(x)), axis, self._this.min)
 
     def _running(self, value: Value, axis: int, step: Callable[[Value, Value], Value]) -> Value:

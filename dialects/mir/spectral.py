@@ -212,15 +212,15 @@ class SpectralBuilder(BuilderCore):
         return self._this.transpose(self.fft(self._this.transpose(value, perm), inverse, norm), perm)
 
     def fftn(self, x: Operand, axes: Sequence[int] | None = None) -> Value:
-        """The transform along `axes`, by default all, of a complex or real tensor."""
+        """Return the transform along `axes`, by default all, of a complex or real tensor."""
         return self._along(x, axes, False)
 
     def ifftn(self, x: Operand, axes: Sequence[int] | None = None) -> Value:
-        """The inverse of `fftn`."""
+        """Return the inverse of `fftn`."""
         return self._along(x, axes, True)
 
     def fft_real(self, x: Operand, n: int | None = None) -> tuple[Value, Value]:
-        """The real and imaginary parts of all `n` bins of real points, as `rfft` but with those that mirror others."""
+        """Return real and imaginary parts of all `n` bins of a real signal: `rfft` with the mirrored bins."""
         value = self.value(self.operand(x)) if n is None else self._resized(x, n)
         bins = self.fft(self._this.cast(value, complex_type(element_of(value.ssa))))
         return self._this.real(bins), self._this.imag(bins)
@@ -234,7 +234,7 @@ class SpectralBuilder(BuilderCore):
         return value
 
     def rfft(self, x: Operand, n: int | None = None) -> Value:
-        """`mir.rfft` of the first `n` points along the last axis, zeros added where there are fewer."""
+        """`mir.rfft` of the first `n` points along the last axis, zero-padded if there are fewer."""
         return self.op(RfftOp, (self.value(self.operand(x)) if n is None else self._resized(x, n)).ssa)
 
     def irfft(self, z: Operand, n: int | None = None) -> Value:
@@ -260,7 +260,7 @@ class SpectralBuilder(BuilderCore):
         return self._this.concat([value, self.full((*value.shape[:-1], n - have), 0, value.dtype)], -1)
 
     def frames(self, x: Operand, length: int, hop: int) -> Value:
-        """`result[.., f, j] = x[.., f hop + j]`: all frames of `length` elements in `x` `[.., t]`, `hop` apart."""
+        """Return all windows of `length` elements with stride `hop`: `result[.., f, j] = x[.., f hop + j]`."""
         value = self._signal(x)
         if length < 1 or hop < 1 or value.shape[-1] < length:
             raise GraphError(f"no frames of {length} elements, {hop} apart, in {value.shape[-1]}")
@@ -278,7 +278,7 @@ class SpectralBuilder(BuilderCore):
         return self._this.concat(parts, -1)
 
     def stft(self, x: Operand, frame_len: int, hop: int, window: Operand | None = None) -> Value:
-        """The `rfft` of each frame of `x` `[.., t]`, times `window`: `[.., frames, frame_len/2 + 1]`, complex."""
+        """Return the `rfft` of each frame of `x` `[.., t]` times `window`: complex `[.., frames, frame_len/2 + 1]`."""
         frames = self.frames(x, frame_len, hop)
         return self.rfft(frames if window is None else frames * window)
 
@@ -296,11 +296,13 @@ class SpectralBuilder(BuilderCore):
         return self._this.complex_norm_sq(self.fft(value) if whole else self.rfft(value)) / float(value.shape[-1])
 
     def fftfreq(self, n: int, d: float = 1.0, dtype: object = "f32") -> Value:
-        """The frequency of each bin of `n` points that are `d` apart; at the middle of an even `n` it is negative."""
+        """
+        Return the bin frequencies of `fft` for `n` points with spacing `d`; the middle bin of an even `n` is negative.
+        """
         return self.constant([(k if 2 * k < n else k - n) / (n * d) for k in range(_points(n, d))], dtype)
 
     def rfftfreq(self, n: int, d: float = 1.0, dtype: object = "f32") -> Value:
-        """The frequency of each bin of `rfft` of `n` points that are `d` apart."""
+        """Return the bin frequencies of `rfft` for `n` points with spacing `d`."""
         return self.constant([k / (n * d) for k in range(_points(n, d) // 2 + 1)], dtype)
 
     log_mel = method(LogMelOp)

@@ -19,15 +19,17 @@ class StatisticsBuilder(BuilderCore):
     """Half floats are computed with in f32 and rounded once, integers in f64. `keepdims` keeps extents of 1."""
 
     def any(self, x: Operand, axis: Axes = None, keepdims: bool = False) -> Value:
-        """Whether an element along `axis`, by default one of all, is not 0: i1, false over an empty extent."""
+        """
+        Return an i1: whether any element along `axis`, by default any at all, is not 0; false over an empty extent.
+        """
         return self._this.reduce_max(_truth(self.value(self.operand(x))), axis, keepdims) > 0
 
     def all(self, x: Operand, axis: Axes = None, keepdims: bool = False) -> Value:
-        """Whether no element along `axis`, by default none of all, is 0: i1, true over an empty extent."""
+        """Return an i1: whether all elements along `axis`, by default all, are not 0; true over an empty extent."""
         return self._this.reduce_min(_truth(self.value(self.operand(x))), axis, keepdims) > 0
 
     def logsumexp(self, x: Operand, axis: Axes = None, keepdims: bool = False) -> Value:
-        """`ln sum e^x` along `axis`, by default all, without overflow: -inf of nothing, and where all are."""
+        """Return `ln sum e^x` along `axis`, by default all, without overflow; -inf if empty or if all are -inf."""
         value = self.value(self.operand(x))
         total, shift = _exponentials(_wide(value), axis, keepdims)
         return _narrow(total + self._this.reshape(shift, total.shape), value)
@@ -40,12 +42,14 @@ class StatisticsBuilder(BuilderCore):
         return _narrow(wide - shift - total, value)
 
     def var(self, x: Operand, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Value:
-        """`sum |x - mean|^2 / (count - ddof)` along `axis`, by default all; the divisor is 0 where `ddof` is larger."""
+        """Return `sum |x - mean|^2 / (count - ddof)` along `axis`, by default all; the divisor is at least 0."""
         value = self.value(self.operand(x))
         return _narrow(_variance(value, axis, ddof, keepdims), value)
 
     def std(self, x: Operand, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Value:
-        """The square root of `var`, whose derivative is NaN where it is 0, as in JAX; that of `safe_sqrt` is 0."""
+        """
+        Return the square root of `var`. Its derivative at 0 is NaN, as in JAX; use `safe_sqrt` for a derivative of 0.
+        """
         value = self.value(self.operand(x))
         return _narrow(self._this.sqrt(_variance(value, axis, ddof, keepdims)), value)
 

@@ -285,22 +285,24 @@ class BuilderCore:
         return self
 
     def emit(self, make: Callable[P, OpT], *args: P.args, **kwargs: P.kwargs) -> OpT:
-        """Make an op and insert it."""
+        """Create an op and insert it."""
         return self.builder.insert(make(*args, **kwargs))
 
     def op(self, make: Callable[P, Operation], *args: P.args, **kwargs: P.kwargs) -> Value:
-        """Make an op of one result, insert it, and return the result."""
+        """Create an op with one result, insert it, and return the result."""
         return self.value(self.emit(make, *args, **kwargs).results[0])
 
     def value(self, ssa: SSAValue) -> Value:
-        """A handle on a value of the IR."""
+        """Wrap an IR value."""
         return Value(ssa, cast("MirBuilder", self))
 
     def require_fit(self, x: Value, to: IntegerType) -> None:
-        """Record that `x`, which stands for a Python integer, has to fit into the type that it is cast to."""
+        """Record that `x`, which stands for a Python integer, must fit into the type that it is cast to."""
 
     def operand(self, x: Operand, like: Operand | None = None) -> SSAValue:
-        """The IR value of an operand; a number becomes a rank-0 constant of the element type of `like` (else f32)."""
+        """
+        Return the IR value of an operand; a number becomes a rank-0 constant of the element type of `like` (else f32).
+        """
         if isinstance(x, Value):
             return x.ssa
         if isinstance(x, SSAValue):
@@ -322,19 +324,19 @@ class BuilderCore:
         raise GraphError(f"expected a value, a number or an array, got {type(x).__name__}")
 
     def operands(self, *xs: Operand) -> list[SSAValue]:
-        """Operands of one element type: that of the first that is a value (else f32)."""
+        """Convert operands to one element type: that of the first value (else f32)."""
         like = next((x for x in xs if isinstance(x, Value | SSAValue)), None)
         return [self.operand(x, like) for x in xs]
 
     def scalar(self, value: Number, type_: Attribute) -> Value:
-        """A rank-0 constant."""
+        """Return a rank-0 constant."""
         return self.op(ConstantOp, constants.number(value, type_))
 
     def constant(self, value: Array | Nested | AnyDense, dtype: object = None) -> Value:
         """
-        `mir.constant` from a number, nested lists, an array or a dense attribute.
+        Create a `mir.constant` from a number, nested lists, an array or a dense attribute.
 
-        An array keeps its dtype unless `dtype` converts it; numbers and lists are f32 (bools i1) unless it says else.
+        An array keeps its dtype. Numbers and lists become f32, bools i1. `dtype` converts to another element type.
         """
         type_ = None if dtype is None else constants.element_type(dtype)
         # numbers first: to find that something is no attribute takes a while, with hundreds of classes of them
@@ -348,34 +350,34 @@ class BuilderCore:
         return self.op(ConstantOp, constants.from_nested(cast("Nested", value), type_))
 
     def full(self, shape: Sequence[int], value: Number | Array, dtype: object = "f32") -> Value:
-        """`value` everywhere: a scalar constant, expanded. GraphError if `dtype` cannot hold it."""
+        """Return a tensor filled with `value`: an expanded scalar constant. GraphError if `dtype` cannot hold it."""
         scalar = self.constant(value, dtype)
         if scalar.shape:
             raise GraphError(f"expected one number to fill a tensor with, got a constant of {dims(scalar.shape)}")
         return self._this.expand(scalar, shape)
 
     def accumulated(self, x: Operand, dtype: object = None) -> Value:
-        """`x` in the element type that it is summed in: `dtype`, else i64 for integers and i1, else its own."""
+        """Cast `x` to the element type of its sums: `dtype`, else i64 for integers and i1, else its own."""
         value = self.value(self.operand(x))
         if dtype is None and element_of(value.ssa) in (i1, *INTS):
             dtype = "i64"
         return value if dtype is None else self._this.cast(value, dtype)
 
     def zeros_like(self, x: Operand) -> Value:
-        """Zeros of the shape and element type of `x`."""
+        """Return zeros of the shape and element type of `x`."""
         ssa = self.operand(x)
         return self.full(shape_of(ssa), 0, element_of(ssa))
 
     def ones_like(self, x: Operand) -> Value:
-        """Ones of the shape and element type of `x`."""
+        """Return ones of the shape and element type of `x`."""
         ssa = self.operand(x)
         return self.full(shape_of(ssa), 1, element_of(ssa))
 
     def unbroadcast(self, g: Operand, shape: Sequence[int]) -> Value:
         """
-        `g` summed over what broadcasting from `shape` repeated: the transpose of `mir.expand`.
+        Sum `g` over the axes that broadcasting from `shape` repeated: the transpose of `mir.expand`.
 
-        One `mir.reduce_sum`, then one `mir.reshape` if axes of extent 1 stay; nothing if the shapes are equal.
+        Emits one `mir.reduce_sum`, then one `mir.reshape` if axes of extent 1 remain; nothing if the shapes are equal.
         """
         value = self.value(self.operand(g))
         shape = tuple(shape)
@@ -386,7 +388,7 @@ class BuilderCore:
         return self._this.reshape(value, shape)
 
     def expand_to(self, v: Operand, shape: Sequence[int], axes: Sequence[int], keep_dim: bool) -> Value:
-        """A reduction's result `v` brought back to the operand's `shape`: the transpose of `mir.reduce_sum`."""
+        """Expand the result `v` of a reduction to the operand's `shape`: the transpose of `mir.reduce_sum`."""
         value = self.value(self.operand(v))
         if not keep_dim:
             gone = {normalize_axis(axis, len(shape)) for axis in axes}

@@ -123,21 +123,21 @@ class Graph(MirBuilder):
         super().__init__(Builder(InsertPoint.at_end(self._block)))
 
     def input(self, name: str, shape: Sequence[int], dtype: object = "f32") -> Value:
-        """An argument given at every call."""
+        """Declare an argument that is passed at every call."""
         return self._argument(name, "input", self._type(name, shape, dtype))
 
     def param(self, name: str, shape: Sequence[int], dtype: object = "f32") -> Value:
-        """An argument that a compiled graph keeps between calls."""
+        """Declare an argument that a compiled graph keeps between calls."""
         return self._argument(name, "param", self._type(name, shape, dtype))
 
     def set_outputs(
         self, outputs: Value | Sequence[Value] | Mapping[str, Value], donate: Mapping[str, Value] | None = None
     ) -> None:
         """
-        The results, in order; replaces the ones set before.
+        Set the results, in order; replace the results set before.
 
-        With names, as `{"loss": loss}`, a compiled graph returns a named tuple, gradients by name too: `d_w`.
-        Values of `donate` are results behind them that take the memory of the arguments named, as in `rlx.compile`.
+        With names, as in `{"loss": loss}`, a compiled graph returns a named tuple; gradients are named too, such as
+        `d_w`. The values of `donate` are further results that overwrite the named arguments, as in `rlx.compile`.
         """
         names = tuple(outputs) if isinstance(outputs, Mapping) else ()
         if isinstance(outputs, Mapping):
@@ -159,8 +159,9 @@ class Graph(MirBuilder):
 
     def named(self, name: str) -> AbstractContextManager[None]:
         """
-        `with g.named("layer3"):` ops made inside are located at `"layer3"(line)`, by which passes, reports and launches
-        tell equal layers apart. Names in names stand in that order.
+        Set a scope for locations: inside `with g.named("layer3"):`, ops are located at `"layer3"(line)`.
+
+        Passes, reports and launches show the scope, so equal layers can be told apart. Scopes nest, outermost first.
         """
         if not name:
             raise GraphError(f"a part of graph '{self.name}' needs a name, got {shown(name)}")
@@ -202,11 +203,11 @@ class Graph(MirBuilder):
 
     def inline(self, graph: AnyGraph, *operands: Operand, **bindings: Operand) -> tuple[Value, ...]:
         """
-        Copy the ops of another graph here and return its outputs.
+        Copy the ops of another graph into this one and return its outputs.
 
-        Its arguments take `operands` in order and `bindings` by name. One left out becomes an argument of this graph
-        of the same name, or is the one that exists already with the same name and type. What a caller may leave out of
-        the other graph may be left out of this one.
+        `operands` bind its arguments in order, `bindings` by name. An unbound argument becomes an argument of this
+        graph with the same name; an existing argument of the same name and type is reused. Optional arguments stay
+        optional.
         """
         source = as_graph_module(graph)
         if STAGES.index(source.stage) > STAGES.index("mir") or (source.stage == "hir" and self.stage == "mir"):
@@ -248,7 +249,9 @@ class Graph(MirBuilder):
         return self._argument(argument.name, argument.kind, argument.value.type, argument.optional).ssa
 
     def emit(self, make: Callable[P, OpT], *args: P.args, **kwargs: P.kwargs) -> OpT:
-        """Make an op, check it, and insert it at the end, located at the caller's line; GraphError if it is wrong."""
+        """
+        Create an op, verify it, and insert it at the end, located at the caller's line; GraphError if it is invalid.
+        """
         op: OpT | None = None
         try:
             op = make(*args, **kwargs)
@@ -266,7 +269,7 @@ class Graph(MirBuilder):
         return self.builder.insert(op)
 
     def operand(self, x: Operand, like: Operand | None = None) -> SSAValue:
-        """The IR value of an operand; GraphError for a value of another graph, or of a body that is complete."""
+        """Return the IR value of an operand; GraphError for a value of another graph, or of a finished body."""
         if not isinstance(x, Value):
             return super().operand(x, like)
         if x.b is not self:
@@ -292,7 +295,7 @@ class Graph(MirBuilder):
         return last.prev_op if isinstance(last, ReturnOp) else last, len(self._block.args)
 
     def cut(self, last: Operation | None, arguments: int) -> None:
-        """Take away the ops behind `last` and the arguments behind the first of that number."""
+        """Remove the ops after `last`, and the arguments after the first `arguments`."""
         if self.end == (last, arguments):
             return
         self._unseal()
