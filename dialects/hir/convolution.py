@@ -158,10 +158,10 @@ class ResidualConvBlockOp(HirOp, name="hir.residual_conv_block"):
 
 class DepthwiseConv1dCausalOp(HirOp, name="hir.depthwise_conv1d_causal"):
     """
-    `result[b, t, c] = sum over k of w[c, 0, 0, k] x[b, t + k - (K - 1), c]`, where the places in front of x are
-    `left_pad`: a convolution of each channel with its past.
+    `result[b, t, c] = sum over k of w[c, 0, 0, k] x[b, t + k - (K - 1), c]`: a causal convolution per
+    channel, with `left_pad` before x.
 
-    x is `[B, S, C]`, w `[C, 1, 1, K]`, left_pad `[B, K - 1, C]`: what came before, zeros if left out.
+    x is `[B, S, C]`, w `[C, 1, 1, K]`, left_pad `[B, K - 1, C]`: the preceding elements, by default zeros.
     """
 
     x: Tensor = tensor()

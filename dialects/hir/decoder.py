@@ -101,8 +101,8 @@ class LlamaDecoderBlockOp(Attends, HirOp, name="hir.llama_decoder_block"):
 
 class Qwen35MtpHeadOp(HirOp, name="hir.qwen35_mtp_head"):
     """
-    The head of Qwen3.5 that predicts one word more than the next (multi-token prediction): the logits `[B, 1, V]` of
-    the word at `last_token_idx` of each sequence.
+    The multi-token prediction head of Qwen3.5, for the token after the next one: the logits `[B, 1, V]` at
+    `last_token_idx` of each sequence.
 
     With `rms(x, name) = rms_norm(x, name_w, name_b)`: `cur = [rms(embed_w[input_ids], enorm) | rms(h_pre_norm, hnorm)]
     @ eh_w`; with `n = rms(cur, attn_norm)` and `q | gate` the halves of each head of `n @ q_gate_w`, `h = cur +

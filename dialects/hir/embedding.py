@@ -12,7 +12,7 @@ from xdsl_rlx.dialects.shapes import shape_of
 
 class EmbeddingOp(OneOp, name="hir.embedding"):
     """
-    `result[.., :] = table[ids[..], :]`: ids of any shape, table `[V, D]`; `mir.gather`, of which it has the indices.
+    `result[.., :] = table[ids[..], :]`: ids of any shape, table `[V, D]`. Indices behave as in `mir.gather`.
 
     An id outside of `[0, V)` is clamped to it.
     """

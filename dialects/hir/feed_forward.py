@@ -50,10 +50,10 @@ class SwigluOp(HirOp, name="hir.swiglu"):
 
 class MlpOp(HirOp, name="hir.mlp"):
     """
-    A perceptron: `h = f(h @ weights[i] + biases[i])` for one layer after the other, h being x `[..., m, k]` at first.
+    A multi-layer perceptron: `h = f(h @ weights[i] + biases[i])` for each layer, starting with h = x `[..., m, k]`.
 
-    Between layers `f` is the elementwise op named by `activation`, behind the last one that named by
-    `last_activation`, if any. A weight is `[k, n]`; there are as many biases, `[n]`, or none.
+    `f` is the elementwise op named by `activation`; after the last layer it is `last_activation`, if any. A weight is
+    `[k, n]`. There is one bias `[n]` per weight, or none.
     """
 
     x: Tensor = tensor()

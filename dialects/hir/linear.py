@@ -40,7 +40,7 @@ def linear_shape(
 
 class LinearOp(HirOp, name="hir.linear"):
     """
-    `result = f(x @ w + b)`: x `[..., m, k]`, w `[k, n]`, b `[n]` if there is one, `f` named by `activation`, if any.
+    `result = f(x @ w + b)`: x `[..., m, k]`, w `[k, n]`, optional b `[n]`, optional `f` named by `activation`.
     """
 
     x: Tensor = tensor()

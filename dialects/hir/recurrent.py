@@ -104,7 +104,7 @@ class GruOp(RecurrentOp, name="hir.gru"):
     """
     With `p` the product `x[t] @ w_ih + b_ih` and `u` the product `h @ w_hh + b_hh`, each in thirds `r, z, n`:
     `r = sigmoid(p_r + u_r)`, `z = sigmoid(p_z + u_z)`, `n = tanh(p_n + r u_n)`, `h = (1 - z) n + z h`,
-    `outputs[t] = h`: PyTorch's `nn.GRU`, one layer, batch first. The reset gate is applied behind the product.
+    `outputs[t] = h`: PyTorch's `nn.GRU`, one layer, batch first. The reset gate is applied after the matmul.
 
     x is `[B, T, F]`, `outputs` `[B, T, H]`; `w_ih` is `[F, 3 H]` and `w_hh` `[H, 3 H]`, the transposes of PyTorch's;
     `b_ih` and `b_hh` are `[3 H]`, `h0` is `[B, H]`: zeros where left out. `h_n` is the last h.
@@ -157,7 +157,7 @@ class Mamba2Op(HirOp, name="hir.mamba2"):
 
 class GatedDeltaNetOp(OneOp, name="hir.gated_delta_net"):
     """
-    The gated delta rule: `mir.gated_delta_net`, with the state behind the last time as a second result.
+    The gated delta rule: `mir.gated_delta_net`, with the final state as a second result.
 
     q and k are `[B, S, H, n]`, v and `outputs` `[B, S, H, m]`, g and beta `[B, S, H]`; `state`, zeros if left out, and
     `last` are `[B, H, n, m]`, f32 for half floats.

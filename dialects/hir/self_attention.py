@@ -43,7 +43,7 @@ from xdsl_rlx.dialects.shapes import element_of, shape_of
 
 class RopeOp(OneOp, name="hir.rope"):
     """
-    In each head of x the pairs of the first `n_rot` features are turned by the angles of the tables: `mir.rope`.
+    Rotate the pairs of the first `n_rot` features of each head by the angles of the tables: `mir.rope`.
 
     x is `[B, S, H, D]` in one of the layouts of `hir.attention`; `cos` and `sin` are `[S, D/2]` or `[B, S, D/2]`.
     Layout `packed` needs `head_dim` or `num_heads`; `n_rot` is by default the whole head.
@@ -118,7 +118,7 @@ class Attends(Operation):
 class AttentionOp(Attends, OneOp, name="hir.attention"):
     """
     `result[b, i, h] = sum_j p_ij v[b, j, h // G]` with `p = softmax_j(score_scale <q[b, i, h], k[b, j, h // G]>)`:
-    the output of `mir.attention`, whose masks, layouts, scale and softcap it has.
+    the output of `mir.attention`, with the same masks, layouts, scale and softcap.
 
     q is `[B, S, H, D]` in layout `packed` (`[B, S, H*D]`, or `[S, H*D]` for a batch of one), `bshd` or `bhsd`; k and v
     have `num_kv_heads` heads, by default as many as fit, and `G = num_heads / num_kv_heads`. Layout `packed` needs

@@ -143,7 +143,7 @@ class FactorBuilder(BuilderCore):
         """
         `mir.svd`: `u`, values `s` that descend, and `vt` with `a = u diag(s) vt`, each of `min(m, n)` in common.
 
-        As `np.linalg.svd` with `full_matrices=False`. Of more columns than rows, the transpose is taken apart.
+        As `np.linalg.svd` with `full_matrices=False`. With more columns than rows, the transpose is decomposed.
         """
         m, matrices = self._this, self.value(self.operand(a))
         if matrices.rank < 2:

@@ -24,25 +24,25 @@ _ALL_BITS: dict[Attribute, int] = {i1: 1, u8: 0xFF, u32: 0xFFFFFFFF}
 
 
 class FloorOp(UnaryOp, name="mir.floor"):
-    """`result` is the greatest integer not above `x`; integers stay. Nothing flows back, the derivative is 0."""
+    """`result` is the greatest integer not above `x`; integers stay. The derivative is 0."""
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = _REAL
 
 
 class CeilOp(UnaryOp, name="mir.ceil"):
-    """`result` is the least integer not below `x`; integers stay. Nothing flows back, the derivative is 0."""
+    """`result` is the least integer not below `x`; integers stay. The derivative is 0."""
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = _REAL
 
 
 class TruncOp(UnaryOp, name="mir.trunc"):
-    """`result` is `x` without its fraction; integers stay. Nothing flows back, the derivative is 0."""
+    """`result` is `x` without its fraction; integers stay. The derivative is 0."""
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = _REAL
 
 
 class SignOp(UnaryOp, name="mir.sign"):
-    """`result` is 1 above 0, -1 below, +0 at both zeros; NaN stays. Nothing flows back, the derivative is 0."""
+    """`result` is 1 above 0, -1 below, +0 at both zeros; NaN stays. The derivative is 0."""
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = _REAL
 
@@ -78,7 +78,7 @@ class FloordivOp(BinaryOp, name="mir.floordiv"):
 
 
 class CopysignOp(BinaryOp, name="mir.copysign"):
-    """`result = |lhs|` with the sign of `rhs`, also that of a zero. Nothing flows back to `rhs`."""
+    """`result = |lhs|` with the sign of `rhs`, also that of a zero. The cotangent of `rhs` is 0."""
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = FLOATS
 
