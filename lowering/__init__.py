@@ -5,10 +5,15 @@ from xdsl.utils.target import Target
 
 from xdsl_rlx.transforms import lazily
 
-ON_MIR = ("mir-prepare-for-ad", "mir-prepare-for-fusion", "mir-decompose", "mir-normalize", "mir-fit-memory")
-
-PIPELINES = ("rlx-grad", "rlx-jvp", "rlx-to-lir")
-"""The named pipelines, of which `pipelines.py` says what they run."""
+ON_MIR = (
+    "mir-prepare-for-ad",
+    "mir-prepare-for-fusion",
+    "mir-decompose",
+    "mir-normalize",
+    "mir-fit-memory",
+    "rlx-grad",
+    "rlx-jvp",
+)
 
 TO_LIR = (
     "convert-mir-to-lir",
@@ -52,8 +57,7 @@ UNIVERSE = Universe(
         **lazily(__name__, ON_MIR),
         **lazily(f"{__name__}.fuse", ["mir-fuse"]),
         **lazily(__name__, TO_LIR),
-        **lazily(__name__, PIPELINES),
-        **lazily(f"{__name__}.numba.runtime", ["mir-fold-constants"]),
+        **lazily(f"{__name__}.numba.runtime", ["mir-fold-constants", "rlx-to-lir"]),
     },
     all_targets={"numba": _get_numba, "asm": _get_asm, "html": _get_html},
 )

@@ -63,7 +63,7 @@ def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
     Runs the pass `rlx-to-lir`: what `compile` runs before LLVM, for the same processor. A GraphError if `threads` is
     less than 1.
     """
-    from xdsl_rlx.lowering.rlx_to_lir import RlxToLirPass
+    from xdsl_rlx.lowering.numba.runtime.rlx_to_lir import RlxToLirPass
 
     return run_passes(graph, [RlxToLirPass(threads)])
 
