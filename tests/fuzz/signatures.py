@@ -44,6 +44,9 @@ NAMES = [
     ),
 ]
 KINDS = ("function", "method", "class method", "static method", "callable", "partial", "wrapped")
+FIRST = {"method": "self", "callable": "self", "class method": "cls"}
+"""The parameter in front of the others, which takes the object or the class."""
+
 STATIC = (2, True, "abc", None, (1, "x"), 3)
 AXIS = 3
 """The length of what is batched."""
@@ -181,11 +184,11 @@ def case(seed: int, positional_only: bool = False) -> Case:
     kind = rng.choice(KINDS)
     defaults = {one.name: draw(rng, one.content) for one in parameters if one.default}
     body: list[Callable[..., Any]] = [combined]
-    first = {"method": "self, ", "callable": "self, ", "class method": "cls, "}.get(kind, "")
+    first = FIRST.get(kind, "")
     own = "self.w" if kind in ("method", "callable") else "len(cls.__name__)" if kind == "class method" else "0.5"
     bound = ", ".join(f"({n}.5, {one.name})" for n, one in enumerate(parameters))
-    text = f"def f({first}{_written(parameters)}):\n return BODY[0]([{bound}, {own}])"
-    if first and any(one.name == first[:-2] for one in parameters):
+    text = f"def f({first and f'{first}, '}{_written(parameters)}):\n return BODY[0]([{bound}, {own}])"
+    if first and any(one.name == first for one in parameters):
         return case(seed + 1_000_000, positional_only)
     made: dict[str, Any] = {"DEFAULTS": defaults, "BODY": body}
     exec(text, made)
@@ -244,7 +247,8 @@ def _called(rng: random.Random, made: Case) -> Case:
             if positional:
                 made.args += [draw(rng, one.content) for _ in range(rng.randrange(3))]
         elif one.kind == "**":
-            names = [name for name in NAMES if name not in {p.name for p in made.parameters if p.kind != "only"}]
+            taken = {p.name for p in made.parameters if p.kind != "only"} | {FIRST.get(made.kind, "")}
+            names = [name for name in NAMES if name not in taken]
             made.kwargs |= {name: draw(rng, one.content) for name in rng.sample(names, rng.randrange(3))}
         elif one.kind == "only":
             if one.default and rng.random() < 0.4:
