@@ -6,6 +6,7 @@ Arithmetic on complex tensors is that of the elementwise ops.
 from __future__ import annotations
 
 import abc
+from math import nan
 from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, f32, f64
@@ -183,8 +184,8 @@ class ComplexBuilder(BuilderCore):
         """
         Return `z^exponent` of complex numbers.
 
-        A constant integer up to 64 uses repeated squaring, other exponents `e^(exponent ln z)`. 0 to any power is 0,
-        except that 0 to the power 0 is 1.
+        A constant integer up to 64 uses repeated squaring, other exponents `e^(exponent ln z)`. 0 to a power with a
+        positive real part is 0, to the power 0 it is 1, to others NaN.
         """
         b, (base, power) = self._this, (self.value(x) for x in self.operands(z, exponent))
         owner = power.ssa.owner
@@ -194,7 +195,8 @@ class ComplexBuilder(BuilderCore):
             return b.expand(found if fixed.real >= 0 else 1 / found, broadcast_shapes(base.shape, power.shape))
         nothing = b.eq(base, 0)
         found = b.exp(power * b.log(b.where(nothing, 1, base)))
-        return b.where(nothing, b.where(b.eq(power, 0), b.ones_like(found), 0), found)
+        of_nothing = b.where(b.eq(power, 0), b.ones_like(found), b.where(b.real(power) > 0, b.zeros_like(found), nan))
+        return b.where(nothing, of_nothing, found)
 
     def angle(self, z: Operand) -> Value:
         """Return the phase angle of `z`, from -pi to pi."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.ir import Attribute, SSAValue
@@ -17,6 +17,7 @@ from xdsl_rlx.dialects.arrays import holds_numbers, is_number, plain_array
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.constants import NUMPY_NAMES, Array
 from xdsl_rlx.dialects.errors import GraphTypeError
+from xdsl_rlx.dialects.mir import numpy_complex
 from xdsl_rlx.dialects.shapes import COMPLEXES, DTYPE_NAMES, FLOATS, INTS, element_of, i1, i64
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Kind(Enum):
 
 _WEAK: dict[type, object] = {bool: True, int: 1, float: 1.0, complex: 1j}
 _OF_KIND = {"b": True, "i": 1, "u": 1, "f": 1.0, "V": 1.0, "c": 1j}
+_WHOLE = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
 _FITTING = {"bool": "float16", "int8": "float16", "uint8": "float16", "int16": "float32"}
 
 _INSTEAD: dict[tuple[str, str], str] = {
@@ -200,6 +202,9 @@ def _common(described: tuple[str | type, ...], kind: Kind) -> Attribute:
         return ml_dtypes.bfloat16 if one == "bfloat16" else np.dtype(one)
 
     half = np.dtype(ml_dtypes.bfloat16)
+    if kind is Kind.FITTING and float in described and all(one is float or one in _WHOLE for one in described):
+        # NumPy computes integers beside a float of Python's in f64
+        kind = Kind.FLOATS
     try:
         strong = [known(one) for one in described if isinstance(one, str)]
         if strong and np.result_type(*strong) == half and complex not in described:
@@ -261,11 +266,17 @@ def _of_elements(builder: MirBuilder, make: str, operands: list[Operand]) -> tup
         return _product_of_truth, operands
     if kind == "b" and make in ("sub", "neg"):
         raise GraphTypeError("truth values have no difference and no negative, as in NumPy; write x ^ y and ~x")
+    if kind == "c" and make in numpy_complex.TABLE:
+        return partial(_of_parts, make), operands
     return _INSTEAD.get((make, kind), make), operands
 
 
 def _unchanged(_: MirBuilder, x: Operand) -> Operand:
     return x
+
+
+def _of_parts(make: str, b: MirBuilder, *operands: Operand) -> Value:
+    return numpy_complex.TABLE[make](*(b.value(b.operand(x)) for x in operands))
 
 
 def _product_of_truth(b: MirBuilder, x: Operand, y: Operand) -> Value:

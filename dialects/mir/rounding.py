@@ -16,7 +16,7 @@ from xdsl_rlx.dialects.constants import is_integer, splat_value
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.elementwise import BinaryOp, ConstantOp, UnaryOp
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
-from xdsl_rlx.dialects.shapes import FLOATS, INTS, broadcast_shapes, element_of, i1, u8, u32
+from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, INTS, broadcast_shapes, element_of, i1, u8, u32
 
 _REAL: tuple[Attribute, ...] = (*FLOATS, *INTS)
 _ALL_BITS: dict[Attribute, int] = {i1: 1, u8: 0xFF, u32: 0xFFFFFFFF}
@@ -188,13 +188,18 @@ class RoundingBuilder(BuilderCore):
         return self._this.ne(value, value)
 
     def is_inf(self, x: Operand) -> Value:
-        """Return an i1 for each element: whether it is infinite; false for integers."""
+        """Return an i1 for each element: whether it, or its real or imaginary part, is infinite; false for integers."""
         value = self._this.value(self.operand(x))
+        if element_of(value.ssa) in COMPLEXES:
+            return self.or_(*(self.is_inf(part) for part in (self._this.real(value), self._this.imag(value))))
         floats = element_of(value.ssa) in FLOATS
         return self._this.eq(self._this.abs(value), inf) if floats else self.is_nan(value)
 
     def is_finite(self, x: Operand) -> Value:
         """Return an i1 for each element: whether it is neither infinite nor NaN; true for integers."""
         value = self._this.value(self.operand(x))
+        if element_of(value.ssa) in COMPLEXES:
+            parts = (self._this.real(value), self._this.imag(value))
+            return self._this.and_(*(self.is_finite(part) for part in parts))
         floats = element_of(value.ssa) in FLOATS
         return self._this.lt(self._this.abs(value), inf) if floats else self._this.eq(value, value)
