@@ -25,8 +25,8 @@ UFUNCS: dict[str, tuple[str, Kind]] = {
     **{
         name: (name, Kind.FITTING)
         for name in (
-            *("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "exp2", "log2", "log10", "log1p", "expm1"),
-            *("cbrt", "sinh", "cosh", "hypot", "logaddexp", "copysign"),
+            *("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "exp2", "log2", "log10", "log1p", "expm1", "cbrt"),
+            *("sinh", "cosh", "hypot", "logaddexp", "copysign"),
         )
     },
     **{
@@ -59,7 +59,6 @@ UFUNCS: dict[str, tuple[str, Kind]] = {
             "minimum": "min",
             "negative": "neg",
             "absolute": "abs",
-            "conjugate": "conjugate",
             "bitwise_and": "and_",
             "bitwise_or": "or_",
             "bitwise_xor": "xor",
@@ -97,8 +96,15 @@ def _fitting(*operands: Operand) -> list[Value]:
     return of_one_type(operands, Kind.FITTING)
 
 
-def _square(x: Operand) -> Value:
+def _square(x: Value) -> Value:
+    x = x.astype("int8") if element_of(x.ssa) == i1 else x
     return ufunc("multiply", x, x)
+
+
+def _positive(x: Value) -> Value:
+    if element_of(x.ssa) == i1:
+        raise GraphTypeError("np.positive does not take truth values, as in NumPy")
+    return x
 
 
 def _scaled(factor: float) -> Function:
@@ -106,15 +112,15 @@ def _scaled(factor: float) -> Function:
 
 
 def _reciprocal(x: Value) -> Value:
-    """Of integers without the fraction, which leaves 1 and -1."""
+    """Of integers without the fraction, which leaves 1 and -1; of 0 it is 0."""
     if element_of(x.ssa) in INTS:
-        return where(ufunc("equal", ufunc("multiply", x, x), 1), x, 0)
+        return where(ufunc("equal", abs(x), 1), x, 0)
     return 1 / x if element_of(x.ssa) in COMPLEXES else applied("recip", [x], Kind.FITTING)
 
 
 def _float_power(x: Operand, y: Operand) -> Value:
     """In f64, or complex numbers of such parts."""
-    x, y = of_one_type([x, y])
+    x, y = of_one_type([x, y], Kind.FLOATS)
     wide = "c128" if element_of(x.ssa) in COMPLEXES else "f64"
     return x.astype(wide) ** y.astype(wide)
 
@@ -129,7 +135,7 @@ def _without_nan(name: str) -> Function:
 
     def chosen(x: Operand, y: Operand) -> Value:
         x, y = of_one_type([x, y])
-        if element_of(x.ssa) not in FLOATS:
+        if element_of(x.ssa) not in (*FLOATS, *COMPLEXES):
             return ufunc(name, x, y)
         x, y = where(x.b.is_nan(x), y, x), where(y.b.is_nan(y), x, y)
         return ufunc(name, x, y)
@@ -150,24 +156,52 @@ def _modf(x: Operand) -> tuple[Value, Value]:
 
 
 def _logaddexp2(x: Operand, y: Operand) -> Value:
+    """The larger one, and what the other adds: smooth at ties too, where each has half of the slope."""
     x, y = _fitting(x, y)
-    return ufunc("logaddexp", x * log(2), y * log(2)) / log(2)
+    given, x, y = x.dtype, *(one.astype("f32") if one.dtype == "f16" else one for one in (x, y))
+    first = ufunc("greater_equal", x, y)
+    larger, smaller = where(first, x, y), where(first, y, x)
+    alike = ufunc("logical_and", larger == smaller, ufunc("isinf", larger))
+    apart = where(alike, 0.0, smaller - larger)
+    return (larger + ufunc("log1p", ufunc("exp2", apart)) * (1 / log(2))).astype(given)
+
+
+def _conjugate(x: Operand) -> Value:
+    """Truth values become integers of 8 bits, as in NumPy."""
+    found = applied("conjugate", [x])
+    return found.astype("int8") if element_of(found.ssa) == i1 else found
 
 
 def _ldexp(x: Operand, exponent: Operand) -> Value:
+    """`x 2^exponent`, rounded once: half and single floats in the next wider type, f64 by three powers of 2."""
     (number,) = _fitting(as_value(x, exponent))
-    return number * ufunc("exp2", as_value(exponent, number).astype(number.dtype))
+    power = as_value(exponent, number).astype("i64")
+    if number.dtype != "f64":
+        wide = "f64" if number.dtype == "f32" else "f32"
+        reach = 300 if wide == "f64" else 60
+        return (number.astype(wide) * _power_of_two(power, -reach, reach, wide)).astype(number.dtype)
+    # a step down leaves 53 bits above the least normal number, so that only the last one rounds
+    for _ in range(2):
+        low, high = power < -1022, power > 1023
+        number = number * where(low, 2.0**-969, where(high, 2.0**1023, 1.0))
+        power = power + where(low, 969, where(high, -1023, 0))
+    return number * _power_of_two(power, -1022, 1023, "f64")
+
+
+def _power_of_two(power: Value, low: int, high: int, dtype: str) -> Value:
+    return ufunc("exp2", ufunc("minimum", ufunc("maximum", power, low), high).astype(dtype))
 
 
 SPELLED_OUT: dict[str, Function] = {
     "square": _square,
-    "positive": lambda x: x,
+    "positive": _positive,
     "degrees": _scaled(180 / pi),
     "radians": _scaled(pi / 180),
     "rad2deg": _scaled(180 / pi),
     "deg2rad": _scaled(pi / 180),
     "fabs": lambda x: abs(_fitting(x)[0]),
     "divmod": lambda x, y: (ufunc("floor_divide", x, y), ufunc("remainder", x, y)),
+    "conjugate": _conjugate,
     "logaddexp2": _logaddexp2,
     "reciprocal": _reciprocal,
     "float_power": _float_power,
@@ -188,6 +222,8 @@ def _sum_of_products(subscripts: str, x: Operand, y: Operand) -> Value:
     x, y = of_one_type([x, y])
     if element_of(x.ssa) in COMPLEXES and subscripts.startswith("...i,"):
         x = x.b.conjugate(x)
+    if element_of(x.ssa) == i1:
+        return ufunc("not_equal", x.b.einsum(subscripts, x.astype("i64"), y.astype("i64")), 0)
     return x.b.einsum(subscripts, x, y)
 
 
@@ -243,7 +279,7 @@ def _piecewise(x: Value, condlist: Sequence[Any], funclist: Sequence[Any], *args
     found = [one(x, *args, **kw) if callable(one) else one for one in funclist]
     total = found[-1] if len(found) > len(condlist) else 0
     for condition, one in zip(condlist, found, strict=False):
-        total = where(condition, one, total)
+        total = where(as_value(condition, x), one, total)
     return as_value(total, x).astype(x.dtype)
 
 
@@ -272,8 +308,12 @@ def _round(a: Value, decimals: int = 0, out: None = None) -> Value:
     """To the nearest even number of so many decimals; integers stay integers."""
     if element_of(a.ssa) in COMPLEXES:
         return a.b.complex(_round(a.b.real(a), decimals), _round(a.b.imag(a), decimals))
+    if element_of(a.ssa) == i1 and decimals:
+        raise GraphTypeError("np.round of truth values takes no decimals, as in NumPy; convert them with astype(float)")
     if element_of(a.ssa) in INTS:
         return a if decimals >= 0 else _round(a.astype("f64"), decimals).astype(a.dtype)
+    if a.dtype == "f16" and decimals:
+        return _round(a.astype("f32"), decimals).astype(a.dtype)
     factor = 10.0 ** abs(decimals)
     if decimals > 0:
         return ufunc("rint", a * factor) / factor
@@ -309,6 +349,8 @@ def _sinc(x: Value) -> Value:
     `sin(pi x) / (pi x)`, and 1 at 0; near 0 by its series, since the derivatives of the quotient cancel there.
     """
     (x,) = of_one_type([x], Kind.FLOATS)
+    if x.dtype == "f16":
+        return _sinc(x.astype("f32")).astype(x.dtype)
     angle = x * pi
     small = abs(angle) < 0.5
     # in each branch numbers of the other are replaced, so that none of its derivatives is infinite there
@@ -326,7 +368,7 @@ _TERMS_OF_SINC = 11
 @row("angle")
 def _angle(z: Value, deg: bool = False) -> Value:
     """The angle with the positive real axis, in radians or degrees."""
-    (z,) = of_one_type([z], Kind.FLOATS)
+    (z,) = of_one_type([z], Kind.FLOATS if element_of(z.ssa) == i1 else Kind.FITTING)
     found = z.b.angle(z)
     return found * (180 / pi) if deg else found
 

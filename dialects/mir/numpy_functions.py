@@ -23,6 +23,7 @@ from xdsl_rlx.dialects.mir.numpy_elements import ufunc
 from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, Function, as_value
 from xdsl_rlx.dialects.mir.promotion import in_one_graph, values_of
 from xdsl_rlx.dialects.mir.value import Value
+from xdsl_rlx.dialects.shapes import element_of, i1
 
 ROWS = (numpy_joins, numpy_linalg, numpy_series)
 """The files that have rows and that no other file needs."""
@@ -96,7 +97,7 @@ def _signature(function: Function) -> tuple[inspect.Signature, tuple[str, ...]]:
     return signature, tuple(name for name, one in signature.parameters.items() if one.annotation in ("Value", Value))
 
 
-_REDUCED = {
+REDUCED = {
     "add": "sum",
     "multiply": "prod",
     "maximum": "max",
@@ -104,8 +105,9 @@ _REDUCED = {
     "logical_and": "all",
     "logical_or": "any",
 }
-_ACCUMULATED = {"add": "cumsum", "multiply": "cumprod"}
-_RUNNING = {"maximum": "cummax", "minimum": "cummin"}
+ACCUMULATED = {"add": "cumsum", "multiply": "cumprod"}
+RUNNING = {"maximum": "cummax", "minimum": "cummin"}
+"""The functions that are reductions and running reductions of universal ones."""
 
 
 def of_ufunc(name: str, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
@@ -149,16 +151,18 @@ def _reduced(
     """`np.add.reduce` and its like, by default along the first axis."""
     if name == "logaddexp" and dtype is None and not options:
         return x.b.logsumexp(x, axis, keepdims)
-    if name not in _REDUCED:
+    if name not in REDUCED:
         raise GraphTypeError(f"np.{name}.reduce does not take a value of a graph: {_NO_OP}")
     typed = {} if dtype is None else {"dtype": dtype}
-    return function(_REDUCED[name], (x, axis), {**options, **typed, "keepdims": keepdims})
+    return function(REDUCED[name], (x, axis), {**options, **typed, "keepdims": keepdims})
 
 
 def _accumulated(name: str, x: Value, axis: int = 0, dtype: object = None) -> Any:
     """`np.add.accumulate` and its like, along the first axis."""
-    if name in _ACCUMULATED:
-        return function(_ACCUMULATED[name], (x, axis), {} if dtype is None else {"dtype": dtype})
-    if name in _RUNNING and dtype is None:
-        return getattr(x.b, _RUNNING[name])(x, axis)
+    if name in ACCUMULATED:
+        return function(ACCUMULATED[name], (x, axis), {} if dtype is None else {"dtype": dtype})
+    if name in RUNNING and dtype is None and element_of(x.ssa) == i1:
+        return getattr(x.b, RUNNING[name])(x.astype("int8"), axis) > 0
+    if name in RUNNING and dtype is None:
+        return getattr(x.b, RUNNING[name])(x, axis)
     raise GraphTypeError(f"np.{name}.accumulate does not take a value of a graph: {_NO_OP}")

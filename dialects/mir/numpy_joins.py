@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
-from xdsl_rlx.dialects.mir.numpy_rows import of_one_type, row
+from xdsl_rlx.dialects.mir.numpy_rows import as_value, of_one_type, row
 from xdsl_rlx.dialects.mir.numpy_shapes import of_rank, take
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import integers, normalize_axis
@@ -137,7 +137,8 @@ def _delete(arr: Value, obj: Any, axis: int | None = None) -> Value:
 @row("insert")
 def _insert(arr: Operand, obj: int, values: Any, axis: int | None = None) -> Value:
     """With slices in front of one position along an axis."""
-    x, new = of_one_type([arr, values])
+    x = as_value(arr, values)
+    new = as_value(values, x).astype(x.dtype)
     (at,) = integers("insert", obj)
     x, axis = (x.b.ravel(x), 0) if axis is None else (x, normalize_axis(axis, x.rank))
     extent = x.shape[axis]

@@ -75,8 +75,11 @@ def _outer(a: Any, b: Any, out: None = None) -> Value:
 
 @row("linalg.outer")
 def _linalg_outer(x1: Any, x2: Any, /) -> Value:
-    """Every element of one times every element of the other."""
-    return _outer(x1, x2)
+    """Every element of a vector times every element of the other."""
+    x, y = of_one_type([x1, x2])
+    check_rank("linalg.outer", x, 1)
+    check_rank("linalg.outer", y, 1)
+    return _outer(x, y)
 
 
 @row("linalg.tensordot")
@@ -91,6 +94,8 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Value:
     x, y = of_one_type([a, b])
     if not isinstance(axes, int):
         axes = [integers("tensordot", one) for one in axes]
+    if element_of(x.ssa) == i1:
+        return ufunc("not_equal", x.b.tensordot(x.astype("i64"), y.astype("i64"), axes), 0)
     return x.b.tensordot(x, y, axes)
 
 
@@ -105,6 +110,8 @@ def einsum(*operands: Any, out: None = None, optimize: Any = None, dtype: object
         first = ",".join(letters) + (f"->{_letters(listed[-1])}" if len(listed) % 2 else "")
     values = of_one_type(given)
     values = values if dtype is None else [x.astype(dtype) for x in values]
+    if element_of(values[0].ssa) == i1:
+        return ufunc("not_equal", values[0].b.einsum(first, *(x.astype("i64") for x in values)), 0)
     return values[0].b.einsum(first, *values)
 
 
@@ -410,19 +417,22 @@ def _rfft(x: Value, n: int | None, norm: str) -> Value:
 
 
 def _irfft(x: Value, n: int | None, norm: str) -> Value:
-    x = _complex(x)
+    given, x = x.dtype, _complex(x)
     points = 2 * (x.shape[-1] - 1) if n is None else n
-    return _scaled(x.b.irfft(x, points), points * _factor(points, norm, True))
+    found = _scaled(x.b.irfft(x, points), points * _factor(points, norm, True))
+    # as in NumPy, real numbers stay in their type
+    return found.astype(given) if given == "f16" else found
 
 
 def _hfft(x: Value, n: int | None, norm: str) -> Value:
-    x = x.b.conjugate(_complex(x))
+    given, x = x.dtype, x.b.conjugate(_complex(x))
     points = 2 * (x.shape[-1] - 1) if n is None else n
-    return _scaled(x.b.irfft(x, points), points * _factor(points, norm, False))
+    found = _scaled(x.b.irfft(x, points), points * _factor(points, norm, False))
+    return found.astype(given) if given == "f16" else found
 
 
 def _ihfft(x: Value, n: int | None, norm: str) -> Value:
-    x = _points(x, n)
+    x = _points(x.astype("f32") if x.dtype == "f16" else x, n)
     return _scaled(x.b.conjugate(x.b.rfft(x)), _factor(x.shape[-1], norm, True))
 
 
@@ -466,6 +476,7 @@ for _suffix, _axes in (("2", (-2, -1)), ("n", None)):
 def _shift(name: str, sign: int) -> None:
     @row(f"fft.{name}")
     def found(x: Value, axes: Any = None) -> Value:
+        check_rank(f"fft.{name}", x, least=1)
         along = list(range(x.rank)) if axes is None else list(integers(name, axes))
         return x.b.roll(x, [sign * (x.shape[axis] // 2) for axis in along], along)
 

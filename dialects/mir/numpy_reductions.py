@@ -11,9 +11,10 @@ from typing import Any
 
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.numpy_elements import ufunc, where
-from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, Axis, as_floats, as_value, check_rank, row
+from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, Axis, as_floats, as_value, check_rank, of_one_type, row
+from xdsl_rlx.dialects.mir.promotion import Kind
 from xdsl_rlx.dialects.mir.value import Operand, Value
-from xdsl_rlx.dialects.shapes import FLOATS, dims, element_of, i1, integers, normalize_axes
+from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, dims, element_of, i1, integers, normalize_axes
 
 
 def _kept(x: Value, mask: Any, otherwise: Any) -> Value:
@@ -47,8 +48,20 @@ def _prod(
     where: Any = True,
 ) -> Value:
     """The product over some axes, by default all."""
-    product = a.b.reduce_prod(_kept(a, where, 1), axis, keepdims, dtype=dtype)
+    factors = a.b.accumulated(_kept(a, where, 1), dtype)
+    if element_of(factors.ssa) in COMPLEXES:
+        product = _complex_product(factors, axis, keepdims)
+    else:
+        product = a.b.reduce_prod(factors, axis, keepdims, dtype=factors.dtype)
     return product if initial is None else product * initial
+
+
+def _complex_product(x: Value, axis: Axis, keepdims: bool) -> Value:
+    """The last of the products of all elements so far."""
+    line, kept = in_a_row(x, axis)
+    first = line.b.full((*line.shape[:-1], 1), 1, line.dtype)
+    product = line.b.cumprod(line.b.concat([first, line], -1), -1)[..., -1]
+    return product.reshape(kept) if keepdims else product
 
 
 @row("mean")
@@ -63,8 +76,9 @@ def mean(
 
 
 def _count(x: Value, mask: Any, axis: Axis, keepdims: bool) -> Value:
-    """How many elements are true, in the element type of `x`."""
-    return sum_of(x.b.broadcast_to(as_value(mask, x), x.shape), axis, keepdims=keepdims).astype(x.dtype)
+    """How many elements are true, in the element type of `x`, or of its parts."""
+    found = sum_of(x.b.broadcast_to(as_value(mask, x), x.shape), axis, keepdims=keepdims)
+    return found.astype({"c64": "f32", "c128": "f64"}.get(str(x.dtype), x.dtype))
 
 
 @row("max", "amax")
@@ -188,7 +202,7 @@ def _average(
         found = mean(x, axis, keepdims=keepdims)
         each = prod(x.shape) // max(prod(found.shape), 1)
         return (found, x.b.full(found.shape, each, x.dtype)) if returned else found
-    x, by = as_value(a, weights), as_value(weights, a)
+    x, by = of_one_type([a, weights], Kind.FLOATS)
     if by.shape != x.shape:
         if axis is None:
             raise GraphTypeError(f"np.average of {dims(x.shape)} by weights of {dims(by.shape)} needs an axis")
@@ -215,6 +229,8 @@ def _ordered(x: Value, axis: Axis) -> tuple[Value, tuple[int, ...]]:
     if not line.shape[-1]:
         raise GraphError(f"there is no part of no element, in {dims(x.shape)}")
     ordered = line.b.sort(line, -1)
+    if element_of(line.ssa) not in FLOATS:
+        return ordered, kept
     return where(ufunc("isnan", ordered[..., -1:]), nan, ordered), kept
 
 
@@ -233,8 +249,12 @@ def _quantile(
 
     if isinstance(q, Value) or method != "linear":
         raise GraphTypeError(f"np.quantile takes a part that is no value, and the method 'linear', not {method!r}")
-    x = as_floats(as_value(a))
-    ordered, kept = _ordered(x.astype("f64") if np.ndim(q) else x, axis)
+    whole = np.asarray(q).dtype.kind in "iu"
+    if element_of(as_value(a).ssa) == i1 and not whole:
+        raise GraphTypeError("np.quantile of truth values is an error, as in NumPy; convert them with astype(float)")
+    # of whole parts, which are the ends, NumPy takes elements as they are
+    x = as_value(a) if whole else as_floats(as_value(a))
+    ordered, kept = _ordered(x.astype("f64") if np.ndim(q) and not whole else x, axis)
     last = ordered.shape[-1] - 1
     parts: list[Value] = []
     for part in np.asarray(q, dtype=np.float64).reshape(-1).tolist():
@@ -285,12 +305,15 @@ def _nanmedian(
     return middle.reshape(kept) if keepdims else middle
 
 
+_WITH_NAN = (*FLOATS, *COMPLEXES)
+
+
 def _without_nan(name: str, otherwise: float) -> None:
     """A row for a reduction that passes over NaN, by another number in their place."""
 
     @row(f"nan{name}")
     def reduced(a: Value, axis: Axis = None, *args: Any, **options: Any) -> Value:
-        kept = where(ufunc("isnan", a), otherwise, a) if element_of(a.ssa) in FLOATS else a
+        kept = where(ufunc("isnan", a), otherwise, a) if element_of(a.ssa) in _WITH_NAN else a
         return FUNCTIONS[name](kept, axis, *args, **options)
 
     reduced.__doc__ = f"`np.{name}` of what is not NaN."
@@ -304,11 +327,12 @@ def _of_numbers(name: str) -> None:
     """A row for a reduction of what is not NaN, by its `where=`."""
 
     @row(f"nan{name}")
-    def reduced(a: Value, axis: Axis = None, *args: Any, **options: Any) -> Value:
-        if element_of(a.ssa) not in FLOATS:
-            return FUNCTIONS[name](a, axis, *args, **options)
+    def reduced(a: Value, axis: Axis = None, *args: Any, where: Any = True, **options: Any) -> Value:
+        if element_of(a.ssa) not in _WITH_NAN:
+            return FUNCTIONS[name](a, axis, *args, where=where, **options)
         there = ufunc("logical_not", ufunc("isnan", a))
-        return FUNCTIONS[name](where(there, a, 0), axis, *args, where=there, **options)
+        counted = there if where is True else ufunc("logical_and", there, where)
+        return FUNCTIONS[name](_kept(a, there, 0), axis, *args, where=counted, **options)
 
     reduced.__doc__ = f"`np.{name}` of what is not NaN."
 
@@ -339,6 +363,8 @@ for _name, _otherwise in {"max": -inf, "min": inf}.items():
 def _cumsum(a: Value, axis: int | None = None, dtype: object = None, out: None = None) -> Value:
     """Sums of all elements so far along an axis; with None, of all elements."""
     x = a.b.accumulated(a, dtype)
+    if element_of(x.ssa) in COMPLEXES:
+        return x.b.complex(*(_cumsum(part, axis) for part in (x.b.real(x), x.b.imag(x))))
     flat, axis = (x.b.ravel(x), 0) if axis is None else (x, axis)
     return x.b.cumsum(flat, axis, dtype=x.dtype)
 
@@ -380,7 +406,7 @@ def cov(
 
 def _observations(m: Operand, other: Operand, rowvar: bool) -> Value:
     x = as_floats(as_value(m, other))
-    x = x.astype("f64") if element_of(x.ssa) in FLOATS else x
+    x = x.astype("f64" if element_of(x.ssa) in FLOATS else "c128")
     check_rank("cov", x, 0, 1, 2)
     return x.reshape(1, -1) if x.rank < 2 else x if rowvar else x.T
 
@@ -391,5 +417,10 @@ def _corrcoef(x: Operand, y: Operand | None = None, rowvar: bool = True) -> Valu
     found = cov(x, y, rowvar)
     if not found.rank:
         return found / found
-    deviation = ufunc("sqrt", found.b.diagonal(found))
-    return ufunc("minimum", ufunc("maximum", found / deviation[:, None] / deviation[None, :], -1), 1)
+    variance = found.b.diagonal(found)
+    is_complex = element_of(found.ssa) in COMPLEXES
+    deviation = ufunc("sqrt", found.b.real(variance) if is_complex else variance)
+    found = found / deviation[:, None] / deviation[None, :]
+    if is_complex:
+        return found.b.complex(*(found.b.clip(part, -1, 1) for part in (found.b.real(found), found.b.imag(found))))
+    return ufunc("minimum", ufunc("maximum", found, -1), 1)

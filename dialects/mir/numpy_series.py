@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from math import pi
+from math import nan, pi
 from typing import Any
 
+from xdsl_rlx.dialects.constants import element_type as element_of_name
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.numpy_elements import ufunc, where
 from xdsl_rlx.dialects.mir.numpy_reductions import sum_of
@@ -16,7 +17,7 @@ from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, as_floats, as_value, che
 from xdsl_rlx.dialects.mir.numpy_shapes import take
 from xdsl_rlx.dialects.mir.promotion import Kind
 from xdsl_rlx.dialects.mir.value import Operand, Value
-from xdsl_rlx.dialects.shapes import element_of, i1, integers, normalize_axes, normalize_axis
+from xdsl_rlx.dialects.shapes import COMPLEXES, INTS, element_of, i1, integers, normalize_axes, normalize_axis
 
 
 def _line(x: Value, axis: int) -> Value:
@@ -29,9 +30,11 @@ def _diff(a: Operand, n: int = 1, axis: int = -1, prepend: Any = None, append: A
     """Differences of neighbours along an axis, so often; of truth values, whether they differ."""
     parts = [x for x in (prepend, a, append) if x is not None]
     values = of_one_type(parts)
+    if n < 0:
+        raise GraphError(f"np.diff takes an order of at least 0, got {n}")
     x = values[0 if prepend is None else 1]
     at = normalize_axis(axis, x.rank)
-    if len(parts) > 1:
+    if len(parts) > 1 and n:
         shape = (*x.shape[:at], 1, *x.shape[at + 1 :])
         x = x.b.concat([x.b.broadcast_to(one, shape) if one.rank == 0 else one for one in values], at)
     for _ in range(min(n, x.shape[at])):
@@ -60,19 +63,24 @@ def _gradient(f: Value, *varargs: Any, axis: Any = None, edge_order: int = 1) ->
 
 
 def _slopes(x: Value, axis: int, space: Any, edge_order: int) -> Value:
+    given = x.dtype
     x, steps = of_one_type([x, space])
     y = _line(x, axis)
     if y.shape[-1] <= edge_order:
         raise GraphError(f"np.gradient takes more than {edge_order} elements along an axis, got {y.shape[-1]}")
     h = _diff(steps) if steps.rank else x.b.broadcast_to(steps, (y.shape[-1] - 1,))
-    before, after = h[:-1], h[1:]
     d = _diff(y) / h
-    inner = (d[..., :-1] * after + d[..., 1:] * before) / (before + after)
+    if steps.rank:
+        before, after = h[:-1], h[1:]
+        inner = (d[..., :-1] * after + d[..., 1:] * before) / (before + after)
+    else:
+        # without the element in the middle, which may be infinite or NaN
+        inner = (y[..., 2:] - y[..., :-2]) / (steps * 2)
     first, last = d[..., :1], d[..., -1:]
     if edge_order == 2:
         first = first + (first - d[..., 1:2]) * h[:1] / (h[:1] + h[1:2])
         last = last + (last - d[..., -2:-1]) * h[-1:] / (h[-1:] + h[-2:-1])
-    return x.b.moveaxis(x.b.concat([first, inner, last], -1), -1, axis)
+    return x.b.moveaxis(x.b.concat([first, inner, last], -1), -1, axis).astype(given)
 
 
 @row("trapezoid")
@@ -93,7 +101,9 @@ def _interp(x: Operand, xp: Operand, fp: Operand, left: Any = None, right: Any =
     """The function through the points `(xp, fp)`, `xp` ascending, by lines; its ends beyond them."""
     if period is not None:
         raise GraphTypeError("np.interp of a value has no period=; take x % period")
-    at, places, heights = of_one_type([x, xp, fp], Kind.FLOATS)
+    at, places = (one.astype("f64") for one in of_one_type([x, xp], Kind.FLOATS))
+    (heights,) = of_one_type([as_value(fp, x, xp)], Kind.FLOATS)
+    heights = heights.astype("c128" if element_of(heights.ssa) in COMPLEXES else "f64")
     check_rank("interp", places, 1)
     check_rank("interp", heights, 1)
     last = places.shape[0] - 1
@@ -154,6 +164,11 @@ def _windows(x: Value, window_shape: Any, axis: Any = None, *, subok: bool = Fal
     if len(sizes) != len(axes):
         raise GraphError(f"sliding_window_view: {len(sizes)} extents of windows for {len(axes)} axes")
     rank = x.rank
+    if 0 in sizes:
+        left = list(x.shape)
+        for size, one in zip(sizes, axes, strict=True):
+            left[normalize_axis(one, rank)] -= size - 1
+        return x.b.full((*left, *sizes), 0, x.dtype)
     for size, one in zip(sizes, axes, strict=True):
         at = normalize_axis(one, rank)
         found = x.b.frames(x.b.moveaxis(x, at, -1), size, 1)
@@ -175,7 +190,11 @@ def _polyval(p: Any, x: Any) -> Value:
 @row("vander")
 def _vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     """The powers of each element in a row, the highest first."""
+    import numpy as np
+
     check_rank("vander", x, 1)
+    if not x.weak and x.dtype != "bf16":
+        x = x.astype(np.result_type(x.dtype.dtype, np.int64))
     count = x.shape[0] if N is None else N
     if not count:
         return x.b.full((*x.shape, 0), 0, x.dtype)
@@ -188,12 +207,17 @@ def _vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
 @row("unwrap")
 def _unwrap(p: Value, discont: float | None = None, axis: int = -1, *, period: float = 2 * pi) -> Value:
     """Angles less or more whole turns, so that neighbours are at most half a turn apart."""
-    x = _line(as_floats(p), axis)
-    steps, half = _diff(x), period / 2
+    (x,) = of_one_type([p])
+    whole = element_of(x.ssa) in INTS and isinstance(period, int)
+    x = _line(x if whole else as_floats(x), axis)
+    # integers stay integers: half of an odd period is then no difference that there is
+    half = period // 2 if whole else period / 2
+    steps = _diff(x)
     short = (steps + half) % period - half
-    short = where(ufunc("logical_and", short == -half, steps > 0), half, short)
-    turns = where(abs(steps) < (half if discont is None else max(discont, half)), 0.0, short - steps)
-    moved = x.b.concat([x[..., :1], x[..., 1:] + x.b.cumsum(turns, -1)], -1)
+    if not whole or period % 2 == 0:
+        short = where(ufunc("logical_and", short == -half, steps > 0), half, short)
+    turns = where(abs(steps) < (period / 2 if discont is None else max(discont, half)), 0, short - steps)
+    moved = x.b.concat([x[..., :1], (x[..., 1:] + x.b.cumsum(turns, -1)).astype(x.dtype)], -1)
     return x.b.moveaxis(moved, -1, axis)
 
 
@@ -219,8 +243,15 @@ def linspace(
     line = parts * step + first
     if endpoint and num > 1:
         line = first.b.concat([line[:-1], last[None]], 0)
-    line = first.b.moveaxis(line if dtype is None else line.astype(dtype), 0, axis)
-    return (line, step) if retstep else line
+    line = first.b.moveaxis(_of_type(line, dtype), 0, axis)
+    return (line, step if gaps > 0 else nan) if retstep else line
+
+
+def _of_type(line: Value, dtype: Any, floor: bool = True) -> Value:
+    """In the element type that is asked for; of integers that below, or that nearer to 0."""
+    if dtype is None:
+        return line
+    return (ufunc("floor", line) if floor and element_of_name(dtype) in INTS else line).astype(dtype)
 
 
 @row("logspace")
@@ -243,12 +274,18 @@ def _geomspace(
     start: Operand, stop: Operand, num: int = 50, endpoint: bool = True, dtype: object = None, axis: int = 0
 ) -> Value:
     """Numbers from `start` to `stop`, of one sign, of which each is the same multiple of the one before."""
+    (num,) = integers("geomspace", num)
     first, last = of_one_type([start, stop], Kind.FLOATS)
-    ends = (ufunc("log", abs(end)) for end in (first, last))
-    sign = ufunc("sign", first)
-    size = ufunc("exp", linspace(*ends, num, endpoint, axis=axis))
-    found = size * (sign.b.expand_dims(sign, axis) if size.rank > sign.rank else sign)
-    return found if dtype is None else found.astype(dtype)
+    wide = "c128" if element_of(first.ssa) in COMPLEXES else "f64"
+    first, last = FUNCTIONS["broadcast_arrays"](first.astype(wide), last.astype(wide))
+    # the first end is 1 in units of its sign; of ends of two signs the logarithm is NaN
+    sign = first / abs(first)
+    line = ufunc("power", 10.0, linspace(*(ufunc("log10", end / sign) for end in (first, last)), num, endpoint)) * sign
+    if num > 0:
+        line = first.b.concat([first[None], line[1:]], 0)
+    if num > 1 and endpoint:
+        line = first.b.concat([line[:-1], last[None]], 0)
+    return _of_type(first.b.moveaxis(line, 0, axis), dtype, floor=False)
 
 
 @row("cumulative_sum")
@@ -268,6 +305,7 @@ def _cumulative_prod(
 
 
 def _running(name: str, x: Value, axis: int | None, dtype: object, initial: bool, start: int) -> Value:
+    x = x if x.rank else x.reshape(1)
     if axis is None and x.rank > 1:
         raise GraphTypeError("of more than one axis, one has to be named")
     at = normalize_axis(axis or 0, x.rank)

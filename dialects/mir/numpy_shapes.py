@@ -17,6 +17,7 @@ from typing import Any
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, Axis, as_value, check_rank, of_one_type, row
+from xdsl_rlx.dialects.mir.promotion import values_of
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, broadcast_shapes, element_of, integers, normalize_axis
 
@@ -315,8 +316,22 @@ def _searchsorted(a: Operand, v: Operand, side: str = "left", sorter: None = Non
 
 @row("digitize")
 def _digitize(x: Operand, bins: Operand, right: bool = False) -> Value:
-    """The number of the bin, of those that ascending bounds make, that an element is in."""
-    return _searchsorted(bins, x, "left" if right else "right")
+    """The number of the bin, of those that ascending or descending bounds make, that an element is in."""
+    import numpy as np
+
+    side = "left" if right else "right"
+    if not isinstance(bins, Value) and not values_of([bins]):
+        known = np.asarray(bins)
+        if known.ndim == 1 and known.size > 1 and known[0] > known[-1]:
+            return known.size - _searchsorted(known[::-1], x, side)
+        return _searchsorted(known, x, side)
+    line, numbers = of_one_type([bins, x])
+    check_rank("digitize", line, 1)
+    if line.shape[0] < 2:
+        return _searchsorted(line, numbers, side)
+    b, falls = line.b, line[0] > line[-1]
+    found = _searchsorted(b.where(falls, b.flip(line, 0), line), numbers, side)
+    return b.where(falls, line.shape[0] - found, found)
 
 
 def _like(name: str, number: int) -> None:
