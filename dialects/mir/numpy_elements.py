@@ -15,11 +15,11 @@ from typing import Any
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.arrays import is_number
-from xdsl_rlx.dialects.errors import GraphTypeError
+from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.numpy_rows import Function, as_value, of_one_type, row
 from xdsl_rlx.dialects.mir.promotion import Kind, applied, innermost, joined
 from xdsl_rlx.dialects.mir.value import Operand, Value
-from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, INTS, element_of, i1
+from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, INTS, dims, element_of, i1
 
 UFUNCS: dict[str, tuple[str, Kind]] = {
     **{
@@ -220,6 +220,14 @@ SPELLED_OUT: dict[str, Function] = {
 
 def _sum_of_products(subscripts: str, x: Operand, y: Operand) -> Value:
     x, y = of_one_type([x, y])
+    extents: dict[str, int] = {}
+    for value, part in zip((x, y), subscripts.split("->")[0].split(","), strict=True):
+        letters = part.removeprefix("...")
+        if value.rank < len(letters) or any(
+            extents.setdefault(one, n) != n for one, n in zip(letters[::-1], value.shape[::-1], strict=False)
+        ):
+            # einsum would repeat an extent of 1
+            raise GraphError(f"expected extents {subscripts}, got shapes {dims(x.shape)} and {dims(y.shape)}")
     if element_of(x.ssa) in COMPLEXES and subscripts.startswith("...i,"):
         x = x.b.conjugate(x)
     if element_of(x.ssa) == i1:

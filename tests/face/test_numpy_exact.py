@@ -98,6 +98,8 @@ def test_logaddexp2_is_smooth_at_ties():
         lambda x: np.diff(x, n=-1),
         lambda x: np.linalg.outer(x[None], x),
         lambda x: np.fft.fftshift(x[0]),
+        lambda x: np.vecdot(x, x[:1]),
+        lambda x: np.matvec(x[None], x[:1]),
     ],
 )
 def test_errors_of_numpy_are_errors(call: Callable[[Any], Any]):
