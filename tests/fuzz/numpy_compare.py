@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,8 @@ def _of(call: Call, entry: Entry, wide: bool = False, sizes: bool = False) -> li
 
     kwargs = {key: one for key, one in call.kwargs.items() if key != "dtype"}
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             return leaves(entry.seen(Call(call.name, call.args, kwargs).run(other)))
     except (TypeError, ValueError, np.linalg.LinAlgError):
         return None
