@@ -7,7 +7,7 @@ Tracing is in `tracing.py`, what a call binds to in `binding.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, update_wrapper
 from itertools import count
@@ -22,7 +22,7 @@ from xdsl_rlx.compiling import compile, donations
 from xdsl_rlx.dialects.errors import GraphError, RlxError
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.static_keys import Static, is_static_leaf, static_key
-from xdsl_rlx.tracing import Traced, builder_of, name_of, traced, type_of
+from xdsl_rlx.tracing import PLAIN, Traced, builder_of, name_of, traced, type_of
 from xdsl_rlx.tree import Flatten, Structure, Tree, instance_of, unflatten
 from xdsl_rlx.weak_integers import Fit
 
@@ -43,6 +43,8 @@ class _Entry:
     """Picks the results from operands and what a call returns behind them; None if none is written over an operand."""
     fits: tuple[Fit, ...]
     """What Python's integers among the operands have to fit in."""
+    scalars: tuple[tuple[int, np.dtype[Any]], ...]
+    """Index and dtype of each operand without axes that is not donated: a call may pass a number for it."""
 
     def operands(self, leaves: Sequence[Any]) -> Sequence[Any]:
         """Those of the leaves that are."""
@@ -52,11 +54,29 @@ class _Entry:
         operands = self.operands(leaves)
         for fit in self.fits:
             fit.check(operands)
+        if self.scalars:
+            operands = list(operands)
+            for number, dtype in self.scalars:
+                if type(operands[number]) is not np.ndarray:
+                    operands[number] = _array_of(operands[number], dtype)
         found: Sequence[Any] = self.compiled(*operands)
         if self.picked is not None:
             found = self.picked((*operands, *found))
         made = self.traced
         return unflatten(made.results, found if not made.fixed else made.with_fixed(found))
+
+
+def _array_of(number: Any, dtype: np.dtype[Any]) -> Any:
+    """
+    Return a number as an array of the operand's dtype: a call of arrays alone binds them in machine code.
+
+    Any other object is returned as it is. The general path converts it or raises.
+    """
+    if type(number) in PLAIN or isinstance(number, np.generic):
+        array = np.asarray(number)
+        if array.dtype == dtype:
+            return array
+    return number
 
 
 def _picked(
@@ -187,6 +207,7 @@ class CompiledFunction:
             None if len(kept) == len(leaves) else tuple(kept),
             _picked(len(inputs), made.count, {n: inputs.index(name) for name, n in donate.items()}),
             made.fits,
+            tuple(_scalars(compiled, inputs, donate)),
         )
         self._entries[(structure, _signatures(leaves))] = entry
         return entry
@@ -284,6 +305,18 @@ def _program(graph: _ByFingerprint) -> CompiledGraph:
     return compile(graph.graph)
 
 
+def _scalars(
+    compiled: CompiledGraph, inputs: Sequence[str], donate: Mapping[str, int]
+) -> Iterator[tuple[int, np.dtype[Any]]]:
+    """The numbers and dtypes of the operands that may be given as numbers: a donated one is written to."""
+    from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
+
+    specs = {spec.name: spec for spec in compiled.program.arguments}
+    for number, name in enumerate(inputs):
+        if not specs[name].shape and name not in donate:
+            yield number, dtype_of(specs[name].dtype)
+
+
 def _marked(value: Any, name: str | int) -> Any:
     # what is left to its default is so in each call
     return value if value is DEFAULT else Static(value, f"static argument {name!r}")
@@ -295,7 +328,11 @@ def _signatures(leaves: Sequence[Any]) -> tuple[Hashable, ...]:
 
 
 def _signature(leaf: Any) -> Hashable:
-    """That of a leaf which is no array."""
+    """Return the signature of a leaf that is not a plain array; a NumPy scalar has that of an array without axes."""
+    if (plain := PLAIN.get(type(leaf))) is not None:
+        return plain
+    if isinstance(leaf, np.number | np.bool_):
+        return leaf.dtype, ()
     if isinstance(leaf, Value):
         # it has the type of a number that this may have been compiled for, and cannot be passed to that
         return Value, type_of(leaf, "")

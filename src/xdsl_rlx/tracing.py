@@ -37,7 +37,7 @@ from xdsl_rlx.weak_integers import Fit, Number, number_of
 _tracing: ContextVar[Trace | None] = ContextVar("_tracing", default=None)
 """What this thread is tracing, innermost: where functions without operands, such as `rlx.iota`, build."""
 
-_PLAIN: dict[type, Attribute] = {bool: i1, int: i64, float: f64, complex: c128}
+PLAIN: dict[type, Attribute] = {bool: i1, int: i64, float: f64, complex: c128}
 """Element types of Python's numbers, which give way to those of the values that they meet."""
 
 
@@ -329,7 +329,7 @@ def type_of(leaf: object, place: str) -> tuple[Attribute, tuple[int, ...], bool]
     """Element type and shape of a leaf, and whether it gives way; GraphTypeError, naming its place."""
     if isinstance(leaf, Value):
         return leaf.type.get_element_type(), leaf.shape, leaf.weak
-    if (plain := _PLAIN.get(type(leaf))) is not None:
+    if (plain := PLAIN.get(type(leaf))) is not None:
         return plain, (), True
     array = _read(leaf, place)
     if array is None and hasattr(leaf, "dtype") and hasattr(leaf, "shape"):
@@ -353,7 +353,7 @@ def _read(leaf: object, place: str) -> np.ndarray[Any, Any] | None:
 
 def _result(graph: Trace, leaf: object) -> Value:
     """A leaf of what a function returns; one that depends on no argument is a constant."""
-    if (plain := _PLAIN.get(type(leaf))) is not None:
+    if (plain := PLAIN.get(type(leaf))) is not None:
         return graph.scalar(cast("float", leaf), plain)
     try:
         return graph.value(graph.operand(cast("Operand", leaf)))

@@ -379,3 +379,38 @@ def test_compile_with_keywords_alone_is_a_decorator():
         rlx.compile(stat="n")(lambda x: x)
     with pytest.raises(TypeError, match="graph"):
         rlx.compile(graph=lambda x: x)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [2.0, 3, True, 1j, np.float32(2), np.float64(2), np.int8(2), np.bool_(1), np.complex64(2j)],
+    ids=repr,
+)
+def test_a_number_is_an_array_without_axes(number: Any):
+    """The second call takes the short way, which gives what the first one gave."""
+    run = rlx.compile(lambda x, y: (x * 2, x + y))
+    y = np.ones(3)
+    for _ in range(2):
+        for given in (number, np.asarray(number)):
+            doubled, added = run(given, y)
+            np.testing.assert_array_equal(doubled, number * 2)
+            np.testing.assert_array_equal(added, number + y)
+            assert added.dtype == (number + y).dtype
+    assert type(run(number, y)[0]) is np.ndarray
+
+
+def test_an_integer_beyond_i64_is_an_error():
+    run = rlx.compile(lambda x: x + 1)
+    assert run(3) == 4
+    for _ in range(2):
+        with pytest.raises(rlx.ArgumentError, match="i64"):
+            run(2**70)
+
+
+def test_a_number_is_not_donated():
+    run = rlx.compile(lambda x: x + 1, donate={"x": 0})
+    x = np.array(1.0)
+    assert run(x) is x and x == 2
+    for _ in range(2):
+        with pytest.raises(rlx.ArgumentError, match=r"argument 'x' .* expected"):
+            run(np.float64(1.0))
