@@ -261,11 +261,14 @@ class Parameters:
         slot = self.names.index(which) if which in self.names else None
         if slot is not None and slot not in (self._rest, self._others):
             return [(slot, None)]
-        if self._others is not None and which in values[self._others]:
-            return [(self._others, which)]
         if which in self._passed_on and self._rest is not None:
             number = self._passed_on.index(which)
-            return [(self._rest, number)] if number < len(values[self._rest]) else None
+            if number < len(values[self._rest]):
+                return [(self._rest, number)]
+        if self._others is not None and which in values[self._others]:
+            return [(self._others, which)]
+        if which in self._passed_on:
+            return None
         if slot is not None and slot == self._rest:
             return [(slot, number) for number in range(len(values[slot]))]
         if slot is not None and slot == self._others:

@@ -262,3 +262,16 @@ def test_an_illegal_call_has_the_text_of_python():
 def test_a_wrong_name_is_an_error_that_lists_the_right_ones(make: Callable[[], Any], message: str):
     with pytest.raises(rlx.GraphError, match=message):
         make()
+
+
+def test_the_name_of_a_positional_only_parameter_is_not_the_keyword_spelled_the_same():
+    def function(v: Any, /, **rest: Any) -> Any:
+        return 2 * v + 3 * rest["v"]
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    for one in (function, wrapper):
+        assert rlx.grad(one, "v")(1.0, v=1.0) == 2.0
+        assert rlx.jacfwd(one, "v")(1.0, v=1.0) == 2.0

@@ -91,9 +91,7 @@ class Case:
 
     def bound_to(self, bound: Any, name: int | str) -> Any:
         """What the body has of an argument; a number is the position of one of `*args`."""
-        if name in self.names and (
-            name not in self.kwargs or any(p.name == name and p.kind != "only" for p in self.parameters)
-        ):
+        if name in self.names:
             return bound[self.names.index(str(name))][1]
         kinds = {one.kind: one.name for one in self.parameters}
         if isinstance(name, str):
@@ -101,12 +99,18 @@ class Case:
         return bound[self.names.index(kinds["*"])][1][name - sum(p.kind in ("only", "any") for p in self.parameters)]
 
     def places(self) -> Iterator[tuple[int | str, int | str, Any]]:
-        """Each argument that was given: how `argnums` may name it, where it is in the call, and its value."""
+        """
+        Each argument that `argnums` may name: how, where it is in the call, and its value.
+
+        The name of a positional-only parameter means that one, not a keyword of `**kwargs` that is spelled the same.
+        """
         positional = [one for one in self.parameters if one.kind in ("only", "any")]
         for n, value in enumerate(self.args):
             yield (positional[n].name if n < len(positional) else n), n, value
+        hidden = {one.name for one in positional if one.kind == "only"}
         for name, value in self.kwargs.items():
-            yield name, name, value
+            if name not in hidden:
+                yield name, name, value
 
 
 def draw(rng: random.Random, content: str) -> Any:

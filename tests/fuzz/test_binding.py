@@ -119,12 +119,16 @@ def broken(made: Case, rng: random.Random) -> tuple[list[Any], dict[str, Any]]:
 
 def test_illegal_calls_have_the_text_of_python(seed: int):
     made, rng = case(seed), random.Random(seed)
-    changed = [rlx.compile(made.call, static=statics(made, rng))]
+    static = statics(made, rng)
+    changed = [rlx.compile(made.call, static=static)]
     if made.kind not in ("partial", "wrapped"):
         # these say themselves what they cannot take, and whether there is a first argument comes before
         changed += [rlx.grad(made.call), rlx.jacrev(made.call)]
     for _ in range(3):
         args, kwargs = broken(made, rng)
+        if made.kind == "wrapped" and any(isinstance(kwargs.get(str(one)), np.ndarray) for one in static):
+            # a wrapper takes any keyword, so that a static one has no hash is found before its call fails
+            continue
         try:
             made.call(*args, **kwargs)
         except TypeError as error:
