@@ -26,7 +26,7 @@ def is_number(x: object) -> "TypeIs[bool | int | float | complex]":
 def check_not_masked(array: object) -> None:
     """GraphError for a masked array of NumPy's: as bytes it would lose its mask."""
     if hasattr(array, "filled"):
-        raise GraphError("a masked array has no element where it is masked: pass array.filled(number)")
+        raise GraphError("masked arrays are not supported: pass array.filled(number)")
 
 
 def plain_array(x: object) -> "np.ndarray[Any, Any] | None":

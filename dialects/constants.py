@@ -100,7 +100,7 @@ class DTypeName:
 
     @property
     def kind(self) -> str:
-        """NumPy's letter: `"f"` of floats, `"i"` of integers, `"b"` of truth values."""
+        """NumPy's letter: `"f"` of floats, `"i"` of integers, `"b"` of booleans."""
         return self.dtype.kind
 
     @property
@@ -301,7 +301,9 @@ def _converted(before: "np.ndarray[Any, Any]", long_name: str, type_: Attribute)
     if not holds_numbers(before.dtype):
         raise GraphError(f"a constant is made of numbers, got an array of {before.dtype.name}")
     if before.dtype.kind == "c" and type_ not in COMPLEXES:
-        raise GraphError(f"an array of {before.dtype.name} is no constant of {DTYPE_NAMES[type_]}; pass its real part")
+        raise GraphError(
+            f"an array of {before.dtype.name} cannot become a constant of {DTYPE_NAMES[type_]}; pass its real part"
+        )
     with np.errstate(all="ignore"):
         after = before.astype(long_name)
         wrong = np.asarray(before != after) if is_integer(type_) else np.isfinite(before) & ~np.isfinite(after)

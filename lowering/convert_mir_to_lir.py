@@ -172,12 +172,12 @@ class _Lowering:
             return
         writer = update.writer
         if (why := self.copied.get(update.number)) is None:
-            why = "it is not computed right there"
+            why = "its producer does not write to that buffer"
             if writer is not None and writer in update.readers:
                 why = f'{named(writer)} reads more of "{update.name}" than the element that it replaces'
-        name, cure = self.func.sym_name.data, "donate without strict, which copies it at the end"
+        name, cure = self.func.sym_name.data, "donate without strict to allow a copy at the end"
         raise PassFailedException(
-            f'result {update.number} of @{name} cannot be computed in "{update.name}": {why}; {cure}'
+            f'result {update.number} of @{name} cannot be computed in place in "{update.name}": {why}; {cure}'
         )
 
     def block_of(self, ops: Sequence[Operation], results: Sequence[tuple[SSAValue, Buffer]]) -> None:

@@ -51,7 +51,7 @@ class MirFitMemoryPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.budget < 0:
-            raise PassFailedException(f"{self.name}: a budget is a number of bytes, got {self.budget}")
+            raise PassFailedException(f"{self.name}: expected a budget in bytes of at least 0, got {self.budget}")
         least = self._arena(ctx, op, None)
         if least <= self.budget:
             return
@@ -64,8 +64,8 @@ class MirFitMemoryPass(ModulePass):
                 return
             least = min(least, needed)
         raise PassFailedException(
-            f"{self.name}: the arena takes at least {least:,} bytes, whatever is computed again; the budget is "
-            f"{self.budget:,}"
+            f"{self.name}: the arena takes at least {least:,} bytes, even if everything is rematerialised; "
+            f"the budget is {self.budget:,}"
         )
 
     def _arena(self, ctx: Context, module: ModuleOp, trial: MirRematerializePass | None) -> int:

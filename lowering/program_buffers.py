@@ -86,7 +86,7 @@ class ProgramBuffers:
         (result,) = op.results
         value = dense_of(op)
         if value is None:
-            raise PassFailedException(f"{op.name} is no dense constant of tensors")
+            raise PassFailedException(f"{op.name} is not a dense constant of tensors")
         shape = shape_of(result)
         layout = StridedLayout(0, shape, row_major_strides(shape))
         if is_splat(op) and prod(shape) > 1:

@@ -35,4 +35,4 @@ class CacheWarning(UserWarning):
 
 
 class NestError(RlxError, TypeError):
-    """A nest is outside of the subset of Python that is translated, or mixes types: file, line and cure."""
+    """A nest is outside of the supported subset of Python, or mixes types: file, line and cure."""

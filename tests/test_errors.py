@@ -120,7 +120,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a value as array": (
         lambda: np.asarray(rlx.Graph("g").input("x", (3,))),
-        "a value of a graph is no array: it has numbers when the compiled graph runs",
+        "expected an array, got a traced value: it has no concrete value yet",
     ),
     "a path as text": (
         lambda: rlx.parse(Path("model.mlir")),
@@ -253,7 +253,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a misspelt op": (lambda: rlx.Graph("g").matmull, "a graph has no 'matmull': did you mean 'matmul'?"),
     "a method of another framework": (
         lambda: rlx.Graph("g").input("x", ()).backward(),
-        "a value of a graph has no 'backward': rlx.grad(function)",
+        "a traced value has no 'backward': rlx.grad(function)",
     ),
     "a scaled loss": (lambda: rlx.scale_loss(loss()), 'has no argument "d_output", the cotangent of a loss'),
     "a loss scaled twice": (
@@ -262,26 +262,26 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a function of integers": (
         lambda: rlx.grad(lambda i: (i * 2).sum())(np.arange(3)),
-        "returns tensor<i64>; x.astype(np.float32) makes floats of integers",
+        "got tensor<i64>; x.astype(np.float32) converts integers to floats",
     ),
     "a tree for its spec": (lambda: rlx.tree.paths({"w": 1}), "expected the spec of a tree, which is flatten(tree)[1]"),
     "trees of two kinds": (
         lambda: rlx.tree.map_leaves(max, {"w": 1, "b": 2}, {"w": 1, "v": 3}),
-        "map_leaves: the trees are not of one kind: the other one has no ['b'] and also ['v']",
+        "map_leaves: the trees have different structures: the other one has no ['b'] and also ['v']",
     ),
     "an optimiser's arguments swapped": (
         lambda: rlx.optim.AdamW(1e-3).update({"step": 0}, {"w": X}, {"w": X}),
-        "update(grads, state, params): the state is what init(params) gives",
+        "update: state: expected the result of init(params)",
     ),
     "a state without moments": (
         lambda: rlx.optim.AdamW(1e-3).update({"w": X}, {"step": np.int64(0)}, {"w": X}),
-        "update(grads, state, params): the state is what init(params) gives",
+        "update: state: expected the result of init(params)",
     ),
     "gradients of another model": (
         lambda: rlx.optim.AdamW(1e-3).update({"v": X}, rlx.optim.AdamW(1e-3).init({"w": X}), {"w": X}),
-        "params and grads: the trees are not of one kind: the other one has no ['w'] and also ['v']",
+        "params and grads: the trees have different structures: the other one has no ['w'] and also ['v']",
     ),
-    "a schedule back in time": (lambda: rlx.optim.cosine(1e-3, -1), "a schedule takes no steps or more, got -1"),
+    "a schedule back in time": (lambda: rlx.optim.cosine(1e-3, -1), "expected a number of steps of at least 0, got -1"),
     "lower for no threads": (lambda: rlx.lower(loss(), threads=0), "threads must be at least 1, got 0"),
 }
 

@@ -254,7 +254,7 @@ def test_a_module_whose_memory_was_not_planned_is_not_printed():
     g.set_outputs([g.reduce_sum(g.input("x", (64, 64)) @ g.input("y", (64, 64)))])
     unplanned = rlx.run_passes(g, "mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir").module
     with pytest.raises(
-        PassFailedException, match="the slots of @step have no place: run lir-plan-memory before -t numba"
+        PassFailedException, match="the slots of @step have no offset: run lir-plan-memory before -t numba"
     ):
         emit_python(unplanned)
 

@@ -111,7 +111,7 @@ def rewrite(module: ModuleOp, pattern: RewritePattern) -> bool:
                 remove_dead(module.body, PatternRewriterListener())
             return rounds > 0
     name = type(pattern).__name__
-    raise PassFailedException(f"{name} did not come to rest in {ROUNDS} rounds, but led back to {driven.last}")
+    raise PassFailedException(f"{name} did not converge in {ROUNDS} rounds, but led back to {driven.last}")
 
 
 def run_once(ctx: Context, module: ModuleOp, passes: Sequence[RewritingPass]) -> bool:
@@ -150,7 +150,7 @@ def run_to_fixpoint(ctx: Context, module: ModuleOp, passes: Sequence[RewritingPa
     for _ in range(ROUNDS):
         if not run_once(ctx, module, passes):
             return
-    raise PassFailedException(f"{', '.join(step.name for step in passes)} did not come to rest in {ROUNDS} rounds")
+    raise PassFailedException(f"{', '.join(step.name for step in passes)} did not converge in {ROUNDS} rounds")
 
 
 def expect_gone(module: ModuleOp, ops: tuple[type[Operation], ...], by: str) -> None:

@@ -41,7 +41,7 @@ class MirDonatePass(ModulePass):
         graph = graph_of(op, self.name)
         if len(self.arguments) != len(self.outputs):
             raise PassFailedException(
-                f"{self.name}: {len(self.arguments)} arguments and {len(self.outputs)} results are no pairs"
+                f"{self.name}: {len(self.arguments)} arguments and {len(self.outputs)} results; expected equally many"
             )
         if twice := [n for i, n in enumerate(self.outputs) if n in self.outputs[:i]]:
             raise PassFailedException(f"{self.name}: result {twice[0]} cannot replace two arguments")

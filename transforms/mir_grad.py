@@ -57,7 +57,9 @@ class MirGradPass(ModulePass):
         graph = graph_of(op, self.name)
         wrt = self._wanted(graph)
         if not graph.outputs:
-            raise PassFailedException(f"{self.name}: @{graph.name} returns nothing; its first result is the loss")
+            raise PassFailedException(
+                f"{self.name}: @{graph.name} has no results; expected the loss as its first result"
+            )
         loss = graph.outputs[0]
         if not has_derivative(loss):
             raise PassFailedException(f"{self.name}: the loss of type {loss.type} is not floating-point")

@@ -65,7 +65,7 @@ class MirInsertQuantizeDequantizePass(RewritingPass):
 
     def _quantize(self, x: SSAValue, entry: Attribute, at: InsertPoint, where: str, location: LocationAttr) -> None:
         if not isinstance(entry, CalibrationAttr):
-            raise PassFailedException(f"{self.name}: {where} has a {CALIBRATION} that is none: {entry}")
+            raise PassFailedException(f"{self.name}: {where} has an invalid {CALIBRATION}: {entry}")
         scales, zero_points, axis = entry.scales.get_values(), entry.zero_points.get_values(), entry.axis_or_none
         builder = Builder(at)
         try:

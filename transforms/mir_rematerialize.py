@@ -52,7 +52,9 @@ class MirRematerializePass(ModulePass):
         graph = graph_of(op, self.name)
         block = graph.block
         if not graph.outputs:
-            raise PassFailedException(f"{self.name}: @{graph.name} returns nothing; its first result is the loss")
+            raise PassFailedException(
+                f"{self.name}: @{graph.name} has no results; expected the loss as its first result"
+            )
         ops = [x for x in block.ops if not isinstance(x, ReturnOp)]
         needed = needed_for(graph.outputs[:1])
         forward, backward = [x for x in ops if x in needed], [x for x in ops if x not in needed]

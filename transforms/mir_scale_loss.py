@@ -86,7 +86,7 @@ class MirScaleLossPass(ModulePass):
             # an input of the user's that is called as the cotangent would be, or a param
             others = ", ".join(a.name for a in graph.arguments if a.optional) or "none"
             raise PassFailedException(
-                f'{self.name}: "{self.seed}" of @{graph.name} is no cotangent: those may be left out, and are {others}'
+                f'{self.name}: "{self.seed}" of @{graph.name} is not a cotangent; optional arguments are {others}'
             )
         seed = argument.value
         gradients = _depending_on(seed, graph)

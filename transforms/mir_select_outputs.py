@@ -32,5 +32,7 @@ class MirSelectOutputsPass(ModulePass):
         results = graph.outputs
         for number in self.outputs:
             if not 0 <= number < len(results):
-                raise PassFailedException(f"{self.name}: @{graph.name} has {len(results)} results, none is {number}")
+                raise PassFailedException(
+                    f"{self.name}: @{graph.name} has {len(results)} results, got result number {number}"
+                )
         graph.set_outputs([results[number] for number in self.outputs])

@@ -119,13 +119,13 @@ class Signature:
         for number, name in wanted.items():
             what = f'result {number} of @{self.name} cannot replace "{name}"'
             if name not in known:
-                raise PassFailedException(f"{what}: there is no such argument, but {', '.join(known) or 'none'}")
+                raise PassFailedException(f"{what}: no such argument; arguments are {', '.join(known) or 'none'}")
             if [*wanted.values()].count(name) > 1:
-                raise PassFailedException(f"{what}: another result does")
+                raise PassFailedException(f"{what}: another result replaces it")
             if known[name].optional:
-                raise PassFailedException(f"{what}: a caller may leave it out")
+                raise PassFailedException(f"{what}: it is an optional argument")
             if (found := self.outputs[number].type) != known[name].value.type:
-                raise PassFailedException(f"{what}: it is {found}, the argument {known[name].value.type}")
+                raise PassFailedException(f"{what}: the result is {found}, the argument {known[name].value.type}")
         return {number: known[name] for number, name in wanted.items()}
 
     @property
@@ -141,7 +141,7 @@ class Signature:
         `strict`: these, and what replaces arguments already, are `in_place`.
         """
         if wrong := [number for number in names if not 0 <= number < len(self.outputs)]:
-            raise PassFailedException(f"@{self.name} has {len(self.outputs)} results, none is {wrong[0]}")
+            raise PassFailedException(f"@{self.name} has {len(self.outputs)} results, got result number {wrong[0]}")
         entries = self.func.res_attrs or [DictionaryAttr({})] * len(self.outputs)
         self.func.res_attrs = ArrayAttr(
             DictionaryAttr({**entry.data, REPLACES: StringAttr(names[n])}) if n in names else entry

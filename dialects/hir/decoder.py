@@ -207,7 +207,7 @@ class Qwen35MtpHeadOp(HirOp, name="hir.qwen35_mtp_head"):
         words, out = check_rank("embed_w", self.embed_w, "VxE")[0], check_rank("lm_head_w", self.lm_head_w, "ExV")[1]
         if not words or not heads.length:
             raise VerifyException(
-                f"expected at least one word in embed_w and in h_pre_norm, got {words} and {heads.length}"
+                f"expected at least one row in embed_w and one token in h_pre_norm, got {words} and {heads.length}"
             )
         check_shapes(
             input_ids=(self.input_ids, (heads.batch, heads.length)),

@@ -198,13 +198,15 @@ def _verify_cast(op: UnrealizedConversionCastOp) -> None:
     types = [value.type for value in (*op.operands, *op.results)]
     widths = [type_.bitwidth for type_ in types if isinstance(type_, IntegerType)]
     if len(op.operands) != 1 or len(op.results) != 1 or len(widths) != 2 or widths[0] != widths[1]:
-        raise VerifyException(f"expected an integer seen as another of its width, got {', '.join(map(str, types))}")
+        raise VerifyException(f"expected a bitcast between types of one width, got {', '.join(map(str, types))}")
 
 
 def _verify_reach(op: Operation, reach: Reach) -> None:
     if reach.extent == DYNAMIC_INDEX:
         if not reach.is_iteration:
-            raise VerifyException(f"{op.name} takes another element of {reach.buffer.type} than that of its iteration")
+            raise VerifyException(
+                f"{op.name} accesses an element of {reach.buffer.type} other than the one of its iteration"
+            )
         return
     start, extent = constant_index(reach.start), reach.extent
     stop = constant_index(reach.stop) if reach.stop is not None else None
@@ -216,7 +218,9 @@ def _verify_reach(op: Operation, reach: Reach) -> None:
     bad |= any(n is not None and n > extent for n in (start, stop, count))
     bad |= start is not None and stop is not None and start > stop
     if bad:
-        raise VerifyException(f"{op.name} leaves dimension {reach.dimension} of {reach.buffer.type}: {_said(reach)}")
+        raise VerifyException(
+            f"{op.name} is out of bounds of dimension {reach.dimension} of {reach.buffer.type}: {_said(reach)}"
+        )
 
 
 def _said(reach: Reach) -> str:

@@ -143,7 +143,7 @@ class KernelOp(IRDLOperation):
             if isinstance(loop, scf.ForOp) and UNROLL in loop.attributes:
                 _verify_unroll(loop)
             if isinstance(loop, scf.ForOp) and APART in loop.attributes and loop.results:
-                raise VerifyException(f"{APART} is on a loop that carries nothing")
+                raise VerifyException(f"expected {APART} on a loop without carries")
 
 
 def _verify_unroll(loop: scf.ForOp) -> None:

@@ -145,7 +145,7 @@ class LapackOp(IRDLOperation, abc.ABC):
         self.verify_shapes()
         for number in self.arguments():
             if isinstance(number, int) and number > LARGEST_INTEGER:
-                raise VerifyException(f"LAPACK is told integers up to {LARGEST_INTEGER}, got {number}")
+                raise VerifyException(f"expected an integer of at most {LARGEST_INTEGER} for LAPACK, got {number}")
 
     @abc.abstractmethod
     def verify_shapes(self) -> None:
@@ -354,7 +354,7 @@ class OrgqrOp(LapackOp):
 def _check_reflections(a: BufferArgument, scales: BufferArgument, work: BufferArgument) -> None:
     n, m = a.shape
     if n > m:
-        raise VerifyException(f"expected lines at least as long as they are many, got {n}x{m}")
+        raise VerifyException(f"expected at least as many columns as rows, got {n}x{m}")
     _check_shape(scales, n)
     _check_room(work, max(n, 1))
 

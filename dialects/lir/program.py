@@ -177,7 +177,7 @@ class NamedBufferOp(IRDLOperation):
 
     def verify_(self) -> None:
         if self.copied is not None and self.updated is None:
-            raise VerifyException(f"{self.buffer_name} is copied to, and so has to be updated")
+            raise VerifyException(f"{self.buffer_name} is marked as copied, but not as updated")
         _verify_contiguous(self.result)
 
 

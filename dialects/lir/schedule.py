@@ -54,7 +54,7 @@ def verify_schedule(program: ProgramOp) -> None:
     _verify_live_slots(lives_of(program))
 
 
-_UNWRITTEN = "is written in a branch or loop only that may not be run"
+_UNWRITTEN = "is only written in a branch or loop that may not run"
 
 
 class _Schedule:
@@ -134,17 +134,17 @@ class _Schedule:
     def source(self, op: Operation, value: SSAValue) -> ByteSpan:
         if (place := self.places.get(value)) is None:
             what = "an element" if isinstance(op, StepOp) else "a view"
-            raise VerifyException(f"{what} of {memref_of(value)} comes before what it is {what} of")
+            raise VerifyException(f"{what} of {memref_of(value)} comes before its source")
         return place
 
     def step(self, op: StepOp) -> None:
         """An element of what is kept from one iteration of the loop to the next, and only inside of the loop."""
         if op.loop not in self.loops:
-            raise VerifyException("an element is taken outside of the loop whose iterations it follows")
+            raise VerifyException("expected a lir.step inside of its loop")
         owner = self.source(op, op.source).root.owner
         if isinstance(owner, SlotOp) and _is_inside(owner, op.loop):
             slot = memref_of(owner.result)
-            raise VerifyException(f"the slot {slot} lives within one iteration of the loop that an element follows")
+            raise VerifyException(f"the slot {slot} is local to one iteration of the loop of its lir.step")
 
     def launch(self, op: LaunchOp) -> None:
         if self.kernels is not None:

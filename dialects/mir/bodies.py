@@ -124,9 +124,7 @@ def captured_by(name: str, blocks: Sequence[Block], number: int) -> list[SSAValu
         for op in block.walk():
             for x in op.operands:
                 if isinstance(x.owner, Operation) and owners.get(x.owner, block) is not block:
-                    raise GraphError(
-                        f"{name}: a body uses a value that another one has built; build it outside of both"
-                    )
+                    raise GraphError(f"{name}: a body uses a value of another body; compute it outside of both")
     return isolate_all(blocks, number)
 
 

@@ -102,7 +102,9 @@ class ComplexNormSqBackwardOp(TwoOperandOp, name="mir.complex_norm_sq_backward")
     def infer_types(self) -> tuple[Attribute]:
         self.shape()
         if element_of(self.rhs) != part_type(element_of(self.lhs)):
-            raise VerifyException(f"expected a cotangent of the type of the parts, got {self.rhs.type}")
+            raise VerifyException(
+                f"expected a cotangent of the type of the real and imaginary parts, got {self.rhs.type}"
+            )
         return (self.lhs.type,)
 
 

@@ -94,7 +94,7 @@ class ContractionsBuilder(BuilderCore):
         value = self.value(self.operand(x))
         first, second = normalize_axis(axis1, value.rank), normalize_axis(axis2, value.rank)
         if first == second:
-            raise GraphError(f"a diagonal is one of two axes, got {axis1} and {axis2}")
+            raise GraphError(f"diagonal: expected two different axes, got {axis1} and {axis2}")
         return value, offset, first, second
 
     def norm(

@@ -63,7 +63,7 @@ class CreationBuilder(BuilderCore):
         """
         first, last = (0, start) if stop is None else (start, stop)
         if not step:
-            raise GraphError("arange takes no step of 0")
+            raise GraphError("arange: expected a step other than 0")
         if not isfinite((last - first) / step):
             raise GraphError(f"arange takes finite numbers, got {first} to {last} by {step}")
         whole = all(isinstance(number, int) for number in (first, last, step))

@@ -116,7 +116,7 @@ def _parsed(subscripts: str, operands: Sequence[Value]) -> tuple[list[Labels], L
 def _labels(subscripts: str, part: str, rank: int) -> Labels:
     front, dots, back = part.partition("...")
     if not all(letter.isalpha() and letter.isascii() for letter in front + back):
-        raise GraphError(f"einsum: {subscripts!r} has something else than letters, ',', '->' and '...'")
+        raise GraphError(f"einsum: {subscripts!r} has characters other than letters, ',', '->' and '...'")
     hidden = rank - len(front) - len(back)
     if hidden < 0 or (hidden and not dots):
         raise GraphError(f"einsum: {part!r} does not fit an operand of rank {rank}")

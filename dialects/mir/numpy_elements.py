@@ -87,7 +87,7 @@ def ufunc(name: str, *operands: Operand) -> Any:
     if (made := SPELLED_OUT.get(name)) is not None:
         return made(*operands)
     if (row := UFUNCS.get(name)) is None:
-        raise GraphTypeError(f"np.{name} does not take a value of a graph: no op computes it")
+        raise GraphTypeError(f"np.{name} does not support traced values: no op computes it")
     return applied(row[0], operands, row[1])
 
 
@@ -103,7 +103,7 @@ def _square(x: Value) -> Value:
 
 def _positive(x: Value) -> Value:
     if element_of(x.ssa) == i1:
-        raise GraphTypeError("np.positive does not take truth values, as in NumPy")
+        raise GraphTypeError("np.positive does not support booleans, as in NumPy")
     return x
 
 
@@ -240,7 +240,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Value:
     """Elements of `x` where the condition holds, else of `y`. Of two that are no values, the result gives way."""
     if x is None or y is None:
         raise GraphTypeError(
-            "np.where(mask) of a value of a graph: how many there are is known when the graph runs; "
+            "np.where(mask) of a traced value: the shape of the result depends on concrete values; "
             "np.where(mask, x, y) keeps the shape"
         )
     if not isinstance(x, Value) and not isinstance(y, Value):
@@ -317,7 +317,7 @@ def _round(a: Value, decimals: int = 0, out: None = None) -> Value:
     if element_of(a.ssa) in COMPLEXES:
         return a.b.complex(_round(a.b.real(a), decimals), _round(a.b.imag(a), decimals))
     if element_of(a.ssa) == i1 and decimals:
-        raise GraphTypeError("np.round of truth values takes no decimals, as in NumPy; convert them with astype(float)")
+        raise GraphTypeError("np.round of booleans takes no decimals, as in NumPy; convert them with astype(float)")
     if element_of(a.ssa) in INTS:
         return a if decimals >= 0 else _round(a.astype("f64"), decimals).astype(a.dtype)
     if a.dtype == "f16" and decimals:

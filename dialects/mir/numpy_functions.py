@@ -28,11 +28,9 @@ from xdsl_rlx.dialects.shapes import element_of, i1
 ROWS = (numpy_joins, numpy_linalg, numpy_series)
 """The files that have rows and that no other file needs."""
 
-_BY_DATA = (
-    "the shape of its result depends on numbers, which the graph has when it runs; np.where(mask, x, 0) keeps the shape"
-)
+_BY_DATA = "the shape of its result depends on concrete values; np.where(mask, x, 0) keeps the shape"
 _NO_OP = "no op computes it"
-_IN_PLACE = "it changes an array, and a value of a graph does not change"
+_IN_PLACE = "it changes an array, and traced values are immutable"
 _REASONS = {
     **dict.fromkeys(("nonzero", "flatnonzero", "argwhere", "extract", "unique", "histogram", "bincount"), _BY_DATA),
     **dict.fromkeys(("union1d", "intersect1d", "setdiff1d", "trim_zeros"), _BY_DATA),
@@ -42,13 +40,13 @@ _REASONS = {
     "putmask": f"{_IN_PLACE}; np.where(mask, new, x) is a new one",
     "copyto": f"{_IN_PLACE}; np.where(mask, new, x) is a new one, np.full_like(a, x) is x * np.ones_like(a)",
     "fill_diagonal": f"{_IN_PLACE}; np.where(np.eye(n) > 0, new, x) is a new one",
-    "at": f"{_IN_PLACE}; rlx.scatter_add(numbers, indices, n) has what is added to n places",
+    "at": f"{_IN_PLACE}; rlx.scatter_add(numbers, indices, n) adds to n elements",
     **dict.fromkeys(("array", "asarray", "asanyarray"), "np.stack([x, y]) makes one of values and numbers"),
     "apply_along_axis": "write it with the axis of NumPy's functions, or with rlx.vmap",
     "apply_over_axes": "write it with the axis of NumPy's functions",
-    "save": "it has numbers when the graph runs; return it, and save the result",
-    "savez": "it has numbers when the graph runs; return it, and save the result",
-    "savetxt": "it has numbers when the graph runs; return it, and save the result",
+    "save": "it has no concrete value yet; return it, and save the result",
+    "savez": "it has no concrete value yet; return it, and save the result",
+    "savetxt": "it has no concrete value yet; return it, and save the result",
 }
 """Why some functions have no meaning here, and what to write."""
 
@@ -57,7 +55,7 @@ def function(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A function of NumPy's; GraphTypeError for one that no op computes, and for an argument that has no meaning."""
     found = FUNCTIONS.get(name)
     if found is None:
-        raise GraphTypeError(f"np.{name} does not take a value of a graph: {_REASONS.get(name, _NO_OP)}")
+        raise GraphTypeError(f"np.{name} does not support traced values: {_REASONS.get(name, _NO_OP)}")
     signature, arrays = _signature(found)
     inside = in_one_graph([*args, *kwargs.values()])
     args, kwargs = inside[: len(args)], dict(zip(kwargs, inside[len(args) :], strict=True))
@@ -65,9 +63,9 @@ def function(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         given = signature.bind(*args, **kwargs)
     except TypeError as error:
         names = ", ".join(name for name in signature.parameters if name != "out")
-        raise GraphTypeError(f"np.{name} of a value of a graph: {error}; its arguments are {names}") from None
+        raise GraphTypeError(f"np.{name} of a traced value: {error}; its arguments are {names}") from None
     if given.arguments.pop("out", None) is not None:
-        raise GraphTypeError(f"np.{name} of a value of a graph has no out=: {_IN_PLACE}; use what it returns")
+        raise GraphTypeError(f"np.{name} of a traced value has no out=: {_IN_PLACE}; use what it returns")
     if given.arguments.get("dtype") is not None:
         given.arguments["dtype"] = numpy_type(given.arguments["dtype"])
     for one in arrays:
@@ -114,7 +112,7 @@ def of_ufunc(name: str, method: str, inputs: Sequence[Any], options: dict[str, A
     """A universal function of NumPy's, or a method of one; GraphTypeError for what no op computes."""
     if options.pop("out", None) is not None:
         raise GraphTypeError(
-            f"np.{name} of a value of a graph has no out=: {_IN_PLACE}; where `a` is an array, a += x is a = a + x"
+            f"np.{name} of a traced value has no out=: {_IN_PLACE}; where `a` is an array, a += x is a = a + x"
         )
     if method == "__call__":
         return _called(name, inputs, options)
@@ -125,20 +123,20 @@ def of_ufunc(name: str, method: str, inputs: Sequence[Any], options: dict[str, A
     if method == "outer" and len(inputs) == 2 and not options:
         a, b = (as_value(x, *values_of(inputs)) for x in in_one_graph(inputs))
         return ufunc(name, a[(..., *(None,) * b.rank)], b)
-    raise GraphTypeError(f"np.{name}.{method} does not take a value of a graph: {_REASONS.get(method, _NO_OP)}")
+    raise GraphTypeError(f"np.{name}.{method} does not support traced values: {_REASONS.get(method, _NO_OP)}")
 
 
 def _called(name: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
     """One element at a time; `dtype` is the type that is computed in."""
     if options.pop("where", True) is not True:
         raise GraphTypeError(
-            f"np.{name} of a value of a graph has no where=: without out= nothing is there where it is false; "
-            "write np.where(mask, f(np.where(mask, x, 1)), 0)"
+            f"np.{name} of a traced value has no where=: without out= the elements outside of the mask would be "
+            "undefined; write np.where(mask, f(np.where(mask, x, 1)), 0)"
         )
     dtype = None if (named := options.pop("dtype", None)) is None else numpy_type(named)
     left = sorted(options.keys() - {"casting", "order", "subok"})
     if left:
-        raise GraphTypeError(f"np.{name} of a value of a graph has no {left[0]}=")
+        raise GraphTypeError(f"np.{name} of a traced value has no {left[0]}=")
     if dtype is None:
         return ufunc(name, *inputs)
     result = ufunc(name, *(x.astype(dtype) if hasattr(x, "astype") else x for x in inputs))
@@ -152,7 +150,7 @@ def _reduced(
     if name == "logaddexp" and dtype is None and not options:
         return x.b.logsumexp(x, axis, keepdims)
     if name not in REDUCED:
-        raise GraphTypeError(f"np.{name}.reduce does not take a value of a graph: {_NO_OP}")
+        raise GraphTypeError(f"np.{name}.reduce does not support traced values: {_NO_OP}")
     typed = {} if dtype is None else {"dtype": dtype}
     return function(REDUCED[name], (x, axis), {**options, **typed, "keepdims": keepdims})
 
@@ -165,4 +163,4 @@ def _accumulated(name: str, x: Value, axis: int = 0, dtype: object = None) -> An
         return getattr(x.b, RUNNING[name])(x.astype("int8"), axis) > 0
     if name in RUNNING and dtype is None:
         return getattr(x.b, RUNNING[name])(x, axis)
-    raise GraphTypeError(f"np.{name}.accumulate does not take a value of a graph: {_NO_OP}")
+    raise GraphTypeError(f"np.{name}.accumulate does not support traced values: {_NO_OP}")

@@ -129,7 +129,9 @@ def _delete(arr: Value, obj: Any, axis: int | None = None) -> Value:
     import numpy as np
 
     if isinstance(obj, Value):
-        raise GraphTypeError("np.delete takes positions that are no values: they say how many slices are left")
+        raise GraphTypeError(
+            "np.delete: expected static positions, got a traced value; the shape of the result depends on them"
+        )
     extent = prod(arr.shape) if axis is None else arr.shape[normalize_axis(axis, arr.rank)]
     return take(arr, np.delete(np.arange(extent), obj), axis)
 

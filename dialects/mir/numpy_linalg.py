@@ -49,7 +49,7 @@ class SVDResult(NamedTuple):
 
 
 def _product(name: str, *names: str) -> None:
-    """Rows for a product, which is a builder method of two operands of one element type; of truth values, whether any
+    """Rows for a product, which is a builder method of two operands of one element type; of booleans, whether any
     is."""
 
     @row(name, *names)
@@ -159,7 +159,7 @@ def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, ax
     x, y = of_one_type([a, b])
     x, y = x.b.moveaxis(x, axisa, -1), y.b.moveaxis(y, axisb, -1)
     if x.shape[-1] != 3 or y.shape[-1] != 3:
-        raise GraphError(f"np.cross is of vectors of 3 elements, got {dims(x.shape)} and {dims(y.shape)}")
+        raise GraphError(f"np.cross: expected vectors of 3 elements, got {dims(x.shape)} and {dims(y.shape)}")
     parts = [x[..., (n + 1) % 3] * y[..., (n + 2) % 3] - x[..., (n + 2) % 3] * y[..., (n + 1) % 3] for n in range(3)]
     return x.b.moveaxis(x.b.stack(parts, -1), -1, axisc)
 
@@ -262,7 +262,7 @@ def _qr(a: Value, mode: str = "reduced") -> Any:
     """Orthonormal columns and a triangle with a diagonal that is not negative, or with the mode "r" the triangle."""
     if mode not in ("reduced", "r"):
         raise GraphTypeError(
-            f"np.linalg.qr with mode {mode!r} does not take a value of a graph; with 'reduced' and 'r' it does"
+            f"np.linalg.qr with mode {mode!r} does not support traced values; with 'reduced' and 'r' it does"
         )
     q, r = a.b.qr(as_floats(a))
     return r if mode == "r" else QRResult(q, r)

@@ -227,7 +227,7 @@ def _ordered(x: Value, axis: Axis) -> tuple[Value, tuple[int, ...]]:
     """Sorted elements along the last axis, all NaN where one is, and the shape that keeps the axes."""
     line, kept = in_a_row(x, axis)
     if not line.shape[-1]:
-        raise GraphError(f"there is no part of no element, in {dims(x.shape)}")
+        raise GraphError(f"expected at least one element, got an array of shape {dims(x.shape)}")
     ordered = line.b.sort(line, -1)
     if element_of(line.ssa) not in FLOATS:
         return ordered, kept
@@ -248,10 +248,10 @@ def _quantile(
     import numpy as np
 
     if isinstance(q, Value) or method != "linear":
-        raise GraphTypeError(f"np.quantile takes a part that is no value, and the method 'linear', not {method!r}")
+        raise GraphTypeError(f"np.quantile: expected a static q and method 'linear', got method {method!r}")
     whole = np.asarray(q).dtype.kind in "iu"
     if element_of(as_value(a).ssa) == i1 and not whole:
-        raise GraphTypeError("np.quantile of truth values is an error, as in NumPy; convert them with astype(float)")
+        raise GraphTypeError("np.quantile of booleans is an error, as in NumPy; convert them with astype(float)")
     # of whole parts, which are the ends, NumPy takes elements as they are
     x = as_value(a) if whole else as_floats(as_value(a))
     ordered, kept = _ordered(x.astype("f64") if np.ndim(q) and not whole else x, axis)
@@ -259,7 +259,7 @@ def _quantile(
     parts: list[Value] = []
     for part in np.asarray(q, dtype=np.float64).reshape(-1).tolist():
         if not 0 <= part <= 1:
-            raise GraphError(f"np.quantile: a part is between 0 and 1, got {part}")
+            raise GraphError(f"np.quantile: expected q from 0 to 1, got {part}")
         low = int(part * last)
         below, above, further = ordered[..., low], ordered[..., min(low + 1, last)], part * last - low
         between = below + (above - below) * further if further else below

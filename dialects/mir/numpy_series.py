@@ -27,7 +27,7 @@ def _line(x: Value, axis: int) -> Value:
 
 @row("diff")
 def _diff(a: Operand, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Value:
-    """Differences of neighbours along an axis, so often; of truth values, whether they differ."""
+    """Differences of neighbours along an axis, so often; of booleans, whether they differ."""
     parts = [x for x in (prepend, a, append) if x is not None]
     values = of_one_type(parts)
     if n < 0:
@@ -100,7 +100,7 @@ def _trapezoid(y: Operand, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Valu
 def _interp(x: Operand, xp: Operand, fp: Operand, left: Any = None, right: Any = None, period: None = None) -> Value:
     """The function through the points `(xp, fp)`, `xp` ascending, by lines; its ends beyond them."""
     if period is not None:
-        raise GraphTypeError("np.interp of a value has no period=; take x % period")
+        raise GraphTypeError("np.interp of a traced value does not support period=; pass x % period")
     at, places = (one.astype("f64") for one in of_one_type([x, xp], Kind.FLOATS))
     (heights,) = of_one_type([as_value(fp, x, xp)], Kind.FLOATS)
     heights = heights.astype("c128" if element_of(heights.ssa) in COMPLEXES else "f64")
@@ -307,7 +307,7 @@ def _cumulative_prod(
 def _running(name: str, x: Value, axis: int | None, dtype: object, initial: bool, start: int) -> Value:
     x = x if x.rank else x.reshape(1)
     if axis is None and x.rank > 1:
-        raise GraphTypeError("of more than one axis, one has to be named")
+        raise GraphTypeError("expected an axis for an array of more than one axis; pass axis=")
     at = normalize_axis(axis or 0, x.rank)
     found = FUNCTIONS[name](x, at, dtype)
     if not initial:

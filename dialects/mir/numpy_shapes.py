@@ -172,7 +172,7 @@ def _pad(array: Value, pad_width: Any, mode: str = "constant", *, constant_value
         return x
     if mode != "constant":
         raise GraphTypeError(
-            f"np.pad with mode {mode!r} does not take a value of a graph; it does with 'constant', 'edge', 'wrap', "
+            f"np.pad with mode {mode!r} does not support traced values; it does with 'constant', 'edge', 'wrap', "
             "'reflect' and 'symmetric'"
         )
     numbers = np.broadcast_to(constant_values, (x.rank, 2)).astype(x.dtype.dtype).tolist()
@@ -235,7 +235,9 @@ def _compress(condition: Any, a: Value, axis: int | None = None, out: None = Non
     import numpy as np
 
     if isinstance(condition, Value):
-        raise GraphTypeError("np.compress takes a mask that is no value: it says how many slices there are")
+        raise GraphTypeError(
+            "np.compress: expected a static mask, got a traced value; the shape of the result depends on it"
+        )
     return take(a, np.flatnonzero(condition), axis)
 
 
@@ -309,7 +311,7 @@ def _argpartition(a: Value, kth: Any, axis: int | None = -1, kind: str = "intros
 def _searchsorted(a: Operand, v: Operand, side: str = "left", sorter: None = None) -> Value:
     """Where elements would be put into an ascending vector."""
     if sorter is not None:
-        raise GraphTypeError("np.searchsorted of a value has no sorter=; take a[sorter]")
+        raise GraphTypeError("np.searchsorted of a traced value does not support sorter=; pass a[sorter]")
     line, numbers = of_one_type([a, v])
     return line.b.searchsorted(line, numbers, side)
 

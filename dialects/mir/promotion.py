@@ -52,7 +52,7 @@ _INSTEAD: dict[tuple[str, str], str] = {
     ("pow", "c"): "complex_power",
     ("abs", "c"): "complex_abs",
 }
-"""The builder method that is another of truth values, integers (`"i"`) or complex numbers."""
+"""The builder method that is another of booleans, integers (`"i"`) or complex numbers."""
 
 _SAME = ("abs", "floor", "ceil", "trunc")
 """What changes no truth value."""
@@ -170,7 +170,7 @@ def joined(parts: Sequence[Any]) -> Operand:
     try:
         return _listed(np.asarray(inner))
     except ValueError as error:
-        raise GraphTypeError(f"a list is no array: {error}") from None
+        raise GraphTypeError(f"cannot convert a list to an array: {error}") from None
 
 
 def _described(x: Operand, all_weak: bool) -> str | type:
@@ -265,7 +265,7 @@ def _of_elements(builder: MirBuilder, make: str, operands: list[Operand]) -> tup
     if kind == "b" and make == "matmul":
         return _product_of_truth, operands
     if kind == "b" and make in ("sub", "neg"):
-        raise GraphTypeError("truth values have no difference and no negative, as in NumPy; write x ^ y and ~x")
+        raise GraphTypeError("booleans support neither subtraction nor negation, as in NumPy; write x ^ y and ~x")
     if kind == "c" and make in numpy_complex.TABLE:
         return partial(_of_parts, make), operands
     return _INSTEAD.get((make, kind), make), operands

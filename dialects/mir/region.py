@@ -179,7 +179,7 @@ def _concatenated(part: SSAValue, count: int) -> Attribute:
     """The type of so many values like this one after the other along axis 0."""
     shape = shape_of(part)
     if not shape:
-        raise VerifyException(f"the body yields {part.type}: what is concatenated has an axis at least")
+        raise VerifyException(f"the body yields {part.type}: expected a result of rank at least 1")
     return TensorType(element_of(part), (shape[0] * count, *shape[1:]))
 
 

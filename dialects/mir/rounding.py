@@ -149,7 +149,7 @@ class RoundingBuilder(BuilderCore):
         fixed = splat_value(owner.value) if isinstance(owner, ConstantOp) else None
         if isinstance(fixed, int):
             if fixed < 0:
-                raise GraphError(f"integers to the power {fixed} are no integers; convert them with astype(float)")
+                raise GraphError(f"integers to the power {fixed} are not integers; convert them with astype(float)")
             return b.expand(self.power_by_squarings(base, fixed), broadcast_shapes(base.shape, power.shape))
         element, shape = element_of(base.ssa), broadcast_shapes(base.shape, power.shape)
 

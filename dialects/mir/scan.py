@@ -199,7 +199,7 @@ class ScanBuilder(BuilderCore):
                 None if xs is None else tuple(rest) if is_several(xs) else rest[0],
             )
             if not isinstance(found, tuple) or len(pair := cast("tuple[Any, ...]", found)) != 2:
-                raise GraphError("scan: the body returns a pair: the carry for the next time, and y or None")
+                raise GraphError("scan: expected the body to return a pair: the next carry, and y or None")
             carry, y = pair
             after = [self.operand(value, like) for value, like in zip(several(carry), first, strict=False)]
             if len(several(carry)) != len(first):
@@ -227,8 +227,8 @@ def _length(over: Sequence[SSAValue], length: int | None, checkpoints: int | Non
     if length is not None:
         found.add(length)
     if len(found) != 1:
-        what = f"are of different lengths: {sorted(found)}" if found else "are missing: give xs or a length"
-        raise GraphError(f"scan: the times of the body {what}")
+        what = f"of xs and length differ: {sorted(found)}" if found else "are missing: pass xs or a length"
+        raise GraphError(f"scan: the lengths {what}")
     (times,) = found
     if times < 0:
         raise GraphError(f"scan: expected a length of at least 0, got {times}")

@@ -58,7 +58,7 @@ class SortingBuilder(BuilderCore):
         given = self.value(self.operand(x))
         value, place = self._row_or_axis(given, axis)
         if not value.shape[place]:
-            raise GraphError(f"an axis of extent 0 of {dims(given.shape)} has no extreme element")
+            raise GraphError(f"an axis of extent 0 of {dims(given.shape)} has no minimum or maximum")
         rows = self._this.moveaxis(order(self._comparable(value)), place, -1)
         best = self._this.moveaxis(self._this.topk(rows, 1), -1, place)
         if keepdims:

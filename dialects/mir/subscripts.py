@@ -52,7 +52,7 @@ def subscript(value: Value, index: Index | tuple[Index, ...]) -> Value:
     parts: list[Any] = [one for part in given for one in _without_masks(part)]
     used = sum(1 for part in parts if part is not None and part is not ...)
     if used > value.rank:
-        raise GraphIndexError(f"{used} indices for a tensor of shape {dims(value.shape)}")
+        raise GraphIndexError(f"too many indices: {used} for a tensor of shape {dims(value.shape)}")
     if sum(1 for part in parts if part is ...) > 1:
         raise GraphIndexError("an index can have one ellipsis")
     if not any(part is ... for part in parts):
@@ -72,7 +72,7 @@ def subscript(value: Value, index: Index | tuple[Index, ...]) -> Value:
             shape.append(value.shape[axis])
         elif isinstance(part, _Places) or _is_array(part):
             if isinstance(part, _Places) and part.extent != extent:
-                raise GraphIndexError(f"a mask of extent {part.extent} is no index of an axis of extent {extent}")
+                raise GraphIndexError(f"a mask of extent {part.extent} cannot index an axis of extent {extent}")
             part = part.numbers if isinstance(part, _Places) else part
             taken.append(_Taken(len(shape), wrapped(value, part, extent)))
             shape.append(extent)
@@ -99,7 +99,7 @@ def _without_masks(part: Any) -> list[Any]:
         try:
             array = np.asarray(plain)
         except ValueError as error:
-            raise GraphTypeError(f"an index is no array: {error}") from None
+            raise GraphTypeError(f"cannot convert an index to an array: {error}") from None
         part = array if array.size else array.astype(np.int64)
     if not isinstance(part, Value) and isinstance(part, Array) and part.dtype.kind == "b" and part.shape:
         import numpy as np
@@ -141,7 +141,7 @@ def _gathered(value: Value, taken: Sequence[_Taken], in_place: bool) -> Value:
     try:
         broadcast = broadcast_shapes(*(one.indices.shape for one in taken))
     except VerifyException as error:
-        raise GraphIndexError(f"arrays that are an index together: {error}") from None
+        raise GraphIndexError(f"index arrays: {error}") from None
     at = b.broadcast_to(b.constant(0, "i64"), broadcast)
     for extent, one in zip(extents, taken, strict=True):
         at = at * extent + b.clip(one.indices.cast("i64"), 0, max(extent - 1, 0))

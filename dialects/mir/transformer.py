@@ -99,7 +99,7 @@ class FusedAttentionBlockOp(MirOp, name="mir.fused_attention_block"):
         )
         _check_mask(self.mask, heads)
         if (self.cos is None) != (self.sin is None):
-            raise VerifyException("cos and sin are given together")
+            raise VerifyException("expected both cos and sin, or neither")
         if self.cos is not None and self.sin is not None:
             check_rotation(self.hidden, (self.cos, self.sin), heads, heads.width // 2 * 2)
         return (self.hidden.type,)

@@ -491,5 +491,5 @@ def resolve_shape(shape: Sequence[int], new_shape: Sequence[int]) -> tuple[int, 
     known = prod(n for n in new_shape if n != -1)
     total = prod(shape)
     if len(unknown) > 1 or known == 0 or total % known:
-        raise GraphError(f"cannot reshape {dims(shape)} to {list(new_shape)}: -1 has no value")
+        raise GraphError(f"cannot reshape {dims(shape)} to {list(new_shape)}: -1 cannot be inferred")
     return tuple(total // known if n == -1 else n for n in new_shape)

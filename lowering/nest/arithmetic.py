@@ -124,9 +124,11 @@ class Arithmetic:
                 raise TypesError(f"arithmetic on unsigned integers; write cast(x, i32) or a wider type, got {x.type}")
         if not isinstance(b, Scalar):
             if isinstance(b, float) and not is_float(known):
-                raise TypesError(f"a float meets an integer; write cast(x, f32) or cast(x, f64), got {known} and {b}")
+                raise TypesError(
+                    f"a float and an integer are mixed; write cast(x, f32) or cast(x, f64), got {known} and {b}"
+                )
             if isinstance(b, int) and not isinstance(b, bool) and known == i1:
-                raise TypesError(f"a number meets a truth value; write cast(x, i32), got {b}")
+                raise TypesError(f"a number and a boolean are mixed; write cast(x, i32), got {b}")
             return known
         if known is b.type or known == b.type:
             return known
@@ -149,7 +151,7 @@ class Arithmetic:
         x, y = self.together(s, a, b)
         row = _BINARY.get(kind)
         if row is None:
-            raise TypesError("this operator is not translated; write products out, or use np.power")
+            raise TypesError("this operator is not supported; write repeated multiplications, or use np.power")
         key = s, kind, x.value, y.value
         if (made := self._known.get(key)) is None:
             made = self._known[key] = row(self, s, x, y)
@@ -195,7 +197,7 @@ class Arithmetic:
 def compare(s: ScalarBuilder, kind: type[ast.cmpop], x: Scalar, y: Scalar) -> Scalar:
     """A comparison, false where a float is NaN but for `!=`."""
     if (row := _COMPARISONS.get(kind)) is None:
-        raise TypesError("this comparison needs values that are known now")
+        raise TypesError("this comparison needs values that are known at compile time")
     return s.compare(*row, x, y)
 
 
@@ -210,9 +212,9 @@ def _wider(a: Attribute, b: Attribute) -> Attribute:
         return f64 if f64 in (a, b) else f32
     widths = int_width(a), int_width(b)
     if None in widths:
-        raise TypesError(f"an integer meets a float; cast one of them, got {a} and {b}")
+        raise TypesError(f"an integer and a float are mixed; cast one of them, got {a} and {b}")
     if i1 in (a, b):
-        raise TypesError(f"a truth value meets a number; write cast(x, i32), got {a} and {b}")
+        raise TypesError(f"a boolean and a number are mixed; write cast(x, i32), got {a} and {b}")
     if INDEX in (a, b):
         return INDEX
     return a if (widths[0] or 0) > (widths[1] or 0) else b

@@ -95,7 +95,7 @@ class Views:
     def at(self, s: ScalarBuilder, view: ArrayView, given: Sequence[Any]) -> ArrayView:
         """A view with indices and ranges for its next dimensions."""
         if view.transposed:
-            raise TypesError("a transposed window is an operand of a product; index it before .T")
+            raise TypesError("a transposed window can only be an operand of a matmul; index it before .T")
         waiting, places = list(given)[::-1], list[Any]()
         for n, place in enumerate(view.places):
             if isinstance(place, Span) and waiting:
@@ -148,7 +148,7 @@ class Views:
         if isinstance(value, ViewProduct):
             _multiply(nest, value, view, self, add)
         elif add:
-            raise TypesError("a window is added to by a product; write a loop")
+            raise TypesError("only a matmul can be added to a window; write a loop")
         elif isinstance(value, _SEVERAL):
             self._store_each(nest, view, value)
         elif isinstance(value, ArrayView):
@@ -173,7 +173,7 @@ class Views:
         if isinstance(value, Scalar):
             return cast(nest.scalars, value, element)
         if not isinstance(value, bool | int | float):
-            raise TypesError(f"what is stored is a number, got {value!r}")
+            raise TypesError(f"expected a number to store, got {value!r}")
         return nest.scalars.const(value, compute_type(element))
 
     def _copy(self, nest: Nest, to: ArrayView, of: ArrayView) -> None:
@@ -207,7 +207,7 @@ def _multiply(nest: Nest, product: ViewProduct, target: ArrayView, views: Views,
     a, b = product.a, product.b
     for view in (a, b, target):
         if len(view.spans) != 2 or any(not isinstance(place, Span) for place in view.places[-2:]):
-            raise TypesError("a product is of windows of the last two dimensions of their buffers")
+            raise TypesError("expected windows of the last two dimensions of their buffers as operands of a matmul")
     (rows, depth), (inner, columns), result = a.spans, b.spans, target.spans
     plain = not a.transposed and not b.transposed and not target.transposed
     whole = depth.is_whole and inner.is_whole

@@ -60,7 +60,9 @@ class Expressions(Subset[Any]):
             case ast.Subscript(value=base, slice=index):
                 self._set_element(target, base, index, value)
             case _:
-                self.refuse(target, "this is set to nothing in a kernel; set a name or an element of a buffer")
+                self.refuse(
+                    target, "this assignment is not supported in a kernel; assign a name or an element of a buffer"
+                )
 
     def _set_element(self, node: ast.expr, base: ast.expr, index: ast.expr, value: Any) -> None:
         whole = self.expression(base)
@@ -77,7 +79,7 @@ class Expressions(Subset[Any]):
             n, rest = starred[0], len(targets) - starred[0] - 1
             given = [*given[:n], given[n : len(given) - rest], *given[len(given) - rest :]]
         if len(given) != len(targets):
-            self.refuse(node, f"{len(given)} values are set to {len(targets)} names")
+            self.refuse(node, f"{len(given)} values are assigned to {len(targets)} names")
         for target, one in zip(targets, given, strict=True):
             self.assign(target.value if isinstance(target, ast.Starred) else target, one)
 
@@ -86,13 +88,15 @@ class Expressions(Subset[Any]):
         if isinstance(value, ArrayView):
             return self._taken_apart(node, value)
         if isinstance(value, Scalar | Steps | Indices) or not hasattr(value, "__iter__"):
-            self.refuse(node, "only what is known now, such as a tuple, is taken apart")
+            self.refuse(node, "expected a value that is known at compile time, such as a tuple, to unpack")
         return iter(value)
 
     def _taken_apart(self, node: ast.AST, view: ArrayView) -> Iterator[Any]:
         size = view.shape[0] if view.shape else None
         if not isinstance(size, int):
-            self.refuse(node, "how long a window is has to be known now to take it apart; write a loop over its range")
+            self.refuse(
+                node, "the length of a window must be known at compile time to unpack it; write a loop over its range"
+            )
         for n in range(size):
             part = self.checked(node, partial(self.views.at, self.nest.scalars, view, [n]))
             yield part if part.spans else self.checked(node, partial(self.views.load, self.nest, part))
@@ -106,11 +110,11 @@ class Expressions(Subset[Any]):
         view, given = self._view(target, target.value, target.slice), self.expression(value)
         if isinstance(given, ViewProduct):
             if not isinstance(operator, ast.Add):
-                self.refuse(target, "a product is stored or added; multiply a factor of it by -1 first")
+                self.refuse(target, "a matmul can only be stored or added; negate one of its operands first")
             self.checked(target, lambda: self.views.store(self.nest, view, given, add=True))
             return
         if view.spans:
-            self.refuse(target, "only a product is added to a window; write a loop over its elements")
+            self.refuse(target, "only a matmul can be added to a window; write a loop over its elements")
         before = self.checked(target, lambda: self.views.load(self.nest, view))
         made = self.binary(target, operator, before, given)
         self.checked(target, lambda: self.views.store(self.nest, view, made))
@@ -122,9 +126,7 @@ class Expressions(Subset[Any]):
         try:
             found = self.frame.look_up(name)
         except KeyError:
-            self.refuse(
-                node, f"{name} is not set here; what is first set in a loop, or on one side of a branch, ends with it"
-            )
+            self.refuse(node, f"{name} is not assigned here; a name first assigned in a loop or branch is local to it")
         if found.__class__ is Scalar and found.b is not self.nest.scalars:
             return self.nest.scalars.of(found.value)
         return found
@@ -149,7 +151,9 @@ class Expressions(Subset[Any]):
         """What Python computes now of what is known now."""
         for x in given:
             if isinstance(x, ArrayView | ViewProduct | Steps):
-                self.refuse(node, "a window or range is no number; index it, or write a loop over its elements")
+                self.refuse(
+                    node, "expected a number, got a window or range; index it, or write a loop over its elements"
+                )
         try:
             return make()
         except Exception as e:
@@ -165,7 +169,7 @@ class Expressions(Subset[Any]):
         if isinstance(operator, ast.MatMult):
             if isinstance(a, ArrayView) and isinstance(b, ArrayView):
                 return ViewProduct(a, b)
-            self.refuse(node, "a product is of two windows of buffers")
+            self.refuse(node, "expected two windows of buffers as operands of a matmul")
         if not isinstance(a, Scalar) and (own := _own_operator(type(a), operator)) is not None:
             return self._called(node, own, (a, b), {})
         if not isinstance(a, Scalar) and not isinstance(b, Scalar):
@@ -313,12 +317,12 @@ class Expressions(Subset[Any]):
     def _known(self, test: ast.expr) -> bool:
         found = self.known_or_scalar(test)
         if isinstance(found, Scalar):
-            self.refuse(test, "a comprehension chooses by what is known now")
+            self.refuse(test, "the condition of a comprehension must be known at compile time")
         return found
 
     def _attribute(self, node: ast.expr, base: Any, name: str) -> Any:
         if isinstance(base, Scalar):
-            self.refuse(node, "a number of the kernel has no attributes")
+            self.refuse(node, "a scalar of the kernel has no attributes")
         if isinstance(base, ArrayView):
             if name not in ("shape", "T", "ndim"):
                 self.refuse(node, "a buffer has the attributes shape, ndim and T")
@@ -338,7 +342,7 @@ class Expressions(Subset[Any]):
             if (method := _method(value, "__getitem__")) is not None:
                 return self._called(node, method, (value, given), {})
             if isinstance(given, Scalar):
-                self.refuse(node, "which element of a tuple is meant has to be known now; use scratch for a table")
+                self.refuse(node, "the index of a tuple must be known at compile time; use scratch for a lookup table")
             if isinstance(given, Span):
                 given = slice(given.start, given.start + given.size)
             try:
@@ -351,7 +355,7 @@ class Expressions(Subset[Any]):
     def _view(self, node: ast.expr, base: ast.expr, index: ast.expr) -> ArrayView:
         value = self.expression(base)
         if not isinstance(value, ArrayView):
-            self.refuse(node, "only elements of buffers are set")
+            self.refuse(node, "only elements of buffers can be assigned")
         return self._at(node, value, index)
 
     def _at(self, node: ast.expr, view: ArrayView, index: ast.expr) -> ArrayView:
@@ -425,7 +429,7 @@ class Expressions(Subset[Any]):
             return self._inlined(node, Callee.of_function(function), given, named)
         if touches and not takes_anything(function):
             name = getattr(function, "__name__", repr(function))
-            self.refuse(node, f"{name} is not a function that is translated; see docs/custom-ops.md for those that are")
+            self.refuse(node, f"{name} is not supported in kernels; docs/custom-ops.md lists the supported functions")
         found = self._static(node, lambda: function(*given, **named))
         return _plain(found)
 

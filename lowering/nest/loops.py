@@ -101,7 +101,7 @@ class Carried:
                     retyped[name, n] = new.type
                     continue
                 if not isinstance(new, Scalar) and not is_number(new):
-                    raise TypesError(f"{name} becomes {new!r} in a loop, which is no number; use another name")
+                    raise TypesError(f"{name} becomes {new!r} in a loop, which is not a number; use another name")
                 found.append(self._typed(nest, new, type_))
         if retyped:
             raise Retyped(retyped)
@@ -117,7 +117,7 @@ class Carried:
             return new.type
         if is_number(new):
             return type_of_number(name, new)
-        raise TypesError(f"{name} becomes {new!r} in a loop, which is no number; use another name")
+        raise TypesError(f"{name} becomes {new!r} in a loop, which is not a number; use another name")
 
 
 class Choice:
@@ -177,7 +177,7 @@ def _pair(name: str, a: BranchSide, b: BranchSide, x: Any, y: Any) -> Any:
         return x
     for leaf in (x, y):
         if not isinstance(leaf, Scalar) and not is_number(leaf):
-            raise TypesError(f"{name} is {leaf!r} in a branch, which is no number")
+            raise TypesError(f"{name} is {leaf!r} in a branch, which is not a number")
     if isinstance(x, Scalar) and isinstance(y, Scalar) and x.value is y.value:
         return x
     known = next((leaf.type for leaf in (x, y) if isinstance(leaf, Scalar)), None)

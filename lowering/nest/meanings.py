@@ -76,7 +76,7 @@ def element_type(given: object) -> Attribute:
 
 def _only(place: Place, x: Any, what: str) -> Scalar:
     if not isinstance(x, Scalar):
-        raise TypesError(f"{what} takes a number of the kernel, got {x!r}")
+        raise TypesError(f"{what} expects a scalar of the kernel, got {x!r}")
     return place.scalars.of(x.value)
 
 
@@ -114,7 +114,7 @@ def _isnan(place: Place, x: Any) -> Scalar:
 
 def _two(place: Place, a: Any, b: Any) -> tuple[Scalar, Scalar]:
     if not isinstance(a, Scalar) and not isinstance(b, Scalar):
-        raise TypesError("one of two numbers has to be one of the kernel; cast it")
+        raise TypesError("expected at least one scalar of the kernel among two numbers; cast one")
     return place.arithmetic.together(place.scalars, a, b)
 
 
@@ -187,7 +187,7 @@ def _accumulate_max(place: Place, largest: Any, x: Any) -> Scalar:
 def _three(place: Place, a: Any, b: Any, c: Any) -> tuple[Scalar, Scalar, Scalar]:
     found = next((x for x in (a, b, c) if isinstance(x, Scalar)), None)
     if found is None:
-        raise TypesError("one of three numbers has to be one of the kernel; cast it")
+        raise TypesError("expected at least one scalar of the kernel among three numbers; cast one")
     first = found
     for x in (a, b, c):
         first, _ = place.arithmetic.together(place.scalars, first, x)
@@ -249,7 +249,7 @@ def _scratch(place: Place, shape: Any, type_: Any) -> ArrayView:
     extents = tuple(cast("tuple[Any, ...]", shape)) if isinstance(shape, tuple | list) else (shape,)
     if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in extents):
         found = "what the kernel computes" if any(isinstance(n, Scalar) for n in extents) else repr(extents)
-        raise TypesError(f"the extents of scratch are numbers that are known now, got {found}")
+        raise TypesError(f"the extents of scratch must be known at compile time, got {found}")
     type_ = MemRefType(element_type(type_), extents)
     kernel, size = place.nest.kernel, byte_size(type_)
     if size > (left := SCRATCH_LIMIT - kernel.scratch_bytes):
@@ -265,7 +265,9 @@ MEANINGS["empty"] = _scratch
 def _range(place: Place, *given: Any) -> Any:
     start, stop, step = (0, given[0], 1) if len(given) == 1 else (*given[:2], given[2] if len(given) > 2 else 1)
     if isinstance(step, Scalar) or step < 1:
-        raise TypesError("a range goes up in steps that are known; write reversed(range(...)) to go down")
+        raise TypesError(
+            "expected a positive step that is known at compile time; write reversed(range(...)) to count down"
+        )
     return Steps(start, stop, step)
 
 
@@ -296,7 +298,7 @@ def _reversed(place: Place, values: Any) -> Any:
     if (found := steps_of(values)) is None:
         return reversed(values)
     if found.step != 1:
-        raise TypesError("only a range in steps of 1 is gone through backwards")
+        raise TypesError("reversed supports only ranges with step 1")
     return Steps(found.start, found.stop, 1, found.mark, not found.backwards)
 
 

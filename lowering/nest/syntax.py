@@ -32,11 +32,11 @@ def tree_of(function: FunctionType) -> ast.FunctionDef:
 def _parsed(function: FunctionType) -> ast.FunctionDef:
     code = function.__code__
     if code.co_name == "<lambda>":
-        raise NestError(f"{code.co_filename}:{code.co_firstlineno}: a lambda is not translated here; define it by def")
+        raise NestError(f"{code.co_filename}:{code.co_firstlineno}: a lambda is not supported here; define it with def")
     lines = linecache.getlines(code.co_filename, function.__globals__)
     tree = _function(_statements("".join(lines)), code.co_firstlineno, code.co_name)
     if tree is None:
-        raise NestError(f"{code.co_qualname} has no source text to translate; define it by def, in a file")
+        raise NestError(f"{code.co_qualname} has no source text to translate; define it with def, in a file")
     return tree
 
 
@@ -135,7 +135,7 @@ class Subset(ABC, Generic[T]):
             case ast.For(target=target, iter=values, body=body, orelse=[]):
                 self.loop(node, target, values, body)
             case _:
-                self.refuse(node, "this statement is outside of the subset of Python that is translated")
+                self.refuse(node, "this statement is outside of the supported subset of Python")
 
     def expression(self, node: ast.expr) -> T:
         """The value of an expression."""
@@ -168,7 +168,7 @@ class Subset(ABC, Generic[T]):
 
     def other(self, node: ast.expr) -> T:
         """An expression of another kind."""
-        self.refuse(node, "this expression is outside of the subset of Python that is translated")
+        self.refuse(node, "this expression is outside of the supported subset of Python")
 
     @abstractmethod
     def assign(self, target: ast.expr, value: T) -> None: ...

@@ -162,7 +162,7 @@ class Translator(Expressions):
             with self._inside(nest, before):
                 ended = self.block(statements)
                 if ended is BREAK:
-                    self.refuse(node, "a loop that is written out cannot be left by a test on what is not known yet")
+                    self.refuse(node, "an unrolled loop cannot break on a condition that is unknown at compile time")
                 ends.append(ended)
                 if ended is not None and ended.is_return:
                     self.names["return value"] = ended.value
@@ -170,7 +170,7 @@ class Translator(Expressions):
         returns = [ended is not None and ended.is_return for ended in ends]
         if any(returns) and not all(returns):
             if any(ended.value is not None for ended in ends if ended is not None):
-                self.refuse(node, "one branch returns a value and the other goes on; return one in both")
+                self.refuse(node, "one branch returns a value and the other does not; return one in both")
             for side in sides:
                 side.names.pop("return value", None)
         names, pairs = self.checked(node, lambda: merged(sides[0], sides[1], before))
@@ -198,10 +198,10 @@ class Translator(Expressions):
         return self.nest.choose(condition.value, then, other if has_else else None, types)
 
     def branch(self, node: ast.If, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
-        raise AssertionError("branches are the business of `block`")
+        raise AssertionError("branches are translated by `block`")
 
     def loop(self, node: ast.For, target: ast.expr, values: ast.expr, body: Sequence[ast.stmt]) -> None:
-        raise AssertionError("loops are the business of `block`")
+        raise AssertionError("loops are translated by `block`")
 
     def _for(self, node: ast.For, target: ast.expr, values: ast.expr, body: Sequence[ast.stmt]) -> Ended | None:
         over = self.expression(values)
@@ -212,7 +212,9 @@ class Translator(Expressions):
         elif isinstance(over, Iterable) and not isinstance(over, ArrayView):
             return self._written_out(node, target, cast("Iterable[Any]", over), body)
         else:
-            self.refuse(values, "a loop is over a range, over ndrange, or over values that are known now")
+            self.refuse(
+                values, "expected a loop over a range, over ndrange, or over values that are known at compile time"
+            )
         return None
 
     def _written_out(
@@ -260,7 +262,7 @@ class Translator(Expressions):
 
     def _over_steps(self, node: ast.For, target: ast.expr, steps: Steps, body: Sequence[ast.stmt]) -> None:
         if not isinstance(target, ast.Name):
-            self.refuse(target, "the number of an iteration is one name")
+            self.refuse(target, "expected one name as the loop variable")
         if any(jumps(x, (ast.Break,)) for x in body):
             self._leavable(node, target, steps, body)
             return
@@ -278,7 +280,7 @@ class Translator(Expressions):
     def _leavable(self, node: ast.For, target: ast.Name, steps: Steps, body: Sequence[ast.stmt]) -> None:
         """A loop with a `break` counts by itself."""
         if steps.backwards or steps.mark:
-            self.refuse(node, "a loop that is left by break is over a plain range")
+            self.refuse(node, "a loop with break must iterate over a plain range")
         self.names["next " + target.id], self.names["end " + target.id] = steps.start, steps.stop
         self._while(*_as_while(node, steps.step))
         for name in ("next ", "end "):
@@ -317,7 +319,7 @@ class Translator(Expressions):
                 continue
             self.names.update(carried.values(self.nest, results))
             return
-        self.refuse(node, "the type of a number that this loop changes is not found; begin with cast(x, type)")
+        self.refuse(node, "cannot infer the type of a number that this loop changes; start from cast(x, type)")
 
     def _loop_op(self, steps: Steps, name: str, carried: Carried, one: Callable[[Any], None]) -> Sequence[SSAValue]:
         nest, names = self.nest, self.names

@@ -144,7 +144,9 @@ class Graph(MirBuilder):
             outputs = tuple(outputs.values())
         for name in names:
             if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
-                raise GraphError(f"an output of graph '{self.name}' needs a name of Python's, got {shown(name)}")
+                raise GraphError(
+                    f"expected a Python identifier as the name of an output of '{self.name}', got {shown(name)}"
+                )
         values = tuple(outputs) if isinstance(outputs, Sequence) else (outputs,)
         replacing = {len(values) + number: name for number, name in enumerate(donate or ())}
         values += tuple((donate or {}).values())
@@ -164,7 +166,7 @@ class Graph(MirBuilder):
         Passes, reports and launches show the scope, so equal layers can be told apart. Scopes nest, outermost first.
         """
         if not name:
-            raise GraphError(f"a part of graph '{self.name}' needs a name, got {shown(name)}")
+            raise GraphError(f"named: expected a non-empty scope in graph '{self.name}', got {shown(name)}")
         return self._part(name)
 
     @contextmanager

@@ -122,10 +122,10 @@ def read(place: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str]]:
         texts = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")]).get(_RESERVED) or {}
         others = json.loads(texts.pop(_DTYPES_KEY, "{}"))
         if not isinstance(others, dict):
-            raise ValueError(f"{_DTYPES_KEY} is no dict")
+            raise ValueError(f"{_DTYPES_KEY} is not a dict")
         return {name: _array(name, one, others.get(name)) for name, one in parts}, texts
     except (SafetensorError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{place} is no file of tensors: {error}") from None
+        raise CheckpointError(f"{place} is not a safetensors file: {error}") from None
 
 
 def in_tree(place: str, found: Mapping[str, np.ndarray[Any, Any]], like: Tree) -> Tree:
@@ -135,7 +135,7 @@ def in_tree(place: str, found: Mapping[str, np.ndarray[Any, Any]], like: Tree) -
     if missing := [name for name in names if name not in found]:
         raise CheckpointError(f"{place} has no {missing[0]}; it has {', '.join(sorted(found)) or 'nothing'}")
     if extra := sorted(set(found) - set(names)):
-        raise CheckpointError(f"{place} has {extra[0]}, which the tree has not")
+        raise CheckpointError(f"{place} has {extra[0]}, which is not in the tree")
     for name, leaf in zip(names, leaves, strict=True):
         wanted, array = _array_of(name, leaf), found[name]
         if is_plain_number(leaf) and not array.shape:
@@ -163,7 +163,7 @@ def metadata(path: str | os.PathLike[str]) -> dict[str, str]:
         with safe_open(place, "np") as file:
             texts = dict(file.metadata() or {})
     except SafetensorError as error:
-        raise CheckpointError(f"{place} is no file of tensors: {error}") from None
+        raise CheckpointError(f"{place} is not a safetensors file: {error}") from None
     texts.pop(_DTYPES_KEY, None)
     return texts
 
@@ -191,7 +191,7 @@ def load_gguf(path: str | os.PathLike[str], dequantize: bool = True) -> dict[str
             for one in header.tensors
         }
     except CheckpointError as error:
-        raise CheckpointError(f"{place} is no GGUF file: {error}") from None
+        raise CheckpointError(f"{place} is not a GGUF file: {error}") from None
 
 
 def _gguf_array(one: GGUFTensor, data: np.ndarray[Any, Any], swapped: bool, dequantize: bool) -> np.ndarray[Any, Any]:
@@ -219,7 +219,9 @@ def _gguf_array(one: GGUFTensor, data: np.ndarray[Any, Any], swapped: bool, dequ
             return as_floats(blocks, kind).reshape(one.shape)
     except NotImplementedError:
         # what gguf raises for a type of blocks that it knows by name, and has no code for
-        raise CheckpointError(f"gguf cannot read the {kind.name} of {one.name!r}; dequantize=False does") from None
+        raise CheckpointError(
+            f"gguf cannot dequantise the {kind.name} of {one.name!r}; dequantize=False loads its bytes"
+        ) from None
 
 
 def _array_of(name: str, leaf: Any) -> np.ndarray[Any, Any]:
@@ -231,7 +233,7 @@ def _array_of(name: str, leaf: Any) -> np.ndarray[Any, Any]:
     except (TypeError, ValueError, RuntimeError) as error:
         raise CheckpointError(f"{name} is {type(leaf).__name__}, not an array ({error})") from None
     if array.dtype.kind in "OUST":
-        raise CheckpointError(f"{name} is {type(leaf).__name__}, not an array; texts go to metadata=")
+        raise CheckpointError(f"{name} is {type(leaf).__name__}, not an array; pass strings in metadata=")
     return np.asarray(array, array.dtype if array.dtype.isnative else array.dtype.newbyteorder("="), order="C")
 
 
@@ -242,24 +244,24 @@ def _stored_as(name: str, dtype: np.dtype[Any]) -> str | None:
     if kind := "int64" if dtype.kind in "mM" else _STORED.get(dtype.name):
         return kind
     cure = "save leaf.astype('float64')" if dtype.kind in "fc" else "save its fields as leaves"
-    raise CheckpointError(f"{name} is of {dtype}, which a file cannot hold; {cure}")
+    raise CheckpointError(f"{name} has dtype {dtype}, which a file cannot store; {cure}")
 
 
 def _array(name: str, one: Mapping[str, Any], other: object) -> np.ndarray[Any, Any]:
     """An array of its own memory, of the element type `other` if the file names one; ValueError for a damaged one."""
     stored, shape = _DTYPES.get(one["dtype"]), list(one["shape"])
     if stored is None:
-        raise ValueError(f"{name} is of {one['dtype']}, which NumPy has not")
+        raise ValueError(f"{name} is of {one['dtype']}, which NumPy does not have")
     dtype = _dtype(stored)
     if other is not None:
         if not isinstance(other, str) or (_STORED.get(other), bool(_TIME.fullmatch(other))) == (None, False):
-            raise ValueError(f"{name} is of {shown(other)}, which is no element type of a file")
+            raise ValueError(f"{name} is of {shown(other)}, which is not a dtype of the file format")
         if stored != _STORED.get(other, "int64") or (other == "complex128" and shape[-1:] != [2]):
-            raise ValueError(f"{name} is of {stored}{shape}, from which no {other} can be read")
+            raise ValueError(f"{name} is of {stored}{shape}, which cannot be read as {other}")
         dtype, shape = _dtype(other), shape[:-1] if other == "complex128" else shape
     data = one["data"]
     if stored == "bool" and np.frombuffer(data, np.uint8).max(initial=0) > 1:
-        raise ValueError(f"{name} has truth values other than 0 and 1")
+        raise ValueError(f"{name} has booleans other than 0 and 1")
     return np.frombuffer(data, dtype).reshape(shape)
 
 
@@ -269,7 +271,7 @@ def _dtype(name: str) -> np.dtype[Any]:
     try:
         return np.dtype(getattr(ml_dtypes, name, name))
     except TypeError as error:
-        raise ValueError(f"{name} is no element type ({error})") from None
+        raise ValueError(f"{name} is not an element type ({error})") from None
 
 
 def _names(spec: Spec) -> list[str]:
@@ -308,7 +310,7 @@ def checked_path(function: str, path: object) -> str:
             f"{function}: path: expected a string or an os.PathLike, got {shown(path)}; str(path) is one"
         ) from None
     if "\0" in place:
-        raise CheckpointError(f"{function}: path: no file has a name with a zero character, got {place[:60]!r}")
+        raise CheckpointError(f"{function}: path: expected a path without null characters, got {place[:60]!r}")
     return place
 
 
@@ -319,7 +321,7 @@ def _checked_texts(metadata: object) -> dict[str, str]:
             f"save: metadata: expected a dict of strings by string, got {shown(metadata)}; str(x) makes a string"
         )
     if _DTYPES_KEY in texts:
-        raise CheckpointError(f"save: metadata: the key {_DTYPES_KEY!r} is the package's own; take another one")
+        raise CheckpointError(f"save: metadata: the key {_DTYPES_KEY!r} is reserved; use another one")
     if wrong := [text for pair in texts.items() for text in pair if re.search("[\ud800-\udfff]", text)]:
         raise CheckpointError(f"save: metadata: {wrong[0][:60]!a} is not Unicode that can be written as UTF-8")
     return texts

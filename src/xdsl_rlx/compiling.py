@@ -181,7 +181,7 @@ def donations(donate: Mapping[Any, SupportsIndex] | None, keys: Any = str) -> di
     """
     given: Mapping[Any, SupportsIndex] = {} if donate is None else donate
     if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise GraphTypeError(f"donate: expected numbers of results by names of arguments, got {shown(donate)}")
+        raise GraphTypeError(f"donate: expected a dict from argument names to result numbers, got {shown(donate)}")
     if strange := [name for name in given if not isinstance(name, keys) or isinstance(name, bool)]:
         raise GraphTypeError(f"donate: expected the name of an argument, got {shown(strange[0])}")
     return dict(zip(given, integers("donate", tuple(given.values())), strict=True))

@@ -36,7 +36,7 @@ class CustomKernel:
     def __call__(self, *inputs: Any, **options: Option) -> Value | tuple[Value, ...]:
         graph = next((x.b for x in inputs if isinstance(x, Value)), None)
         if graph is None:
-            raise GraphError(f'op "{self.name}" is called with values of a graph, got none')
+            raise GraphError(f'op "{self.name}": expected a traced value among the operands, got none')
         return graph.custom(self.name, *inputs, **options)
 
 
@@ -73,15 +73,15 @@ def custom_op(
     cached for this process only. A name that is registered already is a GraphError unless `replace` is set.
     """
     if kernel not in KINDS:
-        raise GraphError(f'the kernel of op "{name}" is one of {", ".join(KINDS)}, got {kernel!r}')
+        raise GraphError(f'op "{name}": expected kernel to be one of {", ".join(KINDS)}, got {kernel!r}')
     if not name:
-        raise GraphError("an op needs a name")
+        raise GraphError("expected a name for the op, got ''")
     if kernel == "nest" and shape is None:
-        raise GraphError(f'op "{name}" has a nest and no shape rule: its results could have any shape')
+        raise GraphError(f'op "{name}": expected a shape rule with kernel="nest", got none; pass shape=')
 
     def decorate(function: Callable[..., Any]) -> CustomKernel:
         if not replace and find(name) is not None:
-            raise GraphError(f'an op is registered as "{name}" already; replace=True takes its place')
+            raise GraphError(f'op "{name}" is already registered; pass replace=True to replace it')
         lasts, own_nest = version is not None, kernel == "nest"
         # not a number: children of a process would count from the same one
         key = f"version {version}" if lasts else f"registered {urandom(16).hex()}"

@@ -71,7 +71,7 @@ def value_and_grad(graph: Callable[..., Any], argnums: Which = 0, has_aux: bool 
     name. That returns one real number, or with `has_aux` a pair of that and more. A graph has `grad_with_loss`.
     """
     if not callable(graph) or isinstance(graph, GraphModule):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise GraphError("value_and_grad takes a Python function; of a graph, grad_with_loss gives the same")
+        raise GraphError("value_and_grad: expected a Python function, got a graph; use grad_with_loss")
     from xdsl_rlx import tree_functions
 
     return tree_functions.value_and_grad(graph, argnums, has_aux)
@@ -127,7 +127,7 @@ def nth_order_grad(graph: AnyGraph, wrt: str, order: int = 2) -> GraphModule:
     Zeros where the gradient of a lower order does not depend on `wrt` any more.
     """
     if order < 0:
-        raise GraphError(f"order is a number of derivatives, got {order}")
+        raise GraphError(f"order: expected an integer of at least 0, got {order}")
     passes: list[ModulePass] = [hir_lowering("fusable")]
     for number in range(order):
         passes += [MirPrepareForAdPass(), MirGradPass((wrt,), zero_missing_wrt=number > 0, loss=False)]
@@ -153,15 +153,17 @@ def vmap(graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int |
     """
     names = _names(inputs)
     if size < 0:
-        raise GraphError(f"size is the extent of the new axis, got {size}")
+        raise GraphError(f"size: expected a batch size of at least 0, got {size}")
     if isinstance(in_axes, Mapping):
         if unknown := [name for name in in_axes if name not in names]:
-            raise GraphError(f"in_axes names '{unknown[0]}', which is not batched; those are {', '.join(names)}")
+            raise GraphError(
+                f"in_axes: '{unknown[0]}' is not a batched argument; batched arguments are {', '.join(names)}"
+            )
         axes = tuple(in_axes.get(name, 0) for name in names)
     else:
         axes = (in_axes,) * len(names)
     if any(isinstance(axis, bool) or not hasattr(axis, "__index__") for axis in axes):
-        raise GraphError(f"in_axes is a position of the new axis, or one by name, got {in_axes!r}")
+        raise GraphError(f"in_axes: expected an axis or a dict of axes by name, got {in_axes!r}")
     batch = MirVmapPass(names, size, axes if any(axes) else ())
     return run_passes(above_lir(graph, "vmap"), [hir_lowering("direct"), MirEmitVjpPass(), batch])
 
@@ -260,7 +262,7 @@ def select_outputs(graph: AnyGraph, outputs: int | Sequence[int]) -> GraphModule
     count = len(source.signature.outputs)
     numbers = integers("outputs", outputs)
     if wrong := [number for number in numbers if not -count <= number < count]:
-        raise GraphIndexError(f"'{source.name}' has {count} outputs, there is none of number {wrong[0]}")
+        raise GraphIndexError(f"'{source.name}' has {count} outputs, got output number {wrong[0]}")
     passes = [MirSelectOutputsPass(tuple(number % count for number in numbers)), DeadCodeElimination()]
     return run_passes(source, passes)
 

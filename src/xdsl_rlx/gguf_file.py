@@ -145,7 +145,9 @@ def _skip_value(reader: _Reader, kind: int, depth: int = 0) -> None:
             for _ in range(_within(reader, count)):
                 _skip_value(reader, inner, depth + 1)
     else:
-        raise CheckpointError(f"byte {reader.at} has a value of type {kind}, which GGUF has not, or nested too deep")
+        raise CheckpointError(
+            f"byte {reader.at} has a value of type {kind}, which is unknown to GGUF or nested too deeply"
+        )
 
 
 def _read_tensor(reader: _Reader, block_sizes: dict[int, tuple[int, int]]) -> GGUFTensor:
@@ -156,7 +158,7 @@ def _read_tensor(reader: _Reader, block_sizes: dict[int, tuple[int, int]]) -> GG
     shape = tuple(reversed([reader.number("Q") for _ in range(axes)]))
     kind, start = reader.number("I"), reader.number("Q")
     if kind not in block_sizes:
-        raise CheckpointError(f"{name!r} is of the type {kind}, which the installed gguf has not")
+        raise CheckpointError(f"{name!r} is of the type {kind}, which the installed gguf package does not know")
     elements, size = block_sizes[kind]
     if elements > 1 and (not shape or shape[-1] % elements):
         raise CheckpointError(f"{name!r} of shape {list(shape)} does not consist of blocks of {elements}")

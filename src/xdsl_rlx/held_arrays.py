@@ -26,7 +26,7 @@ hashed, copied by passes and folded; a weight matrix gains nothing by that. 64 K
 
 LARGEST_MASK = 1 << 24
 """
-Bytes of the largest captured array of truth values that is a constant: passes look into those of attention for causal
+Bytes of the largest captured array of booleans that is a constant: passes look into those of attention for causal
 and banded masks, of up to 4096 x 4096.
 """
 

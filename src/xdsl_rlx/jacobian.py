@@ -23,12 +23,14 @@ def by_columns(compiled: CompiledGraph, wrt: Sequence[str] | str) -> Callable[..
     """The Jacobians by `wrt` as a function of the arguments of `compiled` without its tangent; GraphError if none."""
     if not isinstance(wrt, str):
         if len(wrt) != 1:
-            raise GraphError(f"jacfwd of a compiled jvp is by one argument, got {len(wrt)}; give it the graph instead")
+            raise GraphError(
+                f"jacfwd of a compiled jvp: expected one argument in wrt, got {len(wrt)}; pass the graph instead"
+            )
         wrt = wrt[0]
     arguments, outputs = compiled.program.arguments, compiled.outputs
     spec = _tangent_of(compiled, wrt)
     if spec is None or len(outputs) % 2:
-        raise GraphError(f"jacfwd by '{wrt}' takes a compiled jvp for it; graph '{compiled.name}' is none")
+        raise GraphError(f"jacfwd by '{wrt}': expected a compiled jvp for it, got graph '{compiled.name}'")
     names = [argument.name for argument in arguments if argument is not spec]
     count = len(outputs) // 2
     dtype = dtype_of(spec.dtype)
@@ -67,7 +69,9 @@ def _tangent_of(compiled: CompiledGraph, wrt: str) -> TensorSpec | None:
         taken.remove(spec.name)
         of = [name for name in taken if fresh_name(f"tangent_{name}", taken) == spec.name]
         if wrt in of and len(of) > 1:
-            raise GraphError(f"'{spec.name}' may be the tangent of {' or of '.join(of)}; give jacfwd the graph instead")
+            raise GraphError(
+                f"'{spec.name}' may be the tangent of {' or of '.join(of)}; pass the graph to jacfwd instead"
+            )
         if not of or wrt in of:
             return spec if of else None
     return None

@@ -194,7 +194,9 @@ class CompiledFunction:
     def _entry(self, leaves: Sequence[Any], structure: Structure, values: Sequence[Any]) -> _Entry:
         made = traced(self.parameters, values, name_of(self.__wrapped__), hold=True)
         if made.captured:
-            raise GraphError(f"'{made.graph.name}' uses a value of a graph around it; pass it as an argument")
+            raise GraphError(
+                f"'{made.graph.name}' uses a traced value of an enclosing function; pass it as an argument"
+            )
         kept = [number for number, leaf in enumerate(leaves) if not is_static_leaf(leaf)]
         donate = self._donated(made, values)
         inputs = [name for one in made.arguments for name in one.inputs if name is not None]
@@ -230,7 +232,7 @@ class CompiledFunction:
             for n, one in enumerate(donated[0].inputs):
                 output = outputs[int(starts[number]) + n]
                 if (one is None) != (output is None):
-                    raise GraphError(f"donate: leaf {n} of result {number} or of argument '{name}' is no array")
+                    raise GraphError(f"donate: leaf {n} of result {number} or of argument '{name}' is not an array")
                 if one is not None and output is not None:
                     found[one] = output
         return found
@@ -273,7 +275,7 @@ def run_traced(
     """
     made = traced(parameters, values, name, declares=declares, hold=True)
     if made.captured:
-        raise GraphError(f"'{made.graph.name}' uses a value of a graph around it; pass it as an argument")
+        raise GraphError(f"'{made.graph.name}' uses a traced value of an enclosing function; pass it as an argument")
     operands = [
         leaf
         for one in made.arguments

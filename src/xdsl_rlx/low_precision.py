@@ -194,7 +194,7 @@ def calibrate(
         raise GraphError("calibrate: expected at least one batch")
     for name, least, most in zip(taps, ranges[::2], ranges[1::2], strict=True):
         if not (np.isfinite(least).all() and np.isfinite(most).all()):
-            raise GraphError(f"calibrate: '{name}' is not finite everywhere, or has no element")
+            raise GraphError(f"calibrate: '{name}' is empty, or has elements that are not finite")
     return {
         name: CalibrationEntry.of_range(least, most, along.get(name), symmetric)
         for name, least, most in zip(taps, ranges[::2], ranges[1::2], strict=True)

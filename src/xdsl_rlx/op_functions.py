@@ -131,7 +131,7 @@ def dropout(x: Any, rate: float, key: Any = None) -> Any:
     evaluated. The numbers are Philox's, of the key and the place of an element.
     """
     if not 0.0 <= rate < 1.0:
-        raise GraphError(f"rate is a probability below 1, got {rate}")
+        raise GraphError(f"rate: expected a probability of at least 0 and below 1, got {rate}")
     if key is None or rate == 0.0:
         return x
     kept = function("rng_uniform")(key, tuple(x.shape)) >= np.float32(rate)

@@ -71,7 +71,7 @@ def parse(text: str | PathLike[str]) -> ModuleOp:
         raise GraphError(str(error)) from error
     except (AttributeError, TypeError) as error:
         # upstream's parser and verifiers use properties as what they have to be, before these are checked
-        raise GraphError(f"an attribute is of another kind than its op takes: {error}") from error
+        raise GraphError(f"an attribute has a kind that its op does not accept: {error}") from error
     except Exception as error:
         # some of upstream's verifiers raise no VerifyException
         if type(error) is not Exception:
@@ -85,7 +85,7 @@ def _check_quotes(text: str) -> None:
     for match in _COMMENT_OR_STRING.finditer(text):
         if match[1] is not None and not match[2]:
             line = text.count("\n", 0, match.start()) + 1
-            raise GraphError(f"<unknown>:{line}: a string starts here that does not end: {match[1][:40]}")
+            raise GraphError(f"<unknown>:{line}: unterminated string: {match[1][:40]}")
 
 
 def _check_depth(text: str) -> None:

@@ -171,12 +171,12 @@ def _key(value: Any, what: str, around: tuple[int, ...]) -> Key:
         return _Same(value)
     if isinstance(value, Value):
         raise GraphTypeError(
-            f"{what} is a traced value, which has no value yet: pass it as an argument that is not static"
+            f"{what} is a traced value, which has no concrete value yet: pass it as an argument that is not static"
         )
     if is_array_like(value):
         raise GraphTypeError(
-            f"{what} is an array ({kind.__name__}), which has no hash: static values are numbers, texts, functions and "
-            "containers of these; pass arrays as arguments that are not static"
+            f"{what} is an array ({kind.__name__}), which is not hashable: static values are numbers, strings, "
+            "functions and containers of these; pass arrays as arguments that are not static"
         )
     if id(value) in around:
         return "cycle", len(around) - around.index(id(value))
@@ -208,7 +208,7 @@ def _key_of_parts(value: Any, what: str, around: tuple[int, ...]) -> Key:
         return kind, value
     if isinstance(value, _CHANGE_WHEN_USED):
         raise GraphTypeError(
-            f"{what} is {kind.__name__}, which changes when it is used: a static value has to stay the same"
+            f"{what} is {kind.__name__}, which changes when it is used: pass a static value that stays the same"
         )
     if is_plain_object(value):
         return kind, tuple((name, _key(one, f"{what}.{name}", around)) for name, one in attributes_of(value).items())

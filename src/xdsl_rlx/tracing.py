@@ -110,8 +110,8 @@ class Trace(HirGraph):
         if found is None:
             name = constants.NAMED[to].name
             raise GraphTypeError(
-                f"an integer computed from Python's meets an array of {name}, where it may not fit; convert it with "
-                f"astype({name!r}), which wraps, or pass np.int64 for an integer that has a type of its own"
+                f"an integer computed from Python integers meets an array of {name}, where it may not fit; convert "
+                f"it with astype({name!r}), which wraps, or pass np.int64 for an integer that has a type of its own"
             )
         self.outermost.fits.append(Fit(found[0], to, found[1]))
 
@@ -234,7 +234,7 @@ def traced(
         fixed = {n: leaf for n, leaf in enumerate(leaves) if is_static_leaf(leaf)}
         outputs = [_result(graph, leaf) for n, leaf in enumerate(leaves) if n not in fixed]
         if not outputs:
-            raise GraphError(f"'{graph.name}' returns no value; what is computed has to be among its results")
+            raise GraphError(f"'{graph.name}' returns no value; return the values that it computes")
         graph.set_outputs(outputs)
     return Traced(
         GraphModule(graph.content, graph.stage_of_content),

@@ -101,7 +101,7 @@ class Backward:
     def __call__(self, d_output: object = None) -> Arrays:
         """The gradients, in the order of `wrt`, for a cotangent of the first output: ones if it is left out."""
         if not self._forward.has_run:
-            raise ArgumentTypeError("backward needs what forward computes: call forward(..) before it")
+            raise ArgumentTypeError("backward needs the residuals of forward: call forward(..) before it")
         seed = {} if d_output is None else {self._seed: d_output}
         return self.compiled(**self._given, **seed)
 

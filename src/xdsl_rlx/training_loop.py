@@ -55,11 +55,11 @@ class Batches:
         arrays = [_with_rows(place, leaf) for place, leaf in zip(paths(spec), leaves, strict=True)]
         lengths = sorted({len(array) for array in arrays})
         if len(lengths) != 1:
-            raise GraphError(f"batches of {self.size} are of arrays of one length, got {lengths}")
+            raise GraphError(f"Batches: expected arrays of one length, got {lengths}")
         object.__setattr__(self, "arrays", unflatten(spec, arrays))
         if not len(self):
             cure = "take a smaller size, or drop_last=False" if lengths[0] else "give arrays with rows"
-            raise GraphError(f"Batches: {lengths[0]} rows make no batch of {self.size}; {cure}")
+            raise GraphError(f"Batches: {lengths[0]} rows are fewer than one batch of {self.size}; {cure}")
 
     def __len__(self) -> int:
         count = self._count
@@ -122,11 +122,11 @@ def fit(
     if not callable(step):
         raise GraphTypeError(f"fit: step: expected a function, got {shown(step)}")
     if not isinstance(batches, Batches) and not callable(batches):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise GraphTypeError(f"fit: batches: expected Batches or a function of a pass's number, got {shown(batches)}")
+        raise GraphTypeError(f"fit: batches: expected Batches or a function of the pass number, got {shown(batches)}")
     if checkpoint_every is not None and (checkpoint_every < 1 or checkpoint is None):
         raise GraphError(f"fit: checkpoint_every: expected 1 or more, with checkpoint=, got {checkpoint_every}")
     if resume and checkpoint is None:
-        raise GraphError("to resume is to go on from a file: name it as checkpoint=")
+        raise GraphError("resume: expected a file to resume from, got none; pass checkpoint=")
     place = None if checkpoint is None else checked_path("fit", checkpoint)
     loop = _Loop(step, batches, passes, evaluate, place, quiet, checkpoint_every, _At(state, first, 0))
     with loop.interrupts:
@@ -238,7 +238,9 @@ class _Loop:
             return self.batches.of_pass(at.number, at.batch)
         found = self.batches(at.number)
         if not isinstance(found, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise GraphTypeError(f"fit: batches({at.number}) is to be the batches of a pass, got {shown(found)}")
+            raise GraphTypeError(
+                f"fit: expected batches({at.number}) to return an iterable of batches, got {shown(found)}"
+            )
         return islice(found, at.batch, None)
 
     def _run_step(self, batch: Tree) -> float:
@@ -283,11 +285,11 @@ def _saved(place: str, given: _At, order: str | None) -> _At:
     arrays, texts = read(place)
     number, batch = _position(texts, "pass"), _position({"batch": "0", **texts}, "batch")
     if number is None or batch is None:
-        raise CheckpointError(f"{place} does not say which pass comes next: it is not what fit has saved")
+        raise CheckpointError(f"{place} has no pass number in its metadata; expected a file that fit has saved")
     if batch and order is not None and texts.get("batches", order) != order:
         raise CheckpointError(
             f"{place} was saved in the middle of a pass over {texts['batches']}; batches are {order} now, "
-            "so the rest of that pass is not known. Take the same batches, or another checkpoint"
+            "so the remaining batches of that pass are unknown. Pass the same batches, or another checkpoint"
         )
     state = in_tree(place, arrays, given.state)
     if (number, batch) == (given.number, 0):

@@ -45,7 +45,7 @@ def flatten(tree: Tree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[l
         try:
             leaves, spec = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
         except RecursionError:
-            raise GraphTypeError("a tree holds itself, or is nested more than 1000 deep") from None
+            raise GraphTypeError("expected a tree without cycles, nested at most 1000 deep") from None
         one_of = {type(leaf): leaf for leaf in leaves if is_leaf is None or not is_leaf(leaf)}
         unknown = [kind for kind, leaf in one_of.items() if kind not in _registered and _is_container(leaf)]
         if not unknown:
@@ -140,7 +140,7 @@ def leaves_like(spec: Spec, tree: Tree, what: str) -> list[Any]:
         sides = (("no", missing), ("also", strange))
         found = [f"{words} {', '.join(some[:3]) or 'a leaf'}" for words, some in sides if some]
         differs = " and ".join(found) or "other containers"
-        raise GraphError(f"{what}: the trees are not of one kind: the other one has {differs}") from None
+        raise GraphError(f"{what}: the trees have different structures: the other one has {differs}") from None
 
 
 def paths(spec: Spec) -> list[str]:

@@ -46,7 +46,7 @@ def scan(
     def flat(carries: Sequence[Value], elements: Sequence[Value] | None) -> tuple[Any, Any]:
         result = body(unflatten(spec, carries), unflatten(each, elements or ()))
         if not isinstance(result, tuple) or len(result) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise GraphError("scan: the body returns a pair: the carry for the next time, and y or None")
+            raise GraphError("scan: expected the body to return a pair: the next carry, and y or None")
         y, of_y = flatten(result[1])
         found.append(of_y)
         return _again("scan", spec, result[0]), tuple(y) if y else None
@@ -170,7 +170,7 @@ def _carries(builder: MirBuilder, leaves: Sequence[Any], integers: Attribute | N
         else:
             found.append(_operand(builder, leaf))
     if not found:
-        raise GraphError("a loop carries at least one value: init has none")
+        raise GraphError("expected at least one carry, got an empty init")
     return tuple(found)
 
 

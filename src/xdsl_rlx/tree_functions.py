@@ -110,7 +110,7 @@ def _gradient(function: Function, argnums: Which, has_aux: bool, with_value: boo
 def _with_aux(call: _Call, has_aux: bool) -> Callable[[Sequence[Value]], tuple[Tree, Tree]]:
     spec = call.traced.results
     if has_aux and (spec.type is not tuple or len(spec.children()) != 2):
-        raise GraphError(f"'{call.name}' has to return a pair with has_aux, the number and the rest")
+        raise GraphError(f"has_aux=True: expected '{call.name}' to return a pair (loss, aux)")
 
     def results(outputs: Sequence[Value]) -> tuple[Tree, Tree]:
         found = call.traced.unflatten(outputs)
@@ -124,14 +124,16 @@ def _check_loss(call: _Call, has_aux: bool) -> None:
     loss = spec.children()[0] if has_aux else spec
     first = call.traced.graph.interface.outputs[0]
     if 0 in call.traced.fixed:
-        raise GraphError(f"the gradient is of one real number, '{call.name}' returns {shown(call.traced.fixed[0])}")
+        raise GraphError(
+            f"expected '{call.name}' to return one real number to differentiate, got {shown(call.traced.fixed[0])}"
+        )
     if loss.num_leaves != 1 or shape_of(first) or element_of(first) not in FLOATS:
         found = f"{loss.num_leaves} arrays" if loss.num_leaves != 1 else f"{first}"
         if loss.num_leaves != 1:
-            cure = "has_aux=True for what is returned beside it"
+            cure = "pass has_aux=True to return other values beside the loss"
         else:
-            cure = "take its sum or mean" if shape_of(first) else "x.astype(np.float32) makes floats of integers"
-        raise GraphError(f"the gradient is of one real number, '{call.name}' returns {found}; {cure}")
+            cure = "take its sum or mean" if shape_of(first) else "x.astype(np.float32) converts integers to floats"
+        raise GraphError(f"expected '{call.name}' to return one real number to differentiate, got {found}; {cure}")
 
 
 def jvp(function: Function) -> TreeFunction:
@@ -149,7 +151,7 @@ def jvp(function: Function) -> TreeFunction:
         call = _Call(builder, function, parameters, bound, _given(parameters, bound))
         given = call.like_arguments(_arguments("tangents", tangents), "tangents")
         if not given:
-            raise GraphError(f"'{call.name}' has no argument of floats to differentiate by")
+            raise GraphError(f"'{call.name}' has no floating-point argument to differentiate by")
         found = call.inlined(on_graphs.jvp(call.traced.graph, list(given)), list(given.values()))
         count, (results, along) = call.traced.count, (call.traced, call.traced)
         return results.unflatten(found[:count]), along.unflatten(found[count:])
@@ -182,7 +184,7 @@ def vjp(function: Function) -> TreeFunction:
                 if _is_float(leaf)
             ]
             if not parts:
-                raise GraphError(f"'{name}' returns nothing that is of floats")
+                raise GraphError(f"'{name}' returns no floating-point array")
             return sum(parts[1:], parts[0]), results
 
         inner = parameters_of(weighted)
@@ -281,14 +283,14 @@ def _axes_of(in_axes: Tree, parameters: Parameters, argument: Argument, values: 
     elif isinstance(in_axes, tuple | list):
         count = parameters.positions(values)
         if count != len(in_axes):
-            raise GraphError(f"in_axes has {len(in_axes)} places for {count} arguments")
+            raise GraphError(f"in_axes: expected one entry for each of {count} arguments, got {len(in_axes)}")
         axis = 0 if position is None else in_axes[position]
     elif position is not None:
         axis = in_axes
     leaves = flatten(argument.value)[0]
     found = [axis] * len(leaves) if axis is None or isinstance(axis, int) else _prefix(axis, argument)
     if wrong := [one for one in found if one is not None and type(one) is not int]:
-        raise GraphError(f"in_axes are positions of the new axis or None, got {shown(wrong[0])}")
+        raise GraphError(f"in_axes: expected integers or None, got {shown(wrong[0])}")
     return [None if is_static_leaf(leaf) else one for leaf, one in zip(leaves, found, strict=True)]
 
 
@@ -305,7 +307,7 @@ def _prefix(axes: Tree, argument: Argument) -> list[Any]:
     try:
         return optree.broadcast_prefix(axes, argument.value, none_is_leaf=True, namespace=NAMESPACE)
     except ValueError as error:
-        raise GraphError(f"in_axes of '{argument.name}' is no prefix of its tree: {error}") from None
+        raise GraphError(f"in_axes of '{argument.name}' is not a prefix of its tree: {error}") from None
 
 
 def _batch(leaves: Sequence[Sequence[Any]], axes: Sequence[Sequence[int | None]]) -> int:
@@ -318,11 +320,11 @@ def _batch(leaves: Sequence[Sequence[Any]], axes: Sequence[Sequence[int | None]]
             continue
         shape = leaf.shape if isinstance(leaf, Value) else getattr(leaf, "shape", ())
         if not -len(shape) <= axis < len(shape):
-            raise GraphError(f"in_axes says {axis} of an array of shape {dims(shape)}, which has no such axis")
+            raise GraphError(f"in_axes: axis {axis} is out of range for shape {dims(shape)}")
         sizes.add(shape[axis])
     if len(sizes) != 1:
         found = ", ".join(map(str, sorted(sizes))) or "none"
-        raise GraphError(f"the axes that vmap maps over have one length; found {found}")
+        raise GraphError(f"vmap: expected mapped axes of equal length, got {found}")
     return sizes.pop()
 
 
@@ -338,7 +340,7 @@ def _example(builder: MirBuilder, leaf: Any, axis: int | None) -> Any:
 
 def _moved(value: Value, axis: int) -> Value:
     if not -value.rank <= axis < value.rank:
-        raise GraphError(f"out_axes says {axis} for a result of shape {dims(value.shape)}")
+        raise GraphError(f"out_axes: axis {axis} is out of range for a result of shape {dims(value.shape)}")
     order = list(range(1, value.rank))
     order.insert(axis % value.rank, 0)
     return value.b.transpose(value, order)
@@ -491,7 +493,9 @@ class _Call:
     def like_arguments(self, trees: Sequence[Tree], what: str) -> dict[str, Any]:
         """The leaves of trees like the chosen arguments, by the inputs of floats; GraphError for others."""
         if len(trees) != len(self._chosen):
-            raise GraphError(f"{what} are {len(trees)} for {len(self._chosen)} arguments of '{self.name}'")
+            raise GraphError(
+                f"{what}: expected a tree for each of {len(self._chosen)} arguments of '{self.name}', got {len(trees)}"
+            )
         wanted = self.floats(others=True)
         found: dict[str, Any] = {}
         for number, tree in zip(self._chosen, trees, strict=True):
@@ -515,7 +519,7 @@ class _Call:
         ]
         inline = getattr(self.builder, "inline", None)
         if inline is None:
-            raise GraphTypeError("functions are built into a Graph; this value is of a builder without inline")
+            raise GraphTypeError("expected a value of a Graph, got one of a builder that cannot inline functions")
         return inline(graph, *operands)
 
     def _as(self, type_: Any, x: Any) -> Value:
@@ -544,7 +548,7 @@ def _like(primal: Any, other: Any, what: str) -> Any:
         raise GraphError(f"{what}: expected an array of shape {dims(shape)}, got {shown(other)}")
     if found != shape:
         raise GraphError(
-            f"{what}: expected the shape of what it belongs to, {dims(shape)}, got {dims(found)}; broadcast it"
+            f"{what}: expected shape {dims(shape)} like the value that it belongs to, got {dims(found)}; broadcast it"
         )
     if weak and _is_real(primal) and not _is_real(other):
         raise GraphError(f"{what}: expected a real number, got a complex one; take its real part")
@@ -567,7 +571,7 @@ def _dtype_of(x: Any) -> np.dtype[Any] | None:
 
 def _arguments(what: str, trees: object) -> tuple[Tree, ...]:
     if not isinstance(trees, tuple | list):
-        raise GraphTypeError(f"{what} are a tuple with a tree for each argument, got {shown(trees)}")
+        raise GraphTypeError(f"{what} : expected a tuple with one tree per argument, got {shown(trees)}")
     return tuple(trees)
 
 

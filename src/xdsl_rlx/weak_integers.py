@@ -60,7 +60,7 @@ class Fit:
         if not low <= (found := self.number(operands)) <= high:
             name = NUMPY_NAMES[DTYPE_NAMES[self.type]]
             raise ArgumentError(
-                f"{self.name}: {found} meets an array of {name}, which holds {low} to {high}; pass np.int64 for an "
+                f"{self.name}: {found} is out of range for an array of {name} ({low} to {high}); pass np.int64 for an "
                 "integer that has a type of its own, or convert the array"
             )
 

@@ -143,7 +143,7 @@ WRONG: dict[str, tuple[Callable[[rlx.Graph, Any], object], str]] = {
     "foreign operand": (lambda g, x: g.remat(lambda a: a, foreign(g)), "a value of graph 'b' is used in graph 'wrong'"),
     "of the other branch": (
         lambda g, x: g.cond(True, f := kept(g, x), f),
-        "cond: a body uses a value that another one has built; build it outside of both",
+        "cond: a body uses a value of another body; compute it outside of both",
     ),
     "no branches": (lambda g, x: g.switch(0, []), "switch: expected at least one branch"),
     "a function": (lambda g, x: g.switch(0, lambda: x), "switch: branches: expected a sequence of functions, got"),  # pyright: ignore
@@ -224,7 +224,9 @@ def test_a_loop_without_a_bound_has_no_gradient_in_reverse_mode() -> None:
     g = rlx.Graph("g")
     x = g.param("x", ())
     g.set_outputs(g.while_loop(lambda c: c < 10.0, lambda c: c * c, x))
-    message = r"mir.while at loc\(.*test_branch.py.*\): a loop without a bound has no gradient in reverse mode: give it"
+    message = (
+        r"mir.while at loc\(.*test_branch.py.*\): a while loop without a bound has no gradient in reverse mode: set"
+    )
     with pytest.raises(rlx.GraphError, match=message):
         _ = rlx.grad(g, ["x"]).module
     value, tangent = oracle.evaluate(rlx.jvp(g, ["x"]).module, 1.5, 1.0)

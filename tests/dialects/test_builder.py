@@ -140,14 +140,14 @@ def test_indexing_is_numpys(index):
         (slice("a"), TypeError, "slice indices must be integers"),
         (np.array([2]), IndexError, "index 2 is out of range for an axis of extent 2"),
         (np.array([0.5]), TypeError, "expected an array of integers as index, got one of float64"),
-        (np.array([True, False, True]), IndexError, "a mask of extent 3 is no index of an axis of extent 2"),
+        (np.array([True, False, True]), IndexError, "a mask of extent 3 cannot index an axis of extent 2"),
         (([0, 1], [0, 1, 2]), IndexError, "shapes 2 and 3 do not broadcast"),
         (([0], slice(None), [4]), IndexError, "index 4 is out of range for an axis of extent 4"),
-        ([[0], [1, 2]], TypeError, "an index is no array"),
+        ([[0], [1, 2]], TypeError, "cannot convert an index to an array"),
         ("a", TypeError, "got 'a'"),
         ({}, TypeError, "got an object of type dict"),
         (2, IndexError, "index 2 is out of range for an axis of extent 2"),
-        ((0, 0, 0, 0), IndexError, "4 indices for a tensor of shape 2x3x4"),
+        ((0, 0, 0, 0), IndexError, "too many indices: 4 for a tensor of shape 2x3x4"),
         ((..., ...), IndexError, "one ellipsis"),
         (1.5, TypeError, "got 1.5"),
         (True, TypeError, "got True"),
@@ -173,9 +173,9 @@ def test_functions_of_numpy_that_are_ops_build_them():
     np.testing.assert_allclose(run(lambda m, x: np.exp(x) + np.maximum(2.0, np.tanh(x)), X), np.exp(X) + 2)
     (x,) = builder(TensorType(f32, [2]))[1]
     for wrong in (np.asarray, float, "{:.3f}".format):
-        with pytest.raises(GraphError, match="it has numbers when the compiled graph runs"):
+        with pytest.raises(GraphError, match="it has no concrete value yet"):
             wrong(x)
-    with pytest.raises(GraphError, match=r"np\.spacing does not take a value of a graph: no op computes it"):
+    with pytest.raises(GraphError, match=r"np\.spacing does not support traced values: no op computes it"):
         np.spacing(x)
 
 
@@ -240,7 +240,7 @@ def test_shapes_that_do_not_fit_are_verify_exceptions():
     b, (x,) = builder(TensorType(f32, [2, 3]))
     with pytest.raises(VerifyException, match="do not broadcast"):
         b.add(x, b.reshape(x, (3, 2)))
-    with pytest.raises(GraphError, match="-1 has no value"):
+    with pytest.raises(GraphError, match="-1 cannot be inferred"):
         b.reshape(x, (4, -1))
     with pytest.raises(GraphError, match="expected a value, a number or an array, got str"):
         b.add(x, "1")  # pyright: ignore[reportArgumentType]

@@ -109,7 +109,7 @@ WRONG: dict[str, tuple[Callable[[rlx.Graph, Any], object], str]] = {
     ),
     "of another body": (
         lambda g, x: g.custom_fn(f := kept(g), x, vjp=f),
-        "custom_fn: a body uses a value that another one has built; build it outside of both",
+        "custom_fn: a body uses a value of another body; compute it outside of both",
     ),
 }
 
@@ -137,8 +137,8 @@ def captured(rule: str) -> rlx.Graph:
 
 
 REFUSED = (
-    r"mir.custom_fn at loc\(.*test_custom_fn.py.*\): its derivative rules say nothing of a value that its functions "
-    r"use from around them \(%w, tensor<3xf64>\): pass it as an operand, or take its stop_gradient in front of it"
+    r"mir.custom_fn at loc\(.*test_custom_fn.py.*\): its derivative rules do not cover a captured value "
+    r"\(%w, tensor<3xf64>\): pass it as an operand, or apply stop_gradient to it first"
 )
 
 
@@ -197,7 +197,9 @@ def test_a_body_around_a_rule_is_differentiated_with_respect_to_all_that_it_uses
         g.set_outputs(g.scan(body, x, None, length=3)[0])
         return g
 
-    with pytest.raises(rlx.GraphError, match=r"mir.custom_fn at .*: its derivative rules say nothing of a value"):
+    with pytest.raises(
+        rlx.GraphError, match=r"mir.custom_fn at .*: its derivative rules do not cover a captured value"
+    ):
         _ = rlx.grad(in_a_scan("captured"), ["x"]).module
     for kind in ("operand", "stopped"):
         (dx,) = oracle.evaluate(rlx.grad(in_a_scan(kind), ["x"]).module, [1, 2], [3, 5], [1, 1])

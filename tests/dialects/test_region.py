@@ -76,7 +76,7 @@ WRONG: dict[str, tuple[Callable[[rlx.Graph, Any, Any], object], str]] = {
     ),
     "a scalar": (
         lambda g, x, i: g.batch_elementwise_region(g.relu, [x[0, 0]]),
-        "batch_elementwise_region: the body yields tensor<f32>: what is concatenated has an axis at least",
+        "batch_elementwise_region: the body yields tensor<f32>: expected a result of rank at least 1",
     ),
     "a softmax": (
         lambda g, x, i: g.batch_elementwise_region(g.softmax, [x]),

@@ -140,7 +140,7 @@ def test_outputs_with_names_are_a_named_tuple():
     lowered = rlx.lower(g)
     assert 'lir.output 0 "loss"' in str(lowered) and rlx.compile(lowered)(a, b).loss == 12
     for names in ({"a b": x}, {"class": x}, {"_x": x}):
-        with pytest.raises(rlx.GraphError, match=r"needs a name of Python's"):
+        with pytest.raises(rlx.GraphError, match=r"expected a Python identifier as the name"):
             g.set_outputs(names)
     g.set_outputs([x])
     assert type(rlx.compile(g)(a, b)) is tuple

@@ -130,7 +130,7 @@ def test_a_norm_of_zeros_has_slope_zero(ord: float | None):
         ("ij,jk->ii", "repeats a label of the result"),
         ("ij,ij", "has the extents 3 and 4 for 'i'"),
         ("ii,jk", "'i' has two extents in an operand of shape 3x4"),
-        ("i1,jk", "has something else than letters"),
+        ("i1,jk", "has characters other than letters"),
         ("...j,jk->k", "has '...' in an operand and not in the result"),
     ],
 )
@@ -148,7 +148,7 @@ def test_labels_that_do_not_fit(subscripts: str, message: str):
         (lambda g, x: g.norm(x, 3), "a matrix has the orders"),
         (lambda g, x: g.norm(x, "max"), "ord 'max' is not one of fro, nuc"),
         (lambda g, x: g.norm(x, "fro", axis=0), "ord fro is one of matrices"),
-        (lambda g, x: g.trace(x, 0, 1, -1), "a diagonal is one of two axes"),
+        (lambda g, x: g.trace(x, 0, 1, -1), "diagonal: expected two different axes"),
     ],
 )
 def test_a_wrong_call_says_why(call: Callable[..., Any], message: str):

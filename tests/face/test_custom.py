@@ -123,9 +123,9 @@ def test_a_name_that_is_not_registered_is_an_error():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"name": ""}, "an op needs a name"),
+        ({"name": ""}, "expected a name for the op, got ''"),
         ({"name": "face.x", "kernel": "python"}, "one of graph, nest, got 'python'"),
-        ({"name": "face.x", "kernel": "nest"}, "a nest and no shape rule"),
+        ({"name": "face.x", "kernel": "nest"}, "expected a shape rule"),
         ({"name": "face.triple"}, 'registered as "face.triple" already'),
     ],
 )
@@ -144,7 +144,7 @@ def test_operands_and_options_that_do_not_fit_are_errors():
         triple(x, scale=2.0)
     with pytest.raises(rlx.GraphError, match=r"option scale is a bool, a number, a string or a list of integers"):
         triple(x, scale=[0.5])
-    with pytest.raises(rlx.GraphError, match="is called with values of a graph, got none"):
+    with pytest.raises(rlx.GraphError, match="expected a traced value among the operands, got none"):
         triple(X)
 
 

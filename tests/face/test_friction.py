@@ -92,7 +92,7 @@ def test_a_hessian_of_any_output_alone():
     both = rlx.compile(rlx.select_outputs(losses(), [2, 0]))(x, w)
     y = np.tanh(x @ w)
     np.testing.assert_allclose(both, [np.sum(y * y), np.sum(y)], rtol=1e-12)
-    with pytest.raises(rlx.GraphError, match="'losses' has 3 outputs, there is none of number 3"):
+    with pytest.raises(rlx.GraphError, match="'losses' has 3 outputs, got output number 3"):
         rlx.select_outputs(losses(), 3)
 
 

@@ -46,7 +46,7 @@ ERRORS = {
     "x.t - x.t": r"write x \^ y and ~x",
     "-x.t": r"write x \^ y and ~x",
     "x.n ** -1": "integers to the power -1 are no integers",
-    "x.b + [[1], [2, 3]]": "a list is no array",
+    "x.b + [[1], [2, 3]]": "cannot convert a list to an array",
     "x.b + 'a'": "expected a value, a number, an array or a list of these, got 'a'",
     "x.b < None": "got None",
     "x.b + np.array(['a'] * 4)": "expected an array of numbers, got one of str32",

@@ -83,7 +83,7 @@ def test_dropout_with_and_without_a_key():
     np.testing.assert_array_equal(rlx.compile(lambda x: rlx.dropout(x, 0.25))(x), x)
     slope = rlx.grad(lambda x, key: rlx.dropout(x, 0.25, key).sum())(x, KEY)
     np.testing.assert_allclose(slope, y / 3, rtol=1e-6)
-    with pytest.raises(rlx.GraphError, match="probability below 1"):
+    with pytest.raises(rlx.GraphError, match="and below 1"):
         rlx.dropout(x, 1.0, KEY)
 
 
@@ -112,7 +112,7 @@ def test_what_is_not_the_tree_is_said(tmp_path: Path):
     path = tmp_path / "tree.safetensors"
     rlx.save(path, {"w": np.zeros(3), "b": np.zeros(2)})
     for like, message in [
-        ({"w": np.zeros(3)}, "has b, which the tree has not"),
+        ({"w": np.zeros(3)}, "has b, which is not in the tree"),
         ({"w": np.zeros(3), "b": np.zeros(2), "c": np.zeros(1)}, "has no c"),
         ({"w": np.zeros(4), "b": np.zeros(2)}, r"w of .* is float64\[3\]"),
         ({"w": np.zeros(3, np.float32), "b": np.zeros(2)}, "the tree has float32"),
@@ -120,7 +120,7 @@ def test_what_is_not_the_tree_is_said(tmp_path: Path):
         with pytest.raises(rlx.CheckpointError, match=message):
             rlx.load(path, like)
     path.write_bytes(b"no tensors at all")
-    with pytest.raises(rlx.CheckpointError, match="no file of tensors"):
+    with pytest.raises(rlx.CheckpointError, match="not a safetensors file"):
         rlx.load(path)
     with pytest.raises(rlx.CheckpointError, match="not an array"):
         rlx.save(path, {"w": "text"})
@@ -143,7 +143,7 @@ def test_tensors_of_gguf(tmp_path: Path):
     np.testing.assert_allclose(found["packed"], w, atol=1 / 127)
     np.testing.assert_array_equal(rlx.load_gguf(path, dequantize=False)["packed"], packed)
     (tmp_path / "none.gguf").write_bytes(b"nothing of the kind")
-    with pytest.raises(rlx.CheckpointError, match="no GGUF file"):
+    with pytest.raises(rlx.CheckpointError, match="not a GGUF file"):
         rlx.load_gguf(tmp_path / "none.gguf")
 
 
@@ -199,11 +199,11 @@ def test_the_loop_trains_shows_and_goes_on(tmp_path: Path, capsys: pytest.Captur
 
 def test_what_cannot_be_resumed_is_said(tmp_path: Path):
     step, state, batches = stepper()
-    with pytest.raises(rlx.GraphError, match="name it as checkpoint="):
+    with pytest.raises(rlx.GraphError, match="pass checkpoint="):
         rlx.fit(step, state, batches, resume=True)
     path = tmp_path / "state.safetensors"
     rlx.save(path, state)
-    with pytest.raises(rlx.CheckpointError, match="does not say which pass"):
+    with pytest.raises(rlx.CheckpointError, match="has no pass number"):
         rlx.fit(step, state, batches, checkpoint=path, resume=True)
     rlx.save(path, state[0], {"pass": "1"})
     with pytest.raises(rlx.CheckpointError, match="has no 0"):

@@ -93,11 +93,14 @@ def test_gradients_not_yet_emitted_are():
     [
         (lambda: rlx.vmap(small(), ["y"], 2), 'has no argument "y"; it has x, w'),
         (lambda: rlx.vmap(small(), ["x", "x"], 2), '"x" is named twice'),
-        (lambda: rlx.vmap(small(), ["x"], -1), "size is the extent of the new axis, got -1"),
+        (lambda: rlx.vmap(small(), ["x"], -1), "size: expected a batch size of at least 0, got -1"),
         (lambda: rlx.vmap(small(), ["x"], "8"), "vmap: size: expected an integer, got '8'"),
         (lambda: rlx.vmap(small(), ["x"], 2, in_axes=2), '"x" with the new axis: axis 2 is out of range for rank 2'),
-        (lambda: rlx.vmap(small(), ["x"], 2, in_axes={"w": 0}), "in_axes names 'w', which is not batched; those are x"),
-        (lambda: rlx.vmap(small(), ["x"], 2, in_axes=[1]), "in_axes is a position of the new axis, or one by name"),
+        (
+            lambda: rlx.vmap(small(), ["x"], 2, in_axes={"w": 0}),
+            "in_axes: 'w' is not a batched argument; batched arguments are x",
+        ),
+        (lambda: rlx.vmap(small(), ["x"], 2, in_axes=[1]), "in_axes: expected an axis or a dict of axes by name"),
         (lambda: rlx.vmap(small(), ["x"], 2, in_axes={"x": None}), "got {'x': None}"),
         (lambda: rlx.vmap(small(), 3, 2), "vmap: inputs: expected names or a string, got 3"),
         (lambda: rlx.run_passes(small(), "mir-vmap{inputs=x size=-2}"), "expected a size of at least 0, got -2"),

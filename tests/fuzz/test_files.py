@@ -90,7 +90,7 @@ def test_a_damaged_file_of_tensors_is_an_error_or_read_right(seed: int, tmp_path
         try:
             found = rlx.load(path)
         except rlx.CheckpointError as error:
-            assert "is no file of tensors" in str(error)
+            assert "is not a safetensors file" in str(error)
             continue
         plain = read_plainly(changed)
         assert found.keys() == plain.keys() and sum(a.nbytes for a in found.values()) <= len(changed)
@@ -142,7 +142,7 @@ def test_a_damaged_gguf_file_is_an_error_or_within_its_bytes(seed: int, tmp_path
         try:
             found = rlx.load_gguf(path)
         except rlx.CheckpointError as error:
-            assert "is no GGUF file" in str(error)
+            assert "is not a GGUF file" in str(error)
             continue
         # the smallest type has 256 elements in 50 bytes
         assert sum(array.nbytes for array in found.values()) <= 24 * len(changed)

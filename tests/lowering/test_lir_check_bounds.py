@@ -154,7 +154,7 @@ def test_a_module_without_places_is_planned_or_refused():
         SCATTER.replace(" attributes {arena_bytes = 256 : i64, alignment = 64 : i64}", "").replace(" at 0", "")
     )
     for module in (placeless, unplanned):
-        with pytest.raises(PassFailedException, match="the slots of @scatter have no place: run lir-plan-memory"):
+        with pytest.raises(PassFailedException, match="the slots of @scatter have no offset: run lir-plan-memory"):
             emit_python(module)
         assert "arena = np.empty(320, np.uint8)" in rlx.numba_source(module)
         compiled = rlx.compile(module, threads=2)

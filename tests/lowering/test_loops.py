@@ -195,5 +195,5 @@ def test_an_element_taken_behind_its_loop_is_refused():
         launch.detach()
     step.detach()
     outer.body.block.insert_op_after(step, inner)
-    with pytest.raises(VerifyException, match="taken outside of the loop whose iterations it follows"):
+    with pytest.raises(VerifyException, match=r"expected a lir\.step inside of its loop"):
         module.verify()

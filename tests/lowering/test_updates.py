@@ -252,11 +252,11 @@ def test_what_replaces_an_argument_can_be_said_of_a_graph_that_is_there() -> Non
 @pytest.mark.parametrize(
     ("donate", "message"),
     [
-        ({"u": 0}, "there is no such argument, but w, v, x"),
-        ({"w": 3}, "has 1 results, none is 3"),
+        ({"u": 0}, "no such argument; arguments are w, v, x"),
+        ({"w": 3}, "has 1 results, got result number 3"),
         ({"w": "0"}, "donate: expected integers, got"),
         ({0: 0}, "donate: expected the name of an argument, got 0"),
-        (["w"], "donate: expected numbers of results by names of arguments, got"),
+        (["w"], "donate: expected a dict from argument names to result numbers, got"),
     ],
 )
 def test_what_cannot_be_donated_is_an_error(donate: Any, message: str) -> None:
@@ -277,7 +277,7 @@ def test_who_updates_an_array_has_to_be_given_that_array() -> None:
         "expected f32": arrays["v"].astype("f8"),
         "expected an array": arrays["v"].tolist(),
         "C-contiguous": arrays["v"].T,
-        "another argument lies there, too": arrays["x"],
+        "overlaps another argument": arrays["x"],
     }
     for message, value in wrong.items():
         with pytest.raises(rlx.ArgumentError, match=message):
@@ -293,7 +293,7 @@ def test_a_result_may_not_lie_in_what_is_updated() -> None:
     compiled = rlx.compile(_graph(both, "f32", True))
     arrays = _arrays("f32")
     compiled.set_param("w", arrays["w"])
-    with pytest.raises(rlx.ArgumentError, match=r"out\[0\] of graph 'both' overlaps 'v', which is updated"):
+    with pytest.raises(rlx.ArgumentError, match=r"out\[0\] of graph 'both' overlaps 'v', which is donated"):
         compiled(v=arrays["v"], x=arrays["x"], out=(arrays["v"],))
 
 

@@ -115,7 +115,7 @@ def computed(it: Any, x: Any, y: Any) -> None:
     ("kernel", "found"), [(negative, r"\(-1,\)"), (broken, r"\(2, 2.5\)"), (computed, "what the kernel computes")]
 )
 def test_scratch_has_known_extents(kernel: Kernel, found: str):
-    with pytest.raises(rlx.RlxError, match=f"the extents of scratch are numbers that are known now, got {found}"):
+    with pytest.raises(rlx.RlxError, match=f"the extents of scratch must be known at compile time, got {found}"):
         compiled(kernel)
 
 

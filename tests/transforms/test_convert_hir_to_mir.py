@@ -148,7 +148,7 @@ def test_parts_are_named():
     ]
     assert parts == [["first"], ["first", "second"], ["first"], []]
     for wrong, message in (
-        ("", "a part of graph 'g' needs a name, got ''"),
+        ("", "named: expected a non-empty scope in graph 'g', got ''"),
         (3, "named: name: expected a string, got 3"),
     ):
         with pytest.raises(rlx.GraphError, match=message):

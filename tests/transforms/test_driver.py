@@ -57,12 +57,12 @@ def test_a_sweep_leaves_what_its_patterns_insert() -> None:
 
 
 def test_patterns_that_undo_each_other_are_named() -> None:
-    with pytest.raises(PassFailedException, match="SinOfCos did not come to rest in 64 rounds, but led back to mir"):
+    with pytest.raises(PassFailedException, match="SinOfCos did not converge in 64 rounds, but led back to mir"):
         rewrite(graph().clone(), SinOfCos())
 
 
 def test_passes_that_never_rest_are_named() -> None:
-    with pytest.raises(PassFailedException, match="swap did not come to rest in 64 rounds"):
+    with pytest.raises(PassFailedException, match="swap did not converge in 64 rounds"):
         run_to_fixpoint(context(), graph().clone(), [Swap()])
 
 

@@ -122,7 +122,7 @@ WRONG: dict[str, tuple[Callable[[rlx.Graph], object], str]] = {
     "nothing forward": (lambda g: rlx.jacfwd(g, []), "mir-jacfwd: name the arguments of @wrong to differentiate by"),
     "twice": (lambda g: rlx.jacrev(g, ["x", "x"]), 'mir-jacrev: "x" is named twice'),
     "lir": (lambda g: rlx.hessian(rlx.lower(g), "x"), "hessian takes a graph at stage hir or mir"),
-    "compiled": (lambda g: rlx.jacfwd(rlx.compile(rlx.jvp(g, "x")), ["x", "n"]), "is by one argument, got 2"),
+    "compiled": (lambda g: rlx.jacfwd(rlx.compile(rlx.jvp(g, "x")), ["x", "n"]), "expected one argument in wrt, got 2"),
 }
 
 

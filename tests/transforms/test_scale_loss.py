@@ -101,7 +101,10 @@ def test_the_scale_stays_a_number_that_can_be_divided_by() -> None:
         ({"backoff": 1.5}, "backoff is a number between 0 and 1, got 1.5"),
         ({"growth_interval": 0}, "growth_interval is at least 1, got 0"),
         ({"seed": "w2"}, 'has no argument "w2"'),
-        ({"seed": "w"}, '"w" of @.* is no cotangent: those may be left out, and are d_output$'),
+        (
+            {"seed": "w"},
+            '"w" of @.* is not a cotangent; optional arguments are d_output$',
+        ),
     ],
 )
 def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:

@@ -315,9 +315,9 @@ WRONG: dict[str, tuple[Callable[[rlx.Graph, Any], object], str]] = {
         "carry 0 is tensor<3xf32>, the body",
     ),
     "count": (lambda g, x: g.scan(lambda c, e: ((c, e), None), x[0], x), "init has 1 carries, the body returns 2"),
-    "no pair": (lambda g, x: g.scan(lambda c, e: c, x[0], x), "the body returns a pair"),
-    "lengths": (lambda g, x: g.scan(lambda c, e: (c, None), x[0], (x, x[1:])), "different lengths: \\[3, 4\\]"),
-    "length": (lambda g, x: g.scan(lambda c, e: (c, None), x[0]), "give xs or a length"),
+    "no pair": (lambda g, x: g.scan(lambda c, e: c, x[0], x), "expected the body to return a pair"),
+    "lengths": (lambda g, x: g.scan(lambda c, e: (c, None), x[0], (x, x[1:])), "and length differ: \\[3, 4\\]"),
+    "length": (lambda g, x: g.scan(lambda c, e: (c, None), x[0]), "pass xs or a length"),
     "negative": (lambda g, x: g.scan(lambda c, e: (c, None), x[0], length=-1), "at least 0, got -1"),
     "scalar": (lambda g, x: g.scan(lambda c, e: (c, None), x[0], x[0, 0]), "has no leading axis"),
     "foreign": (
@@ -340,7 +340,7 @@ def test_a_wrong_body_is_our_error_and_leaves_the_graph_as_it_was(name: str) -> 
 def test_an_error_in_a_body_leaves_no_use_of_what_is_around_it() -> None:
     g, x = _graph()
     w, h = g.input("w", (3,)), g.input("h", (3,))
-    with pytest.raises(rlx.GraphError, match="returns a pair"):
+    with pytest.raises(rlx.GraphError, match="return a pair"):
         g.scan(lambda c, e: c * w + e, h, x)
     assert w.ssa.first_use is None and x.ssa.first_use is None
     last, _ = g.scan(lambda c, e: (c * w + e, None), h, x)

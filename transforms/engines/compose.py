@@ -155,7 +155,7 @@ def _look_at(
                     # a product that takes in what almost was attention says nothing of that
                     missed.update((made, missed[inner]) for inner in taken[1:] if inner in missed)
                 return RaisedOp(row.op, made)
-            found = Missed(Reason.MULTI_CONSUMER, f"{shared.name} inside of it is an output, or read by others")
+            found = Missed(Reason.MULTI_CONSUMER, f"its intermediate {shared.name} is an output or has other users")
         if found is not None:
             missed.setdefault(op, MissedOp(row.op, op, found))
     return None

@@ -278,11 +278,11 @@ def while_vjp(op: WhileOp, b: MirBuilder, *cotangents: Value | None) -> Sequence
     """That of its definition by a scan, which the preparation puts in its place."""
     if op.most is None:
         raise PassFailedException(
-            f"{named(op)}: a loop without a bound has no gradient in reverse mode: give it max_iterations, or "
+            f"{named(op)}: a while loop without a bound has no gradient in reverse mode: set max_iterations, or "
             "use forward mode (rlx.jvp, mir-jvp)"
         )
     raise PassFailedException(
-        f"{named(op)}: its gradient is that of its definition: run mir-unroll-while first, and then "
+        f"{named(op)}: it is differentiated by its decomposition: run mir-unroll-while first, and then "
         "mir-convert-scans-for-ad (mir-prepare-for-ad does)"
     )
 
@@ -291,7 +291,7 @@ def while_vjp(op: WhileOp, b: MirBuilder, *cotangents: Value | None) -> Sequence
 def while_decompose(op: WhileOp, b: MirBuilder) -> Sequence[Value]:
     """A scan over all times at which the loop may go on, with the body in a branch: later times do nothing."""
     if op.most is None:
-        raise PassFailedException(f"{named(op)}: a loop without a bound is no scan: give it max_iterations")
+        raise PassFailedException(f"{named(op)}: a while loop without a bound cannot become a scan: set max_iterations")
     n = len(op.init)
     draft = Draft(op.most, False)
     start = [*op.init, _asked(op, op.init, b), b.scalar(0, i32).ssa]

@@ -42,8 +42,8 @@ def _refuse(op: CustomFnOp, value: SSAValue) -> Value:
     """No rule says what depends on a captured value."""
     name = f"%{value.name_hint}, " if value.name_hint else ""
     raise PassFailedException(
-        f"{named(op)}: its derivative rules say nothing of a value that its functions use from around them "
-        f"({name}{value.type}): pass it as an operand, or take its stop_gradient in front of it"
+        f"{named(op)}: its derivative rules do not cover a captured value "
+        f"({name}{value.type}): pass it as an operand, or apply stop_gradient to it first"
     )
 
 

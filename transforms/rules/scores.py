@@ -61,7 +61,7 @@ class Visible:
         return self.kind in (MaskKind.CAUSAL, MaskKind.SLIDING_WINDOW)
 
     def beside(self, mask: Mask) -> Visible:
-        """With one more mask: values that are added, all together, -inf where one of truth values hides a key."""
+        """With one more mask: values that are added, all together, -inf where one of booleans hides a key."""
         masks = (*self.masks, mask)
         return Visible(MaskKind.BIAS if any(one.is_added for one in masks) else MaskKind.CUSTOM, None, masks)
 
@@ -224,7 +224,7 @@ _UNSEEN = (
     "a row that sees no key is 0 in mir.attention, and not by hand: write the op with the mask kind custom, or add a "
     "mask with a finite number to the scores"
 )
-_TWICE = "mir.attention takes one mask of truth values: write it as one, by & of both"
+_TWICE = "mir.attention takes one mask of booleans: write it as one, by & of both"
 
 
 def _hidden(found: Sequence[Term], place: _Place) -> ScoresByHand | Missed | None:
@@ -246,7 +246,7 @@ def _hidden(found: Sequence[Term], place: _Place) -> ScoresByHand | Missed | Non
 
 
 def _seen(scores: ScoresByHand, cond: Term, is_hidden: bool, shape: Sequence[int]) -> ScoresByHand | Missed | None:
-    """Scores, perhaps with a bias, of which a mask of truth values lets some through."""
+    """Scores, perhaps with a bias, of which a mask of booleans lets some through."""
     *_, row, column = scores.order
     queries, keys = shape[row], shape[column]
     values = laid(cond, scores.order)
@@ -276,7 +276,7 @@ def _biased(part: Term, bias: Term, by: float, place: _Place) -> ScoresByHand | 
     if values is None or values.shape[-1] != keys:
         return None
     if scores.visible.is_by_position or any(not one.is_added for one in scores.visible.masks):
-        return Missed(Reason.MASK, "a bias is added in front of a mask of truth values, which is by position here")
+        return Missed(Reason.MASK, "a bias is added in front of a mask of booleans, which is by position here")
     rows = rows_kept(bias, row, column, queries, keys, _is_low(bias.value, by))
     if rows is not None and all(low < high for low, high in rows) and not scores.visible.masks:
         visible = _by_rows(rows, queries, keys)

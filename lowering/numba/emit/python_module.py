@@ -195,7 +195,7 @@ class _Program:
         arena = self.program.arena_bytes
         slots = [op for op in program_ops(self.program) if isinstance(op, SlotOp)]
         if slots and (arena is None or any(op.at is None for op in slots)):
-            raise PassFailedException(f"the slots of @{self.name} have no place: run lir-plan-memory before -t numba")
+            raise PassFailedException(f"the slots of @{self.name} have no offset: run lir-plan-memory before -t numba")
         names = [op.buffer_name.data for op in block.ops if isinstance(op, InputOp | ParamOp)]
         self.outside.emit(f"_known({', '.join(['inputs', *map(repr, names)])})")
         if arena is not None and slots:

@@ -68,7 +68,7 @@ def _symbols(code: bytes) -> Iterator[tuple[str, bool]]:
                 if name:
                     yield names[name : names.index(b"\0", name)].decode(), bool(section)
     except (struct.error, IndexError, ValueError) as error:
-        raise CompileError(f"the object code is no ELF object: {error}") from error
+        raise CompileError(f"the object code is not an ELF object: {error}") from error
 
 
 def _sections(code: bytes) -> list[tuple[int, int, int, int]]:

@@ -79,7 +79,7 @@ def to_array(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
         raise ArgumentError(f"{what}: expected {spec}, got {describe(array)}")
     if array.dtype != dtype:
         if not _converts(array, spec.dtype, dtype, plain):
-            hint = f"; pass x.astype({str(dtype)!r}) if that is meant" if not plain else ""
+            hint = f"; pass x.astype({str(dtype)!r}) if intended" if not plain else ""
             raise ArgumentTypeError(f"{what}: expected {spec}, got {describe(array)}{hint}")
         array = _finite(array, array.astype(dtype), f"{what}: expected {spec}")
     # ascontiguousarray would turn a scalar into a vector
@@ -100,7 +100,7 @@ def _finite(before: NDArray[Any], after: NDArray[Any], what: str) -> NDArray[Any
     if after.dtype.kind in "fcV" and not np.isfinite(after).all():
         wrong = np.isfinite(before) & ~np.isfinite(after)
         if wrong.any():
-            raise ArgumentTypeError(f"{what}, got {before[wrong].reshape(-1)[0]}, which is infinite there")
+            raise ArgumentTypeError(f"{what}, got {before[wrong].reshape(-1)[0]}, which overflows to infinity")
     return after
 
 
@@ -133,8 +133,8 @@ def check_updated(spec: TensorSpec, value: object, what: str) -> NDArray[Any]:
     if type(value) is np.ndarray:
         return check_out(spec, cast(object, value), what)
     if not isinstance(value, np.ndarray):
-        cure = "np.array(x) is one with memory of its own"
-        raise ArgumentTypeError(f"{what} is written over: expected an array {spec}, got {type(value).__name__}; {cure}")
+        cure = "np.array(x) makes a copy"
+        raise ArgumentTypeError(f"{what} is donated: expected an array {spec}, got {type(value).__name__}; {cure}")
     return check_out(spec, cast(object, value), what)
 
 

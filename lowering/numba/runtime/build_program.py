@@ -53,7 +53,7 @@ def launched_program(module: ModuleOp) -> tuple[Program, tuple[lir.LaunchOp, ...
         raise PassFailedException(f"expected a module with one lir.program, got {len(programs)}")
     (program,) = programs
     if program.arena_bytes is None or program.alignment is None:
-        raise PassFailedException(f"the slots of @{program.sym_name.data} have no place: run lir-plan-memory")
+        raise PassFailedException(f"the slots of @{program.sym_name.data} have no offset: run lir-plan-memory")
     builder = _Builder(program)
     return builder.build(module), tuple(builder.launched)
 
@@ -119,7 +119,7 @@ class _Builder:
         start, (result,) = 0, op.results
         if isinstance(op, lir.SlotOp):
             if op.at is None:
-                raise PassFailedException("a lir.slot has no place: run lir-plan-memory")
+                raise PassFailedException("a lir.slot has no offset: run lir-plan-memory")
             self.bases[result], start = BASE_ARENA, op.at.value.data
         elif isinstance(op, lir.ConstantOp):
             self.constants += b"\0" * (-len(self.constants) % CONSTANT_ALIGNMENT)

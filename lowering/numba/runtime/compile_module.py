@@ -122,7 +122,7 @@ def _lowered_again(program: Program, module: Callable[[], ModuleOp], threads: in
         again = lower_to_lir(module(), threads, checked)
         if build_program(again) == program:
             return again
-    raise RlxError(f"graph {program.name!r} has changed since it was compiled: compile it again to look inside")
+    raise RlxError(f"graph {program.name!r} has changed since it was compiled: compile it again to inspect it")
 
 
 def _compiled(key: str, build: Callable[[], tuple[Program, bytes]]) -> tuple[Program, LoadedObject, bool]:

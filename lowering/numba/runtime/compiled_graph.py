@@ -102,7 +102,7 @@ class CompiledGraph:
     def origin(self) -> Origin:
         """What this was compiled from; `RlxError` where nobody has said."""
         if self._origin is None:
-            raise RlxError(f"graph {self.name!r} was made of machine code: what it was compiled from is not known")
+            raise RlxError(f"graph {self.name!r} was loaded as machine code and has no IR to inspect")
         return self._origin
 
     def __repr__(self) -> str:

@@ -35,7 +35,7 @@ def profile_of(
 ) -> Profile:
     """The profile of calls of a graph; `ArgumentError` for less than one run."""
     if runs < 1:
-        raise ArgumentError(f"a profile is of at least one run, got {runs}")
+        raise ArgumentError(f"expected at least one run, got {runs}")
     traced = [_run(binding, args, kwargs, 1)]
     for _ in range(runs):
         traced.append(_run(binding, args, kwargs, traced[-1].count))

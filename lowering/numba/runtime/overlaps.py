@@ -62,9 +62,9 @@ def outputs_in_arguments(graph: str, buffers: Sequence[CallBuffer]) -> set[int]:
         elif uses == {Use.OUTPUT}:
             raise ArgumentError(f"out[{first.number}] and out[{second.number}] of graph {graph!r} overlap")
         elif first.use is Use.OUTPUT:
-            raise ArgumentError(f"out[{first.number}] of graph {graph!r} overlaps {second.name!r}, which is updated")
+            raise ArgumentError(f"out[{first.number}] of graph {graph!r} overlaps {second.name!r}, which is donated")
         else:
             one, other = (first, second) if first.use is Use.UPDATED else (second, first)
             what = f"argument {one.name!r} of graph {graph!r}"
-            raise ArgumentError(f"{what} is updated, and another argument lies there, too: {other.name!r}")
+            raise ArgumentError(f"{what} is donated, but overlaps another argument: {other.name!r}")
     return found

@@ -50,7 +50,9 @@ class Weights(MutableMapping[str, Array]):
         self._given: dict[str, object] = dict(values or {})
 
     def __reduce__(self) -> NoReturn:
-        raise ArgumentTypeError("weights are memory of this process, not to be pickled or copied; dict(weights) can be")
+        raise ArgumentTypeError(
+            "Weights cannot be pickled or copied, as they are memory of this process; pass dict(weights)"
+        )
 
     def __getitem__(self, name: str) -> Array:
         entry = self._known(name)

@@ -59,5 +59,5 @@ def check_shapes(function: str, first: str, tree: Tree, second: str, other: Tree
         if np.shape(one) != np.shape(two):
             raise GraphError(
                 f"{function}: {second}{place} has shape {np.shape(two)}, {first}{place} has {np.shape(one)}; "
-                "reshape it, or take the sum over the axes that it is too many of"
+                "reshape it, or sum over its extra axes"
             )

@@ -33,7 +33,7 @@ State: TypeAlias = dict[str, Any]
 """`step`, how many updates there were, and for each kind of slot a tree like the parameters."""
 
 Mask: TypeAlias = Tree | Callable[[str, Any], bool] | None
-"""Which leaves decay: a tree of truth values, a function of the path and the leaf, or None for all."""
+"""Which leaves decay: a tree of booleans, a function of the path and the leaf, or None for all."""
 
 
 class Optimiser(abc.ABC):
@@ -89,7 +89,7 @@ class Optimiser(abc.ABC):
 
     def _check_state(self, state: object, needed: Set[str]) -> None:
         if not isinstance(state, Mapping) or not needed <= state.keys():
-            raise GraphError(f"update(grads, state, params): the state is what init(params) gives, got {shown(state)}")
+            raise GraphError(f"update: state: expected the result of init(params), got {shown(state)}")
 
     @abc.abstractmethod
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
@@ -116,7 +116,9 @@ def _gradients(params: Tree, grads: Tree) -> Tree:
     leaves, spec = flatten(params)
     for place, p in zip(paths(spec), leaves, strict=True):
         if str(p.dtype) not in _FLOATS:
-            raise GraphError(f"update: params{place} is of {p.dtype}; parameters are of floats, so take it out of them")
+            raise GraphError(
+                f"update: params{place}: expected a floating-point array, got {p.dtype}; remove it from params"
+            )
     given = leaves_like(spec, grads, "params and grads")
     return unflatten(spec, [narrow(wide(g), wide(p).dtype) for p, g in zip(leaves, given, strict=True)])
 

@@ -41,7 +41,7 @@ def warmup(steps: int, then: Schedule | float) -> Schedule:
 
 def _check(steps: int) -> None:
     if steps < 0:
-        raise GraphError(f"a schedule takes no steps or more, got {steps}")
+        raise GraphError(f"expected a number of steps of at least 0, got {steps}")
 
 
 def _part(step: Any, steps: int) -> Any:

@@ -68,14 +68,14 @@ func.func @exchange(%a: tensor<8xf32> {mir.name = "a", mir.kind = "param"}, %b: 
 
 // -----
 
-// CHECK: result 0 of @itself cannot be computed in "w": it is an argument itself; donate without strict, which copies it at the end
+// CHECK: result 0 of @itself cannot be computed in place in "w": it is an argument itself; donate without strict to allow a copy at the end
 func.func @itself(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}, %g: tensor<8xf32> {mir.name = "g", mir.kind = "input"}) -> (tensor<8xf32> {mir.replaces = "w", mir.in_place}) {
   func.return %g : tensor<8xf32>
 }
 
 // -----
 
-// CHECK: result 0 of @kept cannot be computed in "w": "w" is returned as it was, too; donate without strict
+// CHECK: result 0 of @kept cannot be computed in place in "w": "w" is returned as it was, too; donate without strict
 func.func @kept(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}) -> (tensor<8xf32> {mir.replaces = "w", mir.in_place}, tensor<8xf32>) {
   %new = mir.exp %w : tensor<8xf32>
   func.return %new, %w : tensor<8xf32>, tensor<8xf32>

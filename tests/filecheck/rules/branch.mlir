@@ -65,7 +65,7 @@ func.func @remat(%x: tensor<3xf32>, %out: tensor<3xf32>, %g: tensor<3xf32>) -> t
 
 // -----
 
-// CHECK: mir.while: a loop without a bound has no gradient in reverse mode: give it max_iterations, or use forward mode (rlx.jvp, mir-jvp)
+// CHECK: mir.while: a while loop without a bound has no gradient in reverse mode: set max_iterations, or use forward mode (rlx.jvp, mir-jvp)
 func.func @while(%x: tensor<f32>, %y: tensor<f32>, %n: tensor<i32>, %g: tensor<f32>) -> tensor<f32> {
   %dx = mir.vjp primals(%x : tensor<f32>) outputs(%y, %n : tensor<f32>, tensor<i32>) cotangents(%g : tensor<f32>) of [0] wrt [0] -> tensor<f32> {
   ^bb0(%x_1: tensor<f32>):
@@ -85,7 +85,7 @@ func.func @while(%x: tensor<f32>, %y: tensor<f32>, %n: tensor<i32>, %g: tensor<f
 
 // -----
 
-// CHECK: mir.while: its gradient is that of its definition: run mir-unroll-while first, and then mir-convert-scans-for-ad (mir-prepare-for-ad does)
+// CHECK: mir.while: it is differentiated by its decomposition: run mir-unroll-while first, and then mir-convert-scans-for-ad (mir-prepare-for-ad does)
 func.func @while(%x: tensor<f32>, %y: tensor<f32>, %n: tensor<i32>, %g: tensor<f32>) -> tensor<f32> {
   %dx = mir.vjp primals(%x : tensor<f32>) outputs(%y, %n : tensor<f32>, tensor<i32>) cotangents(%g : tensor<f32>) of [0] wrt [0] -> tensor<f32> {
   ^bb0(%x_1: tensor<f32>):

@@ -79,7 +79,7 @@ func.func @forward(%x: tensor<3xf32>, %out: tensor<3xf32>, %g: tensor<3xf32>) ->
 
 // -----
 
-// CHECK: mir.custom_fn: its derivative rules say nothing of a value that its functions use from around them (%w, tensor<f32>): pass it as an operand, or take its stop_gradient in front of it
+// CHECK: mir.custom_fn: its derivative rules do not cover a captured value (%w, tensor<f32>): pass it as an operand, or apply stop_gradient to it first
 func.func @captured(%w: tensor<f32>, %y: tensor<f32>, %g: tensor<f32>) -> tensor<f32> {
   %dw = mir.vjp primals(%w : tensor<f32>) outputs(%y : tensor<f32>) cotangents(%g : tensor<f32>) of [0] wrt [0] -> tensor<f32> {
   ^bb0(%w_1: tensor<f32>):

@@ -33,7 +33,7 @@ func.func @no_floats(%x: tensor<2xi32> {mir.name = "x", mir.kind = "input", mir.
 
 // -----
 
-// CHECK: mir-insert-quantize-dequantize: mir.tanh has a mir.calibration that is none: 5.000000e-01 : f64
+// CHECK: mir-insert-quantize-dequantize: mir.tanh has an invalid mir.calibration: 5.000000e-01 : f64
 func.func @no_calibration(%x: tensor<2xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<2xf32> {
   %0 = mir.tanh %x {mir.calibration = 0.5 : f64} : tensor<2xf32>
   func.return %0 : tensor<2xf32>

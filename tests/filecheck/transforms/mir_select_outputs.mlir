@@ -17,7 +17,7 @@ func.func @f(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> (tensor<
 
 // -----
 
-// CHECK: mir-select-outputs: @one has 1 results, none is 2
+// CHECK: mir-select-outputs: @one has 1 results, got result number 2
 func.func @one(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3xf32> {
   func.return %x : tensor<3xf32>
 }

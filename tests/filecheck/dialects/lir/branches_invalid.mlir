@@ -100,7 +100,7 @@ lir.kernel @set(%a: memref<i1>, %o: memref<i1>, %lo: index, %hi: index) {
 
 // -----
 
-// CHECK: output 0 is written in a branch or loop only that may not be run
+// CHECK: output 0 is only written in a branch or loop that may not run
 lir.program @p {
   %p = lir.input "p" : memref<i1>
   %x = lir.input "x" : memref<4xf32>
@@ -115,7 +115,7 @@ lir.kernel @copy(%a: memref<4xf32>, %o: memref<4xf32>, %lo: index, %hi: index) {
 
 // -----
 
-// CHECK: output 0 is written in a branch or loop only that may not be run
+// CHECK: output 0 is only written in a branch or loop that may not run
 lir.program @p {
   %p = lir.input "p" : memref<i1>
   %x = lir.input "x" : memref<4xf32>
@@ -131,7 +131,7 @@ lir.kernel @copy(%a: memref<4xf32>, %o: memref<4xf32>, %lo: index, %hi: index) {
 
 // -----
 
-// CHECK: buffer 0 of @copy, which is read, is written in a branch or loop only that may not be run
+// CHECK: buffer 0 of @copy, which is read, is only written in a branch or loop that may not run
 lir.program @p {
   %p = lir.input "p" : memref<i1>
   %x = lir.input "x" : memref<4xf32>

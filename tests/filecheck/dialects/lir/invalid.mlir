@@ -360,7 +360,7 @@ lir.kernel @k(%i: memref<2xf32>, %o: memref<2xf32>, %lo: index, %hi: index) {
 
 // -----
 
-// CHECK: memref.load leaves dimension 1 of memref<4x3xf32>: element 3
+// CHECK: memref.load is out of bounds of dimension 1 of memref<4x3xf32>: element 3
 lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) {
   %c3 = arith.constant 3 : index
   %v = memref.load %i[%c3, %c3] : memref<4x3xf32>
@@ -369,7 +369,7 @@ lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) 
 
 // -----
 
-// CHECK: memref.load leaves dimension 0 of memref<4x3xf32>: element -1
+// CHECK: memref.load is out of bounds of dimension 0 of memref<4x3xf32>: element -1
 lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) {
   %m1 = arith.constant -1 : index
   %v = memref.load %i[%m1, %lo] : memref<4x3xf32>
@@ -378,7 +378,7 @@ lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) 
 
 // -----
 
-// CHECK: memref.store leaves dimension 0 of memref<4x3xf32>: element 4
+// CHECK: memref.store is out of bounds of dimension 0 of memref<4x3xf32>: element 4
 lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) {
   %c4 = arith.constant 4 : index
   %c0 = arith.constant 0 : index
@@ -389,7 +389,7 @@ lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) 
 
 // -----
 
-// CHECK: lir.gemm leaves dimension 0 of memref<2x3xf32>: elements ? to 3
+// CHECK: lir.gemm is out of bounds of dimension 0 of memref<2x3xf32>: elements ? to 3
 lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
   %c3 = arith.constant 3 : index
   lir.gemm %a[], %b[], %o[] rows %lo to %c3 cols %lo to %hi : memref<2x3xf32>, memref<3x5xf32>, memref<2x5xf32>
@@ -398,7 +398,7 @@ lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32>, %lo
 
 // -----
 
-// CHECK: lir.gemm leaves dimension 1 of memref<3x5xf32>: elements 2 to 1
+// CHECK: lir.gemm is out of bounds of dimension 1 of memref<3x5xf32>: elements 2 to 1
 lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
   %c2 = arith.constant 2 : index
   %c1 = arith.constant 1 : index
@@ -408,7 +408,7 @@ lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32>, %lo
 
 // -----
 
-// CHECK: lir.gemm leaves dimension 1 of memref<2x3xf32>: elements ? to 4
+// CHECK: lir.gemm is out of bounds of dimension 1 of memref<2x3xf32>: elements ? to 4
 lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
   %c4 = arith.constant 4 : index
   lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %lo to %hi inner %lo to %c4 : memref<2x3xf32>, memref<3x5xf32>, memref<2x5xf32>
@@ -417,7 +417,7 @@ lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32>, %lo
 
 // -----
 
-// CHECK: lir.block_gemm leaves dimension 1 of memref<2x5xf32>: 5 elements from 1
+// CHECK: lir.block_gemm is out of bounds of dimension 1 of memref<2x5xf32>: 5 elements from 1
 lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -428,7 +428,7 @@ lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32>, %lo
 
 // -----
 
-// CHECK: lir.getrf leaves dimension 0 of memref<4x3x3xf32>: element 4
+// CHECK: lir.getrf is out of bounds of dimension 0 of memref<4x3x3xf32>: element 4
 lir.kernel @k(%a: memref<4x3x3xf32>, %p: memref<4x3xi32>, %lo: index, %hi: index) {
   %c4 = arith.constant 4 : index
   lir.getrf %a[%c4], %p[%lo] : memref<4x3x3xf32>, memref<4x3xi32>
@@ -437,7 +437,7 @@ lir.kernel @k(%a: memref<4x3x3xf32>, %p: memref<4x3xi32>, %lo: index, %hi: index
 
 // -----
 
-// CHECK: lir.geqrf leaves dimension 0 of memref<4x96xf32>: element 4
+// CHECK: lir.geqrf is out of bounds of dimension 0 of memref<4x96xf32>: element 4
 lir.kernel @k(%a: memref<3x5xf32>, %s: memref<3xf32>, %w: memref<4x96xf32>, %lo: index, %hi: index) {
   %c4 = arith.constant 4 : index
   lir.geqrf %a[], %s[], %w[%c4] : memref<3x5xf32>, memref<3xf32>, memref<4x96xf32>
@@ -472,7 +472,7 @@ lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) 
 
 // -----
 
-// CHECK: expected an integer seen as another of its width, got index, i64
+// CHECK: expected a bitcast between types of one width, got index, i64
 lir.kernel @k(%i: memref<4x3xf32>, %o: memref<4x3xf32>, %lo: index, %hi: index) {
   %a = builtin.unrealized_conversion_cast %lo : index to i64
   lir.return
@@ -530,7 +530,7 @@ lir.kernel @k(%o: memref<32x16xf32>, %lo: index, %hi: index) {
 
 // -----
 
-// CHECK: lir.prefetch leaves dimension 1 of memref<32x16xf32>: element 16
+// CHECK: lir.prefetch is out of bounds of dimension 1 of memref<32x16xf32>: element 16
 lir.kernel @k(%o: memref<32x16xf32>, %lo: index, %hi: index) {
   %n = arith.constant 16 : index
   lir.prefetch %o[%lo, %n] : memref<32x16xf32>
@@ -539,7 +539,7 @@ lir.kernel @k(%o: memref<32x16xf32>, %lo: index, %hi: index) {
 
 // -----
 
-// CHECK: memref.load takes another element of memref<?xf32> than that of its iteration
+// CHECK: memref.load accesses an element of memref<?xf32> other than the one of its iteration
 lir.kernel @k(%x: memref<?xf32>, %lo: index, %hi: index) {
   %c0 = arith.constant 0 : index
   %y = memref.load %x[%c0] : memref<?xf32>
@@ -548,7 +548,7 @@ lir.kernel @k(%x: memref<?xf32>, %lo: index, %hi: index) {
 
 // -----
 
-// CHECK: memref.store takes another element of memref<?xf32> than that of its iteration
+// CHECK: memref.store accesses an element of memref<?xf32> other than the one of its iteration
 lir.kernel @k(%x: memref<?xf32>, %lo: index, %hi: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -561,7 +561,7 @@ lir.kernel @k(%x: memref<?xf32>, %lo: index, %hi: index) {
 
 // -----
 
-// CHECK: memref.load takes another element of memref<?xf32> than that of its iteration
+// CHECK: memref.load accesses an element of memref<?xf32> other than the one of its iteration
 lir.kernel @k(%x: memref<?xf32>, %lo: index, %hi: index) {
   %c1 = arith.constant 1 : index
   scf.for %i = %lo to %hi step %c1 {
@@ -593,7 +593,7 @@ builtin.module {
 
 // -----
 
-// CHECK: "w" is copied to, and so has to be updated
+// CHECK: "w" is marked as copied, but not as updated
 builtin.module {
   lir.program @p {
     %w = lir.param "w" copied : memref<6xf32>

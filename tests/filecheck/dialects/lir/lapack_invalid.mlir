@@ -88,7 +88,7 @@ lir.kernel @k(%a: memref<2x4x4xf64>, %p: memref<4xi32>, %lo: index, %hi: index) 
 
 // -----
 
-// CHECK: expected lines at least as long as they are many, got 3x2
+// CHECK: expected at least as many columns as rows, got 3x2
 lir.kernel @k(%a: memref<3x2xf32>, %s: memref<3xf32>, %w: memref<64xf32>, %lo: index, %hi: index) {
   lir.geqrf %a[], %s[], %w[] : memref<3x2xf32>, memref<3xf32>, memref<64xf32>
   lir.return
@@ -176,7 +176,7 @@ lir.kernel @k(%a: memref<5x3xf32>, %v: memref<3xf32>, %u: memref<5x3xf32>, %t: m
 
 // -----
 
-// CHECK: LAPACK is told integers up to 2147483647, got 2147483648
+// CHECK: expected an integer of at most 2147483647 for LAPACK, got 2147483648
 lir.kernel @k(%a: memref<1x1xf32, strided<[2147483648, 1]>>, %i: memref<1xi32>, %lo: index, %hi: index) {
   lir.potrf %a[], %i[] : memref<1x1xf32, strided<[2147483648, 1]>>, memref<1xi32>
   lir.return

@@ -119,7 +119,7 @@ lir.program @p {
 
 // -----
 
-// CHECK: the slot memref<2x4xf32> lives within one iteration of the loop that an element follows
+// CHECK: the slot memref<2x4xf32> is local to one iteration of the loop of its lir.step
 lir.program @p {
   lir.loop %i = 0 to 7 {
     %c = lir.slot : memref<2x4xf32>

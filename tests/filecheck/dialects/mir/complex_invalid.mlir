@@ -30,7 +30,7 @@
 
 // -----
 
-// CHECK: expected a cotangent of the type of the parts, got tensor<3xf64>
+// CHECK: expected a cotangent of the type of the real and imaginary parts, got tensor<3xf64>
 %0, %1 = "test.op"() : () -> (tensor<3xcomplex<f32>>, tensor<3xf64>)
 %2 = mir.complex_norm_sq_backward %0, %1 : (tensor<3xcomplex<f32>>, tensor<3xf64>) -> tensor<3xcomplex<f32>>
 

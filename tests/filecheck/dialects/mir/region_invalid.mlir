@@ -144,7 +144,7 @@
 
 // -----
 
-// CHECK: the body yields tensor<f32>: what is concatenated has an axis at least
+// CHECK: the body yields tensor<f32>: expected a result of rank at least 1
 %x = "test.op"() : () -> tensor<f32>
 %0 = mir.batch_elementwise_region (%x : tensor<f32>) -> tensor<f32> {
 ^bb0(%a: tensor<f32>):

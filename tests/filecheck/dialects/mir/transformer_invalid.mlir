@@ -51,7 +51,7 @@
 
 // -----
 
-// CHECK: cos and sin are given together
+// CHECK: expected both cos and sin, or neither
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
