@@ -22,26 +22,26 @@ class Precision(StrEnum):
 
 
 class PrecisionPolicy(StrEnum):
-    """A precision for each kind of op. Data that is only moved stays as it is where a policy says nothing of it."""
+    """A precision for each kind of op. Data movement keeps the type of its data unless the policy gives it one."""
 
     ALWAYS_F32 = "always_f32"
-    """nothing changes"""
+    """no change"""
     ALWAYS_F16 = "always_f16"
-    """f16 for all, also for data that is moved"""
+    """f16 for all kinds, including data movement"""
     ALWAYS_BF16 = "always_bf16"
-    """the same in bf16"""
+    """bf16 for all kinds, including data movement"""
     MIXED_CONSERVATIVE = "mixed_conservative"
-    """f16 for products and elementwise ops, f32 for reductions"""
+    """f16 for compute ops (such as matmul) and elementwise ops, f32 for reductions"""
     MIXED_CONSERVATIVE_BF16 = "mixed_conservative_bf16"
-    """the same with bf16"""
+    """as `mixed_conservative`, with bf16"""
     MIXED = "mixed"
-    """f16 for products, elementwise ops and reductions"""
+    """f16 for compute ops, elementwise ops and reductions"""
     MIXED_BF16 = "mixed_bf16"
-    """the same with bf16"""
+    """as `mixed`, with bf16"""
 
     @property
     def precisions(self) -> dict[OpKind, Precision]:
-        """The precision of each kind that the policy speaks of."""
+        """The precision of each kind that the policy sets."""
         return dict(_POLICIES[self])
 
 

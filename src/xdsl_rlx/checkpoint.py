@@ -63,11 +63,11 @@ _DTYPES_KEY = "xdsl_rlx.dtypes"
 
 def save(path: str | os.PathLike[str], tree: Tree, metadata: Mapping[str, str] | None = None) -> None:
     """
-    Write a tree of arrays and numbers; `metadata` are texts to go with it.
+    Write a tree of arrays and numbers to a safetensors file; `metadata` is a dict of strings to store with it.
 
-    The file is complete and on the disk before it takes the place of one that is there; a symbolic link stays one, and
-    the mode of a file that is there stays. CheckpointError for a leaf that is no array and for one that a file cannot
-    hold, GraphTypeError for other arguments of a wrong type, OSError where the folder cannot be written.
+    The file is complete and synced to disk before it replaces an existing one. Symbolic links and file modes are
+    preserved. Raises CheckpointError for a leaf that is not an array or that a file cannot store, GraphTypeError for
+    other arguments of a wrong type, and OSError if the folder cannot be written.
     """
     from safetensors import SafetensorError, TensorSpec, serialize
 
@@ -100,11 +100,11 @@ def save(path: str | os.PathLike[str], tree: Tree, metadata: Mapping[str, str] |
 
 def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
     """
-    The arrays of a safetensors file: a dict by name, or the tree that `like` is.
+    Return the arrays of a safetensors file: a dict by name, or a tree of the structure of `like`.
 
-    Leaves of `like` say the shapes and element types to expect; arrays are in the byte order of the machine.
-    CheckpointError for a file that is none, and for one whose arrays are missing, left over, or of other types; OSError
-    where the file cannot be opened.
+    The leaves of `like` give the expected shapes and element types. Arrays have the byte order of the machine. Raises
+    CheckpointError for a file of another format and for arrays that are missing, left over, or of other types; OSError
+    if the file cannot be opened.
     """
     place = checked_path("load", path)
     found = read(place)[0]
@@ -155,7 +155,7 @@ def is_plain_number(leaf: object) -> bool:
 
 
 def metadata(path: str | os.PathLike[str]) -> dict[str, str]:
-    """The texts that were saved with a tree."""
+    """Return the strings that were saved with a tree."""
     from safetensors import SafetensorError, safe_open
 
     place = checked_path("metadata", path)
@@ -170,10 +170,10 @@ def metadata(path: str | os.PathLike[str]) -> dict[str, str]:
 
 def load_gguf(path: str | os.PathLike[str], dequantize: bool = True) -> dict[str, np.ndarray[Any, Any]]:
     """
-    The tensors of a GGUF file by name, in NumPy's order of dimensions; needs the package `gguf`.
+    Return the tensors of a GGUF file by name, in NumPy's order of dimensions; needs the package `gguf`.
 
-    Quantised ones become f32, or stay the bytes of their blocks without `dequantize`. CheckpointError for a file that
-    is none, OSError where it cannot be opened.
+    Quantised tensors are converted to f32; with `dequantize=False` they are the bytes of their blocks. Raises
+    CheckpointError for a file of another format, OSError if it cannot be opened.
     """
     from gguf import GGML_QUANT_SIZES
 

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 @checked
 def fusion_report(graph: AnyGraph) -> FusionReport:
     """
-    What becomes of the ops of a graph at stage hir or mir: composite ops that it spells out, kernels, what was missed.
+    Return a report on the fusion of a graph at stage hir or mir: raised composite ops, kernels and missed fusions.
 
-    Missed is what has the structure of a composite op but for a reason that it names, such as a value inside that is an
-    output as well. The report can be printed; `summary` is its first line. GraphError for a graph that cannot be fused.
+    A missed fusion has the structure of a composite op, but is not raised. Its reason says why: for example, an
+    intermediate value is also an output. `str` of the report is a table, and `summary` its first line. Raises
+    GraphError for a graph that cannot be fused.
     """
     source = above_lir(graph, "fusion_report")
     try:
@@ -44,9 +45,10 @@ def fusion_report(graph: AnyGraph) -> FusionReport:
 @checked
 def assert_fusion_clean(graph: AnyGraph) -> None:
     """
-    GraphError that lists what `fusion_report` has missed in the graph, and why; nothing if that is nothing.
+    Raise GraphError if `fusion_report` lists missed fusions in the graph; the message lists them with their reasons.
 
-    In a gradient graph, what the backward pass reads beside a composite op is no miss: ask the graph of the loss.
+    Check the graph of the loss, not its gradient graph. A backward pass may read an intermediate value of a composite
+    op, which prevents the fusion there.
     """
     report = fusion_report(graph)
     if report.missed:
@@ -114,34 +116,35 @@ def compile(
     unchecked: bool = False,
 ) -> CompiledGraph:
     """
-    Compile a graph at any stage into a callable on NumPy arrays, or a Python function of trees of arrays.
+    Compile a graph at any stage into a callable on NumPy arrays, or compile a Python function of trees of arrays.
 
-    A function is traced and compiled for each signature; `static` names arguments, or positions, whose values belong to
-    that, and `donate` the arguments that results are written over. With keywords alone, as in
-    `@rlx.compile(static="n")`, this is a decorator. The rest of this text is about graphs.
+    A Python function is traced and compiled once for each signature. `static` selects arguments, by name or position,
+    whose values are part of the signature. `donate` maps arguments to the results that overwrite them. With keywords
+    alone, as in `@rlx.compile(static="n")`, this is a decorator. The rest of this text is about graphs.
 
-    `threads` are at most used by a call: by default those of XDSL_RLX_NUM_THREADS, else one per available core. What
-    was compiled before, in any process, comes from the cache on disk. With the backend "numba" the kernels that
-    `numba_source` prints are compiled by Numba; calls, threads and cache are the same.
+    `threads` is the maximum number of threads of a call. The default is XDSL_RLX_NUM_THREADS, else one per available
+    core. Programs that any process compiled before are loaded from the cache on disk. The backend "numba" compiles the
+    kernels that `numba_source` prints with Numba; calls, threads and cache are the same.
 
-    `donate` maps names of arguments to numbers of outputs of the same type, which are written over them: a param so
-    updated has its new value in the next call, an array given for an input is overwritten, and calls return the other
-    outputs only. The values of params are kept in `weights`, which several graphs may share. An output that cannot be
-    computed in place, because something reads the argument later, is computed into other memory and copied at the end;
-    `memory_report` counts these. With `strict_donation` that is a GraphError instead.
+    `donate` maps argument names to the numbers of the outputs that overwrite them; both have the same type. A donated
+    param has its new value in the next call, and the array passed for a donated input is overwritten. Calls return the
+    other outputs only. An output that cannot be computed in place, because an op reads the argument later, is computed
+    in another buffer and copied at the end. `memory_report` counts these copies; with `strict_donation` they raise
+    GraphError. The values of params are kept in `weights`, which several graphs may share.
 
-    A call that ends by an interrupt or by a failed check leaves each donated argument old, new, or partly written, and
-    other arguments as they were. Keep a copy of the donated state to continue from after such a call.
+    After an interrupt or a failed check, each donated argument is old, new, or partly written; other arguments are
+    unchanged. Keep a copy of the donated state to continue from after such a call.
 
-    `memory_budget` is the most bytes that the arena takes, which holds all that is neither argument nor result.
-    Activations saved for the backward pass are rematerialised, as few as needed to fit the budget.
+    `memory_budget` limits the size of the arena in bytes. The arena holds all buffers that are neither arguments nor
+    results. Activations saved for the backward pass are rematerialised, as few as needed to fit the budget.
 
-    A graph at stage lir may come from anywhere, so it is compiled with checks of bounds: an access outside of a buffer
-    that is not seen before is an `OutOfBoundsError` in the call. With `unchecked` there are none, and such an access
-    reads or overwrites other memory. What this package lowers from hir and mir has no checks but with XDSL_RLX_CHECK=1.
+    A graph at stage lir is compiled with bounds checks, as it may come from any source. An access outside of a buffer
+    raises `OutOfBoundsError` in the call, unless it is rejected at compile time. `unchecked` omits the checks; such an
+    access then reads or overwrites other memory. Programs lowered from hir and mir have bounds checks only with
+    XDSL_RLX_CHECK=1.
 
-    GraphError for another backend, for a graph that cannot be lowered, for an output that is not of the type of the
-    argument that it is written over, and for a budget that cannot be kept, which says what the least is.
+    Raises GraphError for an unknown backend, a graph that cannot be lowered, a donated output whose type differs from
+    that of its argument, and a budget that cannot be met. The last message gives the minimum.
     """
     from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_source
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
@@ -202,7 +205,9 @@ def fitted(source: GraphModule, memory_budget: SupportsIndex, threads: SupportsI
 
 @checked
 def memory_report(graph: AnyGraph, threads: SupportsIndex | None = None) -> MemoryReport:
-    """What the program that `compile` makes of a graph takes in memory, buffer by buffer; printed, a table."""
+    """
+    Return the memory use of the program that `compile` makes of a graph, buffer by buffer; `str` of it is a table.
+    """
     from xdsl_rlx.lowering.memory_report import memory_report as report
     from xdsl_rlx.lowering.numba.driver.process import thread_count
 
@@ -217,9 +222,9 @@ def _verified(module: ModuleOp) -> ModuleOp:
 @checked
 def numba_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
     """
-    The graph as one Python module of Numba loop nests that needs NumPy, Numba and SciPy, not this package.
+    Return the graph as one Python module of Numba kernels that needs NumPy, Numba and SciPy, but not this package.
 
-    It runs on at most `threads` threads. GraphError for a graph that cannot be lowered.
+    It runs on at most `threads` threads. Raises GraphError for a graph that cannot be lowered.
     """
     from xdsl_rlx.lowering.numba.emit.python_module import emit_python
 
@@ -228,7 +233,9 @@ def numba_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
 
 @checked
 def llvm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
-    """The LLVM IR of the kernels that `compile` makes of the graph for so many threads, before optimisation."""
+    """
+    Return the LLVM IR, before optimisation, of the kernels that `compile` makes of the graph for `threads` threads.
+    """
     from xdsl_rlx.lowering.numba.emit.listing import llvm_listing
 
     return _printed(llvm_listing, graph, threads)
@@ -236,7 +243,7 @@ def llvm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
 
 @checked
 def asm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
-    """The assembly of the same kernels for the processor that `compile` compiles for."""
+    """Return the assembly of the kernels of `llvm_source` for the processor that `compile` compiles for."""
     from xdsl_rlx.lowering.numba.emit.listing import asm_listing
 
     return _printed(asm_listing, graph, threads)

@@ -1,5 +1,8 @@
-"""Derivatives and batches of graphs, as graphs: each is passes on a copy. Those of Python functions of trees are in
-`tree_functions.py`."""
+"""
+Derivatives and batches of graphs, as graphs: each runs passes on a copy.
+
+`tree_functions.py` has the derivatives and batches of Python functions of trees.
+"""
 
 from __future__ import annotations
 
@@ -38,18 +41,19 @@ if TYPE_CHECKING:
 
 @checked
 def prepare_for_ad(graph: AnyGraph) -> GraphModule:
-    """The graph in `mir`, in ops that have derivatives."""
+    """Return the graph in `mir`, in ops that have derivative rules."""
     return run_passes(above_lir(graph, "prepare_for_ad"), prepared_for_ad())
 
 
 @checked
 def grad_with_loss(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool = False) -> GraphModule:
     """
-    Outputs of `graph`, then the gradients of its first one with respect to the arguments named, in that order.
+    Return a graph of the outputs of `graph`, then the gradients of the first output with respect to `wrt`, in that
+    order.
 
-    Without names: of every floating-point param. The new input `d_output` is the cotangent of the first output and is
-    ones where a caller leaves it out. An argument that the first output does not depend on is a GraphError, or gets
-    zeros with `zero_missing_wrt`.
+    The default of `wrt` is every floating-point param. The new input `d_output` is the cotangent of the first output;
+    it is optional, with ones as default. An argument that the first output does not depend on raises GraphError, or has
+    a zero gradient with `zero_missing_wrt`.
     """
     return run_passes(above_lir(graph, "grad"), gradient_passes(_names(wrt), zero_missing_wrt, True))
 
@@ -61,14 +65,16 @@ def grad(graph: Callable[..., Any], argnums: Which = 0, has_aux: bool = False) -
 @of_functions
 @checked
 def grad(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool = False) -> GraphModule:
-    """As `grad_with_loss`, but the gradients alone."""
+    """Return a graph of the gradients alone; see `grad_with_loss`."""
     return run_passes(above_lir(graph, "grad"), gradient_passes(_names(wrt), zero_missing_wrt, False))
 
 
 def value_and_grad(graph: Callable[..., Any], argnums: Which = 0, has_aux: bool = False) -> Callable[..., Any]:
     """
-    The function that returns what a Python function does, and its gradients by the arguments `argnums`, by position or
-    name. That returns one real number, or with `has_aux` a pair of that and more. A graph has `grad_with_loss`.
+    Return a function that computes the value of a Python function and its gradients with respect to `argnums`.
+
+    `argnums` selects arguments by position or name. The function returns one real number, or a pair `(loss, aux)` with
+    `has_aux`. Use `grad_with_loss` for graphs.
     """
     if not callable(graph) or isinstance(graph, GraphModule):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphError("value_and_grad: expected a Python function, got a graph; use grad_with_loss")
@@ -78,7 +84,9 @@ def value_and_grad(graph: Callable[..., Any], argnums: Which = 0, has_aux: bool 
 
 
 def vjp(graph: Callable[..., Any]) -> Callable[..., Any]:
-    """The function `(primals, cotangents) -> (results, gradients)` of a Python function; `primals` is a tuple."""
+    """
+    Return the function `(primals, cotangents) -> (results, gradients)` of a Python function; `primals` is a tuple.
+    """
     from xdsl_rlx import tree_functions
 
     return tree_functions.vjp(graph)
@@ -92,10 +100,10 @@ def jvp(graph: Callable[..., Any]) -> Callable[..., Any]: ...
 @checked
 def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule:
     """
-    Outputs of `graph`, then a tangent for each: its derivative along the tangents of the arguments named.
+    Return a graph of the outputs of `graph`, then a tangent for each output, along the tangents of the named arguments.
 
-    Each of these has the new input `tangent_<name>`, in that order, after the other arguments. A tangent that does
-    not depend on them is zeros.
+    Each named argument has a new input `tangent_<name>`, in that order, after the other arguments. The tangent of an
+    output that does not depend on them is zero.
     """
     return run_passes(above_lir(graph, "jvp"), tangent_passes(_names(tangent_for)))
 
@@ -108,10 +116,10 @@ def hvp(graph: Callable[..., Any], argnums: int | str = 0) -> Callable[..., Any]
 @checked
 def hvp(graph: AnyGraph, wrt: Sequence[str] | str, zero_missing_wrt: bool = False) -> GraphModule:
     """
-    Forward mode over `grad_with_loss`: outputs and gradients, then the tangent of each.
+    Return a graph of the outputs and gradients of `grad_with_loss`, then a tangent for each: forward over reverse mode.
 
-    For one output these are `[loss, gradients.., d loss(v), H v..]`, with the vector `v` in the inputs
-    `tangent_<name>` of the arguments named, and `H` the Hessian of the loss in all of them together.
+    For one output the results are `[loss, gradients.., d loss(v), H v..]`. The vector `v` is passed in the inputs
+    `tangent_<name>` of the named arguments. `H` is the Hessian of the loss in all of them together.
     """
     return run_passes(above_lir(graph, "hvp"), [*prepared_for_ad(), MirHvpPass(_names(wrt), zero_missing_wrt)])
 
@@ -119,12 +127,12 @@ def hvp(graph: AnyGraph, wrt: Sequence[str] | str, zero_missing_wrt: bool = Fals
 @checked
 def nth_order_grad(graph: AnyGraph, wrt: str, order: int = 2) -> GraphModule:
     """
-    The gradient of the gradient, and so on, `order` times: repeated reverse mode, one output of the shape of `wrt`.
+    Return the gradient of order `order` in reverse mode, as one output of the shape of `wrt`.
 
-    Each order is the vector-Jacobian product of the one before with a new input: `d_output`, `d_output_2`, ... in this
-    order, ones where a caller leaves them out. So a scalar function of a scalar gets its n-th derivative, an
-    elementwise one that of each element, and `d_output_2=v` gives a Hessian times `v`. Order 0 is `graph` in mir.
-    Zeros where the gradient of a lower order does not depend on `wrt` any more.
+    Each order is the vector-Jacobian product of the previous one with a new optional input: `d_output`, `d_output_2`,
+    ..., with ones as default. A scalar function of a scalar thus gets its n-th derivative, and an elementwise function
+    the n-th derivative of each element; `d_output_2=v` gives a Hessian-vector product. Order 0 is `graph` in mir. The
+    result is zero where the gradient of a lower order no longer depends on `wrt`.
     """
     if order < 0:
         raise GraphError(f"order: expected an integer of at least 0, got {order}")
@@ -146,10 +154,10 @@ def vmap(graph: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Call
 @checked
 def vmap(graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int | Mapping[str, int] = 0) -> GraphModule:
     """
-    `graph` for a batch: the arguments named get a new axis of extent `size`, and so does every output, in front.
+    Return `graph` for a batch: the named arguments get a new axis of extent `size`, and every output gets it in front.
 
-    `in_axes` says where the new axis is, for all or by name (0 for those left out); -1 is behind all others. Arguments
-    that are not named are the same for all examples. Params can be named too.
+    `in_axes` is the position of the new axis, for all arguments or by name; the default is 0, and -1 is the last axis.
+    Arguments that are not named are shared by all examples. Params can be named too.
     """
     names = _names(inputs)
     if size < 0:
@@ -170,14 +178,14 @@ def vmap(graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int |
 
 class Jacobians(GraphModule):
     """
-    A graph that gives Jacobians, for other transformations to take, and a function of its arguments.
+    A graph of Jacobians that can be called, or passed to other transformations.
 
-    The first call compiles it; `compiled` is what the calls run.
+    The first call compiles it; `compiled` is the compiled graph that calls run.
     """
 
     @cached_property
     def compiled(self) -> CompiledGraph:
-        """The graph as `compile` makes it."""
+        """The compiled graph."""
         return compile(self)
 
     def __call__(self, /, *args: object, **kwargs: object) -> tuple[np.ndarray[Any, Any], ...]:
@@ -196,12 +204,12 @@ def jacfwd(
     graph: AnyGraph | CompiledGraph, wrt: Sequence[str] | str
 ) -> Callable[..., tuple[np.ndarray[Any, Any], ...]]:
     """
-    The Jacobians of all outputs by the arguments named, as a graph of the arguments of `graph` that can be called.
+    Return the Jacobians of all outputs with respect to the named arguments, as a callable graph.
 
-    Each has the shape of the output followed by that of the argument: element `[i.., j..]` is the derivative of element
-    `[i..]` of the output by element `[j..]` of the argument. Those of the first output come first, in the order of
-    `wrt`. One program computes all columns at once; it keeps a tangent of every value that depends on `wrt` for each
-    element of `wrt`. What was compiled from `rlx.jvp` for one argument is run once per column instead.
+    Each Jacobian has the shape of the output followed by the shape of the argument: element `[i.., j..]` is the
+    derivative of output element `[i..]` with respect to argument element `[j..]`. Jacobians are ordered by output, then
+    by `wrt`. One program computes all columns at once. It stores, for each element of `wrt`, a tangent of every value
+    that depends on `wrt`. A compiled `rlx.jvp` of one argument runs once per column instead.
     """
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
@@ -220,8 +228,10 @@ def jacrev(graph: Callable[..., Any], argnums: Which = 0) -> Callable[..., Any]:
 @checked
 def jacrev(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians:
     """
-    What `jacfwd` gives, by reverse mode: all rows at once, with a cotangent of every value for each element of the
-    outputs. Less work where the outputs have fewer elements than the arguments.
+    Return the Jacobians of `jacfwd` by reverse mode: all rows at once.
+
+    It stores, for each element of the outputs, a cotangent of every value. Less work than `jacfwd` if the outputs have
+    fewer elements than the arguments.
     """
     return _jacobians(graph, "jacrev", [*prepared_for_ad(), MirJacrevPass(_names(wrt))])
 
@@ -234,10 +244,10 @@ def hessian(graph: Callable[..., Any], argnums: Which = 0) -> Callable[..., Any]
 @checked
 def hessian(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians:
     """
-    The second derivatives of all outputs by the arguments named: `jacfwd` of `jacrev`.
+    Return the second derivatives of all outputs with respect to the named arguments: `jacfwd` of `jacrev`.
 
-    Each has the shape of the output, then that of one argument, then that of another. Those of the first output come
-    first; of these, those by the first argument, and then by each.
+    Each has the shape of the output, then of the first argument, then of the second. The results are ordered by output,
+    then by first argument, then by second argument.
     """
     # what rows repeat is shared before it is differentiated again
     shared = [CanonicalizePass(), CommonSubexpressionElimination(), DeadCodeElimination()]
@@ -253,10 +263,10 @@ def _jacobians(graph: AnyGraph, what: str, passes: Sequence[ModulePass]) -> Jaco
 @checked
 def select_outputs(graph: AnyGraph, outputs: int | Sequence[int]) -> GraphModule:
     """
-    The graph with some of its outputs only, by number, in that order; -1 is the last. The arguments stay.
+    Return the graph with the outputs of these numbers only, in that order; -1 is the last. The arguments stay.
 
-    So a derivative is of the output that it is wanted of, and gives the results that are wanted: what the others need
-    is not computed.
+    Use it to differentiate an output other than the first, or to drop results. Ops that only the dropped outputs use
+    are not computed.
     """
     source = above_lir(graph, "select_outputs")
     count = len(source.signature.outputs)

@@ -40,25 +40,26 @@ __all__ = [
 
 
 def key(seed: int, stream: int = 0) -> np.ndarray[Any, Any]:
-    """The key of a seed: two integers of 64 bits."""
+    """Return the random key of a seed: an i64 array `[2]`."""
     return np.array([seed, stream], np.int64)
 
 
 def normal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: object = "f32") -> Any:
-    """Normally distributed around 0, with that standard deviation."""
+    """Return normally distributed numbers with mean 0 and standard deviation `scale`."""
     return function("rng_normal")(key, tuple(shape), 0.0, scale, dtype)
 
 
 def uniform(key: Any, shape: Sequence[int], most: float = 1.0, dtype: object = "f32") -> Any:
-    """Evenly distributed in `[-most, most)`."""
+    """Return uniformly distributed numbers in `[-most, most)`."""
     return function("rng_uniform")(key, tuple(shape), -most, most, dtype)
 
 
 def truncated_normal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: object = "f32") -> Any:
     """
-    Normally distributed around 0, cut at twice the standard deviation before the cut, which is `scale`.
+    Return numbers of a normal distribution with mean 0 and standard deviation `scale`, truncated at `2 * scale`.
 
-    By the inverse of the distribution function, in f64: `sqrt(2) erfinv(u)` for `u` even in `+-erf(sqrt(2))`.
+    `scale` is the standard deviation before the truncation. Computed by the inverse of the distribution function in
+    f64: `sqrt(2) erfinv(u)` for `u` uniform in `+-erf(sqrt(2))`.
     """
     from scipy.special import erfinv  # pyright: ignore[reportMissingTypeStubs]
 
@@ -68,37 +69,41 @@ def truncated_normal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: 
 
 
 def glorot_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
-    """Even, with variance `2 / (in + out)` (Glorot and Bengio, 2010)."""
+    """Return uniformly distributed numbers with variance `2 / (in + out)` (Glorot and Bengio, 2010)."""
     return uniform(key, shape, sqrt(6.0 / sum(fans(shape))), dtype)
 
 
 def glorot_normal(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
-    """Normal, with variance `2 / (in + out)` (Glorot and Bengio, 2010)."""
+    """Return normally distributed numbers with variance `2 / (in + out)` (Glorot and Bengio, 2010)."""
     return normal(key, shape, sqrt(2.0 / sum(fans(shape))), dtype)
 
 
 def he_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
-    """Even, with variance `2 / in`, for layers with ReLU (He et al., 2015)."""
+    """Return uniformly distributed numbers with variance `2 / in`, for layers with ReLU (He et al., 2015)."""
     return uniform(key, shape, sqrt(6.0 / fans(shape)[0]), dtype)
 
 
 def he_normal(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
-    """Normal, with variance `2 / in`, for layers with ReLU (He et al., 2015)."""
+    """Return normally distributed numbers with variance `2 / in`, for layers with ReLU (He et al., 2015)."""
     return normal(key, shape, sqrt(2.0 / fans(shape)[0]), dtype)
 
 
 def lecun_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
-    """Even, with variance `1 / in` (LeCun et al., 1998)."""
+    """Return uniformly distributed numbers with variance `1 / in` (LeCun et al., 1998)."""
     return uniform(key, shape, sqrt(3.0 / fans(shape)[0]), dtype)
 
 
 def lecun_normal(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
-    """Normal, with variance `1 / in` (LeCun et al., 1998)."""
+    """Return normally distributed numbers with variance `1 / in` (LeCun et al., 1998)."""
     return normal(key, shape, sqrt(1.0 / fans(shape)[0]), dtype)
 
 
 def orthogonal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: object = "f32") -> Any:
-    """Orthonormal rows or columns, whichever are fewer, times `scale`: Haar-distributed (Saxe et al., 2014)."""
+    """
+    Return a Haar-distributed matrix with orthonormal rows or columns, whichever are fewer, times `scale`.
+
+    (Saxe et al., 2014)
+    """
     rows, columns = shape[0], prod(shape[1:])
     drawn = np.asarray(function("rng_normal")(key, (max(rows, columns), min(rows, columns)), 0.0, 1.0, "f64"))
     q, r = np.linalg.qr(drawn)
@@ -108,10 +113,11 @@ def orthogonal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: object
 
 def params(key: Any, shapes: Tree, draw: Callable[[Any, tuple[int, ...]], Any] = he_normal) -> Tree:
     """
-    The arrays of a tree of shapes, which are tuples of integers: a tree of the same containers.
+    Return arrays for a tree of shapes, which are tuples of integers; the result has the same structure.
 
-    Those of two dimensions or more are what `draw(key, shape)` gives, each for a key of its own; others, such as
-    biases, are zeros in f32. An array in the tree, such as a gain of ones, is copied. GraphError for another leaf.
+    Shapes of two or more dimensions are initialised by `draw(key, shape)`, each with its own key. Others, such as
+    biases, are zeros in f32. An array in the tree, such as a gain of ones, is copied. Raises GraphError for another
+    leaf.
     """
     leaves, spec = flatten(shapes, _is_shape)
     drawn = [number for number, leaf in enumerate(leaves) if _is_shape(leaf) and len(leaf) > 1]
@@ -132,7 +138,11 @@ def _is_shape(leaf: Any) -> bool:
 
 
 def fans(shape: Sequence[int]) -> tuple[int, int]:
-    """How many inputs an output has, and outputs an input; GraphError for a shape of less than two dimensions."""
+    """
+    Return `(fan_in, fan_out)`: the inputs per output and the outputs per input of a weight of this shape.
+
+    Raises GraphError for a shape of fewer than two dimensions.
+    """
     if len(shape) < 2:
         raise GraphError(f"weights of shape {tuple(shape)} have no inputs and outputs; use init.normal or init.uniform")
     if len(shape) == 2:

@@ -92,11 +92,11 @@ def _picked(
 
 class CompiledFunction:
     """
-    A Python function of trees of arrays, traced and compiled for each signature that it is called with.
+    A Python function of trees of arrays, traced and compiled once for each signature.
 
-    A signature is the containers of all arguments, the shapes and element types of their leaves, and the values of
-    arguments that are `static`, by type and value. Results are trees of fresh arrays. As an attribute of a class it is
-    a method. What the function reads beside its arguments is kept from its first call with a signature.
+    A signature consists of the tree structure of the arguments, the shapes and element types of their leaves, and the
+    type and value of each `static` argument. Results are trees of new arrays. A compiled function that is a class
+    attribute works as a method. Captured values are those at the first call with a signature.
     """
 
     def __init__(
@@ -151,18 +151,21 @@ class CompiledFunction:
         return entry(leaves)
 
     def trace(self, /, *args: Tree, **kwargs: Tree) -> GraphModule:
-        """The graph that it compiles for such arguments; the large arrays that it captures are params of it."""
+        """
+        Return the graph compiled for arguments of this signature; captured arrays larger than 64 KiB are params of it.
+        """
         return self._entry_for(args, kwargs)[0].traced.graph
 
     def compiled(self, /, *args: Tree, **kwargs: Tree) -> CompiledGraph:
-        """What it runs for such arguments: their leaves are its inputs, in order."""
+        """Return the compiled graph for arguments of this signature; its inputs are their leaves, in order."""
         return self._entry_for(args, kwargs)[0].compiled
 
     def profile(self, /, *args: Tree, runs: int = 20, **kwargs: Tree) -> Profile:
         """
-        What takes how long in a call with such arguments: medians of `runs` runs, as `CompiledGraph.profile`.
+        Return the time of each launch in a call with these arguments: medians of `runs` runs, as
+        `CompiledGraph.profile`.
 
-        What is donated stays as it is.
+        Donated arguments are unchanged.
         """
         entry, leaves = self._entry_for(args, kwargs)
         return entry.compiled.profile(*entry.operands(leaves), runs=runs)

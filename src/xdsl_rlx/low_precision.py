@@ -39,13 +39,15 @@ if TYPE_CHECKING:
 @checked
 def mixed_precision(graph: AnyGraph, policy: str | Mapping[str, str] = PrecisionPolicy.MIXED_BF16) -> GraphModule:
     """
-    The graph with what it computes in f32 stored in f16 or bf16; its arguments and outputs keep their types.
+    Return the graph with f32 intermediates stored in f16 or bf16; its arguments and outputs keep their types.
 
-    `policy` is the name of a policy (`PrecisionPolicy`), or a precision for each kind of op: `{"compute": "bf16"}`;
-    kinds are compute, reduction, elementwise and data_movement, and those left out stay f32 (data that is moved: as it
-    is). What stays f32 in any case, the pass `mir-mixed-precision` says. Apply it before `grad`: the rules of
-    derivatives compute in f32, a gradient program has been taken apart. Params are arguments, so they and their
-    gradients stay f32. GraphError for another policy, kind or precision.
+    `policy` is the name of a policy (`PrecisionPolicy`), or a precision for each kind of op: `{"compute": "bf16"}`. The
+    kinds are compute, reduction, elementwise and data_movement. Kinds that are not named stay f32; data movement keeps
+    the type of its data. The pass `mir-mixed-precision` lists the ops that always stay f32.
+
+    Apply it before `grad`: derivative rules compute in f32, and composite ops of a gradient graph are already
+    decomposed. Params are arguments, so they and their gradients stay f32. Raises GraphError for an unknown policy,
+    kind or precision.
     """
     source = above_lir(graph, "mixed_precision")
     kinds = [str(kind) for kind in CHOSEN_KINDS]
@@ -70,15 +72,19 @@ def scale_loss(
     seed: str = SEED,
 ) -> GraphModule:
     """
-    A gradient graph, as `grad_with_loss` gives it, with the loss scaled for the backward pass.
+    Return a gradient graph of `grad_with_loss` with the loss scaled for the backward pass.
 
-    The cotangent of the loss, the input `seed`, is multiplied by the scale, and what depends on it, the gradients, is
-    divided by it, in f32 where it was of half floats. The next output is `finite`, an i1: whether all elements of all
-    gradients are. With a number as `scale` that is all. Without, the graph has two more inputs, `loss_scale` (f32, such
-    as 2^16) and `good_steps` (i32, 0 at first), and two more outputs, what these are in the next step: the scale is
-    multiplied by `growth` after `growth_interval` finite steps in a row, and by `backoff` after one that is not finite,
-    which is a step not to take. GraphError for a graph without that input, for an argument that may not be left out,
-    and where nothing depends on it.
+    The cotangent of the loss, the input `seed`, is multiplied by the scale. All outputs that depend on it, the
+    gradients, are divided by the scale, in f32 if they were computed in half precision. A new output `finite`, an i1,
+    is true if all elements of all gradients are finite.
+
+    A number as `scale` is a constant scale. Without it, the scale is dynamic: the graph has two more inputs,
+    `loss_scale` (f32, such as 2^16) and `good_steps` (i32, initially 0), and two more outputs, their values for the
+    next step. The scale is multiplied by `growth` after `growth_interval` finite steps in a row, and by `backoff` after
+    a step that is not finite, which the caller must skip.
+
+    Raises GraphError for a graph without the input `seed`, for a `seed` that is not optional, and if no result depends
+    on it.
     """
     source = above_lir(graph, "scale_loss")
     try:
@@ -90,7 +96,7 @@ def scale_loss(
 
 @dataclass(frozen=True)
 class CalibrationEntry:
-    """How a value is quantised to i8: one scale and zero point, or one per index of `axis`."""
+    """The quantisation of a value to i8: one scale and zero point, or one per index of `axis`."""
 
     scales: tuple[float, ...]
     zero_points: tuple[int, ...] = (0,)
@@ -98,20 +104,21 @@ class CalibrationEntry:
 
     @staticmethod
     def per_tensor(scale: float, zero_point: int = 0) -> CalibrationEntry:
-        """One scale for all elements."""
+        """Return an entry with one scale for all elements."""
         return CalibrationEntry((scale,), (zero_point,))
 
     @staticmethod
     def per_channel(axis: int, scales: Sequence[float]) -> CalibrationEntry:
-        """A scale for each index of an axis, and zero points of 0."""
+        """Return an entry with a scale for each index of an axis, and zero points of 0."""
         return CalibrationEntry(tuple(scales), (0,), axis)
 
     @staticmethod
     def of_range(least: Array, most: Array, axis: int | None = None, symmetric: bool = True) -> CalibrationEntry:
         """
-        What keeps the numbers from `least` to `most`, vectors of one entry or one per channel, 0 among them.
+        Return the entry that covers the range from `least` to `most`, extended to include 0.
 
-        `symmetric`: the largest magnitude is level 127, 0 is level 0. Else the 256 levels lie over the range.
+        Both are vectors of one element, or of one per channel. With `symmetric`, the largest magnitude maps to 127 and
+        0 to 0. Otherwise the 256 levels cover the range.
         """
         import numpy as np
 
@@ -130,10 +137,10 @@ class CalibrationEntry:
 @checked
 def insert_q_dq(graph: AnyGraph, record: Mapping[str, CalibrationEntry]) -> GraphModule:
     """
-    The graph with values quantised to i8 and dequantised again, as the record says by name, for all that use them.
+    Return the graph with values quantised to i8 and dequantised again, for all uses of the values named in `record`.
 
-    The names are those of arguments and those given by `tap` while the graph was built. GraphError for another name, a
-    value that is not floating-point, and scales that do not fit its shape.
+    Names are those of arguments, and those given by `tap`. Raises GraphError for an unknown name, a value that is not
+    floating-point, and scales that do not fit its shape.
     """
     module = above_lir(graph, "insert_q_dq").module.clone()
     values = _taps(module, list(record), "insert_q_dq")
@@ -164,10 +171,10 @@ def calibrate(
     symmetric: bool = True,
 ) -> dict[str, CalibrationEntry]:
     """
-    A record for `insert_q_dq` of the values named by `taps`, from their ranges when the graph runs on each batch.
+    Return a record for `insert_q_dq` of the values named by `taps`, from their ranges over all batches.
 
-    A batch is the arguments by name. `axes` says along which axis a value has a range for each index. GraphError for an
-    unknown name, for no batch, and for a range that is not finite.
+    A batch is a dict of arguments by name. `axes` maps a name to the axis that has one range per index. Raises
+    GraphError for an unknown name, for zero batches, and for a range that is not finite.
     """
     import numpy as np
 

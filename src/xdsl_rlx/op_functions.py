@@ -119,16 +119,19 @@ def _kept(
 
 
 def softmax_cross_entropy(logits: Any, labels: Any, ignore_index: int | None = None) -> Any:
-    """The negative logarithm of the softmax of `[..., C]` logits at `[...]` integer labels: one number for each."""
+    """
+    Return the negative logarithm of the softmax of `[..., C]` logits at `[...]` integer labels: one number per label.
+    """
     return function("softmax_cross_entropy_with_logits")(logits, labels, ignore_index)
 
 
 def dropout(x: Any, rate: float, key: Any = None) -> Any:
     """
-    `x` with elements set to 0 with probability `rate`, the others divided by `1 - rate` (Srivastava et al., 2014).
+    Return `x` with elements set to 0 with probability `rate`, and the others divided by `1 - rate`.
 
-    `key` is an i64 array `[2]` that is used for nothing else. Without a key it is `x`: so one model is trained and
-    evaluated. The numbers are Philox's, of the key and the place of an element.
+    `key` is an i64 array `[2]` that must not be used elsewhere. Without a key, `x` is returned unchanged, so that
+    training and evaluation share one model. Random numbers are Philox's, of the key and the index of the element.
+    (Srivastava et al., 2014)
     """
     if not 0.0 <= rate < 1.0:
         raise GraphError(f"rate: expected a probability of at least 0 and below 1, got {rate}")

@@ -56,7 +56,7 @@ def _parsed(pipeline: str) -> Sequence[ModulePass]:
 
 @checked
 def parse(text: str | PathLike[str]) -> ModuleOp:
-    """The module that the text describes, verified; GraphError says where it is wrong."""
+    """Return the module of a text, verified; the GraphError of an invalid text gives the line."""
     if isinstance(text, PathLike) or ("\n" not in str(text) and str(text).endswith(".mlir")):
         raise GraphError(f"parse takes the text of a module, not a path: parse(Path({str(text)!r}).read_text())")
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -117,14 +117,14 @@ def _parse_module(parser: Parser) -> ModuleOp:
 @checked
 def run_passes(graph: AnyGraph, passes: str | Sequence[ModulePass]) -> GraphModule:
     """
-    Run passes, or a pipeline as `xdsl-opt -p` reads it, on a copy, and verify the result.
+    Run passes, or a pipeline in the syntax of `xdsl-opt -p`, on a copy, and verify the result.
 
-    A pipeline may name passes of other packages, which have an entry point in the group `xdsl.universe`.
+    A pipeline may name passes of other packages that have an entry point in the group `xdsl.universe`.
 
-    Where the cache on disk says that the same passes succeeded on the same graph before, they run when the module of
-    the result is looked at, which `compile` does not.
+    If the cache on disk records that the same passes succeeded on the same graph before, they run only when the
+    `module` of the result is read. `compile` does not read it.
 
-    GraphError for an unknown pass or option, and for a graph that a pass cannot do.
+    Raises GraphError for an unknown pass or option, and for a graph that a pass rejects.
     """
     source = as_graph_module(graph)
     if isinstance(passes, str):
@@ -155,9 +155,9 @@ def _derivation(source: GraphModule, passes: Sequence[ModulePass], outcome: Outc
 @checked
 def lower_hir(graph: AnyGraph, fusion_policy: str = "direct") -> GraphModule:
     """
-    Blocks replaced by what they mean in `mir`: composite ops with `direct`, primitive ones with `fusable`.
+    Return the graph with blocks replaced by `mir` ops: composite ops with `direct`, primitive ops with `fusable`.
 
-    `for_autodiff` is another name of `fusable`. GraphError for another policy.
+    `for_autodiff` is an alias of `fusable`. Raises GraphError for another policy.
     """
     return run_passes(above_lir(graph, "lower_hir"), [hir_lowering(fusion_policy)])
 

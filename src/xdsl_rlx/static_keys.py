@@ -113,7 +113,7 @@ def static_key(value: object, what: str) -> Key:
             hash(value)
         except TypeError as error:
             raise GraphTypeError(
-                f"{what} is a {type(value).__name__}, which has no hash ({error}); pass tuples"
+                f"{what} is a {type(value).__name__}, which is not hashable ({error}); pass tuples"
             ) from None
     return found
 
@@ -219,7 +219,9 @@ def _key_of_parts(value: Any, what: str, around: tuple[int, ...]) -> Key:
     except TypeError:
         if hasattr(value, "__dict__"):
             return kind, tuple((name, _key(one, f"{what}.{name}", around)) for name, one in vars(value).items())
-        raise GraphTypeError(f"{what} is of type {kind.__name__}, which has no hash; pass a hashable value") from None
+        raise GraphTypeError(
+            f"{what} is of type {kind.__name__}, which is not hashable; pass a hashable value"
+        ) from None
     return _Same(value)
 
 

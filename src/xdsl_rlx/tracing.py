@@ -193,11 +193,11 @@ class Traced:
 
 def trace(function: Function, /, *args: Tree, **kwargs: Tree) -> GraphModule:
     """
-    The graph that a function on trees of arrays builds, for arguments of these shapes and element types.
+    Trace a function of trees of arrays into a graph, for arguments of these shapes and element types.
 
-    `str(rlx.trace(f, ...))` is its IR, a whole program: arrays that the function captures are constants in it. An
-    argument that is no array, such as a text or a function, is passed on as it is. GraphTypeError for a leaf that can
-    be no array, and for a call that Python does not allow.
+    `str(rlx.trace(f, ...))` is its IR, a whole program. Captured arrays are constants in it. Arguments that are not
+    arrays, such as strings or functions, are passed through. Raises GraphTypeError for a leaf that cannot become an
+    array, and for a call that Python does not allow.
     """
     parameters = parameters_of(function)
     return traced(parameters, parameters.bind(args, kwargs), name_of(function)).graph

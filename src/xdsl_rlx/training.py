@@ -29,11 +29,11 @@ Arrays = tuple[np.ndarray[Any, Any], ...]
 
 @dataclass(frozen=True)
 class TrainingMemory:
-    """What training takes, in bytes."""
+    """The memory use of training, in bytes."""
 
     weights: int
     residuals: int
-    """What `forward` keeps for `backward`; `step` has that in its arena."""
+    """Values that `forward` saves for `backward`; `step` has them in its arena."""
     step: MemoryReport
     forward: MemoryReport
     backward: MemoryReport
@@ -45,7 +45,7 @@ class TrainingMemory:
 
 @dataclass(frozen=True)
 class TrainingGraphs:
-    """The function with its gradients, and its two halves."""
+    """The gradient graph, and its forward and backward halves."""
 
     step: GraphModule
     forward: GraphModule
@@ -53,7 +53,7 @@ class TrainingGraphs:
 
 
 class Forward:
-    """The outputs, and what `backward` needs of how they were computed."""
+    """The forward pass; it saves the residuals for `backward`."""
 
     def __init__(self, compiled: CompiledGraph, residuals: int):
         from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
@@ -68,7 +68,7 @@ class Forward:
         self.has_run = False
 
     def __call__(self, /, *args: object, **kwargs: object) -> Arrays:
-        """The outputs of the graph, for its inputs by position or name; params are those in `weights`."""
+        """Return the outputs of the graph, for its inputs by position or name; params are read from `weights`."""
         self._check(args, kwargs)
         # a run that does not come to its end leaves residuals of two calls
         self.has_run = False
@@ -87,7 +87,7 @@ class Forward:
 
 
 class Backward:
-    """The gradients of what `forward` has computed last."""
+    """The backward pass of the last call of `forward`."""
 
     def __init__(self, compiled: CompiledGraph, forward: Forward):
         self.compiled = compiled
@@ -99,7 +99,9 @@ class Backward:
         self._seed = optional[-1] if optional else SEED
 
     def __call__(self, d_output: object = None) -> Arrays:
-        """The gradients, in the order of `wrt`, for a cotangent of the first output: ones if it is left out."""
+        """
+        Return the gradients, in the order of `wrt`; `d_output` is the cotangent of the first output, ones by default.
+        """
         if not self._forward.has_run:
             raise ArgumentTypeError("backward needs the residuals of forward: call forward(..) before it")
         seed = {} if d_output is None else {self._seed: d_output}
@@ -108,12 +110,12 @@ class Backward:
 
 class TrainingProgram:
     """
-    A loss and its gradients, compiled; `compile_training` makes one.
+    A loss and its gradients, compiled; made by `compile_training`.
 
     `step(..)` is one program that returns the outputs, then the gradients, for inputs by position or name.
-    `forward(..)` returns the outputs alone and keeps what `backward(d_output)` needs for the gradients, so that the
-    forward pass does not run twice; weights are to stay as they are in between. All three read `weights`, which belong
-    to none of them. Each is compiled when it is first asked for.
+    `forward(..)` returns the outputs alone and keeps the residuals for `backward(d_output)`, so that the forward pass
+    does not run twice. The weights must not change in between. All three share `weights`. Each is compiled on first
+    use.
     """
 
     def __init__(
@@ -133,29 +135,29 @@ class TrainingProgram:
 
     @cached_property
     def step(self) -> CompiledGraph:
-        """Outputs and gradients in one call."""
+        """The program that returns outputs and gradients in one call."""
         return self._compiled(self.graphs.step)
 
     @cached_property
     def forward(self) -> Forward:
-        """The outputs."""
+        """The program that returns the outputs."""
         step, forward = self.graphs.step.signature, self.graphs.forward.signature
         residuals = len(forward.outputs) - len(step.outputs) + len(step.gradients)
         return Forward(self._compiled(self.graphs.forward), residuals)
 
     @cached_property
     def backward(self) -> Backward:
-        """The gradients of the last `forward`."""
+        """The program that returns the gradients of the last `forward`."""
         return Backward(self._compiled(self.graphs.backward), self.forward)
 
     @cached_property
     def fusion_report(self) -> FusionReport:
-        """What becomes of the ops of `step`, as `rlx.fusion_report` says it."""
+        """The fusion report of `step`; see `rlx.fusion_report`."""
         return fusion_report(self.graphs.step)
 
     @cached_property
     def memory(self) -> TrainingMemory:
-        """What takes how much memory; printed, a table."""
+        """The memory use of the three programs; `str` of it is a table."""
         step, forward, backward = (
             memory_report(graph, self._threads)
             for graph in (self.graphs.step, self.graphs.forward, self.graphs.backward)
@@ -174,12 +176,12 @@ def compile_training(
     memory_budget: SupportsIndex | None = None,
 ) -> TrainingProgram:
     """
-    The outputs of a graph and the gradients of the first one, as programs on one store of weights.
+    Compile the outputs of a graph and the gradients of the first output, as programs that share their weights.
 
-    `wrt` and `zero_missing_wrt` are those of `grad_with_loss`, `threads` and `backend` those of `compile`. `step` is
-    one program for both; `forward` and `backward` are two, between which those values are kept that are cheaper to keep
-    than to compute again. `memory_budget` is that of the arena of `step`. GraphError as of `grad_with_loss` and
-    `compile`.
+    `wrt` and `zero_missing_wrt` are as in `grad_with_loss`, `threads` and `backend` as in `compile`. `step` is one
+    program for both passes; `forward` and `backward` are two. Between these, values are saved that are cheaper to save
+    than to recompute. `memory_budget` limits the arena of `step`, in bytes. Raises the GraphErrors of `grad_with_loss`
+    and `compile`.
     """
     from xdsl_rlx.lowering.numba.runtime.build_program import spec_of
     from xdsl_rlx.lowering.numba.runtime.weights import Weights

@@ -31,12 +31,12 @@ _Step = Callable[..., tuple[Any, Tree]]
 @dataclass(frozen=True)
 class Batches:
     """
-    Batches of a tree of arrays along their first axis: a tuple, a dict.
+    Batches of a tree of arrays along the first axis.
 
-    Each pass is in an order of its own, that of `seed` and of the number of the pass; in the order of the arrays
-    without a seed. The last batch holds what is left, unless `drop_last`. Leaves that are no NumPy arrays, such as
-    tables, are converted once, and rows are taken by position; memory maps stay on the disk. GraphError for arrays
-    without a first axis or of different lengths, and for no batch at all.
+    Each pass has its own order, given by `seed` and the pass number; `seed=None` keeps the order of the arrays. The
+    last batch may be smaller; `drop_last` omits it. Leaves that are not NumPy arrays, such as tables, are converted
+    once. Memory maps stay on disk. Raises GraphError for arrays without a first axis or of different lengths, and for
+    zero batches.
     """
 
     arrays: Tree
@@ -66,7 +66,7 @@ class Batches:
         return count // self.size if self.drop_last else -(-count // self.size)
 
     def of_pass(self, number: int, first: int = 0) -> Iterator[Tree]:
-        """The batches of one pass over the arrays, from the one with the number `first` on."""
+        """Yield the batches of pass `number` over the arrays, starting with batch `first`."""
         count = self._count
         order = np.arange(count) if self.seed is None else np.random.default_rng((self.seed, number)).permutation(count)
         for batch in range(first, len(self)):
@@ -75,7 +75,7 @@ class Batches:
 
     @property
     def order(self) -> str:
-        """A text that is equal for batches in the same order."""
+        """A string that is equal for batches in the same order."""
         return f"{self._count} rows by {self.size}, seed {self.seed}, drop_last {self.drop_last}"
 
     @property
@@ -107,17 +107,21 @@ def fit(
     checkpoint_every: int | None = None,
 ) -> Tree:
     """
-    `loss, state = step(state, *batch)` for each batch of each pass from `first` on; the last state.
+    Run `loss, state = step(state, *batch)` for each batch of each pass (epoch) from `first` on; return the last state.
 
-    `batches` are those of a pass, by its number. `evaluate(state)` is shown after each pass. The state goes to the file
-    `checkpoint` before the first step, after each pass, after each `checkpoint_every` batches, and when Ctrl-C ends the
-    loop. Its metadata say where it belongs: `pass`, `batch` within it, and the order of `Batches`. With `resume` the
-    loop goes on from that file, if there is one, to the same bits; CheckpointError if that is another state, or if a
-    pass that has begun had its batches in another order.
+    `batches` is a `Batches`, or a function from a pass number to an iterable of batches. `evaluate(state)` runs after
+    each pass, and its result is printed.
 
-    The first Ctrl-C lets a step end that may write over its state: one with `donate`, or one that is no compiled
-    function. The state is saved, and KeyboardInterrupt raised. The second Ctrl-C ends such a step at once; then the
-    state may be torn, and the file stays as it was. GraphError for a step that returns no pair of a number and a state.
+    `checkpoint` is the file to save the state to: before the first step, after each pass, after each `checkpoint_every`
+    batches, and when Ctrl-C ends the loop. Its metadata hold the number of the `pass`, the `batch` within it, and the
+    order of `Batches`. With `resume`, the loop continues from that file, if it exists, and gives the same bits as an
+    uninterrupted run. Raises CheckpointError if the file holds another state, or was saved in the middle of a pass with
+    another order of batches.
+
+    The first Ctrl-C lets a step finish that may overwrite its state: a step with `donate`, or one that is not a
+    compiled function. `fit` then saves the state and raises KeyboardInterrupt. The second Ctrl-C stops such a step at
+    once. The state may then be partly written, and the file stays as it was. Raises GraphError for a step that does not
+    return a pair of a number and a state.
     """
     if not callable(step):
         raise GraphTypeError(f"fit: step: expected a function, got {shown(step)}")

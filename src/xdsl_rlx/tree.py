@@ -29,10 +29,10 @@ from xdsl_rlx.static_keys import Key, Static, attributes_of, is_array_like, is_p
 __all__ = ["Spec", "Tree", "flatten", "map_leaves", "names", "paths", "unflatten"]
 
 Tree: TypeAlias = Any
-"""A nest of containers with leaves."""
+"""Nested containers with leaves: a pytree."""
 
 Spec: TypeAlias = optree.PyTreeSpec
-"""The containers of a tree without its leaves: equal for trees that differ in leaves only."""
+"""The structure of a tree without its leaves; trees that differ only in leaves have equal specs."""
 
 _Read: TypeAlias = Callable[[Tree], list[Any] | None]
 
@@ -40,7 +40,7 @@ NAMESPACE = "xdsl_rlx"
 
 
 def flatten(tree: Tree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Spec]:
-    """The leaves of a tree, and the containers around them; what `is_leaf` is true of is not looked into."""
+    """Return the leaves of a tree, and its spec. A subtree for which `is_leaf` is true is a leaf."""
     while True:
         try:
             leaves, spec = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
@@ -118,12 +118,12 @@ class Flatten:
 
 
 def unflatten(spec: Spec, leaves: Sequence[Any]) -> Tree:
-    """The inverse of `flatten`."""
+    """Return the tree with this spec and these leaves: the inverse of `flatten`."""
     return optree.tree_unflatten(spec, leaves)
 
 
 def map_leaves(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
-    """The tree of `function(leaf, ...)`, for the leaves that trees of one kind have in the same place."""
+    """Return the tree of `function(leaf, ...)` over corresponding leaves of trees of one structure."""
     leaves, spec = flatten(tree)
     rest = [leaves_like(spec, other, "map_leaves") for other in others]
     return unflatten(spec, [function(*one) for one in zip(leaves, *rest, strict=True)])
@@ -145,18 +145,18 @@ def leaves_like(spec: Spec, tree: Tree, what: str) -> list[Any]:
 
 def paths(spec: Spec) -> list[str]:
     """
-    Where each leaf is, as one would write it behind the name of the tree: `["w"][0]`, `.bias`.
+    Return the path of each leaf as a Python expression after the name of the tree: `["w"][0]`, `.bias`.
 
-    GraphTypeError for what is no spec, as `flatten` gives it beside the leaves.
+    Raises GraphTypeError unless `spec` is a spec, as `flatten` returns it.
     """
     return [accessor.codify("") for accessor in _checked(spec).accessors()]
 
 
 def names(spec: Spec, first: str) -> list[str]:
     """
-    A name for each leaf of a tree called `first`, an identifier: `params_layers_0_w`.
+    Return an identifier for each leaf of a tree named `first`: `params_layers_0_w`.
 
-    GraphTypeError for what is no spec.
+    Raises GraphTypeError unless `spec` is a spec.
     """
     found: list[str] = []
     for path in _checked(spec).paths():

@@ -31,11 +31,11 @@ def scan(
     checkpoints: int | None = None,
 ) -> tuple[Tree, Tree]:
     """
-    `(carry, ys)`, where `carry, ys[t] = body(carry, xs[t])` for each `t`, as `jax.lax.scan`; all are trees.
+    Return `(carry, ys)`, where `carry, ys[t] = body(carry, xs[t])` for each `t`, as `jax.lax.scan`; all are trees.
 
-    With `xs` None, `length` says how often. `reverse` runs from the last to the first. With `checkpoints=k` a gradient
-    keeps the carries of `k` times and computes the others again. GraphError for a carry that changes its tree, shape or
-    element type, and for axes of different lengths.
+    If `xs` is None, `length` is the number of iterations. `reverse` runs from the last element to the first. With
+    `checkpoints=k`, a gradient keeps `k` carries and recomputes the others. Raises GraphError for a carry that changes
+    its tree, shape or element type, and for axes of different lengths.
     """
     builder = builder_of(init, xs)
     if builder is None:
@@ -59,9 +59,9 @@ def scan(
 
 def cond(pred: Any, then: Callable[..., Tree], otherwise: Callable[..., Tree], *operands: Tree) -> Tree:
     """
-    `then(*operands)` where `pred` is true, else `otherwise(*operands)`; only that one is computed.
+    Return `then(*operands)` if `pred` is true, else `otherwise(*operands)`; only the chosen branch is computed.
 
-    `pred` is one truth value, or a number that is true if it is not 0. Both return trees of one kind, of the same
+    `pred` is one boolean, or a number that is true if it is not 0. Both branches return trees of the same structure,
     shapes and element types.
     """
     builder = builder_of(pred, operands)
@@ -87,9 +87,9 @@ def while_loop(
     test: Callable[[Tree], Any], body: Callable[[Tree], Tree], init: Tree, max_iterations: int | None = None
 ) -> Tree:
     """
-    `carry = body(carry)` as long as `test(carry)`, from the tree `init` on.
+    Return the carry of `while test(carry): carry = body(carry)`, starting from the tree `init`.
 
-    With `max_iterations` it is left after so many at the latest, and has a gradient in reverse mode.
+    `max_iterations` is an upper bound of the number of iterations; with it, the loop has a reverse-mode gradient.
     """
     builder = builder_of(init)
     if builder is None:
@@ -110,9 +110,10 @@ def while_loop(
 
 def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Tree], Tree], init: Tree) -> Tree:
     """
-    `for i in range(lower, upper): carry = body(i, carry)`, from the tree `init` on.
+    Return the carry of `for i in range(lower, upper): carry = body(i, carry)`, starting from the tree `init`.
 
-    With bounds that are Python's integers it is a `scan`, with a gradient in reverse mode, else a `while_loop`.
+    If both bounds are Python integers it is a `scan`, which has a reverse-mode gradient; otherwise it is a
+    `while_loop`.
     """
     builder = builder_of(lower, upper, init)
     if builder is None:

@@ -72,17 +72,20 @@ class TreeFunction:
 
 def value_and_grad(function: Function, argnums: Which = 0, has_aux: bool = False) -> TreeFunction:
     """
-    The function that returns what `function` does, and its gradients by the arguments `argnums`.
+    Return a function that computes the value of `function` and its gradients with respect to `argnums`.
 
-    `function` returns one number, or with `has_aux` a pair of that and anything else. The gradients have the tree of
-    the argument, with None for texts and functions in it, or are a tuple of such if `argnums` is a sequence. GraphError
-    for a result that is no real number, and for a leaf of those arguments that is not of floats.
+    `function` returns one real number, or a pair `(loss, aux)` with `has_aux`. A gradient has the tree of its argument,
+    with None in place of strings and functions. The gradients are a tuple if `argnums` is a sequence. Raises GraphError
+    for a result that is not a real number, and for a leaf of these arguments that is not floating-point.
     """
     return TreeFunction("value_and_grad", function, *_gradient(function, argnums, has_aux, with_value=True))
 
 
 def grad(function: Function, argnums: Which = 0, has_aux: bool = False) -> TreeFunction:
-    """As `value_and_grad`, but the gradients alone; with `has_aux` a pair of these and the rest."""
+    """
+    Return a function that computes the gradients alone, or the pair `(gradients, aux)` with `has_aux`; see
+    `value_and_grad`.
+    """
     return TreeFunction("grad", function, *_gradient(function, argnums, has_aux, with_value=False))
 
 
@@ -138,10 +141,10 @@ def _check_loss(call: _Call, has_aux: bool) -> None:
 
 def jvp(function: Function) -> TreeFunction:
     """
-    The function `(primals, tangents) -> (results, tangents of the results)`; both are tuples of arguments.
+    Return the function `(primals, tangents) -> (results, tangents of the results)`; both arguments are tuples.
 
-    Tangents have the trees of the primals, and the shapes of their leaves; those of leaves that are neither of floats
-    nor complex are not looked at.
+    Tangents have the trees of the primals and the shapes of their leaves. Tangents of leaves that are neither
+    floating-point nor complex are ignored.
     """
     parameters = parameters_of(function)
 
@@ -161,11 +164,11 @@ def jvp(function: Function) -> TreeFunction:
 
 def vjp(function: Function) -> TreeFunction:
     """
-    The function `(primals, cotangents) -> (results, gradients)`: those of the results weighted by `cotangents`.
+    Return the function `(primals, cotangents) -> (results, gradients)`, where gradients are weighted by `cotangents`.
 
-    Cotangents have the tree of the results, and the shapes of their leaves. Leaves of the primals that are neither of
-    floats nor complex have None for a gradient. Cotangents and gradients of complex leaves are `dL/dx + i dL/dy`, as in
-    PyTorch; JAX's are the conjugates.
+    Cotangents have the tree of the results and the shapes of their leaves. The gradient of a leaf that is neither
+    floating-point nor complex is None. Cotangents and gradients of complex leaves are `dL/dx + i dL/dy`, as in PyTorch;
+    JAX uses the conjugates.
     """
     parameters = parameters_of(function)
 
@@ -200,7 +203,7 @@ def vjp(function: Function) -> TreeFunction:
 
 
 def hvp(function: Function, argnums: int | str = 0) -> TreeFunction:
-    """The function `(primals, tangent) -> H v`, of the Hessian by one argument times a tree like it."""
+    """Return the function `(primals, tangent) -> H v`: the Hessian in one argument times a tree of its structure."""
     parameters = parameters_of(function)
     chosen = _Chosen(parameters, argnums)
 
@@ -233,12 +236,12 @@ def _primals_and_tangent(primals: Sequence[Tree], tangent: Tree) -> None:
 
 def vmap(function: Function, in_axes: Tree = 0, out_axes: Tree = 0) -> TreeFunction:
     """
-    The function for a batch: leaves of its arguments have one more axis, where `in_axes` says, and so have its results.
+    Return the function for a batch: leaves of mapped arguments and of results have one more axis.
 
-    `in_axes` is a position for all arguments, a tuple with one for each of the first parameters, or a dict of names:
-    a position, None for what is the same for all examples, or a tree of these. Keyword-only arguments have the axis in
-    front unless a dict names them, as in JAX. `out_axes` is a position, or a tree of positions. GraphError for axes of
-    different lengths.
+    `in_axes` is the position of that axis: one integer for all arguments, a tuple with an entry for each parameter, or
+    a dict by name. An entry is an integer, None for an argument shared by all examples, or a tree of these.
+    Keyword-only arguments are mapped along axis 0 unless a dict names them, as in JAX. `out_axes` is an integer or a
+    tree of integers. Raises GraphError for mapped axes of different lengths.
     """
     parameters = parameters_of(function)
 
@@ -348,21 +351,23 @@ def _moved(value: Value, axis: int) -> Value:
 
 def jacfwd(function: Function, argnums: Which = 0) -> TreeFunction:
     """
-    The function that returns the Jacobians of all results by the arguments `argnums`, all columns at once.
+    Return a function that computes the Jacobians of all results with respect to `argnums`, all columns at once.
 
-    For each leaf of the results there is a tree like the argument, whose leaves have the shape of that of the results
-    followed by their own; a tuple of such trees if `argnums` is a sequence.
+    For each leaf of the results there is a tree of the structure of the argument. Its leaves have the shape of the
+    result followed by the shape of the leaf of the argument. It is a tuple of such trees if `argnums` is a sequence.
     """
     return _jacobian("jacfwd", function, argnums, on_graphs.jacfwd)
 
 
 def jacrev(function: Function, argnums: Which = 0) -> TreeFunction:
-    """What `jacfwd` gives, by reverse mode: all rows at once."""
+    """Return a function that computes the Jacobians of `jacfwd` by reverse mode: all rows at once."""
     return _jacobian("jacrev", function, argnums, on_graphs.jacrev)
 
 
 def hessian(function: Function, argnums: Which = 0) -> TreeFunction:
-    """The function that returns second derivatives: for each leaf of the results, a tree like the argument of trees."""
+    """
+    Return a function that computes second derivatives: for each leaf of the results, a tree of trees like the argument.
+    """
     return _jacobian("hessian", function, argnums, on_graphs.hessian, order=2)
 
 

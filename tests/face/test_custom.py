@@ -126,7 +126,7 @@ def test_a_name_that_is_not_registered_is_an_error():
         ({"name": ""}, "expected a name for the op, got ''"),
         ({"name": "face.x", "kernel": "python"}, "one of graph, nest, got 'python'"),
         ({"name": "face.x", "kernel": "nest"}, "expected a shape rule"),
-        ({"name": "face.triple"}, 'registered as "face.triple" already'),
+        ({"name": "face.triple"}, '"face.triple" is already registered'),
     ],
 )
 def test_what_cannot_be_registered(arguments: dict[str, Any], message: str):

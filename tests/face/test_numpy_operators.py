@@ -45,7 +45,7 @@ np.sum(x.f, dtype=float), np.zeros_like(x.b, dtype=int)
 ERRORS = {
     "x.t - x.t": r"write x \^ y and ~x",
     "-x.t": r"write x \^ y and ~x",
-    "x.n ** -1": "integers to the power -1 are no integers",
+    "x.n ** -1": "integers to the power -1 are not integers",
     "x.b + [[1], [2, 3]]": "cannot convert a list to an array",
     "x.b + 'a'": "expected a value, a number, an array or a list of these, got 'a'",
     "x.b < None": "got None",

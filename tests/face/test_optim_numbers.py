@@ -188,7 +188,7 @@ def test_gradients_and_states_have_the_shapes_of_the_parameters(name: str):
     # (3, 1) - (3,) is (3, 3)
     wrong = {"w": np.zeros(3), "b": np.zeros(3)}
     raises(wrong, state, params, r"update: grads\['w'\] has shape \(3,\), params\['w'\] has \(3, 1\)")
-    raises({"w": np.zeros((3, 1))}, state, params, r"trees are not of one kind: the other one has no \['b'\]")
+    raises({"w": np.zeros((3, 1))}, state, params, r"trees have different structures: the other one has no \['b'\]")
     integers = {**params, "b": np.zeros(3, np.int64)}
     raises(integers, state, integers, r"params\['b'\]: expected a floating-point array, got i(nt)?64")
     slot = next((key for key in state if key not in ("step", "inner")), None)

@@ -107,8 +107,8 @@ def test_a_static_value_that_has_changed_is_another_one():
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ([1], "static argument 'n' is a list, which has no hash"),
-        ((1, [2]), "static argument 'n' is a tuple, which has no hash"),
+        ([1], "static argument 'n' is a list, which is not hashable"),
+        ((1, [2]), "static argument 'n' is a tuple, which is not hashable"),
         (np.ones(2), r"static argument 'n' is an array \(ndarray\)"),
         (Config(np.ones(2)), r"static argument 'n'\.n is an array"),
         (np.random.default_rng(0), "changes when it is used"),

@@ -285,7 +285,7 @@ REFUSED: list[tuple[str, str, str]] = [
     ("a, b = x[0]\n    y[0] = a", "to unpack", ""),
     ("for i in range(3):\n        a, b = x[:i]", "the length of a window", "a loop over its range"),
     ("y[:3] = [x[0], 1.0]", "2 values are set in a window of extents (3,)", ""),
-    ("y.shape = 3", "set", ""),
+    ("y.shape = 3", "assign", ""),
     ("for i in range(2):\n        y[0] = (1.0, x[0])[i]", "must be known at compile time", "scratch"),
     ("y[0] = 1.0 if x[0] > 0.0 else 2.0", "no type", "cast"),
     ("lost(x)", "lost is not assigned here", ""),

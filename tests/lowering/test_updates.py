@@ -229,7 +229,7 @@ def test_the_printed_module_updates_arrays_too() -> None:
     _, new = momentum(_Numpy, *expected.values())
     for name, value in new.items():
         np.testing.assert_allclose(arrays[name], value, 1e-12)
-    with pytest.raises(TypeError, match="'w', which is updated: expected an array of float64"):
+    with pytest.raises(TypeError, match="'w', which is donated: expected an array of float64"):
         names["momentum"](**arrays | {"w": arrays["w"].tolist()})
 
 

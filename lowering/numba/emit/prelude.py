@@ -82,9 +82,9 @@ def _updated(inputs, name, shape, dtype):
     array = inputs.get(name)
     bits = isinstance(array, np.ndarray) and dtype is np.uint16 and array.dtype.name == "bfloat16"
     if not isinstance(array, np.ndarray) or (array.dtype != dtype and not bits) or array.shape != shape:
-        raise TypeError(f"argument {name!r}, which is updated: expected an array of {dtype.__name__}{list(shape)}")
+        raise TypeError(f"argument {name!r}, which is donated: expected an array of {dtype.__name__}{list(shape)}")
     if not (array.flags.c_contiguous and array.flags.writeable):
-        raise ValueError(f"argument {name!r}, which is updated: expected a contiguous array that can be written to")
+        raise ValueError(f"argument {name!r}, which is donated: expected a contiguous array that can be written to")
     return array.view(dtype)
 ''',
     "_known": '''

@@ -37,14 +37,14 @@ class Origin:
 
 class CompiledGraph:
     """
-    A program ready to run.
+    A compiled program that is called with NumPy arrays.
 
-    Call it by name, or by position: inputs, then params, then inputs that may be left out. C-contiguous arrays of the
-    declared dtype are read in place. It returns a tuple of arrays, a named one if the graph names its
-    outputs: fresh arrays, or those given as `out` (a tuple with an array or None per result). A result buffer may be
-    one of the arguments: it is written after everything has been read.
+    Pass arguments by name, or by position: inputs, then params, then optional inputs. C-contiguous arrays of the
+    declared dtype are read in place. A call returns a tuple of arrays, a named tuple if the graph names its outputs.
+    The arrays are new, or those given as `out`, a tuple with an array or None per result. An `out` array may be one of
+    the arguments: it is written after all reads.
 
-    Calls from several threads are safe and run one after the other. Every wrong call raises an `ArgumentError`.
+    Calls from several threads are safe and run one after the other. An invalid call raises an `ArgumentError`.
     """
 
     def __init__(
@@ -84,15 +84,15 @@ class CompiledGraph:
         return _compiled_again, (str(made.module()), self.threads, dict(self.weights), *how)
 
     def set_param(self, name: str, value: object) -> None:
-        """Copy a param's value; calls use it until it is set again. Raises `ArgumentError`."""
+        """Copy a param's value; calls use it until it is set again. Raises `ArgumentError` if it does not fit."""
         self._binding.set_param(name, value)
 
     def profile(self, /, *args: object, runs: int = 20, **kwargs: object) -> "Profile":
         """
-        What takes how long when this is called with these arguments: medians of `runs` runs, after one to warm up.
+        Return the time of each launch in a call with these arguments: medians of `runs` runs, after one warm-up run.
 
-        Arguments that are updated, params too, are copied for each run and stay as they are. An input named `runs` is
-        given by position. Raises what a call raises.
+        Donated arguments and params are copied for each run and stay unchanged. Pass an input named `runs` by position.
+        Raises the errors of a call.
         """
         from xdsl_rlx.lowering.numba.runtime.launch_times import profile_of
 
@@ -100,7 +100,7 @@ class CompiledGraph:
 
     @property
     def origin(self) -> Origin:
-        """What this was compiled from; `RlxError` where nobody has said."""
+        """The graph that this was compiled from, with its options; `RlxError` if it is unknown."""
         if self._origin is None:
             raise RlxError(f"graph {self.name!r} was loaded as machine code and has no IR to inspect")
         return self._origin
@@ -125,12 +125,12 @@ class CompiledGraph:
 
     @property
     def name(self) -> str:
-        """That of the graph."""
+        """The name of the graph."""
         return self.program.name
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
-        """What a call is given, in order."""
+        """The specs of the inputs, in order."""
         return self.program.inputs
 
     @property
@@ -140,22 +140,22 @@ class CompiledGraph:
 
     @property
     def outputs(self) -> tuple[TensorSpec, ...]:
-        """What a call returns, in order."""
+        """The specs of the outputs, in order."""
         return self.program.outputs
 
     @property
     def threads(self) -> int:
-        """How many a call uses at most."""
+        """The maximum number of threads of a call."""
         return self._binding.plan.threads
 
     @property
     def arena_bytes(self) -> int:
-        """Bytes of the memory that holds what is neither argument nor result."""
+        """The size in bytes of the arena, which holds all buffers that are neither arguments nor results."""
         return self.program.arena_bytes
 
     @property
     def kernel_count(self) -> int:
-        """How many different kernels it runs."""
+        """The number of distinct kernels."""
         return len(self.program.kernels)
 
 

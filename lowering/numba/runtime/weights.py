@@ -38,11 +38,11 @@ class _Entry:
 
 class Weights(MutableMapping[str, Array]):
     """
-    Values of params by name, each once in memory, for all graphs that are compiled with this.
+    Values of params by name, stored once and shared by all graphs that are compiled with this object.
 
-    `weights["w"] = array` copies in, `weights["w"]` copies out; both wait for a run to end. A param has the shape and
-    dtype that the first graph declares, and is iterated over once it has a value. What was given to the constructor is
-    checked when a graph declares it.
+    `weights["w"] = array` copies in, and `weights["w"]` copies out; both wait for a run to end. The first graph that
+    declares a param sets its shape and dtype. Iteration covers the params that have a value. Values given to the
+    constructor are checked when a graph declares them.
     """
 
     def __init__(self, values: Mapping[str, object] | None = None) -> None:
@@ -104,7 +104,7 @@ class Weights(MutableMapping[str, Array]):
         return sum(entry.spec.nbytes for entry in list(self._entries.values()) if entry.memory is not None)
 
     def address(self, name: str) -> int:
-        """Where the value of a param lies: the same for all graphs, from when it is first set."""
+        """Return the address of the value of a param; it is the same for all graphs, once the value is set."""
         memory = self._known(name).memory
         if memory is None:
             raise MissingParamError(f"param {name!r} has no value yet")
@@ -112,8 +112,10 @@ class Weights(MutableMapping[str, Array]):
 
     def declare(self, specs: Sequence[TensorSpec], reader: WeightReader | None = None) -> None:
         """
-        Have a program read params; ArgumentError, and none is declared, if there is one of that name and another shape
-        or dtype, or a value that was given for it does not fit.
+        Declare the params that a program reads.
+
+        Raises ArgumentError, and declares none, if a declared param of the same name has another shape or dtype, or if
+        a value given for it does not fit.
         """
         # before the lock is held: an object that is converted runs code of its own
         waiting = dict(self._given)

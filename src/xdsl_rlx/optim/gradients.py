@@ -15,14 +15,16 @@ from xdsl_rlx.tree import Tree, flatten, leaves_like, map_leaves, paths
 
 
 def global_norm(tree: Tree) -> Any:
-    """The 2-norm of all leaves together, added up in f32 or wider."""
+    """Return the 2-norm of all leaves together, accumulated in f32 or wider."""
     # as lines, whose sums are one kernel, whatever the shapes
     squares = [(line := wide(leaf).ravel()) * line for leaf in flatten(tree)[0]]
     return np.sqrt(sum(square.sum() for square in squares))
 
 
 def clip_by_global_norm(grads: Tree, most: float) -> Tree:
-    """The gradients, scaled down to the norm `most` where theirs is larger (Pascanu et al., 2013); NaN stays NaN."""
+    """
+    Return the gradients, scaled down to the norm `most` if theirs is larger (Pascanu et al., 2013); NaN stays NaN.
+    """
     norm = global_norm(grads)
     factor = np.where(norm < most, 1.0, most / np.maximum(norm, most))
     factor = np.where(norm == norm, factor, norm)
@@ -31,7 +33,7 @@ def clip_by_global_norm(grads: Tree, most: float) -> Tree:
 
 
 def ema(average: Tree, params: Tree, decay: float) -> Tree:
-    """The exponential moving average of parameters: `decay * average + (1 - decay) * params`, leaf by leaf."""
+    """Return the exponential moving average of parameters, leaf by leaf: `decay * average + (1 - decay) * params`."""
     check_shapes("ema", "average", average, "params", params)
     return map_leaves(lambda a, p: narrow(decay * wide(a) + (1.0 - decay) * wide(p), a.dtype), average, params)
 

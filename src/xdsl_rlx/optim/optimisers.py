@@ -38,10 +38,10 @@ Mask: TypeAlias = Tree | Callable[[str, Any], bool] | None
 
 class Optimiser(abc.ABC):
     """
-    What all have: a learning rate, or a schedule of it, and a bound for the norm of all gradients together.
+    The base class: a learning rate or a schedule of it, and an optional bound for the global norm of the gradients.
 
-    `step, grads = ...; params, state = optimiser.update(grads, state, params)` in a function that is compiled; with
-    `donate` for both they are updated in place.
+    Call `params, state = optimiser.update(grads, state, params)` in a compiled function; with `donate` for both, they
+    are updated in place.
     """
 
     rate: Any
@@ -49,7 +49,7 @@ class Optimiser(abc.ABC):
     clip: float | None
 
     def init(self, params: Tree) -> State:
-        """The state before the first update: arrays of zeros, for arrays."""
+        """Return the state before the first update: a step count, and arrays of zeros."""
         leaves, spec = flatten(params)
         slots = [self.slots(wide(np.asarray(leaf))) for leaf in leaves]
         names = slots[0].keys() if slots else ()
@@ -57,10 +57,10 @@ class Optimiser(abc.ABC):
 
     def update(self, grads: Tree, state: State, params: Tree) -> tuple[Tree, State]:
         """
-        Parameters and state after one more step.
+        Return the parameters and the state after one more step.
 
-        GraphError for a state that is none of `init`, for trees that are not of one kind or whose leaves have other
-        shapes, and for parameters that are not of floats.
+        Raises GraphError for a state that `init` did not make, for trees of different structures, for leaves of
+        different shapes, and for parameters that are not floating-point.
         """
         params = map_leaves(as_array, params)
         leaves, spec = flatten(params)
@@ -93,14 +93,14 @@ class Optimiser(abc.ABC):
 
     @abc.abstractmethod
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
-        """What is kept for a leaf, at the start."""
+        """Return the initial state of a leaf, by name."""
 
     @abc.abstractmethod
     def rule(self, at: Leaf) -> tuple[Any, Slots]:
-        """A leaf and its slots after a step."""
+        """Return a leaf and its state after a step."""
 
     def decaying(self, params: Tree) -> list[bool]:
-        """Whether each leaf decays."""
+        """Return, for each leaf, whether weight decay applies to it."""
         leaves, spec = flatten(params)
         mask = getattr(self, "decay_mask", None)
         if mask is None:
@@ -199,7 +199,7 @@ class Adam(Optimiser):
 
 @dataclass(frozen=True)
 class AdamW(Optimiser):
-    """Adam with weight decay that does not go through the moments (Loshchilov and Hutter, 2019)."""
+    """Adam with decoupled weight decay, which bypasses the moments (Loshchilov and Hutter, 2019)."""
 
     rate: float | Schedule
     beta1: float = 0.9
@@ -240,7 +240,7 @@ def _ahead(at: Leaf, m: Any, beta: float, nesterov: bool) -> Any:
 
 @dataclass(frozen=True)
 class Lion(Optimiser):
-    """Lion (Chen et al., 2023): the sign of an average, with weight decay."""
+    """Lion (Chen et al., 2023): the sign of a moving average of gradients, with weight decay."""
 
     rate: float | Schedule
     beta1: float = 0.9
@@ -261,9 +261,9 @@ class Lion(Optimiser):
 @dataclass(frozen=True)
 class Adafactor(Optimiser):
     """
-    Adafactor (Shazeer and Stern, 2018) as PyTorch has it: of matrices rows and columns of the second moment are kept.
+    Adafactor (Shazeer and Stern, 2018), as in PyTorch: the second moment of a matrix is factored into rows and columns.
 
-    The step is relative to the size of a parameter, and shrinks as `1 / sqrt(step)` below `rate`.
+    The step is relative to the size of a parameter, and decreases as `1 / sqrt(step)` once that is below `rate`.
     """
 
     rate: float | Schedule = 1e-2
@@ -308,9 +308,9 @@ class Adafactor(Optimiser):
 @dataclass(frozen=True)
 class Muon(Optimiser):
     """
-    Muon (Jordan et al., 2024) as optax has it: momentum, made orthogonal by a Newton-Schulz iteration.
+    Muon (Jordan et al., 2024), as in optax: momentum, orthogonalised by a Newton-Schulz iteration.
 
-    A matrix is `[in, out]`. Leaves that are no matrices take the steps of `Adam`, with `other_rate` if it is given.
+    A matrix is `[in, out]`. Leaves that are not matrices are updated as by `Adam`, with `other_rate` if it is given.
     """
 
     rate: float | Schedule
@@ -342,7 +342,7 @@ class Muon(Optimiser):
         return at.moved(scale * self.orthogonal(direction), self.weight_decay), slots
 
     def orthogonal(self, x: Any) -> Any:
-        """A matrix with the singular vectors of `x` and singular values near 1."""
+        """Return a matrix with the singular vectors of `x` and singular values near 1."""
         a, b, c = self.COEFFICIENTS
         flipped = x.shape[0] > x.shape[1]
         x = x.T if flipped else x
@@ -356,10 +356,10 @@ class Muon(Optimiser):
 @dataclass(frozen=True)
 class Accumulated(Optimiser):
     """
-    An optimiser that is run each `every` steps, on the mean of the gradients since; between them nothing changes.
+    Gradient accumulation: run `inner` every `every` steps, on the mean of the gradients since the last update.
 
-    `rate`, which counts updates, takes the place of the optimiser's own, if it is given. `clip` bounds the norm of the
-    mean, before the optimiser's own. Sums of gradients in half precision are f32.
+    `rate` overrides the rate of `inner`; a schedule counts updates, not steps. `clip` bounds the norm of the mean,
+    before the bound of `inner`. Half-precision gradients are summed in f32.
     """
 
     inner: Optimiser

@@ -1,5 +1,8 @@
-"""Rates by the number of the step, which may be a value of a graph: steps count from 0. GraphError for less than 0 of
-them."""
+"""
+Learning-rate schedules: functions from the step number, which may be a traced value, to a rate. Steps count from 0.
+
+A negative number of steps raises GraphError.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +15,32 @@ import numpy as np
 from xdsl_rlx.dialects.errors import GraphError
 
 Schedule: TypeAlias = Callable[[Any], Any]
-"""From the number of a step to a rate."""
+"""A function from the step number to a learning rate."""
 
 
 def constant(rate: float) -> Schedule:
-    """The same rate always."""
+    """Return a schedule with the same rate at all steps."""
     return lambda step: rate + 0.0 * step
 
 
 def linear(first: float, last: float, steps: int) -> Schedule:
-    """From `first` at step 0 to `last` at step `steps` along a line, and `last` from then on."""
+    """Return a linear schedule from `first` at step 0 to `last` at step `steps`, and `last` from then on."""
     _check(steps)
     return lambda step: first + (last - first) * _part(step, steps)
 
 
 def cosine(first: float, steps: int, last: float = 0.0) -> Schedule:
-    """From `first` at step 0 to `last` at step `steps` along half a wave, and `last` from then on."""
+    """Return a half-cosine schedule from `first` at step 0 to `last` at step `steps`, and `last` from then on."""
     _check(steps)
     return lambda step: last + (first - last) * 0.5 * (1.0 + np.cos(pi * _part(step, steps)))
 
 
 def warmup(steps: int, then: Schedule | float) -> Schedule:
-    """`then`, a rate or what counts its steps from the end of this, behind a line from 0 of so many steps."""
+    """
+    Return a schedule with a linear warm-up from 0 over `steps` steps, followed by `then`.
+
+    `then` is a rate or a schedule; its steps count from the end of the warm-up.
+    """
     _check(steps)
     after = then if callable(then) else constant(then)
     return (lambda step: after(np.maximum(step - steps, 0)) * _part(step, steps)) if steps else after

@@ -52,7 +52,7 @@ def test_memory_that_is_shared_is_refused_or_makes_no_difference(step: rlx.Compi
         given, before = _expected(*arguments), memory.copy()
         if _is_wrong(arguments, outputs if out else []):
             refused += 1
-            with pytest.raises(rlx.ArgumentError, match=r"overlap|is updated, and overlaps another argument"):
+            with pytest.raises(rlx.ArgumentError, match=r"overlap|is donated, but overlaps another argument"):
                 call(*arguments, out=out)
             np.testing.assert_array_equal(memory, before)
             continue
