@@ -78,7 +78,7 @@ class Array(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DTypeName:
-    """What `dtype` of a value is: equal to the name `"f32"`, and taken by NumPy where it takes a dtype."""
+    """The `dtype` of a value: equal to its name, such as `"f32"`, and accepted by NumPy as a dtype."""
 
     short: str
 
@@ -89,7 +89,7 @@ class DTypeName:
 
     @property
     def dtype(self) -> Any:
-        """NumPy's dtype, by which NumPy converts this to one."""
+        """NumPy's dtype; NumPy uses it to convert this object to a dtype."""
         import numpy as np
 
         if self.short == "bf16":
@@ -100,7 +100,7 @@ class DTypeName:
 
     @property
     def kind(self) -> str:
-        """NumPy's letter: `"f"` of floats, `"i"` of integers, `"b"` of booleans."""
+        """NumPy's kind: `"f"` for floats, `"i"` for integers, `"b"` for booleans."""
         return self.dtype.kind
 
     @property

@@ -2,19 +2,19 @@
 
 
 class RlxError(Exception):
-    """Every mistake a user of the Python API can make is one of these."""
+    """Base class of all errors that the Python API raises for invalid use."""
 
 
 class GraphError(RlxError, ValueError):
-    """A graph cannot be built as asked: wrong shapes or element types, a duplicate or unknown name, a wrong stage."""
+    """A graph is invalid: wrong shapes or element types, a duplicate or unknown name, or a wrong stage."""
 
 
 class GraphTypeError(GraphError, TypeError):
-    """An argument of a function on graphs is of a wrong type, missing, unknown or given twice."""
+    """An argument of a function on graphs has a wrong type, is missing, unknown or passed twice."""
 
 
 class GraphIndexError(GraphError, IndexError):
-    """An index of a value is out of range, or there are too many."""
+    """An index of a value is out of range, or there are too many indices."""
 
 
 class GraphAttributeError(GraphError, AttributeError):
@@ -22,4 +22,4 @@ class GraphAttributeError(GraphError, AttributeError):
 
 
 class CheckpointError(RlxError, ValueError):
-    """A file cannot be read, does not hold the tree that was asked for, or cannot hold the tree that is given."""
+    """A file cannot be read, does not hold the requested tree, or cannot store the given tree."""

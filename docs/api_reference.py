@@ -50,12 +50,12 @@ class Group:
 GROUPS = (
     Group(
         "Compiled functions",
-        "A function of trees of arrays becomes machine code, or a graph does.",
+        "Compile a Python function of trees of arrays, or a graph, to machine code.",
         ("compile", "CompiledFunction", "trace", "CompiledGraph", TensorSpec, "Weights"),
     ),
     Group(
         "Derivatives and batches",
-        "Most of these take a Python function of trees and give one, or take a graph and give one.",
+        "Most of these accept a Python function of trees and return one, or accept a graph and return one.",
         (
             *("grad", "value_and_grad", "grad_with_loss", "vjp", "jvp", "hvp", "vmap"),
             *("jacfwd", "jacrev", "hessian", "nth_order_grad", "Jacobians"),
@@ -68,8 +68,8 @@ GROUPS = (
     ),
     Group(
         "Ops as functions",
-        "Every method of [the builder](builder.md) that builds an op is a function, too: `rlx.gelu(x)`, "
-        "`rlx.softmax(x, -1)`, `rlx.rng_split(key, 2)`. They take values of a function that is traced, or arrays. "
+        "Every method of [the builder](builder.md) that builds an op is also a function: `rlx.gelu(x)`, "
+        "`rlx.softmax(x, -1)`, `rlx.rng_split(key, 2)`. They accept traced values or arrays. "
         "These two have no method:",
         ("softmax_cross_entropy", "dropout"),
     ),
@@ -103,12 +103,12 @@ GROUPS = (
     Group(
         "Trees",
         "Dicts, lists, tuples, named tuples, dataclasses and None. Keys of dicts are sorted, fields in their order; "
-        'a field with `metadata={"static": True}` is no leaf.',
+        'a field with `metadata={"static": True}` is not a leaf.',
         ("tree.Tree", "tree.Spec", "tree.flatten", "tree.unflatten", "tree.map_leaves", "tree.paths", "tree.names"),
     ),
     Group(
         "Graphs",
-        "What a function is traced to, or what is built op by op with the [builder methods](builder.md).",
+        "A function is traced to a graph. [Builder methods](builder.md) build one op by op.",
         (
             *("Graph", "GraphModule", Interface, "Value", DTypeName, "parse", "run_passes", "lower_hir"),
             *("prepare_for_ad", "select_outputs", "lower"),
@@ -119,9 +119,9 @@ GROUPS = (
         "See [Use mixed precision](howto/mixed-precision.md).",
         ("mixed_precision", "PrecisionPolicy", "scale_loss", "calibrate", "CalibrationEntry", "insert_q_dq"),
     ),
-    Group("Ops of your own", "See [Custom ops](custom-ops.md).", ("custom_op", "CustomKernel", "Shaped")),
+    Group("Custom ops", "See [Custom ops](custom-ops.md).", ("custom_op", "CustomKernel", "Shaped")),
     Group(
-        "Seeing what runs",
+        "Inspection and profiling",
         "See [Profile a program](howto/profile.md).",
         (
             *("inspect", Inspection, BufferUse, KernelUse, KernelWork, Profile, LaunchTime, ThreadTime, Piece),
@@ -364,15 +364,15 @@ def api_text(note: str) -> str:
     lines = [
         "# Python API",
         note,
-        "`import xdsl_rlx as rlx`. What is not below `rlx` is met as a result, or raised, and is imported only for its "
-        "name.",
+        "`import xdsl_rlx as rlx`. Classes that are not attributes of `rlx` are results or exceptions; the page names "
+        "their module.",
     ]
     for group in GROUPS:
         lines += [f"## {group.title}", group.about, *(Entry.of(one).text for one in group.entries)]
     lines += [
         "## NumPy's functions",
-        "In a function that is traced these functions of NumPy take values, and so do the operators and the methods "
-        "above. Another one is a `GraphTypeError` that names it.",
+        "These functions of NumPy accept traced values, as do the operators and the methods above. Other functions "
+        "raise a `GraphTypeError` that names them.",
         _numpy_names() + ".",
     ]
     return "\n\n".join(line for line in lines if line) + "\n"

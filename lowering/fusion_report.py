@@ -24,23 +24,23 @@ from xdsl_rlx.transforms.structure import structure_of_region
 
 @dataclass(frozen=True)
 class FusionGroup:
-    """A kernel, or an op with loops of its own."""
+    """The ops of one kernel."""
 
     ops: tuple[str, ...]
-    """The names of the ops in it, in order."""
+    """The names of its ops, in order."""
     locations: tuple[str, ...]
-    """Where they come from: lines of Python, and blocks of hir."""
+    """Their source locations: lines of Python, and blocks of hir."""
     launches: int
-    """How many places of the program it runs for: equal groups are one kernel. Copies are no groups."""
+    """The number of launches of the kernel, which equal groups share. Copies do not form groups."""
 
 
 @dataclass(frozen=True)
 class MissedFusion:
-    """What has the structure of a composite op and is none."""
+    """A group of ops that has the structure of a composite op, but is not raised."""
 
     composite: str
     location: str
-    """Of the last op of the pattern."""
+    """The location of the last op of the pattern."""
     reason: Reason
     hint: str
 
@@ -50,25 +50,27 @@ class MissedFusion:
 
 @dataclass(frozen=True)
 class FusionReport:
-    """What became of the ops of a program. `str` of it is a table."""
+    """The fusion of the ops of a program; `str` of it is a table."""
 
     ops_before: int
-    """The mir ops of the program, constants aside."""
+    """The number of mir ops of the program, without constants."""
     ops_after: int
-    """As many when all that is a composite op is one."""
+    """The number of mir ops after composite ops are raised, without constants."""
     raised: tuple[tuple[str, int], ...]
-    """The composite ops that were found spelled out, and how often each."""
+    """The composite ops that were raised, with their counts."""
     groups: tuple[FusionGroup, ...]
     missed: tuple[MissedFusion, ...]
 
     @property
     def launches(self) -> int:
-        """How often groups are launched in one run, loops aside; `rlx.inspect` counts copies between layouts, too."""
+        """
+        The number of launches of groups in one run, where loops count once; `rlx.inspect` also counts layout copies.
+        """
         return sum(group.launches for group in self.groups)
 
     @property
     def summary(self) -> str:
-        """One line: the counts."""
+        """One line of counts."""
         found = "".join(f" {name.removeprefix('mir.')}={count}" for name, count in self.raised)
         kernels = f"kernels={len(self.groups)} launches={self.launches}"
         return f"ops={self.ops_before}→{self.ops_after}{found} {kernels} missed={len(self.missed)}"

@@ -26,47 +26,47 @@ class BufferUse:
 
     name: str
     kind: str
-    """input, param or output; an argument that is written over is `updated`."""
+    """input, param or output; a donated argument is `updated`."""
     type: str
     bytes: int
 
 
 @dataclass(frozen=True)
 class KernelUse:
-    """A kernel, and what it does in a step."""
+    """A kernel and its work in a step."""
 
     name: str
     where: str
-    """Where the op of its first launch comes from; empty where that is not known."""
+    """The source location of the op of its first launch; empty if unknown."""
     launches: int
-    """Places of the program that launch it."""
+    """The number of launches in the program."""
     runs: int
-    """How often it runs in a step, at least where the work is unknown."""
+    """The number of runs in a step; a lower bound if the work is unknown."""
     work: KernelWork
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a program is. Printed, it is tables."""
+    """A description of a program; `str` of it is tables."""
 
     name: str
     stage: str
-    """That of what was given: hir, mir or lir."""
+    """The stage of the given graph: hir, mir or lir."""
     buffers: tuple[BufferUse, ...]
     ops: tuple[tuple[str, int], ...]
-    """The ops of what was given, and how many of each, the most frequent first."""
+    """The ops of the given graph with their counts, the most frequent first."""
     kernels: tuple[KernelUse, ...]
-    """Those that compute most first."""
+    """The kernels, those with the most FLOPs first."""
     memory: MemoryReport
 
     @property
     def work(self) -> KernelWork:
-        """That of a step."""
+        """The work of a step."""
         return KernelWork.total(kernel.work for kernel in self.kernels)
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """A few lines: how much there is of everything."""
+        """A few lines of totals."""
         work, memory = self.work, self.memory
         least = "at least " if work.unknown else ""
         launches = sum(kernel.launches for kernel in self.kernels)
@@ -82,7 +82,7 @@ class Inspection:
 
     @property
     def tables(self) -> tuple[TextTable, ...]:
-        """Arguments and results, ops, kernels."""
+        """Tables of arguments and results, of ops, and of kernels."""
         buffers = tuple((x.name, x.kind, x.type, short(x.bytes, "B")) for x in self.buffers)
         ops = tuple((name, str(count)) for name, count in self.ops)
         head = ("kernel", "launches", "runs", "FLOPs", "bytes", "where")

@@ -21,7 +21,7 @@ from xdsl_rlx.lowering.text_tables import TextTable
 
 @dataclass(frozen=True)
 class SlotUse:
-    """A buffer in the arena: `size` bytes from `at` on, in use from one launch to another one, both included."""
+    """A buffer in the arena: `size` bytes at offset `at`, live from launch `first` to launch `last`, both inclusive."""
 
     name: str
     type: str
@@ -30,36 +30,36 @@ class SlotUse:
     first: int
     last: int
     computed: str
-    """What computes it: the kernel, and the line or block that this comes from, if that is known."""
+    """The kernel that computes it, and its source line or block, if known."""
 
 
 @dataclass(frozen=True)
 class MemoryReport:
-    """What a program needs, in bytes."""
+    """The memory use of a program, in bytes."""
 
     name: str
     arena: int
-    """All temporary buffers, which share memory where they are not in use at the same time."""
+    """All temporary buffers, with overlap of those whose lifetimes are disjoint."""
     unshared: int
-    """The same if none of them shared."""
+    """The size of the arena without overlap."""
     inputs: int
     params: int
     outputs: int
-    """Results that are not written over arguments."""
+    """Outputs that do not overwrite arguments."""
     constants: int
     donated: int
-    """How many arguments results are written over."""
+    """The number of donated arguments."""
     copied: int
-    """How many of these results are computed into other memory, and copied over their argument at the end."""
+    """The number of donated results that are computed in another buffer and copied to their argument at the end."""
     copied_bytes: int
     slots: tuple[SlotUse, ...]
-    """The largest first."""
+    """The slots, the largest first."""
     fullest: int
-    """The number of the launch during which most of the arena is in use."""
+    """The number of the launch with the most memory in use."""
 
     @property
     def at_fullest(self) -> tuple[SlotUse, ...]:
-        """The slots in use then."""
+        """The slots in use during launch `fullest`."""
         return tuple(slot for slot in self.slots if slot.first <= self.fullest <= slot.last)
 
     def __str__(self) -> str:

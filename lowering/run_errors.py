@@ -1,5 +1,8 @@
-"""Exceptions of the lowering layer: everything a user can do wrong with a compiled program.
-Wrong IR is not here: that is xDSL's `VerifyException` and `PassFailedException`."""
+"""
+Exceptions of the lowering layer: all errors of invalid use of a compiled program.
+
+Invalid IR raises xDSL's `VerifyException` or `PassFailedException` instead.
+"""
 
 from xdsl_rlx.dialects.errors import RlxError
 
@@ -9,25 +12,25 @@ class ArgumentError(RlxError, ValueError):
 
 
 class ArgumentTypeError(ArgumentError, TypeError):
-    """An argument of a compiled graph is missing, unknown, given twice, or of a dtype that does not convert safely."""
+    """An argument of a compiled graph is missing, unknown, passed twice, or of a dtype that does not convert safely."""
 
 
 class MissingParamError(ArgumentTypeError, KeyError):
-    """A param is unknown, or has no value yet: `Weights.get`, as of any mapping, gives its default."""
+    """A param is unknown or has no value yet. A subclass of KeyError, so that `Weights.get` returns its default."""
 
     __str__ = Exception.__str__
 
 
 class OutOfBoundsError(RlxError, IndexError):
-    """A `lir.check` failed while a program ran: its results are undefined, arguments and params as they were."""
+    """A `lir.check` failed during a run: results are undefined; arguments and params are unchanged unless donated."""
 
 
 class ConfigurationError(RlxError, ValueError):
-    """A setting (thread count, environment variable) has a value that means nothing."""
+    """A setting (thread count, environment variable) has an invalid value."""
 
 
 class CompileError(RlxError, RuntimeError):
-    """The generated LLVM text was rejected: a defect of the compiler, not of the model."""
+    """LLVM rejected the generated code: a defect of the compiler, not of the model."""
 
 
 class CacheWarning(UserWarning):
@@ -35,4 +38,6 @@ class CacheWarning(UserWarning):
 
 
 class NestError(RlxError, TypeError):
-    """A nest is outside of the supported subset of Python, or mixes types: file, line and cure."""
+    """
+    A kernel function is outside of the supported subset of Python, or mixes types; the message has file, line and fix.
+    """

@@ -9,14 +9,14 @@ from html import escape
 
 @dataclass(frozen=True)
 class TextTable:
-    """A head and rows of as many cells. The columns in `words` are aligned to the left, the others to the right."""
+    """A header and rows of cells. The columns in `words` are left-aligned, the others right-aligned."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     words: frozenset[int] = frozenset()
 
     def lines(self) -> list[str]:
-        """The head and a line per row, in columns."""
+        """Return the header and a line per row, in aligned columns."""
         widths = [max(map(len, column)) for column in zip(self.head, *self.rows, strict=True)]
         return ["  ".join(self._cells(row, widths)).rstrip() for row in (self.head, *self.rows)]
 
@@ -27,7 +27,7 @@ class TextTable:
         ]
 
     def html(self) -> str:
-        """A `table` element."""
+        """Return a `table` element."""
         rows = "".join(f"<tr>{self._html_cells('td', row)}</tr>" for row in self.rows)
         return f"<table><thead><tr>{self._html_cells('th', self.head)}</tr></thead><tbody>{rows}</tbody></table>"
 

@@ -51,7 +51,7 @@ class NumpyMethods:
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions, as NumPy calls it."""
+        """The number of dimensions."""
         return self._value.rank
 
     @property
@@ -71,32 +71,33 @@ class NumpyMethods:
 
     @property
     def real(self) -> Value:
-        """The real parts."""
+        """The real part."""
         return self._numpy("real")
 
     @property
     def imag(self) -> Value:
-        """The imaginary parts; zeros of real numbers."""
+        """The imaginary part; zeros for real numbers."""
         return self._numpy("imag")
 
     @property
     def mT(self) -> Value:
-        """The last two axes in each other's place."""
+        """The value with its last two axes swapped."""
         return self._numpy("matrix_transpose")
 
     def conj(self) -> Value:
-        """The conjugates of complex numbers."""
+        """Return the complex conjugate."""
         return self._value.b.conjugate(self._value)
 
     conjugate = conj
+    """Return the complex conjugate."""
 
     def copy(self, order: str = "C") -> Value:
-        """The same: values do not change."""
+        """Return the value itself: values are immutable."""
         return self._value
 
     @checked
     def transpose(self, *axes: int | Sequence[int] | None) -> Value:
-        """The axes in the order given, one by one or as a sequence; reversed without any."""
+        """Permute the axes, passed one by one or as a sequence; reverse them by default."""
         order = [axis for part in axes if part is not None for axis in integers("transpose", part)]
         return self._numpy("transpose", order or None)
 
@@ -110,7 +111,7 @@ class NumpyMethods:
         initial: Operand | None = None,
         where: Any = True,
     ) -> Value:
-        """The sum over some axes, or all; integers in i64."""
+        """Return the sum over some or all axes; integers are summed in i64."""
         return self._numpy("sum", axis, dtype, out, keepdims, initial, where)
 
     @checked
@@ -123,14 +124,14 @@ class NumpyMethods:
         initial: Operand | None = None,
         where: Any = True,
     ) -> Value:
-        """The product over some axes, or all; integers in i64."""
+        """Return the product over some or all axes; integers are multiplied in i64."""
         return self._numpy("prod", axis, dtype, out, keepdims, initial, where)
 
     @checked
     def mean(
         self, axis: Axis = None, dtype: object = None, out: None = None, keepdims: bool = False, *, where: Any = True
     ) -> Value:
-        """The mean over some axes, or all; of integers in f64."""
+        """Return the mean over some or all axes; the mean of integers is f64."""
         return self._numpy("mean", axis, dtype, out, keepdims, where=where)
 
     @checked
@@ -146,7 +147,7 @@ class NumpyMethods:
         mean: Operand | None = None,
         correction: float | None = None,
     ) -> Value:
-        """The variance over some axes, or all."""
+        """Return the variance over some or all axes."""
         return self._numpy("var", axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
 
     @checked
@@ -162,7 +163,7 @@ class NumpyMethods:
         mean: Operand | None = None,
         correction: float | None = None,
     ) -> Value:
-        """The standard deviation over some axes, or all."""
+        """Return the standard deviation over some or all axes."""
         return self._numpy("std", axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
 
     @checked
@@ -174,7 +175,7 @@ class NumpyMethods:
         initial: Operand | None = None,
         where: Any = True,
     ) -> Value:
-        """The largest element over some axes, or all; NaN if one is NaN."""
+        """Return the maximum over some or all axes; NaN if an element is NaN."""
         return self._numpy("max", axis, out, keepdims, initial, where)
 
     @checked
@@ -186,52 +187,52 @@ class NumpyMethods:
         initial: Operand | None = None,
         where: Any = True,
     ) -> Value:
-        """The smallest element over some axes, or all; NaN if one is NaN."""
+        """Return the minimum over some or all axes; NaN if an element is NaN."""
         return self._numpy("min", axis, out, keepdims, initial, where)
 
     @checked
     def any(self, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Value:
-        """Whether an element is not 0, over some axes or all."""
+        """Return whether any element is not 0, over some or all axes."""
         return self._numpy("any", axis, out, keepdims, where=where)
 
     @checked
     def all(self, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Value:
-        """Whether all elements are not 0, over some axes or all."""
+        """Return whether all elements are not 0, over some or all axes."""
         return self._numpy("all", axis, out, keepdims, where=where)
 
     @checked
     def argmax(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Value:
-        """Where the first of the largest elements is along an axis, or among all."""
+        """Return the index of the first maximum along an axis, or of all elements."""
         return self._numpy("argmax", axis, out, keepdims=keepdims)
 
     @checked
     def argmin(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Value:
-        """Where the first of the smallest elements is along an axis, or among all."""
+        """Return the index of the first minimum along an axis, or of all elements."""
         return self._numpy("argmin", axis, out, keepdims=keepdims)
 
     @checked
     def argsort(self, axis: int | None = -1, kind: str | None = None, order: None = None) -> Value:
-        """The positions in the order of the elements along an axis; equal elements stay in their order."""
+        """Return the indices that sort an axis in ascending order; the sort is stable."""
         return self._numpy("argsort", axis)
 
     @checked
     def cumsum(self, axis: int | None = None, dtype: object = None, out: None = None) -> Value:
-        """Sums of all elements so far along an axis, or of all in one dimension."""
+        """Return cumulative sums along an axis, or of the flattened elements."""
         return self._numpy("cumsum", axis, dtype, out)
 
     @checked
     def cumprod(self, axis: int | None = None, dtype: object = None, out: None = None) -> Value:
-        """Products of all elements so far along an axis, or of all in one dimension."""
+        """Return cumulative products along an axis, or of the flattened elements."""
         return self._numpy("cumprod", axis, dtype, out)
 
     @checked
     def clip(self, min: Operand | None = None, max: Operand | None = None, out: None = None) -> Value:
-        """The elements, or the end of `[min, max]` that they are beyond; NaN stays NaN."""
+        """Return the elements limited to `[min, max]`; NaN stays NaN."""
         return self._numpy("clip", min, max, out)
 
     @checked
     def round(self, decimals: int = 0, out: None = None) -> Value:
-        """To the nearest even number of so many decimals."""
+        """Round to `decimals` decimals, half to even."""
         return self._numpy("round", decimals, out)
 
     def __round__(self, ndigits: int | None = None) -> Value:
@@ -239,51 +240,52 @@ class NumpyMethods:
 
     @checked
     def ravel(self, order: str = "C") -> Value:
-        """All elements in one dimension; by columns with the order "F"."""
+        """Return all elements in one dimension; order "F" is column-major."""
         return self._numpy("ravel", order)
 
     flatten = ravel
+    """Return all elements in one dimension; order "F" is column-major."""
 
     @checked
     def squeeze(self, axis: Axis = None) -> Value:
-        """Without axes of extent 1: those given, or all."""
+        """Remove the given axes of extent 1; by default all of them."""
         return self._numpy("squeeze", axis)
 
     @checked
     def swapaxes(self, axis1: int, axis2: int) -> Value:
-        """Two axes in each other's place."""
+        """Swap two axes."""
         return self._numpy("swapaxes", axis1, axis2)
 
     @checked
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value:
-        """The elements of a diagonal of two axes, along a new last axis."""
+        """Return a diagonal of two axes, along a new last axis."""
         return self._numpy("diagonal", offset, axis1, axis2)
 
     @checked
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: object = None) -> Value:
-        """The sum of a diagonal."""
+        """Return the sum of a diagonal."""
         return self._numpy("trace", offset, axis1, axis2, dtype)
 
     def take(self, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Value:
-        """Slices along an axis by their numbers, or elements of all."""
+        """Return slices along an axis by index, or elements of the flattened value."""
         return self._numpy("take", indices, axis, out, mode)
 
     def compress(self, condition: Any, axis: int | None = None) -> Value:
-        """Slices along an axis, or elements of all, where a mask that is no value holds."""
+        """Return the slices along an axis, or the elements, where a static mask is true."""
         from xdsl_rlx.dialects.mir import numpy_functions
 
         return numpy_functions.function("compress", (condition, self, axis), {})
 
     def dot(self, other: Operand) -> Value:
-        """The matrix product, of vectors the sum of products."""
+        """Return the matrix product; the dot product for vectors."""
         return self._numpy("dot", other)
 
     @checked
     def repeat(self, repeats: int | Sequence[int], axis: int | None = None) -> Value:
-        """Each element so often along an axis, or of all."""
+        """Repeat each element along an axis, or each element of the flattened value."""
         return self._numpy("repeat", repeats, axis)
 
     @checked
     def searchsorted(self, v: Operand, side: str = "left") -> Value:
-        """Where elements would be put into this ascending vector."""
+        """Return the insertion indices of elements in this ascending vector."""
         return self._numpy("searchsorted", v, side)

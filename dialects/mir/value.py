@@ -56,7 +56,7 @@ class Value(NumpyMethods, WithoutNumbers):
     ssa: SSAValue
     b: MirBuilder
     weak: bool = False
-    """Whether it stands for a number of Python's, which gives way to the element types that it meets."""
+    """Whether it is weakly typed: it stands for a Python number, and takes the element type of its operands."""
 
     @property
     def type(self) -> AnyTensor:
@@ -234,12 +234,15 @@ class Value(NumpyMethods, WithoutNumbers):
 
     @property
     def T(self) -> Value:
-        """The axes reversed."""
+        """The value with reversed axes."""
         return self.b.transpose(self, tuple(reversed(range(self.rank))))
 
     @checked
     def reshape(self, *shape: int | Sequence[int], order: str = "C", copy: bool | None = None) -> Value:
-        """`mir.reshape` to dimensions given one by one or as a sequence, one of them perhaps -1; "F" is by columns."""
+        """
+        Build `mir.reshape`. Dimensions are passed one by one or as a sequence; one may be -1; order "F" is
+        column-major.
+        """
         dimensions: list[int] = []
         for part in shape:
             dimensions.extend(integers("reshape", part))
@@ -247,11 +250,11 @@ class Value(NumpyMethods, WithoutNumbers):
 
     @checked
     def cast(self, to: object) -> Value:
-        """`mir.cast` to another element type."""
+        """Build `mir.cast` to another element type."""
         return self.b.cast(self, to)
 
     def astype(self, dtype: object, order: str = "K", casting: str = "unsafe", **_: bool) -> Value:
-        """`cast` to what NumPy takes `dtype` for, `"i8"` for int64, with the arguments of NumPy's method."""
+        """Build `mir.cast` to a NumPy dtype (`"i8"` is int64), with the arguments of NumPy's method."""
         return self.b.cast(self, constants.numpy_type(dtype))
 
 

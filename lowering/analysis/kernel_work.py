@@ -45,14 +45,14 @@ class Unknown(StrEnum):
 
 @dataclass(frozen=True)
 class KernelWork:
-    """What a launch, or several, compute and move; at least that, where something is unknown."""
+    """The arithmetic and memory traffic of one or several launches; a lower bound if `unknown` is not empty."""
 
     flops: int = 0
-    """Floating-point operations: a fused multiply-add is two, a function such as exp one."""
+    """Floating-point operations: a fused multiply-add counts as two, a function such as exp as one."""
     wide: int = 0
-    """Those of them on f64."""
+    """The floating-point operations on f64 among `flops`."""
     read: int = 0
-    """Bytes of the buffers that are read, each element once."""
+    """Bytes of the buffers that are read; each element counts once."""
     written: int = 0
     unknown: frozenset[Unknown] = frozenset()
 
@@ -63,7 +63,7 @@ class KernelWork:
 
     @staticmethod
     def total(works: Iterable[KernelWork]) -> KernelWork:
-        """All of them together."""
+        """Return the sum of several works."""
         given = list(works)
         return KernelWork(
             sum(work.flops for work in given),
@@ -74,7 +74,7 @@ class KernelWork:
         )
 
     def times(self, count: int) -> KernelWork:
-        """That of so many runs."""
+        """Return the work of `count` runs."""
         return KernelWork(self.flops * count, self.wide * count, self.read * count, self.written * count, self.unknown)
 
 

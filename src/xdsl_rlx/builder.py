@@ -90,10 +90,10 @@ def _guarded_method(function: Callable[..., object]) -> Callable[..., object]:
 @_guarded
 class Graph(MirBuilder):
     """
-    A function under construction: inputs and params, mir ops by name, then `set_outputs`.
+    A graph under construction: declare inputs and params, build mir ops by methods, then call `set_outputs`.
 
-    `module` is the IR as it is built, verified; `str(graph)` is its text. Everything that does not fit (shapes, dtypes,
-    names, values of another graph) is a `GraphError` at the call that is wrong.
+    `module` is the verified IR, and `str(graph)` its text. Wrong shapes, dtypes or names, and values of another graph,
+    raise `GraphError` at the call.
 
     ```python
     g = Graph("loss")
@@ -193,7 +193,7 @@ class Graph(MirBuilder):
 
     @property
     def content(self) -> ModuleOp | Unexpanded:
-        """The module, or a way to it where passes of graphs inlined would have to run for it."""
+        """The module, or a deferred module if passes of inlined graphs have to run for it."""
         if not self._sealed:
             self._seal()
         if not any(isinstance(op, InlinedOp) for op in self._block.ops):
@@ -381,8 +381,7 @@ class GraphModule:
     """
     A graph at stage `hir` (blocks), `mir` (tensor ops) or `lir` (a program). Functions on it return new ones.
 
-    One whose passes are known to succeed, because they did before on the same graph, runs them when its `module` is
-    first looked at.
+    If the cache records that its passes succeeded on the same graph before, they run when `module` is first read.
     """
 
     def __init__(self, content: ModuleOp | Derivation | Unexpanded, stage: str):
@@ -391,7 +390,10 @@ class GraphModule:
 
     @staticmethod
     def define(name: str, build: Callable[[HirGraph], Value | Sequence[Value]]) -> GraphModule:
-        """A model in `hir`: `build(m)` makes inputs, params, blocks by methods of `m` and returns the outputs."""
+        """
+        Build a model in `hir`: `build(m)` declares inputs and params, builds blocks by methods of `m`, and returns the
+        outputs.
+        """
         if not callable(build):
             raise GraphError(f"define takes a function that builds the model, got {shown(build)}")
         graph = HirGraph(name)
@@ -410,17 +412,17 @@ class GraphModule:
 
     @property
     def stage(self) -> str:
-        """`"hir"`, `"mir"` or `"lir"`."""
+        """The stage: `"hir"`, `"mir"` or `"lir"`."""
         return self._stage
 
     @property
     def pending(self) -> Derivation | None:
-        """The passes that have not run yet; None once `module` has been looked at."""
+        """The passes that have not run yet; None once `module` has been read."""
         return self._content if isinstance(self._content, Derivation) else None
 
     @property
     def fingerprint(self) -> str:
-        """A hash of all of the IR but locations and names of SSA values; no pass runs for it."""
+        """A hash of the IR without locations and names of SSA values; computed without running passes."""
         from xdsl_rlx.lowering.fingerprint import fingerprint
 
         content = self._content
@@ -451,16 +453,16 @@ class GraphModule:
 
     @property
     def interface(self) -> Interface:
-        """The arguments and the types of the outputs; no pass runs for it. GraphError for a program."""
+        """The arguments and the types of the outputs, without running passes; GraphError for a program."""
         known = None if self.pending is None else self.pending.outcome.interface
         return Interface.of(self.signature) if known is None else known
 
     @property
     def tangent_names(self) -> dict[str, str]:
         """
-        The names of the inputs that `jvp` or `hvp` added last, by those of the arguments of which they are tangents.
+        The names of the inputs that the last `jvp` or `hvp` added, by the name of the argument.
 
-        A tangent of `x` is `tangent_x`, or `tangent_x_2` where an argument has that name already, and so on.
+        The tangent of `x` is `tangent_x`, or `tangent_x_2` if an argument has that name already, and so on.
         """
         return {a.tangent_of: a.name for a in self.interface.arguments if a.tangent_of is not None}
 
@@ -469,13 +471,15 @@ class GraphModule:
         """
         The names of the inputs that are cotangents of results, in the order in which gradients were taken.
 
-        The first is `d_output` unless an argument has that name; the one of the last gradient is the last.
+        The first is `d_output` unless an argument has that name; the cotangent of the last gradient is the last.
         """
         return tuple(a.name for a in self.interface.arguments if a.cotangent_of is not None)
 
     @property
     def signature(self) -> Signature:
-        """The function of a graph at stage hir or mir, its named arguments and outputs; GraphError if it has none."""
+        """
+        The function of a graph at stage hir or mir, with named arguments and outputs; GraphError if there is none.
+        """
         try:
             signature = graph_of(self.module, "a graph")
             _ = signature.arguments, signature.outputs

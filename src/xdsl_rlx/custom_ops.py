@@ -23,7 +23,7 @@ KINDS = ("graph", "nest")
 
 
 class CustomKernel:
-    """A registered op: called with the values of a graph (and options), it inserts the op there."""
+    """A registered op; call it with values of a graph and options to build the op there."""
 
     def __init__(self, name: str, function: Callable[..., Any]):
         self.name = name
@@ -55,22 +55,26 @@ def custom_op(
     iterations: int | Callable[..., int] = 1,
 ) -> Callable[[Callable[..., Any]], CustomKernel]:
     """
-    Decorator: the function is what the op `mir.custom "name"` does.
+    Register the decorated function as the definition of the op `mir.custom "name"`.
 
-    `kernel="graph"`: `function(b, *inputs, **options)` builds the results of other ops with the builder `b`.
-    `kernel="nest"`: `function(it, *inputs, *outputs, **options)` is one iteration of a loop whose iterations run at the
-    same time: plain Python on arrays, which is translated (docs/custom-ops.md has the subset). `iterations` is how
-    many there are, or a function that computes it as `shape` computes shapes.
+    `kernel="graph"`: `function(b, *inputs, **options)` builds the results from other ops with the builder `b`.
 
-    `shape(*operands, **options)` gives a `Shaped`, or a list of them, from those of the operands; those of a graph are
-    what it builds. `vjp(b, inputs, outputs, cotangents, **options)` gives a cotangent for each input, `jvp(b, inputs,
-    outputs, tangents, **options)` a tangent for each output, and `vmap(b, size, batched, inputs, **options)` the
-    outputs with a leading axis. A graph without either derivative is differentiated through its definition, and batched
-    through it without `vmap`; in all other cases a rule that is missed is an error that names the op. `inert` has the
-    numbers of inputs with respect to which nothing is differentiated, with the reason.
+    `kernel="nest"`: `function(it, *inputs, *outputs, **options)` is one iteration of a parallel loop: plain Python on
+    arrays, translated to a kernel. docs/custom-ops.md documents the supported subset. `iterations` is the number of
+    iterations, or a function with the arguments of `shape` that returns it.
 
-    Change `version` when the function or a rule changes: programs with the op are cached by it. Without one they are
-    cached for this process only. A name that is registered already is a GraphError unless `replace` is set.
+    `shape(*operands, **options)` takes a `Shaped` per operand and returns the `Shaped` of the result, or a list of
+    them. With `kernel="graph"` the default is the shapes that the function builds. `vjp(b, inputs, outputs, cotangents,
+    **options)` returns a cotangent for each input, and `jvp(b, inputs, outputs, tangents, **options)` a tangent for
+    each output. `vmap(b, size, batched, inputs, **options)` returns the outputs with a leading axis.
+
+    With `kernel="graph"`, an op without `vjp` and `jvp` is differentiated through its definition, and one without
+    `vmap` is batched through it. In all other cases a missing rule is an error that names the op. `inert` maps the
+    numbers of non-differentiable inputs to the reason.
+
+    Change `version` when the function or a rule changes: it is part of the cache key of programs with the op. Without a
+    version they are cached for this process only. Raises GraphError for a name that is already registered, unless
+    `replace` is set.
     """
     if kernel not in KINDS:
         raise GraphError(f'op "{name}": expected kernel to be one of {", ".join(KINDS)}, got {kernel!r}')

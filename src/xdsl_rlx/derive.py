@@ -29,19 +29,19 @@ _OUTCOME = re.compile("(hir|mir|lir) ([0-9a-f]{64})")
 
 @dataclass(frozen=True)
 class Interface:
-    """What a graph looks like from outside: its arguments, and the types of its outputs."""
+    """The arguments of a graph, and the types of its outputs."""
 
     arguments: Sequence[NamedArgument]
     outputs: tuple[Attribute, ...]
 
     @staticmethod
     def of(signature: Signature) -> Interface:
-        """That of a function."""
+        """Return the interface of a function."""
         return Interface(signature.arguments, tuple(output.type for output in signature.outputs))
 
     @staticmethod
     def read(lines: Sequence[str]) -> Interface:
-        """The inverse of `lines`."""
+        """Return the interface of these lines: the inverse of `lines`."""
         found: list[str | list[Any]] = [json.loads(line) for line in lines]
         arguments, outputs = [x for x in found if not isinstance(x, str)], [x for x in found if isinstance(x, str)]
         block = Block(arg_types=[_type(type_) for type_, *_ in arguments])
@@ -54,7 +54,7 @@ class Interface:
         )
 
     def lines(self) -> list[str]:
-        """A line for each argument and each output; names may have any letters in them."""
+        """Return a line of JSON for each argument and each output; names may contain any characters."""
         arguments = [
             [str(a.value.type), a.name, a.kind, a.optional, a.tangent_of, a.cotangent_of] for a in self.arguments
         ]

@@ -25,11 +25,11 @@ from xdsl_rlx.lowering.page.page import PageProfile, page_of
 @checked
 def inspect(graph: AnyGraph | CompiledGraph, threads: SupportsIndex | None = None) -> Inspection:
     """
-    What a graph is and becomes: arguments and results, ops by kind, kernels, FLOPs, bytes, memory. Printed, tables.
+    Return a description of a graph: arguments, results, ops, kernels, FLOPs, bytes, memory; `str` of it is tables.
 
-    Everything is counted on the program that `compile` makes of it for so many threads, by default those of a call; of
-    a compiled graph, on what it was compiled from. GraphError for a graph that cannot be lowered, `RlxError` for a
-    compiled one whose graph has changed since.
+    Counts are those of the program that `compile` makes for `threads` threads (by default as in a call). For a compiled
+    graph, they are those of its origin. Raises GraphError for a graph that cannot be lowered, and `RlxError` for a
+    compiled graph whose source has changed since.
     """
     source, lowered = _source_and_program(graph, threads)
     try:
@@ -53,10 +53,10 @@ def report(
     threads: SupportsIndex | None = None,
 ) -> None:
     """
-    Write one HTML file that shows a program, and needs nothing but a browser.
+    Write one self-contained HTML file that shows a program in a browser.
 
-    It has the graph with its groups of fused ops and their kernels, the text of every stage with what each line comes
-    from, the arena over time, and the profile if one is given. Errors are those of `inspect`.
+    It contains the graph with its fusion groups and kernels, the text of every stage with the source of each line, the
+    use of the arena over time, and the profile if one is given. Raises the errors of `inspect`.
     """
     source, _ = _source_and_program(graph, threads)
     count = graph.threads if isinstance(graph, CompiledGraph) else thread_count(threads)

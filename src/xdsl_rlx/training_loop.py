@@ -110,7 +110,7 @@ def fit(
     Run `loss, state = step(state, *batch)` for each batch of each pass (epoch) from `first` on; return the last state.
 
     `batches` is a `Batches`, or a function from a pass number to an iterable of batches. `evaluate(state)` runs after
-    each pass, and its result is printed.
+    each pass, and its result is printed in the line of the pass.
 
     `checkpoint` is the file to save the state to: before the first step, after each pass, after each `checkpoint_every`
     batches, and when Ctrl-C ends the loop. Its metadata hold the number of the `pass`, the `batch` within it, and the

@@ -21,48 +21,48 @@ MOST_ROWS_SHOWN = 40
 
 @dataclass(frozen=True)
 class LaunchTime:
-    """A launch of a program, or of a loop in it, and what it takes per step: medians, in seconds."""
+    """A launch of a program, or of a loop in it, with its times per step: medians, in seconds."""
 
     number: int
-    """Which one of the program, in order."""
+    """The index of the launch in the program."""
     kernel: str
     where: str
-    """Where the op that it computes comes from; empty where that is not known."""
+    """The source location of the op that it computes; empty if unknown."""
     pieces: int
-    """Into which a run of it is cut, for threads to share."""
+    """The number of chunks of a run, which threads share."""
     runs: float
-    """How often it runs in a step: loops run it many times, branches perhaps not."""
+    """The number of runs in a step: more than 1 in loops, perhaps less in branches."""
     time: float
-    """Its part of the step, so that parts add up: what runs at the same time shares that time."""
+    """Its share of the step in seconds. Shares add up to the step; concurrent launches divide their time among them."""
     busy: float
-    """The same for all threads together, without waiting for each other."""
+    """The time of all threads together, without waits."""
     work: KernelWork | None
-    """Of one run; None where the program is not known."""
+    """The work of one run; None if the program is unknown."""
 
     @property
     def flops_per_second(self) -> float | None:
-        """Of its part of the step; None where the work is not known."""
+        """FLOPs per second of `time`; None if the work is unknown."""
         return None if self.work is None or not self.time else self.work.flops * self.runs / self.time
 
     @property
     def bytes_per_second(self) -> float | None:
-        """Bytes read and written, of the same."""
+        """Bytes read and written per second of `time`; None if the work is unknown."""
         return None if self.work is None or not self.time else self.work.moved * self.runs / self.time
 
 
 @dataclass(frozen=True)
 class ThreadTime:
-    """A thread in a step, in seconds: thread 0 is the one that calls."""
+    """The times of a thread in a step, in seconds; thread 0 is the calling thread."""
 
     thread: int
     busy: float
     waiting: float
-    """Between the first and the last piece of the step without one of its own: at barriers, or for want of pieces."""
+    """Idle time between the first and the last chunk of the step: at barriers, or without a chunk left to run."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a launch, as it was run: seconds from the begin of the step."""
+    """A chunk of a launch, as it ran; seconds from the start of the step."""
 
     launch: LaunchTime
     number: int
@@ -73,21 +73,21 @@ class Piece:
 
 @dataclass(frozen=True)
 class Profile:
-    """What takes how long in the steps of a compiled graph. Printed, it is a table."""
+    """The time of each launch in the steps of a compiled graph; `str` of it is a table."""
 
     name: str
     threads: int
     steps: tuple[float, ...]
-    """Seconds of each run, without what a call spends on its arguments."""
+    """Seconds of each run, without the handling of arguments."""
     launches: tuple[LaunchTime, ...]
-    """Those that take longest first."""
+    """The launches, the longest first."""
     thread_times: tuple[ThreadTime, ...]
     pieces: tuple[Piece, ...]
-    """Those of a step of median length, in the order in which they began."""
+    """The chunks of a step of median length, ordered by start time."""
     dropped: int
-    """Pieces of that step that there was no room to write down."""
+    """The number of chunks of that step that exceeded the size of the log."""
     roof: Roofline | None
-    """What the machine can do at most; None where nothing is known to compare with it."""
+    """The roofline of the machine; None if no work is known to compare with it."""
 
     @property
     def step(self) -> float:
@@ -96,13 +96,13 @@ class Profile:
 
     @property
     def work(self) -> KernelWork | None:
-        """That of a step; None where the program is not known."""
+        """The work of a step; None if the program is unknown."""
         known = [one.work.times(round(one.runs)) for one in self.launches if one.work is not None]
         return KernelWork.total(known) if len(known) == len(self.launches) else None
 
     @property
     def table(self) -> TextTable:
-        """A row per launch."""
+        """A table with a row per launch."""
         head = ("time", "share", "kernel", "runs", "pieces", "FLOPs", "bytes", "FLOP/s", "B/s", "of roof", "where")
         rows = tuple(self._row(one) for one in self.launches[:MOST_ROWS_SHOWN])
         return TextTable(head, rows, frozenset((2, 10)))
@@ -130,7 +130,7 @@ class Profile:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """The step, the machine, the threads, and what is not known, a line each."""
+        """Lines about the step, the machine, the threads, and unknown counts."""
         return tuple(self._remarks())
 
     def _remarks(self) -> Iterator[str]:
@@ -160,7 +160,7 @@ class Profile:
         return "".join(f"<div>{escape(line)}</div>" for line in self.remarks) + self.table.html()
 
     def save_trace(self, path: str | PathLike[str]) -> None:
-        """Write the pieces as a trace that chrome://tracing and ui.perfetto.dev show: a track per thread."""
+        """Write the chunks as a trace for chrome://tracing and ui.perfetto.dev, with a track per thread."""
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"traceEvents": [*self._events()], "displayTimeUnit": "ns"}, file)
 

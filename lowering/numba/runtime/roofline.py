@@ -29,16 +29,16 @@ TRIALS = 5
 
 @dataclass(frozen=True)
 class Roofline:
-    """The most that so many threads reach."""
+    """The measured peaks of a number of threads."""
 
     threads: int
     flops: float
-    """Of f32, per second; f64 has half of it."""
+    """Peak f32 FLOPs per second; the peak of f64 is half of it."""
     bandwidth: float
     """Bytes per second that a triad `c = a + s b` reads and writes."""
 
     def seconds(self, work: KernelWork) -> float:
-        """The least time for this work: that of the arithmetic, or that of all bytes from memory."""
+        """Return the lower bound of the time for this work: the larger of its arithmetic and memory times."""
         return max((work.flops + work.wide) / self.flops, work.moved / self.bandwidth)
 
 
