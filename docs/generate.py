@@ -187,7 +187,8 @@ _STRUCTURE: dict[type[Operation], str] = {
 
 
 def _lowering(op: type[Operation]) -> str:
-    ways = [table.name for table in (LOOPS, NEST, VIEW, PLACE) if table.get(op) is not None]
+    tables = {LOOPS.name: LOOPS, "kernel": NEST, VIEW.name: VIEW, PLACE.name: PLACE}
+    ways = [name for name, table in tables.items() if table.get(op) is not None]
     if op.has_trait(ConstantLike):
         return "constant"
     if op in _STRUCTURE:
@@ -209,9 +210,9 @@ How each transformation treats every tensor op of `mir`.
 - **vjp, jvp, vmap**: `row` is a rule of the op's own. `definition` means that the op's definition by simpler ops is
   transformed. `none` states why there is no rule.
 - **definition**: whether the op has a definition by simpler ops (a `DECOMPOSE` row).
-- **lowering**: `loops` are fused. `nest` is a kernel of the op's own. `view` is a layout without a copy. `place` writes
-  operands into windows of the result. `definition` is lowered instead of the op. Ops with bodies become a `loop` or a
-  `branch`, or are launched `in place`.
+- **lowering**: `loops` are fused. `kernel` is a kernel of the op's own. `view` is a layout without a copy. `place`
+  writes operands into windows of the result. `definition` is lowered instead of the op. Ops with bodies become a
+  `loop` or a `branch`, or are launched `in place`.
 - **error**: the largest error that the tests allow, in ulps of the largest element of the result, or of 1 if that is
   larger. f32 results are compared with f64, f64 results with an oracle in f64.
 

@@ -1,4 +1,4 @@
-"""Convolutions with what stands behind them in a network, and the causal one of sequence models."""
+"""Convolution blocks with their normalisation and activation, and the causal convolution of sequence models."""
 
 from collections.abc import Sequence
 
@@ -65,11 +65,11 @@ def check_channel_norm(name: str, norm: Sequence[SSAValue], channels: int, num_g
 
 class ConvBlockOp(HirOp, name="hir.conv_block"):
     """
-    `result = f(norm(conv(x, w) + b))`: `mir.conv` in one or two dimensions, with x `[N, C, (H,) W]`, w
-    `[O, C/groups, (kH,) kW]`, b `[O]`, and `f` named by `activation`, if any.
+    `result = f(norm(conv(x, w) + b))`: `mir.conv` in one or two dimensions, with x `[N, C, (H,) W]`, w `[O, C/groups,
+    (kH,) kW]`, b `[O]`, and the optional `f` named by `activation`.
 
-    `norm` is gamma, beta, mean and var, `[O]` each, for a batch norm with given statistics; gamma and beta for a group
-    norm of `num_groups` groups; or nothing for none.
+    `norm` is optional. It consists of gamma, beta, mean and var, `[O]` each, for a batch norm with given statistics, or
+    of gamma and beta for a group norm of `num_groups` groups.
     """
 
     x: Tensor = tensor()
@@ -105,9 +105,9 @@ class ResidualConvBlockOp(HirOp, name="hir.residual_conv_block"):
     """
     `result = f(shortcut(x) + norm2(conv(f(norm1(conv(x, w1))), w2)))`: the basic block of a residual network.
 
-    x is `[N, C, (H,) W]`, w1 `[O, C, (kH,) kW]`, w2 `[O, O, (kH,) kW]`, of odd extents: each is padded to keep the size
-    of the image, of which the first takes each `stride`-th place. `shortcut` is `shortcut_norm(conv(x, shortcut_w))`
-    at these places with shortcut_w `[O, C, (1,) 1]`, or x itself where shortcut_w is left out. Norms are as in
+    x is `[N, C, (H,) W]`, w1 `[O, C, (kH,) kW]`, w2 `[O, O, (kH,) kW]`. Kernel extents are odd, and padding keeps the
+    size of the image; the first convolution has the stride `stride`. `shortcut` is `shortcut_norm(conv(x, shortcut_w))`
+    with the same stride and shortcut_w `[O, C, (1,) 1]`; without shortcut_w it is x itself. Norms are as in
     `hir.conv_block`, all of one kind.
     """
 

@@ -35,13 +35,13 @@ from xdsl_rlx.dialects.shapes import INTS, check_element, element_of, shape_of
 
 class LlamaDecoderBlockOp(Attends, HirOp, name="hir.llama_decoder_block"):
     """
-    `r = x + attention(rope(n @ q_w), rope(n @ k_w), n @ v_w) @ o_w` with `n = rms_norm(x, ln1_g, ln1_b)`, then
-    `result = r + (silu(m @ gate_w) * (m @ up_w)) @ down_w` with `m = rms_norm(r, ln2_g, ln2_b)`.
+    `r = x + attention(rope(n @ q_w), rope(n @ k_w), n @ v_w) @ o_w` with `n = rms_norm(x, ln1_g, ln1_b)`, then `result
+    = r + (silu(m @ gate_w) * (m @ up_w)) @ down_w` with `m = rms_norm(r, ln2_g, ln2_b)`.
 
     x is `[B, S, W]`, q_w `[W, H*D]`, k_w and v_w `[W, num_kv_heads*D]`, o_w `[H*D, W]`, gate_w and up_w `[W, F]`,
-    down_w `[F, W]`, cos and sin `[S, D/2]` or `[B, S, D/2]`, with `H = num_heads`; `num_kv_heads` is by default what
-    k_w holds. `ln1_b` and `ln2_b` may be None. The mask and its options are those of `hir.attention`; with neither mask
-    nor `mask_kind` it is causal.
+    down_w `[F, W]`, cos and sin `[S, D/2]` or `[B, S, D/2]`, with `H = num_heads`. The default of `num_kv_heads`
+    follows from the shape of k_w. `ln1_b` and `ln2_b` may be None. The mask and its options are as in `hir.attention`;
+    with neither mask nor `mask_kind` the attention is causal.
     """
 
     x: Tensor = tensor()

@@ -1,4 +1,4 @@
-"""What stands at both ends of a language model: from words to vectors, and back."""
+"""The input and output layers of a language model: embedding lookup, and logits."""
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute

@@ -1,4 +1,4 @@
-"""Dense layers one after the other: perceptrons, and the gated feed-forward layer of transformers."""
+"""Multi-layer perceptrons, and the gated feed-forward layer of transformers."""
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue

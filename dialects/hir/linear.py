@@ -1,4 +1,4 @@
-"""Dense layers: products with weights, and what is added to them."""
+"""Dense layers: matmuls with weights, with bias and activation."""
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
@@ -60,8 +60,8 @@ class LinearOp(HirOp, name="hir.linear"):
 
 class SharedLinearPairOp(HirOp, name="hir.shared_linear_pair"):
     """
-    `first = x @ w1 + b1`, `second = x @ w2 + b2`: two dense layers of one input, x `[..., m, k]`, w1 `[k, n1]`, w2
-    `[k, n2]`. Either bias may be left out.
+    `first = x @ w1 + b1`, `second = x @ w2 + b2`: two dense layers of one input, x `[..., m, k]`, w1 `[k, n1]`, w2 `[k,
+    n2]`. Both biases are optional.
     """
 
     x: Tensor = tensor()
@@ -81,9 +81,9 @@ class SharedLinearPairOp(HirOp, name="hir.shared_linear_pair"):
 
 class DequantMatmulOp(OneOp, name="hir.dequant_matmul"):
     """
-    `result = x @ W` with x `[..., K]` and quantised weights `W` `[K, N]`: `mir.dequant_matmul`, of all its schemes.
+    `result = x @ W` with x `[..., K]` and quantised weights `W` `[K, N]`: `mir.dequant_matmul` with any of its schemes.
 
-    `scales` are those operands that the scheme names beside the weights, in its order.
+    `scales` are the operands that the scheme needs beside the weights, in its order.
     """
 
     x: Tensor = tensor()

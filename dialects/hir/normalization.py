@@ -1,4 +1,4 @@
-"""Normalisations, alone and of the sum that a residual connection is."""
+"""Normalisation layers, alone and of the sum of a residual connection."""
 
 import abc
 
@@ -37,7 +37,7 @@ class LayerNormOp(NormOp, name="hir.layer_norm"):
     """
     `result = (x - mean) / sqrt(var + eps) * gamma + beta`, mean and biased variance along `axis`: `mir.layer_norm`.
 
-    `gamma` and `beta` are vectors along `axis`, ones and zeros where left out.
+    `gamma` and `beta` are vectors along `axis`; they default to ones and zeros.
     """
 
     def as_mir(self, b: MirBuilder) -> list[Value]:
@@ -48,7 +48,7 @@ class RmsNormOp(NormOp, name="hir.rms_norm"):
     """
     `result = x / sqrt(mean(x^2) + eps) * gamma + beta`, the mean along `axis`: `mir.rms_norm`.
 
-    `gamma` and `beta` are vectors along `axis`, ones and zeros where left out.
+    `gamma` and `beta` are vectors along `axis`; they default to ones and zeros.
     """
 
     def as_mir(self, b: MirBuilder) -> list[Value]:
@@ -99,8 +99,8 @@ class ResidualRmsNormOp(ResidualNormOp, name="hir.residual_rms_norm"):
     """
     `result = rms_norm(x + residual + bias, gamma, beta)` along the last axis.
 
-    `x` and `residual` have one type; `gamma`, `beta` and `bias` are vectors along the last axis, ones, zeros and zeros
-    where left out.
+    `x` and `residual` have one type. `gamma`, `beta` and `bias` are vectors along the last axis; they default to ones,
+    zeros and zeros.
     """
 
 
@@ -108,6 +108,6 @@ class ResidualLayerNormOp(ResidualNormOp, name="hir.residual_layer_norm"):
     """
     `result = layer_norm(x + residual + bias, gamma, beta)` along the last axis.
 
-    `x` and `residual` have one type; `gamma`, `beta` and `bias` are vectors along the last axis, ones, zeros and zeros
-    where left out.
+    `x` and `residual` have one type. `gamma`, `beta` and `bias` are vectors along the last axis; they default to ones,
+    zeros and zeros.
     """

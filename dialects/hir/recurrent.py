@@ -68,8 +68,8 @@ class RnnOp(RecurrentOp, name="hir.rnn"):
     """
     `h = tanh(x[t] @ w_ih + b_ih + h @ w_hh + b_hh)`, `outputs[t] = h`: PyTorch's `nn.RNN`, one layer, batch first.
 
-    x is `[B, T, F]`, `outputs` `[B, T, H]`; `w_ih` is `[F, H]` and `w_hh` `[H, H]`, the transposes of PyTorch's; `b_ih`
-    and `b_hh` are `[H]`, `h0` is `[B, H]`: zeros where left out. `h_n` is the last h.
+    x is `[B, T, F]`, `outputs` `[B, T, H]`; `w_ih` is `[F, H]` and `w_hh` `[H, H]`, the transposes of PyTorch's. `b_ih`
+    and `b_hh` are `[H]`, and `h0` is `[B, H]`; all three default to zeros. `h_n` is the last h.
     """
 
     GATES: ClassVar[int] = 1
@@ -77,12 +77,12 @@ class RnnOp(RecurrentOp, name="hir.rnn"):
 
 class LstmOp(RecurrentOp, name="hir.lstm"):
     """
-    With `i, f, g, o` the quarters of `x[t] @ w_ih + b_ih + h @ w_hh + b_hh`:
-    `c = sigmoid(f) c + sigmoid(i) tanh(g)`, `h = sigmoid(o) tanh(c)`, `outputs[t] = h`: PyTorch's `nn.LSTM`, one layer,
-    batch first.
+    With `i, f, g, o` the quarters of `x[t] @ w_ih + b_ih + h @ w_hh + b_hh`: `c = sigmoid(f) c + sigmoid(i) tanh(g)`,
+    `h = sigmoid(o) tanh(c)`, `outputs[t] = h`: PyTorch's `nn.LSTM`, one layer, batch first.
 
-    x is `[B, T, F]`, `outputs` `[B, T, H]`; `w_ih` is `[F, 4 H]` and `w_hh` `[H, 4 H]`, the transposes of PyTorch's;
-    `b_ih` and `b_hh` are `[4 H]`, `h0` and `c0` `[B, H]`: zeros where left out. `h_n` and `c_n` are the last h and c.
+    x is `[B, T, F]`, `outputs` `[B, T, H]`; `w_ih` is `[F, 4 H]` and `w_hh` `[H, 4 H]`, the transposes of PyTorch's.
+    `b_ih` and `b_hh` are `[4 H]`, and `h0` and `c0` `[B, H]`; all four default to zeros. `h_n` and `c_n` are the last h
+    and c.
     """
 
     c0: OptionalTensor = optional_tensor(default=None)
@@ -102,12 +102,12 @@ class LstmOp(RecurrentOp, name="hir.lstm"):
 
 class GruOp(RecurrentOp, name="hir.gru"):
     """
-    With `p` the product `x[t] @ w_ih + b_ih` and `u` the product `h @ w_hh + b_hh`, each in thirds `r, z, n`:
-    `r = sigmoid(p_r + u_r)`, `z = sigmoid(p_z + u_z)`, `n = tanh(p_n + r u_n)`, `h = (1 - z) n + z h`,
-    `outputs[t] = h`: PyTorch's `nn.GRU`, one layer, batch first. The reset gate is applied after the matmul.
+    With `p = x[t] @ w_ih + b_ih` and `u = h @ w_hh + b_hh`, each in thirds `r, z, n`: `r = sigmoid(p_r + u_r)`, `z =
+    sigmoid(p_z + u_z)`, `n = tanh(p_n + r u_n)`, `h = (1 - z) n + z h`, `outputs[t] = h`: PyTorch's `nn.GRU`, one
+    layer, batch first. The reset gate is applied after the matmul.
 
-    x is `[B, T, F]`, `outputs` `[B, T, H]`; `w_ih` is `[F, 3 H]` and `w_hh` `[H, 3 H]`, the transposes of PyTorch's;
-    `b_ih` and `b_hh` are `[3 H]`, `h0` is `[B, H]`: zeros where left out. `h_n` is the last h.
+    x is `[B, T, F]`, `outputs` `[B, T, H]`; `w_ih` is `[F, 3 H]` and `w_hh` `[H, 3 H]`, the transposes of PyTorch's.
+    `b_ih` and `b_hh` are `[3 H]`, and `h0` is `[B, H]`; all three default to zeros. `h_n` is the last h.
     """
 
     GATES: ClassVar[int] = 3
@@ -116,14 +116,13 @@ class GruOp(RecurrentOp, name="hir.gru"):
 class Mamba2Op(HirOp, name="hir.mamba2"):
     """
     The SSD layer of Mamba-2 (Dao and Gu 2024, "Transformers are SSMs", section 2.4 and listing 1): a state-space
-    recurrence whose decay is one number per head and time. For each sequence of the batch and each head:
+    recurrence whose decay is one number per head and time. For each sequence of the batch and each head: `h[p, i] =
+    exp(dt[t] a) h[p, i] + dt[t] x[t, p] b[t, i]`, `outputs[t, p] = sum over i of c[t, i] h[p, i] + d x[t, p]`.
 
-    `h[p, i] = exp(dt[t] a) h[p, i] + dt[t] x[t, p] b[t, i]`,
-    `outputs[t, p] = sum over i of c[t, i] h[p, i] + d x[t, p]`.
-
-    x and `outputs` are `[B, T, H, P]`, `dt` is `[B, T, H]`, `a` and `d` are `[H]`, `b` and `c`, which heads share, are
-    `[B, T, N]`; without `d` its term is left out. `h0`, zeros if left out, and `h_n`, the last h, are `[B, H, P, N]`,
-    f32 for half floats. Projections, the convolution in front, the softplus of dt and the gate are blocks around.
+    x and `outputs` are `[B, T, H, P]`, `dt` is `[B, T, H]`, `a` and `d` are `[H]`; `b` and `c` are shared by the heads,
+    `[B, T, N]`. `d` is optional, and defaults to zeros. `h0`, zeros by default, and `h_n`, the last h, are `[B, H, P,
+    N]`, f32 for half floats. Projections, the convolution before the layer, the softplus of dt and the gate are other
+    blocks.
     """
 
     x: Tensor = tensor()
@@ -159,7 +158,7 @@ class GatedDeltaNetOp(OneOp, name="hir.gated_delta_net"):
     """
     The gated delta rule: `mir.gated_delta_net`, with the final state as a second result.
 
-    q and k are `[B, S, H, n]`, v and `outputs` `[B, S, H, m]`, g and beta `[B, S, H]`; `state`, zeros if left out, and
+    q and k are `[B, S, H, n]`, v and `outputs` `[B, S, H, m]`, g and beta `[B, S, H]`. `state`, zeros by default, and
     `last` are `[B, H, n, m]`, f32 for half floats.
     """
 

@@ -1,4 +1,4 @@
-"""Attention and what belongs to it: rotary embeddings, and the projections around it."""
+"""Attention, rotary embeddings, and attention with its projections."""
 
 from __future__ import annotations
 
@@ -117,13 +117,13 @@ class Attends(Operation):
 
 class AttentionOp(Attends, OneOp, name="hir.attention"):
     """
-    `result[b, i, h] = sum_j p_ij v[b, j, h // G]` with `p = softmax_j(score_scale <q[b, i, h], k[b, j, h // G]>)`:
-    the output of `mir.attention`, with the same masks, layouts, scale and softcap.
+    `result[b, i, h] = sum_j p_ij v[b, j, h // G]` with `p = softmax_j(score_scale <q[b, i, h], k[b, j, h // G]>)`: the
+    output of `mir.attention`, with the same masks, layouts, scale and softcap.
 
-    q is `[B, S, H, D]` in layout `packed` (`[B, S, H*D]`, or `[S, H*D]` for a batch of one), `bshd` or `bhsd`; k and v
+    q is `[B, S, H, D]` in layout `packed` (`[B, S, H*D]`, or `[S, H*D]` for a batch of one), `bshd` or `bhsd`. k and v
     have `num_kv_heads` heads, by default as many as fit, and `G = num_heads / num_kv_heads`. Layout `packed` needs
-    `num_heads` or `head_dim`. The mask kind is by default `custom` with an i1 mask and `none` without one; that of a
-    mask of floats is said: `custom` or `bias`.
+    `num_heads` or `head_dim`. The default mask kind is `custom` for an i1 mask and `none` without a mask; a
+    floating-point mask needs an explicit kind, `custom` or `bias`.
     """
 
     q: Tensor = tensor()
@@ -185,12 +185,13 @@ def projected_heads(
 
 class SelfAttentionOp(Attends, HirOp, name="hir.self_attention"):
     """
-    `result = attention(rope(q), rope(k), v) @ o_w + o_b` with `q = x @ q_w + q_b`, `k = x @ k_w + k_b`,
-    `v = x @ v_w + v_b`.
+    `result = attention(rope(q), rope(k), v) @ o_w + o_b` with `q = x @ q_w + q_b`, `k = x @ k_w + k_b`, `v = x @ v_w +
+    v_b`.
 
-    x is `[B, S, W]`, q_w `[W, H*D]`, k_w and v_w `[W, num_kv_heads*D]`, o_w `[H*D, N]` with `H = num_heads`;
-    `num_kv_heads` is by default what k_w holds. May be left out: the biases; the tables `cos` and `sin` of `hir.rope`,
-    both, and with them the rotation; the mask, which with its options is that of `hir.attention`.
+    x is `[B, S, W]`, q_w `[W, H*D]`, k_w and v_w `[W, num_kv_heads*D]`, o_w `[H*D, N]` with `H = num_heads`. The
+    default of `num_kv_heads` follows from the shape of k_w. The biases are optional. The tables `cos` and `sin` of
+    `hir.rope` are optional together; without them there is no rotation. The mask and its options are optional, as in
+    `hir.attention`.
     """
 
     x: Tensor = tensor()

@@ -1,4 +1,4 @@
-"""Layers of transformers with learnt positions: encoders, normalised behind, and decoders, normalised in front."""
+"""Transformer layers with learnt positions: post-norm encoders and pre-norm decoders."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from xdsl_rlx.dialects.shapes import element_of, shape_of
 
 class TransformerLayerOp(OneOp, name="hir.transformer_layer"):
     """
-    A post-norm encoder layer, as in BERT: `h = layer_norm(x + block(x), ln1_g, ln1_b)`,
-    `result = layer_norm(h + f(h @ fc1_w + fc1_b) @ fc2_w + fc2_b, ln2_g, ln2_b)`.
+    A post-norm encoder layer, as in BERT: `h = layer_norm(x + block(x), ln1_g, ln1_b)`, `result = layer_norm(h + f(h @
+    fc1_w + fc1_b) @ fc2_w + fc2_b, ln2_g, ln2_b)`.
 
-    hidden, the x, is `[B, S, W]`; with `q | k | v = x @ qkv_w + qkv_b`, `block` is `attention(q, k, v) @ out_w + out_b`
-    of `num_heads` heads; qkv_w is `[W, 3W]`, out_w `[W, W]`, fc1_w `[W, I]`, fc2_w `[I, W]`, and `f` is named by
-    `activation`. The mask, i1, is a custom one of `hir.attention`. It may be left out, and so may all biases.
+    x is the operand hidden, `[B, S, W]`. With `q | k | v = x @ qkv_w + qkv_b`, `block` is `attention(q, k, v) @ out_w +
+    out_b` with `num_heads` heads. qkv_w is `[W, 3W]`, out_w `[W, W]`, fc1_w `[W, I]`, fc2_w `[I, W]`, and `f` is named
+    by `activation`. The optional mask is an i1 mask of kind `custom` in `hir.attention`. All biases are optional.
     """
 
     hidden: Tensor = tensor()
@@ -96,13 +96,12 @@ class TransformerLayerOp(OneOp, name="hir.transformer_layer"):
 
 class TransformerBlockOp(Attends, HirOp, name="hir.transformer_block"):
     """
-    A pre-norm decoder layer, as in GPT-2: `h = x + attention(q, k, v) @ out_w + out_b` with
-    `q | k | v = layer_norm(x, ln1_g, ln1_b) @ qkv_w + qkv_b`,
-    `result = h + f(layer_norm(h, ln2_g, ln2_b) @ fc1_w + fc1_b) @ fc2_w + fc2_b`.
+    A pre-norm decoder layer, as in GPT-2: `h = x + attention(q, k, v) @ out_w + out_b` with `q | k | v = layer_norm(x,
+    ln1_g, ln1_b) @ qkv_w + qkv_b`, `result = h + f(layer_norm(h, ln2_g, ln2_b) @ fc1_w + fc1_b) @ fc2_w + fc2_b`.
 
-    x is `[B, S, W]` with `W` the `num_heads` heads one after the other, qkv_w `[W, 3W]`, out_w `[W, W]`, fc1_w
-    `[W, I]`, fc2_w `[I, W]`, and `f` is named by `activation`. All biases may be left out. The mask and its options are
-    those of `hir.attention`; with neither mask nor `mask_kind` it is causal.
+    x is `[B, S, W]` with `W` the concatenation of the `num_heads` heads, qkv_w `[W, 3W]`, out_w `[W, W]`, fc1_w `[W,
+    I]`, fc2_w `[I, W]`, and `f` is named by `activation`. All biases are optional. The mask and its options are as in
+    `hir.attention`; with neither mask nor `mask_kind` the attention is causal.
     """
 
     x: Tensor = tensor()

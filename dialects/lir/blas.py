@@ -28,9 +28,9 @@ class GemmOp(IRDLOperation):
     """
     `c[r0:r1, c0:c1] = a[r0:r1, :] @ b[:, c0:c1]` on the trailing two dimensions, by BLAS; `accumulate` adds to `c`.
 
-    With `inner k0 to k1` it is `a[r0:r1, k0:k1] @ b[k0:k1, c0:c1]`: zeros where that range is empty. The leading
-    dimensions of each buffer are fixed by its index operands. f32 or f64; one trailing stride of `a` and of `b` is 1,
-    and `c` has rows of unit stride.
+    With `inner k0 to k1` it is `a[r0:r1, k0:k1] @ b[k0:k1, c0:c1]`: zeros if that range is empty. Index operands select
+    the leading dimensions of each buffer. f32 or f64; one trailing stride of `a` and of `b` is 1, and `c` has rows of
+    unit stride.
     """
 
     name = "lir.gemm"
@@ -105,7 +105,7 @@ class BlockGemmOp(IRDLOperation):
     """
     `c[i, j] = sum over k < depth of a[i, k] b[k, j]` for `i < rows`, `j < cols`, by BLAS; `accumulate` adds to `c`.
 
-    Every buffer is indexed by all its dimensions: there its block begins, which extends along the last two. A block
+    The indices of a buffer give the first element of its block, which extends along the last two dimensions. A block
     may be read `transposed`. f32 or f64, rows of unit stride.
     """
 

@@ -1,5 +1,8 @@
-"""Control flow of a program: the counted loop and the part of a buffer that belongs to one of its iterations, branches,
-loops that end when they find out. What they hold is verified here, what they do with their buffers in `schedule.py`."""
+"""
+Control flow of a program: counted loops, the buffer elements of their iterations, branches and while loops.
+
+Their structure is verified here, the use of buffers in `schedule.py`.
+"""
 
 import abc
 from collections.abc import Iterator, Mapping
@@ -43,8 +46,8 @@ class LoopOp(IRDLOperation):
     """
     Run the body `extent` times: `index` counts from 0 up, or down to 0 with `reverse`.
 
-    The body sees the values of the program around it. A slot that it declares lives within an iteration; all others
-    live for the whole loop. Iterations follow each other, and so do a loop and what stands before and behind it.
+    The body sees the values of the enclosing program. A slot declared in the body lives for one iteration; all others
+    live for the whole loop. Iterations run one after the other, with a barrier before and after the loop.
     """
 
     name = "lir.loop"
@@ -108,10 +111,11 @@ class LoopOp(IRDLOperation):
 @irdl_op_definition
 class StepOp(IRDLOperation):
     """
-    `source[(index + shift) mod modulo]`, an alias of that element of the leading axis; `index` is that of a loop.
+    `source[(index + shift) mod modulo]`, an alias of that element of the leading axis; `index` is the index of a loop.
 
-    Without `modulo` there is no wrapping around, and no iteration may leave the source. `shift 1 modulo 2` of a buffer
-    of two is what the next iteration reads as `modulo 2`: a carry in two places by turns.
+    Without `modulo` indices do not wrap around, and all iterations must stay inside of the source. A carry is
+    double-buffered in a source of two elements: `modulo 2` is the element that an iteration reads, and `shift 1 modulo
+    2` the one that it writes for the next iteration.
     """
 
     name = "lir.step"
@@ -197,10 +201,11 @@ class _Asking(IRDLOperation, abc.ABC):
 @irdl_op_definition
 class IfOp(_Asking):
     """
-    Run `then` where the element of `predicate` is true when the program comes here, else `otherwise`.
+    Run `then` if the element of `predicate` is true at that point of the program, else `otherwise`.
 
-    Both see the values of the program around them. A slot that one declares lives there; slots of one and the other
-    may be the same memory. What stands behind may read what both have written, or what was written before.
+    Both see the values of the enclosing program. A slot declared in a branch lives in that branch; slots of different
+    branches may share memory. Later launches may read buffers that both branches have written, or that were written
+    before.
     """
 
     name = "lir.if"
@@ -232,10 +237,10 @@ class IfOp(_Asking):
 @irdl_op_definition
 class WhileOp(_Asking):
     """
-    Run `test`; where the element of `predicate` is true after that, run `body`, and begin again.
+    Run `test`; if the element of `predicate` is then true, run `body`, and repeat.
 
-    Both see the values of the program around them. A slot that one declares lives until the end of that one; all
-    others live for the whole loop, also what the next iteration reads, which has one place.
+    Both see the values of the enclosing program. A slot declared in one of them lives until its end. All others live
+    for the whole loop, including buffers that the next iteration reads.
     """
 
     name = "lir.while"

@@ -74,8 +74,8 @@ class KernelOp(IRDLOperation):
     """
     A loop nest outlined from a program: `@k(buffers..., %lo: index, %hi: index)` computes the iterations [lo, hi).
 
-    Distinct buffers do not overlap unless both are only read. One of type `memref<?xT>` has as many elements as the
-    launch has iterations, each of which is that of one: whatever the length, the kernel is the same.
+    Distinct buffers do not overlap unless both are only read. A buffer of type `memref<?xT>` has one element per
+    iteration of the launch, and iteration `i` accesses element `i` only, so that one kernel serves all lengths.
     """
 
     name = "lir.kernel"
@@ -168,9 +168,9 @@ class ReturnOp(IRDLOperation):
 @irdl_op_definition
 class CheckOp(IRDLOperation):
     """
-    The run of the program ends here unless `0 <= value <= limit`: the caller gets `message`, and the value.
+    Stop the run of the program unless `0 <= value <= limit`: the caller gets `message` and the value.
 
-    Nothing that follows in the kernel happens, and no launch that has not begun begins; results are undefined.
+    The rest of the kernel and all later launches are skipped; results are undefined.
     """
 
     name = "lir.check"

@@ -1,7 +1,8 @@
-"""Calls of LAPACK inside kernels. BLAS is in `blas.py`.
+"""
+Calls of LAPACK inside kernels. BLAS is in `blas.py`.
 
-To LAPACK, the lines of a matrix in memory are its columns. A call cannot reach outside of its buffers: their extents
-are verified against the sizes it is told, and how much workspace there is it is told, too.
+LAPACK is column-major: the rows of a matrix in memory are its columns. The verifier checks the extents of all buffers,
+workspace included, against the sizes that are passed, so that a call stays inside of them.
 """
 
 from __future__ import annotations
@@ -192,10 +193,10 @@ _UNREAD = 0
 @irdl_op_definition
 class GetrfOp(LapackOp):
     """
-    LU factorisation with partial pivoting, in place, of the matrix whose *columns* are the lines of `a`, by LAPACK.
+    LU factorisation with partial pivoting, in place, of the transpose of `a` (LAPACK's columns are the rows of `a`).
 
-    `pivots` gets the row, counted from 1, with which each row was interchanged. The leading dimensions of each buffer
-    are fixed by its index operands. f32 or f64.
+    `pivots` gets the row, counted from 1, with which each row was interchanged. Index operands select the leading
+    dimensions of each buffer. f32 or f64.
     """
 
     name = "lir.getrf"
@@ -220,9 +221,9 @@ class GetrfOp(LapackOp):
 @irdl_op_definition
 class GetrsOp(LapackOp):
     """
-    Solves with the factors of a `lir.getrf`, in place: each line of `b` is a right hand side that becomes a solution.
+    Solve with the factors of a `lir.getrf`, in place: each row of `b` is a right hand side that becomes a solution.
 
-    The matrix is the one whose columns were the lines of `lir.getrf`'s operand; with `transpose` its transpose.
+    The matrix is the one that `lir.getrf` factored, the transpose of its operand; with `transpose` it is the operand.
     """
 
     name = "lir.getrs"
@@ -264,10 +265,10 @@ class GetrsOp(LapackOp):
 @irdl_op_definition
 class PotrfOp(LapackOp):
     """
-    Cholesky factorisation `L L^T`, in place, of the symmetric matrix that is in the lower triangle of `a`, by LAPACK.
+    Cholesky factorisation `L L^T`, in place, of the symmetric matrix stored in the lower triangle of `a`, by LAPACK.
 
-    The upper triangle is left as it is. `info`, one i32, becomes 0, or where the matrix is not positive definite the
-    number of the leading rows of which this shows; what is in the triangle then is no factor.
+    The upper triangle is unchanged. `info`, one i32, becomes 0, or the order of the first leading minor that is not
+    positive definite; the triangle then holds no valid factor.
     """
 
     name = "lir.potrf"
@@ -294,10 +295,10 @@ class PotrfOp(LapackOp):
 @irdl_op_definition
 class GeqrfOp(LapackOp):
     """
-    QR factorisation, in place, of the matrix whose *columns* are the lines of `a`, by LAPACK: as many reflections.
+    QR factorisation, in place, of the transpose of `a`, by LAPACK's Householder reflections.
 
-    `a[j, :j + 1]` becomes column `j` of `R`; behind it, and in `scales`, is what `lir.orgqr` makes `Q` of. `work` has
-    at least an element for each line; 32 or more make it faster.
+    `a[j, :j + 1]` becomes column `j` of `R`. The rest of `a`, and `scales`, hold the reflections from which `lir.orgqr`
+    makes `Q`. `work` has at least one element per row; 32 or more per row are faster.
     """
 
     name = "lir.geqrf"
@@ -324,9 +325,9 @@ class GeqrfOp(LapackOp):
 @irdl_op_definition
 class OrgqrOp(LapackOp):
     """
-    The columns of `Q`, as the lines of `a` and in its place, of what `lir.geqrf` left in it and in `scales`.
+    The columns of `Q`, as the rows of `a`, in place, from the `a` and `scales` of `lir.geqrf`.
 
-    `work` is as there.
+    `work` is as in `lir.geqrf`.
     """
 
     name = "lir.orgqr"
@@ -362,11 +363,11 @@ def _check_reflections(a: BufferArgument, scales: BufferArgument, work: BufferAr
 @irdl_op_definition
 class SyevdOp(LapackOp):
     """
-    Eigenvalues and vectors of the symmetric matrix that is in the lower triangle of `a`, by LAPACK.
+    Eigenvalues and eigenvectors of the symmetric matrix stored in the lower triangle of `a`, by LAPACK.
 
-    The values, ascending, are put into `values`; the lines of `a` become the vectors, of length 1. `info`, one i32,
-    becomes 0, or something else where there is no result. `work` has at least `1 + 6 n + 2 n^2` elements, `steps`
-    (i32) at least `3 + 5 n`. A nest asks for finite numbers only: with others LAPACK may not come to an end.
+    `values` gets the eigenvalues, ascending; the rows of `a` become the vectors, of length 1. `info`, one i32, becomes
+    0, or nonzero if there is no result. `work` has at least `1 + 6 n + 2 n^2` elements, `steps` (i32) at least `3 + 5
+    n`. All elements must be finite: LAPACK may not terminate otherwise.
     """
 
     name = "lir.syevd"
@@ -408,11 +409,11 @@ class SyevdOp(LapackOp):
 @irdl_op_definition
 class GesddOp(LapackOp):
     """
-    Singular values and vectors of the matrix `a`, [m, n] with `m >= n`, as it lies in memory, by LAPACK.
+    Singular values and vectors of the row-major matrix `a`, [m, n] with `m >= n`, by LAPACK.
 
-    The values, descending, are put into `values`, [n]; the vectors into the columns of `u`, [m, n], and the rows of
-    `vt`, [n, n]. What is in `a` is lost. `info`, one i32, becomes 0, or something else where there is no result. `work`
-    has at least `4 n^2 + 7 n + m` elements, `steps` (i32) at least `8 n`. Numbers are finite, as for `lir.syevd`.
+    `values`, [n], gets the singular values, descending; the vectors are the columns of `u`, [m, n], and the rows of
+    `vt`, [n, n]. `a` is overwritten. `info`, one i32, becomes 0, or nonzero if there is no result. `work` has at least
+    `4 n^2 + 7 n + m` elements, `steps` (i32) at least `8 n`. All elements must be finite, as for `lir.syevd`.
     """
 
     name = "lir.gesdd"

@@ -1,4 +1,4 @@
-"""What a kernel says of memory ahead of its use, and what changes no result."""
+"""Memory hints inside kernels, which do not change results."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -16,7 +16,7 @@ INDEX = IndexType()
 
 @irdl_op_definition
 class PrefetchOp(IRDLOperation):
-    """Bring the line of memory of an element, which is read soon, into a core's own cache."""
+    """Prefetch the cache line of an element into the cache of the core."""
 
     name = "lir.prefetch"
 

@@ -80,8 +80,7 @@ class ProgramOp(IRDLOperation):
     """
     A compiled graph: buffers and the launches that fill them, in order.
 
-    `arena_bytes` is there once `lir-plan-memory` has given every slot its place; `optional` names the inputs that are
-    ones when a caller omits them.
+    `lir-plan-memory` sets `arena_bytes` and the offset of every slot. `optional` names the inputs that default to ones.
     """
 
     name = "lir.program"
@@ -183,21 +182,21 @@ class NamedBufferOp(IRDLOperation):
 
 @irdl_op_definition
 class InputOp(NamedBufferOp):
-    """A buffer given at every call; one that is `updated` holds a result in the end."""
+    """A buffer passed at every call; an `updated` one is donated and holds a result at the end."""
 
     name = "lir.input"
 
 
 @irdl_op_definition
 class ParamOp(NamedBufferOp):
-    """A buffer that persists between calls; one that is `updated` holds a result in the end."""
+    """A buffer that persists between calls; an `updated` one is donated and holds a result at the end."""
 
     name = "lir.param"
 
 
 @irdl_op_definition
 class ConstantOp(IRDLOperation):
-    """A buffer of known contents, contiguous, read only."""
+    """A contiguous, read-only buffer of constant contents."""
 
     name = "lir.constant"
 
@@ -251,7 +250,7 @@ class SlotOp(IRDLOperation):
 
 @irdl_op_definition
 class OutputOp(IRDLOperation):
-    """The contiguous buffer of result `number`, written by the program and returned to the caller by a name, if any."""
+    """The contiguous buffer of result `number`, which the program writes and returns, with an optional name."""
 
     name = "lir.output"
 
@@ -286,7 +285,7 @@ class ViewOp(IRDLOperation):
     """
     An alias of `source` that starts `offset` elements in and has the result's shape and strides.
 
-    A complex buffer may be viewed as its parts: real and imaginary parts in turn, twice as many elements.
+    A complex buffer may be viewed as a real one of twice as many elements, with real and imaginary parts interleaved.
     """
 
     name = "lir.view"
@@ -317,9 +316,10 @@ class ViewOp(IRDLOperation):
 @irdl_op_definition
 class LaunchOp(IRDLOperation):
     """
-    Run `kernel` for the iterations [0, extent), in independent pieces of `chunk`, or one after the other `in_order`.
+    Run `kernel` for the iterations [0, extent), in independent chunks of `chunk` iterations, or sequentially with
+    `in_order`.
 
-    The kernel's buffers are `reads` then `writes`. A buffer that is written is not read before it has been written,
+    The kernel's buffers are `reads` then `writes`. A written buffer is not read before the kernel has written it,
     unless it was complete before this launch.
     """
 

@@ -1,5 +1,8 @@
-"""Functions of scalars inside kernels that upstream's `arith` and `math` have not. Those that have no instruction are
-defined in `lowering/numba/math`."""
+"""
+Scalar functions inside kernels that upstream's `arith` and `math` lack.
+
+Functions without an instruction are defined in `lowering/numba/math`.
+"""
 
 import abc
 from typing import ClassVar
@@ -58,21 +61,21 @@ class GeluOp(ScalarOp):
 
 @irdl_op_definition
 class SinSmallOp(ScalarOp):
-    """`result = sin(operand)` where |operand| is at most 2^16 (f32) or 2^30 (f64), else any number or NaN."""
+    """`result = sin(operand)` where |operand| is at most 2^16 (f32) or 2^30 (f64), otherwise unspecified."""
 
     name = "lir.sin_small"
 
 
 @irdl_op_definition
 class CosSmallOp(ScalarOp):
-    """`result = cos(operand)` where |operand| is at most 2^16 (f32) or 2^30 (f64), else any number or NaN."""
+    """`result = cos(operand)` where |operand| is at most 2^16 (f32) or 2^30 (f64), otherwise unspecified."""
 
     name = "lir.cos_small"
 
 
 @irdl_op_definition
 class TanSmallOp(ScalarOp):
-    """`result = tan(operand)` where |operand| is at most 2^16 (f32) or 2^30 (f64), else any number or NaN."""
+    """`result = tan(operand)` where |operand| is at most 2^16 (f32) or 2^30 (f64), otherwise unspecified."""
 
     name = "lir.tan_small"
 

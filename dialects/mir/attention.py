@@ -238,15 +238,15 @@ class AttentionOp(AttentionLike, name="mir.attention"):
     """
     `result[b, i, h] = sum_j p_ij v[b, j, h // G]` with `p = softmax_j(z)`, and `lse = log sum_j exp(z_ij)`.
 
-    `z_ij = scale <q[b, i, h], k[b, j, h // G]>`, with `scale` by default `1 / sqrt D`; with a softcap `c`,
-    `z = c tanh(z / c)`; with a bias, `z = z + bias[b, h, i, j]`. `G = num_heads / num_kv_heads` query heads share a
-    key head. Key `j` is seen by query `i`, which stands at `i' = i + Sk - Sq`, if: `j <= i'` (causal);
-    `i' - window <= j <= i'` (sliding_window); the mask there is true, or not below 0.5 (custom). Keys not seen have
-    probability 0. A row that sees no key, or whose scores are all `-inf`, is 0 with `lse = -inf`, and no gradient flows
-    from it.
+    `z_ij = scale <q[b, i, h], k[b, j, h // G]>`, with `scale` by default `1 / sqrt D`; with a softcap `c`, `z = c
+    tanh(z / c)`; with a bias, `z = z + bias[b, h, i, j]`. `G = num_heads / num_kv_heads` query heads share a key head.
+
+    Query `i` has the position `i' = i + Sk - Sq`. It attends to key `j` if: `j <= i'` (causal); `i' - window <= j <=
+    i'` (sliding_window); the mask there is true, or not below 0.5 (custom). Other keys have probability 0. A row
+    without any key, or whose scores are all `-inf`, is 0 with `lse = -inf`, and has no gradient.
 
     q is `[B, Sq, H, D]` in one of three layouts: `packed` `[B, S, H*D]`, `bshd`, `bhsd`; k and v have `num_kv_heads`
-    heads. A custom mask is `[B, Sk]` or `[B|1, H|1, Sq|1, Sk]`, i1, f32 or f64; a bias `[B|1, H|1, Sq|1, Sk]` of the
+    heads. A custom mask is `[B, Sk]` or `[B|1, H|1, Sq|1, Sk]`, i1, f32 or f64; a bias is `[B|1, H|1, Sq|1, Sk]` of the
     element type of q. `lse` is `[B, H, Sq]`, f32 for half floats. The scores are never stored as a whole.
     """
 
@@ -285,13 +285,14 @@ class AttentionBackwardOp(AttentionLike, name="mir.attention_backward"):
     """
     The cotangents of q, k, v and (if there is a fourth result) the bias in `mir.attention`.
 
-    `dz = p (<dy_i, v_j> - <dy_i, out_i> + d_lse_i)`, `dbias = dz` summed over what the bias is repeated along,
-    `ds = scale dz (1 - (z/c)^2)` with `z` the capped score before the bias (no factor without a softcap),
-    `dq_i = sum_j ds_ij k_j`, `dk_j = sum_i ds_ij q_i`, `dv_j = sum_i p_ij dy_i`, the last two summed over the query
-    heads of a key head.
+    `dz = p (<dy_i, v_j> - <dy_i, out_i> + d_lse_i)`, `dbias = dz` summed over the broadcast dimensions of the bias, `ds
+    = scale dz (1 - (z/c)^2)` with `z` the capped score before the bias (no factor without a softcap), `dq_i = sum_j
+    ds_ij k_j`, `dk_j = sum_i ds_ij q_i`, `dv_j = sum_i p_ij dy_i`, the last two summed over the query heads of a key
+    head.
 
-    `out` and `lse` are the results of `mir.attention` on the same q, k, v and mask: saved, not independent arguments,
-    so this op is differentiated through q, k, v, the bias, `dy` and `d_lse` only. `d_lse` is 0 if left out.
+    `out` and `lse` are the saved results of `mir.attention` on the same q, k, v and mask. They are not independent
+    arguments, so this op is differentiated with respect to q, k, v, the bias, `dy` and `d_lse` only. `d_lse` defaults
+    to 0.
     """
 
     q = operand_def(AnyTensorConstr)

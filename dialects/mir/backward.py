@@ -1,4 +1,4 @@
-"""Backward ops: the vector-Jacobian products that have kernels of their own, or that graphs may hold by name."""
+"""Backward ops: vector-Jacobian products that have kernels of their own, or a name for use in graphs."""
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute

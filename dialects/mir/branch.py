@@ -1,4 +1,4 @@
-"""Control flow that depends on values (`mir.if`, `mir.switch`, `mir.while`), and `mir.remat`: computed twice."""
+"""Control flow that depends on values (`mir.if`, `mir.switch`, `mir.while`), and rematerialisation (`mir.remat`)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MOST_ITERATIONS = (1 << 31) - 1
 @irdl_op_definition
 class IfOp(BodyOp):
     """
-    `then(captured)` where `predicate` is true, else `otherwise(captured)`: the other branch is not run.
+    `then(captured)` if `predicate` is true, else `otherwise(captured)`; the other branch is not run.
 
     Both branches take `captured`, and yield the results.
     """
@@ -97,9 +97,9 @@ class IfOp(BodyOp):
 @irdl_op_definition
 class SwitchOp(BodyOp):
     """
-    The branch of number `index`; an index below 0 or past the last branch stands for the nearest one.
+    The branch of number `index`, which is clamped to the range of the branches.
 
-    No other branch is run. All take `captured`, and yield the results.
+    The other branches are not run. All take `captured`, and yield the results.
     """
 
     name = "mir.switch"
@@ -141,11 +141,11 @@ class SwitchOp(BodyOp):
 @irdl_op_definition
 class WhileOp(BodyOp):
     """
-    `carry = body(carry, captured)` as long as `condition(carry, captured)`, asked before each time, is true.
+    `while condition(carry, captured): carry = body(carry, captured)`.
 
-    `condition` yields one truth value, `body` the carries for the next time, of the types of `init`. The results are
-    the carries after the last time, and how often the body was run. With `max_iterations` it is run that often at most:
-    a loop that would go on stops there. Only such a loop has a gradient in reverse mode.
+    `condition` yields one i1, and `body` the carries of the next iteration, of the types of `init`. The results are the
+    carries after the last iteration, and the number of iterations. `max_iterations` bounds that number: the loop stops
+    there even if the condition is true. Only a bounded loop has a gradient in reverse mode.
     """
 
     name = "mir.while"
@@ -220,9 +220,7 @@ class WhileOp(BodyOp):
 
 @irdl_op_definition
 class RematOp(BodyOp):
-    """
-    `body(captured)`, which the backward pass computes again from `captured`: nothing that is inside is kept until then.
-    """
+    """`body(captured)`, which the backward pass recomputes from `captured` instead of saving intermediates."""
 
     name = "mir.remat"
 

@@ -20,10 +20,13 @@ class CastOp(MirOp, name="mir.cast"):
     """
     `result[i] = operand[i]` converted to the element type of the result.
 
-    Float to integer truncates towards zero, saturates, and takes NaN to 0; integer to integer keeps the value modulo
-    `2^n` for a result of `n` bits: it wraps, as in C, NumPy and JAX; anything to i1 is `!= 0`; i1 to a number is 0 or
-    1; float to a narrower float rounds to nearest even. The gradient through an integer type is none. A real number
-    becomes a complex one with imaginary part 0; a complex tensor has no cast to real ones, only `mir.real`.
+    * Float to integer: truncates towards zero, saturates, and NaN becomes 0.
+    * Integer to an integer of `n` bits: keeps the value modulo `2^n`, as in C, NumPy and JAX.
+    * Any type to i1: `!= 0`. From i1 to a number: 0 or 1.
+    * Float to a narrower float: rounds to nearest, half to even.
+    * Real to complex: the imaginary part is 0. Complex to real is not supported; use `mir.real`.
+
+    No gradient flows through an integer type.
     """
 
     operand = operand_def(AnyTensorConstr)

@@ -1,5 +1,8 @@
-"""Normalisation of images and the like by channel: group norm, layer norm over channels, batch norm for inference,
-and their backward ops. Norms along one axis are in `norm.py`."""
+"""
+Normalisation by channel: group norm, layer norm over channels, batch norm for inference, and their backward ops.
+
+Norms along one axis are in `norm.py`.
+"""
 
 import abc
 from math import prod
@@ -38,8 +41,9 @@ class GroupNormOp(MirOp, name="mir.group_norm"):
     """
     `result = (x - mean) / sqrt(var + eps) * gamma + beta`, mean and biased variance over a group of channels.
 
-    `x` is `[N, C, ...]`, its channels are `num_groups` runs of equal length; a group of one `n` is normalised over its
-    channels and all positions. `gamma` and `beta` are `[C]`. The variance is that of the differences from the mean.
+    `x` is `[N, C, ...]`. Its channels form `num_groups` consecutive groups of equal size. Each group of each `n` is
+    normalised over its channels and all positions. `gamma` and `beta` are `[C]`. The variance is computed from the
+    differences to the mean.
     """
 
     x: Tensor = tensor()

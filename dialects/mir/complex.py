@@ -1,6 +1,7 @@
-"""Complex tensors: their parts, conjugates and squared magnitudes, and real functions of a pair of parts.
+"""
+Complex tensors: real and imaginary parts, conjugates, squared magnitudes, and real functions of two parts.
 
-Arithmetic on complex tensors is that of the elementwise ops.
+The elementwise ops do arithmetic on complex tensors.
 """
 
 from __future__ import annotations
@@ -126,18 +127,21 @@ class _PointOp(BinaryOp, abc.ABC):
 
 
 class HypotOp(_PointOp, name="mir.hypot"):
-    """`result = sqrt(x^2 + y^2)`, without overflow or underflow on the way; +inf if one is infinite. The derivative
-    at (0, 0) is 0."""
+    """
+    `result = sqrt(x^2 + y^2)`, without intermediate overflow or underflow; +inf if one is infinite. The derivative at
+    (0, 0) is 0.
+    """
 
 
 class LogHypotOp(_PointOp, name="mir.log_hypot"):
-    """`result = ln sqrt(x^2 + y^2)`, accurate where the root is near 1 and without overflow on the way."""
+    """`result = ln sqrt(x^2 + y^2)`, accurate where the root is near 1 and without intermediate overflow."""
 
 
 class Atan2Op(_PointOp, name="mir.atan2"):
-    """`result` is the angle of the point `(x, y)` with the x axis, from -pi to pi, as C's `atan2(y, x)`.
+    """
+    `result` is the angle of the point `(x, y)` with the x axis, from -pi to pi, as C's `atan2(y, x)`.
 
-    Signed zeros and infinities of `x` and `y` are told apart as there: atan2(0, -1) = pi, atan2(-0, -1) = -pi. The
+    Signed zeros and infinities of `x` and `y` are distinguished as in C: atan2(0, -1) = pi, atan2(-0, -1) = -pi. The
     derivative at (0, 0) is 0.
     """
 

@@ -56,11 +56,11 @@ class YieldOp(IRDLOperation):
 @irdl_op_definition
 class VjpOp(IRDLOperation):
     """
-    The vector-Jacobian product of the one op in `body`: the structure of a gradient before its rule is applied.
+    The vector-Jacobian product of the one op in `body`, before its rule is applied.
 
-    `body` takes the op's operands, holds the op, and yields its results. `primals` are the op's operands, `results` its
-    results as the forward pass computed them, `cotangents` those of the results numbered by `seeded`. The results of
-    `mir.vjp` are the cotangents of the operands numbered by `wrt`.
+    `body` takes the op's operands, contains the op, and yields its results. `primals` are the op's operands, and
+    `results` its results in the forward pass. `cotangents` are the cotangents of the results numbered by `seeded`. The
+    results of `mir.vjp` are the cotangents of the operands numbered by `wrt`.
     """
 
     name = "mir.vjp"
@@ -274,11 +274,11 @@ def _numbers(values: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
 @irdl_op_definition
 class FusionOp(IRDLOperation):
     """
-    Ops that run as one kernel: `body` takes `inputs`, holds the ops and yields the results.
+    Ops that run as one kernel: `body` takes `inputs`, contains the ops and yields the results.
 
-    A group is either one iteration space (elementwise ops and the reductions along its rows) or a matrix product with
-    its elementwise epilogue; `convert-mir-to-lir` makes a loop nest of it, of the `loops` that `mir-fuse` has decided
-    on. Where these are not given, they are those that the ops can share.
+    A group is either one iteration space (elementwise ops and row reductions) or a matmul with its elementwise
+    epilogue. `convert-mir-to-lir` lowers it to a loop nest over the `loops` that `mir-fuse` has chosen; by default
+    these are the loops that the ops can share.
     """
 
     name = "mir.fusion"

@@ -271,7 +271,7 @@ class Im2colOp(MirOp, name="mir.im2col"):
     """
     `result[(n, i), (c, k)] = x[n, c, i stride + k dilation - padding]`, 0 outside of `x`: the windows as rows.
 
-    `x` is `[N, C, H, W]`; the result is `[N H' W', C kH kW]`, so that `mir.conv` is a matrix product with it.
+    `x` is `[N, C, H, W]`; the result is `[N H' W', C kH kW]`, so that `mir.conv` is a matmul with it.
     """
 
     x: Tensor = tensor()

@@ -1,4 +1,4 @@
-"""Tensors made of nothing but their positions, and what is built on these: ranges, identities, triangles, one-hot."""
+"""Tensors made from positions alone: ranges, identities, triangles, one-hot vectors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class IotaOp(MirOp, name="mir.iota"):
     """
     `result[.., i, ..] = i`, the position along `axis`, of a float or integer type.
 
-    No memory is read: whatever uses it counts for itself. A position that the type cannot hold is rounded, or wraps.
+    It reads no memory: kernels compute it from the loop index. A position that the type cannot hold is rounded (floats)
+    or wraps (integers).
     """
 
     axis = prop_def(I64)

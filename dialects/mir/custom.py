@@ -1,6 +1,8 @@
-"""Ops that users and plugins register: the op that names them, and the register. The decorator is `xdsl_rlx.custom_op`.
+"""
+`mir.custom` and the registry of ops of users and plugins. The decorator is `xdsl_rlx.custom_op`.
 
-What is registered is a class of its own, so that its rules are rows of the same tables as those of any other op."""
+Each registered op has its own class, so that its rules are rows of the same tables as those of other ops.
+"""
 
 from __future__ import annotations
 
@@ -115,8 +117,8 @@ class CustomOp(CustomBase, name="mir.custom"):
     """
     `outputs = callee(inputs)`: an op registered by `xdsl_rlx.custom_op` under the name `callee`, with its `options`.
 
-    An op of a registered name is an instance of the class made for it; one of this class has a name that is not
-    registered, which is an error.
+    An op with a registered name is an instance of the class made for that name. An instance of this class itself has a
+    name that is not registered, which is an error.
     """
 
     @classmethod

@@ -1,4 +1,4 @@
-"""`mir.custom_fn`: a function with derivative rules of its own, in bodies. Registered ops are in `custom.py`."""
+"""`mir.custom_fn`: a function with custom derivative rules, as regions. Registered ops are in `custom.py`."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of
 @irdl_op_definition
 class CustomFnOp(BodyOp):
     """
-    `forward(inputs, captured)`, differentiated by the rules that stand beside it, or through `forward` if none does.
+    `forward(inputs, captured)`, differentiated by its own `vjp` and `jvp` regions, or through `forward` without them.
 
-    `vjp(inputs, captured, results, cotangents)` yields the cotangents of the floating-point inputs, from those of the
-    floating-point results; `jvp(inputs, captured, tangents)` the tangents of these results, from those of these inputs,
-    in which it is linear. With `jvp` only, reverse mode transposes it; with `vjp` only there is no forward mode.
-    Nothing is differentiated with respect to `captured` where there is a rule.
+    `vjp(inputs, captured, results, cotangents)` yields the cotangents of the floating-point inputs from the cotangents
+    of the floating-point results. `jvp(inputs, captured, tangents)` yields the tangents of these results from the
+    tangents of these inputs, and is linear in them. With `jvp` only, reverse mode transposes it; with `vjp` only,
+    forward mode is not supported. With a rule, nothing is differentiated with respect to `captured`.
     """
 
     name = "mir.custom_fn"

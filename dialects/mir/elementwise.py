@@ -236,7 +236,7 @@ class MulOp(BinaryOp, name="mir.mul"):
 
 
 class DivOp(BinaryOp, name="mir.div"):
-    """`result = lhs / rhs` of floats, with IEEE infinities and NaN."""
+    """`result = lhs / rhs` on floats, with IEEE infinities and NaN."""
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = (*FLOATS, *COMPLEXES)
 

@@ -1,4 +1,6 @@
-"""Factorisations of matrices, and what NumPy's `linalg` has that follows from them. LU and solves are in `solve.py`."""
+"""
+Matrix factorisations, and the functions of NumPy's `linalg` that follow from them. LU and solves are in `solve.py`.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ class CholeskyOp(MirOp, name="mir.cholesky"):
     """
     `result result^T = operand`, lower triangular with a positive diagonal, for each matrix of [..., n, n], f32 or f64.
 
-    Of the symmetric part `(operand + operand^T) / 2`. Where that is not positive definite, the result has NaN from the
-    column on in which this shows; nothing is raised.
+    Uses the symmetric part `(operand + operand^T) / 2`. If it is not positive definite, the result is NaN from the
+    first failing column on; no error is raised.
     """
 
     T: ClassVar = VarConstraint("T", base(TensorType))
@@ -45,10 +47,10 @@ class EighOp(MirOp, name="mir.eigh"):
     """
     `operand = vectors diag(values) vectors^T` for each matrix of [..., n, n], f32 or f64.
 
-    Of the symmetric part `(operand + operand^T) / 2`. The values, [..., n], ascend; the vectors are the columns, of
-    length 1, with a first element that is not negative. Where values are equal the vectors are some of many, and their
-    derivative is that of a change that leaves out what turns them among each other: right for what does not depend on
-    their choice. NaN and infinities give NaN.
+    Uses the symmetric part `(operand + operand^T) / 2`. The values, [..., n], ascend. The vectors are the columns, of
+    length 1, with a first element that is not negative. The vectors of equal values are not unique. Their derivative
+    omits rotations among them, so it is correct for functions that do not depend on their choice. NaN and infinities
+    give NaN.
     """
 
     operand: Tensor = tensor(alias="a")
@@ -66,10 +68,10 @@ class EighOp(MirOp, name="mir.eigh"):
 
 class QrOp(MirOp, name="mir.qr"):
     """
-    `operand = q r` for each matrix of [..., m, n] with `m >= n`, f32 or f64, by Householder's reflections.
+    `operand = q r` for each matrix of [..., m, n] with `m >= n`, f32 or f64, by Householder reflections.
 
-    `q`, [..., m, n], has orthonormal columns; `r`, [..., n, n], is upper triangular, with a diagonal that is not
-    negative. The derivative is that of a matrix of full rank, and infinite or NaN for others.
+    `q`, [..., m, n], has orthonormal columns; `r`, [..., n, n], is upper triangular, with a non-negative diagonal. The
+    derivative requires full rank; it is infinite or NaN otherwise.
     """
 
     operand: Tensor = tensor(alias="a")
@@ -88,8 +90,8 @@ class SvdOp(MirOp, name="mir.svd"):
     `operand = u diag(values) vt` for each matrix of [..., m, n] with `m >= n`, f32 or f64.
 
     `u`, [..., m, n], has orthonormal columns and `vt`, [..., n, n], orthonormal rows, with a first element that is not
-    negative; the values, [..., n], descend. The derivative of vectors of equal values is as in `mir.eigh`, and leaves
-    out what values of 0 would be divided by. NaN and infinities give NaN.
+    negative. The values, [..., n], descend. The derivative of vectors of equal values is as in `mir.eigh`, and omits
+    terms that would be divided by zero values. NaN and infinities give NaN.
     """
 
     operand: Tensor = tensor(alias="a")

@@ -1,4 +1,4 @@
-"""Quantisation in training: rounding to a few levels with a gradient. Conversion to i8 is in `quantize.py`."""
+"""Quantisation-aware training: rounding to a few levels with a gradient. Conversion to i8 is in `quantize.py`."""
 
 from __future__ import annotations
 
@@ -128,10 +128,10 @@ class FakeQuantizeOp(PerChannel, MirOp, name="mir.fake_quantize"):
     """
     `result = clamp(round(x / s), -q, q) * s` with `q = 2^(bits-1) - 1`, and `scale = s`.
 
-    The scale is one, `[1]`, or one per index of `axis`, `[C]`. With `cur = max(max |x| / q, 1e-12)` it is `cur`
+    The scale is one number, `[1]`, or one per index of `axis`, `[C]`. With `cur = max(max |x| / q, 1e-12)` it is `cur`
     (`per_batch`), `decay state + (1 - decay) cur`, or `cur` where `state <= 0` (`ema`: `scale` is the next state), or
-    `max(state, 1e-12)` (`fixed`). Rounding is to the nearest, half to even. The derivative with respect to `x` is the
-    one that `ste` names, for a constant scale; nothing flows to `state` and from `scale`.
+    `max(state, 1e-12)` (`fixed`). Rounding is to nearest, half to even. The derivative with respect to `x` is the one
+    that `ste` names, for a constant scale; nothing flows to `state` and from `scale`.
     """
 
     x: Tensor = tensor()
@@ -199,9 +199,10 @@ class FakeQuantizeLsqOp(PerChannel, MirOp, name="mir.fake_quantize_lsq"):
     """
     `result = clamp(round(x / s), -q, q) * s` with `s = max(scale, 1e-12)` and `q = 2^(bits-1) - 1`: a learnt step size.
 
-    The scale is one, `[1]`, or one per index of `axis`, `[C]`. Rounding is to the nearest, half to even, and is
-    differentiated straight through: with `z = x / s`, the derivative with respect to `x` is 1 where `|z| <= q`, else 0,
-    with respect to `scale` it is `round(z) - z` there, else `sign(z) q`, also where `scale` is below its least value.
+    The scale is one number, `[1]`, or one per index of `axis`, `[C]`. Rounding is to nearest, half to even, with a
+    straight-through derivative. With `z = x / s`, the derivative with respect to `x` is 1 where `|z| <= q`, else 0. The
+    derivative with respect to `scale` is `round(z) - z` there, else `sign(z) q`, also where `scale` is below its
+    minimum.
     """
 
     x: Tensor = tensor()
@@ -246,7 +247,7 @@ class FakeQuantizeLsqBackwardXOp(LsqBackwardOp, name="mir.fake_quantize_lsq_back
 
 class FakeQuantizeLsqBackwardScaleOp(LsqBackwardOp, name="mir.fake_quantize_lsq_backward_scale"):
     """
-    The cotangent of `scale` in `mir.fake_quantize_lsq`: `dy psi(x / s)` summed over what shares the scale.
+    The cotangent of `scale` in `mir.fake_quantize_lsq`: `dy psi(x / s)` summed over the elements that share the scale.
 
     `psi(z)` is `round(z) - z` where `|z| <= q`, else `sign(z) q`.
     """

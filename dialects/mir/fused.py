@@ -1,4 +1,4 @@
-"""Composite ops that users or fusion name as one; each is defined by its decomposition."""
+"""Composite ops for matmul epilogues, residual norms and SwiGLU; each is defined by its decomposition."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from xdsl_rlx.dialects.shapes import (
 
 
 class FusedMatmulBiasActOp(MirOp, name="mir.fused_matmul_bias_act"):
-    """`result = f(x @ w + bias)`, with `f` the elementwise op named by `activation`, if any; bias broadcasts."""
+    """`result = f(x @ w + bias)`, with the optional elementwise op `f` named by `activation`; bias broadcasts."""
 
     x: Tensor = tensor()
     w: Tensor = tensor()
@@ -86,7 +86,7 @@ class FusedResidualNormOp(MirOp, abc.ABC):
 
 class FusedResidualLnOp(FusedResidualNormOp, init=False, name="mir.fused_residual_ln"):
     """
-    `result = layer_norm(x + residual + bias, gamma, beta)` along the last axis, without the bias where there is none.
+    `result = layer_norm(x + residual + bias, gamma, beta)` along the last axis; the bias is optional.
 
     `bias`, `gamma` and `beta` are vectors along the last axis; `x` and `residual` have one type.
     """
@@ -94,7 +94,7 @@ class FusedResidualLnOp(FusedResidualNormOp, init=False, name="mir.fused_residua
 
 class FusedResidualRmsNormOp(FusedResidualNormOp, init=False, name="mir.fused_residual_rms_norm"):
     """
-    `result = rms_norm(x + residual + bias, gamma, beta)` along the last axis, without the bias where there is none.
+    `result = rms_norm(x + residual + bias, gamma, beta)` along the last axis; the bias is optional.
 
     `bias`, `gamma` and `beta` are vectors along the last axis; `x` and `residual` have one type.
     """

@@ -1,4 +1,4 @@
-"""Ops that read and write by indices held in tensors, that find indices, and running sums; their builder methods."""
+"""Gather, scatter, top-k and cumulative sums, with their builder methods."""
 
 from __future__ import annotations
 
@@ -137,9 +137,9 @@ class ScatterAddOp(MirOp, name="mir.scatter_add"):
 
 class GatherBackwardOp(MirOp, name="mir.gather_backward"):
     """
-    The cotangent of the `table` of a `mir.gather` from that of its result: `mir.scatter_add` of `dy`.
+    The cotangent of the `table` of a `mir.gather` from the cotangent of its result: `mir.scatter_add` of `dy`.
 
-    `axis`, `batch_dims` and what an index means are those of the gather; `extent` is that of its axis.
+    `axis`, `batch_dims` and the meaning of an index are as in the gather; `extent` is the extent of its axis.
     """
 
     dy: Tensor = tensor()
@@ -163,9 +163,9 @@ class TopkOp(MirOp, name="mir.topk"):
     """
     `result[.., i] = the position of the i-th largest of operand[.., :]`, i64 `[.., k]`, for `i < k`.
 
-    Sorted by value from the largest on, with `smallest` from the smallest on; equal values by position. NaN counts as
-    larger than every number, and all NaN as equal; so do zeros of either sign. Floats and integers. The values are a
-    `mir.gather` (`topk_values`).
+    Sorted in descending order, or ascending with `smallest`; equal values are ordered by position. NaN is larger than
+    every number. All NaN are equal, and so are zeros of either sign. Floats and integers. The values are a `mir.gather`
+    (`topk_values`).
     """
 
     operand: Tensor = tensor(alias="x")
@@ -219,7 +219,8 @@ class CumsumOp(RunningSumOp, name="mir.cumsum"):
     """
     `result[.., i, ..] = sum of operand[.., j, ..] over j <= i` along `axis`; integers wrap.
 
-    `j < i` if `exclusive`, so that the first one is 0; with `reverse`, `j >= i` and `j > i`.
+    The sum is over `j < i` if `exclusive`, so that the first result is 0; with `reverse`, it is over `j >= i` or `j >
+    i`.
     """
 
     traits = traits_def(OwnNest())
@@ -227,10 +228,10 @@ class CumsumOp(RunningSumOp, name="mir.cumsum"):
 
 class CumsumBackwardOp(RunningSumOp, name="mir.cumsum_backward"):
     """
-    The cotangent of the operand of a `mir.cumsum` of these properties: the sum from the other end.
+    The cotangent of the operand of a `mir.cumsum` with these properties: the sum in the opposite direction.
 
-    `result[.., j, ..] = sum of operand[.., i, ..] over i >= j` along `axis`, `i > j` if `exclusive`; with `reverse`,
-    `i <= j` and `i < j`.
+    `result[.., j, ..] = sum of operand[.., i, ..] over i >= j` along `axis`, `i > j` if `exclusive`; with `reverse`, `i
+    <= j` and `i < j`.
     """
 
 

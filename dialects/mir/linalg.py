@@ -1,4 +1,4 @@
-"""Matrix products and contractions, and their builder methods. Fused forms are in `fused.py`, solves in `solve.py`."""
+"""Matmuls and contractions, and their builder methods. Fused forms are in `fused.py`, solves in `solve.py`."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ class DotGeneralOp(MirOp, name="mir.dot_general"):
     """
     `result[b.., i.., j..] = sum over k.. of lhs(b.., i.., k..) rhs(b.., j.., k..)`: a contraction, as in XLA.
 
-    `batch` pairs dimensions `b` that both operands and the result have, `contracting` pairs those summed over; of each
-    pair the first number is a dimension of `lhs`, the second of `rhs`, of one extent. The result has the batch
-    dimensions in the order of their list, then the other dimensions of `lhs`, then those of `rhs`, in their order.
-    A sum over nothing is a product, one over an extent of 0 is 0.
+    `batch` pairs dimensions `b` of the operands that the result keeps, and `contracting` pairs dimensions that are
+    summed over. The first number of a pair is a dimension of `lhs`, the second of `rhs`; both have one extent. The
+    result has the batch dimensions in the order of their list, then the other dimensions of `lhs`, then the other
+    dimensions of `rhs`. Without contracting dimensions it is an outer product; a sum over an extent of 0 is 0.
     """
 
     lhs: Tensor = tensor()
@@ -127,7 +127,7 @@ def _numbers(values: Attribute) -> tuple[int, ...]:
 
 class LoraMatmulOp(MirOp, name="mir.lora_matmul"):
     """
-    `result = x @ w + scale (x @ a) @ b`: a product whose weight has a correction of low rank.
+    `result = x @ w + scale (x @ a) @ b`: a matmul whose weight has a low-rank correction.
 
     `x` is [..., m, k], `w` [k, n], `a` [k, r] and `b` [r, n]; `scale` is a number of the operands' element type.
     """

@@ -25,10 +25,10 @@ def check_labels(logits: SSAValue, labels: SSAValue) -> None:
 
 class SoftmaxCrossEntropyWithLogitsOp(MirOp, name="mir.softmax_cross_entropy_with_logits"):
     """
-    `result[i] = logsumexp_c(logits[i, c]) - logits[i, labels[i]]`, with the maximum taken out of the logarithm.
+    `result[i] = logsumexp_c(logits[i, c]) - logits[i, labels[i]]`, stabilised by the maximum of the logits.
 
-    `logits` is `[..., C]`, `labels` and the result `[...]`. Labels are integers; f32 ones are converted as by
-    `mir.cast`. A label equal to `ignore_index` gives 0 and no gradient; any other label outside of `[0, C)` NaN.
+    `logits` is `[..., C]`, `labels` and the result `[...]`. Labels are integers; f32 labels are converted as by
+    `mir.cast`. A label equal to `ignore_index` gives 0 and no gradient; any other label outside of `[0, C)` gives NaN.
     """
 
     logits: Tensor = tensor()

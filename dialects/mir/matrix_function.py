@@ -1,4 +1,4 @@
-"""Matrices that are a function of the spectrum of another one, whose derivative exists where values are equal."""
+"""Matrix functions: matrices defined by the spectrum of another one, whose derivatives exist at repeated values."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ class MatrixFunctionOp(MirOp, name="mir.matrix_function"):
     """
     `result = left diag(images) right^T`, where `operand = left diag(values) right^T` is a spectral decomposition.
 
-    `operand` is [..., m, n] with `m >= n`, `values` and `images` are [..., n], `left` is [..., m, n] and `right`
-    [..., n, n]. They are the eigenvalues and eigenvectors of the symmetric part of `operand`, or with `singular` its
-    singular values and vectors.
+    `operand` is [..., m, n] with `m >= n`, `values` and `images` are [..., n], `left` is [..., m, n] and `right` [...,
+    n, n]. They are the eigenvalues and eigenvectors of the symmetric part of `operand`, or with `singular` its singular
+    values and vectors.
 
-    The derivative by `operand` has divided differences of `images` by `values` (Daleckii and Krein), which are slopes
-    where values are equal. The slopes follow from what computes `images` from `values` in the same body. Nothing flows
-    to `values`, `left` and `right`, for which the derivative by `operand` accounts.
+    The derivative with respect to `operand` uses divided differences of `images` by `values` (Daleckii and Krein),
+    which become slopes for equal values. The slopes are derived from the ops that compute `images` from `values` in the
+    same body. Nothing flows to `values`, `left` and `right`: the derivative with respect to `operand` accounts for
+    them.
     """
 
     operand: Tensor = tensor(alias="a")
@@ -52,8 +53,8 @@ class PinvOp(MirOp, name="mir.pinv"):
     """
     The pseudo-inverse of each matrix of [..., m, n], f32 or f64: [..., n, m].
 
-    Singular values of at most `rcond` times the largest count as 0. The derivative is that of matrices of the same rank
-    (Golub and Pereyra, 1973); it has no quotients of singular values.
+    Singular values of at most `rcond` times the largest count as 0. The derivative assumes constant rank (Golub and
+    Pereyra, 1973); it has no quotients of singular values.
     """
 
     operand: Tensor = tensor(alias="a")

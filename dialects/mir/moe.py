@@ -1,4 +1,4 @@
-"""Products of rows with the matrix of the expert that each row is sent to (mixture of experts)."""
+"""Grouped matmuls: rows times the matrix of the expert that each row is sent to (mixture of experts)."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class GroupedMatmulOp(MirOp, name="mir.grouped_matmul"):
     `result[i] = x[i] @ w[expert_idx[i]]`: rows `x` `[m, k]` times the matrix of their expert, `w` `[e, k, n]`.
 
     With `transpose_rhs` the matrices are used transposed: `w` is `[e, n, k]`. The result is `[m, n]`. Ids of experts
-    are integers; f32 ones are converted as by `mir.cast`. An id outside of `[0, e)` is clamped to it. Rows of one
-    expert are one product: nothing of size `m k n` is made.
+    are integers; f32 ids are converted as by `mir.cast`. An id outside of `[0, e)` is clamped to it. The rows of one
+    expert are one matmul: no tensor of size `m k n` is made.
     """
 
     x: Tensor = tensor()
@@ -66,7 +66,7 @@ class GroupedMatmulBackwardWeightOp(MirOp, name="mir.grouped_matmul_backward_wei
     `result[e] = sum of x[i] (x) g[i] over the rows i with expert_idx[i] = e`, zeros for an expert without rows.
 
     The cotangent of `w` in `mir.grouped_matmul`: `x` is `[m, k]`, `g` `[m, n]`, the result `[experts, k, n]`. Ids are
-    read as there. The cotangent of `x` is `mir.grouped_matmul` by the transposed matrices.
+    as in `mir.grouped_matmul`. The cotangent of `x` is `mir.grouped_matmul` with the transposed matrices.
     """
 
     x: Tensor = tensor()

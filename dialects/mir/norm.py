@@ -84,7 +84,7 @@ class LayerNormOp(AffineNormOp, name="mir.layer_norm"):
     """
     `result = (x - mean) / sqrt(var + eps) * gamma + beta`, mean and biased variance along `axis`.
 
-    `gamma` and `beta` are vectors along `axis`. The variance is that of the differences from the mean.
+    `gamma` and `beta` are vectors along `axis`. The variance is computed from the differences to the mean.
     """
 
 
@@ -92,7 +92,7 @@ class RmsNormOp(AffineNormOp, name="mir.rms_norm"):
     """
     `result = x / sqrt(mean(x^2) + eps) * gamma + beta`, the mean along `axis`.
 
-    `gamma` and `beta` are vectors along `axis`. The result has the shape of `x`; as rows, it is a `mir.reshape` of it.
+    `gamma` and `beta` are vectors along `axis`. The result has the shape of `x`.
     """
 
 

@@ -95,10 +95,10 @@ class PoolOp(PoolLike, name="mir.pool"):
     """
     `result[n, c, i] = kind over k of x[n, c, i stride + k - padding]`: max, min, sum or mean of windows of an image.
 
-    `x` is `[N, C, H, W]`; `i` and `k` have an entry per dimension. Padding is never the largest or least and adds
-    nothing; a mean divides by the extent of the kernel, or with `count_include_pad = false` by the number of elements
-    that are not padding. NaN in a window gives NaN. Padding is at most half the kernel, so no window lies in it alone.
-    There is no product of a window: `mir.im2col` and `mir.reduce_prod` give it.
+    `x` is `[N, C, H, W]`; `i` and `k` have an entry per dimension. Padding is the identity of the reduction. A mean
+    divides by the extent of the kernel, or with `count_include_pad = false` by the number of elements that are not
+    padding. NaN in a window gives NaN. Padding is at most half the kernel, so that no window consists of padding only.
+    Not supported: the product of a window; use `mir.im2col` and `mir.reduce_prod`.
     """
 
     x: Tensor = tensor()
@@ -127,8 +127,8 @@ class PoolOp(PoolLike, name="mir.pool"):
 
 class Maxpool2dTakeOp(PoolLike, name="mir.maxpool2d_take"):
     """
-    `result[n, c, i] = t[n, c, m]`, `m` the place of the largest element of `x` in the window `i`: the tangent of a
-    pooling by maximum.
+    `result[n, c, i] = t[n, c, m]`, `m` the position of the largest element of `x` in the window `i`: the tangent of max
+    pooling.
 
     Of equal elements the first in row-major order counts; NaN is larger than every number.
     """
@@ -151,7 +151,7 @@ class Maxpool2dTakeOp(PoolLike, name="mir.maxpool2d_take"):
 class Maxpool2dBackwardOp(PoolLike, name="mir.maxpool2d_backward"):
     """
     `result[n, c, m] = sum of dy[n, c, i]` over the windows `i` whose largest element of `x` is at `m`: the cotangent of
-    a pooling by maximum.
+    max pooling.
 
     Of equal elements the first in row-major order counts; NaN is larger than every number.
     """
@@ -174,7 +174,7 @@ class Maxpool2dBackwardOp(PoolLike, name="mir.maxpool2d_backward"):
 
 class Sumpool2dBackwardOp(PoolLike, name="mir.sumpool2d_backward"):
     """
-    `result[n, c, m] = sum of dy[n, c, i]` over the windows `i` that `m` is in: the cotangent of a pooling by sum.
+    `result[n, c, m] = sum of dy[n, c, i]` over the windows `i` that contain `m`: the cotangent of sum pooling.
 
     `dy` is `[N, C, H', W']`, the result `[N, C, *input_size]`.
     """

@@ -82,13 +82,16 @@ class _QuantisedOp(_Quantised, MirOp, abc.ABC):
 
 class DequantizeWeightsOp(_QuantisedOp, name="mir.dequantize_weights"):
     """
-    The numbers that quantised weights stand for, as a tensor of that `shape`.
+    The dequantised weights, as a tensor of that `shape`.
 
-    int8 and int4: `result[p, j] = (q[p, j] - z[p div block, j]) scale[p div block, j]`, where z is `zero_point` (8 for
-    int4 without one, 0 for int8_block); fp8: `decode(byte) scale[j]` (scale 1 without one); nvfp4: `fp4[nibble]
-    e4m3(scale[p div 16, j]) global_scale[0]`. Their shape is `[K, N]`. gguf: the elements of consecutive blocks, in a
-    shape of as many. Nibbles are packed two to a byte, the element of even number low. The result has the element type
-    of scale or global_scale, f32 without one.
+    * int8 and int4: `result[p, j] = (q[p, j] - z[p div block, j]) scale[p div block, j]`, where z is `zero_point`
+      (by default 8 for int4, 0 for int8_block).
+    * fp8: `decode(byte) scale[j]`, with scale 1 by default.
+    * nvfp4: `fp4[nibble] e4m3(scale[p div 16, j]) global_scale[0]`.
+    * gguf: the elements of consecutive blocks, in a shape with as many elements.
+
+    The shape of all but gguf is `[K, N]`. Nibbles are packed two to a byte, the even element in the low one. The result
+    has the element type of scale or global_scale, and f32 without one.
     """
 
     w: Tensor = tensor(alone=True)

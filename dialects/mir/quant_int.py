@@ -1,5 +1,8 @@
-"""Products of i8 tensors in exact integer arithmetic, and their builder methods. Weights that stand for floats are in
-`quant.py`."""
+"""
+Matmuls and convolutions of i8 tensors in exact integer arithmetic, and their builder methods.
+
+Quantised floating-point weights are in `quant.py`.
+"""
 
 from __future__ import annotations
 
@@ -70,11 +73,11 @@ def _check_bias(bias: SSAValue, count: int) -> None:
 
 class QMatmulOp(_IntegerProductOp, name="mir.q_matmul"):
     """
-    `result = clamp(round(acc multiplier) + out_zero_point, -128, 127)` with `acc[m, n] = bias[n] + sum over k of
-    (x[m, k] - x_zero_point) (w[k, n] - w_zero_point)`.
+    `result = clamp(round(acc multiplier) + out_zero_point, -128, 127)` with `acc[m, n] = bias[n] + sum over k of (x[m,
+    k] - x_zero_point) (w[k, n] - w_zero_point)`.
 
-    `x` is `[M, K]` i8, `w` `[K, N]` i8, `bias` `[N]` i32. `acc` is exact in i32 (it wraps beyond). The product with the
-    multiplier is one of f64, rounded to the nearest integer, half to even.
+    `x` is `[M, K]` i8, `w` `[K, N]` i8, `bias` `[N]` i32. `acc` is exact in i32 (it wraps beyond). It is multiplied by
+    the multiplier in f64, and rounded to nearest, half to even.
     """
 
     result = result_def(AnyTensorConstr)
@@ -105,12 +108,12 @@ class PaddedAxis(NamedTuple):
 
 class QConv2dOp(_IntegerProductOp, name="mir.q_conv2d"):
     """
-    `acc[n, o, i, j] = bias[o] + sum over c, p, q of (x[n, c, i s - pad + p d, j s - pad + q d] - x_zero_point)
-    (w[o, c, p, q] - w_zero_point)`, rounded to i8 as in `mir.q_matmul`; what lies outside of x contributes nothing.
+    `acc[n, o, i, j] = bias[o] + sum over c, p, q of (x[n, c, i s - pad + p d, j s - pad + q d] - x_zero_point) (w[o, c,
+    p, q] - w_zero_point)`, rounded to i8 as in `mir.q_matmul`; padding contributes nothing.
 
     `x` is `[N, C, H, W]` i8, `w` `[O, C / groups, KH, KW]` i8, `bias` `[O]` i32, the result `[N, O, OH, OW]`. `padding`
-    is `[top, left, bottom, right]`; `strides` and `dilations` are `[vertical, horizontal]`. Channels are in `groups`:
-    an output channel sums over those of its group.
+    is `[top, left, bottom, right]`; `strides` and `dilations` are `[vertical, horizontal]`. An output channel sums over
+    the input channels of its group, of which there are `groups`.
     """
 
     strides: IntegerList = integer_list(default=(1, 1))

@@ -1,5 +1,8 @@
-"""Quantisation to i8 with constant scales, and back. That of training is in `fake_quantize.py`, packed weights in
-families of their own."""
+"""
+Quantisation to i8 with constant scales, and dequantisation.
+
+Quantisation for training is in `fake_quantize.py`, packed weights in `quant.py`.
+"""
 
 from __future__ import annotations
 
@@ -148,11 +151,11 @@ class AffineOp(MirOp, abc.ABC):
 
 class QuantizeOp(AffineOp, name="mir.quantize"):
     """
-    `result = clamp(round(x / scale) + zero_point, -128, 127)` as i8; the nearest integer, half to even. NaN becomes 0.
+    `result = clamp(round(x / scale) + zero_point, -128, 127)` as i8, rounded half to even. NaN becomes 0.
 
-    Scale and zero point (within i32) are one for all, or one per index of `axis`. Half floats are divided in f32, and
-    the zero point is added without rounding. The result is an integer, so nothing is differentiated:
-    `mir.fake_quantize` is the op to train with.
+    Scale and zero point (within i32) are one number, or one per index of `axis`. Half floats are divided in f32, and
+    the zero point is added without rounding. The result is an integer, so it has no derivative: use `mir.fake_quantize`
+    for training.
     """
 
     def __init__(self, operand: SSAValue, scales: Sequence[float], zero_points: Sequence[int], axis: int | None = None):
@@ -168,8 +171,8 @@ class DequantizeOp(AffineOp, init=False, name="mir.dequantize"):
     """
     `result = (q - zero_point) * scale` of i8 levels `q`, as floats.
 
-    Scale and zero point (within i32) are one for all, or one per index of `axis`. The operand is an integer, so nothing
-    is differentiated.
+    Scale and zero point (within i32) are one number, or one per index of `axis`. The operand is an integer, so it has
+    no derivative.
     """
 
     def infer_types(self) -> tuple[Attribute]:

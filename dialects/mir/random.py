@@ -1,7 +1,8 @@
-"""Random numbers from explicit keys, and drawing from a distribution.
+"""
+Random numbers from explicit keys, and sampling from a distribution.
 
-The generator is Philox 4x32-10 (Salmon et al., 2011): a function of key and position, so that results do not depend on
-threads, and a program that is run again with the same key gives the same numbers. A new step needs a new key.
+The generator is Philox 4x32-10 (Salmon et al., 2011): a function of key and position. Results do not depend on the
+number of threads, and equal keys give equal numbers. Use a new key for each step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Recurrences with a name: selective scans (Mamba) and gated delta nets. Any other is a `mir.scan`."""
+"""Recurrences with specialised ops: selective scans (Mamba) and gated delta nets. Others are a `mir.scan`."""
 
 from __future__ import annotations
 
@@ -96,14 +96,12 @@ def _check_rank(name: str, value: SSAValue, axes: str) -> tuple[int, ...]:
 class SelectiveScanOp(RecurrenceOp, name="mir.selective_scan"):
     """
     The state-space recurrence of Mamba (Gu and Dao 2023). For each sequence of the batch, at each time t, with the
-    state `h[c, i]` from the time before:
-
-    `h[c, i] = exp(delta[t, c] a[c, i]) h[c, i] + delta[t, c] b[t, i] x[t, c]`,
+    state `h[c, i]` of the previous time: `h[c, i] = exp(delta[t, c] a[c, i]) h[c, i] + delta[t, c] b[t, i] x[t, c]`,
     `result[t, c] = sum over i of c[t, i] h[c, i]`.
 
-    `x`, `delta` and the result are `[B, S, H]`, `a` is `[H, n]`, `b` and `c` `[B, S, n]`; `state`, zeros if left out,
-    and `final`, the state behind the last time, `[B, H, n]`, f32 for half floats. `states`, if there, are the states
-    before each time, `[S, B, H, n]`.
+    `x`, `delta` and the result are `[B, S, H]`, `a` is `[H, n]`, `b` and `c` `[B, S, n]`. `state`, zeros by default,
+    and `final`, the state after the last time, are `[B, H, n]`, f32 for half floats. The optional `states` are the
+    states before each time, `[S, B, H, n]`.
     """
 
     x = operand_def(AnyTensorConstr)
@@ -141,15 +139,13 @@ class SelectiveScanOp(RecurrenceOp, name="mir.selective_scan"):
 class GatedDeltaNetOp(RecurrenceOp, name="mir.gated_delta_net"):
     """
     The gated delta rule (Yang, Kautz and Hatamizadeh 2024). For each sequence of the batch and each head, at each time
-    t, with the state `s[i, j]` from the time before:
+    t, with the state `s[i, j]` of the previous time: `s[i, j] = exp(g[t]) s[i, j]`, `d[j] = beta[t] (v[t, j] - sum over
+    i of k[t, i] s[i, j])`, `s[i, j] = s[i, j] + k[t, i] d[j]`, `result[t, j] = sum over i of q[t, i] s[i, j] /
+    sqrt(n)`.
 
-    `s[i, j] = exp(g[t]) s[i, j]`, `d[j] = beta[t] (v[t, j] - sum over i of k[t, i] s[i, j])`,
-    `s[i, j] = s[i, j] + k[t, i] d[j]`, `result[t, j] = sum over i of q[t, i] s[i, j] / sqrt(n)`.
-
-    `q` and `k` are `[B, S, H, n]`, `v` and the result `[B, S, H, m]`, `g` and `beta` `[B, S, H]`; `state`, zeros if
-    left out, and `final`, the state behind the last time, `[B, H, n, m]`, f32 for half floats. `states`, if there, are
-    the states before each time, `[S, B, H, n, m]`. Queries and keys are taken as they are: normalising them is the
-    caller's.
+    `q` and `k` are `[B, S, H, n]`, `v` and the result `[B, S, H, m]`, `g` and `beta` `[B, S, H]`. `state`, zeros by
+    default, and `final`, the state after the last time, are `[B, H, n, m]`, f32 for half floats. The optional `states`
+    are the states before each time, `[S, B, H, n, m]`. Queries and keys are not normalised; the caller does that.
     """
 
     q = operand_def(AnyTensorConstr)

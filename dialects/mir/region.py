@@ -1,4 +1,4 @@
-"""Regions of elementwise ops, and of resizes: what a fusion of such ops writes down, and a user may."""
+"""Regions of elementwise ops and of resizes, written by fusion or by users."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ ELEMENTWISE = (UnaryOp, BinaryOp, CompareOp, WhereOp, CastOp)
 @irdl_op_definition
 class ElementwiseRegionOp(BodyOp):
     """
-    `body(inputs)`, which is made of elementwise ops (unary, binary, compare, where, cast) and numbers of rank 0.
+    `body(inputs)`, where `body` consists of elementwise ops (unary, binary, compare, where, cast) and rank-0 constants.
 
-    The ops broadcast as they do outside: shapes are aligned at the right, and an axis of 1 is repeated.
+    The ops broadcast as outside of the region: shapes are aligned at the right, and an axis of extent 1 is repeated.
     """
 
     name = "mir.elementwise_region"
@@ -73,7 +73,7 @@ class ElementwiseRegionOp(BodyOp):
 
 @irdl_op_definition
 class TransformRegionOp(BodyOp):
-    """`body(operand)`, which is a chain of `mir.resize_nearest_2x`: each takes what the one before gives."""
+    """`body(operand)`, where `body` is a chain of `mir.resize_nearest_2x` ops."""
 
     name = "mir.transform_region"
 
@@ -96,9 +96,9 @@ class TransformRegionOp(BodyOp):
 @irdl_op_definition
 class BatchElementwiseRegionOp(BodyOp):
     """
-    `body(input, captured)` of each of some inputs of one type, concatenated along axis 0.
+    `body(input, captured)` for each of several inputs of one type, concatenated along axis 0.
 
-    `body` is made of elementwise ops and numbers, as that of `mir.elementwise_region`; `captured` is the same for all.
+    `body` consists of elementwise ops and constants, as in `mir.elementwise_region`; all inputs share `captured`.
     """
 
     name = "mir.batch_elementwise_region"

@@ -68,12 +68,11 @@ _FORMAT = (
 
 class RopeOp(MirOp, name="mir.rope"):
     """
-    In each head the pairs of the first `n_rot` features are rotated: `(a, b) -> (a c - b s, b c + a s)`.
+    Rotate the pairs of the first `n_rot` features of each head: `(a, b) -> (a c - b s, b c + a s)`.
 
-    `c = cos[p, i]` and `s = sin[p, i]` at position `p` for pair `i`; pairing `halves`: pair `i` is
-    `(i, i + n_rot/2)`, `neighbours`: `(2i, 2i + 1)`. The other features are copied. x is `[B, S, H, D]` in one of the
-    layouts of `mir.attention`; the tables are `[S, D/2]` or `[B, S, D/2]`, of which the first `n_rot/2` columns are
-    read.
+    `c = cos[p, i]` and `s = sin[p, i]` at position `p` for pair `i`. With pairing `halves`, pair `i` is `(i, i +
+    n_rot/2)`; with `neighbours`, it is `(2i, 2i + 1)`. The other features are copied. x is `[B, S, H, D]` in one of the
+    layouts of `mir.attention`. The tables are `[S, D/2]` or `[B, S, D/2]`; their first `n_rot/2` columns are read.
     """
 
     x: Tensor = tensor()
@@ -124,12 +123,12 @@ class RopeBackwardOp(MirOp, name="mir.rope_backward"):
 
 class AxialRope2dOp(MirOp, name="mir.axial_rope_2d"):
     """
-    Rotation of neighbouring features by the place of a token on a grid.
+    Rotate neighbouring features by the position of a token on a grid.
 
-    Token `t` of `T = end_x end_y max(repeat_factor, 1)` stands at `p = t div max(repeat_factor, 1)`, in column
-    `p mod end_x` and row `p div end_x`. With `f_c = theta^(-4c/D)`, `c < D/4`, pair `c` of each head turns by
-    `column f_c`, pair `D/4 + c` by `row f_c`; pair `i` is the features `(2i, 2i + 1)`, and
-    `(a, b) -> (a cos - b sin, a sin + b cos)`. x is `[B, T, H*D]` with `D` a multiple of 4.
+    Token `t` of `T = end_x end_y max(repeat_factor, 1)` has position `p = t div max(repeat_factor, 1)`, in column `p
+    mod end_x` and row `p div end_x`. With `f_c = theta^(-4c/D)`, `c < D/4`, pair `c` of each head is rotated by `column
+    f_c`, pair `D/4 + c` by `row f_c`; pair `i` is the features `(2i, 2i + 1)`, and `(a, b) -> (a cos - b sin, a sin + b
+    cos)`. x is `[B, T, H*D]` with `D` a multiple of 4.
     """
 
     x: Tensor = tensor()

@@ -51,7 +51,7 @@ class RemOp(BinaryOp, name="mir.rem"):
     """
     `result = lhs - trunc(lhs / rhs) rhs`, exactly, with the sign of `lhs`: `fmod` of C and NumPy.
 
-    By zero it is NaN of floats and 0 of integers. `trunc(lhs / rhs)` counts as fixed where it is differentiated.
+    Division by zero gives NaN for floats and 0 for integers. The derivative takes `trunc(lhs / rhs)` as constant.
     """
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = _REAL
@@ -61,7 +61,7 @@ class ModOp(BinaryOp, name="mir.mod"):
     """
     `result = lhs - floor(lhs / rhs) rhs` with the sign of `rhs`, also of a zero: `%` of Python and NumPy.
 
-    By zero it is NaN of floats and 0 of integers. `floor(lhs / rhs)` counts as fixed where it is differentiated.
+    Division by zero gives NaN for floats and 0 for integers. The derivative takes `floor(lhs / rhs)` as constant.
     """
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = _REAL
@@ -69,9 +69,10 @@ class ModOp(BinaryOp, name="mir.mod"):
 
 class FloordivOp(BinaryOp, name="mir.floordiv"):
     """
-    `result = floor(lhs / rhs)`, that of the exact quotient, rounded: `//` of Python and NumPy.
+    `result = floor(lhs / rhs)` of the exact quotient, rounded: `//` of Python and NumPy.
 
-    By zero it is `lhs / rhs` of floats and 0 of integers; the least integer over -1 wraps. Nothing flows back.
+    Division by zero gives `lhs / rhs` for floats and 0 for integers; the least integer over -1 wraps. The derivative is
+    0.
     """
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = _REAL

@@ -1,4 +1,4 @@
-"""`mir.scan`: a body that is run once for each element of a leading axis, and hands values on to the next time."""
+"""`mir.scan`: a loop over the leading axis of its operands, with carries between iterations."""
 
 from __future__ import annotations
 
@@ -50,13 +50,12 @@ class ScanOp(BodyOp):
     """
     `carry, y[t] = body(carry, x[t], captured)` for t = 0 .. length - 1, or down from there with `reverse`.
 
-    `body` takes the carries, an element of the leading axis of each of `xs`, and `captured`, which are the same each
-    time. It yields the carries for the next time, of the types of `init`, and then the elements of the stacked results.
-    The results are the carries after the last time, and the stacked results, in the order of t.
+    `body` takes the carries, an element of the leading axis of each of `xs`, and `captured`, which is the same in all
+    iterations. It yields the carries of the next iteration, of the types of `init`, then the elements of the stacked
+    results. The results are the carries after the last iteration, and the stacked results, in the order of t.
 
-    With `checkpoints`, of which there are 1 to `length`, a gradient keeps the carries of so many times and computes the
-    others again from those. With `recomputed`, the gradient of a scan around this one keeps nothing of it and runs it
-    again. Neither says anything about values.
+    With `checkpoints`, 1 to `length`, a gradient keeps that many carries and recomputes the others. With `recomputed`,
+    the gradient of an enclosing scan saves nothing of this scan and recomputes it. Neither changes values.
     """
 
     name = "mir.scan"

@@ -1,5 +1,8 @@
-"""Ops that move or alias elements: reshape, transpose, narrow, flip, concat, expand. Indexing by data is in `index.py`,
-what NumPy has beside these in `moves.py`."""
+"""
+Ops that move or alias elements: reshape, transpose, narrow, flip, concat, expand.
+
+Indexing by data is in `index.py`, further functions of NumPy in `moves.py`.
+"""
 
 from collections.abc import Sequence
 from math import prod

@@ -55,10 +55,9 @@ class DenseSolveOp(SolveOp, name="mir.dense_solve"):
     """
     `result = a^-1 b`, with `transpose` `a^-T b`: `a` is [n, n], `b` and the result [n] or [n, k], real or complex.
 
-    By LU factorisation with partial pivoting. Where `a` is singular to working precision, a pivot may be exactly 0: the
-    result then has infinities or NaN, as the division by it gives; nothing is raised.
-
-    A complex system is solved as the real one of its parts, with the matrix `[[re a, -im a], [im a, re a]]`.
+    Uses LU factorisation with partial pivoting. If `a` is singular to working precision, a pivot may be exactly 0: the
+    result then has infinities or NaN, and no error is raised. A complex system is solved as a real one, with the matrix
+    `[[re a, -im a], [im a, re a]]`.
     """
 
     @classmethod
@@ -84,12 +83,12 @@ class LuOp(MirOp, name="mir.lu"):
     """
     `P operand^T = L U` for each matrix of [..., n, n], of f32 or f64: LU factorisation with partial pivoting.
 
-    Of the transpose, because a matrix in memory is that to LAPACK. `packed[..., j, i]` holds `U[i, j]` for `i <= j` and
-    `L[i, j]` below the diagonal, whose own entries in `L` are 1. `pivots` is [..., n]: in step `i`, counted from 1,
-    row `i` of the transpose was interchanged with row `pivots[i] >= i`. Where a column of it has no nonzero pivot it is
-    left as it is, and `U` has a 0 there.
+    The transpose is factored, because LAPACK is column-major. `packed[..., j, i]` holds `U[i, j]` for `i <= j` and
+    `L[i, j]` below the diagonal; the diagonal of `L` is 1. `pivots` is [..., n]: in step `i`, counted from 1, row `i`
+    of the transpose was interchanged with row `pivots[i] >= i`. A column without a nonzero pivot is left as it is, and
+    `U` has a 0 there.
 
-    Pivots are chosen again at every call: a derivative is that of the factors with the interchanges that were made.
+    Each call chooses pivots. The derivative is that of the factors with the chosen interchanges held fixed.
     """
 
     operand: Tensor = tensor(alias="a")
@@ -108,10 +107,10 @@ class LuOp(MirOp, name="mir.lu"):
 
 class LuSolveOp(MirOp, name="mir.lu_solve"):
     """
-    `result = a^-1 b`, with `transpose` `a^-T b`, for each matrix `a` that `mir.lu` gave `packed` and `pivots` of.
+    `result = a^-1 b`, with `transpose` `a^-T b`, for each matrix `a` that `mir.lu` factored into `packed` and `pivots`.
 
-    `packed` is [..., n, n], `pivots` [..., n], `b` and the result [..., n] or [..., n, k]. A 0 on the diagonal of `U`
-    divides as IEEE 754 does.
+    `packed` is [..., n, n], `pivots` [..., n], `b` and the result [..., n] or [..., n, k]. Division by a 0 on the
+    diagonal of `U` follows IEEE 754.
     """
 
     packed: Tensor = tensor()

@@ -1,4 +1,4 @@
-"""Fourier transforms and log-mel features, and builder methods composed of them with NumPy's meaning."""
+"""Fourier transforms and log-mel features, and builder methods with the semantics of NumPy composed from them."""
 
 from __future__ import annotations
 
@@ -171,8 +171,8 @@ class LogMelBackwardOp(MirOp, name="mir.log_mel_backward"):
     """
     The cotangent of `spectrum` in `mir.log_mel`, for the cotangent `dy` of its result.
 
-    What arrives at bands below the floor `M - 8` goes to the band that has the greatest `l`, for the floor depends on
-    it; several such share it evenly.
+    The cotangent of bands below the floor `M - 8` flows to the band with the greatest `l`, as the floor depends on it;
+    ties share it evenly.
     """
 
     spectrum: Tensor = tensor()

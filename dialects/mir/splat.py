@@ -1,4 +1,4 @@
-"""Pictures of three-dimensional Gaussians, and their builder methods. What is computed is in docs/math.md."""
+"""Rendering of three-dimensional Gaussians, and its builder methods. docs/math.md has the formulas."""
 
 from __future__ import annotations
 
@@ -202,9 +202,9 @@ class GaussianSplatRenderBackwardOp(PictureOp, SplatCotangentOp, name="mir.gauss
     """
     The cotangents of positions, scales, rotations, opacities, colours, coefficients in `mir.gaussian_splat_render`.
 
-    They are the derivatives of exactly that function, where it has them: which splats take part, their order and what
-    the cutoff and the threshold leave out count as fixed. `d_rgba` is the cotangent of the picture, alpha included;
-    with `loss_grad_clip` its elements are clamped to [-clip, clip] first.
+    They are the exact derivatives of that function, where it has them: the visible splats, their order, and the effects
+    of cutoff and threshold count as fixed. `d_rgba` is the cotangent of the picture, alpha included; with
+    `loss_grad_clip` its elements are clamped to [-clip, clip] first.
     """
 
     radius_scale: Real = real(default=1.6)
@@ -238,12 +238,12 @@ class GaussianSplatRenderBackwardOp(PictureOp, SplatCotangentOp, name="mir.gauss
 
 class GaussianSplatPrepareOp(SplatOp, name="mir.gaussian_splat_prepare"):
     """
-    N Gaussians as the camera sees them, in order of their distance from it (equal ones in theirs).
+    N Gaussians in the view of the camera, sorted by distance from it; the sort is stable.
 
     `origins` (N x 3) and `frames` (N x 3 x 3) take a ray `camera + t d` to `origin + t frame d` in the frame of the
     splat, in which it is the standard normal density: `frame = diag(1 / max(radius_scale exp(scale), 1e-6 / 3)) R(q)`,
     `origin = frame (camera - position)`. `tints` (N x 3) are colours in the direction of view; `alphas` (N) are
-    opacities clamped to [0, 1], 0 for a splat that is not in front of the camera. Operands as in
+    opacities clamped to [0, 1], 0 for a splat that is not in front of the camera. Operands are as in
     `mir.gaussian_splat_render`.
     """
 
@@ -277,7 +277,7 @@ class PreparedSplatsOp(MirOp, abc.ABC):
 
 class GaussianSplatRasterizeOp(PictureOp, PreparedSplatsOp, name="mir.gaussian_splat_rasterize"):
     """
-    The picture of what `mir.gaussian_splat_prepare` made, composited in the order given.
+    The picture of the splats of `mir.gaussian_splat_prepare`, composited in the given order.
 
     The formulas are those of `mir.gaussian_splat_render`, with `u` the rows of `origins`, `v = frame d` for the ray `d`
     of a pixel, `c` the rows of `tints` and `o` the elements of `alphas`.

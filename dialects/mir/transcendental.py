@@ -1,4 +1,8 @@
-"""Logarithms, exponentials, hyperbolic and inverse functions beside those of `elementwise.py`, and their methods."""
+"""
+Logarithms, exponentials, hyperbolic and inverse functions, and their builder methods.
+
+Further functions are in `elementwise.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks of a transformer that users or fusion name as one; each is defined by its decomposition."""
+"""Composite ops of a transformer; each is defined by its decomposition."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class FusedAttentionBlockOp(MirOp, name="mir.fused_attention_block"):
     """
     `result = attention(rope(q), rope(k), v) @ out_w + out_b` with `q | k | v = hidden @ qkv_w + qkv_b`.
 
-    hidden is `[B, S, W]` with `W` the `num_heads` heads one after the other, `qkv_w` `[W, 3W]`, `out_w` `[W, W]`.
-    May be left out: the biases; the tables `cos` and `sin` of `mir.rope`, both, and with them the rotation; the mask, a
-    custom one of `mir.attention`, of i1.
+    hidden is `[B, S, W]` with `W` the concatenation of the `num_heads` heads, `qkv_w` `[W, 3W]`, `out_w` `[W, W]`. The
+    biases are optional. The tables `cos` and `sin` of `mir.rope` are optional together; without them there is no
+    rotation. The optional mask is an i1 mask of kind `custom` in `mir.attention`.
     """
 
     hidden: Tensor = tensor()
@@ -110,9 +110,9 @@ class FusedTransformerLayerOp(MirOp, name="mir.fused_transformer_layer"):
     A post-norm encoder layer: `result = norm2(f(h @ fc1_w + fc1_b) @ fc2_w + fc2_b + h)`, `h = norm1(block(x) + x)`.
 
     `x` is hidden `[B, S, W]`, `fc1_w` `[W, I]`, `fc2_w` `[I, W]`. `block` is `mir.fused_attention_block` without
-    rotation, `norm1` and `norm2` are `mir.layer_norm` of the last axis with gains `ln1_g`, `ln2_g`, offsets `ln1_b`,
-    `ln2_b`, and `eps1`, `eps2`; `f` is the elementwise op named by `activation`, if any. All six biases may be left
-    out, and the mask.
+    rotation. `norm1` and `norm2` are `mir.layer_norm` of the last axis with gains `ln1_g`, `ln2_g`, offsets `ln1_b`,
+    `ln2_b`, and `eps1`, `eps2`. The optional `f` is the elementwise op named by `activation`. All six biases and the
+    mask are optional.
     """
 
     hidden: Tensor = tensor()

@@ -185,7 +185,7 @@ class Arithmetic:
 
     def _integers(self, x: Scalar, what: str, cure: str) -> None:
         if is_float(x.type):
-            raise TypesError(f"{what} of floats; write {cure}")
+            raise TypesError(f"{what} is not supported for floats; write {cure}")
 
     def true_quotient(self, s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
         """`x / y` of floats."""
@@ -240,7 +240,9 @@ def _folded(kind: type[ast.operator], a: Operand, b: Operand) -> Operand | None:
 def _bits(kind: type[Any]) -> Callable[[Arithmetic, ScalarBuilder, Scalar, Scalar], Scalar]:
     def emit(_: Arithmetic, s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
         if is_float(x.type):
-            raise TypesError("bits of floats; write bitcast(x, i32) or bitcast(x, i64) first")
+            raise TypesError(
+                "bitwise operators are not supported for floats; write bitcast(x, i32) or bitcast(x, i64) first"
+            )
         return s.integer(kind, x, y)
 
     return emit

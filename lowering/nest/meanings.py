@@ -84,7 +84,9 @@ def _unary(name: str, method: Callable[[ScalarBuilder, Scalar], Scalar]) -> None
     def emit(place: Place, x: Any) -> Scalar:
         value = _only(place, x, name)
         if not is_float(value.type):
-            raise TypesError(f"{name} is of floats; write {name}(cast(x, f32)) or f64, got {value.type}")
+            raise TypesError(
+                f"{name} is supported for floats only; write {name}(cast(x, f32)) or f64, got {value.type}"
+            )
         return method(place.scalars, value)
 
     MEANINGS[name] = emit
@@ -136,7 +138,9 @@ def _extreme_of_integers(name: str, largest: bool) -> None:
         for x in others:
             for one in (found, x):
                 if isinstance(one, Scalar) and is_float(one.type):
-                    raise TypesError(f"{name} of floats depends on their order where one is NaN; write np.{name}imum")
+                    raise TypesError(
+                        f"{name} is not supported for floats: with NaN it depends on their order; write np.{name}imum"
+                    )
             found = _extreme(largest)(place, found, x)
         return found
 

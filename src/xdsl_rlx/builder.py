@@ -163,7 +163,8 @@ class Graph(MirBuilder):
         """
         Set a scope for locations: inside `with g.named("layer3"):`, ops are located at `"layer3"(line)`.
 
-        Passes, reports and launches show the scope, so equal layers can be told apart. Scopes nest, outermost first.
+        Passes, reports and launches show the scope, so equal layers can be distinguished. Nested scopes are listed
+        outermost first.
         """
         if not name:
             raise GraphError(f"named: expected a non-empty scope in graph '{self.name}', got {shown(name)}")

@@ -238,7 +238,7 @@ def _taps(module: ModuleOp, names: Sequence[str], what: str) -> list[SSAValue]:
         raise GraphError(f"{what}: {error}") from None
     for name in names:
         if name not in known:
-            raise GraphError(f"{what}: there is no value named '{name}'; there are {', '.join(known) or 'none'}")
+            raise GraphError(f"{what}: no value named '{name}'; there are {', '.join(known) or 'none'}")
         if element_of(known[name]) not in FLOATS:
             raise GraphError(f"{what}: '{name}' is {known[name].type}: only floating-point values are quantised")
     return [known[name] for name in names]

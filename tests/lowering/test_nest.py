@@ -266,7 +266,7 @@ def test_a_choice_reads_only_where_it_is_taken():
 REFUSED: list[tuple[str, str, str]] = [
     ("y[0] = x[0] ** 2.0", "this operator is not supported", "np.power"),
     ("for i in range(3):\n        y[0] = x[0] + i", "an integer and a float are mixed", "cast"),
-    ("y[0] = min(x[0], x[1])", "min of floats", "np.minimum"),
+    ("y[0] = min(x[0], x[1])", "min is not supported for floats", "np.minimum"),
     ("y[0] = x[5]", "index 5 is outside of the extent 4", ""),
     ("y[0] = x[0, None]", "2 indices for 1 dimensions", ""),
     ("y[0] = x[None]", "an index is an integer, got None", ""),
