@@ -208,7 +208,7 @@ def from_array(array: Array, dtype: Attribute | None = None) -> AnyDense:
     """
     plain = plain_array(array)
     if plain is None:
-        raise GraphError(f"a constant is made of numbers, got {shown(array)}")
+        raise GraphError(f"expected numbers for a constant, got {shown(array)}")
     type_ = dtype if dtype is not None else element_type(plain.dtype)
     data = elements_of_array(plain, type_).tobytes()
     if type_ == i1:
@@ -291,7 +291,7 @@ def _plain(value: object) -> Number:
     array = plain_array(value)
     if array is not None and array.shape == () and holds_numbers(array.dtype):
         return array.item()
-    raise GraphError(f"a constant is made of numbers, got {shown(value)}")
+    raise GraphError(f"expected numbers for a constant, got {shown(value)}")
 
 
 def _converted(before: "np.ndarray[Any, Any]", long_name: str, type_: Attribute) -> "np.ndarray[Any, Any]":
@@ -299,7 +299,7 @@ def _converted(before: "np.ndarray[Any, Any]", long_name: str, type_: Attribute)
     import numpy as np
 
     if not holds_numbers(before.dtype):
-        raise GraphError(f"a constant is made of numbers, got an array of {before.dtype.name}")
+        raise GraphError(f"expected numbers for a constant, got an array of {before.dtype.name}")
     if before.dtype.kind == "c" and type_ not in COMPLEXES:
         raise GraphError(
             f"an array of {before.dtype.name} cannot become a constant of {DTYPE_NAMES[type_]}; pass its real part"

@@ -56,11 +56,11 @@ def argument_type(type_: str) -> Callable[[], object]:
 
 
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
-    "a text as constant": (lambda: rlx.Graph("g").constant("a"), "a constant is made of numbers, got 'a'"),
-    "a text in a constant": (lambda: rlx.Graph("g").constant(["a", "b"]), "a constant is made of numbers, got 'a'"),
+    "a text as constant": (lambda: rlx.Graph("g").constant("a"), "expected numbers for a constant, got 'a'"),
+    "a text in a constant": (lambda: rlx.Graph("g").constant(["a", "b"]), "expected numbers for a constant, got 'a'"),
     "a name that is no identifier": (
         lambda: rlx.Graph("g").input("a b", (3,)),
-        "an argument of graph 'g' needs a name that is an identifier, got 'a b'",
+        "an argument of graph 'g' needs an identifier as its name, got 'a b'",
     ),
     "a number as name": (
         lambda: rlx.Graph("g").param(3, (3,)),
@@ -124,10 +124,10 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a path as text": (
         lambda: rlx.parse(Path("model.mlir")),
-        "parse takes the text of a module, not a path: parse(Path('model.mlir').read_text())",
+        "parse: expected the text of a module, got a path: parse(Path('model.mlir').read_text())",
     ),
-    "the name of a file as text": (lambda: rlx.parse("model.mlir"), "not a path"),
-    "nothing as text": (lambda: rlx.parse(None), "parse takes the text of a module, got None"),
+    "the name of a file as text": (lambda: rlx.parse("model.mlir"), "got a path"),
+    "nothing as text": (lambda: rlx.parse(None), "parse: expected the text of a module, got None"),
     "a half float out of range in text": (
         lambda: rlx.parse("%0 = mir.constant dense<70000.0> : tensor<3xf16>"),
         "a dense constant has a number that its element type cannot hold",
@@ -151,7 +151,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a misspelt keyword": (lambda: rlx.grad(loss(), wrts="w"), "grad has no argument 'wrts': did you mean wrt=?"),
     "a model that is no function": (
         lambda: rlx.GraphModule.define("m", 3),
-        "define takes a function that builds the model, got 3",
+        "define: expected a function that builds the model, got 3",
     ),
     "a name that is a list": (lambda: rlx.custom_op(["a"]), "custom_op: name: expected a string, got ['a']"),
     "a block to lower": (
@@ -201,7 +201,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "fusion policy": (
         lambda: rlx.lower_hir(loss(), fusion_policy="some"),
-        "fusion-policy is one of direct, fusable, for_autodiff, got 'some'",
+        "fusion-policy: expected one of direct, fusable, for_autodiff, got 'some'",
     ),
     "text for a graph": (
         lambda: rlx.compile(IDENTITY),

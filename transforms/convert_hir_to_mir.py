@@ -56,7 +56,7 @@ class ConvertHirToMirPass(RewritingPass):
 
     def __post_init__(self) -> None:
         if self.fusion_policy not in set(FusionPolicy):
-            raise ValueError(f"fusion-policy is one of {', '.join(FusionPolicy)}, got '{self.fusion_policy}'")
+            raise ValueError(f"fusion-policy: expected one of {', '.join(FusionPolicy)}, got '{self.fusion_policy}'")
 
     def run(self, ctx: Context, module: ModuleOp) -> bool:
         return rewrite(module, ConvertBlock(FusionPolicy(self.fusion_policy)))

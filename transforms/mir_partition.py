@@ -60,7 +60,9 @@ class MirPartitionPass(ModulePass):
         try:
             part = Part(self.part)
         except ValueError:
-            raise PassFailedException(f"{self.name}: part is one of {', '.join(Part)}, got {self.part!r}") from None
+            raise PassFailedException(
+                f"{self.name}: part: expected one of {', '.join(Part)}, got {self.part!r}"
+            ) from None
         graph = graph_of(op, self.name)
         if not graph.gradients:
             raise PassFailedException(f"{self.name}: no result of @{graph.name} is a gradient; run mir-grad before it")

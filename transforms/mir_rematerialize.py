@@ -62,7 +62,7 @@ class MirRematerializePass(ModulePass):
             first = _fullest(ops)
             forward, backward = ops[:first], ops[first:]
         if self.stride < 1:
-            raise PassFailedException(f"{self.name}: a stride is at least 1, got {self.stride}")
+            raise PassFailedException(f"{self.name}: expected a stride of at least 1, got {self.stride}")
         kept = kept_ops(forward, backward, self.price, at_narrow_places(forward, self.stride))
         _compute_again(block, backward, computed_again(forward, backward, kept))
 

@@ -63,13 +63,13 @@ class MirScaleLossPass(ModulePass):
 
     def __post_init__(self) -> None:
         if self.scale is not None and not (isfinite(self.scale) and self.scale > 0):
-            raise ValueError(f"scale is a positive number, got {self.scale}")
+            raise ValueError(f"scale: expected a positive number, got {self.scale}")
         if not (isfinite(self.growth) and self.growth > 1):
-            raise ValueError(f"growth is a number above 1, got {self.growth}")
+            raise ValueError(f"growth: expected a number above 1, got {self.growth}")
         if not 0 < self.backoff < 1:
-            raise ValueError(f"backoff is a number between 0 and 1, got {self.backoff}")
+            raise ValueError(f"backoff: expected a number between 0 and 1, got {self.backoff}")
         if self.growth_interval < 1:
-            raise ValueError(f"growth_interval is at least 1, got {self.growth_interval}")
+            raise ValueError(f"growth_interval: expected at least 1, got {self.growth_interval}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)

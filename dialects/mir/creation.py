@@ -66,7 +66,7 @@ class CreationBuilder(BuilderCore):
         if not step:
             raise GraphError("arange: expected a step other than 0")
         if not isfinite((last - first) / step):
-            raise GraphError(f"arange takes finite numbers, got {first} to {last} by {step}")
+            raise GraphError(f"arange: expected finite numbers, got {first} to {last} by {step}")
         whole = all(isinstance(number, int) for number in (first, last, step))
         if dtype is None:
             dtype = "i64" if whole else "f32"
@@ -78,7 +78,7 @@ class CreationBuilder(BuilderCore):
         Return `num` evenly spaced numbers from `start` to `stop`, as `np.linspace`; `endpoint=False` excludes `stop`.
         """
         if num < 0:
-            raise GraphError(f"linspace takes a number of points of at least 0, got {num}")
+            raise GraphError(f"linspace: expected at least 0 points, got {num}")
         gaps = num - 1 if endpoint else num
         line = self._line(num, start, (stop - start) / gaps if gaps > 0 else 0.0, dtype)
         if not endpoint or num < 2:
@@ -104,7 +104,7 @@ class CreationBuilder(BuilderCore):
         """
         b, at = self._this, self.value(self.operand(indices))
         if element_of(at.ssa) not in INTS:
-            raise GraphError(f"one_hot takes integers, got {at.dtype}; cast them")
+            raise GraphError(f"one_hot: expected integers, got {at.dtype}; cast them")
         axis = normalize_axis(axis, at.rank + 1)
         shape = (*at.shape[:axis], 1, *at.shape[axis:])
         numbers = b.reshape(b.iota(depth, 0, "i64"), (depth, *([1] * (at.rank - axis))))

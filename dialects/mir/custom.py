@@ -223,7 +223,7 @@ def attribute_of(name: str, value: Option) -> Attribute:
         items = cast(Sequence[object], value)
         if all(isinstance(n, int) and not isinstance(n, bool) for n in items):
             return i64_list(value)
-    raise GraphError(f"option {name} is a bool, a number, a string or a list of integers, got {value!r}")
+    raise GraphError(f"option {name}: expected a bool, a number, a string or a list of integers, got {value!r}")
 
 
 def value_of(attribute: Attribute) -> Option:
@@ -237,7 +237,7 @@ def value_of(attribute: Attribute) -> Option:
         return cast("FloatAttr[Any]", attribute).value.data
     if isinstance(attribute, DenseArrayBase):
         return [int(n) for n in cast("DenseArrayBase[Any]", attribute).get_values()]
-    raise VerifyException(f"an option is a bool, a number, a string or a list of integers, got {attribute}")
+    raise VerifyException(f"expected a bool, a number, a string or a list of integers as option, got {attribute}")
 
 
 class CustomBuilder(BuilderCore):

@@ -160,7 +160,7 @@ class LinalgBuilder(BuilderCore):
         """`mir.matmul` of [..., m, k] and [..., k, n]; a vector is a row or a column, as in NumPy."""
         left, right = (self.value(x) for x in self.operands(lhs, rhs))
         if not left.rank or not right.rank:
-            raise GraphError("matmul takes no scalars; multiply by them")
+            raise GraphError("matmul: expected no scalar operand; use * for scalars")
         row, column = left.rank == 1, right.rank == 1
         left = self._this.reshape(left, (1, *left.shape)) if row else left
         right = self._this.reshape(right, (*right.shape, 1)) if column else right

@@ -106,7 +106,7 @@ def _array_split(ary: Value, indices_or_sections: Any, axis: int = 0) -> list[Va
     (count,) = integers("array_split", indices_or_sections)
     extent = ary.shape[normalize_axis(axis, ary.rank)]
     if count < 1:
-        raise GraphError(f"np.array_split makes at least one part, got {count}")
+        raise GraphError(f"np.array_split: expected at least one section, got {count}")
     sizes = [extent // count + (part < extent % count) for part in range(count)]
     return split(ary, [sum(sizes[:part]) for part in range(1, count)], axis)
 

@@ -211,7 +211,7 @@ def solve(a: Operand, b: Operand) -> Value:
     matrices, right = of_one_type([a, b], Kind.FLOATS)
     m, vector = matrices.b, right.rank == 1
     if matrices.rank < 2 or matrices.shape[-1] != matrices.shape[-2]:
-        raise GraphError(f"np.linalg.solve takes square matrices, got {dims(matrices.shape)}")
+        raise GraphError(f"np.linalg.solve: expected square matrices, got {dims(matrices.shape)}")
     columns = right[:, None] if vector else right
     batch = broadcast_shapes(matrices.shape[:-2], columns.shape[:-2])
     matrices = m.broadcast_to(matrices, (*batch, *matrices.shape[-2:]))
@@ -377,7 +377,7 @@ def _transform(name: str, along: Callable[[Value, int | None, str], Value]) -> N
 
 def _norm(norm: str | None) -> str:
     if norm not in (None, "backward", "ortho", "forward"):
-        raise GraphTypeError(f"np.fft: a norm is 'backward', 'ortho' or 'forward', got {norm!r}")
+        raise GraphTypeError(f"np.fft: expected the norm 'backward', 'ortho' or 'forward', got {norm!r}")
     return norm or "backward"
 
 

@@ -31,7 +31,7 @@ def _diff(a: Operand, n: int = 1, axis: int = -1, prepend: Any = None, append: A
     parts = [x for x in (prepend, a, append) if x is not None]
     values = of_one_type(parts)
     if n < 0:
-        raise GraphError(f"np.diff takes an order of at least 0, got {n}")
+        raise GraphError(f"np.diff: expected an order of at least 0, got {n}")
     x = values[0 if prepend is None else 1]
     at = normalize_axis(axis, x.rank)
     if len(parts) > 1 and n:
@@ -67,7 +67,7 @@ def _slopes(x: Value, axis: int, space: Any, edge_order: int) -> Value:
     x, steps = of_one_type([x, space])
     y = _line(x, axis)
     if y.shape[-1] <= edge_order:
-        raise GraphError(f"np.gradient takes more than {edge_order} elements along an axis, got {y.shape[-1]}")
+        raise GraphError(f"np.gradient: expected more than {edge_order} elements along an axis, got {y.shape[-1]}")
     h = _diff(steps) if steps.rank else x.b.broadcast_to(steps, (y.shape[-1] - 1,))
     d = _diff(y) / h
     if steps.rank:
@@ -121,11 +121,11 @@ def _correlation(a: Value, v: Value, mode: str) -> Value:
     """`sum_n a[n + k] v[n]` for `k` of the mode, where `a` is not shorter."""
     n, m = a.shape[0], v.shape[0]
     if mode not in ("full", "same", "valid"):
-        raise GraphTypeError(f"a mode is 'full', 'same' or 'valid', got {mode!r}")
+        raise GraphTypeError(f"mode: expected 'full', 'same' or 'valid', got {mode!r}")
     front = {"full": m - 1, "same": m // 2, "valid": 0}[mode]
     behind = {"full": m - 1, "same": m - 1 - m // 2, "valid": 0}[mode]
     if not m:
-        raise GraphError("a convolution is of at least one element")
+        raise GraphError("convolve: expected at least one element, got an empty array")
     windows = a.b.frames(a.b.pad(a, (front, behind)), m, 1)
     assert windows.shape[0] == n + front + behind - m + 1
     return windows @ v

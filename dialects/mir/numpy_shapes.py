@@ -216,7 +216,7 @@ def take(a: Operand, indices: Any, axis: int | None = None, out: None = None, mo
         indices = indices if isinstance(indices, Value) else np.asarray(indices)
         indices = indices % extent if mode == "wrap" else np.clip(indices, 0, extent - 1)
     elif mode != "raise":
-        raise GraphTypeError(f"np.take: a mode is 'raise', 'wrap' or 'clip', got {mode!r}")
+        raise GraphTypeError(f"np.take: expected the mode 'raise', 'wrap' or 'clip', got {mode!r}")
     return x[(slice(None),) * axis + (indices,)]
 
 
@@ -285,7 +285,7 @@ def _line_of(name: str) -> None:
         a: Value, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None
     ) -> Value:
         if not a.rank and axis is not None:
-            raise GraphError(f"np.{name} sorts along an axis, got a scalar")
+            raise GraphError(f"np.{name}: expected an array to sort, got a scalar")
         return getattr(a.b, name)(a, axis)
 
     found.__doc__ = f"`{name}` of the builder, which is stable."

@@ -167,7 +167,7 @@ class RoundingBuilder(BuilderCore):
         """Return `x^exponent` for a Python integer by repeated squaring; GraphError if it is negative."""
         base = self.value(self.operand(x))
         if exponent < 0:
-            raise GraphError(f"power_by_squarings takes an exponent of at least 0, got {exponent}")
+            raise GraphError(f"power_by_squarings: expected an exponent of at least 0, got {exponent}")
         if exponent < 2:
             return base if exponent else self.ones_like(base)
         half = self.power_by_squarings(base, exponent // 2)

@@ -247,14 +247,14 @@ class SpectralBuilder(BuilderCore):
     def _signal(self, x: Operand) -> Value:
         value = self.value(self.operand(x))
         if not value.rank:
-            raise GraphError("a transform is along an axis, got a scalar")
+            raise GraphError("expected an array to transform, got a scalar")
         return value
 
     def _resized(self, x: Operand, n: int) -> Value:
         value = self._signal(x)
         have = value.shape[-1]
         if n < 1:
-            raise GraphError(f"a transform has at least one point, got {n}")
+            raise GraphError(f"expected at least one point, got {n}")
         if have >= n:
             return value if have == n else self._this.narrow(value, -1, 0, n)
         return self._this.concat([value, self.full((*value.shape[:-1], n - have), 0, value.dtype)], -1)
@@ -263,7 +263,7 @@ class SpectralBuilder(BuilderCore):
         """Return all windows of `length` elements with stride `hop`: `result[.., f, j] = x[.., f hop + j]`."""
         value = self._signal(x)
         if length < 1 or hop < 1 or value.shape[-1] < length:
-            raise GraphError(f"no frames of {length} elements, {hop} apart, in {value.shape[-1]}")
+            raise GraphError(f"frames: expected 1 <= length <= {value.shape[-1]} and hop >= 1, got {length} and {hop}")
         count = 1 + (value.shape[-1] - length) // hop
         blocks = -(-length // hop)
         value = self._resized(value, (count - 1 + blocks) * hop)

@@ -151,7 +151,9 @@ def _gathered(value: Value, taken: Sequence[_Taken], in_place: bool) -> Value:
 
 def _position(part: object, extent: int) -> int:
     if isinstance(part, bool) or not hasattr(part, "__index__"):
-        raise GraphTypeError(f"an index is an integer, a slice, an array of integers, None or ..., got {shown(part)}")
+        raise GraphTypeError(
+            f"expected an integer, a slice, an array of integers, None or ... as index, got {shown(part)}"
+        )
     at = cast(int, part).__index__()
     if not -extent <= at < extent:
         raise GraphIndexError(f"index {at} is out of range for an axis of extent {extent}")

@@ -75,7 +75,7 @@ def index_of(nest: Nest, x: Any) -> SSAValue:
     if isinstance(x, Scalar):
         return cast(nest.scalars, x, INDEX).value
     if isinstance(x, bool | float) or not hasattr(x, "__index__"):
-        raise TypesError(f"an index is an integer, got {x!r}")
+        raise TypesError(f"expected an integer as index, got {x!r}")
     return nest.kernel.index(int(x))
 
 
@@ -113,7 +113,7 @@ class Views:
             return Span(start, given.size, span.is_whole and given.is_whole, stop)
         if not isinstance(given, Scalar):
             if isinstance(given, bool | float) or not hasattr(given, "__index__"):
-                raise TypesError(f"an index is an integer, got {given!r}")
+                raise TypesError(f"expected an integer as index, got {given!r}")
             size = span.size if isinstance(span.size, int) else memref_of(view.buffer).get_shape()[number]
             if not -size <= given < size:
                 raise TypesError(f"index {given} is outside of the extent {size}")

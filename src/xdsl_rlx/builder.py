@@ -106,7 +106,7 @@ class Graph(MirBuilder):
 
     def __init__(self, name: str):
         if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise GraphError(f"a graph needs a name, got {shown(name)}")
+            raise GraphError(f"expected a name for the graph, got {shown(name)}")
         self.name = name
         self._block = Block()
         self._function = FuncOp(name, ((), ()), Region(self._block))
@@ -313,14 +313,14 @@ class Graph(MirBuilder):
     def _type(self, name: str, shape: Sequence[int], dtype: object) -> Attribute:
         extents = integers(f"argument '{name}'", shape)
         if any(n < 0 for n in extents):
-            raise GraphError(f"argument '{name}' has shape {extents}; dimensions are integers of at least 0")
+            raise GraphError(f"argument '{name}' has shape {extents}; expected integers of at least 0")
         type_ = TensorType(constants.element_type(dtype), extents)
         check_size(type_)
         return type_
 
     def _argument(self, name: str, kind: str, type_: Attribute, optional: bool = False) -> Value:
         if not str(name).isidentifier():
-            raise GraphError(f"an argument of graph '{self.name}' needs a name that is an identifier, got {name!r}")
+            raise GraphError(f"an argument of graph '{self.name}' needs an identifier as its name, got {name!r}")
         if (found := self._arguments.get(name)) is not None:
             shape = f"{found[1].dtype}[{dims(found[1].shape)}]"
             raise GraphError(f"graph '{self.name}' has two arguments named '{name}'; there is the {found[0]} {shape}")
@@ -396,7 +396,7 @@ class GraphModule:
         outputs.
         """
         if not callable(build):
-            raise GraphError(f"define takes a function that builds the model, got {shown(build)}")
+            raise GraphError(f"define: expected a function that builds the model, got {shown(build)}")
         graph = HirGraph(name)
         graph.set_outputs(build(graph))
         return GraphModule(graph.module, "hir")

@@ -285,7 +285,7 @@ def _names(spec: Spec) -> list[str]:
         return plain
     places = paths(spec)
     if not _can_be_told_apart(places):
-        raise CheckpointError("two leaves of the tree have keys that look the same; name them by strings")
+        raise CheckpointError("two leaves of the tree have keys with equal text; use strings as keys")
     return places
 
 

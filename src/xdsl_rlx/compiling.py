@@ -53,8 +53,8 @@ def assert_fusion_clean(graph: AnyGraph) -> None:
     report = fusion_report(graph)
     if report.missed:
         lines = "".join(f"\n  {miss}" for miss in report.missed)
-        found = "1 composite op was" if len(report.missed) == 1 else f"{len(report.missed)} composite ops were"
-        raise GraphError(f"{found} missed in '{as_graph_module(graph).name}':{lines}")
+        found = "1 missed fusion" if len(report.missed) == 1 else f"{len(report.missed)} missed fusions"
+        raise GraphError(f"{found} in '{as_graph_module(graph).name}':{lines}")
 
 
 @checked
@@ -150,7 +150,7 @@ def compile(
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
 
     if backend not in list(Backend):
-        raise GraphError(f"backend is one of {', '.join(map(repr, map(str, Backend)))}, got {backend!r}")
+        raise GraphError(f"backend: expected one of {', '.join(map(repr, map(str, Backend)))}, got {backend!r}")
     if not isinstance(weights, Weights | None):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphTypeError(f"compile: weights: expected an rlx.Weights, which takes a dict, got {shown(weights)}")
     source = as_graph_module(graph)

@@ -54,7 +54,7 @@ def mixed_precision(graph: AnyGraph, policy: str | Mapping[str, str] = Precision
     if not isinstance(policy, str | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphError(f"mixed_precision: policy: expected a name, or a precision by kind of op, got {shown(policy)}")
     if not isinstance(policy, str) and (unknown := [kind for kind in policy if kind not in kinds]):
-        raise GraphError(f"mixed_precision: kinds of ops are {', '.join(kinds)}, got {unknown[0]!r}")
+        raise GraphError(f"mixed_precision: expected the kinds of ops {', '.join(kinds)}, got {unknown[0]!r}")
     try:
         narrow = MirMixedPrecisionPass(policy) if isinstance(policy, str) else MirMixedPrecisionPass(**policy)
     except (ValueError, TypeError) as error:

@@ -58,9 +58,9 @@ def _parsed(pipeline: str) -> Sequence[ModulePass]:
 def parse(text: str | PathLike[str]) -> ModuleOp:
     """Return the module of a text, verified; the GraphError of an invalid text gives the line."""
     if isinstance(text, PathLike) or ("\n" not in str(text) and str(text).endswith(".mlir")):
-        raise GraphError(f"parse takes the text of a module, not a path: parse(Path({str(text)!r}).read_text())")
+        raise GraphError(f"parse: expected the text of a module, got a path: parse(Path({str(text)!r}).read_text())")
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise GraphError(f"parse takes the text of a module, got {shown(text)}")
+        raise GraphError(f"parse: expected the text of a module, got {shown(text)}")
     _check_quotes(text)
     _check_depth(text)
     try:

@@ -82,8 +82,8 @@ def value_of_another_graph(g: rlx.Graph):
 
 MISTAKES = {
     "two arguments named 'x'; there is the input f64[4x3]": lambda g: g.input("x", (1,)),
-    "needs a name": lambda g: g.input("", (1,)),
-    "dimensions are integers of at least 0": lambda g: g.input("y", (2, -1)),
+    "needs an identifier as its name": lambda g: g.input("", (1,)),
+    "expected integers of at least 0": lambda g: g.input("y", (2, -1)),
     "dtype 'f12' is not supported": lambda g: g.input("y", (2,), "f12"),
     "mir.matmul: contracted dimensions differ: 4x3 has 3 columns, 4x3 has 4 rows, 3 if it is transposed": lambda g: (
         g.matmul(X(g), X(g))
@@ -108,7 +108,7 @@ MISTAKES = {
     "graph 'loss' has two arguments named 'x'": lambda g: g.inline(rlx.lower_hir(linear())),
     "expected a Graph, GraphModule or ModuleOp, got str; parse(text) makes one": lambda g: g.inline("text"),
     "graph 'e' has no outputs; call set_outputs": lambda g: rlx.Graph("e").module,
-    "a graph needs a name": lambda g: rlx.Graph(""),
+    "expected a name for the graph": lambda g: rlx.Graph(""),
 }
 
 

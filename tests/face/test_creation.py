@@ -62,9 +62,9 @@ def test_what_makes_no_range_is_said():
     g = rlx.Graph("wrong")
     with pytest.raises(GraphError, match="arange: expected a step other than 0"):
         g.arange(0, 3, 0)
-    with pytest.raises(GraphError, match="arange takes finite numbers, got 0 to inf by 1"):
+    with pytest.raises(GraphError, match="arange: expected finite numbers, got 0 to inf by 1"):
         g.arange(float("inf"))
-    with pytest.raises(GraphError, match="number of points of at least 0, got -1"):
+    with pytest.raises(GraphError, match="expected at least 0 points, got -1"):
         g.linspace(0, 1, -1)
     with pytest.raises(GraphError, match="one_hot takes integers, got f32"):
         g.one_hot(g.constant([1.0]), 3)

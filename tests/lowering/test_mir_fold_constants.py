@@ -125,7 +125,7 @@ def test_the_limit_is_one_of_elements() -> None:
     g.set_outputs([g.constant(np.ones(8, np.float32)) + 1.0])
     assert "mir.add" in str(rlx.run_passes(g, "mir-fold-constants{limit=7}"))
     assert "mir.add" not in str(rlx.run_passes(g, "mir-fold-constants{limit=8}"))
-    with pytest.raises(rlx.GraphError, match="limit is a number of elements, got -1"):
+    with pytest.raises(rlx.GraphError, match="limit: expected a number of elements, got -1"):
         rlx.run_passes(g, "mir-fold-constants{limit=-1}")
 
 

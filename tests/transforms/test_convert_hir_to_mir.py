@@ -52,7 +52,7 @@ def test_a_block_without_lowering_is_named(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_an_unknown_policy_is_refused():
-    with pytest.raises(ValueError, match="fusion-policy is one of direct, fusable, for_autodiff, got 'fast'"):
+    with pytest.raises(ValueError, match="fusion-policy: expected one of direct, fusable, for_autodiff, got 'fast'"):
         ConvertHirToMirPass("fast")
     with pytest.raises(rlx.GraphError, match="direct, fusable, for_autodiff"):
         rlx.lower_hir(ModuleOp([]), fusion_policy="fast")

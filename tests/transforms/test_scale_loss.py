@@ -95,11 +95,11 @@ def test_the_scale_stays_a_number_that_can_be_divided_by() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"scale": 0.0}, "scale is a positive number, got 0.0"),
-        ({"scale": float("nan")}, "scale is a positive number, got nan"),
-        ({"growth": 1.0}, "growth is a number above 1, got 1.0"),
-        ({"backoff": 1.5}, "backoff is a number between 0 and 1, got 1.5"),
-        ({"growth_interval": 0}, "growth_interval is at least 1, got 0"),
+        ({"scale": 0.0}, "scale: expected a positive number, got 0.0"),
+        ({"scale": float("nan")}, "scale: expected a positive number, got nan"),
+        ({"growth": 1.0}, "growth: expected a number above 1, got 1.0"),
+        ({"backoff": 1.5}, "backoff: expected a number between 0 and 1, got 1.5"),
+        ({"growth_interval": 0}, "growth_interval: expected at least 1, got 0"),
         ({"seed": "w2"}, 'has no argument "w2"'),
         (
             {"seed": "w"},

@@ -631,5 +631,5 @@ def test_what_was_missed_is_named_with_its_reason_and_line() -> None:
     (miss,) = rlx.fusion_report(g).missed
     assert (miss.composite, miss.reason) == ("mir.fused_matmul_bias_act", "MultiConsumer")
     assert "test_fusion.py" in miss.location
-    with pytest.raises(rlx.GraphError, match=r"1 composite op was missed in 'g':\n  mir.fused_matmul_bias_act at "):
+    with pytest.raises(rlx.GraphError, match=r"1 missed fusion in 'g':\n  mir.fused_matmul_bias_act at "):
         rlx.assert_fusion_clean(g)

@@ -45,7 +45,9 @@ def leading_dimension(x: Operand) -> int:
     if lines <= 1 or length == 0:
         return max(stride, least)
     if stride < least:
-        raise PassFailedException(f"lir.gemm reads lines of {length} elements only {stride} apart: copy the operand")
+        raise PassFailedException(
+            f"lir.gemm: expected a row stride of at least {length}, got {stride}: copy the operand"
+        )
     return stride
 
 

@@ -59,7 +59,7 @@ class MirFoldConstantsPass(RewritingPass):
 
     def __post_init__(self) -> None:
         if self.limit < 0:
-            raise ValueError(f"limit is a number of elements, got {self.limit}")
+            raise ValueError(f"limit: expected a number of elements, got {self.limit}")
 
     def run(self, ctx: Context, module: ModuleOp) -> bool:
         verify_dominance(module)

@@ -142,16 +142,17 @@ class Profile:
             yield f"{least}{short(work.flops, 'FLOP')} and {short(work.moved, 'B')} per step, {rate}"
         if (roof := self.roof) is not None:
             most = f"{short(roof.flops, 'FLOP/s')} in f32, {short(roof.bandwidth, 'B/s')} from memory"
-            yield f"roof of {roof.threads} threads, measured: {most}; caches are faster, so what they hold is above it"
+            note = "caches are faster, so kernels on cached data may exceed it"
+            yield f"roof of {roof.threads} threads, measured: {most}; {note}"
         for one in self.thread_times:
             share = f"{100 * one.busy / self.step:.0f}%" if self.step > 0 else "0%"
             yield f"thread {one.thread}: busy {duration(one.busy)} ({share}), waiting {duration(one.waiting)}"
         if self.dropped:
-            yield f"{self.dropped:,} more pieces were run than written down: times are of those that were"
+            yield f"{self.dropped:,} more chunks ran than the log holds: times are of the logged chunks"
         if work is not None:
             yield from (f"≥: {reason}" for reason in Unknown if reason in work.unknown)
         if (more := len(self.launches) - MOST_ROWS_SHOWN) > 0:
-            yield f"{more} more launches take less than those below"
+            yield f"{more} shorter launches are not shown"
 
     def __str__(self) -> str:
         return "\n".join([*self.remarks, "", *self.table.lines()])

@@ -123,7 +123,7 @@ def test_params_persist_and_the_cache_holds_the_code(monkeypatch: pytest.MonkeyP
 
 
 def test_another_backend_is_an_error_that_lists_those_there_are() -> None:
-    with pytest.raises(rlx.GraphError, match=r"^backend is one of 'llvm', 'numba', got 'c'$"):
+    with pytest.raises(rlx.GraphError, match=r"^backend: expected one of 'llvm', 'numba', got 'c'$"):
         rlx.compile(small("wrong")[0], backend="c")  # pyright: ignore[reportArgumentType]
 
 

@@ -106,7 +106,7 @@ def test_loops_add_up_and_what_there_is_no_room_for_is_said(monkeypatch: pytest.
     monkeypatch.setattr(launch_times, "MOST_ROWS", 10)
     few = compiled.profile(x=w, w=w, runs=2)
     assert len(few.pieces) == 10 and few.dropped == len(found.pieces) - 10
-    assert f"{few.dropped} more pieces" in str(few)
+    assert f"{few.dropped} more chunks" in str(few)
 
 
 def test_what_is_updated_stays_as_it_was():
