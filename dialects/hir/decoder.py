@@ -104,17 +104,20 @@ class Qwen35MtpHeadOp(HirOp, name="hir.qwen35_mtp_head"):
     The multi-token prediction head of Qwen3.5, for the token after the next one: the logits `[B, 1, V]` at
     `last_token_idx` of each sequence.
 
-    With `rms(x, name) = rms_norm(x, name_w, name_b)`: `cur = [rms(embed_w[input_ids], enorm) | rms(h_pre_norm, hnorm)]
-    @ eh_w`; with `n = rms(cur, attn_norm)` and `q | gate` the halves of each head of `n @ q_gate_w`, `h = cur +
-    (attention(rope(rms(q, q_norm)), rope(rms(n @ k_w, k_norm)), n @ v_w) * sigmoid(gate)) @ o_w`, causal, the norms of
-    q and k per head; with `m = rms(h, post_norm)`, `f = h + (silu(m @ gate_w) * (m @ up_w)) @ down_w`;
-    `result = rms(f[last_token_idx], head_norm) @ lm_head_w`.
+    With `rms(x, name) = rms_norm(x, name_w, name_b)`:
 
-    h_pre_norm is `[B, S, E]`, input_ids `[B, S]` and last_token_idx `[B]` are integers, embed_w is `[V', E]`, eh_w
+    * `cur = [rms(embed_w[input_ids], enorm) | rms(h_pre_norm, hnorm)] @ eh_w`
+    * With `n = rms(cur, attn_norm)` and `q | gate` the halves of each head of `n @ q_gate_w`:
+      `h = cur + (attention(rope(rms(q, q_norm)), rope(rms(n @ k_w, k_norm)), n @ v_w) * sigmoid(gate)) @ o_w`.
+      The attention is causal, and the norms of q and k are per head.
+    * With `m = rms(h, post_norm)`: `f = h + (silu(m @ gate_w) * (m @ up_w)) @ down_w`.
+    * `result = rms(f[last_token_idx], head_norm) @ lm_head_w`
+
+    h_pre_norm is `[B, S, E]`; input_ids `[B, S]` and last_token_idx `[B]` are integers. embed_w is `[V', E]`, eh_w
     `[2E, E]`, q_gate_w `[E, H*2D]`, k_w and v_w `[E, num_kv_heads*D]`, o_w `[H*D, E]`, gate_w and up_w `[E, F]`, down_w
-    `[F, E]`, lm_head_w `[E, V]`, cos and sin `[S, D/2]` or `[B, S, D/2]`, with `H = num_heads`; the norms of q and k
-    have vectors `[D]`, the others `[E]`. `num_kv_heads` is by default what k_w holds, `n_rot`, the rotated features of
-    a head, all.
+    `[F, E]` and lm_head_w `[E, V]`, with `H = num_heads`. cos and sin are `[S, D/2]` or `[B, S, D/2]`. The norms of q
+    and k have vectors `[D]`, the others `[E]`. The default of `num_kv_heads` follows from the shape of k_w. `n_rot` is
+    the number of rotated features of a head, by default all.
     """
 
     h_pre_norm: Tensor = tensor()

@@ -157,10 +157,13 @@ class DrawOp(MirOp, name="mir.draw"):
     """
     The id at quantile `u` of each row of `logits` `[.., v]`: the first one whose cumulative probability exceeds `u`.
 
-    Probabilities are a softmax of `logits / max(temperature, 1e-6)` over the ids that are kept, in this order: with
-    `top_k > 0`, those not below the `top_k`-th largest logit (ties at the cut stay); with `top_p < 1`, the most
-    probable ones, ties by smaller id, up to and including the one at which their sum reaches `top_p`. An id of
-    probability 0 is not drawn. `u` is f64 `[..]`, in [0, 1); the result is i64 `[..]`. A row with NaN gives 0.
+    Probabilities are a softmax of `logits / max(temperature, 1e-6)` over the ids that pass two filters, in this order:
+
+    * `top_k > 0` keeps logits that are not below the `top_k`-th largest; ties stay.
+    * `top_p < 1` keeps the most probable ids, ties by smaller id, up to and including the one at which
+      their sum reaches `top_p`.
+
+    An id of probability 0 is not drawn. `u` is f64 `[..]`, in [0, 1); the result is i64 `[..]`. A row with NaN gives 0.
     """
 
     logits: Tensor = tensor()
@@ -183,8 +186,8 @@ class SampleOp(MirOp, name="mir.sample"):
     """
     An id drawn from each row of `logits` `[.., v]`, i64 `[..]`: `mir.draw` at numbers `u` of `mir.rng_uniform` in f64.
 
-    Row `r` of `n` uses words `r` and `n + r` of the stream of the key `[2]`, so rows are independent. The same key
-    gives the same draws; a batch of keys (`mir-vmap`, `rng_split`) gives each example draws of its own.
+    Row `r` of `n` uses words `r` and `n + r` of the stream of the key `[2]`, so rows are independent. Equal keys give
+    equal draws. With a batch of keys (`mir-vmap`, `rng_split`), each example has its own draws.
     """
 
     logits: Tensor = tensor()

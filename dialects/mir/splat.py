@@ -169,16 +169,20 @@ class GaussianSplatRenderOp(PictureOp, SplatOp, name="mir.gaussian_splat_render"
     The picture of N Gaussians, front to back: `mir.gaussian_splat_rasterize` of `mir.gaussian_splat_prepare`.
 
     `result[y, x] = (f(C + T background), 1 - T)` with `C = sum_i T_i alpha_i c_i`, `T_i = prod over j < i of (1 -
-    alpha_j)`, `T` behind the last one and `f(v) = max(v, 0)^gamma`; splats are in order of their distance from the
-    camera. `alpha_i = o_i exp(-|u_i + t v_i|^2 / 2)`, in the frame of the splat the density where the ray `u + t v`
-    comes closest to the centre; 0 where `t <= 0` or `alpha_i < alpha_cutoff`, and where `T_i <
+    alpha_j)`, `T` the transmittance after the last splat, and `f(v) = max(v, 0)^gamma`. Splats are sorted by distance
+    from the camera. `alpha_i = o_i exp(-|u_i + t v_i|^2 / 2)` is the density, in the frame of the splat, where the ray
+    `u + t v` comes closest to the centre. It is 0 where `t <= 0` or `alpha_i < alpha_cutoff`, and where `T_i <
     transmittance_threshold`.
 
-    Positions (3N), log scales (3N), quaternions wxyz (4N), opacities (N) in [0, 1], colours (3N), coefficients of
-    spherical harmonics (3NC, `[N, C, 3]`) and the camera (15: position, target, up, field of view in degrees, near,
-    far, background; or 23, of which the last eight are not read) are vectors of one type, f32 or f64. The result has 4
-    numbers a pixel, by rows from the top. The camera has no derivative. The section on splats of docs/math.md has all
-    conventions.
+    All operands are vectors of one type, f32 or f64:
+
+    * positions (3N), log scales (3N), quaternions wxyz (4N), opacities (N) in [0, 1], colours (3N)
+    * coefficients of spherical harmonics (3NC, `[N, C, 3]`)
+    * the camera (15): position, target, up, field of view in degrees, near, far, background; the last eight of 23
+      elements are not read
+
+    The result has 4 numbers a pixel, by rows from the top. The camera has no derivative. The section on splats of
+    docs/math.md has all conventions.
     """
 
     radius_scale: Real = real(default=1.6)

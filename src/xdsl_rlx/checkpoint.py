@@ -66,8 +66,8 @@ def save(path: str | os.PathLike[str], tree: Tree, metadata: Mapping[str, str] |
     Write a tree of arrays and numbers to a safetensors file; `metadata` is a dict of strings to store with it.
 
     The file is complete and synced to disk before it replaces an existing one. Symbolic links and file modes are
-    preserved. Raises CheckpointError for a leaf that is not an array or that a file cannot store, GraphTypeError for
-    other arguments of a wrong type, and OSError if the folder cannot be written.
+    preserved. Raises CheckpointError for a leaf that is not an array or that a file cannot store. Raises GraphTypeError
+    for other arguments of a wrong type, and OSError if the folder cannot be written.
     """
     from safetensors import SafetensorError, TensorSpec, serialize
 

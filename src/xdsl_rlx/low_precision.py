@@ -78,10 +78,10 @@ def scale_loss(
     gradients, are divided by the scale, in f32 if they were computed in half precision. A new output `finite`, an i1,
     is true if all elements of all gradients are finite.
 
-    A number as `scale` is a constant scale. Without it, the scale is dynamic: the graph has two more inputs,
+    A number as `scale` is a constant scale. Without it, the scale is dynamic. The graph then has two more inputs,
     `loss_scale` (f32, such as 2^16) and `good_steps` (i32, initially 0), and two more outputs, their values for the
     next step. The scale is multiplied by `growth` after `growth_interval` finite steps in a row, and by `backoff` after
-    a step that is not finite, which the caller must skip.
+    a step that is not finite. The caller must skip such a step.
 
     Raises GraphError for a graph without the input `seed`, for a `seed` that is not optional, and if no result depends
     on it.

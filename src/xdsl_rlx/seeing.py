@@ -55,8 +55,8 @@ def report(
     """
     Write one self-contained HTML file that shows a program in a browser.
 
-    It contains the graph with its fusion groups and kernels, the text of every stage with the source of each line, the
-    use of the arena over time, and the profile if one is given. Raises the errors of `inspect`.
+    It contains the graph with its fusion groups and kernels, and the text of every stage with the source of each line.
+    It also shows the use of the arena over time, and the profile if one is given. Raises the errors of `inspect`.
     """
     source, _ = _source_and_program(graph, threads)
     count = graph.threads if isinstance(graph, CompiledGraph) else thread_count(threads)
