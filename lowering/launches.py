@@ -201,7 +201,7 @@ class Launches:
             batch = shape_of(op.results[0])[:-2]
             for operand in rule(op):
                 if operand not in reads:
-                    raise PassFailedException(f"{op.name} reads what the fusion that it is in computes")
+                    raise PassFailedException(f"{op.name} reads a result of its own fusion")
                 buffer = ready.setdefault(operand, reads[operand])
                 if is_ready(buffer.layout, batch):
                     continue

@@ -302,7 +302,7 @@ FUSIONS = {
     "product of what is computed": (
         "%e = mir.exp %a : tensor<3x3xf32>\n"
         "%y = mir.matmul %e, %a : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>",
-        "mir.matmul reads what the fusion that it is in computes",
+        "mir.matmul reads a result of its own fusion",
     ),
     "contraction": (
         "%y = mir.dot_general %a, %a contracting [0] x [1] batch [] x []"

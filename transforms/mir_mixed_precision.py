@@ -87,5 +87,5 @@ class MirMixedPrecisionPass(RewritingPass):
 def _member(words: type[WordT], what: str, given: str) -> WordT:
     """The member of that name; ValueError lists what there is."""
     if given not in set(words):
-        raise ValueError(f"{what} is one of {', '.join(words)}, got '{given}'")
+        raise ValueError(f"{what}: expected one of {', '.join(words)}, got '{given}'")
     return words(given)

@@ -56,7 +56,7 @@ def check_channel_norm(name: str, norm: Sequence[SSAValue], channels: int, num_g
     if num_groups is None and len(norm) == 2:
         raise VerifyException(f"a {name} of gamma and beta is a group norm, which needs num_groups")
     if num_groups is not None and len(norm) != 2:
-        raise VerifyException(f"num_groups is that of a group norm, gamma and beta, got {len(norm)} tensors as {name}")
+        raise VerifyException(f"num_groups requires a group norm of gamma and beta, got {len(norm)} tensors as {name}")
     if num_groups is not None and (num_groups < 1 or channels % num_groups):
         raise VerifyException(f"{channels} channels do not form {num_groups} equal groups")
     for vector, value in zip(("gamma", "beta", "mean", "var"), norm, strict=False):

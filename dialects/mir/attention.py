@@ -163,7 +163,7 @@ class AttentionLike(MirOp, abc.ABC):
         check_element(same_element_type(q, k, v), FLOATS)
         extents = self.extents
         if (mask is None) == (self.kind in (MaskKind.CUSTOM, MaskKind.BIAS)):
-            cure = "" if mask is None else "; that of an i1 mask is custom, of one added to the scores bias"
+            cure = "" if mask is None else "; only an i1 mask has a default, custom, of one added to the scores bias"
             raise VerifyException(
                 f"a mask of kind {self.kind} {'needs an' if mask is None else 'has no'} operand{cure}"
             )
@@ -456,8 +456,8 @@ def configure(
     default = MaskKind.CUSTOM if mask is not None else MaskKind.NONE
     if kind is None and mask is not None and element_of(mask) != i1:
         raise GraphError(
-            f"the kind of a mask of {element_of(mask)} must be said: mask_kind='bias' adds it to the scores (0 and "
-            "-inf), mask_kind='custom' hides the keys where it is below 0.5; that of an i1 mask is custom"
+            f"expected a mask_kind for a mask of {element_of(mask)}: mask_kind='bias' adds it to the scores (0 and "
+            "-inf), mask_kind='custom' hides the keys where it is below 0.5; only an i1 mask has a default, custom"
         )
     mask_kind = default if kind is None else word_of(MaskKind, "mask kind", kind)
     num_heads, head_dim, num_kv_heads = heads

@@ -376,7 +376,7 @@ class BranchBuilder(BuilderCore):
                 if value.type != first.type:
                     other = next(iter(returned))
                     raise GraphError(
-                        f"{name}: result {number} of {other} is of type {first.type}, that of {what} of {value.type}"
+                        f"{name}: result {number} of {other} is {first.type}, but of {what} it is {value.type}"
                     )
         return rows
 

@@ -123,7 +123,7 @@ class ContractionsBuilder(BuilderCore):
             return self._of_matrices(value, ord, (axes[0], axes[1]), keepdims)
         if isinstance(ord, MatrixNorm) or len(axes) != 1:
             raise GraphError(
-                f"norm: ord {ord} is one of {'matrices' if isinstance(ord, str) else 'vectors or matrices'}"
+                f"norm: ord {ord} is only defined for {'matrices' if isinstance(ord, str) else 'vectors or matrices'}"
             )
         return self._of_vectors(self._sizes(value), float(ord), axes[0], keepdims)
 

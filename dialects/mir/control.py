@@ -127,7 +127,7 @@ class VjpOp(IRDLOperation):
     def verify_(self) -> None:
         ops = list(self.body.block.ops)
         if len(ops) != 2 or not isinstance(ops[1], YieldOp):
-            raise VerifyException("the body holds one op and a mir.yield")
+            raise VerifyException("expected a body of one op and a mir.yield")
         op = ops[0]
         if tuple(op.operands) != tuple(self.body.block.args) or [p.type for p in self.primals] != [
             o.type for o in op.operands

@@ -71,4 +71,4 @@ def check_rank(name: str, x: Value, *ranks: int, least: int | None = None) -> No
     """GraphError for an operand of a function that has another number of axes than those, or than the least."""
     if x.rank not in ranks if least is None else x.rank < least:
         wanted = f"at least {least}" if least is not None else " or ".join(map(str, ranks))
-        raise GraphError(f"np.{name} takes {wanted} axes, got an array of shape {dims(x.shape)}")
+        raise GraphError(f"np.{name}: expected {wanted} axes, got an array of shape {dims(x.shape)}")

@@ -141,11 +141,9 @@ def verify_elementwise(block: Block) -> SSAValue:
     value = _one_value(block)
     for op in ops_of(block):
         if isinstance(op, ConstantOp) and shape_of(op.result):
-            raise VerifyException(
-                f"a body of elementwise ops holds numbers, got a constant of {dims(shape_of(op.result))}"
-            )
+            raise VerifyException(f"expected rank-0 constants in the body, got shape {dims(shape_of(op.result))}")
         if not isinstance(op, (ConstantOp, *ELEMENTWISE)):
-            raise VerifyException(f"{op.name} in a body that holds unary, binary, compare, where and cast ops only")
+            raise VerifyException(f"expected unary, binary, compare, where and cast ops in the body, got {op.name}")
     return value
 
 
@@ -156,10 +154,10 @@ def verify_chain(block: Block) -> SSAValue:
         if not isinstance(op, ResizeNearest2xOp):
             raise VerifyException(f"{op.name} in a body that is a chain of {ResizeNearest2xOp.name}")
         if op.x != before:
-            raise VerifyException(f"a {op.name} that does not take what is in front of it: expected a chain")
+            raise VerifyException(f"expected a chain: {op.name} does not use the result of the previous op")
         before = op.result
     if value != before:
-        raise VerifyException("a body that does not yield the end of its chain")
+        raise VerifyException("expected a body that yields the end of its chain")
     return value
 
 

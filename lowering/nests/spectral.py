@@ -148,7 +148,7 @@ class Transform:
                 first, step = first + len(found[-1].factors()), step * radix
         if rest != 1:
             raise PassFailedException(
-                f"a Fourier transform of {self.n} points has the factor {rest}, and its kernel those of "
+                f"a Fourier transform of {self.n} points has the factor {rest}; the kernel supports "
                 f"{', '.join(map(str, RADICES))}: run mir-decompose"
             )
         return found

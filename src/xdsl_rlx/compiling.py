@@ -140,8 +140,7 @@ def compile(
 
     A graph at stage lir is compiled with bounds checks, as it may come from any source. An access outside of a buffer
     raises `OutOfBoundsError` in the call, unless it is rejected at compile time. `unchecked` omits the checks; such an
-    access then reads or overwrites other memory. Programs lowered from hir and mir have bounds checks only with
-    XDSL_RLX_CHECK=1.
+    access then reads or overwrites other memory. Programs from hir and mir are checked only with XDSL_RLX_CHECK=1.
 
     Raises GraphError for an unknown backend, a graph that cannot be lowered, a donated output whose type differs from
     that of its argument, and a budget that cannot be met. The last message gives the minimum.
@@ -155,7 +154,7 @@ def compile(
         raise GraphTypeError(f"compile: weights: expected an rlx.Weights, which takes a dict, got {shown(weights)}")
     source = as_graph_module(graph)
     if unchecked and source.stage != "lir":
-        raise GraphError(f"unchecked is for graphs at stage lir, '{source.name}' is at {source.stage}: leave it out")
+        raise GraphError(f"unchecked: expected a graph at stage lir, got '{source.name}' at {source.stage}; omit it")
     source = _donated(source, donate, strict_donation)
     if memory_budget is not None:
         source = fitted(above_lir(source, "memory_budget"), memory_budget, threads)

@@ -65,7 +65,7 @@ def read_header(data: np.ndarray[Any, Any], block_sizes: dict[int, tuple[int, in
         reader.order = ">"
     reader.at = 4
     if (version := reader.number("I")) not in _VERSIONS:
-        raise CheckpointError(f"it is of version {version}, not 2 or 3")
+        raise CheckpointError(f"expected version 2 or 3, got {version}")
     tensor_count, key_count = reader.number("Q"), reader.number("Q")
     alignment = _read_keys(reader, key_count)
     found = [_read_tensor(reader, block_sizes) for _ in range(_within(reader, tensor_count))]

@@ -116,7 +116,7 @@ WRONG: dict[str, tuple[Callable[[rlx.Graph, Any], object], str]] = {
     ),
     "types": (
         lambda g, x: g.cond(True, lambda: x, lambda: g.cast(x, "f64")),
-        "cond: result 0 of the first branch is of type tensor<3xf32>, that of the other branch of tensor<3xf64>",
+        "cond: result 0 of the first branch is tensor<3xf32>, but of the other branch it is tensor<3xf64>",
     ),
     "shapes": (lambda g, x: g.cond(True, lambda: (x, x), lambda: (x, x[0])), "cond: result 1 of the first branch is"),
     "a number for a vector": (

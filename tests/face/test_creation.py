@@ -66,5 +66,5 @@ def test_what_makes_no_range_is_said():
         g.arange(float("inf"))
     with pytest.raises(GraphError, match="expected at least 0 points, got -1"):
         g.linspace(0, 1, -1)
-    with pytest.raises(GraphError, match="one_hot takes integers, got f32"):
+    with pytest.raises(GraphError, match="one_hot: expected integers, got f32"):
         g.one_hot(g.constant([1.0]), 3)

@@ -217,7 +217,7 @@ LONG_ARRAY = text(b"key1") + struct.pack("<IIQ", 9, 4, 2**40)
     ("content", "message"),
     [
         (b"", "says that 4 bytes follow"),
-        (gguf_of(version=1), "of version 1"),
+        (gguf_of(version=1), "expected version 2 or 3, got 1"),
         (gguf_of(LONG_ARRAY, keys=1), "bytes follow"),
         (gguf_of(text(b"key1") + struct.pack("<IIQ", 9, 8, 2**40), keys=1), "entries follow"),
         (gguf_of(2 * (text(b"a") + struct.pack("<IB", 0, 1)), keys=2), "the key 'a' twice"),

@@ -262,9 +262,9 @@ def test_casts_there_and_back_go_only_where_nothing_is_lost() -> None:
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        ("half", "policy is one of always_f32, .*, got 'half'"),
+        ("half", "policy: expected one of always_f32, .*, got 'half'"),
         ({"matmul": "f16"}, "expected the kinds of ops compute, reduction, elementwise, data_movement, got 'matmul'"),
-        ({"compute": "f8"}, "compute is one of f32, f16, bf16, got 'f8'"),
+        ({"compute": "f8"}, "compute: expected one of f32, f16, bf16, got 'f8'"),
         (7, "policy: expected a name, or a precision by kind of op, got 7"),
     ],
 )

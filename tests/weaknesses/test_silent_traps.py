@@ -53,7 +53,9 @@ def test_the_kind_of_a_mask_of_floats_must_be_said(method: str):
     q = g.input("q", (1, 4, 8))
     mask = np.where(np.tril(np.ones((4, 4))), 0.0, -1e4).astype(np.float32)[None, None]
     operands = (q, q, q, q)[: 3 + (method == "attention_backward")]
-    with pytest.raises(rlx.GraphError, match=r"of a mask of f32 must be said: mask_kind='bias' adds it to the scores"):
+    with pytest.raises(
+        rlx.GraphError, match=r"expected a mask_kind for a mask of f32: mask_kind='bias' adds it to the scores"
+    ):
         getattr(g, method)(*operands, mask, num_heads=2)
     getattr(g, method)(*operands, mask, num_heads=2, mask_kind="bias")
     getattr(g, method)(*operands, mask >= 0, num_heads=2)

@@ -210,9 +210,11 @@ def _over_scores(z: SSAValue, axis: int, weights: Term, values: Term, result: SS
     if heads is None or element not in FLOATS or not scores.is_held_by(element):
         return None
     if element != element_of(v.value) or any(element_of(one.values.value) not in (element, i1) for one in masks):
-        return Missed(Reason.DTYPE, "q, k, v and a bias of mir.attention are of one element type")
+        return Missed(Reason.DTYPE, "mir.attention requires one element type for q, k, v and the bias")
     if masks and not (all(one.values.shape[-1] == shape[-1] for one in masks) and fits(masks, full, heads)):
-        return Missed(Reason.SHAPE, "a mask of mir.attention has all keys, and one or all batches, heads and queries")
+        return Missed(
+            Reason.SHAPE, "a mask of mir.attention covers all keys, and one or all batches, heads and queries"
+        )
     leaves = (scores.q.value, scores.keys.value, v.value, *(one.values.value for one in masks))
     limit = KEYS_BY_POSITION if scores.visible.is_by_position else KEYS
 

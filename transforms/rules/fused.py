@@ -58,7 +58,7 @@ def fused_matmul_bias_act_raise(op: AddOp | UnaryOp) -> Raised | Missed | None:
         operands = matmul.lhs, matmul.rhs, bias
         if broadcasts_to(shape_of(bias), shape_of(product)):
             return Raised(operands, lambda b, operands=operands: _fused(b, operands, op))
-        missed = Missed(Reason.SHAPE, "the bias broadcasts the product, which the op does not")
+        missed = Missed(Reason.SHAPE, "the bias would broadcast the matmul, which the op does not support")
     return missed
 
 

@@ -30,7 +30,7 @@
 
 // -----
 
-// CHECK: num_groups is that of a group norm, gamma and beta, got 4 tensors as norm
+// CHECK: num_groups requires a group norm of gamma and beta, got 4 tensors as norm
 %0, %1, %2, %3, %4, %5 = "test.op"() : () -> (tensor<1x4x3x5xf32>, tensor<6x2x3x3xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>)
 %6 = hir.conv_block %0, %1 : tensor<1x4x3x5xf32>, tensor<6x2x3x3xf32> norm(%2, %3, %4, %5 : tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) stride [1, 1] padding [1, 1] dilation [1, 1] groups 2 num_groups 2 eps 1.000000e-02 activation silu -> tensor<1x6x3x5xf32>
 

@@ -66,7 +66,7 @@
 
 // -----
 
-// CHECK: the kind of a mask of f32 must be said: mask_kind='bias' adds it to the scores (0 and -inf), mask_kind='custom' hides the keys where it is below 0.5; that of an i1 mask is custom
+// CHECK: expected a mask_kind for a mask of f32: mask_kind='bias' adds it to the scores (0 and -inf), mask_kind='custom' hides the keys where it is below 0.5; only an i1 mask has a default, custom
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13 = "test.op"() : () -> (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4x6xf32>, tensor<4x2xf32>, tensor<4x2xf32>, tensor<6x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<3x4xf32>, tensor<3x1xf32>, tensor<3x1xf32>, tensor<2x3xf32>)
 %14 = hir.llama_decoder_block %0, %1, %2, %3, %4, %5, %6, %8, %9, %10, %11, %12 : tensor<2x3x4xf32>, tensor<4xf32>, tensor<4x6xf32>, tensor<4x2xf32>, tensor<4x2xf32>, tensor<6x4xf32>, tensor<4xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<3x4xf32>, tensor<3x1xf32>, tensor<3x1xf32> ln2_b %7 : tensor<4xf32> mask %13 : tensor<2x3xf32> num_heads 3 num_kv_heads 1 eps 1.000000e-05 -> tensor<2x3x4xf32>
 

@@ -42,7 +42,7 @@
 
 // -----
 
-// CHECK: the kind of a mask of f32 must be said: mask_kind='bias' adds it to the scores (0 and -inf), mask_kind='custom' hides the keys where it is below 0.5; that of an i1 mask is custom
+// CHECK: expected a mask_kind for a mask of f32: mask_kind='bias' adds it to the scores (0 and -inf), mask_kind='custom' hides the keys where it is below 0.5; only an i1 mask has a default, custom
 %0, %1, %2, %3 = "test.op"() : () -> (tensor<2x3x8xf32>, tensor<2x5x4xf32>, tensor<2x5x4xf32>, tensor<2x5xf32>)
 %4 = hir.attention %0, %1, %2, %3 num_heads 4 layout packed : (tensor<2x3x8xf32>, tensor<2x5x4xf32>, tensor<2x5x4xf32>, tensor<2x5xf32>) -> tensor<2x3x8xf32>
 

@@ -408,7 +408,7 @@
 
 // -----
 
-// CHECK: the body holds one op and a mir.yield
+// CHECK: expected a body of one op and a mir.yield
 %0 = "test.op"() : () -> (tensor<2xf32>)
 %1 = mir.vjp primals(%0 : tensor<2xf32>) outputs(%0 : tensor<2xf32>) cotangents(%0 : tensor<2xf32>) of [0] wrt [0] -> tensor<2xf32> {
 ^bb0(%a: tensor<2xf32>):

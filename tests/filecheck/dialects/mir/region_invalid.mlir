@@ -37,7 +37,7 @@
 
 // -----
 
-// CHECK: mir.transpose in a body that holds unary, binary, compare, where and cast ops only
+// CHECK: expected unary, binary, compare, where and cast ops in the body, got mir.transpose
 %x = "test.op"() : () -> tensor<2x3xf32>
 %0 = mir.elementwise_region (%x : tensor<2x3xf32>) -> tensor<3x2xf32> {
 ^bb0(%a: tensor<2x3xf32>):
@@ -47,7 +47,7 @@
 
 // -----
 
-// CHECK: a body of elementwise ops holds numbers, got a constant of 2x3
+// CHECK: expected rank-0 constants in the body, got shape 2x3
 %x = "test.op"() : () -> tensor<2x3xf32>
 %0 = mir.elementwise_region (%x : tensor<2x3xf32>) -> tensor<2x3xf32> {
 ^bb0(%a: tensor<2x3xf32>):
@@ -77,7 +77,7 @@
 
 // -----
 
-// CHECK: a mir.resize_nearest_2x that does not take what is in front of it: expected a chain
+// CHECK: expected a chain: mir.resize_nearest_2x does not use the result of the previous op
 %x = "test.op"() : () -> tensor<1x1x2x2xf32>
 %0 = mir.transform_region %x : tensor<1x1x2x2xf32> -> tensor<1x1x4x4xf32> {
 ^bb0(%a: tensor<1x1x2x2xf32>):
@@ -88,7 +88,7 @@
 
 // -----
 
-// CHECK: a body that does not yield the end of its chain
+// CHECK: expected a body that yields the end of its chain
 %x = "test.op"() : () -> tensor<1x1x2x2xf32>
 %0 = mir.transform_region %x : tensor<1x1x2x2xf32> -> tensor<1x1x2x2xf32> {
 ^bb0(%a: tensor<1x1x2x2xf32>):
@@ -153,7 +153,7 @@
 
 // -----
 
-// CHECK: mir.softmax in a body that holds unary, binary, compare, where and cast ops only
+// CHECK: expected unary, binary, compare, where and cast ops in the body, got mir.softmax
 %x = "test.op"() : () -> tensor<2x3xf32>
 %0 = mir.batch_elementwise_region (%x : tensor<2x3xf32>) -> tensor<2x3xf32> {
 ^bb0(%a: tensor<2x3xf32>):
