@@ -163,7 +163,7 @@ class AttentionLike(MirOp, abc.ABC):
         check_element(same_element_type(q, k, v), FLOATS)
         extents = self.extents
         if (mask is None) == (self.kind in (MaskKind.CUSTOM, MaskKind.BIAS)):
-            cure = "" if mask is None else "; only an i1 mask has a default, custom, of one added to the scores bias"
+            cure = "" if mask is None else "; use kind custom for an i1 mask, bias for one that is added to the scores"
             raise VerifyException(
                 f"a mask of kind {self.kind} {'needs an' if mask is None else 'has no'} operand{cure}"
             )

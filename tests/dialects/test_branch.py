@@ -121,7 +121,7 @@ WRONG: dict[str, tuple[Callable[[rlx.Graph, Any], object], str]] = {
     "shapes": (lambda g, x: g.cond(True, lambda: (x, x), lambda: (x, x[0])), "cond: result 1 of the first branch is"),
     "a number for a vector": (
         lambda g, x: g.cond(True, lambda: x, lambda: 0.0),
-        "that of the other branch of tensor<f",
+        "but of the other branch it is tensor<f",
     ),
     "counts": (
         lambda g, x: g.cond(True, lambda: (x, x), lambda: (x,)),

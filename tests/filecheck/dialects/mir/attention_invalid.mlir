@@ -88,7 +88,7 @@
 
 // -----
 
-// CHECK: a mask of kind none has no operand; that of an i1 mask is custom, of one added to the scores bias
+// CHECK: a mask of kind none has no operand; use kind custom for an i1 mask, bias for one that is added to the scores
 %q = "test.op"() : () -> (tensor<2x5x6xf32>)
 %k = "test.op"() : () -> (tensor<2x7x6xf32>)
 %v = "test.op"() : () -> (tensor<2x7x6xf32>)
