@@ -5,13 +5,13 @@ PYTHON ?= python3
 VENV := .venv
 SWEEPS := tests/fuzz tests/numerics tests/weaknesses/test_levels.py tests/weaknesses/test_half.py \
   tests/lowering/test_mathlib.py tests/lowering/test_splat.py tests/lowering/test_solve_lanes.py \
-  tests/lowering/test_lir_tile_products.py
+  tests/lowering/test_lir_tile_matmuls.py
 BIN := $(VENV)/bin
 STAMP = $(VENV)/.installed-
 
 # FileCheck files that have a RUN line of every kind; pytest runs the lines of all files in process.
 SMOKE := dialects/hir/ops dialects/hir/invalid dialects/mir/custom dialects/mir/dense rules/cast rules/control \
-  transforms/convert_hir_to_mir lowering/lir_check_bounds lowering/lir_plan_memory lowering/lir_share_lengths \
+  transforms/convert_hir_to_mir lowering/lir_check_bounds lowering/lir_plan_memory lowering/lir_merge_lengths \
   lowering/numba lowering/rlx_to_lir lowering/scan
 
 .PHONY: demo test lint bench fuzz mutations peers browser docs notebooks site clean

@@ -29,7 +29,7 @@ from xdsl_rlx.lowering.fusion_report import FusionGroup, MissedFusion
 from xdsl_rlx.lowering.inspection import BufferUse, Inspection, KernelUse
 from xdsl_rlx.lowering.memory_report import MemoryReport, SlotUse
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
-from xdsl_rlx.lowering.numba.runtime.profile import LaunchTime, Piece, Profile, ThreadTime
+from xdsl_rlx.lowering.numba.runtime.profile import Chunk, LaunchTime, Profile, ThreadTime
 from xdsl_rlx.lowering.numba.runtime.roofline import Roofline
 from xdsl_rlx.lowering.text_tables import TextTable
 from xdsl_rlx.training import Backward, Forward, TrainingGraphs, TrainingMemory
@@ -124,7 +124,7 @@ GROUPS = (
         "Inspection and profiling",
         "See [Profile a program](howto/profile.md).",
         (
-            *("inspect", Inspection, BufferUse, KernelUse, KernelWork, Profile, LaunchTime, ThreadTime, Piece),
+            *("inspect", Inspection, BufferUse, KernelUse, KernelWork, Profile, LaunchTime, ThreadTime, Chunk),
             *(Roofline, TextTable, "report", "fusion_report", "FusionReport", FusionGroup, MissedFusion),
             *("assert_fusion_clean", "memory_report", MemoryReport, SlotUse),
             *("numba_source", "llvm_source", "asm_source"),
@@ -140,7 +140,7 @@ GROUPS = (
                 run_errors.MissingParamError,
                 "OutOfBoundsError",
                 "CheckpointError",
-                run_errors.NestError,
+                run_errors.KernelError,
             ),
             *(run_errors.ConfigurationError, run_errors.CompileError, run_errors.CacheWarning),
         ),

@@ -18,9 +18,9 @@ ON_MIR = (
 TO_LIR = (
     "convert-mir-to-lir",
     "lir-check-bounds",
-    "lir-share-lengths",
+    "lir-merge-lengths",
     "lir-guard-range",
-    "lir-tile-products",
+    "lir-tile-matmuls",
     "lir-outline-loops",
     "lir-mark-unrolled",
     "lir-plan-memory",

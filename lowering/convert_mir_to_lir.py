@@ -114,7 +114,7 @@ class _Lowering:
         for index, arg in enumerate(self.func.args):
             is_param = self.attributes[index].get("mir.kind") == StringAttr("param")
             kind = lir.ParamOp if is_param else lir.InputOp
-            op = kind(self._name(index), memref_for(arg), updated=arg in updated)
+            op = kind(self._name(index), memref_for(arg), donated=arg in updated)
             self.buffers.of[arg] = self.buffers.declare(op, arg)
         terminator = self.func.body.block.last_op
         if not isinstance(terminator, ReturnOp):
@@ -167,7 +167,7 @@ class _Lowering:
         """Have the argument marked; PassFailedException if its update is strict."""
         argument = self.buffers.of[update.argument].root.owner
         assert isinstance(argument, lir.InputOp | lir.ParamOp)
-        argument.copied = UnitAttr()
+        argument.copied_back = UnitAttr()
         if not update.strict:
             return
         writer = update.writer

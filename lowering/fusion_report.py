@@ -13,7 +13,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
-from xdsl_rlx.dialects.mir.core import OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel
 from xdsl_rlx.lowering.pipelines import fusion_passes
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.engines.compose import Composition, compose
@@ -59,7 +59,7 @@ class FusionReport:
     raised: tuple[tuple[str, int], ...]
     """The composite ops that were raised, with their counts."""
     groups: tuple[FusionGroup, ...]
-    missed: tuple[MissedFusion, ...]
+    missed_fusions: tuple[MissedFusion, ...]
 
     @property
     def launches(self) -> int:
@@ -73,7 +73,7 @@ class FusionReport:
         """One line of counts."""
         found = "".join(f" {name.removeprefix('mir.')}={count}" for name, count in self.raised)
         kernels = f"kernels={len(self.groups)} launches={self.launches}"
-        return f"ops={self.ops_before}→{self.ops_after}{found} {kernels} missed={len(self.missed)}"
+        return f"ops={self.ops_before}→{self.ops_after}{found} {kernels} missed={len(self.missed_fusions)}"
 
     def __str__(self) -> str:
         lines = [self.summary, *(f"  {count} x {name} was spelled out" for name, count in self.raised)]
@@ -81,7 +81,7 @@ class FusionReport:
             shared = f", {group.launches} launches" if group.launches > 1 else ""
             lines.append(f"  kernel {number}{shared}: {_counted(group.ops)}")
             lines += [f"    {location}" for location in group.locations]
-        return "\n".join([*lines, *(f"  missed {miss}" for miss in self.missed)])
+        return "\n".join([*lines, *(f"  missed {miss}" for miss in self.missed_fusions)])
 
 
 def _counted(names: Iterable[str]) -> str:
@@ -133,7 +133,7 @@ def _groups(module: ModuleOp) -> tuple[FusionGroup, ...]:
         if isinstance(op, FusionOp):
             key = (structure_of_region(op.body), op.loops)
             alike.setdefault(key, []).append([inner for inner in op.body.ops if not isinstance(inner, YieldOp)])
-        elif op.has_trait(OwnNest):
+        elif op.has_trait(HasKernel):
             types = (tuple(x.type for x in op.operands), tuple(op.result_types))
             key = (op.name, types, frozenset(op.properties.items()), frozenset(op.attributes.items()))
             alike.setdefault(key, []).append([op])

@@ -134,6 +134,6 @@ def _buffers(lowered: ModuleOp) -> Iterator[BufferUse]:
         name = op.buffer_name.data if isinstance(op, NamedBufferOp) else ""
         if isinstance(op, lir.OutputOp):
             name = str(op.number.value.data)
-        if isinstance(op, NamedBufferOp) and op.updated is not None:
-            kind += ", updated" if op.copied is None else ", updated by a copy"
+        if isinstance(op, NamedBufferOp) and op.donated is not None:
+            kind += ", donated" if op.copied_back is None else ", donated, copied back"
         yield BufferUse(name, kind, buffer_type(op), byte_size(memref_of(op.results[0])))

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.dialects.lir.bounds import trip_count
-from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, ROLLED, UNROLL
+from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, NO_UNROLL, UNROLL
 from xdsl_rlx.lowering.functions import FUNCTIONS
 from xdsl_rlx.lowering.kernel_pass import KernelPass
 
@@ -196,7 +196,7 @@ def precedes_vectors(loop: scf.ForOp) -> bool:
     Whether a loop that is written out is so before LLVM looks for vectors: it is short, or what it stores to is a
     buffer on the stack, which then is in registers.
     """
-    if ROLLED in loop.attributes or LANES in loop.attributes or (trips := trip_count(loop)) is None:
+    if NO_UNROLL in loop.attributes or LANES in loop.attributes or (trips := trip_count(loop)) is None:
         return False
     stores = (op for op in loop.body.block.ops if isinstance(op, memref.StoreOp))
     return trips < SHORT or any(isinstance(op.memref.owner, memref.AllocaOp) for op in stores)
@@ -204,7 +204,7 @@ def precedes_vectors(loop: scf.ForOp) -> bool:
 
 def _rows(loop: scf.ForOp, trips: int) -> _Choice | None:
     """Several rows at a time if the loop is around a row of few vectors: as many as divide the loop, or 2, 4 or 8."""
-    if ROLLED in loop.attributes:
+    if NO_UNROLL in loop.attributes:
         return None
     size = 0
     for op in loop.body.block.ops:

@@ -101,8 +101,8 @@ def memory_report(module: ModuleOp) -> MemoryReport:
     inputs, params, outputs, constants = (
         sum(_bytes(op) for op in program.walk() if isinstance(op, kind)) for kind in _KINDS
     )
-    updated = [op for op in program.walk() if isinstance(op, NamedBufferOp) and op.updated is not None]
-    copied = [op for op in updated if op.copied is not None]
+    updated = [op for op in program.walk() if isinstance(op, NamedBufferOp) and op.donated is not None]
+    copied = [op for op in updated if op.copied_back is not None]
     return MemoryReport(
         program.sym_name.data,
         arena.value.data,

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, WhileOp
-from xdsl_rlx.dialects.mir.core import OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, VIEW
 from xdsl_rlx.transforms.driver import RewritingPass, rewrite
@@ -37,7 +37,7 @@ class MirDecomposePass(RewritingPass):
 
 def _is_composite(op: Operation) -> bool:
     kind = type(op)
-    if op.has_trait(OwnNest) or _keeps_bodies(op):
+    if op.has_trait(HasKernel) or _keeps_bodies(op):
         return False
     return LOOPS.get(kind) is None and VIEW.get(kind) is None and PLACE.get(kind) is None
 

@@ -44,7 +44,7 @@ class MirFitMemoryPass(ModulePass):
     """Threads of the program. More threads need more workspace for partial results."""
 
     lanes: int = COMMON.lanes
-    """32-bit elements per vector register, as for `lir-tile-products`."""
+    """32-bit elements per vector register, as for `lir-tile-matmuls`."""
 
     registers: int = COMMON.count
     """Number of vector registers."""

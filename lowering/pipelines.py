@@ -13,10 +13,10 @@ from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_guard_range import LirGuardRangePass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
+from xdsl_rlx.lowering.lir_merge_lengths import LirMergeLengthsPass
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
-from xdsl_rlx.lowering.lir_share_lengths import LirShareLengthsPass
-from xdsl_rlx.lowering.lir_tile_products import LirTileProductsPass
+from xdsl_rlx.lowering.lir_tile_matmuls import LirTileMatmulsPass
 from xdsl_rlx.lowering.mir_decompose import MirDecomposePass
 from xdsl_rlx.lowering.mir_normalize import MirNormalizePass
 from xdsl_rlx.lowering.run_errors import ConfigurationError
@@ -118,8 +118,8 @@ def remaining_passes(module: ModuleOp, threads: int, registers: Registers = COMM
     if programs:
         return [] if all(_is_planned(program) for program in programs) else [LirPlanMemoryPass()]
     passes = fusion_passes(module)
-    tiles = LirTileProductsPass(registers.lanes, registers.count)
-    loops = [LirShareLengthsPass(), LirGuardRangePass(), tiles, LirOutlineLoopsPass(), LirMarkUnrolledPass()]
+    tiles = LirTileMatmulsPass(registers.lanes, registers.count)
+    loops = [LirMergeLengthsPass(), LirGuardRangePass(), tiles, LirOutlineLoopsPass(), LirMarkUnrolledPass()]
     return [*passes, ConvertMirToLirPass(threads), *loops, LirPlanMemoryPass()]
 
 
@@ -132,7 +132,7 @@ def fusion_passes(module: ModuleOp) -> list[ModulePass]:
     if any(op.name.startswith("hir.") for op in ops):
         passes.append(ConvertHirToMirPass())
     if not any(isinstance(op, FusionOp) for op in ops):
-        passes += [MirRaiseCompositesPass("nests"), MirPrepareForFusionPass(), MirFusePass()]
+        passes += [MirRaiseCompositesPass("kernels"), MirPrepareForFusionPass(), MirFusePass()]
     return passes
 
 

@@ -37,7 +37,7 @@ class CacheWarning(UserWarning):
     """The on-disk cache could not be used as intended; results are not affected."""
 
 
-class NestError(RlxError, TypeError):
+class KernelError(RlxError, TypeError):
     """
     A kernel function is outside of the supported subset of Python, or mixes types; the message has file, line and fix.
     """

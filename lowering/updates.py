@@ -184,7 +184,7 @@ def in_place(launch: Launch) -> Launch:
 def is_updated(buffer: Buffer) -> bool:
     """Whether a buffer is an argument's, which a result replaces."""
     owner = buffer.root.owner
-    return isinstance(owner, lir.InputOp | lir.ParamOp) and owner.updated is not None
+    return isinstance(owner, lir.InputOp | lir.ParamOp) and owner.donated is not None
 
 
 def _merged(launch: Launch, read: Argument, written: Argument) -> Launch:

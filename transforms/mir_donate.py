@@ -18,7 +18,7 @@ class MirDonatePass(ModulePass):
     ```
     func.func @step(%w, %g) -> (loss, new_w)
     // becomes, with arguments=w outputs=1
-    func.func @step(%w, %g) -> (loss, new_w {mir.replaces = "w"})
+    func.func @step(%w, %g) -> (loss, new_w {mir.aliases_input = "w"})
     ```
 
     The compiled function returns only the other results. A donated param has its new value; an array passed for a

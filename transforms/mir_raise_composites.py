@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from xdsl_rlx.dialects.mir.core import OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel
 from xdsl_rlx.transforms.driver import RewritingPass, is_elementwise
 from xdsl_rlx.transforms.engines.compose import compose
 from xdsl_rlx.transforms.rules.rule_table import VJP
@@ -34,7 +34,7 @@ class MirRaiseCompositesPass(RewritingPass):
 
     name = "mir-raise-composites"
 
-    kind: Literal["all", "differentiated", "nests"] = "all"
+    kind: Literal["all", "differentiated", "kernels"] = "all"
     """
     Ops to recognise: `all`; those with a derivative rule of their own (`differentiated`); or those with a kernel or
     scalar function of their own (`nests`).
@@ -48,6 +48,6 @@ class MirRaiseCompositesPass(RewritingPass):
         return bool(found.raised) or found.is_tidier
 
     def _is_wanted(self, op: type[Operation]) -> bool:
-        if self.kind == "nests":
-            return op.has_trait(OwnNest) or is_elementwise(op)
+        if self.kind == "kernels":
+            return op.has_trait(HasKernel) or is_elementwise(op)
         return self.kind == "all" or VJP.get(op) is not None

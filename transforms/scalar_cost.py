@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, ScalarBuilder
-from xdsl_rlx.dialects.mir.core import Positioned
+from xdsl_rlx.dialects.mir.core import PositionDependent
 from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.transforms.rules.rule_table import SCALAR
 
@@ -52,7 +52,7 @@ def _scalar_cost(
     if rule is None:
         return 1
     op = kind.create(operands=Block(arg_types=operands).args, result_types=results, properties=dict(properties))
-    position = [INDEX] if op.has_trait(Positioned) else []
+    position = [INDEX] if op.has_trait(PositionDependent) else []
     block = Block(arg_types=[*(compute_type(element_of(operand)) for operand in op.operands), *position])
     scalars = ScalarBuilder(Builder(InsertPoint.at_end(block)))
     rule(op, scalars, *(scalars.of(arg) for arg in block.args))

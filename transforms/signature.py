@@ -25,10 +25,10 @@ from xdsl_rlx.dialects.shapes import check_size
 
 NAME, KIND, OPTIONAL = "mir.name", "mir.kind", "mir.optional"
 
-REPLACES = "mir.replaces"
+ALIASES_INPUT = "mir.aliases_input"
 """The attribute of a result that is written over an argument, which it names."""
 
-IN_PLACE = "mir.in_place"
+MUST_ALIAS = "mir.must_alias"
 """The attribute of such a result that may not be copied there."""
 
 TANGENT = "mir.tangent_of"
@@ -114,7 +114,7 @@ class Signature:
     def replaced(self) -> dict[int, NamedArgument]:
         """The arguments that results are written over, by the number of the result."""
         entries = () if self.func.res_attrs is None else self.func.res_attrs.data
-        wanted = {n: name for n, e in enumerate(entries) if (name := text_of(e.data.get(REPLACES))) is not None}
+        wanted = {n: name for n, e in enumerate(entries) if (name := text_of(e.data.get(ALIASES_INPUT))) is not None}
         known = {argument.name: argument for argument in self.arguments} if wanted else {}
         for number, name in wanted.items():
             what = f'result {number} of @{self.name} cannot replace "{name}"'
@@ -132,7 +132,7 @@ class Signature:
     def in_place(self) -> set[int]:
         """The numbers of the results that are computed right into the arguments that they replace, or not at all."""
         entries = () if self.func.res_attrs is None else self.func.res_attrs.data
-        return {number for number, entry in enumerate(entries) if IN_PLACE in entry.data}
+        return {number for number, entry in enumerate(entries) if MUST_ALIAS in entry.data}
 
     def replace(self, names: Mapping[int, str], strict: bool = False) -> None:
         """
@@ -144,13 +144,13 @@ class Signature:
             raise PassFailedException(f"@{self.name} has {len(self.outputs)} results, got result number {wrong[0]}")
         entries = self.func.res_attrs or [DictionaryAttr({})] * len(self.outputs)
         self.func.res_attrs = ArrayAttr(
-            DictionaryAttr({**entry.data, REPLACES: StringAttr(names[n])}) if n in names else entry
+            DictionaryAttr({**entry.data, ALIASES_INPUT: StringAttr(names[n])}) if n in names else entry
             for n, entry in enumerate(entries)
         )
         replaced = self.replaced
         if strict:
             self.func.res_attrs = ArrayAttr(
-                DictionaryAttr({**entry.data, IN_PLACE: UnitAttr()}) if n in replaced else entry
+                DictionaryAttr({**entry.data, MUST_ALIAS: UnitAttr()}) if n in replaced else entry
                 for n, entry in enumerate(self.func.res_attrs)
             )
 

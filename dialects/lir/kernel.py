@@ -39,7 +39,7 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_any_length, verify_buffer
 
 INDEX = IndexType()
 
-ROLLED = "lir.rolled"
+NO_UNROLL = "lir.no_unroll"
 """
 The attribute of an `scf.for` that is to stay a loop: over neighbours in memory, or around rows better done one by one.
 
@@ -47,10 +47,10 @@ LLVM writes short loops of known length out, and then looks for vectors in the l
 apart.
 """
 
-LANES = "lir.lanes"
+LANES = "lir.vectorize"
 """The attribute of an `scf.for` over neighbours in memory that is few vectors, and is to be written out as these."""
 
-APART = "lir.apart"
+OUTLINE = "lir.outline"
 """
 The attribute of an `scf.for` that carries nothing and is better compiled by itself, with registers of its own.
 
@@ -142,8 +142,8 @@ class KernelOp(IRDLOperation):
         for loop in self.body.walk():
             if isinstance(loop, scf.ForOp) and UNROLL in loop.attributes:
                 _verify_unroll(loop)
-            if isinstance(loop, scf.ForOp) and APART in loop.attributes and loop.results:
-                raise VerifyException(f"expected {APART} on a loop without carries")
+            if isinstance(loop, scf.ForOp) and OUTLINE in loop.attributes and loop.results:
+                raise VerifyException(f"expected {OUTLINE} on a loop without carries")
 
 
 def _verify_unroll(loop: scf.ForOp) -> None:

@@ -154,42 +154,42 @@ class ProgramOp(IRDLOperation):
 
 class NamedBufferOp(IRDLOperation):
     """
-    A buffer the caller gives by name: contiguous, and only read unless it is `updated`.
+    A buffer the caller gives by name: contiguous, and only read unless it is `donated`.
 
-    `copied` says of an updated one that its new contents are computed elsewhere and copied there at the end.
+    `copied_back` means that the new contents are computed elsewhere and copied there at the end.
     """
 
     buffer_name = prop_def(StringAttr)
-    updated = opt_prop_def(UnitAttr)
-    copied = opt_prop_def(UnitAttr)
+    donated = opt_prop_def(UnitAttr)
+    copied_back = opt_prop_def(UnitAttr)
     result = result_def(AnyMemRefConstr)
 
-    assembly_format = "$buffer_name (`updated` $updated^)? (`copied` $copied^)? attr-dict `:` type($result)"
+    assembly_format = "$buffer_name (`donated` $donated^)? (`copied_back` $copied_back^)? attr-dict `:` type($result)"
 
-    def __init__(self, name: str, type_: AnyMemRef, *, updated: bool = False):
+    def __init__(self, name: str, type_: AnyMemRef, *, donated: bool = False):
         properties: dict[str, Attribute] = {"buffer_name": StringAttr(name)}
-        super().__init__(properties=properties | ({"updated": UnitAttr()} if updated else {}), result_types=[type_])
+        super().__init__(properties=properties | ({"donated": UnitAttr()} if donated else {}), result_types=[type_])
 
     def __post_init__(self) -> None:
         hold_text(self.properties, "buffer_name")
         super().__post_init__()
 
     def verify_(self) -> None:
-        if self.copied is not None and self.updated is None:
-            raise VerifyException(f"{self.buffer_name} is marked as copied, but not as updated")
+        if self.copied_back is not None and self.donated is None:
+            raise VerifyException(f"{self.buffer_name} is marked copied_back, but not donated")
         _verify_contiguous(self.result)
 
 
 @irdl_op_definition
 class InputOp(NamedBufferOp):
-    """A buffer passed at every call; an `updated` one is donated and holds a result at the end."""
+    """A buffer passed at every call; a `donated` one holds a result at the end."""
 
     name = "lir.input"
 
 
 @irdl_op_definition
 class ParamOp(NamedBufferOp):
-    """A buffer that persists between calls; an `updated` one is donated and holds a result at the end."""
+    """A buffer that persists between calls; a `donated` one holds a result at the end."""
 
     name = "lir.param"
 

@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import F64, I64, AnyTensorConstr, f64_attr, i64_attr, word_of
 from xdsl_rlx.dialects.mir.heads import (
     HeadLayout,
@@ -257,7 +257,7 @@ class AttentionOp(AttentionLike, name="mir.attention"):
     result = result_def(AnyTensorConstr)
     lse = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
     assembly_format = f"$q `,` $k `,` $v (`,` $mask^)? {_CONFIGURATION} `:` functional-type(operands, results)"
 
     def __init__(self, q: SSAValue, k: SSAValue, v: SSAValue, mask: SSAValue | None, configuration: Configuration):
@@ -309,7 +309,7 @@ class AttentionBackwardOp(AttentionLike, name="mir.attention_backward"):
     dbias = opt_result_def(AnyTensorConstr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
     assembly_format = (
         "$q `,` $k `,` $v `,` $out `,` $lse `,` $dy (`by` $mask^ `:` type($mask))? (`d_lse` $d_lse^ `:` type($d_lse))? "
         f"{_CONFIGURATION} `:` type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($lse) `,` type($dy) "

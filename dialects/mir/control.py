@@ -157,11 +157,11 @@ class VjpOp(IRDLOperation):
 @irdl_attr_definition
 class FusionLoopsAttr(ParametrizedAttribute):
     """
-    The loops that the ops of a fusion share: `<[64, 32] rows 1 : (whole, [0, 1], [1]) -> ([0, 1])>`.
+    The loops that the ops of a fusion share: `<[64, 32] parallel 1 : (operand, [0, 1], [1]) -> ([0, 1])>`.
 
-    First their extents, none of which is 1, then how they are nested: the first loops are over rows, the others within
-    a row; with `sums 1 to 2` those from 1 to 2 are what is summed over, one after the other, around all columns. Then
-    the loop of each axis of each input and result, but for axes of 1; `whole` is a factor of a matrix product.
+    The extents come first; none is 1. `parallel n` makes the first n loops parallel; the others run within a row.
+    `reduce 1 to 2` instead makes loop 1 a sequential reduction around the column loops. Then come the loops of the axes
+    of each input and result, without axes of extent 1. `operand` marks the operand of a matmul, which is read whole.
     """
 
     name = "mir.fusion_loops"
@@ -242,27 +242,27 @@ class FusionLoopsAttr(ParametrizedAttribute):
         def numbers() -> DenseArrayBase[IntegerType]:
             return i64_list(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
 
-        def whole_or_numbers() -> DenseArrayBase[IntegerType] | UnitAttr:
-            return UnitAttr() if parser.parse_optional_keyword("whole") else numbers()
+        def operand_or_numbers() -> DenseArrayBase[IntegerType] | UnitAttr:
+            return UnitAttr() if parser.parse_optional_keyword("operand") else numbers()
 
         with parser.in_angle_brackets():
             extents, stop = numbers(), NoneAttr()
-            if parser.parse_optional_keyword("rows"):
+            if parser.parse_optional_keyword("parallel"):
                 split = IntAttr(parser.parse_integer())
             else:
-                parser.parse_keyword("sums")
+                parser.parse_keyword("reduce")
                 split = IntAttr(parser.parse_integer())
                 parser.parse_keyword("to")
                 stop = IntAttr(parser.parse_integer())
             parser.parse_punctuation(":")
-            inputs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, whole_or_numbers)
+            inputs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, operand_or_numbers)
             parser.parse_punctuation("->")
             results = parser.parse_comma_separated_list(parser.Delimiter.PAREN, numbers)
         return extents, split, stop, ArrayAttr(inputs), ArrayAttr(results)
 
     def print_parameters(self, printer: Printer) -> None:
-        nested = f"rows {self.split.data}" if self.middle is None else "sums {} to {}".format(*self.middle)
-        inputs = ", ".join("whole" if loops is None else str([*loops]) for loops in self.input_loops)
+        nested = f"parallel {self.split.data}" if self.middle is None else "reduce {} to {}".format(*self.middle)
+        inputs = ", ".join("operand" if loops is None else str([*loops]) for loops in self.input_loops)
         results = ", ".join(str([*loops]) for loops in self.result_loops)
         printer.print_string(f"<{[*self.sizes]} {nested} : ({inputs}) -> ({results})>")
 

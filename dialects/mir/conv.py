@@ -12,7 +12,7 @@ from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
     Integer,
@@ -121,7 +121,7 @@ class ConvOp(ConvLike, ImageAndWeightOp, name="mir.conv"):
     `floor((W + 2 padding - dilation (kW - 1) - 1) / stride) + 1` windows along a dimension, at least one.
     """
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     @property
     def extents(self) -> ConvExtents:
@@ -205,7 +205,7 @@ class Conv2dBackwardInputOp(ConvLike, CotangentAndWeightOp, name="mir.conv2d_bac
     `dy` is `[N, O, H', W']`, `w` is `[O, C/G, kH, kW]`, the result `[N, C, *input_size]`. Linear in each operand.
     """
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     @property
     def extents(self) -> ConvExtents:
@@ -244,7 +244,7 @@ class Conv2dBackwardWeightOp(ConvLike, ImageAndCotangentOp, name="mir.conv2d_bac
     `x` is `[N, C, H, W]`, `dy` is `[N, O, H', W']`, the result `[O, C/G, *kernel_size]`. Linear in each operand.
     """
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     @property
     def extents(self) -> ConvExtents:

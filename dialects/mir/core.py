@@ -93,12 +93,12 @@ class Elementwise(OpTrait):
 
 
 @dataclass(frozen=True)
-class OwnNest(OpTrait):
+class HasKernel(OpTrait):
     """Lowered whole, by loops of its own: not taken apart before, not fused with other ops."""
 
 
 @dataclass(frozen=True)
-class Positioned(OpTrait):
+class PositionDependent(OpTrait):
     """An element depends on its position along the one axis of the result, which the scalar row takes as an index."""
 
 

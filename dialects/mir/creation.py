@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.core import MirOp, Positioned
+from xdsl_rlx.dialects.mir.core import MirOp, PositionDependent
 from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, i64_attr
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, element_of, integers, normalize_axis, shape_of
@@ -29,7 +29,7 @@ class IotaOp(MirOp, name="mir.iota"):
     axis = prop_def(I64)
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(Positioned())
+    traits = traits_def(PositionDependent())
     assembly_format = "`axis` $axis attr-dict `:` type($result)"
 
     def __init__(self, shape: Sequence[int], axis: int, element: Attribute):

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, f64_attr, i64_attr, i64_list
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.names import text_of
@@ -164,7 +164,7 @@ def register(registration: Registration, own_nest: bool) -> type[CustomBase]:
     fields: dict[str, object] = {"name": CustomOp.name, "REGISTRATION": registration, "__module__": __name__}
     fields["__annotations__"] = {"REGISTRATION": ClassVar[Registration | None]}
     if own_nest:
-        fields["traits"] = traits_def(OwnNest())
+        fields["traits"] = traits_def(HasKernel())
     kind = irdl_op_definition(cast(type[CustomBase], type("CustomOp", (CustomBase,), fields)))
     _REGISTER[registration.name] = kind
     return kind

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import VarConstraint, base, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Tensor, tensor
 from xdsl_rlx.dialects.mir.solve import check_square
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method, pair
@@ -34,7 +34,7 @@ class CholeskyOp(MirOp, name="mir.cholesky"):
     operand: Tensor = tensor(T, alias="a")
     result = result_def(T)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
     assembly_format = "$operand attr-dict `:` type($result)"
 
     def infer_types(self) -> tuple[Attribute]:
@@ -57,7 +57,7 @@ class EighOp(MirOp, name="mir.eigh"):
     values = result_def(AnyTensorConstr)
     vectors = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     def infer_types(self) -> tuple[Attribute, Attribute]:
         element, shape = element_of(self.operand), shape_of(self.operand)
@@ -78,7 +78,7 @@ class QrOp(MirOp, name="mir.qr"):
     q = result_def(AnyTensorConstr)
     r = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     def infer_types(self) -> tuple[Attribute, Attribute]:
         element, shape = _check_tall(self.operand)
@@ -99,7 +99,7 @@ class SvdOp(MirOp, name="mir.svd"):
     values = result_def(AnyTensorConstr)
     vt = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     def infer_types(self) -> tuple[Attribute, Attribute, Attribute]:
         element, shape = _check_tall(self.operand)

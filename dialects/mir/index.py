@@ -17,7 +17,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import AlongAxis, MirOp, OwnNest
+from xdsl_rlx.dialects.mir.core import AlongAxis, HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Flag, Integer, Tensor, flag, integer, tensor
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_of, normalize_axis, shape_of
@@ -76,7 +76,7 @@ class GatherOp(AlongAxis, MirOp, name="mir.gather"):
     batch_dims: Integer = integer(default=0)
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     @property
     def extents(self) -> Taken:
@@ -112,7 +112,7 @@ class ScatterAddOp(MirOp, name="mir.scatter_add"):
     batch_dims: Integer = integer(default=0)
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
     assembly_format = (
         "$updates `,` $indices `axis` $axis `batch_dims` $batch_dims `extent` $extent attr-dict "
         "`:` functional-type(operands, results)"
@@ -173,7 +173,7 @@ class TopkOp(MirOp, name="mir.topk"):
     smallest: Flag = flag(default=False)
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     def infer_types(self) -> tuple[Attribute]:
         k = self.k.value.data
@@ -223,7 +223,7 @@ class CumsumOp(RunningSumOp, name="mir.cumsum"):
     i`.
     """
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
 
 class CumsumBackwardOp(RunningSumOp, name="mir.cumsum_backward"):

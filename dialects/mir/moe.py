@@ -7,7 +7,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Flag, Integer, Tensor, flag, integer, tensor
 from xdsl_rlx.dialects.mir.value import BuilderCore, method
 from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_of, same_element_type, shape_of
@@ -41,7 +41,7 @@ class GroupedMatmulOp(MirOp, name="mir.grouped_matmul"):
     transpose_rhs: Flag = flag(default=False)
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     @property
     def transposed(self) -> bool:
@@ -75,7 +75,7 @@ class GroupedMatmulBackwardWeightOp(MirOp, name="mir.grouped_matmul_backward_wei
     experts: Integer = integer()
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     def infer_types(self) -> tuple[Attribute]:
         x, experts = self.x, self.experts.value.data

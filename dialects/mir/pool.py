@@ -13,7 +13,7 @@ from xdsl.irdl import irdl_attr_definition, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
     IntegerList,
@@ -81,7 +81,7 @@ class PoolLike(_Framed, MirOp, abc.ABC):
 
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     @property
     def frames(self) -> Frames:

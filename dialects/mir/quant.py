@@ -16,7 +16,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
     Field,
@@ -100,7 +100,7 @@ class DequantizeWeightsOp(_QuantisedOp, name="mir.dequantize_weights"):
     scales: Tensors = tensors(default=())
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
     assembly_format = f"$w {_SIDES} `shape` custom<IntList>($shape) attr-dict `:` functional-type(operands, results)"
 
     @property
@@ -181,7 +181,7 @@ class DequantMatmulOp(_DequantProductOp, name="mir.dequant_matmul"):
     scales: Tensors = tensors(default=())
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
     assembly_format = f"$x `,` $w {_SIDES} attr-dict `:` functional-type(operands, results)"
 
     @property
@@ -204,7 +204,7 @@ class DequantMatmulBackwardInputOp(_DequantProductOp, name="mir.dequant_matmul_b
     scales: Tensors = tensors(default=())
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
     assembly_format = f"$dy `,` $w {_SIDES} `k` $k attr-dict `:` functional-type(operands, results)"
 
     @property
@@ -302,7 +302,7 @@ class DequantGroupedMatmulOp(_GroupedOp, name="mir.dequant_grouped_matmul"):
     experts: Integer = integer()
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     @staticmethod
     def _columns(x: SSAValue, packed: SSAValue, scheme: SchemeAttr, experts: int) -> int:
@@ -333,7 +333,7 @@ class DequantGroupedMatmulBackwardInputOp(_GroupedOp, name="mir.dequant_grouped_
     k: Integer = integer()
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     @property
     def matrix(self) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
     Integer,
@@ -82,7 +82,7 @@ class QMatmulOp(_IntegerProductOp, name="mir.q_matmul"):
 
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
     assembly_format = f"$x `,` $w `,` $bias {_QUANTISERS} attr-dict `:` functional-type(operands, results)"
 
     def infer_types(self) -> tuple[Attribute]:
@@ -122,7 +122,7 @@ class QConv2dOp(_IntegerProductOp, name="mir.q_conv2d"):
     groups: Integer = integer(default=1)
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
     assembly_format = (
         "$x `,` $w `,` $bias `strides` custom<IntList>($strides) `padding` custom<IntList>($padding) "
         f"`dilations` custom<IntList>($dilations) `groups` $groups {_QUANTISERS} attr-dict "

@@ -16,7 +16,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
-from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import (
     F64,
     I64,
@@ -65,7 +65,7 @@ class RngBitsOp(MirOp, name="mir.rng_bits"):
     offset = prop_def(I64)
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
     assembly_format = "$key `offset` $offset attr-dict `:` type($key) `to` type($result)"
 
     def __init__(self, key: SSAValue, shape: Sequence[int], offset: int = 0):
@@ -173,7 +173,7 @@ class DrawOp(MirOp, name="mir.draw"):
     top_p: Real = real(default=1.0)
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     def infer_types(self) -> tuple[Attribute]:
         rows = _check_filters(self)

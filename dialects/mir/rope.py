@@ -12,7 +12,7 @@ from xdsl.irdl import irdl_attr_definition, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
     Integer,
@@ -84,7 +84,7 @@ class RopeOp(MirOp, name="mir.rope"):
     pairing: Word[Pairing] = word(PairingAttr, "pairing", default=Pairing.HALVES)
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
     assembly_format = f"$x `,` $cos `,` $sin {_FORMAT}"
 
     @property

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Flag, Tensor, flag, tensor
 from xdsl_rlx.dialects.mir.value import BuilderCore, method, pair
 from xdsl_rlx.dialects.shapes import COMPLEXES, check_element, dims, element_of, same_element_type, shape_of
@@ -95,7 +95,7 @@ class LuOp(MirOp, name="mir.lu"):
     packed = result_def(AnyTensorConstr)
     pivots = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     def infer_types(self) -> tuple[Attribute, Attribute]:
         operand = self.operand
@@ -119,7 +119,7 @@ class LuSolveOp(MirOp, name="mir.lu_solve"):
     transpose: Flag = flag(default=False)
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     def infer_types(self) -> tuple[Attribute]:
         b = self.b

@@ -20,7 +20,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.complex import complex_type, part_type
-from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Flag, Integer, Tensor, Word, flag, integer, tensor, word
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import (
@@ -60,7 +60,7 @@ class FftOp(MirOp, name="mir.fft"):
     then `n` imaginary parts, and so has the result. Any `n` of at least 1. The other axes are batch.
     """
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     T: ClassVar = VarConstraint("T", base(TensorType))
 
@@ -102,7 +102,7 @@ class RfftOp(MirOp, name="mir.rfft"):
     The result is complex, with `n/2 + 1` elements (rounded down) along the axis. The others are their conjugates.
     """
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     operand: Tensor = tensor(alias="x")
     result = result_def(AnyTensorConstr)
@@ -122,7 +122,7 @@ class IrfftOp(MirOp, name="mir.irfft"):
     first bin and of that in the middle of an even `n` are not read. `n` times the inverse of `mir.rfft`.
     """
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     operand: Tensor = tensor(alias="z")
     points: Integer = integer()

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import MirOp, OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Integer, OptionalReal, Real, Tensor, integer, real, tensor
 from xdsl_rlx.dialects.mir.value import BuilderCore, method, results_of
 from xdsl_rlx.dialects.shapes import check_element, dims, element_of, same_element_type, shape_of
@@ -188,7 +188,7 @@ class GaussianSplatRenderOp(PictureOp, SplatOp, name="mir.gaussian_splat_render"
     radius_scale: Real = real(default=1.6)
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
     assembly_format = f"{_CLOUD} `radius_scale` $radius_scale {_PICTURE} {_TYPES}"
 
     def infer_types(self) -> Sequence[Attribute]:
@@ -220,7 +220,7 @@ class GaussianSplatRenderBackwardOp(PictureOp, SplatCotangentOp, name="mir.gauss
     d_colors = result_def(AnyTensorConstr)
     d_sh_coeffs = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
     assembly_format = (
         f"{_CLOUD} `,` $d_rgba `radius_scale` $radius_scale {_PICTURE} (`loss_grad_clip` $loss_grad_clip^)? {_TYPES}"
     )
@@ -257,7 +257,7 @@ class GaussianSplatPrepareOp(SplatOp, name="mir.gaussian_splat_prepare"):
     tints = result_def(AnyTensorConstr)
     alphas = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     def infer_types(self) -> Sequence[Attribute]:
         self.check_cloud()
@@ -289,7 +289,7 @@ class GaussianSplatRasterizeOp(PictureOp, PreparedSplatsOp, name="mir.gaussian_s
 
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(OwnNest())
+    traits = traits_def(HasKernel())
 
     @property
     def prepared(self) -> tuple[SSAValue, ...]:

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.dense_text import elements_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.dialects.mir.core import Positioned
+from xdsl_rlx.dialects.mir.core import PositionDependent
 from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.buffers import Launch
 from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION
@@ -160,7 +160,7 @@ class GroupKernel(abc.ABC):
             operands.append(scalars.of(known.value))
         if REDUCTION.get(type(op)) is not None:
             return operands[0]
-        if op.has_trait(Positioned):
+        if op.has_trait(PositionDependent):
             operands.append(scalars.of(self.position(frame, value)))
         result = SCALAR.lookup(op)(op, scalars, *operands)
         result.value.name_hint = value.name_hint

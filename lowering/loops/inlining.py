@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.bounds import constant_index, reaches
-from xdsl_rlx.dialects.lir.kernel import APART, UNROLL
+from xdsl_rlx.dialects.lir.kernel import OUTLINE, UNROLL
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.kernel_builder import INDEX, Nest
@@ -52,7 +52,9 @@ class _Copy:
             if number is not None and op.results[0].type == INDEX:
                 env[op.results[0]] = nest.kernel.index(number)
             elif isinstance(op, memref.AllocaOp):
-                env[op.memref] = nest.kernel.scratch(memref_of(op.memref), op.memref.name_hint, APART in op.attributes)
+                env[op.memref] = nest.kernel.scratch(
+                    memref_of(op.memref), op.memref.name_hint, OUTLINE in op.attributes
+                )
             elif isinstance(op, memref.LoadOp) and op.memref in self.buffers:
                 line, index = self._element(nest, op.memref, [env[x] for x in op.indices])
                 load = nest.builder.insert(memref.LoadOp.get(line, [index]))

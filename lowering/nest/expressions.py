@@ -25,7 +25,7 @@ from xdsl_rlx.lowering.nest.language import WORDS, Indices
 from xdsl_rlx.lowering.nest.meanings import MEANINGS, Place, Steps
 from xdsl_rlx.lowering.nest.syntax import Subset
 from xdsl_rlx.lowering.nest.trees import is_number
-from xdsl_rlx.lowering.run_errors import NestError
+from xdsl_rlx.lowering.run_errors import KernelError
 
 
 class Expressions(Subset[Any]):
@@ -161,7 +161,7 @@ class Expressions(Subset[Any]):
 
     def _fail(self, node: ast.AST, error: Exception) -> NoReturn:
         """Say what Python said."""
-        if isinstance(error, NestError):
+        if isinstance(error, KernelError):
             raise error
         self.refuse(node, f"{type(error).__name__}: {error}")
 

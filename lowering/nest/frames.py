@@ -64,7 +64,7 @@ class Callee:
 
     @staticmethod
     def of_function(function: FunctionType) -> Callee:
-        """A function of Python, closed over values that are known now. Raises `NestError` without its source."""
+        """A function of Python, closed over values that are known now. Raises `KernelError` without its source."""
         code = function.__code__
         cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
 

@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.lir import KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.kernel import APART, LANES, ROLLED
+from xdsl_rlx.dialects.lir.kernel import LANES, NO_UNROLL, OUTLINE
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
@@ -75,7 +75,7 @@ class Nest:
             operands=[*bounds, self.kernel.index(step), *carried],
             result_types=[value.type for value in carried],
             attributes={
-                mark: UnitAttr() for mark, is_set in ((ROLLED, rolled), (LANES, lanes), (APART, apart)) if is_set
+                mark: UnitAttr() for mark, is_set in ((NO_UNROLL, rolled), (LANES, lanes), (OUTLINE, apart)) if is_set
             },
             regions=[Region(block)],
         )
@@ -271,7 +271,7 @@ class Kernel:
         """A small buffer on the stack. `apart`: a loop of that mark that alone uses it finds nothing in it."""
         op = memref.AllocaOp.get(type_.element_type, shape=type_.get_shape())
         if apart:
-            op.attributes[APART] = UnitAttr()
+            op.attributes[OUTLINE] = UnitAttr()
         self._top.add_op(op)
         op.memref.name_hint = name
         return op.memref

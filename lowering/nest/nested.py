@@ -14,7 +14,7 @@ from xdsl_rlx.lowering.nest.frames import Callee, PlainFunction
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.nest.language import Iteration
 from xdsl_rlx.lowering.nest.translate import Translator
-from xdsl_rlx.lowering.run_errors import NestError
+from xdsl_rlx.lowering.run_errors import KernelError
 
 
 class Nested(PlainFunction):
@@ -34,7 +34,7 @@ class Nested(PlainFunction):
         return self.function(*given, **self.options)
 
     def emit(self, place: Nest, index: SSAValue, piece: SSAValue, buffers: Sequence[SSAValue]) -> None:
-        """Insert one iteration into a kernel. Raises `NestError`, with file and line, for what is not translated."""
+        """Insert one iteration into a kernel. Raises `KernelError`, with file and line, for what is not translated."""
         walk = Translator(place)
         known: list[Any] = []
         for value in (index, piece):
@@ -45,7 +45,7 @@ class Nested(PlainFunction):
         try:
             names = callee.bind([Iteration(*known), *map(ArrayView.of, buffers)], self.options)
         except TypeError as e:
-            raise NestError(f"{callee.file}:{self.function.__code__.co_firstlineno}: {e}") from None
+            raise KernelError(f"{callee.file}:{self.function.__code__.co_firstlineno}: {e}") from None
         walk.inline(callee, names)
 
 

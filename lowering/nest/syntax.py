@@ -13,7 +13,7 @@ from types import CodeType, FunctionType
 from typing import Generic, NoReturn, TypeVar
 from weakref import WeakKeyDictionary
 
-from xdsl_rlx.lowering.run_errors import NestError
+from xdsl_rlx.lowering.run_errors import KernelError
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ _TREES: WeakKeyDictionary[CodeType, ast.FunctionDef] = WeakKeyDictionary()
 
 
 def tree_of(function: FunctionType) -> ast.FunctionDef:
-    """The tree of a function, with the line numbers of its file. Raises `NestError` where there is no source."""
+    """The tree of a function, with the line numbers of its file. Raises `KernelError` where there is no source."""
     if (known := _TREES.get(function.__code__)) is None:
         known = _TREES[function.__code__] = _parsed(function)
     return known
@@ -32,11 +32,11 @@ def tree_of(function: FunctionType) -> ast.FunctionDef:
 def _parsed(function: FunctionType) -> ast.FunctionDef:
     code = function.__code__
     if code.co_name == "<lambda>":
-        raise NestError(f"{code.co_filename}:{code.co_firstlineno}: a lambda is not supported here; define it with def")
+        raise KernelError(f"{code.co_filename}:{code.co_firstlineno}: a lambda is not supported; define it with def")
     lines = linecache.getlines(code.co_filename, function.__globals__)
     tree = _function(_statements("".join(lines)), code.co_firstlineno, code.co_name)
     if tree is None:
-        raise NestError(f"{code.co_qualname} has no source text to translate; define it with def, in a file")
+        raise KernelError(f"{code.co_qualname} has no source text to translate; define it with def, in a file")
     return tree
 
 
@@ -112,8 +112,8 @@ class Subset(ABC, Generic[T]):
     """Where the function stands, for messages."""
 
     def refuse(self, node: ast.AST, why: str) -> NoReturn:
-        """Raise a `NestError` with the file, the line, its text, and what to write instead."""
-        raise NestError(f"{self.file}:{getattr(node, 'lineno', '?')}: `{_shown(node)}`: {why}")
+        """Raise a `KernelError` with the file, the line, its text, and what to write instead."""
+        raise KernelError(f"{self.file}:{getattr(node, 'lineno', '?')}: `{_shown(node)}`: {why}")
 
     def statement(self, node: ast.stmt) -> None:
         """One statement that goes on to the next; jumps are the business of who walks."""

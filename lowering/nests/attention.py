@@ -19,7 +19,7 @@ QUERIES = 64
 """Queries of a block."""
 
 KEYS = 384
-"""Keys of a block: as many as `lir-tile-products` makes loops of, which take half the time of the library's product."""
+"""Keys of a block: as many as `lir-tile-matmuls` makes loops of, which take half the time of the library's product."""
 
 ELEMENT_COST = 24
 """What the softmax of one score costs, in scalar operations."""

@@ -139,7 +139,7 @@ NestRule: TypeAlias = Callable[[OpT, Work], None]
 
 
 class NestTable(RuleTable[NestRule[Any]]):
-    """Ops with the trait `OwnNest`: what they are as loops."""
+    """Ops with the trait `HasKernel`: what they are as loops."""
 
     def rule(self, *ops: type[OpT]) -> Callable[[NestRule[OpT]], NestRule[OpT]]:
         """Decorator: the function is the row of these ops."""

@@ -1,5 +1,5 @@
 """A matrix product as loops over tiles (`tile_block.py`), and what is copied so that these find it near by.
-Which products become loops is decided in `lir_tile_products.py`."""
+Which products become loops is decided in `lir_tile_matmuls.py`."""
 
 from __future__ import annotations
 

@@ -51,9 +51,9 @@ def assert_fusion_clean(graph: AnyGraph) -> None:
     op, which prevents the fusion there.
     """
     report = fusion_report(graph)
-    if report.missed:
-        lines = "".join(f"\n  {miss}" for miss in report.missed)
-        found = "1 missed fusion" if len(report.missed) == 1 else f"{len(report.missed)} missed fusions"
+    if report.missed_fusions:
+        lines = "".join(f"\n  {miss}" for miss in report.missed_fusions)
+        found = "1 missed fusion" if len(report.missed_fusions) == 1 else f"{len(report.missed_fusions)} missed fusions"
         raise GraphError(f"{found} in '{as_graph_module(graph).name}':{lines}")
 
 

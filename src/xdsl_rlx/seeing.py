@@ -68,6 +68,6 @@ def report(
 
 
 def _shown(profile: Profile) -> PageProfile:
-    pieces = tuple((piece.launch.kernel, piece.thread, piece.began, piece.took) for piece in profile.pieces)
-    step = max((piece.began + piece.took for piece in profile.pieces), default=profile.step)
+    pieces = tuple((chunk.launch.kernel, chunk.thread, chunk.began, chunk.took) for chunk in profile.chunks)
+    step = max((chunk.began + chunk.took for chunk in profile.chunks), default=profile.step)
     return PageProfile(profile.remarks, profile.table.html(), pieces, profile.threads, step)

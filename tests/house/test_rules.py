@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from xdsl_rlx.dialects.hir import Hir
 from xdsl_rlx.dialects.mir import Mir, control
 from xdsl_rlx.dialects.mir.bodies import BodyOp
-from xdsl_rlx.dialects.mir.core import Elementwise, OwnNest, View
+from xdsl_rlx.dialects.mir.core import Elementwise, HasKernel, View
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, NORMALIZE, PLACE, PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.nests import NEST
 from xdsl_rlx.transforms.op_kinds import kind_of
@@ -68,7 +68,7 @@ def test_every_op_can_be_lowered(op: type[Operation]) -> None:
 @pytest.mark.parametrize("op", OPS, ids=_name)
 def test_an_op_has_the_trait_of_a_nest_of_its_own_if_it_has_one(op: type[Operation]) -> None:
     family = op.__module__.rsplit(".", 1)[-1]
-    assert op.has_trait(OwnNest) == (NEST.get(op) is not None), f"see lowering/nests/{family}.py for {op.name}"
+    assert op.has_trait(HasKernel) == (NEST.get(op) is not None), f"see lowering/nests/{family}.py for {op.name}"
 
 
 @pytest.mark.parametrize("op", OPS, ids=_name)
@@ -84,7 +84,7 @@ def test_every_op_has_a_kind_by_which_its_precision_is_chosen(op: type[Operation
 
 @pytest.mark.parametrize("op", sorted(IN_F32, key=_name), ids=_name)
 def test_what_is_said_to_be_computed_in_f32_is_lowered_so(op: type[Operation]) -> None:
-    assert op.has_trait(OwnNest) and DECOMPOSE.get(op) is not None, f"{op.name} computes as its definition does"
+    assert op.has_trait(HasKernel) and DECOMPOSE.get(op) is not None, f"{op.name} computes as its definition does"
     assert NORMALIZE.get(op) is not None, f"lowering/fuse/normal_forms.py does not widen {op.name}"
 
 

@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import BlockGemmOp
-from xdsl_rlx.dialects.lir.kernel import APART
-from xdsl_rlx.lowering import lir_tile_products
+from xdsl_rlx.dialects.lir.kernel import OUTLINE
+from xdsl_rlx.lowering import lir_tile_matmuls
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
-from xdsl_rlx.lowering.lir_tile_products import LirTileProductsPass
+from xdsl_rlx.lowering.lir_tile_matmuls import LirTileMatmulsPass
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
 
@@ -29,7 +29,7 @@ DYNAMIC = [which for which in product((False, True), repeat=3) if any(which)]
 
 @pytest.fixture(autouse=True)
 def worthwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lir_tile_products, "MUCH", 0)
+    monkeypatch.setattr(lir_tile_matmuls, "MUCH", 0)
 
 
 def program(dynamic: tuple[bool, ...], flips: tuple[bool, bool], accumulate: bool) -> str:
@@ -70,7 +70,7 @@ lir.kernel @k(%a: {square}, %b: {square}, %c: {square}, %lo: index, %hi: index) 
 
 def tiled(text: str) -> ModuleOp:
     module = rlx.parse(text)
-    LirTileProductsPass(16, 32).apply(Context(), module)
+    LirTileMatmulsPass(16, 32).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     return module
 
@@ -103,7 +103,7 @@ def test_blocks_of_any_size(dynamic: tuple[bool, ...], flips: tuple[bool, bool])
 def test_optimised_too():
     dynamic, flips = (True, True, False), (False, True)
     module = tiled(program(dynamic, flips, False))
-    assert any(APART in op.attributes for op in module.walk())
+    assert any(OUTLINE in op.attributes for op in module.walk())
     a, b = np.random.default_rng(1).standard_normal((2, EXTENT, EXTENT)).astype(np.float32)
     for found, size in zip(compile_module(module, 1, Effort.FULL)(a, b), SIZES, strict=True):
         np.testing.assert_allclose(found, expected(a, b, size, dynamic, flips, False), rtol=0, atol=1e-4)
@@ -111,9 +111,9 @@ def test_optimised_too():
 
 def test_unknown_columns_are_the_librarys_where_there_is_little_to_do(monkeypatch: pytest.MonkeyPatch):
     text = program((False, True, False), (False, False), False)
-    monkeypatch.setattr(lir_tile_products, "MUCH", sum(SIZES) * KNOWN * EXTENT * KNOWN)
+    monkeypatch.setattr(lir_tile_matmuls, "MUCH", sum(SIZES) * KNOWN * EXTENT * KNOWN)
     assert not any(isinstance(op, BlockGemmOp) for op in tiled(text).walk())
-    monkeypatch.setattr(lir_tile_products, "MUCH", sum(SIZES) * KNOWN * EXTENT * KNOWN + 1)
+    monkeypatch.setattr(lir_tile_matmuls, "MUCH", sum(SIZES) * KNOWN * EXTENT * KNOWN + 1)
     assert any(isinstance(op, BlockGemmOp) for op in tiled(text).walk())
 
 

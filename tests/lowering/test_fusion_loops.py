@@ -18,7 +18,7 @@ func.func @rows(%x: tensor<4x1x6xf32> {{mir.name = "x"}}) -> tensor<4x1x6xf32> {
   func.return %y : tensor<4x1x6xf32>
 }}
 """
-DECIDED = " loops <[4, 6] rows 1 : ([0, 1]) -> ([0, 1])>"
+DECIDED = " loops <[4, 6] parallel 1 : ([0, 1]) -> ([0, 1])>"
 
 
 def _lowered(text: str) -> str:
@@ -32,10 +32,10 @@ def test_fusion_decides_what_is_found_without_it() -> None:
 @pytest.mark.parametrize(
     "loops",
     [
-        "<[4, 6] rows 0 : ([0, 1]) -> ([0, 1])>",
-        "<[4, 6] rows 2 : ([0, 1]) -> ([0, 1])>",
-        "<[2, 4, 6] sums 1 to 2 : ([1, 2]) -> ([1, 2])>",
-        "<[4, 4, 6] rows 1 : ([0, 2]) -> ([1, 2])>",
+        "<[4, 6] parallel 0 : ([0, 1]) -> ([0, 1])>",
+        "<[4, 6] parallel 2 : ([0, 1]) -> ([0, 1])>",
+        "<[2, 4, 6] reduce 1 to 2 : ([1, 2]) -> ([1, 2])>",
+        "<[4, 4, 6] parallel 1 : ([0, 2]) -> ([1, 2])>",
     ],
 )
 def test_loops_that_the_ops_do_not_have_are_an_error(loops: str) -> None:
@@ -63,7 +63,7 @@ def test_a_product_that_only_a_total_reads_finds_its_loops() -> None:
     g = rlx.Graph("total")
     g.set_outputs([g.reduce_sum(g.exp(g.input("x", (8, 16)) @ g.param("w", (16, 4))))])
     fused = rlx.run_passes(g, "mir-prepare-for-fusion,mir-fuse")
-    assert "loops <[8, 4] rows 1 : (whole, whole) -> ([])>" in str(fused.module)
+    assert "loops <[8, 4] parallel 1 : (operand, operand) -> ([])>" in str(fused.module)
     rlx.compile(fused)
 
 

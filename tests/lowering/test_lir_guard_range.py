@@ -127,7 +127,7 @@ BOTH_WIDTHS = """%total = scf.for %i = %lo to %hi step %step iter_args(%sum = %z
       scf.yield %next : f32
     }
     memref.store %total, %o[%lo] : memref<8xf32>"""
-IN_PLACE = """scf.for %i = %lo to %hi step %step {
+MUST_ALIAS = """scf.for %i = %lo to %hi step %step {
       %x = memref.load %o[%i] : memref<8xf32>
       %s = math.sin %x : f32
       memref.store %s, %o[%i] : memref<8xf32>
@@ -153,7 +153,7 @@ def test_each_width_has_its_flag_and_each_argument_is_looked_at_once(run: Run):
 
 
 def test_a_loop_that_reads_what_it_writes_stays(run: Run):
-    assert "_small" not in str(guarded(run, IN_PLACE))
+    assert "_small" not in str(guarded(run, MUST_ALIAS))
 
 
 @pytest.mark.parametrize("suffix", DTYPES)

@@ -39,7 +39,7 @@ from xdsl_rlx.lowering.nest.kernel_builder import Kernel
 from xdsl_rlx.lowering.nest.language import numpy_type
 from xdsl_rlx.lowering.nest.syntax import tree_of
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
-from xdsl_rlx.lowering.run_errors import NestError
+from xdsl_rlx.lowering.run_errors import KernelError
 
 Function = Callable[..., None]
 X = np.array([[3.0, -1.0, 2.0, 0.5], [0.0, np.nan, -inf, 7.0], [1.0, 1.0, 1.0, 1.0]], np.float32)
@@ -302,7 +302,7 @@ def test_what_is_outside_of_the_subset_is_an_error_with_line_and_cure(body: str,
     op = rlx.custom_op("test.refused", kernel="nest", shape=lambda x: x, replace=True)(names["refused"])
     g = rlx.Graph("f")
     g.set_outputs([op(g.input("x", (4,)))])
-    with pytest.raises(NestError, match=r"refused\.py:\d+: `") as raised:
+    with pytest.raises(KernelError, match=r"refused\.py:\d+: `") as raised:
         rlx.compile(g)
     assert what in str(raised.value)
     assert cure in str(raised.value)
@@ -314,7 +314,7 @@ def test_a_function_without_source_is_an_error_that_says_so():
     op = rlx.custom_op("test.hidden", kernel="nest", shape=lambda x: x, replace=True)(names["hidden"])
     g = rlx.Graph("f")
     g.set_outputs([op(g.input("x", (4,)))])
-    with pytest.raises(NestError, match="hidden has no source text"):
+    with pytest.raises(KernelError, match="hidden has no source text"):
         rlx.compile(g)
 
 
@@ -322,7 +322,7 @@ def test_the_arguments_have_to_fit():
     op = rlx.custom_op("test.few", kernel="nest", shape=lambda x: x, replace=True)(nest(lambda it: None).function)
     g = rlx.Graph("f")
     g.set_outputs([op(g.input("x", (4,)))])
-    with pytest.raises(NestError):
+    with pytest.raises(KernelError):
         rlx.compile(g)
 
 
@@ -356,7 +356,7 @@ def test_arithmetic_on_unsigned_integers_asks_for_a_cast():
     op = rlx.custom_op("test.unsigned", kernel="nest", shape=lambda x: x, replace=True)(added)
     g = rlx.Graph("f")
     g.set_outputs([op(g.input("x", (2,), "u8"))])
-    with pytest.raises(NestError, match=r"unsigned integers; write cast\(x, i32\)"):
+    with pytest.raises(KernelError, match=r"unsigned integers; write cast\(x, i32\)"):
         rlx.compile(g)
 
 

@@ -23,8 +23,8 @@ DECOMPOSE = "tests/numerics/test_decompose.py"
 RUNTIME = "tests/lowering/numba/test_compiled_graph.py"
 DRIVER = "tests/lowering/numba/test_driver.py"
 LOOPS = "tests/lowering/test_loops.py"
-TILED = "tests/lowering/test_lir_tile_products.py"
-IN_PLACE = "tests/lowering/test_in_place.py"
+TILED = "tests/lowering/test_lir_tile_matmuls.py"
+MUST_ALIAS = "tests/lowering/test_in_place.py"
 OUTLINED = ("tests/lowering/test_lir_outline_loops.py", "tests/lowering/test_scan_loop.py")
 HOMES = "tests/lowering/test_homes.py"
 BRANCH_RUNS = "tests/lowering/test_branches.py"
@@ -710,28 +710,28 @@ OUTLINE = (
         "lowering/tiles/tile_block.py",
         "terms = [a + b for a, b in zip(terms[::2], terms[1::2], strict=True)]",
         "terms = [a for a, _ in zip(terms[::2], terms[1::2], strict=True)]",
-        "tests/lowering/test_lir_tile_products.py",
+        "tests/lowering/test_lir_tile_matmuls.py",
     ),
     _fault(
         "the last rows that are packed are the first",
         "lowering/tiles/tiled_product.py",
         "TileRows(last, rest), 1)",
         "TileRows(self.ends[0], rest), 1)",
-        "tests/lowering/test_lir_tile_products.py",
+        "tests/lowering/test_lir_tile_matmuls.py",
     ),
     _fault(
         "tiles that are packed side by side are one",
         "lowering/tiles/tiled_product.py",
         "self._tile(deep, _nth(deep, first, m, 1)), beside)",
         "self._tile(deep, first), beside)",
-        "tests/lowering/test_lir_tile_products.py",
+        "tests/lowering/test_lir_tile_matmuls.py",
     ),
     _fault(
         "rows that two tiles compute are added twice",
         "lowering/tiles/tile_block.py",
         "return after if self.rows.new is None else s.select(s.of(i) < s.of(self.rows.new), there, after)",
         "return after",
-        "tests/lowering/test_lir_tile_products.py",
+        "tests/lowering/test_lir_tile_matmuls.py",
     ),
     _fault(
         "what a function writes is loaded once",
@@ -752,7 +752,7 @@ OUTLINE = (
         "lowering/tiles/tiled_product.py",
         "begins=not self.goes_on)",
         "begins=False)",
-        "tests/lowering/test_lir_tile_products.py",
+        "tests/lowering/test_lir_tile_matmuls.py",
     ),
     _fault(
         "all parts of a long product are the first",
@@ -773,28 +773,28 @@ OUTLINE = (
         "lowering/loops/in_place.py",
         "or any(x.memref is old for x in behind)",
         "",
-        IN_PLACE,
+        MUST_ALIAS,
     ),
     _fault(
         "a carry is stored over elements that others are computed from",
         "lowering/loops/in_place.py",
         " or any([*x.indices] != [index] for x in touched[last])",
         "",
-        IN_PLACE,
+        MUST_ALIAS,
     ),
     _fault(
         "what is stored over a carry is looked for where it was",
         "lowering/loops/in_place.py",
         "for op in (*stores, *behind):",
         "for op in stores:",
-        IN_PLACE,
+        MUST_ALIAS,
     ),
     _fault(
         "loops are merged whose lines are apart",
         "lowering/loops/merge_loops.py",
         " and constant_index(op.rhs) == width for op in products)",
         " for op in products)",
-        IN_PLACE,
+        MUST_ALIAS,
         *OUTLINED,
     ),
     _fault(
@@ -907,7 +907,7 @@ TILES = (
     _fault(
         "a loop that is a function owns all it uses on the stack",
         "lowering/numba/emit/llvm_apart.py",
-        " or APART not in value.owner.attributes:",
+        " or OUTLINE not in value.owner.attributes:",
         ":",
         "tests/lowering/numba/test_llvm_apart.py",
     ),

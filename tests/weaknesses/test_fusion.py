@@ -443,7 +443,7 @@ def test_rows_that_see_nothing_are_what_they_were(low: float) -> None:
 
     g, arrays = _graph(build)
     assert "attention" not in _ops(g)
-    assert [miss.reason for miss in rlx.fusion_report(g).missed] == ["Mask"]
+    assert [miss.reason for miss in rlx.fusion_report(g).missed_fusions] == ["Mask"]
     _assert_same_numbers(g, arrays)
 
 
@@ -540,7 +540,7 @@ def test_a_row_that_loses_all_keys_to_a_constant_is_nan(seen: Any) -> None:
 
     g, arrays = _graph(build)
     assert np.isnan(oracle.run(g, **arrays)[0]).any()
-    assert [miss.reason for miss in rlx.fusion_report(g).missed] == ["Mask"]
+    assert [miss.reason for miss in rlx.fusion_report(g).missed_fusions] == ["Mask"]
     _assert_same_numbers(g, arrays)
 
 
@@ -604,7 +604,7 @@ def _product_is_broadcast(g: Any, a: Any) -> Any:
 )
 def test_the_reason_is_the_guard_that_refused(build: Callable[..., Any], composite: str, reason: str) -> None:
     g, arrays = _graph(build)
-    (miss,) = rlx.fusion_report(g).missed
+    (miss,) = rlx.fusion_report(g).missed_fusions
     assert (miss.composite, miss.reason) == (f"mir.{composite}", reason)
     _assert_same_numbers(g, arrays)
 
@@ -616,7 +616,7 @@ def test_a_miss_is_named_whatever_its_product_becomes_a_part_of() -> None:
 
     report = rlx.fusion_report(_graph(build)[0])
     assert dict(report.raised) == {"mir.fused_matmul_bias_act": 1}
-    assert [(miss.composite, miss.reason) for miss in report.missed] == [("mir.attention", "MultiConsumer")]
+    assert [(miss.composite, miss.reason) for miss in report.missed_fusions] == [("mir.attention", "MultiConsumer")]
 
 
 def test_the_report_names_what_was_found_and_not_its_views() -> None:
@@ -628,7 +628,7 @@ def test_the_report_names_what_was_found_and_not_its_views() -> None:
 
 def test_what_was_missed_is_named_with_its_reason_and_line() -> None:
     g, _ = _graph(_product_is_output)
-    (miss,) = rlx.fusion_report(g).missed
+    (miss,) = rlx.fusion_report(g).missed_fusions
     assert (miss.composite, miss.reason) == ("mir.fused_matmul_bias_act", "MultiConsumer")
     assert "test_fusion.py" in miss.location
     with pytest.raises(rlx.GraphError, match=r"1 missed fusion in 'g':\n  mir.fused_matmul_bias_act at "):

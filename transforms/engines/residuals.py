@@ -15,7 +15,7 @@ from xdsl.traits import ConstantLike, is_side_effect_free
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.mir.attention import AttentionOp
 from xdsl_rlx.dialects.mir.conv import ConvOp
-from xdsl_rlx.dialects.mir.core import OwnNest
+from xdsl_rlx.dialects.mir.core import HasKernel
 from xdsl_rlx.dialects.mir.linalg import MatmulOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.rules.rule_table import SCALAR
@@ -54,7 +54,7 @@ def time_of(op: Operation) -> float:
         return sum(time_of(inner) for region in op.regions for inner in region.walk()) * _times(op)
     if SCALAR.get(type(op)) is not None:
         return elements * scalar_cost(op)
-    return elements * (_NEST if op.has_trait(OwnNest) else 2)
+    return elements * (_NEST if op.has_trait(HasKernel) else 2)
 
 
 def _times(op: Operation) -> int:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from xdsl_rlx.dialects.mir.core import Elementwise, OwnNest
+from xdsl_rlx.dialects.mir.core import Elementwise, HasKernel
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.rules.rule_table import DECOMPOSE, IN_F32, NARROW
@@ -65,7 +65,7 @@ def wide(op: Operation, b: MirBuilder, outputs: Sequence[SSAValue] = ()) -> Gene
 def _is_computed_again(op: Operation) -> bool:
     if DECOMPOSE.get(type(op)) is None:
         return op.has_trait(Elementwise)
-    return op.has_trait(Elementwise) or type(op) in IN_F32 or not op.has_trait(OwnNest)
+    return op.has_trait(Elementwise) or type(op) in IN_F32 or not op.has_trait(HasKernel)
 
 
 def _wide_type(value: SSAValue) -> Attribute:

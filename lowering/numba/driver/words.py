@@ -48,7 +48,7 @@ def llvm_text(modules: Sequence[ModuleType], exported: Sequence[str], processor:
     They may use each other's functions, and the numbers that their module names or a class that it names.
 
     `processor` is the first part of the target triple; it says how to pause in a spin loop. The functions of
-    `primitives.py` become instructions. Raises `NestError` for Python that is outside the subset.
+    `primitives.py` become instructions. Raises `KernelError` for Python that is outside the subset.
     """
     own = {
         name: value

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import LIBRARY_OPS, CheckOp
-from xdsl_rlx.dialects.lir.kernel import APART
+from xdsl_rlx.dialects.lir.kernel import OUTLINE
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.numba.emit.scalar_types import llvm_type
@@ -25,12 +25,12 @@ _OF_THE_KERNEL = (CheckOp, *LIBRARY_OPS)
 
 def is_apart(loop: scf.ForOp) -> bool:
     """Whether a loop is to be a function, and can be one."""
-    return APART in loop.attributes and not any(type(op) in _OF_THE_KERNEL for op in loop.walk())
+    return OUTLINE in loop.attributes and not any(type(op) in _OF_THE_KERNEL for op in loop.walk())
 
 
 def is_within(value: SSAValue, loop: scf.ForOp) -> bool:
     """Whether a small buffer on the stack is used in a loop only, which finds nothing in it."""
-    if not isinstance(value.owner, memref.AllocaOp) or APART not in value.owner.attributes:
+    if not isinstance(value.owner, memref.AllocaOp) or OUTLINE not in value.owner.attributes:
         return False
     if byte_size(memref_of(value)) > SMALL_BYTES:
         return False

@@ -1,4 +1,4 @@
-"""Loops marked `lir.lanes` as LLVM vectors, where a lane is arithmetic on neighbours in memory: LLVM would find the
+"""Loops marked `lir.vectorize` as LLVM vectors, where a lane is arithmetic on neighbours in memory: LLVM would find the
 same vectors, in several times the time. All other loops are those of `llvm_body.py`."""
 
 from __future__ import annotations

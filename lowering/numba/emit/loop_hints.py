@@ -9,7 +9,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
 
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
-from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, ROLLED, UNROLL
+from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, NO_UNROLL, UNROLL
 from xdsl_rlx.lowering.functions import FUNCTIONS, SMALL_VARIANTS
 from xdsl_rlx.lowering.lir_mark_unrolled import precedes_vectors
 
@@ -78,7 +78,7 @@ def hint_of(loop: scf.ForOp) -> LoopHint | None:
         if trips is not None and count < trips:
             return SIDE_BY_SIDE[count]
         return WRITTEN_OUT if precedes_vectors(loop) else AS_VECTORS
-    if ROLLED in loop.attributes:
+    if NO_UNROLL in loop.attributes:
         return KEEP_ROLLED
     if LANES in loop.attributes:
         return AS_VECTORS

@@ -101,7 +101,7 @@ class _Builder:
             alignment=program.alignment.value.data,
             constants=bytes(self.constants),
             schedule=tuple(self._schedule(program.body.block, [])),
-            updated=tuple(op.buffer_name.data for op in (*inputs, *params) if op.updated is not None),
+            updated=tuple(op.buffer_name.data for op in (*inputs, *params) if op.donated is not None),
             repeatable=self._is_repeatable(),
             needs_blas=any(type(op) in lir.LIBRARY_OPS for op in module.walk()),
         )
@@ -113,7 +113,7 @@ class _Builder:
         until = max(loops, default=-1) + 1
         launches = [inner for op in ops[:until] for inner in op.walk() if isinstance(inner, lir.LaunchOp)]
         written = {self.places[value].root.owner for launch in launches for value in launch.writes}
-        return not any(isinstance(op, NamedBufferOp) and op.updated is not None for op in written)
+        return not any(isinstance(op, NamedBufferOp) and op.donated is not None for op in written)
 
     def _place(self, op: Operation) -> None:
         start, (result,) = 0, op.results

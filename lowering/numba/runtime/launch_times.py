@@ -1,4 +1,4 @@
-"""Runs that write down when each piece of a launch began and ended, and what is read off them.
+"""Runs that write down when each chunk of a launch began and ended, and what is read off them.
 What comes of it, and how it is printed, is in `profile.py`; the driver's side is `run_traced` in `scheduler.py`."""
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from xdsl_rlx.lowering.numba.driver.process import RunPlan, Words, pool
 from xdsl_rlx.lowering.numba.runtime.binding import Binding
 from xdsl_rlx.lowering.numba.runtime.build_program import launched_program
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
-from xdsl_rlx.lowering.numba.runtime.profile import LaunchTime, Piece, Profile, ThreadTime
+from xdsl_rlx.lowering.numba.runtime.profile import Chunk, LaunchTime, Profile, ThreadTime
 from xdsl_rlx.lowering.numba.runtime.roofline import roofline
 from xdsl_rlx.lowering.run_errors import ArgumentError, RlxError
 
 MOST_ROWS = 1 << 19
-"""Pieces of a run that are written down at most; 28 MB."""
+"""Chunks of a run that are written down at most; 28 MB."""
 
 Numbers = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -49,7 +49,7 @@ def profile_of(
         tuple(steps.tolist()),
         launches,
         _threads(traced, graph.threads),
-        typical.pieces(launches),
+        typical.chunks(launches),
         max(0, typical.count - len(typical.launch)),
         roofline(graph.threads) if any(one.work is not None for one in launches) else None,
     )
@@ -57,14 +57,14 @@ def profile_of(
 
 @dataclass
 class _Run:
-    """A run: when it was, in nanoseconds, and its pieces in the order in which they began."""
+    """A run: when it was, in nanoseconds, and its chunks in the order in which they began."""
 
     began: int
     ended: int
     count: int
-    """Pieces that were run; not all of them need have been written down."""
+    """Chunks that were run; not all of them need have been written down."""
     launch: Numbers
-    """Which row of launches each piece is of."""
+    """Which row of launches each chunk is of."""
     chunk: Numbers
     thread: Numbers
     starts: Numbers
@@ -78,8 +78,8 @@ class _Run:
         """
         Nanoseconds of the run that each launch accounts for.
 
-        While anything runs, time belongs to what runs: pieces that overlap, one with the next, share the time from the
-        first begin to the last end by how long each takes. So a piece pays for the threads that wait for it.
+        While anything runs, time belongs to what runs: chunks that overlap, one with the next, share the time from the
+        first begin to the last end by how long each takes. So a chunk pays for the threads that wait for it.
         """
         if not len(self.launch):
             return np.zeros(count)
@@ -92,17 +92,17 @@ class _Run:
         scale = spans / np.maximum(together, 1)
         return np.bincount(self.launch, self.busy * scale[group], count).astype(np.float64)
 
-    def pieces(self, launches: Sequence[LaunchTime]) -> tuple[Piece, ...]:
+    def chunks(self, launches: Sequence[LaunchTime]) -> tuple[Chunk, ...]:
         named = {one.number: one for one in launches}
         columns = (self.launch, self.chunk, self.thread, self.starts - self.began, self.busy)
         return tuple(
-            Piece(named[launch], chunk, thread, start / 1e9, busy / 1e9)
+            Chunk(named[launch], chunk, thread, start / 1e9, busy / 1e9)
             for launch, chunk, thread, start, busy in zip(*(column.tolist() for column in columns), strict=True)
         )
 
 
 def _run(binding: Binding, args: Sequence[object], kwargs: Mapping[str, object], expected: int) -> _Run:
-    """A run with room for as many pieces as the one before had."""
+    """A run with room for as many chunks as the one before had."""
     # the row behind those that count takes what there is no room for
     room = min(expected, MOST_ROWS) + 1
     table: Words = np.zeros((TraceTable.size + TraceRow.size * room) // WORD, np.int64)

@@ -28,7 +28,7 @@ class LaunchTime:
     kernel: str
     where: str
     """The source location of the op that it computes; empty if unknown."""
-    pieces: int
+    chunks: int
     """The number of chunks of a run, which threads share."""
     runs: float
     """The number of runs in a step: more than 1 in loops, perhaps less in branches."""
@@ -61,7 +61,7 @@ class ThreadTime:
 
 
 @dataclass(frozen=True)
-class Piece:
+class Chunk:
     """A chunk of a launch, as it ran; seconds from the start of the step."""
 
     launch: LaunchTime
@@ -82,7 +82,7 @@ class Profile:
     launches: tuple[LaunchTime, ...]
     """The launches, the longest first."""
     thread_times: tuple[ThreadTime, ...]
-    pieces: tuple[Piece, ...]
+    chunks: tuple[Chunk, ...]
     """The chunks of a step of median length, ordered by start time."""
     dropped: int
     """The number of chunks of that step that exceeded the size of the log."""
@@ -103,14 +103,14 @@ class Profile:
     @property
     def table(self) -> TextTable:
         """A table with a row per launch."""
-        head = ("time", "share", "kernel", "runs", "pieces", "FLOPs", "bytes", "FLOP/s", "B/s", "of roof", "where")
+        head = ("time", "share", "kernel", "runs", "chunks", "FLOPs", "bytes", "FLOP/s", "B/s", "of roof", "where")
         rows = tuple(self._row(one) for one in self.launches[:MOST_ROWS_SHOWN])
         return TextTable(head, rows, frozenset((2, 10)))
 
     def _row(self, one: LaunchTime) -> tuple[str, ...]:
         share = f"{100 * one.time / self.step:.1f}%" if self.step > 0 else ""
         runs = f"{one.runs:g}"
-        cells = (duration(one.time), share, one.kernel, runs, str(one.pieces))
+        cells = (duration(one.time), share, one.kernel, runs, str(one.chunks))
         return (*cells, *self._counts(one), one.where)
 
     def _counts(self, one: LaunchTime) -> tuple[str, str, str, str, str]:
@@ -170,23 +170,23 @@ class Profile:
         yield {**about, "name": "process_name", "args": {"name": self.name}}
         for one in self.thread_times:
             yield {**about, "name": "thread_name", "tid": one.thread, "args": {"name": f"thread {one.thread}"}}
-        for piece in self.pieces:
+        for chunk in self.chunks:
             yield {
-                "name": piece.launch.kernel,
+                "name": chunk.launch.kernel,
                 "cat": "launch",
                 "ph": "X",
                 "pid": 1,
-                "tid": piece.thread,
-                "ts": piece.began * 1e6,
-                "dur": piece.took * 1e6,
-                "args": _arguments(piece),
+                "tid": chunk.thread,
+                "ts": chunk.began * 1e6,
+                "dur": chunk.took * 1e6,
+                "args": _arguments(chunk),
             }
 
 
-def _arguments(piece: Piece) -> dict[str, object]:
-    """What the viewer says of a piece; the work is that of the whole launch."""
-    launch = piece.launch
-    known: dict[str, object] = {"launch": launch.number, "piece": piece.number, "pieces": launch.pieces}
+def _arguments(chunk: Chunk) -> dict[str, object]:
+    """What the viewer says of a chunk; the work is that of the whole launch."""
+    launch = chunk.launch
+    known: dict[str, object] = {"launch": launch.number, "chunk": chunk.number, "chunks": launch.chunks}
     if launch.where:
         known["where"] = launch.where
     if launch.work is not None:

@@ -72,7 +72,7 @@ def _parse(text: str) -> ModuleOp:
 def _peak_text(threads: int, lanes: int) -> str:
     block, out = f"memref<{CHAINS}x{lanes}xf32>", f"memref<{threads}x{CHAINS}x{lanes}xf32>"
     rows = "scf.for %r = %c0 to %rows step %c1 {\n scf.for %j = %c0 to %lanes step %c1 {"
-    ends = f"}} {{lir.lanes, lir.unroll = {lanes} : i64}}\n }} {{lir.unroll = {CHAINS} : i64}}"
+    ends = f"}} {{lir.vectorize, lir.unroll = {lanes} : i64}}\n }} {{lir.unroll = {CHAINS} : i64}}"
     return f"""
 lir.program @peak attributes {{arena_bytes = 0 : i64, alignment = 64 : i64}} {{
   %ones = lir.input "ones" : memref<2xf32>
@@ -88,7 +88,7 @@ lir.kernel @fma(%ones: memref<2xf32>, %out: {out}, %lo: index, %hi: index) {{
   %zero = arith.constant 0.0 : f32
   %a = memref.load %ones[%c0] : memref<2xf32>
   %b = memref.load %ones[%c1] : memref<2xf32>
-  %sums = memref.alloca() {{lir.apart}} : {block}
+  %sums = memref.alloca() {{lir.outline}} : {block}
   scf.for %i = %lo to %hi step %c1 {{
     {rows}
       memref.store %zero, %sums[%r, %j] : {block}

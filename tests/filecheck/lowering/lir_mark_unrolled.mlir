@@ -84,7 +84,7 @@ lir.kernel @rows(%x: memref<64x30x16xf32>, %lo: index, %hi: index) {
 // CHECK-NEXT: %a = memref.load %x[%i, %j, %k] : memref<64x30x16xf32>
 // CHECK-NEXT: memref.store %a, %x[%i, %j, %k] : memref<64x30x16xf32>
 // CHECK-NEXT: } {lir.unroll = 16 : i64}
-// CHECK-NEXT: } {lir.rolled}
+// CHECK-NEXT: } {lir.no_unroll}
 // CHECK-NEXT: }
 // CHECK-NEXT: lir.return
 // CHECK-NEXT: }
@@ -99,7 +99,7 @@ lir.kernel @rolled_rows(%x: memref<64x30x16xf32>, %lo: index, %hi: index) {
         %a = memref.load %x[%i, %j, %k] : memref<64x30x16xf32>
         memref.store %a, %x[%i, %j, %k] : memref<64x30x16xf32>
       }
-    } {lir.rolled}
+    } {lir.no_unroll}
   }
   lir.return
 }

@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s --split-input-file -p lir-tile-products,lir-outline-loops,lir-mark-unrolled | filecheck %s
+// RUN: xdsl-opt %s --split-input-file -p lir-tile-matmuls,lir-outline-loops,lir-mark-unrolled | filecheck %s
 
 // A loop over small launches becomes one kernel that has the loop inside of it.
 

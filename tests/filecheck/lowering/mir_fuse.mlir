@@ -4,7 +4,7 @@
 
 // A chain of elementwise ops, broadcasts included.
 // CHECK-LABEL: func.func @chain(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}, %b: tensor<32xf32> {mir.name = "b", mir.kind = "input"}) -> tensor<64x32xf32> {
-// CHECK-NEXT: %0 = mir.fusion(%x, %b) loops <[64, 32] rows 1 : ([0, 1], [1]) -> ([0, 1])> : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32> {
+// CHECK-NEXT: %0 = mir.fusion(%x, %b) loops <[64, 32] parallel 1 : ([0, 1], [1]) -> ([0, 1])> : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32> {
 // CHECK-NEXT: ^bb0(%x_1: tensor<64x32xf32>, %b_1: tensor<32xf32>):
 // CHECK-NEXT: %1 = mir.add %x_1, %b_1 : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
 // CHECK-NEXT: %2 = mir.tanh %1 : tensor<64x32xf32>
@@ -24,7 +24,7 @@ func.func @chain(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}, %b:
 
 // The parts of a composite op go over each row several times.
 // CHECK-LABEL: func.func @rows(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<64x32xf32> {
-// CHECK-NEXT: %0 = mir.fusion(%x) loops <[64, 32] rows 1 : ([0, 1]) -> ([0, 1])> : (tensor<64x32xf32>) -> tensor<64x32xf32> {
+// CHECK-NEXT: %0 = mir.fusion(%x) loops <[64, 32] parallel 1 : ([0, 1]) -> ([0, 1])> : (tensor<64x32xf32>) -> tensor<64x32xf32> {
 // CHECK-NEXT: ^bb0(%x_1: tensor<64x32xf32>):
 // CHECK-NEXT: %1 = mir.reduce_max %x_1 axes [1] : (tensor<64x32xf32>) -> tensor<64xf32>
 // CHECK-NEXT: %2 = mir.reshape %1 : tensor<64xf32> to tensor<64x1xf32>
@@ -47,7 +47,7 @@ func.func @rows(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -> t
 
 // A product and what follows it row by row.
 // CHECK-LABEL: func.func @epilogue(%x: tensor<64x16xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<16x32xf32> {mir.name = "w", mir.kind = "param"}, %b: tensor<32xf32> {mir.name = "b", mir.kind = "param"}) -> tensor<64x32xf32> {
-// CHECK-NEXT: %0 = mir.fusion(%x, %w, %b) loops <[64, 32] rows 1 : (whole, whole, [1]) -> ([0, 1])> : (tensor<64x16xf32>, tensor<16x32xf32>, tensor<32xf32>) -> tensor<64x32xf32> {
+// CHECK-NEXT: %0 = mir.fusion(%x, %w, %b) loops <[64, 32] parallel 1 : (operand, operand, [1]) -> ([0, 1])> : (tensor<64x16xf32>, tensor<16x32xf32>, tensor<32xf32>) -> tensor<64x32xf32> {
 // CHECK-NEXT: ^bb0(%x_1: tensor<64x16xf32>, %w_1: tensor<16x32xf32>, %b_1: tensor<32xf32>):
 // CHECK-NEXT: %1 = mir.matmul %x_1, %w_1 : (tensor<64x16xf32>, tensor<16x32xf32>) -> tensor<64x32xf32>
 // CHECK-NEXT: %2 = mir.add %1, %b_1 : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
@@ -67,7 +67,7 @@ func.func @epilogue(%x: tensor<64x16xf32> {mir.name = "x", mir.kind = "input"}, 
 
 // A sum down the columns with what it sums.
 // CHECK-LABEL: func.func @columns(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<32xf32> {
-// CHECK-NEXT: %0 = mir.fusion(%x) loops <[64, 32] rows 1 : ([0, 1]) -> ([1])> : (tensor<64x32xf32>) -> tensor<32xf32> {
+// CHECK-NEXT: %0 = mir.fusion(%x) loops <[64, 32] parallel 1 : ([0, 1]) -> ([1])> : (tensor<64x32xf32>) -> tensor<32xf32> {
 // CHECK-NEXT: ^bb0(%x_1: tensor<64x32xf32>):
 // CHECK-NEXT: %1 = mir.mul %x_1, %x_1 : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
 // CHECK-NEXT: %2 = mir.reduce_sum %1 axes [0] : (tensor<64x32xf32>) -> tensor<32xf32>
@@ -85,9 +85,9 @@ func.func @columns(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -
 
 // Two products have a kernel each: the second needs the first whole.
 // CHECK-LABEL: func.func @two(%x: tensor<64x16xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<16x16xf32> {mir.name = "w", mir.kind = "param"}) -> tensor<64x16xf32> {
-// CHECK-NEXT: %0 = mir.fusion(%x, %w) loops <[64, 16] rows 1 : (whole, whole) -> ([0, 1])> : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32> {
+// CHECK-NEXT: %0 = mir.fusion(%x, %w) loops <[64, 16] parallel 1 : (operand, operand) -> ([0, 1])> : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32> {
 // CHECK: %1 = mir.matmul %x_1, %w_1 : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32>
-// CHECK: %1 = mir.fusion(%0, %w) loops <[64, 16] rows 1 : (whole, whole) -> ([0, 1])> : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32> {
+// CHECK: %1 = mir.fusion(%0, %w) loops <[64, 16] parallel 1 : (operand, operand) -> ([0, 1])> : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32> {
 // CHECK: %3 = mir.matmul %2, %w_1 : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32>
 // CHECK: func.return %1 : tensor<64x16xf32>
 func.func @two(%x: tensor<64x16xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<16x16xf32> {mir.name = "w", mir.kind = "param"}) -> tensor<64x16xf32> {
@@ -101,8 +101,8 @@ func.func @two(%x: tensor<64x16xf32> {mir.name = "x", mir.kind = "input"}, %w: t
 
 // Neither is a product part of a loop that would need each of its rows several times.
 // CHECK-LABEL: func.func @smaller(
-// CHECK-NEXT: %h = mir.fusion(%x, %w) loops <[3, 4] rows 1 : (whole, whole) -> ([0, 1])> : (tensor<3x5xf32>, tensor<5x4xf32>) -> tensor<3x4xf32> {
-// CHECK: %y = mir.fusion(%h, %b) loops <[2, 3, 4] rows 2 : ([1, 2], [0, 2]) -> ([0, 1, 2])> : (tensor<3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x3x4xf32> {
+// CHECK-NEXT: %h = mir.fusion(%x, %w) loops <[3, 4] parallel 1 : (operand, operand) -> ([0, 1])> : (tensor<3x5xf32>, tensor<5x4xf32>) -> tensor<3x4xf32> {
+// CHECK: %y = mir.fusion(%h, %b) loops <[2, 3, 4] parallel 2 : ([1, 2], [0, 2]) -> ([0, 1, 2])> : (tensor<3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x3x4xf32> {
 // CHECK: func.return %y : tensor<2x3x4xf32>
 func.func @smaller(%x: tensor<3x5xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<5x4xf32> {mir.name = "w", mir.kind = "param"}, %b: tensor<2x1x4xf32> {mir.name = "b", mir.kind = "param"}) -> tensor<2x3x4xf32> {
   %h = mir.matmul %x, %w : (tensor<3x5xf32>, tensor<5x4xf32>) -> tensor<3x4xf32>
@@ -114,7 +114,7 @@ func.func @smaller(%x: tensor<3x5xf32> {mir.name = "x", mir.kind = "input"}, %w:
 
 // A product of two values that are nowhere in memory is stored: to compute it again, they would be computed again too.
 // CHECK-LABEL: func.func @kept(%x: tensor<8x128xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<128x128xf32> {mir.name = "w", mir.kind = "param"}) -> tensor<8x128xf32> {
-// CHECK-NEXT: %0, %1 = mir.fusion(%x) loops <[8, 128] rows 1 : ([0, 1]) -> ([0, 1], [0, 1])> : (tensor<8x128xf32>) -> (tensor<8x128xf32>, tensor<8x128xf32>) {
+// CHECK-NEXT: %0, %1 = mir.fusion(%x) loops <[8, 128] parallel 1 : ([0, 1]) -> ([0, 1], [0, 1])> : (tensor<8x128xf32>) -> (tensor<8x128xf32>, tensor<8x128xf32>) {
 // CHECK-NEXT: ^bb0(%x_1: tensor<8x128xf32>):
 // CHECK-NEXT: %2 = mir.exp %x_1 : tensor<8x128xf32>
 // CHECK-NEXT: %3 = mir.tanh %x_1 : tensor<8x128xf32>
@@ -122,7 +122,7 @@ func.func @smaller(%x: tensor<3x5xf32> {mir.name = "x", mir.kind = "input"}, %w:
 // CHECK-NEXT: %5 = mir.sin %4 : tensor<8x128xf32>
 // CHECK-NEXT: mir.yield %4, %5 : tensor<8x128xf32>, tensor<8x128xf32>
 // CHECK-NEXT: }
-// CHECK-NEXT: %2 = mir.fusion(%1, %w, %0) loops <[8, 128] rows 1 : (whole, whole, [0, 1]) -> ([0, 1])> : (tensor<8x128xf32>, tensor<128x128xf32>, tensor<8x128xf32>) -> tensor<8x128xf32> {
+// CHECK-NEXT: %2 = mir.fusion(%1, %w, %0) loops <[8, 128] parallel 1 : (operand, operand, [0, 1]) -> ([0, 1])> : (tensor<8x128xf32>, tensor<128x128xf32>, tensor<8x128xf32>) -> tensor<8x128xf32> {
 // CHECK-NEXT: ^bb0(%3: tensor<8x128xf32>, %w_1: tensor<128x128xf32>, %4: tensor<8x128xf32>):
 // CHECK-NEXT: %5 = mir.matmul %3, %w_1 : (tensor<8x128xf32>, tensor<128x128xf32>) -> tensor<8x128xf32>
 // CHECK-NEXT: %6 = mir.add %5, %4 : (tensor<8x128xf32>, tensor<8x128xf32>) -> tensor<8x128xf32>
@@ -144,14 +144,14 @@ func.func @kept(%x: tensor<8x128xf32> {mir.name = "x", mir.kind = "input"}, %w: 
 
 // The ops of a body are grouped among themselves.
 // CHECK-LABEL: func.func @bodies(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
-// CHECK-NEXT: %a = mir.fusion(%x) loops <[4] rows 0 : ([0]) -> ([0])> : (tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT: %a = mir.fusion(%x) loops <[4] parallel 0 : ([0]) -> ([0])> : (tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT: ^bb0(%x_1: tensor<4xf32>):
 // CHECK-NEXT: %a_1 = mir.exp %x_1 : tensor<4xf32>
 // CHECK-NEXT: mir.yield %a_1 : tensor<4xf32>
 // CHECK-NEXT: }
 // CHECK-NEXT: %y = mir.remat captured(%a : tensor<4xf32>) -> (tensor<4xf32>) {
 // CHECK-NEXT: ^bb0(%v: tensor<4xf32>):
-// CHECK-NEXT: %t = mir.fusion(%v) loops <[4] rows 0 : ([0]) -> ([0])> : (tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT: %t = mir.fusion(%v) loops <[4] parallel 0 : ([0]) -> ([0])> : (tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT: ^bb0(%v_1: tensor<4xf32>):
 // CHECK-NEXT: %s = mir.sin %v_1 : tensor<4xf32>
 // CHECK-NEXT: %t_1 = mir.cos %s : tensor<4xf32>
@@ -161,7 +161,7 @@ func.func @kept(%x: tensor<8x128xf32> {mir.name = "x", mir.kind = "input"}, %w: 
 // CHECK-NEXT: }
 // CHECK-NEXT: %z = mir.if %p : tensor<i1> captured(%y : tensor<4xf32>) -> (tensor<4xf32>) {
 // CHECK-NEXT: ^bb0(%v: tensor<4xf32>):
-// CHECK-NEXT: %t = mir.fusion(%v) loops <[4] rows 0 : ([0]) -> ([0])> : (tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT: %t = mir.fusion(%v) loops <[4] parallel 0 : ([0]) -> ([0])> : (tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT: ^bb0(%v_1: tensor<4xf32>):
 // CHECK-NEXT: %s = mir.sin %v_1 : tensor<4xf32>
 // CHECK-NEXT: %t_1 = mir.cos %s : tensor<4xf32>
@@ -172,7 +172,7 @@ func.func @kept(%x: tensor<8x128xf32> {mir.name = "x", mir.kind = "input"}, %w: 
 // CHECK-NEXT: ^bb0(%v_1: tensor<4xf32>):
 // CHECK-NEXT: mir.yield %v_1 : tensor<4xf32>
 // CHECK-NEXT: }
-// CHECK-NEXT: %r = mir.fusion(%z) loops <[4] rows 0 : ([0]) -> ([0])> : (tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT: %r = mir.fusion(%z) loops <[4] parallel 0 : ([0]) -> ([0])> : (tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT: ^bb0(%z_1: tensor<4xf32>):
 // CHECK-NEXT: %r_1 = mir.tanh %z_1 : tensor<4xf32>
 // CHECK-NEXT: mir.yield %r_1 : tensor<4xf32>
@@ -206,7 +206,7 @@ func.func @bodies(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 // What differs in a number only has it as an input; 2.0 is in both.
 // CHECK-LABEL: func.func @numbers(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
 // CHECK-NEXT: %k = mir.constant dense<3.000000e-01> : tensor<f32>
-// CHECK-NEXT: %s = mir.fusion(%x, %k) loops <[2, 2] rows 1 : ([0, 1], []) -> ([0, 1])> : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32> {
+// CHECK-NEXT: %s = mir.fusion(%x, %k) loops <[2, 2] parallel 1 : ([0, 1], []) -> ([0, 1])> : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32> {
 // CHECK-NEXT: ^bb0(%x_1: tensor<2x2xf32>, %k_1: tensor<f32>):
 // CHECK-NEXT: %0 = mir.constant dense<2.000000e+00> : tensor<f32>
 // CHECK-NEXT: %a = mir.mul %x_1, %k_1 : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
@@ -223,7 +223,7 @@ func.func @bodies(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT: }
 // CHECK-NEXT: %t = mir.transpose %s perm [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT: %l = mir.constant dense<7.000000e-01> : tensor<f32>
-// CHECK-NEXT: %u = mir.fusion(%t, %l) loops <[2, 2] rows 1 : ([0, 1], []) -> ([0, 1])> : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32> {
+// CHECK-NEXT: %u = mir.fusion(%t, %l) loops <[2, 2] parallel 1 : ([0, 1], []) -> ([0, 1])> : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32> {
 // CHECK-NEXT: ^bb0(%t_1: tensor<2x2xf32>, %l_1: tensor<f32>):
 // CHECK-NEXT: %0 = mir.constant dense<2.000000e+00> : tensor<f32>
 // CHECK-NEXT: %c = mir.mul %t_1, %l_1 : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
@@ -270,7 +270,7 @@ func.func @order(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tens
 // CHECK-LABEL: func.func @views
 // CHECK-NEXT: %0 = mir.transpose %x perm [2, 0, 1] : (tensor<9x1x8xf32>) -> tensor<8x9x1xf32>
 // CHECK-NEXT: %1 = mir.reshape %0 : tensor<8x9x1xf32> to tensor<8x9xf32>
-// CHECK-NEXT: %2 = mir.fusion(%1, %y) loops <[8, 8] rows 1 : (whole, whole) -> ([0, 1])> : (tensor<8x9xf32>, tensor<9x8xf32>) -> tensor<8x8xf32> {
+// CHECK-NEXT: %2 = mir.fusion(%1, %y) loops <[8, 8] parallel 1 : (operand, operand) -> ([0, 1])> : (tensor<8x9xf32>, tensor<9x8xf32>) -> tensor<8x8xf32> {
 // CHECK-NEXT: ^bb0(%3: tensor<8x9xf32>, %y_1: tensor<9x8xf32>):
 // CHECK-NEXT: %4 = mir.matmul %3, %y_1 : (tensor<8x9xf32>, tensor<9x8xf32>) -> tensor<8x8xf32>
 // CHECK-NEXT: mir.yield %4 : tensor<8x8xf32>

@@ -3,7 +3,7 @@
 // A result is computed right into the argument that it replaces, behind what reads that; the kernel has one buffer for both.
 
 // CHECK-LABEL: lir.program @step
-// CHECK: %w = lir.param "w" updated : memref<4x4xf32>
+// CHECK: %w = lir.param "w" donated : memref<4x4xf32>
 // CHECK-NEXT: %g = lir.input "g" : memref<4x4xf32>
 // CHECK-NEXT: %p = lir.output 0 : memref<4x4xf32>
 // CHECK-NOT: lir.output
@@ -14,7 +14,7 @@
 // CHECK-NEXT: [[W:%.*]] = memref.load %new[%i0]
 // CHECK: [[NEW:%.*]] = arith.subf [[W]]
 // CHECK-NEXT: memref.store [[NEW]], %new[%i0]
-func.func @step(%w: tensor<4x4xf32> {mir.name = "w", mir.kind = "param"}, %g: tensor<4x4xf32> {mir.name = "g", mir.kind = "input"}) -> (tensor<4x4xf32>, tensor<4x4xf32> {mir.replaces = "w"}) {
+func.func @step(%w: tensor<4x4xf32> {mir.name = "w", mir.kind = "param"}, %g: tensor<4x4xf32> {mir.name = "g", mir.kind = "input"}) -> (tensor<4x4xf32>, tensor<4x4xf32> {mir.aliases_input = "w"}) {
   %new = mir.sub %w, %g : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %p = mir.matmul %g, %w : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   func.return %p, %new : tensor<4x4xf32>, tensor<4x4xf32>
@@ -25,9 +25,9 @@ func.func @step(%w: tensor<4x4xf32> {mir.name = "w", mir.kind = "param"}, %g: te
 // What reads an argument and needs the new value is one kernel with what computes that, which has the old one at hand.
 
 // CHECK-LABEL: lir.program @needs
-// CHECK: %w = lir.param "w" updated : memref<8xf32>
+// CHECK: %w = lir.param "w" donated : memref<8xf32>
 // CHECK: lir.kernel @k0_exp_mul
-func.func @needs(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}) -> (tensor<8xf32>, tensor<8xf32> {mir.replaces = "w"}) {
+func.func @needs(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}) -> (tensor<8xf32>, tensor<8xf32> {mir.aliases_input = "w"}) {
   %new = mir.exp %w : tensor<8xf32>
   %both = mir.mul %new, %w : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   func.return %both, %new : tensor<8xf32>, tensor<8xf32>
@@ -38,14 +38,14 @@ func.func @needs(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}) -> (ten
 // Of two products that each need what the other one replaces, one is copied when all have been read.
 
 // CHECK-LABEL: lir.program @cycle
-// CHECK: %a = lir.param "a" updated copied : memref<4x4xf32>
-// CHECK-NEXT: %b = lir.param "b" updated : memref<4x4xf32>
+// CHECK: %a = lir.param "a" donated copied_back : memref<4x4xf32>
+// CHECK-NEXT: %b = lir.param "b" donated : memref<4x4xf32>
 // CHECK: lir.launch @k0_matmul over 4 by 4 reads(%b, %x : memref<4x4xf32>, memref<4x4xf32>) writes([[NEW:%.*]] : memref<4x4xf32>)
 // CHECK-NEXT: lir.launch @k0_matmul over 4 by 4 reads(%a, %x : memref<4x4xf32>, memref<4x4xf32>) writes(%b : memref<4x4xf32>)
 // CHECK-NEXT: [[FROM:%.*]] = lir.view [[NEW]]
 // CHECK-NEXT: [[TO:%.*]] = lir.view %a
 // CHECK-NEXT: lir.launch @k1_copy over 16 by 16 reads([[FROM]] : memref<16xf32>) writes([[TO]] : memref<16xf32>)
-func.func @cycle(%a: tensor<4x4xf32> {mir.name = "a", mir.kind = "param"}, %b: tensor<4x4xf32> {mir.name = "b", mir.kind = "param"}, %x: tensor<4x4xf32> {mir.name = "x", mir.kind = "input"}) -> (tensor<4x4xf32> {mir.replaces = "a"}, tensor<4x4xf32> {mir.replaces = "b"}) {
+func.func @cycle(%a: tensor<4x4xf32> {mir.name = "a", mir.kind = "param"}, %b: tensor<4x4xf32> {mir.name = "b", mir.kind = "param"}, %x: tensor<4x4xf32> {mir.name = "x", mir.kind = "input"}) -> (tensor<4x4xf32> {mir.aliases_input = "a"}, tensor<4x4xf32> {mir.aliases_input = "b"}) {
   %0 = mir.matmul %b, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %1 = mir.matmul %a, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   func.return %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
@@ -56,27 +56,27 @@ func.func @cycle(%a: tensor<4x4xf32> {mir.name = "a", mir.kind = "param"}, %b: t
 // Arguments that are exchanged: one of them is copied to the arena first.
 
 // CHECK-LABEL: lir.program @exchange
-// CHECK: %a = lir.param "a" updated copied : memref<8xf32>
-// CHECK-NEXT: %b = lir.param "b" updated copied : memref<8xf32>
+// CHECK: %a = lir.param "a" donated copied_back : memref<8xf32>
+// CHECK-NEXT: %b = lir.param "b" donated copied_back : memref<8xf32>
 // CHECK: [[OLD:%.*]] = lir.slot
 // CHECK-NEXT: lir.launch @k0_copy over 8 by 8 reads(%b : memref<8xf32>) writes([[OLD]] : memref<8xf32>)
 // CHECK-NEXT: lir.launch @k0_copy over 8 by 8 reads(%a : memref<8xf32>) writes(%b : memref<8xf32>)
 // CHECK-NEXT: lir.launch @k0_copy over 8 by 8 reads([[OLD]] : memref<8xf32>) writes(%a : memref<8xf32>)
-func.func @exchange(%a: tensor<8xf32> {mir.name = "a", mir.kind = "param"}, %b: tensor<8xf32> {mir.name = "b", mir.kind = "param"}) -> (tensor<8xf32> {mir.replaces = "a"}, tensor<8xf32> {mir.replaces = "b"}) {
+func.func @exchange(%a: tensor<8xf32> {mir.name = "a", mir.kind = "param"}, %b: tensor<8xf32> {mir.name = "b", mir.kind = "param"}) -> (tensor<8xf32> {mir.aliases_input = "a"}, tensor<8xf32> {mir.aliases_input = "b"}) {
   func.return %b, %a : tensor<8xf32>, tensor<8xf32>
 }
 
 // -----
 
 // CHECK: result 0 of @itself cannot be computed in place in "w": it is an argument itself; donate without strict to allow a copy at the end
-func.func @itself(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}, %g: tensor<8xf32> {mir.name = "g", mir.kind = "input"}) -> (tensor<8xf32> {mir.replaces = "w", mir.in_place}) {
+func.func @itself(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}, %g: tensor<8xf32> {mir.name = "g", mir.kind = "input"}) -> (tensor<8xf32> {mir.aliases_input = "w", mir.must_alias}) {
   func.return %g : tensor<8xf32>
 }
 
 // -----
 
 // CHECK: result 0 of @kept cannot be computed in place in "w": "w" is returned as it was, too; donate without strict
-func.func @kept(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}) -> (tensor<8xf32> {mir.replaces = "w", mir.in_place}, tensor<8xf32>) {
+func.func @kept(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}) -> (tensor<8xf32> {mir.aliases_input = "w", mir.must_alias}, tensor<8xf32>) {
   %new = mir.exp %w : tensor<8xf32>
   func.return %new, %w : tensor<8xf32>, tensor<8xf32>
 }

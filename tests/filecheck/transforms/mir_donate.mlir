@@ -1,6 +1,6 @@
 // RUN: xdsl-opt %s -p 'mir-donate{arguments=w outputs=1}' --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK-LABEL: func.func @step(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %g: tensor<3xf32> {mir.name = "g", mir.kind = "input"}) -> (tensor<f32>, tensor<3xf32> {mir.replaces = "w"}) {
+// CHECK-LABEL: func.func @step(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %g: tensor<3xf32> {mir.name = "g", mir.kind = "input"}) -> (tensor<f32>, tensor<3xf32> {mir.aliases_input = "w"}) {
 func.func @step(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %g: tensor<3xf32> {mir.name = "g", mir.kind = "input"}) -> (tensor<f32>, tensor<3xf32>) {
   %n = mir.reduce_sum %g axes [0] : (tensor<3xf32>) -> tensor<f32>
   %new = mir.sub %w, %g : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
@@ -39,6 +39,6 @@ func.func @few(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}) -> tensor
 // -----
 
 // CHECK: result 0 of @twice cannot replace "w": another result replaces it
-func.func @twice(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}) -> (tensor<3xf32> {mir.replaces = "w"}, tensor<3xf32>) {
+func.func @twice(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}) -> (tensor<3xf32> {mir.aliases_input = "w"}, tensor<3xf32>) {
   func.return %w, %w : tensor<3xf32>, tensor<3xf32>
 }

@@ -10,14 +10,14 @@ from xdsl.dialects import scf
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.lir import KernelOp
-from xdsl_rlx.dialects.lir.kernel import APART
+from xdsl_rlx.dialects.lir.kernel import OUTLINE
 from xdsl_rlx.lowering.numba.emit import llvm_module
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm, emit_llvm_parts
 from xdsl_rlx.lowering.numba.machine.llvm import Effort, compile_llvm
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
 from xdsl_rlx.lowering.run_errors import CompileError
 
-MARK = " {lir.apart}"
+MARK = " {lir.outline}"
 LINE = "memref<4x6xf32>"
 
 
@@ -137,7 +137,7 @@ def test_products_are_apart_and_checked_ones_are_not(monkeypatch: pytest.MonkeyP
     x, w = g.input("x", (130, 96)), g.input("w", (112, 96))
     g.set_outputs([x @ g.transpose(w, (1, 0))])
     module = wide_registers.lowered(g, 1)
-    assert [op for op in module.walk() if isinstance(op, scf.ForOp) and APART in op.attributes]
+    assert [op for op in module.walk() if isinstance(op, scf.ForOp) and OUTLINE in op.attributes]
     assert "@part_" in emit_llvm(module)
     a, b = (np.random.default_rng(0).standard_normal(shape).astype(np.float32) for shape in ((130, 96), (112, 96)))
     plain = compile_module(module, 1)(a, b)[0]

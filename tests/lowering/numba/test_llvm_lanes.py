@@ -16,7 +16,7 @@ LENGTH = 40
 LINE = "memref<3x40xf32>"
 
 
-def program(body: str, low: int = 0, high: int = LENGTH, mark: str = "{lir.lanes}", element: str = "f32") -> str:
+def program(body: str, low: int = 0, high: int = LENGTH, mark: str = "{lir.vectorize}", element: str = "f32") -> str:
     """Rows of a result that begins as one operand, by a loop over columns."""
     return of_rows(f"scf.for %j = %low to %high step %c1 {{\n{body}\n}} {mark}", low, high).replace("f32", element)
 
@@ -170,7 +170,7 @@ def test_a_loop_around_vectors_is_written_out_and_carries_values():
       scf.for %j = %low to %high step %c1 {{
         %a = memref.load %x[%r, %j] : {LINE}
         memref.store %a, %o[%t, %j] : {LINE}
-      }} {{lir.lanes}}
+      }} {{lir.vectorize}}
       %next = arith.addf %acc, %half : f32
       scf.yield %next : f32
     }} {{lir.unroll = 3 : i64}}

@@ -1,4 +1,4 @@
-"""Profiles: every piece is seen, parts add up to the step, work is counted, and what is profiled stays as it was."""
+"""Profiles: every chunk is seen, parts add up to the step, work is counted, and what is profiled stays as it was."""
 
 import json
 from itertools import pairwise
@@ -41,7 +41,7 @@ def profile(graph: rlx.CompiledGraph) -> Profile:
 
 def test_every_piece_of_every_launch_is_seen(graph: rlx.CompiledGraph, profile: Profile):
     expected = sorted((n, k) for n, one in enumerate(graph.program.launches) for k in range(one.chunks))
-    assert sorted((piece.launch.number, piece.number) for piece in profile.pieces) == expected
+    assert sorted((chunk.launch.number, chunk.number) for chunk in profile.chunks) == expected
     assert {one.runs for one in profile.launches} == {1.0}
     assert profile.dropped == 0 and len(profile.steps) == 5
 
@@ -49,16 +49,16 @@ def test_every_piece_of_every_launch_is_seen(graph: rlx.CompiledGraph, profile: 
 def test_parts_add_up_to_no_more_than_the_step(profile: Profile):
     assert 0 < sum(one.time for one in profile.launches) <= max(profile.steps)
     assert [one.time for one in profile.launches] == sorted((one.time for one in profile.launches), reverse=True)
-    for piece in profile.pieces:
-        assert piece.began >= 0 and piece.began + piece.took <= max(profile.steps)
-        assert piece.thread in (0, 1)
+    for chunk in profile.chunks:
+        assert chunk.began >= 0 and chunk.began + chunk.took <= max(profile.steps)
+        assert chunk.thread in (0, 1)
     busy = sum(one.busy for one in profile.thread_times)
     assert 0 < busy <= 2 * max(profile.steps)
 
 
-def test_pieces_of_a_thread_do_not_overlap(profile: Profile):
+def test_chunks_of_a_thread_do_not_overlap(profile: Profile):
     for thread in (0, 1):
-        mine = [piece for piece in profile.pieces if piece.thread == thread]
+        mine = [chunk for chunk in profile.chunks if chunk.thread == thread]
         for one, other in pairwise(mine):
             assert one.began + one.took <= other.began + 1e-9
 
@@ -87,7 +87,7 @@ def test_a_trace_has_a_track_per_thread_and_an_event_per_piece(profile: Profile,
     events = json.loads(path.read_text())["traceEvents"]
     assert {e["args"]["name"] for e in events if e["name"] == "thread_name"} == {"thread 0", "thread 1"}
     spans = [e for e in events if e["ph"] == "X"]
-    assert len(spans) == len(profile.pieces)
+    assert len(spans) == len(profile.chunks)
     assert all(e["dur"] >= 0 and e["args"]["flops of launch"] > 0 and e["args"]["bytes of launch"] > 0 for e in spans)
 
 
@@ -105,7 +105,7 @@ def test_loops_add_up_and_what_there_is_no_room_for_is_said(monkeypatch: pytest.
     assert found.dropped == 0
     monkeypatch.setattr(launch_times, "MOST_ROWS", 10)
     few = compiled.profile(x=w, w=w, runs=2)
-    assert len(few.pieces) == 10 and few.dropped == len(found.pieces) - 10
+    assert len(few.chunks) == 10 and few.dropped == len(found.chunks) - 10
     assert f"{few.dropped} more chunks" in str(few)
 
 

@@ -593,9 +593,9 @@ builtin.module {
 
 // -----
 
-// CHECK: "w" is marked as copied, but not as updated
+// CHECK: "w" is marked copied_back, but not donated
 builtin.module {
   lir.program @p {
-    %w = lir.param "w" copied : memref<6xf32>
+    %w = lir.param "w" copied_back : memref<6xf32>
   }
 }

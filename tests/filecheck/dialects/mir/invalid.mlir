@@ -298,7 +298,7 @@
 
 // CHECK: expected extents of loops that are not 1, got [2, 1, 3]
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
-%1 = mir.fusion (%0) loops <[2, 1, 3] rows 1 : ([0, 2]) -> ([0, 2])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+%1 = mir.fusion (%0) loops <[2, 1, 3] parallel 1 : ([0, 2]) -> ([0, 2])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
 ^bb0(%a: tensor<2x3xf32>):
   mir.yield %a : tensor<2x3xf32>
 }
@@ -307,7 +307,7 @@
 
 // CHECK: 3 loops over rows, of 2
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
-%1 = mir.fusion (%0) loops <[2, 3] rows 3 : ([0, 1]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+%1 = mir.fusion (%0) loops <[2, 3] parallel 3 : ([0, 1]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
 ^bb0(%a: tensor<2x3xf32>):
   mir.yield %a : tensor<2x3xf32>
 }
@@ -316,7 +316,7 @@
 
 // CHECK: sums over the loops 1 to 2, of 2
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
-%1 = mir.fusion (%0) loops <[2, 3] sums 1 to 2 : ([0, 1]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+%1 = mir.fusion (%0) loops <[2, 3] reduce 1 to 2 : ([0, 1]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
 ^bb0(%a: tensor<2x3xf32>):
   mir.yield %a : tensor<2x3xf32>
 }
@@ -325,7 +325,7 @@
 
 // CHECK: expected ascending numbers of 2 loops, got [1, 0]
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
-%1 = mir.fusion (%0) loops <[3, 2] rows 1 : ([1, 0]) -> ([1, 0])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+%1 = mir.fusion (%0) loops <[3, 2] parallel 1 : ([1, 0]) -> ([1, 0])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
 ^bb0(%a: tensor<2x3xf32>):
   mir.yield %a : tensor<2x3xf32>
 }
@@ -334,7 +334,7 @@
 
 // CHECK: expected ascending numbers of 2 loops, got [0, 2]
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
-%1 = mir.fusion (%0) loops <[2, 3] rows 1 : ([0, 2]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+%1 = mir.fusion (%0) loops <[2, 3] parallel 1 : ([0, 2]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
 ^bb0(%a: tensor<2x3xf32>):
   mir.yield %a : tensor<2x3xf32>
 }
@@ -343,7 +343,7 @@
 
 // CHECK: loops of 2 inputs and 1 results, of which there are 1 and 1
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
-%1 = mir.fusion (%0) loops <[2, 3] rows 1 : ([0, 1], [0]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+%1 = mir.fusion (%0) loops <[2, 3] parallel 1 : ([0, 1], [0]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
 ^bb0(%a: tensor<2x3xf32>):
   mir.yield %a : tensor<2x3xf32>
 }
@@ -352,7 +352,7 @@
 
 // CHECK: input 0 of type tensor<2x3xf32> does not run over the loops [0]
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
-%1 = mir.fusion (%0) loops <[2, 3] rows 1 : ([0]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+%1 = mir.fusion (%0) loops <[2, 3] parallel 1 : ([0]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
 ^bb0(%a: tensor<2x3xf32>):
   mir.yield %a : tensor<2x3xf32>
 }
@@ -361,7 +361,7 @@
 
 // CHECK: result 0 of type tensor<2x3xf32> does not run over the loops [0, 1]
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
-%1 = mir.fusion (%0) loops <[2, 4] rows 1 : (whole) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+%1 = mir.fusion (%0) loops <[2, 4] parallel 1 : (operand) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
 ^bb0(%a: tensor<2x3xf32>):
   mir.yield %a : tensor<2x3xf32>
 }

@@ -229,13 +229,13 @@ func.func @fused(%x: tensor<2x3xf32>, %w: tensor<3x4xf32>, %b: tensor<4xf32>) {
 // CHECK-NEXT: %1 = mir.exp %0 : tensor<3xf32>
 // CHECK-NEXT: mir.yield %0, %1 : tensor<3xf32>, tensor<3xf32>
 // CHECK-NEXT: }
-// CHECK-NEXT: %rows = mir.fusion(%m, %x) loops <[4, 3] rows 1 : ([0, 1], [1]) -> ([0, 1])> : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x1x3xf32> {
+// CHECK-NEXT: %rows = mir.fusion(%m, %x) loops <[4, 3] parallel 1 : ([0, 1], [1]) -> ([0, 1])> : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x1x3xf32> {
 // CHECK-NEXT: ^bb0(%a: tensor<4x3xf32>, %b: tensor<3xf32>):
 // CHECK-NEXT: %0 = mir.add %a, %b : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
 // CHECK-NEXT: %1 = mir.reshape %0 : tensor<4x3xf32> to tensor<4x1x3xf32>
 // CHECK-NEXT: mir.yield %1 : tensor<4x1x3xf32>
 // CHECK-NEXT: }
-// CHECK-NEXT: %sums = mir.fusion(%w, %m) loops <[4, 2, 3] sums 1 to 2 : (whole, [0, 2]) -> ([0, 2])> : (tensor<5x5xf32>, tensor<4x3xf32>) -> tensor<4x3xf32> {
+// CHECK-NEXT: %sums = mir.fusion(%w, %m) loops <[4, 2, 3] reduce 1 to 2 : (operand, [0, 2]) -> ([0, 2])> : (tensor<5x5xf32>, tensor<4x3xf32>) -> tensor<4x3xf32> {
 // CHECK-NEXT: ^bb0(%a: tensor<5x5xf32>, %b: tensor<4x3xf32>):
 // CHECK-NEXT: mir.yield %b : tensor<4x3xf32>
 // CHECK-NEXT: }
@@ -254,13 +254,13 @@ func.func @regions(%x: tensor<3xf32>, %y: tensor<3xf32>, %g: tensor<3xf32>, %m: 
     %1 = mir.exp %0 : tensor<3xf32>
     mir.yield %0, %1 : tensor<3xf32>, tensor<3xf32>
   }
-  %rows = mir.fusion(%m, %x) loops <[4, 3] rows 1 : ([0, 1], [1]) -> ([0, 1])> : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x1x3xf32> {
+  %rows = mir.fusion(%m, %x) loops <[4, 3] parallel 1 : ([0, 1], [1]) -> ([0, 1])> : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x1x3xf32> {
   ^bb0(%a: tensor<4x3xf32>, %b: tensor<3xf32>):
     %0 = mir.add %a, %b : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
     %1 = mir.reshape %0 : tensor<4x3xf32> to tensor<4x1x3xf32>
     mir.yield %1 : tensor<4x1x3xf32>
   }
-  %sums = mir.fusion(%w, %m) loops <[4, 2, 3] sums 1 to 2 : (whole, [0, 2]) -> ([0, 2])> : (tensor<5x5xf32>, tensor<4x3xf32>) -> tensor<4x3xf32> {
+  %sums = mir.fusion(%w, %m) loops <[4, 2, 3] reduce 1 to 2 : (operand, [0, 2]) -> ([0, 2])> : (tensor<5x5xf32>, tensor<4x3xf32>) -> tensor<4x3xf32> {
   ^bb0(%a: tensor<5x5xf32>, %b: tensor<4x3xf32>):
     mir.yield %b : tensor<4x3xf32>
   }

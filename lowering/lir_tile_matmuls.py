@@ -1,4 +1,4 @@
-"""`lir-tile-products`: matrix products become loops where these beat the library."""
+"""`lir-tile-matmuls`: matrix products become loops where these beat the library."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ MANY = 8
 
 
 @dataclass(frozen=True)
-class LirTileProductsPass(KernelPass):
+class LirTileMatmulsPass(KernelPass):
     """
     Replace `lir.gemm`s by tiled loop nests where these beat the library.
 
@@ -101,13 +101,13 @@ class LirTileProductsPass(KernelPass):
         %x = memref.load %x[%r, %k] : memref<6x64xf32>
         scf.for %j = %c0 to %c16 step %c1 {
           // sums[r, j] += x * w[k, j]
-        } {lir.lanes}
+        } {lir.vectorize}
       }
     }
     ```
     """
 
-    name = "lir-tile-products"
+    name = "lir-tile-matmuls"
 
     lanes: int = Registers.lanes
     """32-bit elements per vector register."""

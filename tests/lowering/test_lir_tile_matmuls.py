@@ -18,14 +18,14 @@ from xdsl_rlx.dialects.lir.kernel import LANES, UNROLL
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
-from xdsl_rlx.lowering.lir_tile_products import (
+from xdsl_rlx.lowering.lir_tile_matmuls import (
     COPIED,
     DEEP,
     FEW,
     LOOPED_ROWS,
     ROWS,
     WIDE_ROWS,
-    LirTileProductsPass,
+    LirTileMatmulsPass,
 )
 from xdsl_rlx.lowering.numba.machine import cpu
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
@@ -128,7 +128,7 @@ def test_products_of_any_size(element: str, registers: Registers, effort: Effort
     count = (40 if effort is Effort.QUICK else 4) * (15 if EVERY else 1)
     cases = some_cases(registers.lanes + int(element[1:]), count)
     module = rlx.parse(text_of(cases, element))
-    LirTileProductsPass(registers.lanes, registers.count).apply(Context(), module)
+    LirTileMatmulsPass(registers.lanes, registers.count).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     assert not any(isinstance(op, GemmOp) for op in module.walk())
     LirCheckBoundsPass().apply(Context(), module)
@@ -180,7 +180,7 @@ six rows, the last one begins in the one before it."""
 )
 def test_large_products(registers: Registers, effort: Effort):
     module = rlx.parse(text_of(LARGE, "f32"))
-    LirTileProductsPass(registers.lanes, registers.count).apply(Context(), module)
+    LirTileMatmulsPass(registers.lanes, registers.count).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     assert not any(isinstance(op, GemmOp) for op in module.walk())
     LirCheckBoundsPass().apply(Context(), module)
@@ -207,7 +207,7 @@ def test_a_kernel_launched_for_uneven_pieces_too(extents: tuple[int, int]):
     line = next(line for line in text.splitlines() if "@k0 over" in line)
     twice = "\n".join(line.replace("over 40", f"over {extent}") for extent in extents)
     module = rlx.parse(text.replace(line, twice))
-    LirTileProductsPass(16, 32).apply(Context(), module)
+    LirTileMatmulsPass(16, 32).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     assert not any(isinstance(op, GemmOp) for op in module.walk())
     LirCheckBoundsPass().apply(Context(), module)
@@ -221,7 +221,7 @@ def test_digits_of_long_sums():
     """One long sum in f32 would be off by 1.4e-4."""
     case = Case(16, 100_000, 16, 16, False, False)
     module = rlx.parse(text_of([case], "f32"))
-    LirTileProductsPass(16, 32).apply(Context(), module)
+    LirTileMatmulsPass(16, 32).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     a, b = np.full((16, 100_000), 0.1, np.float32), np.ones((100_000, 16), np.float32)
     (found,) = compile_module(module, 1, Effort.QUICK)(a, b)
@@ -251,7 +251,7 @@ SHORT = [
 @pytest.mark.parametrize("element", ["f32", "f64"])
 def test_few_sums_are_added_up_side_by_side(element: str):
     module = rlx.parse(text_of(SHORT, element))
-    LirTileProductsPass(16, 32).apply(Context(), module)
+    LirTileMatmulsPass(16, 32).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     sums = [memref_of(op.memref).get_shape() for op in module.walk() if isinstance(op, memref.AllocaOp)]
     assert [shape[0] for shape in sums] == [4, 4, 4, 6, 3, 1] if element == "f32" else len(sums) == len(SHORT)
@@ -271,7 +271,7 @@ def test_a_far_right_factor_is_fetched_ahead(rows: int, backend: str):
     """Of 60 rows in pieces of 32 and 28, the number of tiles is not known: bounds are checked as it runs."""
     case = Case(rows, 550, 513, 32, False, False, True)
     module = once(case)
-    LirTileProductsPass(16, 32).apply(Context(), module)
+    LirTileMatmulsPass(16, 32).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     fetched = [op for op in module.walk() if isinstance(op, PrefetchOp)]
     assert len(fetched) == 2 + 1, "both vectors of whole panels, one of the last"
@@ -287,7 +287,7 @@ def test_a_far_right_factor_is_fetched_ahead(rows: int, backend: str):
 
 def test_a_near_right_factor_is_not_fetched():
     module = once(Case(32, 120, 513, 32, False, False))
-    LirTileProductsPass(16, 32).apply(Context(), module)
+    LirTileMatmulsPass(16, 32).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     assert not any(isinstance(op, PrefetchOp | GemmOp) for op in module.walk())
 
@@ -295,7 +295,7 @@ def test_a_near_right_factor_is_not_fetched():
 def gemms(case: Case, repeated: bool, registers: Registers = REGISTERS[0]) -> int:
     """How many calls of the library stay in a program of one case."""
     module = rlx.parse(text_of([case], "f32")) if repeated else once(case)
-    LirTileProductsPass(registers.lanes, registers.count).apply(Context(), module)
+    LirTileMatmulsPass(registers.lanes, registers.count).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     return sum(isinstance(op, GemmOp) for op in module.walk())
 
@@ -347,7 +347,7 @@ def test_with_many_registers_rows_may_be_many():
 @pytest.mark.parametrize("element", ["f32", "f64"])
 def test_sums_of_a_tile_fit_into_registers_and_are_written_out(registers: Registers, element: str):
     module = rlx.parse(text_of([Case(16, 40, 64, 16, False, False)], element))
-    LirTileProductsPass(registers.lanes, registers.count).apply(Context(), module)
+    LirTileMatmulsPass(registers.lanes, registers.count).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     lanes = registers.lanes // (2 if element == "f64" else 1)
     for rows in SIZES:

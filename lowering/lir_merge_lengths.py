@@ -1,4 +1,4 @@
-"""`lir-share-lengths`: kernels that differ in how many elements they have become one, of any length."""
+"""`lir-merge-lengths`: kernels that differ in how many elements they have become one, of any length."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from xdsl_rlx.transforms.structure import structure_of_region
 
 
 @dataclass(frozen=True)
-class LirShareLengthsPass(ModulePass):
+class LirMergeLengthsPass(ModulePass):
     """
     Merge elementwise kernels that differ only in length, such as the updates of an optimiser.
 
@@ -35,7 +35,7 @@ class LirShareLengthsPass(ModulePass):
     ```
     """
 
-    name = "lir-share-lengths"
+    name = "lir-merge-lengths"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite a module."""

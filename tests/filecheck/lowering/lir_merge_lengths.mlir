@@ -1,6 +1,6 @@
-// RUN: xdsl-opt %s --split-input-file -p lir-share-lengths | filecheck %s
-// RUN: xdsl-opt %s --split-input-file -p lir-share-lengths,lir-plan-memory,lir-check-bounds | filecheck %s --check-prefix=CHECKED
-// RUN: xdsl-opt %s --split-input-file -p lir-share-lengths,lir-plan-memory -t numba | filecheck %s --check-prefix=PYTHON
+// RUN: xdsl-opt %s --split-input-file -p lir-merge-lengths | filecheck %s
+// RUN: xdsl-opt %s --split-input-file -p lir-merge-lengths,lir-plan-memory,lir-check-bounds | filecheck %s --check-prefix=CHECKED
+// RUN: xdsl-opt %s --split-input-file -p lir-merge-lengths,lir-plan-memory -t numba | filecheck %s --check-prefix=PYTHON
 
 // Two kernels that are one of any length, and another one that has a number of its own.
 // CHECK-LABEL: lir.program @lines {
