@@ -128,7 +128,7 @@ def test_only_a_loop_that_carries_nothing_has_the_mark():
     start = text.index("memref.store %g, %o[%i, %j]")
     end = text.index("}", start)
     text = f"{text[:end]}scf.yield %a : f32\n }}{MARK}{text[end + 1 :]}"
-    with pytest.raises(GraphError, match=r"expected lir\.apart on a loop without carries"):
+    with pytest.raises(GraphError, match=r"expected lir\.outline on a loop without carries"):
         rlx.parse(text)
 
 
