@@ -107,10 +107,13 @@ class Case:
         positional = [one for one in self.parameters if one.kind in ("only", "any")]
         for n, value in enumerate(self.args):
             yield (positional[n].name if n < len(positional) else n), n, value
-        hidden = {one.name for one in positional if one.kind == "only"}
         for name, value in self.kwargs.items():
-            if name not in hidden:
+            if not self.is_hidden(name):
                 yield name, name, value
+
+    def is_hidden(self, name: int | str) -> bool:
+        """Whether a keyword of `**kwargs` is spelled like a positional-only parameter, so that no name means it."""
+        return any(one.name == name and one.kind == "only" for one in self.parameters)
 
 
 def draw(rng: random.Random, content: str) -> Any:

@@ -279,11 +279,10 @@ def test_batches(seed: int):
     made, rng = case(seed), random.Random(seed)
     positional = [one.name for one in made.parameters if one.kind in ("only", "any")]
     args, kwargs, axes = list(made.args), dict(made.kwargs), dict[Any, Any]()
-    for name, place, value in list(made.places()):
+    for place, value in [*enumerate(args), *kwargs.items()]:
         found, axis = batched(value, rng)
-        # what is in **kwargs under the name of a positional-only parameter has no name of its own
-        hidden = isinstance(place, str) and any(one.name == place and one.kind == "only" for one in made.parameters)
-        if hidden and axis != 0:
+        # a hidden keyword is mapped along axis 0, since no name gives it another
+        if made.is_hidden(place) and axis != 0:
             found, axis = np.stack([value] * AXIS) if isinstance(value, np.ndarray) else value, 0
             if not isinstance(value, np.ndarray):
                 return
@@ -292,7 +291,6 @@ def test_batches(seed: int):
             args[place] = found
         else:
             kwargs[place] = found
-        assert name in (place, positional[place] if isinstance(place, int) and place < len(positional) else name)
     if not any(axis is not None for axis in axes.values()):
         return
     every = [axes[n] for n in range(len(args))]
