@@ -26,7 +26,7 @@ class BufferUse:
 
     name: str
     kind: str
-    """input, param or output; a donated argument is `updated`."""
+    """input, param or output; a donated argument is `input, donated`, or `input, donated, copied back`."""
     type: str
     bytes: int
 

@@ -37,9 +37,9 @@ class MirRaiseCompositesPass(RewritingPass):
     kind: Literal["all", "differentiated", "kernels"] = "all"
     """
     Ops to recognise: `all`; those with a derivative rule of their own (`differentiated`); or those with a kernel or
-    scalar function of their own (`nests`).
+    scalar function of their own (`kernels`).
 
-    Other composites are decomposed again before differentiation or fusion. `differentiated` and `nests` leave attention
+    Other composites are decomposed again before differentiation or fusion. `differentiated` and `kernels` leave attention
     over few keys alone, which is faster decomposed.
     """
 
