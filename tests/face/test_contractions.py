@@ -147,7 +147,7 @@ def test_labels_that_do_not_fit(subscripts: str, message: str):
         (lambda g, x: g.tensordot(x, x, [1]), "a number of axes or two lists"),
         (lambda g, x: g.norm(x, 3), "a matrix has the orders"),
         (lambda g, x: g.norm(x, "max"), "ord 'max' is not one of fro, nuc"),
-        (lambda g, x: g.norm(x, "fro", axis=0), "ord fro is one of matrices"),
+        (lambda g, x: g.norm(x, "fro", axis=0), "ord fro is only defined for matrices"),
         (lambda g, x: g.trace(x, 0, 1, -1), "diagonal: expected two different axes"),
     ],
 )
