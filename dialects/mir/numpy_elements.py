@@ -163,6 +163,8 @@ def _logaddexp2(x: Operand, y: Operand) -> Value:
     larger, smaller = where(first, x, y), where(first, y, x)
     alike = ufunc("logical_and", larger == smaller, ufunc("isinf", larger))
     apart = where(alike, 0.0, smaller - larger)
+    # of equal infinities the mean, so that each has half of the slope
+    larger = where(alike, 0.5 * x + 0.5 * y, larger)
     return (larger + ufunc("log1p", ufunc("exp2", apart)) * (1 / log(2))).astype(given)
 
 

@@ -142,7 +142,9 @@ def test_operands_and_options_that_do_not_fit_are_errors():
         added(x, y)
     with pytest.raises(rlx.GraphError, match="does not take these operands and options"):
         triple(x, scale=2.0)
-    with pytest.raises(rlx.GraphError, match=r"option scale: expected a bool, a number, a string or a list of integers"):
+    with pytest.raises(
+        rlx.GraphError, match=r"option scale: expected a bool, a number, a string or a list of integers"
+    ):
         triple(x, scale=[0.5])
     with pytest.raises(rlx.GraphError, match="expected a traced value among the operands, got none"):
         triple(X)
