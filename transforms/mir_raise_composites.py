@@ -39,8 +39,8 @@ class MirRaiseCompositesPass(RewritingPass):
     Ops to recognise: `all`; those with a derivative rule of their own (`differentiated`); or those with a kernel or
     scalar function of their own (`kernels`).
 
-    Other composites are decomposed again before differentiation or fusion. `differentiated` and `kernels` leave attention
-    over few keys alone, which is faster decomposed.
+    Other composites are decomposed again before differentiation or fusion. `differentiated` and `kernels` leave
+    attention over few keys alone, which is faster decomposed.
     """
 
     def run(self, ctx: Context, module: ModuleOp) -> bool:
