@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import factorial, inf, log, pi
 from typing import Any
 
@@ -220,6 +221,13 @@ SPELLED_OUT: dict[str, Function] = {
 """Universal functions that are few steps of others."""
 
 
+def contracted(product: Callable[..., Value], *values: Value) -> Value:
+    """The sum of products that `product` computes of values of one type; of booleans, whether any product is true."""
+    if element_of(values[0].ssa) != i1:
+        return product(*values)
+    return ufunc("not_equal", product(*(x.astype("i64") for x in values)), 0)
+
+
 def _sum_of_products(subscripts: str, x: Operand, y: Operand) -> Value:
     x, y = of_one_type([x, y])
     extents: dict[str, int] = {}
@@ -232,9 +240,7 @@ def _sum_of_products(subscripts: str, x: Operand, y: Operand) -> Value:
             raise GraphError(f"expected extents {subscripts}, got shapes {dims(x.shape)} and {dims(y.shape)}")
     if element_of(x.ssa) in COMPLEXES and subscripts.startswith("...i,"):
         x = x.b.conjugate(x)
-    if element_of(x.ssa) == i1:
-        return ufunc("not_equal", x.b.einsum(subscripts, x.astype("i64"), y.astype("i64")), 0)
-    return x.b.einsum(subscripts, x, y)
+    return contracted(partial(x.b.einsum, subscripts), x, y)
 
 
 @row("where")

@@ -7,16 +7,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf, prod
 from typing import Any, NamedTuple
 
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
-from xdsl_rlx.dialects.mir.numpy_elements import ufunc
+from xdsl_rlx.dialects.mir.numpy_elements import contracted, ufunc
 from xdsl_rlx.dialects.mir.numpy_reductions import in_a_row, largest, smallest, sum_of
 from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, as_floats, as_value, check_rank, of_one_type, row
 from xdsl_rlx.dialects.mir.promotion import Kind
 from xdsl_rlx.dialects.mir.value import Operand, Value
-from xdsl_rlx.dialects.shapes import COMPLEXES, broadcast_shapes, dims, element_of, i1, integers, normalize_axis
+from xdsl_rlx.dialects.shapes import COMPLEXES, broadcast_shapes, dims, element_of, integers, normalize_axis
 
 
 class SlogdetResult(NamedTuple):
@@ -49,15 +50,12 @@ class SVDResult(NamedTuple):
 
 
 def _product(name: str, *names: str) -> None:
-    """Rows for a product, which is a builder method of two operands of one element type; of booleans, whether any
-    is."""
+    """Rows for a product, which is a builder method of two operands of one element type."""
 
     @row(name, *names)
     def found(a: Any, b: Any, *args: Any, **kwargs: Any) -> Value:
         x, y = of_one_type([a, b])
-        if element_of(x.ssa) != i1:
-            return getattr(x.b, name)(x, y, *args, **kwargs)
-        return ufunc("not_equal", getattr(x.b, name)(x.astype("i64"), y.astype("i64"), *args, **kwargs), 0)
+        return contracted(lambda x, y: getattr(x.b, name)(x, y, *args, **kwargs), x, y)
 
     found.__doc__ = f"`{name}` of the builder."
 
@@ -94,9 +92,7 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Value:
     x, y = of_one_type([a, b])
     if not isinstance(axes, int):
         axes = [integers("tensordot", one) for one in axes]
-    if element_of(x.ssa) == i1:
-        return ufunc("not_equal", x.b.tensordot(x.astype("i64"), y.astype("i64"), axes), 0)
-    return x.b.tensordot(x, y, axes)
+    return contracted(lambda x, y: x.b.tensordot(x, y, axes), x, y)
 
 
 @row("einsum")
@@ -110,9 +106,7 @@ def einsum(*operands: Any, out: None = None, optimize: Any = None, dtype: object
         first = ",".join(letters) + (f"->{_letters(listed[-1])}" if len(listed) % 2 else "")
     values = of_one_type(given)
     values = values if dtype is None else [x.astype(dtype) for x in values]
-    if element_of(values[0].ssa) == i1:
-        return ufunc("not_equal", values[0].b.einsum(first, *(x.astype("i64") for x in values)), 0)
-    return values[0].b.einsum(first, *values)
+    return contracted(partial(values[0].b.einsum, first), *values)
 
 
 def _letters(part: Sequence[Any]) -> str:

@@ -10,11 +10,12 @@ from math import inf, nan, prod
 from typing import Any
 
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.dialects.mir.complex import part_type
 from xdsl_rlx.dialects.mir.numpy_elements import ufunc, where
 from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, Axis, as_floats, as_value, check_rank, of_one_type, row
 from xdsl_rlx.dialects.mir.promotion import Kind
 from xdsl_rlx.dialects.mir.value import Operand, Value
-from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, dims, element_of, i1, integers, normalize_axes
+from xdsl_rlx.dialects.shapes import COMPLEXES, DTYPE_NAMES, FLOATS, dims, element_of, i1, integers, normalize_axes
 
 
 def _kept(x: Value, mask: Any, otherwise: Any) -> Value:
@@ -78,7 +79,8 @@ def mean(
 def _count(x: Value, mask: Any, axis: Axis, keepdims: bool) -> Value:
     """How many elements are true, in the element type of `x`, or of its parts."""
     found = sum_of(x.b.broadcast_to(as_value(mask, x), x.shape), axis, keepdims=keepdims)
-    return found.astype({"c64": "f32", "c128": "f64"}.get(str(x.dtype), x.dtype))
+    element = element_of(x.ssa)
+    return found.astype(DTYPE_NAMES[part_type(element)] if element in COMPLEXES else x.dtype)
 
 
 @row("max", "amax")

@@ -261,13 +261,12 @@ class Parameters:
         slot = self.names.index(which) if which in self.names else None
         if slot is not None and slot not in (self._rest, self._others):
             return [(slot, None)]
-        if which in self._passed_on and self._rest is not None:
-            number = self._passed_on.index(which)
-            if number < len(values[self._rest]):
-                return [(self._rest, number)]
+        number = self._passed_on.index(which) if self._rest is not None and which in self._passed_on else None
+        if self._rest is not None and number is not None and number < len(values[self._rest]):
+            return [(self._rest, number)]
         if self._others is not None and which in values[self._others]:
             return [(self._others, which)]
-        if which in self._passed_on:
+        if number is not None:
             return None
         if slot is not None and slot == self._rest:
             return [(slot, number) for number in range(len(values[slot]))]

@@ -217,10 +217,10 @@ def _gguf_array(one: GGUFTensor, data: np.ndarray[Any, Any], swapped: bool, dequ
     try:
         with np.errstate(all="ignore"):
             return as_floats(blocks, kind).reshape(one.shape)
-    except NotImplementedError:
-        # what gguf raises for a type of blocks that it knows by name, and has no code for
+    except RuntimeError as error:
+        # gguf knows types of blocks by name for which it has no code
         raise CheckpointError(
-            f"gguf cannot dequantise the {kind.name} of {one.name!r}; dequantize=False loads its bytes"
+            f"gguf cannot dequantise the {kind.name} of {one.name!r} ({error}); dequantize=False loads its bytes"
         ) from None
 
 
