@@ -222,7 +222,7 @@ def window_counts(
     for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
         reach = d * (k - 1) + 1
         if reach > n + 2 * p:
-            raise VerifyException(f"a kernel over {reach} elements does not fit {n} with {p} padded a side")
+            raise VerifyException(f"a kernel over {reach} elements exceeds the extent {n} + 2*{p} of the padded input")
         counts.append((n + 2 * p - reach) // s + 1)
     return tuple(counts)
 

@@ -102,8 +102,9 @@ GROUPS = (
     ),
     Group(
         "Trees",
-        "Dicts, lists, tuples, named tuples, dataclasses and None. Keys of dicts are sorted, fields in their order; "
-        'a field with `metadata={"static": True}` is not a leaf.',
+        "Dicts, lists, tuples, named tuples, dataclasses and None. Leaves of a dict are in the order of the sorted "
+        "keys; the traced function sees the insertion order. A dataclass field with "
+        '`metadata={"static": True}` is not a leaf.',
         ("tree.Tree", "tree.Spec", "tree.flatten", "tree.unflatten", "tree.map_leaves", "tree.paths", "tree.names"),
     ),
     Group(

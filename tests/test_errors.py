@@ -337,7 +337,7 @@ def test_a_wrong_thread_count_is_an_error(threads: object):
 def test_names_are_taken_once_in_a_graph():
     g = rlx.Graph("g")
     g.input("x", (2, 3))
-    with pytest.raises(rlx.GraphError, match=r"graph 'g' has two arguments named 'x'; there is the input f32\[2x3\]"):
+    with pytest.raises(rlx.GraphError, match=r"graph 'g' already has an argument 'x', the input f32\[2x3\]"):
         g.param("x", (3,))
     # and the graph is as it was
     g.set_outputs(g.exp(g.param("y", (3,))))

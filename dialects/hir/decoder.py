@@ -163,7 +163,7 @@ class Qwen35MtpHeadOp(HirOp, name="hir.qwen35_mtp_head"):
         count = self.num_heads.value.data
         columns = check_rank("q_gate_w", self.q_gate_w, "ExN")[1]
         if columns % 2:
-            raise VerifyException(f"expected q_gate_w of as many gates as queries, got {columns} columns")
+            raise VerifyException(f"expected q_gate_w with an even number of columns, got {columns}")
         numbers = count, int_of(self.num_kv_heads), int_of(self.head_dim)
         kv_columns = check_rank("k_w", self.k_w, "ExN")[1]
         width, kv_heads = shared_heads(("half of q_gate_w", columns // 2), kv_columns, *numbers)

@@ -224,9 +224,9 @@ class FusionLoopsAttr(ParametrizedAttribute):
         if any(n < 0 or n == 1 for n in self.sizes):
             raise VerifyException(f"expected extents of loops that are not 1, got {list(self.sizes)}")
         if not 0 <= self.split.data <= rank:
-            raise VerifyException(f"{self.split.data} loops over rows, of {rank}")
+            raise VerifyException(f"parallel {self.split.data}: expected at most {rank} loops")
         if self.middle is not None and not self.middle[0] < self.middle[1] < rank:
-            raise VerifyException(f"sums over the loops {self.middle[0]} to {self.middle[1]}, of {rank}")
+            raise VerifyException(f"reduce {self.middle[0]} to {self.middle[1]}: expected an end below {rank}")
         for loops in (*self.input_loops, *self.result_loops):
             if loops is not None and (sorted({*loops}) != [*loops] or any(not 0 <= loop < rank for loop in loops)):
                 raise VerifyException(f"expected ascending numbers of {rank} loops, got {list(loops)}")

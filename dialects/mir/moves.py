@@ -50,7 +50,9 @@ class MovesBuilder(BuilderCore):
             value = self._spread(value, axis, between, constant_values)
             left = value.shape[axis] + min(before, 0) + min(after, 0)
             if left < 0:
-                raise GraphError(f"pad: {(before, after)} takes more than the {value.shape[axis]} of axis {axis}")
+                raise GraphError(
+                    f"pad: {(before, after)} removes more than the {value.shape[axis]} elements of axis {axis}"
+                )
             if left != value.shape[axis]:
                 value = self._this.narrow(value, axis, max(-before, 0), left)
             value = self._between(value, axis, before, after, constant_values)

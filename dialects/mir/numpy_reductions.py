@@ -113,7 +113,7 @@ def _extreme(which: str, x: Value, axis: Axis, keepdims: bool, initial: Operand 
     axes = range(x.rank) if axis is None else normalize_axes(integers(which, axis), x.rank)
     empty = not prod(x.shape[one] for one in axes)
     if initial is None and (empty or mask is not True):
-        raise GraphError(f"np.{which} of an empty selection of {dims(x.shape)} has no identity: pass initial=")
+        raise GraphError(f"np.{which} of {dims(x.shape)}: where= or an empty axis needs initial=")
     if element_of(x.ssa) == i1:
         return FUNCTIONS["any" if which == "max" else "all"](x, axis, keepdims=keepdims)
     meet = "maximum" if which == "max" else "minimum"

@@ -152,7 +152,7 @@ def verify_chain(block: Block) -> SSAValue:
     value, before = _one_value(block), block.args[0]
     for op in ops_of(block):
         if not isinstance(op, ResizeNearest2xOp):
-            raise VerifyException(f"{op.name} in a body that is a chain of {ResizeNearest2xOp.name}")
+            raise VerifyException(f"expected only {ResizeNearest2xOp.name} in the body, got {op.name}")
         if op.x != before:
             raise VerifyException(f"expected a chain: {op.name} does not use the result of the previous op")
         before = op.result

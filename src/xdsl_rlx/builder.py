@@ -323,7 +323,9 @@ class Graph(MirBuilder):
             raise GraphError(f"an argument of graph '{self.name}' needs an identifier as its name, got {name!r}")
         if (found := self._arguments.get(name)) is not None:
             shape = f"{found[1].dtype}[{dims(found[1].shape)}]"
-            raise GraphError(f"graph '{self.name}' has two arguments named '{name}'; there is the {found[0]} {shape}")
+            raise GraphError(
+                f"graph '{self.name}' already has an argument '{name}', the {found[0]} {shape}; choose another name"
+            )
         self._unseal()
         arg = self._block.insert_arg(type_, len(self._block.args))
         arg.name_hint = hint_of(name)

@@ -94,7 +94,7 @@ def save(path: str | os.PathLike[str], tree: Tree, metadata: Mapping[str, str] |
     except SafetensorError as error:
         raise CheckpointError(f"save: {error}") from None
     if (header := int.from_bytes(content[:8], "little")) > _MOST_HEADER:
-        raise CheckpointError(f"save: the names and texts take {header} bytes, more than a file may have")
+        raise CheckpointError(f"save: names and metadata take {header} bytes; the limit is {_MOST_HEADER}")
     replace_file(place, content)
 
 
@@ -285,7 +285,7 @@ def _names(spec: Spec) -> list[str]:
         return plain
     places = paths(spec)
     if not _can_be_told_apart(places):
-        raise CheckpointError("two leaves of the tree have keys with equal text; use strings as keys")
+        raise CheckpointError("two keys of the tree are equal as strings, such as 1 and '1'; use strings as keys")
     return places
 
 

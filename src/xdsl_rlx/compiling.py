@@ -151,10 +151,10 @@ def compile(
     if backend not in list(Backend):
         raise GraphError(f"backend: expected one of {', '.join(map(repr, map(str, Backend)))}, got {backend!r}")
     if not isinstance(weights, Weights | None):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise GraphTypeError(f"compile: weights: expected an rlx.Weights, which takes a dict, got {shown(weights)}")
+        raise GraphTypeError(f"compile: weights: expected rlx.Weights, got {shown(weights)}; pass rlx.Weights(..)")
     source = as_graph_module(graph)
     if unchecked and source.stage != "lir":
-        raise GraphError(f"unchecked: expected a graph at stage lir, got '{source.name}' at {source.stage}; omit it")
+        raise GraphError(f"unchecked=: expected a graph at stage lir, got '{source.name}' at {source.stage}; omit it")
     source = _donated(source, donate, strict_donation)
     if memory_budget is not None:
         source = fitted(above_lir(source, "memory_budget"), memory_budget, threads)

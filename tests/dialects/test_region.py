@@ -55,7 +55,7 @@ WRONG: dict[str, tuple[Callable[[rlx.Graph, Any, Any], object], str]] = {
     ),
     "no chain": (
         lambda g, x, i: g.transform_region(g.relu, i),
-        "transform_region: mir.relu in a body that is a chain of mir.resize_nearest_2x",
+        "transform_region: expected only mir.resize_nearest_2x in the body, got mir.relu",
     ),
     "from around": (
         lambda g, x, i: g.transform_region(lambda a: g.resize_nearest_2x(i), i),

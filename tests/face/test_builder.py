@@ -81,7 +81,7 @@ def value_of_another_graph(g: rlx.Graph):
 
 
 MISTAKES = {
-    "two arguments named 'x'; there is the input f64[4x3]": lambda g: g.input("x", (1,)),
+    "already has an argument 'x', the input f64[4x3]": lambda g: g.input("x", (1,)),
     "needs an identifier as its name": lambda g: g.input("", (1,)),
     "expected integers of at least 0": lambda g: g.input("y", (2, -1)),
     "dtype 'f12' is not supported": lambda g: g.input("y", (2,), "f12"),
@@ -105,7 +105,7 @@ MISTAKES = {
     "argument 'x' of 'layer' is tensor<2x8xf32>, got a value of tensor<4x3xf64>": lambda g: g.inline(
         rlx.lower_hir(linear()), X(g)
     ),
-    "graph 'loss' has two arguments named 'x'": lambda g: g.inline(rlx.lower_hir(linear())),
+    "graph 'loss' already has an argument 'x'": lambda g: g.inline(rlx.lower_hir(linear())),
     "expected a Graph, GraphModule or ModuleOp, got str; parse(text) makes one": lambda g: g.inline("text"),
     "graph 'e' has no outputs; call set_outputs": lambda g: rlx.Graph("e").module,
     "expected a name for the graph": lambda g: rlx.Graph(""),

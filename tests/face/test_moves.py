@@ -90,7 +90,7 @@ def test_a_strided_slice_of_whole_blocks_is_a_view():
     ("call", "message"),
     [
         (lambda g, x: g.pad(x, ((1, 2),) * 3), "expected a number, a pair or 2 pairs"),
-        (lambda g, x: g.pad(x, -2), "takes more than the 3 of axis 1"),
+        (lambda g, x: g.pad(x, -2), "removes more than the 3 elements of axis 1"),
         (lambda g, x: g.pad(x, 0, interior=-1), "expected an interior of at least 0"),
         (lambda g, x: g.stack([]), "expected at least one value"),
         (lambda g, x: g.split(x, 2, 1), "2 equal parts do not make up an axis of extent 3"),

@@ -211,5 +211,5 @@ def test_the_environment_asks_for_checks_whatever_is_said(monkeypatch: pytest.Mo
 def test_a_graph_above_lir_is_not_said_to_be_unchecked():
     g = rlx.Graph("g")
     g.set_outputs([g.tanh(g.input("x", (4,)))])
-    with pytest.raises(rlx.GraphError, match="unchecked: expected a graph at stage lir, got 'g' at mir; omit it"):
+    with pytest.raises(rlx.GraphError, match="unchecked=: expected a graph at stage lir, got 'g' at mir; omit it"):
         rlx.compile(g, unchecked=True)

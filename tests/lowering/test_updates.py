@@ -320,7 +320,7 @@ def test_weights_are_those_of_all_graphs_compiled_with_them() -> None:
     assert norm()[0] == 2.0
     with pytest.raises(rlx.ArgumentError, match=r"param .w. is f32.*, and f64.* in another graph"):
         rlx.compile(_graph(plain, "f32", True), weights=weights)
-    with pytest.raises(rlx.GraphError, match=r"weights: expected an rlx.Weights, which takes a dict, got"):
+    with pytest.raises(rlx.GraphError, match=r"weights: expected rlx.Weights, got"):
         rlx.compile(g, weights={"b": 2.0})  # pyright: ignore
     with pytest.raises(rlx.ArgumentError, match="no graph of these weights has a param 'bb': did you mean 'b'"):
         weights["bb"] = 1.0

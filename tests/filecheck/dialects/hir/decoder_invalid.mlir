@@ -108,7 +108,7 @@
 
 // -----
 
-// CHECK: expected q_gate_w of as many gates as queries, got 31 columns
+// CHECK: expected q_gate_w with an even number of columns, got 31
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<2x3xi32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2xi32>, tensor<7x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<12x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x31xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x8xf32>)
 %29 = hir.qwen35_mtp_head %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28 num_heads 4 n_rot 2 eps 1.000000e-05 : (tensor<2x3x6xf32>, tensor<2x3xi32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2xi32>, tensor<7x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<12x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x31xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x8xf32>) -> tensor<2x1x8xf32>
 

@@ -1,6 +1,6 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: a kernel over 7 elements does not fit 5 with 0 padded a side
+// CHECK: a kernel over 7 elements exceeds the extent 5 + 2*0 of the padded input
 func.func @kernel_too_large(%x: tensor<1x4x5x5xf32>, %w: tensor<2x4x7x1xf32>) {
   %0 = "mir.conv"(%x, %w) <{stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64}> : (tensor<1x4x5x5xf32>, tensor<2x4x7x1xf32>) -> tensor<1x2x1x5xf32>
   func.return

@@ -305,7 +305,7 @@
 
 // -----
 
-// CHECK: 3 loops over rows, of 2
+// CHECK: parallel 3: expected at most 2 loops
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
 %1 = mir.fusion (%0) loops <[2, 3] parallel 3 : ([0, 1]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
 ^bb0(%a: tensor<2x3xf32>):
@@ -314,7 +314,7 @@
 
 // -----
 
-// CHECK: sums over the loops 1 to 2, of 2
+// CHECK: reduce 1 to 2: expected an end below 2
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
 %1 = mir.fusion (%0) loops <[2, 3] reduce 1 to 2 : ([0, 1]) -> ([0, 1])> : (tensor<2x3xf32>) -> tensor<2x3xf32> {
 ^bb0(%a: tensor<2x3xf32>):

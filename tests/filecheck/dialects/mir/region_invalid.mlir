@@ -67,7 +67,7 @@
 
 // -----
 
-// CHECK: mir.neg in a body that is a chain of mir.resize_nearest_2x
+// CHECK: expected only mir.resize_nearest_2x in the body, got mir.neg
 %x = "test.op"() : () -> tensor<1x1x2x2xf32>
 %0 = mir.transform_region %x : tensor<1x1x2x2xf32> -> tensor<1x1x2x2xf32> {
 ^bb0(%a: tensor<1x1x2x2xf32>):
