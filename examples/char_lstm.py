@@ -130,7 +130,7 @@ def sample(weights: Arrays, alphabet: list[str], beginning: str, length: int) ->
 def main() -> int:
     """Train, report and print a sample; return status 1 if the loss is too high."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=EPOCHS, help="passes over the text")
+    parser.add_argument("--epochs", type=int, default=EPOCHS, help="of the whole text")
     epochs = parser.parse_args().epochs
     text = load_text()
     alphabet = sorted(set(text))

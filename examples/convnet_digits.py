@@ -1,8 +1,8 @@
 """Train a small convolutional network with dropout on handwritten digits, to 98 % test accuracy.
 
 The model is a function, and its parameters are a tree that starts as a tree of shapes. Dropout takes a key from the
-training state; without a key it returns its argument, so the same model serves for evaluation. The last batch of a pass
-is smaller. The settings were chosen by cross-validation on the training images.
+training state; without a key it returns its argument, so the same model serves for evaluation. The last batch of an
+epoch is smaller. The settings were chosen by cross-validation on the training images.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from digits import load_digits
 
 import xdsl_rlx as rlx
 
-PASSES, BATCH = 30, 64
+EPOCHS, BATCH = 30, 64
 RATE, DECAY, DROPOUT, SMOOTHING = 3e-3, 0.05, 0.5, 0.1
 SHAPES = {
     "convolutions": [{"w": (32, 1, 3, 3), "b": (32,)}, {"w": (64, 32, 3, 3), "b": (64,)}],
@@ -55,7 +55,7 @@ def right(params: Any, images: Any, labels: Any) -> Any:
 
 
 optimiser = rlx.optim.AdamW(
-    rlx.optim.cosine(RATE, PASSES * 23), weight_decay=DECAY, decay_mask=lambda _, leaf: leaf.ndim > 1
+    rlx.optim.cosine(RATE, EPOCHS * 23), weight_decay=DECAY, decay_mask=lambda _, leaf: leaf.ndim > 1
 )
 train, count_right = rlx.compile(step, donate={"state": 1}), rlx.compile(right)
 
@@ -81,8 +81,8 @@ def main() -> int:
         return f"accuracy {count_right(state['params'], *unseen) / len(unseen[1]):.1%}"
 
     begin = time.perf_counter()
-    state = rlx.fit(train, initial_state(), rlx.Batches(seen, BATCH, seed=1), PASSES, evaluate=accuracy)
-    print(f"{PASSES} passes over {len(seen[1])} images in {time.perf_counter() - begin:.1f} s")
+    state = rlx.fit(train, initial_state(), rlx.Batches(seen, BATCH, seed=1), EPOCHS, evaluate=accuracy)
+    print(f"{EPOCHS} epochs of {len(seen[1])} images in {time.perf_counter() - begin:.1f} s")
     found = int(count_right(state["params"], *unseen))
     print(f"test accuracy: {found / len(unseen[1]):.1%}, {len(unseen[1]) - found} of {len(unseen[1])} wrong")
     return 0 if found >= 0.98 * len(unseen[1]) else 1

@@ -80,7 +80,7 @@ def train(data: Arrays, params: Any) -> list[tuple[float, float]]:
         task = progress.add_task("training", total=EPOCHS, loss=float("nan"), accuracy=0.0)
         for epoch in range(EPOCHS):
             total, right = 0.0, 0
-            for x, labels in batches.of_pass(epoch):
+            for x, labels in batches.of_epoch(epoch):
                 value, correct, params, state = training_step(params, state, x, labels)
                 total += float(value) * len(x)
                 right += int(correct)

@@ -24,9 +24,9 @@ import numpy as np
 import xdsl_rlx as rlx
 
 RANK, SCALE = 4, 2.0
-PASSES, PASS = 20, 10
+EPOCHS, STEPS_PER_EPOCH = 20, 10
 RATE, CLIP = 5e-3, 1.0
-BASE_PASSES = 5
+BASE_EPOCHS = 5
 HELD_OUT = 0.1
 PROGRAM = [sys.executable, __file__]
 OUTPUT = Path(__file__).resolve().parent.parent / "build" / "finetune"
@@ -63,17 +63,18 @@ def step(state: Any, base: Any, ids: Any, following: Any) -> Any:
     return value, optimiser.update(gradients, kept, factors)
 
 
-optimiser = rlx.optim.Adam(rlx.optim.cosine(RATE, PASSES * PASS), clip=CLIP)
+optimiser = rlx.optim.Adam(rlx.optim.cosine(RATE, EPOCHS * STEPS_PER_EPOCH), clip=CLIP)
 train = rlx.compile(step, donate={"state": 1})
 
 
-def write_base(path: Path, passes: int = BASE_PASSES) -> None:
+def write_base(path: Path, epochs: int = BASE_EPOCHS) -> None:
     """Train the base model and save its weights with its alphabet."""
     text = gpt.load_text()
     alphabet = "".join(sorted(set(text)))
     params = gpt.initial_params(rlx.key(0), len(alphabet))
-    state, batches = (params, gpt.optimiser.init(params)), partial(gpt.batches, gpt.encode(text, alphabet), gpt.PASS)
-    rlx.save(path, rlx.fit(gpt.train, state, batches, passes)[0], {"alphabet": alphabet})
+    batches = partial(gpt.batches, gpt.encode(text, alphabet), gpt.STEPS_PER_EPOCH)
+    trained, _ = rlx.fit(gpt.train, (params, gpt.optimiser.init(params)), batches, epochs)
+    rlx.save(path, trained, {"alphabet": alphabet})
 
 
 def load_base(path: Path) -> tuple[Any, str]:
@@ -90,7 +91,7 @@ def load_source(alphabet: str) -> tuple[np.ndarray, np.ndarray]:
     return ids[:split], ids[split:]
 
 
-def fine_tune(base: Path, state: Path, passes: int) -> Any:
+def fine_tune(base: Path, state: Path, epochs: int) -> Any:
     """Train the factors, resuming from the file `state`; return them and print the number of each step."""
     weights, alphabet = load_base(base)
     seen, _ = load_source(alphabet)
@@ -101,13 +102,13 @@ def fine_tune(base: Path, state: Path, passes: int) -> Any:
         return value, after
 
     factors = initial_factors(weights)
-    start, batches = (factors, optimiser.init(factors)), partial(gpt.batches, seen, PASS)
-    return rlx.fit(shown, start, batches, passes, checkpoint=state, resume=True, quiet=True)[0]
+    start, batches = (factors, optimiser.init(factors)), partial(gpt.batches, seen, STEPS_PER_EPOCH)
+    return rlx.fit(shown, start, batches, epochs, checkpoint=state, resume=True, quiet=True)[0]
 
 
-def in_a_process(base: Path, state: Path, passes: int, kill_at: int | None = None) -> list[int]:
+def in_a_process(base: Path, state: Path, epochs: int, kill_at: int | None = None) -> list[int]:
     """Fine-tune in a separate process and kill it after step `kill_at`; return the steps that it completed."""
-    command = [*PROGRAM, "--base", base, "--state", state, "--passes", str(passes)]
+    command = [*PROGRAM, "--base", base, "--state", state, "--epochs", str(epochs)]
     steps = list[int]()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -126,15 +127,15 @@ def twice() -> int:
     base, whole, killed = (OUTPUT / f"{name}.safetensors" for name in ("base", "whole", "killed"))
     for path in (whole, killed):
         path.unlink(missing_ok=True)
-    print(f"training the base: {BASE_PASSES * gpt.PASS} steps on Python's reference text")
+    print(f"training the base: {BASE_EPOCHS * gpt.STEPS_PER_EPOCH} steps on Python's reference text")
     write_base(base)
 
-    in_a_process(base, whole, PASSES)
-    at = random.randrange(PASS, PASSES * PASS // 2)
-    in_a_process(base, killed, PASSES, kill_at=at)
-    saved = rlx.metadata(killed)["pass"]
-    steps = in_a_process(base, killed, PASSES)
-    print(f"killed behind step {at}; began again with step {steps[0]}, since {saved} passes of {PASS} were saved")
+    in_a_process(base, whole, EPOCHS)
+    at = random.randrange(STEPS_PER_EPOCH, EPOCHS * STEPS_PER_EPOCH // 2)
+    in_a_process(base, killed, EPOCHS, kill_at=at)
+    saved = rlx.metadata(killed)["epoch"]
+    steps = in_a_process(base, killed, EPOCHS)
+    print(f"killed behind step {at} with {saved} epochs of {STEPS_PER_EPOCH} steps saved; resumed at step {steps[0]}")
     same = whole.read_bytes() == killed.read_bytes()
     print(f"the state after {steps[-1]} steps is {'the same to the bit' if same else 'another'}, killed or not")
 
@@ -152,12 +153,12 @@ def twice() -> int:
 def main() -> int:
     """Run the whole example, or only the fine-tuning process with `--state`."""
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, kind in (("base", Path), ("state", Path), ("passes", int)):
+    for name, kind in (("base", Path), ("state", Path), ("epochs", int)):
         parser.add_argument(f"--{name}", type=kind, help="of the process that fine-tunes")
     options = parser.parse_args()
     if options.state is None:
         return twice()
-    fine_tune(options.base, options.state, options.passes)
+    fine_tune(options.base, options.state, options.epochs)
     return 0
 
 

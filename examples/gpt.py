@@ -21,7 +21,7 @@ import xdsl_rlx as rlx
 
 WIDTH, HEADS, DEPTH, LENGTH, BATCH = 128, 4, 2, 64, 16
 STEPS, WARMUP, RATE, DECAY, CLIP = 1000, 100, 3e-3, 0.1, 1.0
-PASS = 100
+STEPS_PER_EPOCH = 100
 HELD_OUT = 0.1
 TEMPERATURE = 0.7
 OUTPUT = Path(__file__).resolve().parent.parent / "build" / "gpt"
@@ -80,9 +80,9 @@ def windows(ids: np.ndarray, starts: np.ndarray) -> Batch:
     return rows[:, :-1], rows[:, 1:]
 
 
-def batches(ids: np.ndarray, count: int, number: int) -> Iterator[Batch]:
-    """Yield `count` batches of random windows; the pass number is the seed."""
-    rng = np.random.default_rng((1, number))
+def batches(ids: np.ndarray, count: int, epoch: int) -> Iterator[Batch]:
+    """Yield `count` batches of random windows; the epoch number is the seed."""
+    rng = np.random.default_rng((1, epoch))
     for _ in range(count):
         yield windows(ids, rng.integers(0, len(ids) - LENGTH, BATCH))
 
@@ -90,7 +90,7 @@ def batches(ids: np.ndarray, count: int, number: int) -> Iterator[Batch]:
 def mean_loss(judge: Any, params: Any, ids: np.ndarray) -> float:
     """Return the mean loss over a text, in non-overlapping windows; the last batch may be smaller."""
     every = windows(ids, np.arange(0, len(ids) - LENGTH, LENGTH))
-    parts = [judge(params, *part) * len(part[0]) for part in rlx.Batches(every, BATCH, seed=None).of_pass(0)]
+    parts = [judge(params, *part) * len(part[0]) for part in rlx.Batches(every, BATCH, seed=None).of_epoch(0)]
     return float(sum(parts)) / len(every[0])
 
 
@@ -109,7 +109,7 @@ def write(params: Any, window: Any, keys: Any) -> Any:
 def main() -> int:
     """Train, print losses and a sample, save the weights; return status 1 if the loss is too high."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--passes", type=int, default=STEPS // PASS, help=f"of {PASS} steps each")
+    parser.add_argument("--epochs", type=int, default=STEPS // STEPS_PER_EPOCH, help=f"of {STEPS_PER_EPOCH} steps each")
     parser.add_argument("--profile", action="store_true", help="show where time and memory of a step go, and stop")
     options = parser.parse_args()
     text = load_text()
@@ -129,8 +129,8 @@ def main() -> int:
     params, _ = rlx.fit(
         train,
         state,
-        partial(batches, ids[:split], PASS),
-        options.passes,
+        partial(batches, ids[:split], STEPS_PER_EPOCH),
+        options.epochs,
         evaluate=lambda state: f"held out {mean_loss(judge, state[0], ids[split:]):.3f}",
     )
     judged = mean_loss(judge, params, ids[split:])
@@ -140,7 +140,7 @@ def main() -> int:
     OUTPUT.mkdir(parents=True, exist_ok=True)
     rlx.save(OUTPUT / "params.safetensors", params, {"alphabet": alphabet})
     print(f"weights: {os.path.relpath(OUTPUT / 'params.safetensors')}")
-    return 0 if options.passes * PASS < STEPS or judged < 1.7 else 1
+    return 0 if options.epochs * STEPS_PER_EPOCH < STEPS or judged < 1.7 else 1
 
 
 if __name__ == "__main__":

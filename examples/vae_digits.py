@@ -19,7 +19,7 @@ from digits import load_digits
 import xdsl_rlx as rlx
 
 HIDDEN, LATENT, DOTS = 256, 10, 16
-PASSES, BATCH, RATE = 50, 32, 2e-3
+EPOCHS, BATCH, RATE = 50, 32, 2e-3
 OUTPUT = Path(__file__).resolve().parent.parent / "build" / "vae"
 LOG_CHOICES = np.log([comb(DOTS, count) for count in range(DOTS + 1)]).astype(np.float32)
 SHAPES = {
@@ -100,10 +100,10 @@ def main() -> int:
 
     before, begin = unseen_bound(state), time.perf_counter()
     state = rlx.fit(
-        train, state, rlx.Batches(seen, BATCH), PASSES, lambda state: f"bound, unseen {unseen_bound(state):.2f}"
+        train, state, rlx.Batches(seen, BATCH), EPOCHS, lambda state: f"bound, unseen {unseen_bound(state):.2f}"
     )
     after = unseen_bound(state)
-    print(f"{PASSES} passes over {len(seen)} images in {time.perf_counter() - begin:.1f} s")
+    print(f"{EPOCHS} epochs of {len(seen)} images in {time.perf_counter() - begin:.1f} s")
     print(f"evidence lower bound on {len(unseen)} unseen images, nats each: {before:.1f} before, {after:.1f} after")
     path = write_picture(side_by_side(draw(state["params"], rlx.rng_split(rlx.key(2), 96)), columns=16))
     print(f"samples: {os.path.relpath(path)}")

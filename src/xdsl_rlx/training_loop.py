@@ -33,7 +33,7 @@ class Batches:
     """
     Batches of a tree of arrays along the first axis.
 
-    Each pass has its own order, given by `seed` and the pass number; `seed=None` keeps the order of the arrays. The
+    Each epoch has its own order, given by `seed` and the epoch number; `seed=None` keeps the order of the arrays. The
     last batch may be smaller; `drop_last` omits it. Leaves that are not NumPy arrays, such as tables, are converted
     once. Memory maps stay on disk. Raises GraphError for arrays without a first axis or of different lengths, and for
     zero batches.
@@ -65,11 +65,11 @@ class Batches:
         count = self._count
         return count // self.size if self.drop_last else -(-count // self.size)
 
-    def of_pass(self, number: int, first: int = 0) -> Iterator[Tree]:
-        """Yield the batches of pass `number` over the arrays, starting with batch `first`."""
+    def of_epoch(self, epoch: int, first_batch: int = 0) -> Iterator[Tree]:
+        """Yield the batches of an epoch, starting with batch `first_batch`."""
         count = self._count
-        order = np.arange(count) if self.seed is None else np.random.default_rng((self.seed, number)).permutation(count)
-        for batch in range(first, len(self)):
+        order = np.arange(count) if self.seed is None else np.random.default_rng((self.seed, epoch)).permutation(count)
+        for batch in range(first_batch, len(self)):
             chosen = order[batch * self.size : (batch + 1) * self.size]
             yield map_leaves(lambda leaf, chosen=chosen: leaf[chosen], self.arrays)
 
@@ -98,25 +98,26 @@ def fit(
     step: Callable[..., tuple[Any, Tree]],
     state: Tree,
     batches: Batches | Callable[[int], Iterable[Tree]],
-    passes: int = 1,
+    epochs: int = 1,
     evaluate: Callable[[Tree], object] | None = None,
     checkpoint: str | PathLike[str] | None = None,
-    first: int = 0,
+    first_epoch: int = 0,
     quiet: bool = False,
     resume: bool = False,
     checkpoint_every: int | None = None,
 ) -> Tree:
     """
-    Run `loss, state = step(state, *batch)` for each batch of each pass (epoch) from `first` on; return the last state.
+    Run `loss, state = step(state, *batch)` for each batch of each epoch; return the last state.
 
-    `batches` is a `Batches`, or a function from a pass number to an iterable of batches. `evaluate(state)` runs after
-    each pass, and its result is printed in the line of the pass.
+    Epochs count from 0: the loop runs from `first_epoch` up to, not including, `epochs`. `batches` is a `Batches`, or a
+    function from an epoch number to an iterable of batches. `evaluate(state)` runs after each epoch, and its result is
+    printed in the line of the epoch.
 
-    `checkpoint` is the file to save the state to: before the first step, after each pass, after each `checkpoint_every`
-    batches, and when Ctrl-C ends the loop. Its metadata hold the number of the `pass`, the `batch` within it, and the
-    order of `Batches`. With `resume`, the loop continues from that file, if it exists, and gives the same bits as an
-    uninterrupted run. Raises CheckpointError if the file holds another state, or was saved in the middle of a pass with
-    another order of batches.
+    `checkpoint` is the file to save the state to: before the first step, after each epoch, after each
+    `checkpoint_every` batches, and when Ctrl-C ends the loop. Its metadata hold the numbers of the next `epoch` and
+    `batch`, and the order of `Batches`. With `resume`, the loop continues from that file, if it exists, and gives the
+    same bits as an uninterrupted run. Raises CheckpointError if the file holds another state, or was saved in the
+    middle of an epoch with another order of batches.
 
     The first Ctrl-C lets a step finish that may overwrite its state: a step with `donate`, or one that is not a
     compiled function. `fit` then saves the state and raises KeyboardInterrupt. The second Ctrl-C stops such a step at
@@ -126,13 +127,13 @@ def fit(
     if not callable(step):
         raise GraphTypeError(f"fit: step: expected a function, got {shown(step)}")
     if not isinstance(batches, Batches) and not callable(batches):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise GraphTypeError(f"fit: batches: expected Batches or a function of the pass number, got {shown(batches)}")
+        raise GraphTypeError(f"fit: batches: expected Batches or a function of the epoch number, got {shown(batches)}")
     if checkpoint_every is not None and (checkpoint_every < 1 or checkpoint is None):
         raise GraphError(f"fit: checkpoint_every: expected 1 or more, with checkpoint=, got {checkpoint_every}")
     if resume and checkpoint is None:
         raise GraphError("resume: expected a file to resume from, got none; pass checkpoint=")
     place = None if checkpoint is None else checked_path("fit", checkpoint)
-    loop = _Loop(step, batches, passes, evaluate, place, quiet, checkpoint_every, _At(state, first, 0))
+    loop = _Loop(step, batches, epochs, evaluate, place, quiet, checkpoint_every, _At(state, first_epoch, 0))
     with loop.interrupts:
         loop.run(resume)
     return loop.at.state
@@ -140,10 +141,10 @@ def fit(
 
 @dataclass(frozen=True)
 class _At:
-    """Where a loop is: a state that is whole, and the pass and batch to go on with. One object, replaced at once."""
+    """Where a loop is: a state that is whole, and the epoch and batch to go on with. One object, replaced at once."""
 
     state: Tree
-    number: int
+    epoch: int
     batch: int
 
 
@@ -192,7 +193,7 @@ class _Loop:
 
     step: _Step
     batches: Batches | Callable[[int], Iterable[Tree]]
-    passes: int
+    epochs: int
     evaluate: Callable[[Tree], object] | None
     checkpoint: str | None
     quiet: bool
@@ -205,23 +206,23 @@ class _Loop:
         self._may_tear = not isinstance(self.step, CompiledFunction) or self.step.donates
 
     def run(self, resume: bool) -> None:
-        """All passes; the state is saved where it is whole."""
+        """All epochs; the state is saved where it is whole."""
         if resume and self.checkpoint is not None and Path(self.checkpoint).exists():
             self.at = _saved(self.checkpoint, self.at, self._order)
-        elif self._may_tear and self.at.number < self.passes:
+        elif self._may_tear and self.at.epoch < self.epochs:
             # an interrupted step may leave nothing else to begin with
             self._save()
         try:
-            while self.at.number < self.passes:
-                self._run_pass()
+            while self.at.epoch < self.epochs:
+                self._run_epoch()
         except KeyboardInterrupt:
             if not self.interrupts.in_step:
                 self._save()
             raise
 
-    def _run_pass(self) -> None:
-        number = self.at.number
-        progress = _Progress(number, self.passes)
+    def _run_epoch(self) -> None:
+        epoch = self.at.epoch
+        progress = _Progress(epoch, self.epochs)
         for batch in self._left():
             loss = self._run_step(batch)
             progress.count(loss, self.at.batch, batch)
@@ -229,21 +230,21 @@ class _Loop:
                 self._save()
             if not self.quiet:
                 progress.show()
-        self.at = _At(self.at.state, number + 1, 0)
+        self.at = _At(self.at.state, epoch + 1, 0)
         self._save()
         result = "" if self.evaluate is None else f"  {self.evaluate(self.at.state)}"
         if not self.quiet:
             progress.show(f"{result}\n")
 
     def _left(self) -> Iterable[Tree]:
-        """The batches of this pass that are left."""
+        """The batches of this epoch that are left."""
         at = self.at
         if isinstance(self.batches, Batches):
-            return self.batches.of_pass(at.number, at.batch)
-        found = self.batches(at.number)
+            return self.batches.of_epoch(at.epoch, at.batch)
+        found = self.batches(at.epoch)
         if not isinstance(found, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise GraphTypeError(
-                f"fit: expected batches({at.number}) to return an iterable of batches, got {shown(found)}"
+                f"fit: expected batches({at.epoch}) to return an iterable of batches, got {shown(found)}"
             )
         return islice(found, at.batch, None)
 
@@ -252,7 +253,7 @@ class _Loop:
         at, parts = self.at, batch if isinstance(batch, tuple) else (batch,)
         self.interrupts.in_step = self._may_tear
         loss, state = _checked(self.step(at.state, *parts))
-        self.at = _At(state, at.number, at.batch + 1)
+        self.at = _At(state, at.epoch, at.batch + 1)
         self.interrupts.end_step()
         return loss
 
@@ -263,7 +264,7 @@ class _Loop:
     def _save(self) -> None:
         if self.checkpoint is None:
             return
-        texts = {"pass": str(self.at.number)}
+        texts = {"epoch": str(self.at.epoch)}
         if self.at.batch:
             texts["batch"] = str(self.at.batch)
             if self._order is not None:
@@ -287,19 +288,22 @@ def _checked(result: object) -> tuple[float, Tree]:
 def _saved(place: str, given: _At, order: str | None) -> _At:
     """Where a file says to go on."""
     arrays, texts = read(place)
-    number, batch = _position(texts, "pass"), _position({"batch": "0", **texts}, "batch")
-    if number is None or batch is None:
-        raise CheckpointError(f"{place} has no pass number in its metadata; expected a file that fit has saved")
+    epoch, batch = _position(texts, "epoch"), _position({"batch": "0", **texts}, "batch")
+    if epoch is None or batch is None:
+        raise CheckpointError(
+            f"{place} has no epoch number in its metadata; expected a file saved by this version of fit. "
+            "To start from its arrays, pass rlx.load(path, like=state) as the state, and first_epoch=, without resume="
+        )
     if batch and order is not None and texts.get("batches", order) != order:
         raise CheckpointError(
-            f"{place} was saved in the middle of a pass over {texts['batches']}; batches are {order} now, "
-            "so the remaining batches of that pass are unknown. Pass the same batches, or another checkpoint"
+            f"{place} was saved in the middle of an epoch over {texts['batches']}; batches are {order} now, "
+            "so the remaining batches of that epoch are unknown. Pass the same batches, or another checkpoint"
         )
     state = in_tree(place, arrays, given.state)
-    if (number, batch) == (given.number, 0):
+    if (epoch, batch) == (given.epoch, 0):
         # before the first step, numbers of Python's are no arrays yet
         state = map_leaves(lambda old, new: old if is_plain_number(old) else new, given.state, state)
-    return _At(state, number, batch)
+    return _At(state, epoch, batch)
 
 
 def _position(texts: Mapping[str, str], name: str) -> int | None:
@@ -308,15 +312,15 @@ def _position(texts: Mapping[str, str], name: str) -> int | None:
 
 
 class _Progress:
-    """The line on standard error about a pass, with the mean of its losses so far."""
+    """The line on standard error about an epoch, with the mean of its losses so far."""
 
-    def __init__(self, number: int, passes: int):
-        self._pass = f"pass {number + 1}/{passes}"
+    def __init__(self, epoch: int, epochs: int):
+        self._epoch = f"epoch {epoch + 1}/{epochs}"
         self._began = time.perf_counter()
         self._total, self._losses, self._rows, self._batch = 0.0, 0, 0, 0
 
     def count(self, loss: float, number: int, batch: Tree) -> None:
-        """Count in a loss, after `number` batches of the pass."""
+        """Count in a loss, after `number` batches of the epoch."""
         shape = next((np.shape(leaf) for leaf in flatten(batch)[0]), (0,))
         self._total += loss
         self._losses += 1
@@ -334,7 +338,7 @@ class _Progress:
         rate = self._rows / max(time.perf_counter() - self._began, 1e-9)
         mean = f"loss {self._total / self._losses:.4f}  {rate:,.0f} examples/s" if self._losses else "no batches"
         batch = f"  batch {self._batch}" if self._losses else ""
-        print(f"{chr(13) * terminal}{self._pass}{batch}  {mean}", end=end, file=stream)
+        print(f"{chr(13) * terminal}{self._epoch}{batch}  {mean}", end=end, file=stream)
         if hasattr(stream, "flush"):
             stream.flush()
 

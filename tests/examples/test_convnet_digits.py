@@ -1,4 +1,4 @@
-"""The convnet learns in a few passes, drops out only with a key, and has the losses of its definition."""
+"""The convnet learns in a few epochs, drops out only with a key, and has the losses of its definition."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def convnet(load_example: Any) -> Any:
     return load_example("convnet_digits")
 
 
-def test_three_passes_recognise_unseen_digits(convnet: Any) -> None:
+def test_three_epochs_recognise_unseen_digits(convnet: Any) -> None:
     seen, unseen = convnet.load_images()
     state = rlx.fit(convnet.train, convnet.initial_state(), rlx.Batches(seen, 64), 3, quiet=True)
     assert convnet.count_right(state["params"], *unseen) > 0.93 * len(unseen[1])

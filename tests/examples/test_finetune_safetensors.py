@@ -36,7 +36,7 @@ def example(load_example: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 def base(example: Any, tmp_path: Path) -> Path:
     """A base as it is before training."""
     path = tmp_path / "base.safetensors"
-    example.write_base(path, passes=0)
+    example.write_base(path, epochs=0)
     return path
 
 
@@ -45,9 +45,9 @@ def test_a_process_that_is_killed_goes_on_to_the_same_bits(example: Any, base: P
     factors = example.fine_tune(base, whole, 20)
     # some steps may follow before the signal is there
     assert example.in_a_process(base, killed, 20, kill_at=12)[-1] < 200
-    assert 1 <= int(rlx.metadata(killed)["pass"]) < 20
+    assert 1 <= int(rlx.metadata(killed)["epoch"]) < 20
     example.fine_tune(base, killed, 20)
-    assert whole.read_bytes() == killed.read_bytes() and rlx.metadata(killed) == {"pass": "20"}
+    assert whole.read_bytes() == killed.read_bytes() and rlx.metadata(killed) == {"epoch": "20"}
     assert base.read_bytes() == before
     for layer in factors:
         assert all(np.abs(pair["b"]).max() > 1e-3 for pair in layer.values())

@@ -47,7 +47,7 @@ def test_losses_are_those_of_jax_and_optax(gpt: Any, load_example: Any, state: A
 def test_it_writes_the_text_that_it_has_learnt(gpt: Any, state: Any) -> None:
     ids = gpt.encode(TEXT, ALPHABET)
     before = gpt.mean_loss(rlx.compile(gpt.loss), state[0], ids)
-    params, _ = rlx.fit(gpt.train, state, lambda number: gpt.batches(ids, 300, number), quiet=True)
+    params, _ = rlx.fit(gpt.train, state, lambda epoch: gpt.batches(ids, 300, epoch), quiet=True)
     after = gpt.mean_loss(rlx.compile(gpt.loss), params, ids)
     assert after < 0.15 and before > 1.5
     written = gpt.write(params, ids[:23], rlx.rng_split(rlx.key(1), 46))

@@ -1,4 +1,4 @@
-"""The autoencoder in a few passes: its bound is the formula, and rises; what it draws are images."""
+"""The autoencoder in a few epochs: its bound is the formula, and rises; what it draws are images."""
 
 from typing import Any
 

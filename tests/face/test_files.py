@@ -76,7 +76,7 @@ def test_what_a_file_cannot_hold_is_said(tmp_path: Path):
     ]:
         with pytest.raises(rlx.CheckpointError, match=message):
             rlx.save(path, {"w": leaf})
-    for texts in (3, "text", {"pass": 3}, {3: "pass"}, [("pass", "3")]):
+    for texts in (3, "text", {"note": 3}, {3: "note"}, [("note", "3")]):
         with pytest.raises(GraphTypeError, match="save: metadata: expected a dict of strings by string"):
             rlx.save(path, one, texts)  # pyright: ignore
     for texts, message in [({"xdsl_rlx.dtypes": "{}"}, "is reserved"), ({"a": "\ud800"}, "UTF-8")]:
@@ -269,11 +269,11 @@ def test_batches_take_rows_by_position(tmp_path: Path):
     stored[:] = table["x"].to_numpy()
     batches = rlx.Batches({"table": table, "labels": labels, "stored": stored}, 3)
     assert isinstance(batches.arrays["stored"], np.memmap)
-    for batch in batches.of_pass(0):
+    for batch in batches.of_epoch(0):
         np.testing.assert_array_equal(batch["table"][:, 0] * 2, batch["labels"])
         np.testing.assert_array_equal(batch["stored"] * 2, batch["labels"])
-    whole = [b["labels"] for b in batches.of_pass(1)]
-    assert all((a == b["labels"]).all() for a, b in zip(whole[2:], batches.of_pass(1, 2), strict=True))
+    whole = [b["labels"] for b in batches.of_epoch(1)]
+    assert all((a == b["labels"]).all() for a, b in zip(whole[2:], batches.of_epoch(1, 2), strict=True))
     for arrays, size, message in [
         (np.zeros((0, 3)), 2, "0 rows are fewer than one batch of 2; give arrays with rows"),
         ({"x": 3.0}, 2, r"arrays\['x'\] is 3.0, not an array with rows"),
@@ -309,11 +309,11 @@ def test_the_line_of_progress_needs_no_terminal(monkeypatch: pytest.MonkeyPatch)
     for stream in (bare, None):
         monkeypatch.setattr(sys, "stderr", stream)
         assert rlx.fit(counting, 1, batches, 2) == 7
-    assert [line.partition("  batch")[0] for line in bare.text.splitlines()] == ["pass 1/2", "pass 2/2"]
+    assert [line.partition("  batch")[0] for line in bare.text.splitlines()] == ["epoch 1/2", "epoch 2/2"]
     assert "batch 3  loss 2.0000" in bare.text and "loss 5.0000" in bare.text
     monkeypatch.setattr(sys, "stderr", stream := io.StringIO())
-    assert rlx.fit(counting, 1, lambda number: [], 1) == 1
-    assert stream.getvalue() == "pass 1/1  no batches\n" and not closed.getvalue()
+    assert rlx.fit(counting, 1, lambda epoch: [], 1) == 1
+    assert stream.getvalue() == "epoch 1/1  no batches\n" and not closed.getvalue()
 
 
 def test_what_fit_cannot_use_is_said(tmp_path: Path):
@@ -328,8 +328,8 @@ def test_what_fit_cannot_use_is_said(tmp_path: Path):
             rlx.fit(step, 1, batches, quiet=True)  # pyright: ignore
     for wrong, message in [
         ({"batches": np.zeros(3)}, "expected Batches or a function"),
-        ({"batches": lambda number: 3}, r"batches\(0\) to return an iterable of batches, got 3"),
-        ({"passes": 1.5}, "passes: expected an integer"),
+        ({"batches": lambda epoch: 3}, r"batches\(0\) to return an iterable of batches, got 3"),
+        ({"epochs": 1.5}, "epochs: expected an integer"),
         ({"checkpoint": 3}, "fit: path: expected a string"),
         ({"checkpoint_every": 2}, "checkpoint_every: expected 1 or more, with checkpoint="),
         ({"checkpoint": tmp_path / "x", "checkpoint_every": 0}, "checkpoint_every: expected 1 or more"),
@@ -376,7 +376,7 @@ def test_ctrl_c_in_a_program_leaves_what_goes_on_to_the_same_bits(tmp_path: Path
         _, error = child.communicate()
         assert child.returncode != 0 and error.endswith("KeyboardInterrupt\n"), error
         texts, arrays = rlx.metadata(tmp_path / "struck.state"), rlx.load(tmp_path / "struck.state")
-        assert arrays["1.step"] == 4 * int(texts["pass"]) + int(texts.get("batch", "0")) >= 5
+        assert arrays["1.step"] == 4 * int(texts["epoch"]) + int(texts.get("batch", "0")) >= 5
     subprocess.run(run("struck"), env=environment, check=True, stdout=subprocess.DEVNULL)
     step, state, batches = stepper()
     rlx.save(tmp_path / "whole.end", rlx.fit(step, state, batches, 4, quiet=True))

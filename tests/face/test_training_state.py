@@ -96,11 +96,11 @@ TREE = {
 
 def test_a_tree_comes_back_as_it_was(tmp_path: Path):
     path = tmp_path / "tree.safetensors"
-    rlx.save(path, TREE, {"pass": "3"})
+    rlx.save(path, TREE, {"note": "3"})
     found = rlx.load(path, TREE)
     leaves, spec = trees.flatten(TREE)
     again, same = trees.flatten(found)
-    assert same == spec and rlx.metadata(path) == {"pass": "3"}
+    assert same == spec and rlx.metadata(path) == {"note": "3"}
     for a, b in zip(leaves, again, strict=True):
         assert a.dtype == b.dtype
         np.testing.assert_array_equal(a, b)
@@ -169,7 +169,7 @@ def stepper() -> tuple[Any, Any, rlx.Batches]:
 def test_batches_hold_everything_once():
     batches = rlx.Batches({"x": np.arange(10), "y": np.arange(10) * 2}, 4)
     assert len(batches) == 3
-    seen = [batch for number in range(2) for batch in batches.of_pass(number)]
+    seen = [batch for epoch in range(2) for batch in batches.of_epoch(epoch)]
     assert [len(batch["x"]) for batch in seen] == [4, 4, 2] * 2
     first, second = (np.concatenate([b["x"] for b in seen[n : n + 3]]) for n in (0, 3))
     assert sorted(first) == sorted(second) == list(range(10)) and list(first) != list(second)
@@ -186,10 +186,10 @@ def test_the_loop_trains_shows_and_goes_on(tmp_path: Path, capsys: pytest.Captur
     last = rlx.fit(step, state, batches, 40, lambda s: shown.append(float(s[0]["b"])) or "ok", checkpoint=path)
     np.testing.assert_allclose(last[0]["w"], [1.0, -2.0, 0.5], atol=1e-2)
     err = capsys.readouterr().err
-    assert len(shown) == 40 and "pass 40/40  batch 4  loss 0.0" in err and err.rstrip().endswith("ok")
+    assert len(shown) == 40 and "epoch 40/40  batch 4  loss 0.0" in err and err.rstrip().endswith("ok")
     half = rlx.fit(step, state, batches, 20, quiet=True, checkpoint=path)
-    assert rlx.metadata(path) == {"pass": "20"}
-    given = rlx.fit(step, rlx.load(path, half), batches, 40, first=20, quiet=True)
+    assert rlx.metadata(path) == {"epoch": "20"}
+    given = rlx.fit(step, rlx.load(path, half), batches, 40, first_epoch=20, quiet=True)
     resumed = rlx.fit(step, state, batches, 40, checkpoint=path, resume=True, quiet=True)
     done = rlx.fit(step, state, batches, 40, checkpoint=path, resume=True, quiet=True)
     for found in (given, resumed, done):
@@ -202,16 +202,20 @@ def test_what_cannot_be_resumed_is_said(tmp_path: Path):
     with pytest.raises(rlx.GraphError, match="pass checkpoint="):
         rlx.fit(step, state, batches, resume=True)
     path = tmp_path / "state.safetensors"
-    rlx.save(path, state)
-    with pytest.raises(rlx.CheckpointError, match="has no pass number"):
-        rlx.fit(step, state, batches, checkpoint=path, resume=True)
-    rlx.save(path, state[0], {"pass": "1"})
+    # the last key is that of earlier versions
+    for texts in ({}, {"epoch": "x"}, {"epoch": "1", "batch": "-1"}, {"pass": "1"}):
+        rlx.save(path, state, texts)
+        before = path.read_bytes()
+        with pytest.raises(rlx.CheckpointError, match=r"has no epoch number .* first_epoch="):
+            rlx.fit(step, state, batches, checkpoint=path, resume=True)
+        assert path.read_bytes() == before
+    rlx.save(path, state[0], {"epoch": "1"})
     with pytest.raises(rlx.CheckpointError, match="has no 0"):
         rlx.fit(step, state, batches, checkpoint=path, resume=True)
 
 
 def interrupted(tmp_path: Path, step: Any, state: Any, batches: rlx.Batches) -> tuple[Any, dict[str, str]]:
-    """What a loop leaves in its file that is interrupted in the third step of its second pass."""
+    """What a loop leaves in its file that is interrupted in the third step of its second epoch."""
     calls, compiled = 0, step
 
     def one(state: Any, *batch: Any) -> Any:
@@ -235,13 +239,13 @@ def interrupted(tmp_path: Path, step: Any, state: Any, batches: rlx.Batches) -> 
 def test_a_step_that_writes_over_nothing_leaves_the_state_before_it(tmp_path: Path):
     left, texts = interrupted(tmp_path, *stepper())
     order = "50 rows by 16, seed 0, drop_last False"
-    assert left[1]["step"] == 6 and texts == {"pass": "1", "batch": "2", "batches": order}
+    assert left[1]["step"] == 6 and texts == {"epoch": "1", "batch": "2", "batches": order}
 
 
 def test_a_step_that_may_write_over_its_state_leaves_the_file_as_it_was(tmp_path: Path):
     step, state, batches = stepper()
     left, texts = interrupted(tmp_path, lambda *args: step(*args), state, batches)
-    assert left[1]["step"] == 4 and texts == {"pass": "1"}
+    assert left[1]["step"] == 4 and texts == {"epoch": "1"}
     whole = rlx.fit(step, state, batches, 5, quiet=True)
     resumed = rlx.fit(step, state, batches, 5, quiet=True, checkpoint=tmp_path / "state.safetensors", resume=True)
     # 20 steps, not 22
@@ -250,11 +254,11 @@ def test_a_step_that_may_write_over_its_state_leaves_the_file_as_it_was(tmp_path
         np.testing.assert_array_equal(a, b)
 
 
-def test_the_rest_of_a_pass_is_that_of_the_same_batches(tmp_path: Path):
+def test_the_rest_of_an_epoch_is_that_of_the_same_batches(tmp_path: Path):
     step, state, batches = stepper()
     interrupted(tmp_path, step, state, batches)
     other = rlx.Batches(batches.arrays, 16, seed=1)
-    with pytest.raises(rlx.CheckpointError, match=r"in the middle of a pass .* seed 0, .*; batches are .* seed 1"):
+    with pytest.raises(rlx.CheckpointError, match=r"in the middle of an epoch .* seed 0, .*; batches are .* seed 1"):
         rlx.fit(step, state, other, 5, checkpoint=tmp_path / "state.safetensors", resume=True)
 
 

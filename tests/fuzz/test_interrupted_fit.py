@@ -18,7 +18,7 @@ from xdsl_rlx import tree as trees
 from xdsl_rlx.jit import CompiledFunction
 
 X = np.random.default_rng(1).standard_normal((22, 3))
-PASSES, SIZE = 4, 4
+EPOCHS, SIZE = 4, 4
 BATCHES = rlx.Batches({"x": X, "y": X @ [1.0, -2.0, 0.5]}, SIZE, seed=3)
 MOST_RUNS = 40
 
@@ -67,8 +67,8 @@ class Steps:
         self.interrupt("after")
         return loss, state
 
-    def batches(self, number: int) -> Iterator[Any]:
-        for batch in BATCHES.of_pass(number):
+    def batches(self, epoch: int) -> Iterator[Any]:
+        for batch in BATCHES.of_epoch(epoch):
             self.interrupt("batches")
             yield batch
 
@@ -96,8 +96,8 @@ def same(found: Any, expected: Any) -> bool:
 def whole_states() -> list[bytes]:
     """The parameters after each number of steps."""
     state, found = start(), [start()["w"].tobytes()]
-    for number in range(PASSES):
-        for batch in BATCHES.of_pass(number):
+    for epoch in range(EPOCHS):
+        for batch in BATCHES.of_epoch(epoch):
             state = {**state, **moved(state, batch)[1]}
             found.append(state["w"].tobytes())
     return found
@@ -115,7 +115,7 @@ def test_a_loop_that_is_interrupted_anywhere_ends_in_the_same_bits(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(seed)
-    expected = rlx.fit(moved_step, start(), BATCHES, PASSES, quiet=True)
+    expected = rlx.fit(moved_step, start(), BATCHES, EPOCHS, quiet=True)
     states = whole_states()
     path, donated, through = tmp_path / "state.safetensors", bool(rng.integers(2)), bool(rng.integers(2))
     every = None if rng.random() < 0.5 else int(rng.integers(1, 4))
@@ -143,7 +143,7 @@ def test_a_loop_that_is_interrupted_anywhere_ends_in_the_same_bits(
         batches: Any = current.batches if through else BATCHES
         try:
             found = rlx.fit(
-                step, given, batches, PASSES, current.evaluate, path, 0, True, resume=True, checkpoint_every=every
+                step, given, batches, EPOCHS, current.evaluate, path, 0, True, resume=True, checkpoint_every=every
             )
             break
         except KeyboardInterrupt:
@@ -151,10 +151,10 @@ def test_a_loop_that_is_interrupted_anywhere_ends_in_the_same_bits(
             assert not left, f"run {run}: {left}"
             if path.exists():
                 arrays, texts = rlx.load(path), rlx.metadata(path)
-                behind = int(texts["pass"]) * len(BATCHES) + int(texts.get("batch", "0"))
+                behind = int(texts["epoch"]) * len(BATCHES) + int(texts.get("batch", "0"))
                 assert arrays["step"] == behind and arrays["w"].tobytes() == states[behind], (run, current.where)
     assert found is not None and same(found, expected), seed
-    assert rlx.metadata(path) == {"pass": str(PASSES)}
+    assert rlx.metadata(path) == {"epoch": str(EPOCHS)}
 
 
 def moved_step(state: Any, batch: Any) -> tuple[float, Any]:
@@ -183,7 +183,7 @@ def test_signals_at_random_moments_leave_the_same_bits(rare_seed: int, tmp_path:
     def fresh() -> Any:
         return {"w": np.zeros(3), "m": np.zeros(3), "step": np.zeros((), np.int64)}
 
-    expected = rlx.fit(STEPS[donated], fresh(), BATCHES, PASSES, quiet=True)
+    expected = rlx.fit(STEPS[donated], fresh(), BATCHES, EPOCHS, quiet=True)
     main = threading.main_thread().ident
     assert main is not None
 
@@ -200,7 +200,7 @@ def test_signals_at_random_moments_leave_the_same_bits(rare_seed: int, tmp_path:
         try:
             try:
                 striker.start()
-                found = rlx.fit(STEPS[donated], fresh(), BATCHES, PASSES, checkpoint=path, quiet=True, resume=True)
+                found = rlx.fit(STEPS[donated], fresh(), BATCHES, EPOCHS, checkpoint=path, quiet=True, resume=True)
             finally:
                 # the second signal may be on its way
                 signal.signal(signal.SIGINT, lambda *_: None)

@@ -1670,10 +1670,10 @@ FIT = (
         "tests/fuzz/test_interrupted_fit.py",
     ),
     _fault(
-        "a pass that was interrupted begins anew",
+        "an epoch that was interrupted begins anew",
         "src/xdsl_rlx/training_loop.py",
-        "return _At(state, number, batch)",
-        "return _At(state, number, 0)",
+        "return _At(state, epoch, batch)",
+        "return _At(state, epoch, 0)",
         "tests/fuzz/test_interrupted_fit.py",
     ),
     _fault(
