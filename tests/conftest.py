@@ -20,7 +20,7 @@ if "EVERY_SAMPLE" not in os.environ:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--fuzz-cases", type=int, default=60, help="programs per generator in tests/fuzz")
+    parser.addoption("--fuzz-cases", type=int, default=24, help="programs per generator in tests/fuzz")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,7 +1,8 @@
 """The seeds of the fuzzers, and what is checked while they run.
 
 `seed` runs over as many numbers as `--fuzz-cases` says, `third_seed` over every third, `rare_seed` every fifth, and
-`body_seed` over five thirds as many: 100 in `make test`, 5,000 in `make fuzz`.
+`body_seed` over five thirds as many and at least 100: 5,000 in `make fuzz`. The binding tests have at least `BINDING`
+seeds, which are more than 500 pairs of a signature and a call.
 """
 
 import pytest
@@ -10,18 +11,21 @@ from levels import EVERY
 KEPT = {"test_programs": (237, 2688)}
 """Seeds further on that a fault was found by, and by no other."""
 
+BINDING = "test_binding"
+LEAST = {BINDING: 36}
+"""Seeds of a module, where `--fuzz-cases` says fewer."""
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    cases = metafunc.config.getoption("--fuzz-cases")
     for name, step in (("seed", 1), ("third_seed", 3), ("rare_seed", 5)):
         if name in metafunc.fixturenames:
-            seeds = range(0, metafunc.config.getoption("--fuzz-cases"), step)
-            kept = KEPT.get(metafunc.module.__name__.rsplit(".", 1)[-1], ()) if step == 1 else ()
+            module = metafunc.module.__name__.rsplit(".", 1)[-1]
+            seeds = range(0, max(cases, LEAST.get(module, 0)), step)
+            kept = KEPT.get(module, ()) if step == 1 else ()
             metafunc.parametrize(name, [*seeds, *(seed for seed in kept if seed not in seeds)])
     if "body_seed" in metafunc.fixturenames:
-        metafunc.parametrize("body_seed", range(metafunc.config.getoption("--fuzz-cases") * 5 // 3))
-
-
-BINDING = "test_binding"
+        metafunc.parametrize("body_seed", range(max(100, cases * 5 // 3)))
 
 
 @pytest.fixture(autouse=True)

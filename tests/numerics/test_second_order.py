@@ -1,20 +1,20 @@
-"""Second derivatives of smooth samples, of each mode of each op, and third ones of elementwise ops, against JAX in f64.
+"""Second derivatives of a smooth sample of each op, and third ones of elementwise ops, against JAX in f64.
+
+With EVERY_SAMPLE set in the environment, as `make fuzz` does, of all samples.
 
 Reverse over reverse and forward over reverse are both products of the Hessian with a vector: one reference serves both.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from zlib import crc32
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
-from levels import EVERY
 from numerics import jaxpr
-from numerics.choice import DIFFERENTIABLE, by_op, first_of_each, thinned
+from numerics.choice import DIFFERENTIABLE, first_of_each
 from numerics.derivatives import (
     close,
     directions,
@@ -38,8 +38,7 @@ Array = np.ndarray[Any, Any]
 
 PRECISION = 1e-9
 
-SMOOTH = thinned([s for s in DIFFERENTIABLE if "f64" in s.dtypes and s.smooth and s.first == 0], 1)
-FIRST = {samples[0].id for samples in by_op(SMOOTH).values()}
+SMOOTH = first_of_each([s for s in DIFFERENTIABLE if "f64" in s.dtypes and s.smooth and s.first == 0])
 ELEMENTWISE = first_of_each([s for s in SMOOTH if s.op.has_trait(Elementwise)])
 
 
@@ -107,22 +106,16 @@ def third_slope(sample: Sample, inputs: Sequence[Any], g: Any, u: Sequence[Any])
 
 @pytest.mark.parametrize("sample", [pytest.param(s, id=s.id) for s in SMOOTH])
 def test_second_derivatives_agree_with_jax(sample: Sample):
-    """
-    The gradient of the gradient, and its tangent: both of the first sample of an op, and with EVERY_SAMPLE of all; of
-    the others one or the other.
-    """
+    """The gradient of the gradient, and its tangent."""
     module, inputs, g, u = loss(sample)
     expected = jaxpr.evaluate(lambda *xs: hessian_product(sample, *xs), inputs, g, u)
     first = gradient(module, names(sample))
-    both, turn = EVERY or sample.id in FIRST, crc32(sample.id.encode()) % 2
-    if both or turn:
-        second = gradient(contracted(first, names(sample)), names(sample))
-        for result, theirs in zip(oracle.evaluate(second, *inputs, g, *u, 1.0)[1:], expected, strict=True):
-            close(result, theirs, PRECISION)
-    if both or not turn:
-        by_forward = oracle.evaluate(tangent(first, names(sample)), *inputs, g, *u)[-len(u) :]
-        for result, theirs in zip(by_forward, expected, strict=True):
-            close(result, theirs, PRECISION)
+    second = gradient(contracted(first, names(sample)), names(sample))
+    for result, theirs in zip(oracle.evaluate(second, *inputs, g, *u, 1.0)[1:], expected, strict=True):
+        close(result, theirs, PRECISION)
+    by_forward = oracle.evaluate(tangent(first, names(sample)), *inputs, g, *u)[-len(u) :]
+    for result, theirs in zip(by_forward, expected, strict=True):
+        close(result, theirs, PRECISION)
 
 
 @pytest.mark.parametrize("sample", [pytest.param(s, id=s.id) for s in ELEMENTWISE])
