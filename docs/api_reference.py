@@ -47,6 +47,11 @@ class Group:
     entries: tuple[str | type, ...]
 
 
+def _all_of(module: str) -> tuple[str, ...]:
+    """The public names of a module of the package."""
+    return tuple(f"{module}.{name}" for name in getattr(rlx, module).__all__)
+
+
 GROUPS = (
     Group(
         "Compiled functions",
@@ -72,6 +77,12 @@ GROUPS = (
         "`rlx.softmax(x, -1)`, `rlx.rng_split(key, 2)`. They accept traced values or arrays. "
         "These two have no method:",
         ("softmax_cross_entropy", "dropout"),
+    ),
+    Group(
+        "Neural networks",
+        "`rlx.nn` has the functions of `jax.nn` and `torch.nn.functional`. They accept traced values or arrays, are "
+        "differentiable and batched by `vmap`.",
+        _all_of("nn"),
     ),
     Group(
         "Training",

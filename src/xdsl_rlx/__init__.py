@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xdsl_rlx.forks import at_fork
 
 if TYPE_CHECKING:
-    from xdsl_rlx import init, optim, tree
+    from xdsl_rlx import init, nn, optim, tree
     from xdsl_rlx.builder import Graph, GraphModule, Value
     from xdsl_rlx.checkpoint import CheckpointError, load, load_gguf, metadata, save
     from xdsl_rlx.compiling import (
@@ -112,6 +112,7 @@ __all__ = [
     "memory_report",
     "metadata",
     "mixed_precision",
+    "nn",
     "nth_order_grad",
     "numba_source",
     "optim",
@@ -191,7 +192,7 @@ _HOMES = {
 }
 
 
-_MODULES = ("init", "optim", "tree")
+_MODULES = ("init", "nn", "optim", "tree")
 
 _LATE = (
     "xdsl_rlx.dialects.lir.schedule",

@@ -25,6 +25,7 @@ from xdsl_rlx.dialects.hir.hir_builder import HirBuilder
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Value
 from xdsl_rlx.jit import CompiledFunction
+from xdsl_rlx.static_keys import is_array_like
 from xdsl_rlx.tracing import builder_of
 from xdsl_rlx.tree import Spec, Tree, flatten, unflatten
 
@@ -86,7 +87,7 @@ def computed(function: Callable[..., Any], args: tuple[Tree, ...], kwargs: dict[
     With `keep` it is the same function at each call, and what it was compiled to is kept for the next one.
     """
     leaves, spec = flatten((args, kwargs))
-    fixed = tuple(None if isinstance(leaf, np.ndarray | np.generic) else leaf for leaf in leaves)
+    fixed = tuple(None if is_array_like(leaf) else leaf for leaf in leaves)
     if keep and all(isinstance(leaf, _CONSTANTS) for leaf in fixed):
         compiled = _kept(function, spec, fixed, tuple(map(repr, fixed)))
     else:

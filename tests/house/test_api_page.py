@@ -11,7 +11,7 @@ from pages import ROOT
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 
-MODULES = (rlx.init, rlx.optim, rlx.tree)
+MODULES = [module for name in rlx.__all__ if inspect.ismodule(module := getattr(rlx, name))]
 NAMES = [
     *(f"rlx.{name}" for name in rlx.__all__ if not inspect.ismodule(getattr(rlx, name))),
     *(f"rlx.{module.__name__.rpartition('.')[2]}.{name}" for module in MODULES for name in module.__all__),

@@ -30,7 +30,8 @@ MAY_IMPORT = {
 BACKEND = ("lowering/numba", "math", "machine", "driver", "emit", "runtime")
 """The backend and its folders, each of which uses those in front of it."""
 
-FACE = sorted({*(ROOT / "src" / "xdsl_rlx").glob("*.py"), *(ROOT / "src" / "xdsl_rlx" / "optim").glob("*.py")})
+_PACKAGE = ROOT / "src" / "xdsl_rlx"
+FACE = sorted(path for path in _PACKAGE.rglob("*.py") if path.relative_to(_PACKAGE).parts[0] not in LAYERS)
 SOURCES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
 PASSES = {**transforms.UNIVERSE.all_passes, **lowering.UNIVERSE.all_passes}
 
