@@ -111,6 +111,29 @@ class Case:
             if not self.is_hidden(name):
                 yield name, name, value
 
+    def spellings(self, rng: random.Random, most: int) -> Iterator[tuple[list[Any], dict[str, Any]]]:
+        """Other ways to write the same call: by position or by name, in any order but for keywords of `**kwargs`."""
+        either = [n for n, one in enumerate(self.parameters) if one.kind == "any"]
+        positional = sum(one.kind in ("only", "any") for one in self.parameters)
+        if not either or len(self.args) > positional or self.kind == "wrapped":
+            either = []
+        for _ in range(most):
+            args, kwargs = list(self.args), dict(self.kwargs)
+            while either and len(args) > either[0] and rng.random() < 0.6:
+                value = args.pop()
+                kwargs[self.parameters[len(args)].name] = value
+            while either and len(args) in either and self.parameters[len(args)].name in kwargs and rng.random() < 0.4:
+                args.append(kwargs.pop(self.parameters[len(args)].name))
+            names = list(kwargs)
+            rng.shuffle(names)
+            extra = (name for name in kwargs if self.is_extra(name))
+            names = [next(extra) if self.is_extra(name) else name for name in names]
+            yield args, {name: kwargs[name] for name in names}
+
+    def is_extra(self, name: str) -> bool:
+        """Whether a keyword is one of `**kwargs`."""
+        return not any(one.name == name and one.kind in ("any", "named") for one in self.parameters)
+
     def is_hidden(self, name: int | str) -> bool:
         """Whether a keyword of `**kwargs` is spelled like a positional-only parameter, so that no name means it."""
         return any(one.name == name and one.kind == "only" for one in self.parameters)

@@ -18,6 +18,9 @@ from fuzz.signatures import AXIS, NAMES, Case, case, combined, draw, leaves
 
 import xdsl_rlx as rlx
 
+SPELLINGS = 4
+"""Other ways in which a call is written."""
+
 
 def close(found: Any, wanted: Any, tolerance: float = 1e-9) -> None:
     """The same containers, in the same order, with nearly the same numbers."""
@@ -96,6 +99,8 @@ def test_compiled_functions(seed: int):
         args, kwargs = copied(made)
         close(run(*args, **kwargs), wanted)
         close([args, kwargs], [made.args, made.kwargs])
+    for args, kwargs in made.spellings(rng, SPELLINGS):
+        close(run(*args, **kwargs), wanted)
     names = list(made.kwargs)
     rng.shuffle(names)
     shuffled = {name: made.kwargs[name] for name in names}
@@ -165,6 +170,8 @@ def test_gradients(seed: int):
         value, gradients = run(*made.args, **made.kwargs)
         close(value, made.call(*made.args, **made.kwargs))
         close(gradients, wanted)
+    for args, kwargs in made.spellings(rng, SPELLINGS):
+        close(run(*args, **kwargs)[1], wanted)
 
 
 def pair(bound: Any) -> dict[str, Any]:
