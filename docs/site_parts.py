@@ -1,8 +1,9 @@
-"""What the site has beyond Sphinx and MyST: the colours of MLIR, and notebooks as pages, with the outputs they hold."""
+"""What the site has beyond Sphinx and MyST: colours of IR, lines that wrap, tables for phones, notebooks as pages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import escape
 from typing import Any, ClassVar
 
 import nbformat
@@ -10,7 +11,15 @@ from docutils import nodes
 from myst_parser.parsers.sphinx_ import MystParser
 from nbformat import NotebookNode
 from pygments import token
+from pygments.formatters import HtmlFormatter
 from pygments.lexer import RegexLexer, words
+from sphinx.application import Sphinx
+from sphinx.highlighting import PygmentsBridge
+from sphinx.transforms import SphinxTransform
+from sphinx.writers.html5 import HTML5Translator
+
+LANGUAGES = {"builtin.module": "mlir", "func.func": "mlir", "@kernel(": "python"}
+"""The language of a `text` block that begins with this: printed IR and code are coloured like written ones."""
 
 
 class MlirLexer(RegexLexer):
@@ -33,6 +42,52 @@ class MlirLexer(RegexLexer):
             (r"\s+|.", token.Text),
         ]
     }
+
+
+class LineFormatter(HtmlFormatter[str]):
+    """HTML with an element around each line: site.css indents the rest of a line that wraps."""
+
+    def wrap(self, source: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        return super().wrap((kind, f'<span class="line">{line}</span>' if kind else line) for kind, line in source)
+
+
+class OutputLanguages(SphinxTransform):
+    """Set the language of `text` blocks that are IR or code."""
+
+    default_priority = 300
+
+    def apply(self, **kwargs: Any) -> None:
+        for block in self.document.findall(nodes.literal_block):
+            if block.get("language") == "text":
+                found = (name for start, name in LANGUAGES.items() if block.astext().startswith(start))
+                block["language"] = next(found, "text")
+
+
+class TableLabels(SphinxTransform):
+    """Tell each cell with text the head of its column, which site.css shows before the cell on a phone."""
+
+    default_priority = 300
+
+    def apply(self, **kwargs: Any) -> None:
+        for table in self.document.findall(nodes.table):
+            heads = [entry.astext() for head in table.findall(nodes.thead) for entry in head.findall(nodes.entry)]
+            if len(heads) > 5:
+                table["classes"].append("dense")
+            for row in (row for body in table.findall(nodes.tbody) for row in body.findall(nodes.row)):
+                _, *others = row.findall(nodes.entry)
+                for head, entry in zip(heads[1:], others, strict=True):
+                    # the second of two columns tells of the first, and its head says no more
+                    entry["label"] = head if len(heads) > 2 and entry.astext() else ""
+
+
+def visit_entry(self: HTML5Translator, node: nodes.entry) -> None:
+    HTML5Translator.visit_entry(self, node)
+    if node.get("label"):
+        self.body[-1] = self.body[-1].replace("<td", f'<td data-label="{escape(node["label"])}"', 1)
+
+
+def depart_entry(self: HTML5Translator, node: nodes.entry) -> None:
+    HTML5Translator.depart_entry(self, node)
 
 
 class NotebookParser(MystParser):
@@ -58,9 +113,21 @@ def _parts(cell: NotebookNode) -> Iterator[str]:
             yield _fenced("{raw} html", f'<div class="table-wrapper output">{data["text/html"]}</div>')
         else:
             text = output.get("text") or data["text/plain"]
-            yield _fenced("mlir" if text.startswith("builtin.module") else "text", text.rstrip("\n"))
+            yield _fenced("{code-block} text", f":class: wrapped\n\n{text.rstrip()}")
 
 
 def _fenced(language: str, text: str) -> str:
     # longer than any fence inside
     return f"``````{language}\n{text}\n``````"
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Add all of it to a site: this file is an extension of Sphinx."""
+    app.add_lexer("mlir", MlirLexer)
+    PygmentsBridge.html_formatter = LineFormatter
+    app.add_transform(OutputLanguages)
+    app.add_transform(TableLabels)
+    app.add_node(nodes.entry, override=True, html=(visit_entry, depart_entry))
+    app.add_source_suffix(".ipynb", "notebook")
+    app.add_source_parser(NotebookParser)
+    return {"parallel_read_safe": True}
