@@ -34,8 +34,8 @@ from xdsl_rlx.lowering.numba.runtime.roofline import Roofline
 from xdsl_rlx.lowering.text_tables import TextTable
 from xdsl_rlx.training import Backward, Forward, TrainingGraphs, TrainingMemory
 
-WIDTH = 120
-"""Of the lines of a signature: that of the linter, which formats them."""
+WIDTH = 100
+"""Columns of a line of a signature: as many as the site shows without scrolling (tests/house/test_site.py)."""
 
 
 @dataclass(frozen=True)
@@ -204,13 +204,11 @@ def _type(annotation: Any) -> str:
 
 
 def _wrapped(line: str) -> str:
-    """A signature as the linter formats it: a line per parameter where one line is too long."""
+    """A signature as the linter leaves it: a line per parameter where one line is too long."""
     if len(line) <= WIDTH:
         return line
     head, rest = line.split("(", 1)
     inside, tail = rest.rsplit(") -> ", 1)
-    if len(inside) + 4 <= WIDTH:
-        return f"{head}(\n    {inside}\n) -> {tail}"
     parts, depth = [""], 0
     for character in inside:
         depth += (character in "([{") - (character in ")]}")
@@ -277,7 +275,7 @@ class Entry:
     def _of_function(self) -> list[str]:
         short = self.entity.__name__
         forms = get_overloads(self.entity) or [self.entity]
-        code = [_code(_wrapped(f"def {signature(short, form)}: ...")) for form in forms]
+        code = [_code("\n\n\n".join(_wrapped(f"def {signature(short, form)}: ...") for form in forms))]
         if short in ON_BOTH:
             of_functions = _doc(vars(tree_functions)[short])
             return [*code, f"Of a graph: {_doc(self.entity)}", f"Of a Python function: {of_functions}"]

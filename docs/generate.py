@@ -45,7 +45,7 @@ sys.path.append(str(DOCS.parent / "tests"))
 from api_reference import api_text  # noqa: E402
 from numerics.families import SAMPLES  # noqa: E402
 
-NOTE = "Generated from the docstrings by `make docs`; change them, not this file."
+NOTE = "<!-- Generated from the docstrings by `make docs`: change them, not this file. -->"
 
 
 def _doc(entity: type) -> str:
@@ -223,7 +223,7 @@ column, and an oracle, samples and a FileCheck line for each op."""
 def coverage_text() -> str:
     """All of docs/coverage.md."""
     lines = [
-        "# Coverage",
+        "# Op coverage",
         NOTE,
         _COLUMNS,
         "| op | vjp | jvp | vmap | definition | lowering | error |\n| --- | --- | --- | --- | --- | --- | --- |\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import escape
 from typing import Any, ClassVar
@@ -45,10 +46,15 @@ class MlirLexer(RegexLexer):
 
 
 class LineFormatter(HtmlFormatter[str]):
-    """HTML with an element around each line: site.css indents the rest of a line that wraps."""
+    """HTML with an element around each line that knows its indentation: site.css indents the rest of it if it wraps."""
 
     def wrap(self, source: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-        return super().wrap((kind, f'<span class="line">{line}</span>' if kind else line) for kind, line in source)
+        return super().wrap((kind, _line(text) if kind else text) for kind, text in source)
+
+
+def _line(text: str) -> str:
+    plain = re.sub(r"<[^>]*>", "", text)
+    return f'<span class="line" style="--indent: {len(plain) - len(plain.lstrip(" "))}ch">{text}</span>'
 
 
 class OutputLanguages(SphinxTransform):
