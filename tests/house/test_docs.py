@@ -81,7 +81,7 @@ COMMANDS = [
     command
     for page in ("README.md", "docs/command-line.md", "docs/howto/profile.md")
     for block in fenced(page, "sh")
-    for command in block.splitlines()
+    for command in block.replace("\\\n", "").splitlines()
     if command.startswith("xdsl-opt")
 ]
 
