@@ -10,8 +10,8 @@ project = "xdsl-rlx"
 extensions = ["myst_parser", "site_parts"]
 # links lead to headings of this depth
 myst_heading_anchors = 4
-# a block that names no language is no Python
-highlight_language = "none"
+# a block that names no language is IR
+highlight_language = "mlir"
 
 html_theme = "furo"
 html_title = project

@@ -57,20 +57,22 @@ def _line(text: str) -> str:
     return f'<span class="line" style="--indent: {len(plain) - len(plain.lstrip(" "))}ch">{text}</span>'
 
 
-class OutputLanguages(SphinxTransform):
-    """Set the language of `text` blocks that are IR or code."""
+class OutputBlocks(SphinxTransform):
+    """Colour printed IR and code, and mark other `text` blocks that may wrap: all but those with columns."""
 
     default_priority = 300
 
     def apply(self, **kwargs: Any) -> None:
         for block in self.document.findall(nodes.literal_block):
             if block.get("language") == "text":
-                found = (name for start, name in LANGUAGES.items() if block.astext().startswith(start))
-                block["language"] = next(found, "text")
+                text = block.astext()
+                block["language"] = next((name for start, name in LANGUAGES.items() if text.startswith(start)), "text")
+                if not re.search(r"\S {2,}\S", text):
+                    block["classes"].append("wrapped")
 
 
 class TableLabels(SphinxTransform):
-    """Tell each cell with text the head of its column, which site.css shows before the cell on a phone."""
+    """Tell each cell with text the head of its column, which site.css shows on a phone; mark numbers."""
 
     default_priority = 300
 
@@ -83,7 +85,10 @@ class TableLabels(SphinxTransform):
                 _, *others = row.findall(nodes.entry)
                 for head, entry in zip(heads[1:], others, strict=True):
                     # the second of two columns tells of the first, and its head says no more
-                    entry["label"] = head if len(heads) > 2 and entry.astext() else ""
+                    text = entry.astext()
+                    entry["label"] = head if len(heads) > 2 and text else ""
+                    if re.fullmatch(r"[\d./ -]+", text):
+                        entry["classes"].append("number")
 
 
 def visit_entry(self: HTML5Translator, node: nodes.entry) -> None:
@@ -119,7 +124,7 @@ def _parts(cell: NotebookNode) -> Iterator[str]:
             yield _fenced("{raw} html", f'<div class="table-wrapper output">{data["text/html"]}</div>')
         else:
             text = output.get("text") or data["text/plain"]
-            yield _fenced("{code-block} text", f":class: wrapped\n\n{text.rstrip()}")
+            yield _fenced("text", text.rstrip("\n"))
 
 
 def _fenced(language: str, text: str) -> str:
@@ -131,7 +136,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Add all of it to a site: this file is an extension of Sphinx."""
     app.add_lexer("mlir", MlirLexer)
     PygmentsBridge.html_formatter = LineFormatter
-    app.add_transform(OutputLanguages)
+    app.add_transform(OutputBlocks)
     app.add_transform(TableLabels)
     app.add_node(nodes.entry, override=True, html=(visit_entry, depart_entry))
     app.add_source_suffix(".ipynb", "notebook")
