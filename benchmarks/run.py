@@ -1,4 +1,4 @@
-"""The benchmark: loss and all gradients per step, ours beside JAX, eager PyTorch and torch.compile, in one table.
+"""The benchmark: loss and all gradients per step, ours beside JAX, eager PyTorch and torch.compile, in tables.
 
 Every contestant is a process of its own (worker.py) per thread count; all of a workload's contestants stay alive
 together and are measured in turn, round after round, so that whatever else the machine does falls on all of them.
@@ -19,14 +19,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tables import PEERS, STATISTICS, compile_times, memory, step_times
 from workloads import WORKLOADS
 
 HERE = Path(__file__).resolve().parent
-PEERS = ("jax", "torch", "torch.compile")
 OURS = ("ours", "ours-numba")
 """The two backends, which run on the largest number of threads only."""
-STATISTICS = ("min", "median")
 TOLERANCE = 1e-4
+TABLES = {
+    "Step time (ms), least / median; numba/ours: with the backend numba over that with llvm": step_times,
+    "Compile time (s) up to the first step, with empty caches and with a full one": compile_times,
+    "Memory (MB): peak of the process, temporary buffers": memory,
+}
+"""docs/benchmarks.md explains the columns."""
 
 
 class Failed(RuntimeError):
@@ -130,75 +135,8 @@ def run_workload(key: str, kinds: list[str], threads: list[int], rounds: int, se
     }
 
 
-def best(result: dict[str, Any], kind: str, statistic: str) -> dict[str, Any] | None:
-    """The contestant of `kind` at its best thread count."""
-    return min((c for c in result["contestants"] if c["kind"] == kind), key=lambda c: c[statistic], default=None)
-
-
-def ratio(result: dict[str, Any], statistic: str, mine: str = "ours", others: tuple[str, ...] = PEERS) -> float | None:
-    """Our time over the best peer's: the middle of the ratios taken round by round."""
-    ours = best(result, mine, statistic)
-    peers = [peer for kind in others if (peer := best(result, kind, statistic))]
-    if ours is None or not peers:
-        return None
-    peer = min(peers, key=lambda c: c[statistic])
-    pairs = zip(ours["rounds"], peer["rounds"], strict=True)
-    return statistics.median(one[statistic] / other[statistic] for one, other in pairs)
-
-
-def _times(result: dict[str, Any], kind: str) -> str:
-    found = (best(result, kind, statistic) for statistic in STATISTICS)
-    pairs = zip(found, STATISTICS, strict=True)
-    return " / ".join(f"{one[statistic] * 1e3:.3f}@{one['threads']}" for one, statistic in pairs if one) or "-"
-
-
-def _number(value: float | None, scale: float = 1.0, digits: int = 2) -> str:
-    return "-" if value is None else f"{value * scale:.{digits}f}"
-
-
-def table(results: dict[str, dict[str, Any]]) -> str:
-    """The results as one Markdown table a workload a row, with what the columns mean."""
-    heads = ["workload", "ours", "JAX", "PyTorch", "torch.compile", "ours/best", "numba/ours"]
-    heads += [
-        "cold: ours",
-        "JAX",
-        "t.compile",
-        "warm: ours",
-        "MB: ours",
-        "JAX",
-        "PyTorch",
-        "arena: ours",
-        "XLA",
-        "first: ours",
-    ]
-    rows = [heads, ["---"] * len(heads)]
-    for key, result in results.items():
-        ours, jax, torch, compiled = (best(result, kind, "min") for kind in ("ours", *PEERS))
-        cells = [f"({key}) {result['title']}", *(_times(result, kind) for kind in ("ours", *PEERS))]
-        cells.append(" / ".join(_number(ratio(result, statistic)) for statistic in STATISTICS))
-        cells.append(" / ".join(_number(ratio(result, s, "ours-numba", ("ours",))) for s in STATISTICS))
-        cells += [_number(c and c["start"]["ready"]) for c in (ours, jax, compiled)]
-        cells.append(_number(result["warm"], digits=3))
-        cells += [_number(c and c["facts"]["peak_mb"], digits=0) for c in (ours, jax, torch)]
-        cells += [_number(c and c["facts"]["arena"], 2**-20, 3) for c in (ours, jax)]
-        cells.append(_number(ours and ours["start"]["first"], 1e3, 3))
-        rows.append(cells)
-    widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
-    lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    return "\n".join([*(f"| {line} |" for line in lines), "", LEGEND])
-
-
-LEGEND = """\
-Times: milliseconds per step (loss and all gradients, or what the row says), least / median of a round's steps, the
-middle over the rounds, each @ the thread count at which that framework was best. ours/best: our time over the best
-peer's by either measure; numba/ours: our time with the backend "numba" over that with "llvm".
-Cold: seconds to build, compile and take a first step with empty caches, imports apart; warm: in a second process.
-MB: the process's peak resident memory, imports included. Arena: MB of our temporary buffers beside XLA's temp size.
-First: milliseconds of the first step after compiling."""
-
-
 def main() -> int:
-    """Run, print the table, optionally write everything measured as JSON."""
+    """Run, print the tables, optionally write everything measured as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default=",".join(WORKLOADS), help="workloads, such as a,b")
     parser.add_argument("--kinds", default=",".join(OURS + PEERS), help="contestants, such as ours,jax")
@@ -216,7 +154,8 @@ def main() -> int:
         except Failed as failure:
             print(f"benchmark {key} failed: {failure}", file=sys.stderr)
             return 1
-    print(table(results))
+    for title, table in TABLES.items():
+        print(f"{title}\n\n{table(results)}\n")
     if options.json is not None:
         machine = {"processor": platform.processor(), "cores": os.cpu_count(), "python": platform.python_version()}
         options.json.write_text(json.dumps({"machine": machine, "results": results}, indent=1) + "\n")
