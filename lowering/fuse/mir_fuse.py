@@ -32,10 +32,14 @@ class MirFusePass(ModulePass):
     Group ops into `mir.fusion`s of one kernel each: elementwise ops, reductions, and matmuls with their epilogues.
 
     ```mlir
-    %0 = mir.matmul %x, %w                      %1 = mir.fusion (%x, %w, %b) {
-    %1 = mir.add %0, %b                 ->        %0 = mir.matmul %x, %w
-                                                  %1 = mir.add %0, %b
-                                                  mir.yield %1 }
+    %0 = mir.matmul %x, %w
+    %1 = mir.add %0, %b
+    // becomes
+    %1 = mir.fusion (%x, %w, %b) {
+      %0 = mir.matmul %x, %w
+      %1 = mir.add %0, %b
+      mir.yield %1
+    }
     ```
 
     Groups that differ only in constants get these as inputs, so that they share a kernel. Views of one operand form no
