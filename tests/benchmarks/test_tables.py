@@ -4,11 +4,11 @@ import json
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 import chart
 import tables
+from pages import ROOT
 
 RESULTS = json.loads((ROOT / "benchmarks/results.json").read_text())["results"]
 
