@@ -91,7 +91,7 @@ class Case:
 
     def bound_to(self, bound: Any, name: int | str) -> Any:
         """What the body has of an argument; a number is the position of one of `*args`."""
-        if name in self.names:
+        if any(one.name == name for one in self.parameters):
             return bound[self.names.index(str(name))][1]
         kinds = {one.kind: one.name for one in self.parameters}
         if isinstance(name, str):
