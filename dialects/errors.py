@@ -23,3 +23,7 @@ class GraphAttributeError(GraphError, AttributeError):
 
 class CheckpointError(RlxError, ValueError):
     """A file cannot be read, does not hold the requested tree, or cannot store the given tree."""
+
+
+class NanError(RlxError, FloatingPointError):
+    """A result has NaN; the message names the op that made it, its location and its positions."""

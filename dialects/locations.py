@@ -2,13 +2,26 @@
 
 import sys
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, LocationAttr, NameLoc
+from xdsl.ir import Attribute, Operation, SSAValue
 
 
 def where(op: Operation) -> str:
     """The location of an op behind the word "at", or nothing if it is not known."""
     return "" if op.location == UNKNOWN_LOC else f" at {op.location}"
+
+
+def source_of(op: Operation) -> str:
+    """The scopes, file and line that an op comes from: ` in layer3 at model.py:12`; empty if they are not known."""
+    location: Attribute = op.location
+    scopes = list[str]()
+    while isinstance(location, NameLoc):
+        scopes.append(location.desc.data)
+        location = location.location
+    within = f" in {'/'.join(scopes)}" if scopes else ""
+    if isinstance(location, FileLineColLoc):
+        return f"{within} at {location.filename.data}:{location.line.data}"
+    return within
 
 
 def named(op: Operation) -> str:

@@ -133,6 +133,11 @@ GROUPS = (
     ),
     Group("Custom ops", "See [Custom ops](custom-ops.md).", ("custom_op", "CustomKernel", "Shaped")),
     Group(
+        "Debugging",
+        "See [Debug a model](howto/debug.md).",
+        ("debug.check_nans", "NanError", "eager", "debug.breakpoint"),
+    ),
+    Group(
         "Inspection and profiling",
         "See [Profile a program](howto/profile.md).",
         (

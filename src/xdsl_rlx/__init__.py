@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xdsl_rlx.forks import at_fork
 
 if TYPE_CHECKING:
-    from xdsl_rlx import init, nn, optim, tree
+    from xdsl_rlx import debug, init, nn, optim, tree
     from xdsl_rlx.builder import Graph, GraphModule, Value
     from xdsl_rlx.checkpoint import CheckpointError, load, load_gguf, metadata, save
     from xdsl_rlx.compiling import (
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         numba_source,
     )
     from xdsl_rlx.custom_ops import CustomKernel, Shaped, custom_op
+    from xdsl_rlx.debug import eager
     from xdsl_rlx.derivatives import (
         Jacobians,
         grad,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
         vjp,
         vmap,
     )
-    from xdsl_rlx.dialects.errors import GraphError, RlxError
+    from xdsl_rlx.dialects.errors import GraphError, NanError, RlxError
     from xdsl_rlx.init import key
     from xdsl_rlx.jit import CompiledFunction
     from xdsl_rlx.low_precision import CalibrationEntry, calibrate, insert_q_dq, mixed_precision, scale_loss
@@ -75,6 +76,7 @@ __all__ = [
     "GraphError",
     "GraphModule",
     "Jacobians",
+    "NanError",
     "OutOfBoundsError",
     "PrecisionPolicy",
     "RlxError",
@@ -89,7 +91,9 @@ __all__ = [
     "compile_training",
     "cond",
     "custom_op",
+    "debug",
     "dropout",
+    "eager",
     "fit",
     "fori_loop",
     "fusion_report",
@@ -174,7 +178,8 @@ _HOMES = {
     "xdsl_rlx.training_loop": ("Batches", "fit"),
     "xdsl_rlx.builder": ("Graph", "GraphModule", "Value"),
     "xdsl_rlx.custom_ops": ("CustomKernel", "Shaped", "custom_op"),
-    "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
+    "xdsl_rlx.debug": ("eager",),
+    "xdsl_rlx.dialects.errors": ("GraphError", "NanError", "RlxError"),
     "xdsl_rlx.seeing": ("inspect", "report"),
     "xdsl_rlx.training": ("TrainingProgram", "compile_training"),
     "xdsl_rlx.low_precision": (
@@ -192,7 +197,7 @@ _HOMES = {
 }
 
 
-_MODULES = ("init", "nn", "optim", "tree")
+_MODULES = ("debug", "init", "nn", "optim", "tree")
 
 _LATE = (
     "xdsl_rlx.dialects.lir.schedule",

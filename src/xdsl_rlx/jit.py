@@ -22,7 +22,7 @@ from xdsl_rlx.compiling import compile, donations
 from xdsl_rlx.dialects.errors import GraphError, RlxError
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.static_keys import Static, is_static_leaf, static_key
-from xdsl_rlx.tracing import PLAIN, Traced, builder_of, name_of, traced, type_of
+from xdsl_rlx.tracing import EAGER, PLAIN, Traced, builder_of, is_tracing, name_of, traced, type_of
 from xdsl_rlx.tree import Flatten, Structure, Tree, instance_of, unflatten
 from xdsl_rlx.weak_integers import Fit
 
@@ -134,6 +134,8 @@ class CompiledFunction:
         return bool(self._donate)
 
     def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
+        if EAGER.get() and not is_tracing():
+            return self.__wrapped__(*args, **kwargs)
         values = self.parameters.bind(args, kwargs)
         if self._static:
             values = self._with_static(values)
@@ -253,6 +255,8 @@ class CompiledMethod:
         return f"<method of {type(self.__self__).__name__}: {self.__func__!r}>"
 
     def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
+        if EAGER.get() and not is_tracing():
+            return self.__func__.__wrapped__(self.__self__, *args, **kwargs)
         return self.__func__(instance_of(self.__self__), *args, **kwargs)
 
     def trace(self, /, *args: Tree, **kwargs: Tree) -> GraphModule:

@@ -37,6 +37,9 @@ from xdsl_rlx.weak_integers import Fit, Number, number_of
 _tracing: ContextVar[Trace | None] = ContextVar("_tracing", default=None)
 """What this thread is tracing, innermost: where functions without operands, such as `rlx.iota`, build."""
 
+EAGER: ContextVar[bool] = ContextVar("EAGER", default=False)
+"""Whether compiled functions and loops run in Python; see `debug.py`."""
+
 PLAIN: dict[type, Attribute] = {bool: i1, int: i64, float: f64, complex: c128}
 """Element types of Python's numbers, which give way to those of the values that they meet."""
 
@@ -301,6 +304,16 @@ def _innermost(graph: Trace) -> Generator[None, None, None]:
         yield
     finally:
         _tracing.reset(token)
+
+
+def is_tracing() -> bool:
+    """Whether this thread is tracing a function."""
+    return _tracing.get() is not None
+
+
+def is_eager(*trees: Tree) -> bool:
+    """Whether a function of these operands runs in Python: they are arrays, nothing is traced, in `rlx.eager`."""
+    return EAGER.get() and builder_of(*trees) is None
 
 
 def builder_of(*trees: Tree) -> MirBuilder | None:

@@ -18,7 +18,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import f32, i1, i64
 from xdsl_rlx.op_functions import computed
-from xdsl_rlx.tracing import builder_of
+from xdsl_rlx.tracing import builder_of, is_eager
 from xdsl_rlx.tree import Spec, Tree, flatten, unflatten
 
 
@@ -37,6 +37,8 @@ def scan(
     `checkpoints=k`, a gradient keeps `k` carries and recomputes the others. Raises GraphError for a carry that changes
     its tree, shape or element type, and for axes of different lengths.
     """
+    if is_eager(init, xs) and (ran := _scanned(body, init, xs, length, reverse)) is not None:
+        return ran
     builder = builder_of(init, xs)
     if builder is None:
         return computed(lambda init, xs: scan(body, init, xs, length, reverse, checkpoints), (init, xs), {})
@@ -57,6 +59,22 @@ def scan(
     return unflatten(spec, carry), unflatten(found[-1], ys or ())
 
 
+def _scanned(
+    body: Callable[[Tree, Tree], tuple[Tree, Tree]], init: Tree, xs: Tree, length: int | None, reverse: bool
+) -> tuple[Tree, Tree] | None:
+    """A scan as a loop of Python; None for one without iterations, whose results only a trace has the types of."""
+    over, each = flatten(xs)
+    count = len(over[0]) if over else length
+    if not count or any(len(x) != count for x in over) or (length is not None and length != count):
+        return None
+    rows: list[Sequence[Any]] = [()] * count
+    carry, spec = init, flatten(None)[1]
+    for t in reversed(range(count)) if reverse else range(count):
+        carry, y = body(carry, unflatten(each, [x[t] for x in over]))
+        rows[t], spec = flatten(y)
+    return carry, unflatten(spec, [np.stack(column) for column in zip(*rows, strict=True)])
+
+
 def cond(pred: Any, then: Callable[..., Tree], otherwise: Callable[..., Tree], *operands: Tree) -> Tree:
     """
     Return `then(*operands)` if `pred` is true, else `otherwise(*operands)`; only the chosen branch is computed.
@@ -64,6 +82,8 @@ def cond(pred: Any, then: Callable[..., Tree], otherwise: Callable[..., Tree], *
     `pred` is one boolean, or a number that is true if it is not 0. Both branches return trees of the same structure,
     shapes and element types.
     """
+    if is_eager(pred, operands):
+        return then(*operands) if pred else otherwise(*operands)
     builder = builder_of(pred, operands)
     if builder is None:
         return computed(lambda pred, *operands: cond(pred, then, otherwise, *operands), (pred, *operands), {})
@@ -91,6 +111,11 @@ def while_loop(
 
     `max_iterations` is an upper bound of the number of iterations; with it, the loop has a reverse-mode gradient.
     """
+    if is_eager(init):
+        trips = 0
+        while (max_iterations is None or trips < max_iterations) and test(init):
+            init, trips = body(init), trips + 1
+        return init
     builder = builder_of(init)
     if builder is None:
         return computed(lambda init: while_loop(test, body, init, max_iterations), (init,), {})
@@ -115,6 +140,10 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Tree], Tree], init: T
     If both bounds are Python integers it is a `scan`, which has a reverse-mode gradient; otherwise it is a
     `while_loop`.
     """
+    if is_eager(lower, upper, init):
+        for i in range(int(lower), int(upper)):
+            init = body(i, init)
+        return init
     builder = builder_of(lower, upper, init)
     if builder is None:
         return computed(lambda *given: fori_loop(given[0], given[1], body, given[2]), (lower, upper, init), {})

@@ -165,6 +165,19 @@ class Binding:
             size = sum(-(-spec.nbytes // CACHE_LINE) * CACHE_LINE for spec in self.program.outputs)
             self.plan.point(PlanTable.ASIDE, aligned_bytes(size, CACHE_LINE))
 
+    def copies(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Array]:
+        """Copies of all arguments of a call by name: given, params, and ones for optional inputs; a call's errors."""
+        given = self._bind(args, {name: value for name, value in kwargs.items() if name != "out"})
+        found: dict[str, Array] = {}
+        for index, spec in enumerate(self._specs):
+            if index in given:
+                found[spec.name] = given[index].copy()
+            elif spec.name in self._param_names:
+                found[spec.name] = np.array(self.weights[spec.name])
+            else:
+                found[spec.name] = np.ones(spec.shape, dtype_of(spec.dtype))
+        return found
+
     def _bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[int, Array]:
         graph, specs = self.program.name, self._specs
         if len(args) > len(specs):

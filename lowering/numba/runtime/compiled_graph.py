@@ -1,7 +1,10 @@
 """The callable that a compiled program becomes: names, params, results. What a call does is in `binding.py`."""
 
+from __future__ import annotations
+
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from html import escape
 from keyword import iskeyword
@@ -33,6 +36,12 @@ class Origin:
     backend: str
     checked: bool = False
     """Whether it has checks of bounds."""
+
+
+Observer = Callable[["CompiledGraph", tuple[Any, ...], dict[str, Any]], tuple[Array, ...]]
+
+OBSERVER: ContextVar[Observer | None] = ContextVar("OBSERVER", default=None)
+"""What calls of compiled graphs go through instead, in this context."""
 
 
 class CompiledGraph:
@@ -68,6 +77,9 @@ class CompiledGraph:
         self._named = named_results(program.name, program.outputs)
 
     def __call__(self, /, *args: object, **kwargs: object) -> tuple[Array, ...]:
+        observer = OBSERVER.get()
+        if observer is not None:
+            return observer(self, args, kwargs)
         found = self._call(*args, **kwargs)
         return found if self._named is None or len(found) != len(self.program.outputs) else self._named(found)
 
@@ -83,11 +95,15 @@ class CompiledGraph:
         how = (made.effort, made.backend, made.checked)
         return _compiled_again, (str(made.module()), self.threads, dict(self.weights), *how)
 
+    def copies(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Array]:
+        """Return copies of all arguments of a call by name, params and optional inputs included."""
+        return self._binding.copies(args, kwargs)
+
     def set_param(self, name: str, value: object) -> None:
         """Copy a param's value; calls use it until it is set again. Raises `ArgumentError` if it does not fit."""
         self._binding.set_param(name, value)
 
-    def profile(self, /, *args: object, runs: int = 20, **kwargs: object) -> "Profile":
+    def profile(self, /, *args: object, runs: int = 20, **kwargs: object) -> Profile:
         """
         Return the time of each launch in a call with these arguments: medians of `runs` runs, after one warm-up run.
 
