@@ -5,6 +5,10 @@
 seeds, which are more than 500 pairs of a signature and a call.
 """
 
+import gc
+import sys
+from itertools import count
+
 import pytest
 from levels import EVERY
 
@@ -38,3 +42,15 @@ def _checked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """
     if EVERY or not request.module.__name__.endswith(BINDING):
         monkeypatch.setenv("XDSL_RLX_CHECK", "1")
+
+
+TESTS = count(1)
+KEPT_TESTS = 50
+"""Tests whose garbage and JAX programs are kept: some 8 MB each, which fill the memory in a long run."""
+
+
+def pytest_runtest_teardown() -> None:
+    if next(TESTS) % KEPT_TESTS == 0:
+        if (jax := sys.modules.get("jax")) is not None:
+            jax.clear_caches()
+        gc.collect()
