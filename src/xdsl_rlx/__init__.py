@@ -254,4 +254,8 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    with _importing:
+        _import_all()
+    ops = import_module("xdsl_rlx.op_functions").names()
+    own = {name for name in globals() if name.startswith("__") and name not in ("__getattr__", "__dir__")}
+    return sorted({*own, *__all__, *ops})
