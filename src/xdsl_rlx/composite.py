@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from xdsl_rlx.op_functions import computed
+from xdsl_rlx.op_functions import Constants, computed
 from xdsl_rlx.tracing import builder_of
 
 _P = ParamSpec("_P")
@@ -25,10 +25,12 @@ def composite(function: Callable[_P, _R]) -> Callable[_P, _R]:
     because a compiled program is kept for each combination of shapes, element types and other arguments.
     """
 
+    constants = Constants(function)
+
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         if builder_of(args, kwargs) is None:
-            return computed(function, args, kwargs, keep=True)
+            return computed(function, args, kwargs, True, constants)
         return function(*args, **kwargs)
 
     return call

@@ -11,6 +11,7 @@ traced function, one computes: arrays are its operands then, and all else is pas
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from enum import Enum
 from functools import cache, lru_cache, update_wrapper
@@ -20,14 +21,15 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from xdsl_rlx.builder import HirGraph
+from xdsl_rlx.dialects.arrays import read_array
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.hir.hir_builder import HirBuilder
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Value
 from xdsl_rlx.jit import CompiledFunction
-from xdsl_rlx.static_keys import is_array_like
+from xdsl_rlx.static_keys import Static, is_array_like
 from xdsl_rlx.tracing import builder_of
-from xdsl_rlx.tree import Spec, Tree, flatten, unflatten
+from xdsl_rlx.tree import Spec, Tree, flatten, map_leaves, unflatten
 
 _INTERNAL = frozenset(
     name
@@ -51,12 +53,13 @@ _CONTROL = frozenset(("cond", "scan", "while_loop", "switch", "remat", "vmap"))
 def function(name: str) -> Callable[..., Any]:
     """The function that a builder method is."""
     method = getattr(HirGraph, name)
+    constants = Constants(method, 1)
 
     def call(*args: Tree, **kwargs: Tree) -> Any:
         builder = builder_of(args, kwargs)
         if builder is None:
             # what a registered op is called may be registered anew
-            return computed(call, args, kwargs, keep=name != "custom")
+            return computed(call, args, kwargs, name != "custom", constants)
         found = getattr(builder, name, None) or getattr(HirGraph, name).__get__(builder)
         result = found(*args, **kwargs)
         return _weak(result) if _all_weak(args, kwargs) else result
@@ -80,12 +83,73 @@ def _weak(result: Any) -> Any:
     return result
 
 
-def computed(function: Callable[..., Any], args: tuple[Tree, ...], kwargs: dict[str, Tree], keep: bool = False) -> Tree:
+class Constants:
+    """Which arguments of a function are constants of the graph: an array among these is read when it is traced."""
+
+    _OPERANDS = re.compile(r"\b(Operand|Any|Value|Tree)\b")
+    _LARGEST = 1 << 16
+    """Bytes of an array up to which a compiled program is kept for its elements."""
+
+    def __init__(self, function: Callable[..., Any], hidden: int = 0):
+        """`hidden` is how many parameters in front are not arguments of a call."""
+        self._positional: list[bool] = []
+        self._rest = False
+        self._named: dict[str, bool] = {}
+        self._others = False
+        for one in list(inspect.signature(function).parameters.values())[hidden:]:
+            fixed = one.annotation is not one.empty and not self._OPERANDS.search(str(one.annotation))
+            if one.kind is one.VAR_POSITIONAL:
+                self._rest = fixed
+            elif one.kind is one.VAR_KEYWORD:
+                self._others = fixed
+            else:
+                self._named[one.name] = fixed
+                if one.kind is not one.KEYWORD_ONLY:
+                    self._positional.append(fixed)
+
+    def marked(self, args: tuple[Tree, ...], kwargs: dict[str, Tree]) -> tuple[tuple[Tree, ...], dict[str, Tree], bool]:
+        """The arguments with arrays that are constants marked, and whether a program may be kept for these."""
+        small = True
+
+        def of_leaf(leaf: Any) -> Any:
+            nonlocal small
+            if not is_array_like(leaf):
+                return leaf
+            array = np.array(read_array(leaf))
+            small = small and array.nbytes <= self._LARGEST
+            key = (type(leaf), array.dtype, array.shape, array.tobytes() if small else id(array))
+            return Static(leaf if isinstance(leaf, np.generic) else array, "", key)
+
+        def of(argument: Tree, fixed: bool) -> Tree:
+            return map_leaves(of_leaf, argument) if fixed and argument is not None else argument
+
+        flags = [*self._positional, *[self._rest] * (len(args) - len(self._positional))]
+        positional = tuple([of(one, fixed) for one, fixed in zip(args, flags, strict=False)])
+        named = {name: of(one, self._named.get(name, self._others)) for name, one in kwargs.items()}
+        return positional, named, small
+
+
+def _unmarked(tree: Tree) -> Tree:
+    leaves, spec = flatten(tree, lambda one: isinstance(one, Static))
+    return unflatten(spec, [one.value if isinstance(one, Static) else one for one in leaves])
+
+
+def computed(
+    function: Callable[..., Any],
+    args: tuple[Tree, ...],
+    kwargs: dict[str, Tree],
+    keep: bool = False,
+    constants: Constants | None = None,
+) -> Tree:
     """
     A function of arrays, and of what is none and is passed on as it is, compiled and run.
 
-    With `keep` it is the same function at each call, and what it was compiled to is kept for the next one.
+    With `keep` it is the same function at each call, and what it was compiled to is kept for the next one. Arrays among
+    its `constants` are passed on as they are, too.
     """
+    if constants is not None:
+        args, kwargs, small = constants.marked(args, kwargs)
+        keep = keep and small
     leaves, spec = flatten((args, kwargs))
     fixed = tuple(None if is_array_like(leaf) else leaf for leaf in leaves)
     if keep and all(isinstance(leaf, _CONSTANTS) for leaf in fixed):
@@ -104,7 +168,7 @@ def _of_arrays(function: Callable[..., Any], spec: Spec, fixed: tuple[Any, ...])
 
     def of_arrays(*operands: Value) -> Tree:
         left = iter(operands)
-        args, kwargs = unflatten(spec, [next(left) if leaf is None else leaf for leaf in fixed])
+        args, kwargs = _unmarked(unflatten(spec, [next(left) if leaf is None else leaf for leaf in fixed]))
         return function(*args, **kwargs)
 
     of_arrays.__name__ = getattr(function, "__name__", "function")

@@ -120,6 +120,8 @@ def static_key(value: object, what: str) -> Key:
 
 def is_array_like(value: object) -> bool:
     """Whether a value is an array, or can be read as one: of NumPy or of another library."""
+    if isinstance(value, type):
+        return False
     return (
         hasattr(type(value), "__array__") or hasattr(type(value), "__dlpack__") or hasattr(value, "__array_interface__")
     )

@@ -104,3 +104,27 @@ def test_jacobians_are_a_graph_that_other_transformations_take():
     (batch,) = rlx.compile(rlx.vmap(graph, "x", 2))(x, w)
     np.testing.assert_allclose(batch[0], one, rtol=1e-12)
     assert rlx.compile(rlx.grad(graph, "x")).outputs[0].shape == (4, 3)
+
+
+@pytest.mark.parametrize("dtype", [None, "f32", np.int32])
+def test_a_constant_outside_of_a_traced_function_is_an_array(dtype: object):
+    given = np.array([[1.0, 2.0], [3.0, 4.0]])
+    for array in (given, given.T, np.ones((200, 200)), np.float64(2.0)):
+        found = rlx.constant(array, dtype)
+        expected = np.asarray(array).astype({"f32": np.float32}.get(dtype, dtype or np.float64))
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    given[0, 0] = 5.0
+    assert rlx.constant(given)[0, 0] == 5.0
+
+
+def test_arrays_may_be_given_for_constants_of_the_graph():
+    x = np.arange(6.0).reshape(2, 3)
+    assert rlx.reshape(x, np.array([3, 2])).shape == (3, 2)
+    np.testing.assert_array_equal(rlx.cumsum(x, np.int64(0)), np.cumsum(x, 0))
+    np.testing.assert_array_equal(rlx.full(np.array([2]), np.float32(3.0)), np.full(2, 3.0))
+    np.testing.assert_array_equal(rlx.transpose(x, (np.int32(1), np.int32(0))), x.T)
+    np.testing.assert_array_equal(rlx.nn.prelu(x, np.ones(3), axis=np.int64(1)), x)
+    assert rlx.cast(x, np.float32).dtype == np.float32
+    scales = np.array([0.5, 2.0])
+    np.testing.assert_array_equal(rlx.quantize(np.float32(x), scales, np.array([0, 1]), axis=0)[1], [3, 3, 3])
