@@ -85,7 +85,7 @@ def compile(
 def compile(
     graph: Callable[..., Any],
     static: str | int | Sequence[str | int] = (),
-    donate: Mapping[str | int, int] | None = None,
+    donate: Mapping[str | int, int] | str | int | Sequence[str | int] | None = None,
     *,
     threads: SupportsIndex | None = None,
     backend: Literal["llvm", "numba"] = "llvm",
@@ -96,7 +96,7 @@ def compile(
 def compile(
     *,
     static: str | int | Sequence[str | int] = (),
-    donate: Mapping[str | int, int] | None = None,
+    donate: Mapping[str | int, int] | str | int | Sequence[str | int] | None = None,
     threads: SupportsIndex | None = None,
     backend: Literal["llvm", "numba"] = "llvm",
     memory_budget: SupportsIndex | None = None,
@@ -119,8 +119,12 @@ def compile(
     Compile a graph at any stage into a callable on NumPy arrays, or compile a Python function of trees of arrays.
 
     A Python function is traced and compiled once for each signature. `static` selects arguments, by name or position,
-    whose values are part of the signature. `donate` maps arguments to the results that overwrite them. With keywords
-    alone, as in `@rlx.compile(static="n")`, this is a decorator. The rest of this text is about graphs.
+    whose values are part of the signature. With keywords alone, as in `@rlx.compile(static="n")`, this is a decorator.
+
+    `donate` names the arguments, by name or position, that results of the same tree and types overwrite:
+    `donate="state"`, `donate=("params", "state")`. The first item of the returned tuple that fits is taken, else the
+    whole result. `donate={"state": 1}` takes item 1. A call returns the overwritten arrays as its results. The rest of
+    this text is about graphs.
 
     `threads` is the maximum number of threads of a call. The default is XDSL_RLX_NUM_THREADS, else one per available
     core. Programs that any process compiled before are loaded from the cache on disk. The backend "numba" compiles the

@@ -18,9 +18,10 @@ import numpy as np
 
 from xdsl_rlx.binding import DEFAULT, Function, Parameters, Place, parameters_of
 from xdsl_rlx.builder import GraphModule
-from xdsl_rlx.compiling import compile, donations
+from xdsl_rlx.compiling import compile
 from xdsl_rlx.dialects.errors import GraphError, RlxError
 from xdsl_rlx.dialects.mir.value import Value
+from xdsl_rlx.donation import Donate, Donations, asked
 from xdsl_rlx.static_keys import Static, is_static_leaf, static_key
 from xdsl_rlx.tracing import EAGER, PLAIN, Traced, builder_of, is_tracing, name_of, traced, type_of
 from xdsl_rlx.tree import Flatten, Structure, Tree, instance_of, unflatten
@@ -103,7 +104,7 @@ class CompiledFunction:
         self,
         function: Function,
         static: str | int | Sequence[str | int] = (),
-        donate: Mapping[str | int, int] | None = None,
+        donate: Donate = None,
         **options: Any,
     ):
         """`options` are those of `rlx.compile` for a graph."""
@@ -111,7 +112,7 @@ class CompiledFunction:
         self.__wrapped__ = function
         self.parameters: Parameters = parameters_of(function)
         self._static = (static,) if isinstance(static, str | int) else tuple(static)
-        self._donate = donations(donate, str | int)
+        self._donate = asked(donate)
         self._options = options
         self._entries: dict[Hashable, _Entry] = {}
         self._last: tuple[Structure, tuple[Hashable, ...], _Entry] | None = None
@@ -203,7 +204,7 @@ class CompiledFunction:
                 f"'{made.graph.name}' uses a traced value of an enclosing function; pass it as an argument"
             )
         kept = [number for number, leaf in enumerate(leaves) if not is_static_leaf(leaf)]
-        donate = self._donated(made, values)
+        donate = Donations(made, self.parameters, values).of(self._donate) if self._donate else {}
         inputs = [name for one in made.arguments for name in one.inputs if name is not None]
         compiled = compile(made.graph, donate=donate, **self._options)
         for name, array in made.held.items():
@@ -218,29 +219,6 @@ class CompiledFunction:
         )
         self._entries[(structure, _signatures(leaves))] = entry
         return entry
-
-    def _donated(self, made: Traced, values: Sequence[Any]) -> dict[str, int]:
-        """The inputs that results are written over, by name; GraphError where the trees differ."""
-        found: dict[str, int] = {}
-        children = made.results.children() if made.results.type is tuple else [made.results]
-        starts = np.cumsum([0, *(child.num_leaves for child in children)])
-        numbers = iter(range(made.count))
-        outputs = [None if n in made.fixed else next(numbers) for n in range(made.results.num_leaves)]
-        for name, number in self._donate.items():
-            if not 0 <= number < len(children):
-                raise GraphError(f"donate: no result {number} for '{name}'; there are {len(children)}")
-            places = self.parameters.find(values, name, "donate")
-            donated = [one for one in made.arguments if (one.argument.slot, one.argument.key) in places]
-            if len(donated) != 1 or donated[0].spec != children[number]:
-                specs = ", ".join(str(one.spec) for one in donated)
-                raise GraphError(f"donate: result {number} is {children[number]}, argument '{name}' is {specs}")
-            for n, one in enumerate(donated[0].inputs):
-                output = outputs[int(starts[number]) + n]
-                if (one is None) != (output is None):
-                    raise GraphError(f"donate: leaf {n} of result {number} or of argument '{name}' is not an array")
-                if one is not None and output is not None:
-                    found[one] = output
-        return found
 
 
 class CompiledMethod:

@@ -26,6 +26,7 @@ from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, dims, element_of, shape_of
+from xdsl_rlx.donation import Donate
 from xdsl_rlx.jit import CompiledFunction, run_traced
 from xdsl_rlx.static_keys import is_array_like, is_static_leaf
 from xdsl_rlx.tracing import builder_of, name_of, traced
@@ -400,7 +401,7 @@ def _jacobian(
 def compile(
     function: Function,
     static: str | int | Sequence[str | int] = (),
-    donate: Mapping[str | int, int] | None = None,
+    donate: Donate = None,
     *,
     threads: SupportsIndex | None = None,
     backend: Literal["llvm", "numba"] = "llvm",

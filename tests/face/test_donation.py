@@ -118,3 +118,51 @@ def test_a_tree_behind_a_tree_is_donated_leaf_by_leaf() -> None:
     np.testing.assert_array_equal(after["b"], wanted[1]["b"])
     np.testing.assert_array_equal(found["sum"], wanted[0]["sum"])
     np.testing.assert_array_equal(found["more"], wanted[0]["more"])
+
+
+def _move(state: Any, x: Any) -> Any:
+    position, velocity = state
+    return position + velocity * x, velocity - position * x
+
+
+@pytest.mark.parametrize("donate", ["state", 0, ("state",), ["state"], {"state": 0}, {0: 0}, -2])
+def test_a_step_may_return_its_state_as_a_bare_tuple(donate: Any) -> None:
+    state, x = (np.ones(3), np.full(3, 2.0)), np.full(3, 0.5)
+    wanted = _move(state, x)
+    after = rlx.compile(_move, donate=donate)(state, x)
+    assert after[0] is state[0] and after[1] is state[1]
+    np.testing.assert_array_equal(after, wanted)
+
+
+def test_a_donated_argument_takes_the_first_result_of_its_tree_and_types() -> None:
+    def step(a: Any, b: Any, c: Any) -> Any:
+        return a["x"].sum(), {"x": a["x"] + c}, (b["x"] * 2.0, {"x": b["x"] * c}), {"x": c}
+
+    def given() -> list[Any]:
+        return [{"x": np.ones(2)}, {"x": np.full(2, 2.0)}, np.full(2, 3.0)]
+
+    wanted = step(*given())
+    for donate, taken in ((("a", "b"), {0: 1, 1: 3}), (("b", "a"), {1: 1, 0: 3}), ({"a": 3}, {0: 3})):
+        arguments = given()
+        found = rlx.compile(step, donate=donate)(*arguments)
+        for argument, result in taken.items():
+            assert found[result]["x"] is arguments[argument]["x"]
+        for one, other in zip(rlx.tree.flatten(found)[0], rlx.tree.flatten(wanted)[0], strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("donate", "error"),
+    [
+        ("x", r"no result can overwrite argument 'x', which is tensor<2xf64>; result 0 is tensor<3xf64>; .* Return a"),
+        (
+            {"state": 1},
+            r"result 1 is PyTreeSpec\(\*\), argument 'state' is .*; donate='state' selects the whole",
+        ),
+        (("state", "state2"), "no argument 'state2'; arguments are state, x"),
+        (1.5, "expected the name or position of an argument, several in a tuple, or a dict .* got 1.5"),
+    ],
+)
+def test_a_donation_that_fits_no_result_is_an_error(donate: Any, error: str) -> None:
+    with pytest.raises(rlx.GraphError, match=f"donate: {error}"):
+        rlx.compile(lambda state, x: (state[0], state[1]), donate=donate)((np.ones(3), np.ones(3)), np.ones(2))
