@@ -283,8 +283,8 @@ class Entry:
         code = [_code("\n\n\n".join(_wrapped(f"def {signature(short, form)}: ...") for form in forms))]
         if short in ON_BOTH:
             of_functions = _doc(vars(tree_functions)[short])
-            return [*code, f"Of a graph: {_doc(self.entity)}", f"Of a Python function: {of_functions}"]
-        return [*code, _doc(self.entity)]
+            return [*code, f"Of a graph: {_doc(inspect.unwrap(self.entity))}", f"Of a Python function: {of_functions}"]
+        return [*code, _doc(inspect.unwrap(self.entity) if len(forms) > 1 else self.entity)]
 
     def _alias(self) -> tuple[str, str]:
         short = self.name.rsplit(".", 1)[-1]

@@ -323,7 +323,8 @@ class ConvBuilder(BuilderCore):
         """
         `mir.conv`: cross-correlation of images [N, C, (H,) W] with weights [O, C/groups, (kH,) kW].
 
-        `bias` [O] is added to each channel of the result.
+        The result is [N, O, (H',) W'] with `W' = floor((W + 2 padding - dilation (kW - 1) - 1) / stride) + 1`. `bias`
+        [O] is added to each channel of it.
         """
         image, weight = self.operands(x, w)
         return self._biased(self.op(ConvOp, image, weight, stride, padding, dilation, groups), bias)
@@ -348,9 +349,10 @@ class ConvBuilder(BuilderCore):
         bias: Operand | None = None,
     ) -> Value:
         """
-        `mir.conv_transpose2d`: the transpose of `mir.conv`, of images [N, C, H, W] by weights [C, O/groups, ...].
+        `mir.conv_transpose2d`: the transpose of `mir.conv`, of images [N, C, H, W] by weights [C, O/groups, kH, kW].
 
-        `bias` [O] is added to each channel of the result.
+        The result is [N, O, H', W'] with `H' = (H - 1) stride - 2 padding + dilation (kH - 1) + output_padding + 1`.
+        `bias` [O] is added to each channel of it.
         """
         image, weight = self.operands(x, w)
         made = self.op(ConvTranspose2dOp, image, weight, stride, padding, dilation, groups, output_padding)

@@ -83,7 +83,8 @@ def compile(
 ) -> CompiledGraph: ...
 @overload
 def compile(
-    graph: Callable[..., Any],
+    function: Callable[..., Any],
+    /,
     static: str | int | Sequence[str | int] = (),
     donate: Mapping[str | int, int] | str | int | Sequence[str | int] | None = None,
     *,

@@ -61,7 +61,7 @@ def grad_with_loss(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_
 @overload
 def grad(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool = False) -> GraphModule: ...
 @overload
-def grad(graph: Callable[..., Any], argnums: Which = 0, has_aux: bool = False) -> Callable[..., Any]: ...
+def grad(function: Callable[..., Any], /, argnums: Which = 0, has_aux: bool = False) -> Callable[..., Any]: ...
 @of_functions
 @checked
 def grad(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool = False) -> GraphModule:
@@ -69,33 +69,33 @@ def grad(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool 
     return run_passes(above_lir(graph, "grad"), gradient_passes(_names(wrt), zero_missing_wrt, False))
 
 
-def value_and_grad(graph: Callable[..., Any], argnums: Which = 0, has_aux: bool = False) -> Callable[..., Any]:
+def value_and_grad(function: Callable[..., Any], argnums: Which = 0, has_aux: bool = False) -> Callable[..., Any]:
     """
     Return a function that computes the value of a Python function and its gradients with respect to `argnums`.
 
     `argnums` selects arguments by position or name. The function returns one real number, or a pair `(loss, aux)` with
     `has_aux`. Use `grad_with_loss` for graphs.
     """
-    if not callable(graph) or isinstance(graph, GraphModule):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not callable(function) or isinstance(function, GraphModule):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphError("value_and_grad: expected a Python function, got a graph; use grad_with_loss")
     from xdsl_rlx import tree_functions
 
-    return tree_functions.value_and_grad(graph, argnums, has_aux)
+    return tree_functions.value_and_grad(function, argnums, has_aux)
 
 
-def vjp(graph: Callable[..., Any]) -> Callable[..., Any]:
+def vjp(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     Return the function `(primals, cotangents) -> (results, gradients)` of a Python function; `primals` is a tuple.
     """
     from xdsl_rlx import tree_functions
 
-    return tree_functions.vjp(graph)
+    return tree_functions.vjp(function)
 
 
 @overload
 def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule: ...
 @overload
-def jvp(graph: Callable[..., Any]) -> Callable[..., Any]: ...
+def jvp(function: Callable[..., Any], /) -> Callable[..., Any]: ...
 @of_functions
 @checked
 def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule:
@@ -111,7 +111,7 @@ def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule:
 @overload
 def hvp(graph: AnyGraph, wrt: Sequence[str] | str, zero_missing_wrt: bool = False) -> GraphModule: ...
 @overload
-def hvp(graph: Callable[..., Any], argnums: int | str = 0) -> Callable[..., Any]: ...
+def hvp(function: Callable[..., Any], /, argnums: int | str = 0) -> Callable[..., Any]: ...
 @of_functions
 @checked
 def hvp(graph: AnyGraph, wrt: Sequence[str] | str, zero_missing_wrt: bool = False) -> GraphModule:
@@ -149,7 +149,7 @@ def vmap(
     graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int | Mapping[str, int] = 0
 ) -> GraphModule: ...
 @overload
-def vmap(graph: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]: ...
+def vmap(function: Callable[..., Any], /, in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]: ...
 @of_functions
 @checked
 def vmap(graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int | Mapping[str, int] = 0) -> GraphModule:
@@ -197,7 +197,7 @@ def jacfwd(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians: ...
 @overload
 def jacfwd(graph: CompiledGraph, wrt: str) -> Callable[..., tuple[np.ndarray[Any, Any], ...]]: ...
 @overload
-def jacfwd(graph: Callable[..., Any], argnums: Which = 0) -> Callable[..., Any]: ...
+def jacfwd(function: Callable[..., Any], /, argnums: Which = 0) -> Callable[..., Any]: ...
 @of_functions
 @checked
 def jacfwd(
@@ -223,7 +223,7 @@ def jacfwd(
 @overload
 def jacrev(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians: ...
 @overload
-def jacrev(graph: Callable[..., Any], argnums: Which = 0) -> Callable[..., Any]: ...
+def jacrev(function: Callable[..., Any], /, argnums: Which = 0) -> Callable[..., Any]: ...
 @of_functions
 @checked
 def jacrev(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians:
@@ -239,7 +239,7 @@ def jacrev(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians:
 @overload
 def hessian(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians: ...
 @overload
-def hessian(graph: Callable[..., Any], argnums: Which = 0) -> Callable[..., Any]: ...
+def hessian(function: Callable[..., Any], /, argnums: Which = 0) -> Callable[..., Any]: ...
 @of_functions
 @checked
 def hessian(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians:

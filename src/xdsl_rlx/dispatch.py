@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable
+from enum import Enum
 from functools import wraps
-from typing import Any, cast
+from typing import Any, cast, get_overloads
 
 from xdsl_rlx.builder import GraphModule
 from xdsl_rlx.dialects.calls import checked
@@ -41,3 +44,48 @@ def as_decorator(on_function: Callable[..., Any]) -> Callable[..., Any]:
         return decorator
 
     return call
+
+
+def describe(public: Callable[..., Any], of_functions: Callable[..., Any]) -> None:
+    """
+    Have `help` and `inspect.signature` show the form of `public` for Python functions first, then that for graphs.
+
+    The docstring of `of_functions` describes the first.
+    """
+    forms = [bare_signature(form) for form in get_overloads(public)]
+    takes_function = [next(iter(form.parameters.values())).annotation.startswith("Callable") for form in forms]
+    name = public.__name__
+    shown = [f"{name}{form}" for form in forms]
+    text = inspect.getdoc(inspect.unwrap(public)) or ""
+    own = inspect.getdoc(of_functions) or ""
+    parts = ["\n".join(sorted(shown, key=lambda line: not takes_function[shown.index(line)]))]
+    parts += [text] if own.startswith("See ") else [f"Of a Python function: {own}", f"Of a graph: {text}"]
+    public.__doc__ = "\n\n".join(parts)
+    vars(public)["__signature__"] = forms[takes_function.index(True)]
+
+
+class _Bare(str):
+    """An annotation as it is written."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def bare_signature(function: Callable[..., Any], hidden: int = 0) -> inspect.Signature:
+    """The signature of a function without its first `hidden` parameters, with annotations as they are written."""
+    found = inspect.signature(function)
+    parameters = [
+        one.replace(
+            annotation=_bare(one.annotation),
+            default=one.default.value if isinstance(one.default, Enum) else one.default,
+        )
+        for one in list(found.parameters.values())[hidden:]
+    ]
+    return inspect.Signature(parameters, return_annotation=_bare(found.return_annotation))
+
+
+def _bare(annotation: Any) -> Any:
+    if annotation is inspect.Signature.empty:
+        return annotation
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return _Bare(re.sub(r"\b(collections\.abc|typing|xdsl_rlx[\w.]*)\.", "", text))

@@ -26,7 +26,9 @@ from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.hir.hir_builder import HirBuilder
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Value
+from xdsl_rlx.dispatch import bare_signature
 from xdsl_rlx.jit import CompiledFunction
+from xdsl_rlx.op_help import help_of
 from xdsl_rlx.static_keys import Static, is_array_like
 from xdsl_rlx.tracing import builder_of
 from xdsl_rlx.tree import Spec, Tree, flatten, map_leaves, unflatten
@@ -64,11 +66,11 @@ def function(name: str) -> Callable[..., Any]:
         result = found(*args, **kwargs)
         return _weak(result) if _all_weak(args, kwargs) else result
 
-    update_wrapper(call, method, ("__doc__",))
+    update_wrapper(call, method, ())
     call.__name__ = call.__qualname__ = name
     call.__module__ = "xdsl_rlx"
-    parameters = list(inspect.signature(method).parameters.values())[1:]
-    vars(call)["__signature__"] = inspect.Signature(parameters)
+    call.__doc__ = help_of(name, method)
+    vars(call)["__signature__"] = bare_signature(method, 1)
     return call
 
 

@@ -26,6 +26,7 @@ from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, dims, element_of, shape_of
+from xdsl_rlx.dispatch import describe
 from xdsl_rlx.donation import Donate
 from xdsl_rlx.jit import CompiledFunction, run_traced
 from xdsl_rlx.static_keys import is_array_like, is_static_leaf
@@ -590,3 +591,8 @@ def _weighted(leaf: Value, weight: Any) -> Value:
     if element_of(leaf.ssa) not in COMPLEXES:
         return (leaf * weight).sum()
     return leaf.b.real(np.conj(weight) * leaf).sum()
+
+
+for _of_trees in (grad, jvp, hvp, vmap, jacfwd, jacrev, hessian):
+    describe(getattr(on_graphs, _of_trees.__name__), _of_trees)
+describe(on_graphs.compile, compile)
