@@ -97,7 +97,8 @@ GROUPS = (
         "",
         (
             *("optim.Optimiser", "optim.SGD", "optim.Adam", "optim.AdamW", "optim.Lion", "optim.Adafactor"),
-            *("optim.Muon", "optim.Accumulated"),
+            *("optim.NAdam", "optim.Adagrad", "optim.RMSprop", "optim.Adadelta", "optim.Muon", "optim.Accumulated"),
+            "optim.Groups",
             *("optim.Schedule", "optim.constant", "optim.linear", "optim.cosine", "optim.warmup"),
             *("optim.global_norm", "optim.clip_by_global_norm", "optim.ema"),
         ),

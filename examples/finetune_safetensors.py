@@ -63,7 +63,7 @@ def step(state: Any, base: Any, ids: Any, following: Any) -> Any:
     return value, optimiser.update(gradients, kept, factors)
 
 
-optimiser = rlx.optim.Adam(rlx.optim.cosine(RATE, EPOCHS * STEPS_PER_EPOCH), clip=CLIP)
+optimiser = rlx.optim.Adam(rlx.optim.cosine(RATE, EPOCHS * STEPS_PER_EPOCH), clip_norm=CLIP)
 train = rlx.compile(step, donate={"state": 1})
 
 

@@ -56,7 +56,7 @@ def step(state: Any, ids: Any, following: Any) -> Any:
 
 
 rate = rlx.optim.warmup(WARMUP, rlx.optim.cosine(RATE, STEPS - WARMUP))
-optimiser = rlx.optim.AdamW(rate, weight_decay=DECAY, clip=CLIP)
+optimiser = rlx.optim.AdamW(rate, weight_decay=DECAY, clip_norm=CLIP)
 train = rlx.compile(step, donate={"state": 1})
 # --8<--
 

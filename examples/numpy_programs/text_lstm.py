@@ -67,7 +67,7 @@ def example():
 def main():
     rng = np.random.default_rng(0)
     params = initial(rng, len(LETTERS), 64)
-    adam = rlx.optim.Adam(rlx.optim.cosine(0.015, 1200), clip=1.0)
+    adam = rlx.optim.Adam(rlx.optim.cosine(0.015, 1200), clip_norm=1.0)
 
     @rlx.compile
     def step(params, state, texts):

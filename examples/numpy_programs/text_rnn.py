@@ -72,7 +72,7 @@ def written(params, begin, length):
 
 def main():
     params = initial(np.random.default_rng(0), len(LETTERS), 48)
-    adam = rlx.optim.Adam(0.01, clip=1.0)
+    adam = rlx.optim.Adam(0.01, clip_norm=1.0)
 
     @rlx.compile
     def step(params, state, letters):

@@ -73,7 +73,7 @@ PAIRS: dict[str, tuple[optim.Optimiser, Callable[[], optax.GradientTransformatio
         optim.AdamW(
             optim.warmup(10, optim.cosine(1e-2, 90, 1e-4)),
             weight_decay=0.1,
-            clip=0.5,
+            clip_norm=0.5,
             decay_mask=lambda path, leaf: leaf.ndim == 2,
         ),
         lambda: optax.chain(
@@ -83,6 +83,27 @@ PAIRS: dict[str, tuple[optim.Optimiser, Callable[[], optax.GradientTransformatio
     ),
     "lion": (optim.Lion(1e-3, weight_decay=0.1), lambda: optax.lion(1e-3, weight_decay=0.1)),
     "muon": (optim.Muon(1e-2, weight_decay=0.01), lambda: optax.contrib.muon(1e-2, weight_decay=0.01)),
+    "adagrad": (optim.Adagrad(0.1), lambda: optax.adagrad(0.1)),
+    "rmsprop": (optim.RMSprop(1e-3), lambda: optax.rmsprop(1e-3)),
+    "rmsprop-momentum": (
+        optim.RMSprop(optim.linear(1e-3, 1e-4, 60), 0.95, 1e-6, centered=True, momentum=0.8, nesterov=True),
+        lambda: optax.rmsprop(optax.linear_schedule(1e-3, 1e-4, 60), 0.95, 1e-6, 0.0, True, True, 0.8, True),
+    ),
+    "adadelta": (optim.Adadelta(1.0, weight_decay=0.1), lambda: optax.adadelta(1.0, weight_decay=0.1)),
+    "groups": (
+        optim.Groups(
+            {"matrix": optim.AdamW(1e-2, b1=0.8, b2=0.99, eps=1e-7), "vector": optim.SGD(0.1, 0.9)},
+            lambda path, leaf: "matrix" if leaf.ndim == 2 else "vector",
+            clip_norm=0.5,
+        ),
+        lambda: optax.chain(
+            optax.clip_by_global_norm(0.5),
+            optax.multi_transform(
+                {"matrix": optax.adamw(1e-2, 0.8, 0.99, 1e-7, weight_decay=0.01), "vector": optax.sgd(0.1, 0.9)},
+                {"w": "matrix", "v": ["matrix"], "b": "vector"},
+            ),
+        ),
+    ),
     "accumulated": (
         optim.Accumulated(optim.Adam(1e-2), 4),
         lambda: optax.MultiSteps(optax.adam(1e-2), 4).gradient_transformation(),
@@ -149,3 +170,27 @@ def test_norms_clip_and_averages():
     np.testing.assert_array_equal(zero["a"], 0)
     assert np.isnan(optim.clip_by_global_norm({"a": np.array([np.nan, 1.0])}, 1.0)["a"]).all()
     np.testing.assert_allclose(optim.ema(grads, {"a": np.zeros(2), "b": np.ones(1)}, 0.9)["b"], [3.7])
+
+
+@pytest.mark.parametrize(
+    ("optimiser", "arguments", "error"),
+    [
+        (optim.Adam, {"lr": 0.1}, r"Adam has no argument 'lr': write learning_rate="),
+        (optim.AdamW, {"learning_rate": 0.1, "betas": (0.9, 0.99)}, r"'betas': write b1= and b2="),
+        (optim.AdamW, {"learning_rate": 0.1, "beta1": 0.9}, r"'beta1': write b1="),
+        (optim.AdamW, {"learning_rate": 0.1, "wd": 0.9}, r"'wd': write weight_decay="),
+        (optim.AdamW, {"learning_rate": 0.1, "weight_decy": 0.9}, r"'weight_decy': did you mean weight_decay="),
+        (optim.Adam, {"learning_rate": 0.1, "weight_decay": 0.9}, r"'weight_decay': use AdamW\(weight_decay=\)"),
+        (optim.SGD, {"learning_rate": 0.1, "clip": 1.0}, r"'clip': write clip_norm="),
+        (optim.SGD, {"learning_rate": 0.1, "foreach": 1.0}, r"'foreach': its arguments are learning_rate, momentum,"),
+    ],
+)
+def test_arguments_of_other_libraries_are_errors_that_name_ours(optimiser: Any, arguments: Any, error: str):
+    with pytest.raises(rlx.GraphError, match=error):
+        optimiser(**arguments)
+
+
+def test_a_label_without_an_optimiser_is_an_error():
+    groups = optim.Groups({"a": optim.SGD(0.1)}, labels={"w": "a", "v": ["a"], "b": "c"})
+    with pytest.raises(rlx.GraphError, match=r"Groups: labels\['b'\]: expected one of 'a', got 'c'"):
+        groups.init(PARAMS)

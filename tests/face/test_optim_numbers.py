@@ -54,7 +54,7 @@ OPTIMISERS: dict[str, tuple[optim.Optimiser, Callable[[], Any]]] = {
     "nadam": (optim.Adam(RATE, nesterov=True), lambda: optax.nadam(RATE)),
     "adamw": (optim.AdamW(RATE, weight_decay=0.1), lambda: optax.adamw(RATE, weight_decay=0.1)),
     "clipped": (
-        optim.Adam(optim.linear(RATE, 0.0, 9), clip=0.5),
+        optim.Adam(optim.linear(RATE, 0.0, 9), clip_norm=0.5),
         lambda: optax.chain(optax.clip_by_global_norm(0.5), optax.adam(optax.linear_schedule(RATE, 0.0, 9))),
     ),
     "lion": (optim.Lion(RATE, weight_decay=0.1), lambda: optax.lion(RATE, weight_decay=0.1)),
@@ -124,7 +124,7 @@ def test_a_sum_over_steps_is_one_update_with_the_mean(dtype: Any):
     rate, k = optim.linear(0.05, 0.0, 5), 3
     summed = {
         **{key: optim.Accumulated(one, k) for key, one in every.items()},
-        **{f"{key} by": optim.Accumulated(one, k, rate, clip=0.5) for key, one in every.items()},
+        **{f"{key} by": optim.Accumulated(one, k, rate, clip_norm=0.5) for key, one in every.items()},
     }
 
     @rlx.compile
@@ -132,8 +132,8 @@ def test_a_sum_over_steps_is_one_update_with_the_mean(dtype: Any):
         return {key: one.update(grads, states[key], params[key]) for key, one in summed.items()}
 
     def with_rate(one: Any) -> optim.Optimiser:
-        fields = {name: value for name, value in vars(one).items() if name not in ("rate", "clip")}
-        return type(one)(rate=rate, clip=0.5, **fields)
+        fields = {name: value for name, value in vars(one).items() if name not in ("learning_rate", "clip_norm")}
+        return type(one)(learning_rate=rate, clip_norm=0.5, **fields)
 
     whole = {**every, **{f"{key} by": with_rate(one) for key, one in every.items()}}
     start = as_type(PARAMS, dtype)

@@ -2,7 +2,7 @@
 
 Both take trees, of arrays or of values in a traced function. All that belongs to one leaf is in the rule of its class.
 Rules compute in f32 or wider: parameters in half precision are widened before and narrowed after, and their slots are
-f32, since `epsilon` and squares of gradients are zero in f16.
+f32, since `eps` and squares of gradients are zero in f16.
 """
 
 # Trees, and what NumPy is called with, are of any type.
@@ -13,14 +13,17 @@ from __future__ import annotations
 
 import abc
 import copy
+import difflib
+import inspect
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import wraps
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from xdsl_rlx.dialects.calls import shown
-from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.optim.gradients import as_array, check_shapes, clip_by_global_norm, narrow, wide
 from xdsl_rlx.optim.schedules import Schedule
 from xdsl_rlx.tree import Tree, flatten, leaves_like, map_leaves, paths, unflatten
@@ -40,13 +43,15 @@ class Optimiser(abc.ABC):
     """
     The base class: a learning rate or a schedule of it, and an optional bound for the global norm of the gradients.
 
+    Names of arguments are those of optax; `clip_norm` is the bound.
+
     Call `params, state = optimiser.update(grads, state, params)` in a compiled function; with `donate` for both, they
     are updated in place.
     """
 
-    rate: Any
+    learning_rate: Any
     """A number, or a `Schedule`; None for that of the optimiser that another one runs."""
-    clip: float | None
+    clip_norm: float | None
 
     def init(self, params: Tree) -> State:
         """Return the state before the first update: a step count, and arrays of zeros."""
@@ -70,10 +75,10 @@ class Optimiser(abc.ABC):
             slots_of_init = unflatten(spec, [one[name] for one in expected])
             check_shapes("update", "init(params)", slots_of_init, f"state['{name}']", state[name])
         grads = _gradients(params, grads)
-        if self.clip is not None:
-            grads = clip_by_global_norm(grads, self.clip)
+        if self.clip_norm is not None:
+            grads = clip_by_global_norm(grads, self.clip_norm)
         step = state["step"]
-        rate = self.rate(step) if callable(self.rate) else self.rate
+        rate = self.learning_rate(step) if callable(self.learning_rate) else self.learning_rate
         decays = self.decaying(params)
         names = [name for name in state if name != "step"]
         kept = {name: leaves_like(spec, state[name], f"params and state['{name}']") for name in names}
@@ -152,66 +157,128 @@ class Leaf:
         return self.p - self.number(self.rate) * direction
 
 
-def _zeros(leaf: np.ndarray[Any, Any], *names: str) -> dict[str, np.ndarray[Any, Any]]:
+OptimiserT = TypeVar("OptimiserT", bound=Optimiser)
+
+_CURES = {
+    **dict.fromkeys(("lr", "rate", "step_size", "alpha"), "write learning_rate="),
+    **dict.fromkeys(("betas", "beta"), "write b1= and b2="),
+    **dict.fromkeys(("clip", "max_norm", "max_grad_norm", "clip_grad_norm", "grad_clip"), "write clip_norm="),
+    **dict.fromkeys(("wd", "l2", "weightdecay", "weight_decay"), "write weight_decay="),
+    "beta1": "write b1=",
+    "beta2": "write b2=",
+    "epsilon": "write eps=",
+    "epsilon1": "write eps1=",
+    "epsilon2": "write eps2=",
+    "beta2_decay": "write b2_decay=",
+    "other_rate": "write other_learning_rate=",
+    "mask": "write decay_mask=",
+    "maximize": "negate the gradients",
+}
+"""Arguments that other libraries, and earlier versions, have in the place of ours."""
+
+
+def named(kind: type[OptimiserT]) -> type[OptimiserT]:
+    """Class decorator of a dataclass: an unknown argument raises GraphTypeError with the name that it has here."""
+    own, names = kind.__init__, list(inspect.signature(kind).parameters)
+
+    @wraps(own)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        for name in kwargs:
+            if name not in names:
+                raise GraphTypeError(f"{kind.__name__} has no argument {name!r}: {_cure(name, names, kind.__name__)}")
+        own(self, *args, **kwargs)
+
+    kind.__init__ = init
+    return kind
+
+
+def _cure(name: str, names: list[str], kind: str) -> str:
+    cure = _CURES.get(name.lower(), "")
+    if cure and all(one.rstrip("=,") in names for one in cure.split() if one.endswith("=")):
+        return cure
+    if "weight_decay" in cure:
+        return "use AdamW(weight_decay=)" if kind in ("Adam", "NAdam") else "it has no weight decay"
+    close = difflib.get_close_matches(name, names, 1)
+    return f"did you mean {close[0]}=?" if close else f"its arguments are {', '.join(names)}"
+
+
+def zeros(leaf: np.ndarray[Any, Any], *names: str) -> dict[str, np.ndarray[Any, Any]]:
+    """Slots of zeros, like a leaf."""
     return {name: np.zeros_like(leaf) for name in names}
 
 
+def with_decay(at: Leaf, decay: float) -> Any:
+    """The gradient with that of `decay / 2` times the squares of the parameter."""
+    return at.g + decay * at.p if decay and at.decays else at.g
+
+
+@named
 @dataclass(frozen=True)
 class SGD(Optimiser):
     """Gradient descent, with `momentum` as in Polyak (1964) or, with `nesterov`, Nesterov (1983)."""
 
-    rate: float | Schedule
+    learning_rate: float | Schedule
     momentum: float = 0.0
     nesterov: bool = False
     weight_decay: float = 0.0
-    clip: float | None = None
+    clip_norm: float | None = None
     decay_mask: Mask = None
 
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
-        return _zeros(leaf, "momentum") if self.momentum else {}
+        return zeros(leaf, "momentum") if self.momentum else {}
 
     def rule(self, at: Leaf) -> tuple[Any, Slots]:
-        g = at.g + self.weight_decay * at.p if self.weight_decay and at.decays else at.g
+        g = with_decay(at, self.weight_decay)
         if not self.momentum:
             return at.moved(g, 0.0), {}
         m = self.momentum * at.slots["momentum"] + g
         return at.moved(g + self.momentum * m if self.nesterov else m, 0.0), {"momentum": m}
 
 
+@named
 @dataclass(frozen=True)
 class Adam(Optimiser):
     """Adam (Kingma and Ba, 2015)."""
 
-    rate: float | Schedule
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
+    learning_rate: float | Schedule
+    b1: float = 0.9
+    b2: float = 0.999
+    eps: float = 1e-8
     nesterov: bool = False
-    clip: float | None = None
+    clip_norm: float | None = None
 
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
-        return _zeros(leaf, "first", "second")
+        return zeros(leaf, "first", "second")
 
     def rule(self, at: Leaf) -> tuple[Any, Slots]:
         direction, slots = adam_direction(self, at)
         return at.moved(direction, 0.0), slots
 
 
+@named
+@dataclass(frozen=True)
+class NAdam(Adam):
+    """Adam with Nesterov momentum (Dozat, 2016): `Adam(nesterov=True)`."""
+
+    nesterov: bool = True
+
+
+@named
 @dataclass(frozen=True)
 class AdamW(Optimiser):
     """Adam with decoupled weight decay, which bypasses the moments (Loshchilov and Hutter, 2019)."""
 
-    rate: float | Schedule
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
+    learning_rate: float | Schedule
+    b1: float = 0.9
+    b2: float = 0.999
+    eps: float = 1e-8
     weight_decay: float = 0.01
     nesterov: bool = False
-    clip: float | None = None
+    clip_norm: float | None = None
     decay_mask: Mask = None
 
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
-        return _zeros(leaf, "first", "second")
+        return zeros(leaf, "first", "second")
 
     def rule(self, at: Leaf) -> tuple[Any, Slots]:
         direction, slots = adam_direction(self, at)
@@ -220,10 +287,10 @@ class AdamW(Optimiser):
 
 def adam_direction(adam: Adam | AdamW, at: Leaf) -> tuple[Any, Slots]:
     """The first moment over the root of the second, both as if they had not begun at zero."""
-    first = adam.beta1 * at.slots["first"] + (1.0 - adam.beta1) * at.g
-    second = adam.beta2 * at.slots["second"] + (1.0 - adam.beta2) * (at.g * at.g)
-    size = np.sqrt(second / _since_zero(at, adam.beta2)) + adam.epsilon
-    return _ahead(at, first, adam.beta1, adam.nesterov) / size, {"first": first, "second": second}
+    first = adam.b1 * at.slots["first"] + (1.0 - adam.b1) * at.g
+    second = adam.b2 * at.slots["second"] + (1.0 - adam.b2) * (at.g * at.g)
+    size = np.sqrt(second / _since_zero(at, adam.b2)) + adam.eps
+    return _ahead(at, first, adam.b1, adam.nesterov) / size, {"first": first, "second": second}
 
 
 def _since_zero(at: Leaf, beta: float, later: int = 0) -> Any:
@@ -238,41 +305,44 @@ def _ahead(at: Leaf, m: Any, beta: float, nesterov: bool) -> Any:
     return beta * (m / _since_zero(at, beta, 1)) + (1.0 - beta) * (at.g / _since_zero(at, beta))
 
 
+@named
 @dataclass(frozen=True)
 class Lion(Optimiser):
     """Lion (Chen et al., 2023): the sign of a moving average of gradients, with weight decay."""
 
-    rate: float | Schedule
-    beta1: float = 0.9
-    beta2: float = 0.99
+    learning_rate: float | Schedule
+    b1: float = 0.9
+    b2: float = 0.99
     weight_decay: float = 0.0
-    clip: float | None = None
+    clip_norm: float | None = None
     decay_mask: Mask = None
 
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
-        return _zeros(leaf, "momentum")
+        return zeros(leaf, "momentum")
 
     def rule(self, at: Leaf) -> tuple[Any, Slots]:
         m = at.slots["momentum"]
-        direction = np.sign(self.beta1 * m + (1.0 - self.beta1) * at.g)
-        return at.moved(direction, self.weight_decay), {"momentum": self.beta2 * m + (1.0 - self.beta2) * at.g}
+        direction = np.sign(self.b1 * m + (1.0 - self.b1) * at.g)
+        return at.moved(direction, self.weight_decay), {"momentum": self.b2 * m + (1.0 - self.b2) * at.g}
 
 
+@named
 @dataclass(frozen=True)
 class Adafactor(Optimiser):
     """
     Adafactor (Shazeer and Stern, 2018), as in PyTorch: the second moment of a matrix is factored into rows and columns.
 
-    The step is relative to the size of a parameter, and decreases as `1 / sqrt(step)` once that is below `rate`.
+    The step is relative to the size of a parameter, and decreases as `1 / sqrt(step)` once that is below the learning
+    rate.
     """
 
-    rate: float | Schedule = 1e-2
-    beta2_decay: float = -0.8
-    epsilon1: float | None = None
-    epsilon2: float = 1e-3
+    learning_rate: float | Schedule = 1e-2
+    b2_decay: float = -0.8
+    eps1: float | None = None
+    eps2: float = 1e-3
     threshold: float = 1.0
     weight_decay: float = 0.0
-    clip: float | None = None
+    clip_norm: float | None = None
     decay_mask: Mask = None
 
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
@@ -285,10 +355,10 @@ class Adafactor(Optimiser):
 
     def rule(self, at: Leaf) -> tuple[Any, Slots]:
         p, g, step = at.p, at.g, at.step.astype(np.float64)
-        tiny = float(np.finfo(np.float32).eps) if self.epsilon1 is None else self.epsilon1
-        new, count = at.number(step**self.beta2_decay), float(max(1, p.size)) ** 0.5
+        tiny = float(np.finfo(np.float32).eps) if self.eps1 is None else self.eps1
+        new, count = at.number(step**self.b2_decay), float(max(1, p.size)) ** 0.5
         relative = at.number(np.minimum(at.rate, 1.0 / np.sqrt(step)))
-        size = np.maximum(np.sqrt((p * p).sum()) / count, self.epsilon2) * relative
+        size = np.maximum(np.sqrt((p * p).sum()) / count, self.eps2) * relative
         if self.weight_decay and at.decays:
             p = p * (1.0 - at.number(at.rate) * self.weight_decay)
         rows, columns, squares = at.slots["rows"], at.slots["columns"], g * g
@@ -305,21 +375,23 @@ class Adafactor(Optimiser):
         return p - size / shorter * direction, {"rows": rows, "columns": columns}
 
 
+@named
 @dataclass(frozen=True)
 class Muon(Optimiser):
     """
     Muon (Jordan et al., 2024), as in optax: momentum, orthogonalised by a Newton-Schulz iteration.
 
-    A matrix is `[in, out]`. Leaves that are not matrices are updated as by `Adam`, with `other_rate` if it is given.
+    A matrix is `[in, out]`. Leaves that are not matrices are updated as by `Adam`, with `other_learning_rate` if it is
+    given.
     """
 
-    rate: float | Schedule
+    learning_rate: float | Schedule
     momentum: float = 0.95
     nesterov: bool = True
     weight_decay: float = 0.0
     iterations: int = 5
-    other_rate: float | Schedule | None = None
-    clip: float | None = None
+    other_learning_rate: float | Schedule | None = None
+    clip_norm: float | None = None
     decay_mask: Mask = None
 
     COEFFICIENTS = (3.4445, -4.7750, 2.0315)
@@ -331,7 +403,7 @@ class Muon(Optimiser):
     def rule(self, at: Leaf) -> tuple[Any, Slots]:
         if at.p.ndim != 2:
             direction, slots = adam_direction(Adam(0.0, nesterov=self.nesterov), at)
-            rate = at.rate if self.other_rate is None else self.other_rate
+            rate = at.rate if self.other_learning_rate is None else self.other_learning_rate
             rate = rate(at.step - 1) if callable(rate) else rate
             return at.p - at.number(rate) * direction, slots
         m = self.momentum * at.slots["first"] + (1.0 - self.momentum) * at.g
@@ -353,19 +425,20 @@ class Muon(Optimiser):
         return x.T if flipped else x
 
 
+@named
 @dataclass(frozen=True)
 class Accumulated(Optimiser):
     """
     Gradient accumulation: run `inner` every `every` steps, on the mean of the gradients since the last update.
 
-    `rate` overrides the rate of `inner`; a schedule counts updates, not steps. `clip` bounds the norm of the mean,
-    before the bound of `inner`. Half-precision gradients are summed in f32.
+    `learning_rate` overrides that of `inner`; a schedule counts updates, not steps. `clip_norm` bounds the norm of the
+    mean, before the bound of `inner`. Half-precision gradients are summed in f32.
     """
 
     inner: Optimiser
     every: int
-    rate: float | Schedule | None = None
-    clip: float | None = None
+    learning_rate: float | Schedule | None = None
+    clip_norm: float | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.every, bool) or not isinstance(self.every, int | np.integer) or self.every < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -385,13 +458,13 @@ class Accumulated(Optimiser):
         step = state["step"] + 1
         total = map_leaves(lambda a, g: narrow(a + g, a.dtype), state["sum"], _gradients(params, grads))
         inner = self.inner
-        if self.rate is not None:
+        if self.learning_rate is not None:
             inner = copy.copy(inner)
-            object.__setattr__(inner, "rate", self.rate)
+            object.__setattr__(inner, "learning_rate", self.learning_rate)
 
         def run() -> tuple[Tree, Tree, Tree]:
             mean = map_leaves(lambda a: a / self.every, total)
-            mean = mean if self.clip is None else clip_by_global_norm(mean, self.clip)
+            mean = mean if self.clip_norm is None else clip_by_global_norm(mean, self.clip_norm)
             # not the sum times zero, which stays NaN where it is
             return *inner.update(mean, state["inner"], params), map_leaves(np.zeros_like, total)
 
