@@ -132,7 +132,8 @@ class BatchNormInferenceOp(AlongAxis, MirOp, name="mir.batch_norm_inference"):
     """
     `result = (x - mean) / sqrt(var + eps) * gamma + beta` with given statistics.
 
-    `gamma`, `beta`, `mean` and `var` are vectors along `axis`. All five operands are differentiated.
+    `gamma`, `beta`, `mean` and `var` are vectors along `axis`, by default the channels of `[N, C, ...]`. All five operands
+    are differentiated.
     """
 
     x: Tensor = tensor()
@@ -140,7 +141,7 @@ class BatchNormInferenceOp(AlongAxis, MirOp, name="mir.batch_norm_inference"):
     beta: Tensor = tensor()
     mean: Tensor = tensor()
     var: Tensor = tensor()
-    axis: Integer = axis(default=-1)
+    axis: Integer = axis(default=1)
     eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
 
@@ -159,7 +160,7 @@ class BatchNormInferenceBackwardInputOp(AlongAxis, MirOp, name="mir.batch_norm_i
     mean: Tensor = tensor()
     var: Tensor = tensor()
     dy: Tensor = tensor()
-    axis: Integer = axis(default=-1)
+    axis: Integer = axis(default=1)
     eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
 
@@ -181,7 +182,7 @@ class BatchNormInferenceBackwardGammaOp(AlongAxis, MirOp, name="mir.batch_norm_i
     mean: Tensor = tensor()
     var: Tensor = tensor()
     dy: Tensor = tensor()
-    axis: Integer = axis(default=-1)
+    axis: Integer = axis(default=1)
     eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
 
@@ -197,7 +198,7 @@ class BatchNormInferenceBackwardBetaOp(AlongAxis, MirOp, name="mir.batch_norm_in
     """The cotangent of `beta` in `mir.batch_norm_inference`: `dy` summed over all axes but `axis`."""
 
     dy: Tensor = tensor()
-    axis: Integer = axis(default=-1)
+    axis: Integer = axis(default=1)
     result = result_def(AnyTensorConstr)
 
     def infer_types(self) -> tuple[Attribute]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType
 from xdsl.ir import Attribute
@@ -24,6 +24,7 @@ from xdsl_rlx.dialects.mir.fields import (
     steps,
     tensor,
 )
+from xdsl_rlx.dialects.mir.padding import Padding, Steps, common, sides
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import (
     FLOATS,
@@ -303,10 +304,6 @@ class Im2colOp(MirOp, name="mir.im2col"):
         return (TensorType(element, (image[0] * rows * columns, image[1] * kernel[0] * kernel[1])),)
 
 
-Steps = int | Sequence[int]
-"""A number for every dimension, or one a dimension."""
-
-
 class ConvBuilder(BuilderCore):
     """Builder methods of this family; a step may be one number for all dimensions."""
 
@@ -315,7 +312,7 @@ class ConvBuilder(BuilderCore):
         x: Operand,
         w: Operand,
         stride: Steps = 1,
-        padding: Steps = 0,
+        padding: Padding = 0,
         dilation: Steps = 1,
         groups: int = 1,
         bias: Operand | None = None,
@@ -324,10 +321,15 @@ class ConvBuilder(BuilderCore):
         `mir.conv`: cross-correlation of images [N, C, (H,) W] with weights [O, C/groups, (kH,) kW].
 
         The result is [N, O, (H',) W'] with `W' = floor((W + 2 padding - dilation (kW - 1) - 1) / stride) + 1`. `bias`
-        [O] is added to each channel of it.
+        [O] is added to each channel of it. `padding` may be a pair (before, after) for an axis, whose sum then is in
+        the place of `2 padding`. "valid" is 0, and "same" gives `W' = ceil(W / stride)`, with the odd element after.
         """
         image, weight = self.operands(x, w)
-        return self._biased(self.op(ConvOp, image, weight, stride, padding, dilation, groups), bias)
+        size, kernel = shape_of(image)[2:], shape_of(weight)[2:]
+        if len(size) == len(kernel) and (given := sides("conv", padding, size, kernel, stride, dilation)) is not None:
+            padding, rest = common(given)
+            image = self._this.pad(self.value(image), ((0, 0), (0, 0), *rest)).ssa
+        return self._biased(self.op(ConvOp, image, weight, stride, cast(Steps, padding), dilation, groups), bias)
 
     def _biased(self, images: Value, bias: Operand | None) -> Value:
         if bias is None:

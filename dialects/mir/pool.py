@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.utils import EnumAttribute
@@ -13,6 +14,7 @@ from xdsl.irdl import irdl_attr_definition, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
@@ -28,8 +30,9 @@ from xdsl_rlx.dialects.mir.fields import (
     truth,
     word,
 )
-from xdsl_rlx.dialects.mir.value import BuilderCore, method
-from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, same_element_type, shape_of, window_counts
+from xdsl_rlx.dialects.mir.padding import Padding, Steps, common, sides
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
+from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, integers, same_element_type, shape_of, window_counts
 
 
 class PoolKind(StrEnum):
@@ -213,7 +216,43 @@ class ResizeNearest2xOp(MirOp, name="mir.resize_nearest_2x"):
 class PoolBuilder(BuilderCore):
     """Builder methods of this family; windows do not overlap unless a stride is given."""
 
-    pool = method(PoolOp)
+    def pool(
+        self,
+        x: Operand,
+        kind: PoolKind | str,
+        kernel_size: Steps,
+        stride: Steps | None = None,
+        padding: Padding = 0,
+        count_include_pad: bool = True,
+    ) -> Value:
+        """
+        `mir.pool`: max, min, sum or mean of windows of images [N, C, H, W]; `stride` is by default the kernel size.
+
+        The result is [N, C, H', W'] with `H' = floor((H + 2 padding - kH) / stride) + 1`. Padding is the identity of
+        the reduction, and at most half the kernel. It may be a pair (before, after) for an axis. "valid" is 0, and
+        "same" gives `H' = ceil(H / stride)`, with the odd element after. A mean divides by the extent of the kernel,
+        or with `count_include_pad=False` by the number of elements that are not padding. NaN in a window gives NaN.
+        """
+        image = self.value(self.operand(x))
+        size = image.shape[2:]
+        kernel = integers("kernel_size", kernel_size)
+        kernel = kernel * len(size) if len(kernel) == 1 else kernel
+        step = kernel if stride is None else stride
+        given = sides("pool", padding, size, kernel, step) if len(kernel) == len(size) else None
+        if given is None:
+            return self.op(PoolOp, image.ssa, kind, kernel_size, stride, cast(Steps, padding), count_include_pad)
+        if any(max(pair) > (k + 1) // 2 for pair, k in zip(given, kernel, strict=True)):
+            raise GraphError(f"pool: padding: expected at most half the kernel {list(kernel)}, got {list(given)}")
+        b, (same, rest) = self._this, common(given)
+        kind = PoolKind(kind)
+        least = {PoolKind.MAX: -inf, PoolKind.MIN: inf}.get(kind, 0.0)
+        padded = b.pad(image, ((0, 0), (0, 0), *rest), constant_values=least)
+        if kind is not PoolKind.MEAN or count_include_pad or not any(map(any, rest)):
+            return b.pool(padded, kind, kernel, step, same, count_include_pad)
+        ones = b.pad(b.full((1, 1, *size), 1.0, image.dtype), ((0, 0), (0, 0), *rest))
+        sums, counts = (b.pool(one, PoolKind.SUM, kernel, step, same) for one in (padded, ones))
+        return b.div(sums, counts)
+
     maxpool2d_take = method(Maxpool2dTakeOp)
     maxpool2d_backward = method(Maxpool2dBackwardOp)
     sumpool2d_backward = method(Sumpool2dBackwardOp)

@@ -19,6 +19,8 @@ _TEXTS = {
     "Sequence[Operand]": "a sequence of arrays, numbers or traced values",
     "Function": "a Python function of traced values",
     "Steps": "an integer for all spatial axes, or one per axis",
+    "Padding": "'same', 'valid', an integer for all spatial axes, or one or a pair (before, after) per axis",
+    "Steps | None": "an integer for all spatial axes, or one per axis, or None for that of the kernel",
     "Axes": "an axis, several axes, or None for all",
     "int | Sequence[int] | None": "an axis, several axes, or None for the default",
     "PadWidth": "one number for all axes, a pair (before, after), or a pair per axis",
