@@ -44,7 +44,7 @@ def tracing() -> float:
 def calls() -> tuple[float, float]:
     """Seconds of a compiled function's call on a tree, and of the graph's on its leaves."""
     tree = {f"layer{n}": {"w": np.zeros((4, 4), np.float32), "b": np.zeros(4, np.float32)} for n in range(ARRAYS // 2)}
-    function = rlx.compile(lambda tree: rlx.tree.map_leaves(lambda x: x * 2, tree))
+    function = rlx.compile(lambda tree: rlx.tree.map(lambda x: x * 2, tree))
     function(tree)
     leaves = rlx.tree.flatten(tree)[0]
     compiled = function.compiled(tree)

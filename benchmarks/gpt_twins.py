@@ -25,7 +25,7 @@ import gpt  # noqa: E402
 
 def ours(params: Any) -> Callable[[gpt.Batch], float]:
     """A step of training from these weights on: its loss on a batch."""
-    params = rlx.tree.map_leaves(lambda leaf: leaf.copy(), params)
+    params = rlx.tree.map(lambda leaf: leaf.copy(), params)
     state = params, gpt.optimiser.init(params)
 
     def step(batch: gpt.Batch) -> float:

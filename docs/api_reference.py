@@ -117,7 +117,16 @@ GROUPS = (
         "Dicts, lists, tuples, named tuples, dataclasses and None. Leaves of a dict are in the order of the sorted "
         "keys; the traced function sees the insertion order. A dataclass field with "
         '`metadata={"static": True}` is not a leaf.',
-        ("tree.Tree", "tree.Spec", "tree.flatten", "tree.unflatten", "tree.map_leaves", "tree.paths", "tree.names"),
+        (
+            "tree.Tree",
+            "tree.Spec",
+            "tree.flatten",
+            "tree.unflatten",
+            "tree.map",
+            "tree.ravel",
+            "tree.paths",
+            "tree.names",
+        ),
     ),
     Group(
         "Graphs",

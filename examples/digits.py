@@ -95,7 +95,7 @@ def check_gradient(data: Arrays) -> float:
     """
     rng = np.random.default_rng(2)
     x, labels = data["x"][:BATCH].astype(np.float64), data["labels"][:BATCH]
-    point = rlx.tree.map_leaves(lambda a: a.astype(np.float64), initial_weights())
+    point = rlx.tree.map(lambda a: a.astype(np.float64), initial_weights())
     value_and_grad = rlx.compile(rlx.value_and_grad(loss, has_aux=True))
     _, gradients = value_and_grad(point, x, labels)
     worst, h = 0.0, 1e-6

@@ -39,7 +39,7 @@ def initial_factors(base: Any) -> Any:
         rows, columns = matrix.shape
         return {"a": (rows, RANK), "b": np.zeros((RANK, columns), np.float32)}
 
-    return rlx.init.params(rlx.key(1), rlx.tree.map_leaves(factors, base["layers"]), rlx.init.lecun_normal)
+    return rlx.init.params(rlx.key(1), rlx.tree.map(factors, base["layers"]), rlx.init.lecun_normal)
 
 
 def adapted(base: Any, factors: Any) -> Any:

@@ -266,8 +266,8 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a tree for its spec": (lambda: rlx.tree.paths({"w": 1}), "expected the spec of a tree, which is flatten(tree)[1]"),
     "trees of two kinds": (
-        lambda: rlx.tree.map_leaves(max, {"w": 1, "b": 2}, {"w": 1, "v": 3}),
-        "map_leaves: the trees have different structures: the other one has no ['b'] and also ['v']",
+        lambda: rlx.tree.map(max, {"w": 1, "b": 2}, {"w": 1, "v": 3}),
+        "map: the trees have different structures: the other one has no ['b'] and also ['v']",
     ),
     "an optimiser's arguments swapped": (
         lambda: rlx.optim.AdamW(1e-3).update({"step": 0}, {"w": X}, {"w": X}),

@@ -132,8 +132,8 @@ class BatchNormInferenceOp(AlongAxis, MirOp, name="mir.batch_norm_inference"):
     """
     `result = (x - mean) / sqrt(var + eps) * gamma + beta` with given statistics.
 
-    `gamma`, `beta`, `mean` and `var` are vectors along `axis`, by default the channels of `[N, C, ...]`. All five operands
-    are differentiated.
+    `gamma`, `beta`, `mean` and `var` are vectors along `axis`, by default the channels of `[N, C, ...]`. All five
+    operands are differentiated.
     """
 
     x: Tensor = tensor()

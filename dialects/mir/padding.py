@@ -12,7 +12,7 @@ from xdsl_rlx.dialects.shapes import integers
 Steps: TypeAlias = int | Sequence[int]
 """A number for every dimension, or one a dimension."""
 
-Padding: TypeAlias = "int | Sequence[int | Sequence[int]] | str"
+Padding: TypeAlias = int | Sequence[int | Sequence[int]] | str
 """A number for every dimension, one or a pair (before, after) a dimension, or "same" or "valid"."""
 
 Sides: TypeAlias = "tuple[tuple[int, int], ...]"

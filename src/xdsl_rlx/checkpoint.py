@@ -102,13 +102,45 @@ def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
     """
     Return the arrays of a safetensors file: a dict by name, or a tree of the structure of `like`.
 
+    A file `*.safetensors.index.json`, or a folder that holds one, stands for the files that it lists, as Hugging Face
+    stores large models. A folder with one safetensors file stands for that.
+
     The leaves of `like` give the expected shapes and element types. Arrays have the byte order of the machine. Raises
     CheckpointError for a file of another format and for arrays that are missing, left over, or of other types; OSError
     if the file cannot be opened.
     """
     place = checked_path("load", path)
-    found = read(place)[0]
+    found = _of_shards(place)
     return found if like is None else in_tree(place, found, like)
+
+
+_INDEX = ".safetensors.index.json"
+
+
+def _of_shards(place: str) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays of a file, of the files that an index lists, or of a folder."""
+    if os.path.isdir(place):
+        names = sorted(os.listdir(place))
+        found = [name for name in names if name.endswith(_INDEX)] or [n for n in names if n.endswith(".safetensors")]
+        if len(found) != 1:
+            listed = f"; it has {', '.join(found)}, pass one of them" if found else ""
+            raise CheckpointError(f"{place}: expected a folder with one safetensors file, or one index{listed}")
+        place = os.path.join(place, found[0])
+    if not place.endswith(_INDEX):
+        return read(place)[0]
+    with open(place, "rb") as file:
+        raw = file.read()
+    try:
+        files = json.loads(raw)["weight_map"]
+        wrong = [name for pair in files.items() for name in pair if not isinstance(name, str)]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise CheckpointError(f"{place} is not an index of safetensors files: {error!r}") from None
+    if wrong or any(os.path.basename(name) != name for name in files.values()):
+        raise CheckpointError(f"{place} is not an index of safetensors files: expected names of files in its folder")
+    shards = {name: read(os.path.join(os.path.dirname(place), name))[0] for name in sorted(set(files.values()))}
+    if missing := [name for name, shard in files.items() if name not in shards[shard]]:
+        raise CheckpointError(f"{files[missing[0]]} has no {missing[0]}, which {place} says it has")
+    return {name: shards[shard][name] for name, shard in files.items()}
 
 
 def read(place: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str]]:

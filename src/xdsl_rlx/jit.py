@@ -18,6 +18,7 @@ import numpy as np
 
 from xdsl_rlx.binding import DEFAULT, Function, Parameters, Place, parameters_of
 from xdsl_rlx.builder import GraphModule
+from xdsl_rlx.compile_log import CompileLog
 from xdsl_rlx.compiling import compile
 from xdsl_rlx.dialects.errors import GraphError, RlxError
 from xdsl_rlx.dialects.mir.value import Value
@@ -118,6 +119,7 @@ class CompiledFunction:
         self._last: tuple[Structure, tuple[Hashable, ...], _Entry] | None = None
         """What the last call ran: the next one has mostly the same signature, and to compare is faster than to hash."""
         self._flatten = Flatten()
+        self._log = CompileLog()
         for one in self._static:
             self.parameters.check_known(one, "static")
         for one in self._donate:
@@ -198,6 +200,7 @@ class CompiledFunction:
         return tuple(found)
 
     def _entry(self, leaves: Sequence[Any], structure: Structure, values: Sequence[Any]) -> _Entry:
+        self._log.add(name_of(self.__wrapped__), self.parameters, values)
         made = traced(self.parameters, values, name_of(self.__wrapped__), hold=True)
         if made.captured:
             raise GraphError(

@@ -31,7 +31,8 @@ from xdsl_rlx.jit import CompiledFunction
 from xdsl_rlx.op_help import help_of
 from xdsl_rlx.static_keys import Static, is_array_like
 from xdsl_rlx.tracing import builder_of
-from xdsl_rlx.tree import Spec, Tree, flatten, map_leaves, unflatten
+from xdsl_rlx.tree import Spec, Tree, flatten, unflatten
+from xdsl_rlx.tree import map as map_leaves
 
 _INTERNAL = frozenset(
     name

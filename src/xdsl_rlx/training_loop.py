@@ -23,7 +23,8 @@ from xdsl_rlx.checkpoint import CheckpointError, checked_path, in_tree, is_plain
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.jit import CompiledFunction
-from xdsl_rlx.tree import Tree, flatten, map_leaves, paths, unflatten
+from xdsl_rlx.tree import Tree, flatten, paths, unflatten
+from xdsl_rlx.tree import map as map_leaves
 
 _Step = Callable[..., tuple[Any, Tree]]
 

@@ -26,7 +26,7 @@ from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.static_keys import Key, Static, attributes_of, is_array_like, is_plain_object, static_key
 
-__all__ = ["Spec", "Tree", "flatten", "map_leaves", "names", "paths", "unflatten"]
+__all__ = ["Spec", "Tree", "flatten", "map", "names", "paths", "ravel", "unflatten"]
 
 Tree: TypeAlias = Any
 """Nested containers with leaves: a pytree."""
@@ -108,12 +108,12 @@ class Flatten:
         if (last := self._last) is not None:
             read, kinds, structure = last
             # what was a leaf is no container
-            if (leaves := read(tree)) is not None and kinds.issuperset(map(type, leaves)):
+            if (leaves := read(tree)) is not None and kinds.issuperset([type(leaf) for leaf in leaves]):
                 return leaves, structure
         leaves, spec = flatten(tree)
         structure = Structure.of(tree, spec)
         read = _read(spec, tree)
-        self._last = None if read is None else (read, set(map(type, leaves)), structure)
+        self._last = None if read is None else (read, {type(leaf) for leaf in leaves}, structure)
         return leaves, structure
 
 
@@ -122,11 +122,38 @@ def unflatten(spec: Spec, leaves: Sequence[Any]) -> Tree:
     return optree.tree_unflatten(spec, leaves)
 
 
-def map_leaves(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
+def map(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
     """Return the tree of `function(leaf, ...)` over corresponding leaves of trees of one structure."""
     leaves, spec = flatten(tree)
-    rest = [leaves_like(spec, other, "map_leaves") for other in others]
+    rest = [leaves_like(spec, other, "map") for other in others]
     return unflatten(spec, [function(*one) for one in zip(leaves, *rest, strict=True)])
+
+
+def ravel(tree: Tree) -> tuple[Any, Callable[[Any], Tree]]:
+    """
+    Return the elements of all leaves as one vector, and the function that makes such a tree of a vector.
+
+    The vector has the common element type of the leaves, as by `np.concatenate`; the function restores the type of
+    each leaf. Leaves are arrays, numbers or traced values. Raises GraphError for a vector of another length.
+    """
+    leaves, spec = flatten(tree)
+    arrays = [leaf if hasattr(leaf, "dtype") else np.asarray(leaf) for leaf in leaves]
+    shapes = [tuple(one.shape) for one in arrays]
+    sizes = [int(np.prod(shape)) for shape in shapes]
+    count = sum(sizes)
+
+    def unravel(vector: Any) -> Tree:
+        if tuple(np.shape(vector)) != (count,):
+            raise GraphError(f"unravel: expected a vector of shape ({count},), got shape {tuple(np.shape(vector))}")
+        parts: list[Any] = []
+        start = 0
+        for size, shape, one in zip(sizes, shapes, arrays, strict=True):
+            part = vector[start : start + size].reshape(shape)
+            parts.append(part if str(part.dtype) == str(one.dtype) else part.astype(one.dtype))
+            start += size
+        return unflatten(spec, parts)
+
+    return (np.concatenate([one.reshape(-1) for one in arrays]) if arrays else np.zeros(0)), unravel
 
 
 def leaves_like(spec: Spec, tree: Tree, what: str) -> list[Any]:
@@ -214,7 +241,7 @@ def _read_one(
     check = f" if type({name}) is not K{number}"
     if kind is dict:
         keys = list(tree)
-        constants[f"k{number}"], constants[f"y{number}"] = keys, [*map(type, keys)]
+        constants[f"k{number}"], constants[f"y{number}"] = keys, [type(key) for key in keys]
         types = "" if all(type(key) is str for key in keys) else f" or [*map(type, {name})] != y{number}"
         names = {key: f"{name}_{n}" for n, key in enumerate(keys)}
         unpack = [f" [{', '.join(names.values())}] = {name}.values()"] if keys else []

@@ -53,10 +53,10 @@ def along_random_directions(function: Callable[..., Any], params: Any, given: An
     """A gradient against central differences in f64."""
     rng, compiled = np.random.default_rng(0), rlx.compile(function)
     for _ in range(3):
-        direction = rlx.tree.map_leaves(lambda leaf: rng.standard_normal(np.shape(leaf)), params)
-        ends = [rlx.tree.map_leaves(lambda a, d, s=s: a + s * d, params, direction) for s in (1e-5, -1e-5)]
+        direction = rlx.tree.map(lambda leaf: rng.standard_normal(np.shape(leaf)), params)
+        ends = [rlx.tree.map(lambda a, d, s=s: a + s * d, params, direction) for s in (1e-5, -1e-5)]
         difference = (compiled(ends[0], *given) - compiled(ends[1], *given)) / 2e-5
-        products = rlx.tree.map_leaves(lambda g, d: (g * d).sum(), gradient, direction)
+        products = rlx.tree.map(lambda g, d: (g * d).sum(), gradient, direction)
         np.testing.assert_allclose(sum(rlx.tree.flatten(products)[0]), difference, rtol=1e-7)
 
 

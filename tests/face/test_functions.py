@@ -203,10 +203,10 @@ def test_a_number_cannot_be_written_over():
 def test_donated_trees_are_updated_where_they_are():
     def step(p: Any, rate: Any, x: Any) -> Any:
         value, grads = rlx.value_and_grad(lambda p: ((x * p["w"] + p["b"]) ** 2).sum())(p)
-        return value, trees.map_leaves(lambda w, g: w - rate * g, p, grads)
+        return value, trees.map(lambda w, g: w - rate * g, p, grads)
 
     p, x = {"w": draw(3), "b": draw(3)}, draw(3)
-    expected = trees.map_leaves(np.copy, p)
+    expected = trees.map(np.copy, p)
     run, plain = rlx.compile(step, donate={"p": 1}), rlx.compile(step)
     for _ in range(3):
         value, after = run(p, 0.1, x)

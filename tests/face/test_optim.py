@@ -32,7 +32,7 @@ def ours(optimiser: optim.Optimiser, dtype: Any, steps: int = STEPS) -> Any:
         value, grads = rlx.value_and_grad(lambda p: loss(np, p, x, y))(params)
         return value, *optimiser.update(grads, state, params)
 
-    params = trees.map_leaves(lambda a: a.astype(dtype), PARAMS)
+    params = trees.map(lambda a: a.astype(dtype), PARAMS)
     state = optimiser.init(params)
     run = rlx.compile(step, donate={"params": 1, "state": 2})
     for _ in range(steps):

@@ -80,7 +80,7 @@ DTYPES = {
 
 
 def as_type(tree: Any, dtype: Any) -> Any:
-    return trees.map_leaves(lambda a: np.asarray(a).astype(dtype), tree)
+    return trees.map(lambda a: np.asarray(a).astype(dtype), tree)
 
 
 @pytest.mark.parametrize("name", DTYPES)
@@ -99,7 +99,7 @@ def test_special_gradients_move_parameters_as_in_f64(name: str):
         wide = {key: as_type(start, np.float64) for key in every}
         kept = {key: other(key)[0](wide[key]) for key in every}
         for size in sizes:
-            grads = as_type(trees.map_leaves(lambda s, size=size: s * size, signs), dtype)
+            grads = as_type(trees.map(lambda s, size=size: s * size, signs), dtype)
             moved = step(grads, states, params)
             for key in every:
                 params[key], states[key] = moved[key]
@@ -146,7 +146,7 @@ def test_a_sum_over_steps_is_one_update_with_the_mean(dtype: Any):
             moved = micro(grads, states, params)
             params, states = ({key: one[n] for key, one in moved.items()} for n in range(2))
         assert all(np.array_equal(before[key]["w"], expected[key]["w"]) for key in every)
-        mean = trees.map_leaves(lambda *g: sum(one.astype(np.float32) for one in g) / np.float32(k), *given)
+        mean = trees.map(lambda *g: sum(one.astype(np.float32) for one in g) / np.float32(k), *given)
         for key, one in whole.items():
             # bounded twice, where the optimiser bounds the norm itself
             bounded = optim.clip_by_global_norm(mean, 0.5) if key.endswith("by") else mean

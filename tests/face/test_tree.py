@@ -102,7 +102,7 @@ def test_deep_and_wide_trees():
 
 @rlx.compile
 def doubled(tree: Any) -> Any:
-    return rlx.tree.map_leaves(lambda x: x * 2, tree)
+    return rlx.tree.map(lambda x: x * 2, tree)
 
 
 def test_compiled_functions_tell_trees_apart_and_can_be_copied():

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.tree import Tree, flatten, leaves_like, map_leaves, paths
+from xdsl_rlx.tree import Tree, flatten, leaves_like, paths
+from xdsl_rlx.tree import map as map_leaves
 
 
 def global_norm(tree: Tree) -> Any:

@@ -15,7 +15,8 @@ from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.optim.gradients import as_array, check_shapes, clip_by_global_norm
 from xdsl_rlx.optim.optimisers import Leaf, Optimiser, Slots, State, named
-from xdsl_rlx.tree import Tree, flatten, leaves_like, map_leaves, paths, unflatten
+from xdsl_rlx.tree import Tree, flatten, leaves_like, paths, unflatten
+from xdsl_rlx.tree import map as map_leaves
 
 Labels: TypeAlias = Tree | Callable[[str, Any], str]
 """The group of each leaf: a tree of labels like the parameters, or a function of the path and the leaf."""

@@ -26,7 +26,8 @@ from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.optim.gradients import as_array, check_shapes, clip_by_global_norm, narrow, wide
 from xdsl_rlx.optim.schedules import Schedule
-from xdsl_rlx.tree import Tree, flatten, leaves_like, map_leaves, paths, unflatten
+from xdsl_rlx.tree import Tree, flatten, leaves_like, paths, unflatten
+from xdsl_rlx.tree import map as map_leaves
 from xdsl_rlx.tree_control import cond
 
 Slots: TypeAlias = Mapping[str, Any]
