@@ -49,7 +49,7 @@ class CompileLog:
             more = f" and {len(now) - _MOST} more" if len(now) > _MOST else ""
             _LOGGER.warning("compiling %s for %s%s", name, listed or "no arguments", more)
         else:
-            found = min((_differences(now, other) for other in self._earlier), key=len)
+            found = min((_differences(now, other) for other in reversed(self._earlier)), key=len)
             why = "; ".join(found[:_MOST]) or "the order or the classes of containers differ"
             more = f"; and {len(found) - _MOST} more" if len(found) > _MOST else ""
             count = len(self._earlier) + 1

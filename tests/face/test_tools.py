@@ -92,7 +92,7 @@ def test_the_log_says_why_a_function_is_compiled_again(
         "compiling scaled again, for signature 2: n is static 2, was its default",
         "compiling scaled again, for signature 3: tree['x'] is float32[4], was float32[3]",
         "compiling scaled again, for signature 4: tree['x'] is float64[4], was float32[4]",
-        "compiling scaled again, for signature 5: tree['x'] is a Python float, was float32[3]; "
+        "compiling scaled again, for signature 5: tree['x'] is a Python float, was float64[4]; "
         "other is float32[3], was its default",
     ]
     caplog.clear()
