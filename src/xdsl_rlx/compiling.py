@@ -151,12 +151,8 @@ def compile(
     that of its argument, and a budget that cannot be met. The last message gives the minimum.
     """
     from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_source
-    from xdsl_rlx.lowering.numba.runtime.weights import Weights
 
-    if backend not in list(Backend):
-        raise GraphError(f"backend: expected one of {', '.join(map(repr, map(str, Backend)))}, got {backend!r}")
-    if not isinstance(weights, Weights | None):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise GraphTypeError(f"compile: weights: expected rlx.Weights, got {shown(weights)}; pass rlx.Weights(..)")
+    _check_options(backend, weights)
     source = as_graph_module(graph)
     if unchecked and source.stage != "lir":
         raise GraphError(f"unchecked=: expected a graph at stage lir, got '{source.name}' at {source.stage}; omit it")
@@ -170,6 +166,16 @@ def compile(
         )
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
+
+
+def _check_options(backend: str, weights: Weights | None) -> None:
+    from xdsl_rlx.lowering.numba.runtime.compile_module import Backend
+    from xdsl_rlx.lowering.numba.runtime.weights import Weights
+
+    if backend not in list(Backend):
+        raise GraphError(f"backend: expected one of {', '.join(map(repr, map(str, Backend)))}, got {backend!r}")
+    if not isinstance(weights, Weights | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphTypeError(f"compile: weights: expected rlx.Weights, got {shown(weights)}; pass rlx.Weights(..)")
 
 
 def _donated(source: GraphModule, donate: Mapping[str, SupportsIndex] | None, strict: bool) -> GraphModule:
