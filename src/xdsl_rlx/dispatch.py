@@ -55,13 +55,15 @@ def describe(public: Callable[..., Any], of_functions: Callable[..., Any]) -> No
     forms = [bare_signature(form) for form in get_overloads(public)]
     takes_function = [next(iter(form.parameters.values())).annotation.startswith("Callable") for form in forms]
     name = public.__name__
-    shown = [f"{name}{form}" for form in forms]
     text = inspect.getdoc(inspect.unwrap(public)) or ""
     own = inspect.getdoc(of_functions) or ""
-    parts = ["\n".join(sorted(shown, key=lambda line: not takes_function[shown.index(line)]))]
+    first, others = (
+        [form for form, one in zip(forms, takes_function, strict=True) if one is of] for of in (True, False)
+    )
+    parts = ["\n  ".join(["Forms:", *(f"{name}{form}" for form in (*first, *others))])]
     parts += [text] if own.startswith("See ") else [f"Of a Python function: {own}", f"Of a graph: {text}"]
     public.__doc__ = "\n\n".join(parts)
-    vars(public)["__signature__"] = forms[takes_function.index(True)]
+    vars(public)["__signature__"] = first[0]
 
 
 class _Bare(str):

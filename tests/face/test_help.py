@@ -28,7 +28,7 @@ def test_both_forms_are_shown_and_that_for_functions_first(name: str, of_functio
     function = getattr(rlx, name)
     parameters = list(inspect.signature(function).parameters)
     assert parameters[0] == "function" and parameters[1 : 1 + len(of_functions)] == of_functions
-    forms = inspect.getdoc(function).split("\n\n")[0].splitlines()
+    forms = inspect.getdoc(function).split("\n\n")[0].split("\n  ")[1:]
     assert forms[0] == f"{name}{inspect.signature(function)}"
     assert any(form.startswith(f"{name}(graph: AnyGraph") and of_graphs in form for form in forms[1:])
     assert "'" not in str(inspect.signature(function)).replace("'llvm'", "").replace("'numba'", "")
