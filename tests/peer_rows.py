@@ -89,7 +89,7 @@ class Family:
 
 
 def _evaluated(function: Callable[..., Any], arrays: Sequence[Array]) -> list[Array]:
-    return list(oracle.evaluate(rlx.trace(function, *arrays).module, *arrays))
+    return list(oracle.evaluate(rlx.lower_hir(rlx.trace(function, *arrays)).module, *arrays))
 
 
 def _values(row: Row, function: Callable[..., Any], arguments: Sequence[Any], module: Any) -> list[Any]:
