@@ -9,11 +9,13 @@ kept: float16 and bfloat16 arguments give results of their type. Integers are co
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from xdsl_rlx.composite import composite
+from xdsl_rlx.nn.arguments import floating
 from xdsl_rlx.op_functions import function
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
@@ -24,7 +26,7 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 @composite
 def relu(x: Any) -> Any:
     """Return `max(x, 0)`. The derivative at 0 is 0."""
-    return function("relu")(x)
+    return function("relu")(floating(x))
 
 
 @composite
@@ -36,19 +38,19 @@ def relu6(x: Any) -> Any:
 @composite
 def sigmoid(x: Any) -> Any:
     """Return `1 / (1 + e^-x)`."""
-    return function("sigmoid")(x)
+    return function("sigmoid")(floating(x))
 
 
 @composite
 def log_sigmoid(x: Any) -> Any:
     """Return `ln(1 / (1 + e^-x))`, without overflow."""
-    return -function("softplus")(-x)
+    return -function("softplus")(-floating(x))
 
 
 @composite
 def silu(x: Any) -> Any:
     """Return `x sigmoid(x)`, which is also called swish (Elfwing et al., 2018)."""
-    return function("silu")(x)
+    return function("silu")(floating(x))
 
 
 swish = silu
@@ -61,12 +63,13 @@ def gelu(x: Any, approximate: bool = True) -> Any:
 
     As in `jax.nn.gelu`, and other than in PyTorch, the approximation is the default (Hendrycks and Gimpel, 2016).
     """
-    return function("gelu_approx" if approximate else "gelu")(x)
+    return function("gelu_approx" if approximate else "gelu")(floating(x))
 
 
 @composite
 def softplus(x: Any, beta: float = 1.0) -> Any:
     """Return `ln(1 + e^(beta x)) / beta`, without overflow."""
+    x = floating(x)
     return function("softplus")(x) if beta == 1.0 else function("softplus")(beta * x) / beta
 
 
@@ -142,7 +145,7 @@ hard_swish = hard_silu
 @composite
 def mish(x: Any) -> Any:
     """Return `x tanh(softplus(x))` (Misra, 2019)."""
-    return x * np.tanh(function("softplus")(x))
+    return x * np.tanh(function("softplus")(floating(x)))
 
 
 @composite
@@ -171,18 +174,36 @@ def glu(x: Any, axis: int = -1) -> Any:
 
 
 @composite
-def softmax(x: Any, axis: int = -1) -> Any:
-    """Return `e^x / sum e^x`, the sum along `axis`, without overflow."""
-    return function("softmax")(x, axis)
+def hard_shrink(x: Any, lambd: float = 0.5) -> Any:
+    """Return `x` where its absolute value exceeds `lambd`, else 0."""
+    return np.where(abs(x) <= lambd, 0, x)
+
+
+@composite
+def softmax(x: Any, axis: int = -1, where: Any = None) -> Any:
+    """
+    Return `e^x / sum e^x`, the sum along `axis`, without overflow.
+
+    Elements where `where` is false do not count and give 0, also if there are no others.
+    """
+    if where is None:
+        return function("softmax")(floating(x), axis)
+    return np.where(where, function("softmax")(np.where(where, floating(x), -inf), axis), 0)
 
 
 @composite
 def softmin(x: Any, axis: int = -1) -> Any:
     """Return `softmax(-x)` along `axis`."""
-    return function("softmax")(-x, axis)
+    return function("softmax")(-floating(x), axis)
 
 
 @composite
-def log_softmax(x: Any, axis: int = -1) -> Any:
-    """Return `x - ln sum e^x`, the sum along `axis`: the logarithm of `softmax`, finite where that is 0."""
-    return function("log_softmax")(x, axis)
+def log_softmax(x: Any, axis: int = -1, where: Any = None) -> Any:
+    """
+    Return `x - ln sum e^x`, the sum along `axis`: the logarithm of `softmax`, finite where that is 0.
+
+    Elements where `where` is false do not count and give minus infinity, also if there are no others.
+    """
+    if where is None:
+        return function("log_softmax")(floating(x), axis)
+    return np.where(where, function("log_softmax")(np.where(where, floating(x), -inf), axis), -inf)
