@@ -17,8 +17,8 @@ from xdsl_rlx import nn
 
 RNG = np.random.default_rng(0)
 LINE, PLANE, SPACE = RNG.normal(size=(2, 3, 7)), RNG.normal(size=(2, 2, 5, 8)), RNG.normal(size=(1, 2, 3, 4, 5))
-GRID = RNG.uniform(-1.4, 1.4, (2, 3, 4, 2))
-DEEP = RNG.uniform(-1.2, 1.2, (1, 2, 2, 3, 3))
+GRID = RNG.uniform(-1.4, 1.4, (2, 2, 2, 2))
+DEEP = RNG.uniform(-1.2, 1.2, (1, 1, 2, 3, 3))
 
 
 def _cubic(x: float, a: float) -> float:

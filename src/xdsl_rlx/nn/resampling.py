@@ -10,7 +10,6 @@ Resizing is a product with a matrix along each axis whose length changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import product
 from math import floor, prod
 from typing import Any
 
@@ -268,32 +267,43 @@ def grid_sample(
     if mode != "bicubic":
         places = [_padded(one, n, padding_mode, align_corners) for one, n in zip(places, size, strict=True)]
     if mode == "nearest":
-        taps = [[(np.rint(function("stop_gradient")(one)), 1.0)] for one in places]
+        taps = [(np.rint(function("stop_gradient")(one))[..., None], None) for one in places]
     else:
         taps = [_taps(one, mode == "bicubic") for one in places]
-    flat = x.reshape(*x.shape[:2], prod(size))
-    total: Any = 0
-    for corner in product(*taps):
-        index: Any = 0
-        share: Any = 1.0
-        for (at, weight), n in zip(corner, size, strict=True):
-            at = _padded(at, n, padding_mode, align_corners) if mode == "bicubic" else at
-            share = share * weight
-            if padding_mode == "zeros":
-                share = np.where((at >= 0) & (at < n), share, 0)
-            index = index * n + np.clip(np.rint(at), 0, n - 1).astype(np.int64)
-        found = function("gather")(flat, index, 2, 1)
-        total = total + found * (share if isinstance(share, float) else share[:, None])
-    return total.reshape(*x.shape[:2], *shape).astype(x.dtype)
+    index, share = None, None
+    for (at, weight), n in zip(taps, size, strict=True):
+        at = _padded(at, n, padding_mode, align_corners) if mode == "bicubic" else at
+        if padding_mode == "zeros":
+            inside = (at >= 0) & (at < n)
+            weight = np.where(inside, 1.0 if weight is None else weight, 0)
+        at = np.clip(np.rint(at), 0, n - 1).astype(np.int64)
+        index = at if index is None else _products(index * n, at, np.add)
+        share = weight if share is None else _products(share, weight, np.multiply)
+    return _weighted(x, index, share).reshape(*x.shape[:2], *shape)
 
 
-def _taps(at: Any, cubic: bool) -> list[tuple[Any, Any]]:
-    """The pixels around positions along an axis, and the weight of each."""
-    first = function("stop_gradient")(np.floor(at))
-    rest = at - first
+def _products(first: Any, second: Any, combine: Any) -> Any:
+    """All pairs of the taps of two axes, `[N, L, K]` and `[N, L, M]`, combined: `[N, L, K M]`."""
+    return combine(first[..., :, None], second[..., None, :]).reshape(*first.shape[:-1], -1)
+
+
+def _weighted(x: Any, index: Any, share: Any) -> Any:
+    """The sums `[N, C, L]` of the pixels of `x` at flat indices `[N, L, K]`, times their weights."""
+    flat = x.reshape(*x.shape[:2], prod(x.shape[2:]))
+    found = function("gather")(flat, index.reshape(index.shape[0], -1), 2, 1)
+    found = found.reshape(*x.shape[:2], *index.shape[1:])
+    return (found[..., 0] if share is None else np.sum(found * share[:, None], axis=-1)).astype(x.dtype)
+
+
+def _taps(at: Any, cubic: bool) -> tuple[Any, Any]:
+    """The pixels around positions along an axis, and the weight of each, along a new last axis."""
+    first = function("stop_gradient")(np.floor(at))[..., None]
+    rest = at[..., None] - first
     if not cubic:
-        return [(first, 1 - rest), (first + 1, rest)]
-    return [(first + tap, _cubic(abs(rest - tap), -0.75)) for tap in (-1, 0, 1, 2)]
+        return first + np.array([0.0, 1.0]), np.array([1.0, 0.0]) + np.array([-1.0, 1.0]) * rest
+    # without an absolute value, whose derivative at 0 is none of a weight
+    distance = np.array([1.0, 0.0, 1.0, 2.0]) + np.array([1.0, 1.0, -1.0, -1.0]) * rest
+    return first + np.array([-1.0, 0.0, 1.0, 2.0]), _cubic(distance, -0.75)
 
 
 @composite
