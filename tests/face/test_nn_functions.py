@@ -19,7 +19,7 @@ IDS, BAGS = np.array([[0, 5, 2], [2, 2, 4]]), np.array([0, 2, 2, 4])
 FLAT = np.array([1, 2, 0, 2, 5, 2])
 WEIGHTS = RNG.normal(size=(2, 3))
 SEEN = X > -0.4
-SEEN[1] = False
+SEEN[0], SEEN[1] = True, False
 KEY = np.array([3, 4])
 
 

@@ -145,10 +145,6 @@ def conv(
     is 0; or "same", which gives `ceil(n / stride)` windows with the odd zero at the end ("same_lower": at the start),
     as in JAX. The result has `floor((n + padding - dilation (kernel - 1) - 1) / stride) + 1` windows along an axis,
     `padding` the sum of both ends.
-
-    ```python
-    y = rlx.nn.conv(np.ones((8, 3, 32, 32)), np.ones((16, 3, 3, 3)), stride=2, padding="same")  # [8, 16, 16, 16]
-    ```
     """
     return _conv("conv", None, x, weight, bias, stride, padding, dilation, groups)
 

@@ -27,7 +27,9 @@ def _kept(name: str, p: float, key: Any, shape: tuple[int, ...]) -> Any:
     """Where elements are kept, which has the probability `1 - p`."""
     if not 0.0 <= p <= 1.0:
         raise GraphError(f"{name}: p: expected a probability from 0 to 1, got {shown(p)}")
-    return None if key is None or p == 0.0 else function("rng_uniform")(key, shape) >= np.float32(p)
+    if key is None or p == 0.0:
+        return None
+    return np.zeros(shape, bool) if p == 1.0 else function("rng_uniform")(key, shape) >= np.float32(p)
 
 
 def _dropped(x: Any, kept: Any, p: float) -> Any:

@@ -57,7 +57,7 @@ def bilinear(x1: Any, x2: Any, weight: Any, bias: Any = None) -> Any:
 
 
 @composite
-def pad(x: Any, pad: Sequence[int], mode: str = "constant", value: float = 0.0) -> Any:
+def pad(x: Any, pad: Sequence[int], mode: str = "constant", value: float = 0) -> Any:
     """
     Return `x` with elements before and after its last axes, as in PyTorch.
 

@@ -59,10 +59,6 @@ def batch_norm(
 
     The other arguments are `[C]`, the length of `axis`. `y` has the shape and the element type of `x`, the new
     statistics have those of the running ones (Ioffe and Szegedy, 2015).
-
-    ```python
-    y, params.mean, params.var = rlx.nn.batch_norm(x, params.mean, params.var, weight, bias, training=True)
-    ```
     """
     rank = np.ndim(x)
     axis = axis_index("batch_norm", axis, rank)
