@@ -143,7 +143,7 @@ FAMILY = Family(
             Row(f"grid_sample-{mode}-{padding}-{corners}",
                 partial(nn.grid_sample, mode=mode, padding_mode=padding, align_corners=corners),
                 partial(_sample, mode=mode, padding=padding, corners=corners), [PLANE, GRID],
-                (0,) if mode == "nearest" else (0, 1), half=0)
+                (0,) if mode == "nearest" else (0, 1), 1 if mode == "bicubic" else 2, half=0)
             for mode, padding, corners in (
                 ("bilinear", "border", True), ("bilinear", "reflection", False), ("nearest", "reflection", True),
                 ("bicubic", "zeros", False), ("bicubic", "reflection", True), ("nearest", "zeros", False),
