@@ -22,6 +22,8 @@ X, Y = RNG.normal(size=(2, 3, 4)), RNG.normal(size=(2, 5, 6))
 WEIGHTS = [RNG.normal(size=(4, 4)), RNG.normal(size=(4, 6)), RNG.normal(size=(4, 6)), RNG.normal(size=(3, 4))]
 BIASES = [RNG.normal(size=4), RNG.normal(size=4), RNG.normal(size=4), RNG.normal(size=3)]
 all = (0, 1, 2)
+F32 = 3e-6
+"""The precision of the softmax in `jax.nn.dot_product_attention`, for any element type."""
 
 
 def _plain(q: Any, k: Any, v: Any, mask: Any = None, causal: bool = False, scale: float | None = None) -> Any:
@@ -44,18 +46,20 @@ def _multi_head(x: Any, y: Any, *given: Any) -> Any:
 
 FAMILY = Family(
     [
-        Row("dot_product_attention", nn.dot_product_attention, jax.nn.dot_product_attention, [Q, K, V], all, half=4e-2),
+        Row("dot_product_attention", nn.dot_product_attention, jax.nn.dot_product_attention, [Q, K, V], all,
+            half=4e-2, f64=F32),
         Row("dot_product_attention-causal", partial(nn.dot_product_attention, is_causal=True, scale=0.3),
-            partial(jax.nn.dot_product_attention, is_causal=True, scale=0.3), [Q, K, V], all, half=4e-2),
+            partial(jax.nn.dot_product_attention, is_causal=True, scale=0.3), [Q, K, V], all, half=4e-2, f64=F32),
         Row("dot_product_attention-bias", partial(nn.dot_product_attention, local_window_size=(4, 2)),
             partial(jax.nn.dot_product_attention, local_window_size=(4, 2)), [Q, K, V, BIAS, MASK], (0, 1, 2, 3),
-            half=0),
+            half=0, f64=F32),
         Row("dot_product_attention-lengths", lambda q, k, v, n, m: nn.dot_product_attention(
             q, k, v, query_seq_lengths=n, key_value_seq_lengths=m),
             lambda q, k, v, n, m: jax.nn.dot_product_attention(
-                q, k, v, query_seq_lengths=n, key_value_seq_lengths=m), [Q, K, V, LENGTHS, SIZES], all, half=4e-2),
+                q, k, v, query_seq_lengths=n, key_value_seq_lengths=m), [Q, K, V, LENGTHS, SIZES], all, half=4e-2,
+            f64=F32),
         Row("dot_product_attention-one", lambda q, k, v: nn.dot_product_attention(q[0], k[0], v[0]),
-            lambda q, k, v: jax.nn.dot_product_attention(q[0], k[0], v[0]), [Q, K, V], all, half=4e-2),
+            lambda q, k, v: jax.nn.dot_product_attention(q[0], k[0], v[0]), [Q, K, V], all, half=4e-2, f64=F32),
         Row("scaled-causal", partial(nn.scaled_dot_product_attention, is_causal=True), partial(_plain, causal=True),
             HEADS, all, half=4e-2),
         Row("scaled-mask", lambda q, k, v, m: nn.scaled_dot_product_attention(q[0, 0], k[0, 0], v[0, 0], m),
