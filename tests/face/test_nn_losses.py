@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import oracle
 import pytest
 from peer_rows import Family, Row
 
@@ -358,6 +359,7 @@ def test_edges() -> None:
             "outside": (nn.cross_entropy(x, outside), nn.nll_loss(x, outside)),
             "clamped": (nn.binary_cross_entropy(p, 1 - p), rlx.grad(nn.binary_cross_entropy)(p, 1 - p)),
             "ctc": ctc(logs, reduction="none"),
+            "one": nn.ctc_loss(logs[:, 3], TARGETS[3], 4, SIZES[3], reduction="none"),
             "ctc-zero": rlx.value_and_grad(lambda x: ctc(x, zero_infinity=True))(logs),
             "zeros": rlx.grad(
                 lambda z: (nn.normalize(z) + nn.cdist(z, z)[:, :1] + nn.pairwise_distance(z, z, 3, 0)[0]).sum()
@@ -371,8 +373,31 @@ def test_edges() -> None:
     assert np.isnan(found["outside"]).all()
     assert found["clamped"][0] == 100 and (found["clamped"][1] == [-5e11, 5e11]).all()
     np.testing.assert_array_equal(np.isinf(found["ctc"]), [True, True, False, False])
+    assert found["one"] == found["ctc"][3]
     assert found["ctc"][2] == 0 and np.isfinite(found["ctc-zero"][0]) and np.isfinite(found["ctc-zero"][1]).all()
     assert np.isfinite(found["zeros"]).all()
+
+
+def test_nan_stays_nan() -> None:
+    x = np.array([[np.nan, 0.5]])
+
+    def program(x: Any) -> Any:
+        pairs = (
+            *(nn.mse_loss, nn.l1_loss, nn.smooth_l1_loss, nn.huber_loss, nn.binary_cross_entropy, nn.hinge_loss),
+            *(nn.binary_cross_entropy_with_logits, nn.sigmoid_focal_loss, nn.kl_div),
+            *(nn.soft_margin_loss, nn.poisson_nll_loss, nn.cosine_similarity, nn.pairwise_distance, nn.cdist),
+        )
+        ones = np.ones_like(x)
+        found = [loss(*both).sum() for loss in pairs for both in ((x, ones), (ones, x))]
+        # a target that is neither 1 nor -1 is none
+        found.append(nn.hinge_embedding_loss(x, ones))
+        triples = (nn.margin_ranking_loss, nn.triplet_margin_loss, nn.gaussian_nll_loss)
+        found += [loss(x, ones, ones) for loss in triples]
+        return *found, nn.cross_entropy(x, np.array([1])), nn.nll_loss(x, np.array([0])), nn.normalize(x).sum()
+
+    found = oracle.evaluate(rlx.lower_hir(rlx.trace(program, x)).module, x)
+    assert len(found) > 25
+    assert [i for i, y in enumerate(found) if not np.isnan(y).all()] == []
 
 
 def test_ctc_loss_is_that_of_optax() -> None:

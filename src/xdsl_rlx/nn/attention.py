@@ -189,7 +189,9 @@ def scaled_dot_product_attention(
         return four(np.reshape(x, (*(1,) * (2 - np.ndim(x)), *x.shape)))
 
     y = _attended(
-        *(four(x) for x in (query, key, value)),
+        four(query),
+        four(key),
+        four(value),
         "bhsd",
         broadcast(mask),
         broadcast(bias),
