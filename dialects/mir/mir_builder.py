@@ -20,6 +20,7 @@ from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.creation import CreationBuilder
 from xdsl_rlx.dialects.mir.custom import CustomBuilder
 from xdsl_rlx.dialects.mir.custom_fn import CustomFnBuilder
+from xdsl_rlx.dialects.mir.distributions import DistributionsBuilder
 from xdsl_rlx.dialects.mir.factor import FactorBuilder
 from xdsl_rlx.dialects.mir.fake_quantize import FakeQuantizeBuilder
 from xdsl_rlx.dialects.mir.fields import word_of
@@ -76,6 +77,7 @@ class MirBuilder(
     CreationBuilder,
     CustomBuilder,
     CustomFnBuilder,
+    DistributionsBuilder,
     FactorBuilder,
     FakeQuantizeBuilder,
     FusedBuilder,
