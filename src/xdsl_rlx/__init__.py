@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xdsl_rlx.forks import at_fork
 
 if TYPE_CHECKING:
-    from xdsl_rlx import debug, init, nn, optim, tree
+    from xdsl_rlx import debug, init, nn, optim, random, tree
     from xdsl_rlx.builder import Graph, GraphModule, Value
     from xdsl_rlx.checkpoint import CheckpointError, load, load_gguf, metadata, save
     from xdsl_rlx.compiling import (
@@ -122,6 +122,7 @@ __all__ = [
     "optim",
     "parse",
     "prepare_for_ad",
+    "random",
     "report",
     "run_passes",
     "save",
@@ -197,7 +198,7 @@ _HOMES = {
 }
 
 
-_MODULES = ("debug", "init", "nn", "optim", "tree")
+_MODULES = ("debug", "init", "nn", "optim", "random", "tree")
 
 _LATE = (
     "xdsl_rlx.dialects.lir.schedule",

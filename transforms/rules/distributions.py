@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from xdsl_rlx.dialects.mir.distributions import (
+    BisectOp,
     GammaSlopeOp,
     RngBinomialOp,
     RngGammaOp,
@@ -18,9 +19,10 @@ from xdsl_rlx.transforms.rules.rule_table import JVP, VJP, Cotangent
 
 zero(RngPoissonOp, "it draws integers")
 zero(RngBinomialOp, "it draws integers")
+zero(BisectOp, "it counts")
 zero(RngPermutationOp, "it depends on a key only")
 
-for _op in (RngGammaOp, GammaSlopeOp, RngPoissonOp, RngBinomialOp, RngPermutationOp):
+for _op in (BisectOp, RngGammaOp, GammaSlopeOp, RngPoissonOp, RngBinomialOp, RngPermutationOp):
     leading(_op)
 
 
