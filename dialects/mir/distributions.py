@@ -1,8 +1,8 @@
 """
 Draws by rejection and by shuffling: the number of random words that an element needs depends on the words.
 
-An element draws from blocks of the generator of `mir.rng_bits` that no other element draws from. Attempts are made until
-one is accepted, so no draw is cut short; each attempt is accepted with a probability of at least 0.7.
+An element draws from blocks of the generator of `mir.rng_bits` that no other element draws from. Attempts are made
+until one is accepted, so no draw is cut short; each attempt is accepted with a probability of at least 0.7.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class RngGammaOp(MirOp, name="mir.rng_gamma"):
     `result[i]` is drawn from the gamma distribution of shape `alpha[i]` and scale 1; with `log`, its logarithm.
 
     Marsaglia and Tsang, 2000: `d (1 + z / sqrt(9 d))^3` for a normal `z` and `d = alpha - 1/3`, accepted with a
-    probability of at least 0.95. Below 1, a draw for `alpha + 1` is multiplied by `u^(1 / alpha)`. An `alpha` of 0 gives
-    0, infinity infinity, and NaN or a negative number NaN.
+    probability of at least 0.95. Below 1, a draw for `alpha + 1` is multiplied by `u^(1 / alpha)`. An `alpha` of 0
+    gives 0, infinity infinity, and NaN or a negative number NaN.
 
     Attempt `t` of element `i` of `n` uses block `t n + i` of the key, in f64 blocks `2 (t n + i)` and the next one. The
     derivative by `alpha` is that of the quantile at fixed probability, `mir.gamma_slope` (Figurnov et al., 2018).
@@ -63,9 +63,9 @@ class GammaSlopeOp(MirOp, name="mir.gamma_slope"):
     """
     `result = dx/dalpha` of the quantile `x` of the gamma distribution of shape `alpha`, at fixed probability.
 
-    `-(dP/dalpha) / p` with the distribution function `P(alpha, x)` and its density `p`. With `log`, `x` is the logarithm
-    of the quantile, and so is what the derivative is of. By the power series of DLMF 8.7.1, the continued fraction of
-    8.9.2, or, for a large `alpha`, the expansion 8.12; computed in f64.
+    `-(dP/dalpha) / p` with the distribution function `P(alpha, x)` and its density `p`. With `log`, `x` is the
+    logarithm of the quantile, and so is what the derivative is of. By the power series of DLMF 8.7.1, the continued
+    fraction of 8.9.2, or, for a large `alpha`, the expansion 8.12; computed in f64.
     """
 
     alpha: Tensor = tensor()
@@ -106,7 +106,8 @@ class RngBinomialOp(MirOp, name="mir.rng_binomial"):
 
     NaN for a negative or infinite `count` (others are rounded down) and for a `p` outside of [0, 1]. If a mean of
     successes or failures is below 10 by summing up probabilities until their sum exceeds `u`, else by transformed
-    rejection (BTRS; Hoermann, 1993). Computed in f64. Attempt `t` of element `i` of `n` uses block `t n + i` of the key.
+    rejection (BTRS; Hoermann, 1993). Computed in f64. Attempt `t` of element `i` of `n` uses block
+    `t n + i` of the key.
     """
 
     key: Tensor = tensor(alone=True)

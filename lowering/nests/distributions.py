@@ -20,7 +20,6 @@ from xdsl_rlx.lowering.nest import (
     cos,
     exp,
     floor,
-    isnan,
     log,
     log1p,
     shift_right_logical,
@@ -119,7 +118,7 @@ HALF_LOG_2PI = 0.5 * ln(2 * pi)
 
 
 def stirling_error(k: Number) -> Number:
-    """`ln k! - (k + 1/2) ln k + k - ln(2 pi) / 2` of a positive integer in f64: by the product, from 10 on DLMF 5.11.1."""
+    """`ln k! - (k + 1/2) ln k + k - ln(2 pi) / 2` of a positive integer in f64: a product, or DLMF 5.11.1."""
     found = cast(0.0, f64)
     if k < 10.0:
         product, j = cast(1.0, f64), cast(2.0, f64)

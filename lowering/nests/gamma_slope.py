@@ -105,9 +105,10 @@ def with_slope(coefficients: tuple[float, ...], x: Number) -> tuple[Number, Numb
 
 def by_expansion(a: Number, mu: Number, eta: Number) -> Number:
     """
-    `d ln x / da = 1/a + (eta/mu) deta/da`, `x = a (1 + mu)`: at fixed `Q = Phi(-z) + phi(z) C / sqrt(a)`, `z = eta sqrt(a)`.
+    `d ln x / da = 1/a + (eta/mu) deta/da`, `x = a (1 + mu)`, at fixed `Q = Phi(-z) + phi(z) C / sqrt(a)`.
 
-    So `(a deta/da + eta/2) (1 + eta C) = dC/da - C / (2 a)`, the derivative of `C = sum c_k(eta) a^-k` being total.
+    With `z = eta sqrt(a)` that is `(a deta/da + eta/2) (1 + eta C) = dC/da - C / (2 a)`, where the derivative of
+    `C = sum c_k(eta) a^-k` is total.
     """
     c, c_eta, c_a, scale = cast(0.0, f64), cast(0.0, f64), cast(0.0, f64), cast(1.0, f64)
     for k, coefficients in enumerate(TEMME):

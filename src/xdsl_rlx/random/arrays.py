@@ -15,7 +15,7 @@ from xdsl_rlx.composite import composite
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.op_functions import function
-from xdsl_rlx.random.arguments import FLOATS, broadcast_shape, element_of, key_of, parameter, shape_of
+from xdsl_rlx.random.arguments import broadcast_shape, element_of, key_of, parameter, shape_of
 from xdsl_rlx.random.discrete import ids_at, randint
 from xdsl_rlx.random.keys import gumbel_numbers
 
@@ -28,11 +28,17 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     """
     Return `x` with the slices along `axis` in random order, or for an integer the numbers below it, i64.
 
-    With `independent`, each vector along the axis has an order of its own. A Fisher-Yates shuffle: `mir.rng_permutation`.
+    With `independent`, each vector along the axis has an order of its own. A Fisher-Yates shuffle:
+    `mir.rng_permutation`.
     """
+    x = _read(x)
     if not np.ndim(x):
         return _numbers(key_of(key), _count_of(x, "x"))
     return _permutation(key_of(key), x, _axis_of(axis, x, "x"), bool(independent))
+
+
+def _read(x: Any) -> Any:
+    return np.asarray(x) if isinstance(x, list | tuple) else x
 
 
 def _count_of(x: Any, name: str) -> int:
@@ -60,7 +66,7 @@ def _numbers(key: Any, count: int) -> Any:
 @composite
 def _permutation(key: Any, x: Any, axis: int, independent: bool) -> Any:
     if not independent or len(x.shape) == 1:
-        return np.take(x, _numbers(key, x.shape[axis]), axis)
+        return function("gather")(x, _numbers(key, x.shape[axis]), axis)
     rows = np.moveaxis(x, axis, -1)
     order = function("rng_permutation")(key, rows.shape)
     return np.moveaxis(np.take_along_axis(rows, order, -1), -1, axis)
@@ -70,10 +76,11 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
     """
     Return slices of `a` along `axis`, or numbers below the integer `a`, chosen at random with probabilities `p`.
 
-    The axis is replaced by the axes of `shape`. Probabilities need not add up to 1. Without `replace` no slice is chosen
-    twice: the first ones of a permutation, or with `p` a top-k of `ln p` plus Gumbel numbers.
+    The axis is replaced by the axes of `shape`. Probabilities need not add up to 1. Without `replace` no slice is
+    chosen twice: the first ones of a permutation, or with `p` a top-k of `ln p` plus Gumbel numbers.
     """
     shape = shape_of(shape)
+    a = _read(a)
     is_count = not np.ndim(a)
     axis = 0 if is_count else _axis_of(axis, a, "a")
     count, draws = _count_of(a, "a") if is_count else np.shape(a)[axis], prod(shape)
@@ -96,13 +103,15 @@ def _chosen(key: Any, p: Any, count: int, shape: tuple[int, ...], replace: bool)
         return randint(key, shape, 0, count) if replace else np.reshape(_numbers(key, count)[:draws], shape)
     if replace:
         return ids_at(p, function("rng_uniform")(key, shape, 0.0, 1.0, "f64"))
-    ids = function("topk")(np.log(p) + gumbel_numbers(key, (count,), "f64"), draws)
+    with np.errstate(divide="ignore"):
+        logits = np.log(p)
+    ids = function("topk")(logits + gumbel_numbers(key, (count,), "f64"), draws)
     return np.reshape(ids, shape)
 
 
 @composite
 def _taken(a: Any, ids: Any, axis: int) -> Any:
-    return np.take(a, ids, axis)
+    return function("gather")(a, ids, axis)
 
 
 def multivariate_normal(

@@ -105,7 +105,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
     Return normally distributed numbers of mean 0 and variance 1 under the condition that they are in `[lower, upper]`.
 
     The bounds may be infinite; `shape` is theirs if it is None. By the inverse of the distribution function (Wichura,
-    1988), on the side of the smaller mass, and beyond 5 standard deviations by the logarithm of the mass, so that no
+    1988), on the side of the smaller mass, and beyond 10 standard deviations by the logarithm of the mass, so that no
     interval is too far out. Derivatives by the bounds are those at fixed probability:
     `dx/dlower = (1 - w) density(lower) / density(x)` and `dx/dupper = w density(upper) / density(x)`, where `w` is the
     share of the mass below `x`.

@@ -36,8 +36,8 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: object = None
     """
     Return integers of `[minval, maxval)`; `minval` where that is empty. The bounds broadcast to `shape`.
 
-    `minval + floor(r (maxval - minval) / 2^128)` for 128 random bits `r`, or 64 if the bounds are numbers that differ by
-    at most `2^32`: no integer is more probable than another by more than a factor of `1 + 2^-32`.
+    `minval + floor(r (maxval - minval) / 2^128)` for 128 random bits `r`, or 64 if the bounds are numbers that differ
+    by at most `2^32`: no integer is more probable than another by more than a factor of `1 + 2^-32`.
     """
     shape, element = shape_of(shape), element_of(dtype, INTEGERS)
     is_short = element != "i64" or _is_short(minval, maxval)
@@ -182,7 +182,8 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
     distribution function), so many draws of few categories cost a binary search each. Without replacement it is a top-k
     of `logits` plus Gumbel numbers (Kool et al., 2019). A logit of -infinity is never drawn while others are left.
     """
-    logits = parameter(logits, element_of(None, FLOATS, logits), "logits")
+    element = element_of(None, FLOATS, logits)
+    logits = parameter(logits, element, "logits")
     rank = np.ndim(logits)
     if not -rank <= axis < rank:
         raise GraphError(f"axis: expected one of the {rank} axes of logits, got {axis}")
@@ -200,17 +201,16 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
                 f"shape: expected at most as many draws as there are categories for replace=False, got {prod(prefix)} "
                 f"of {np.shape(logits)[axis]}"
             )
-    return _categorical(key_of(key), logits, axis, shape, replace)
+    return _categorical(key_of(key), logits, axis, shape, bool(replace), wide(element))
 
 
 @composite
-def _categorical(key: Any, logits: Any, axis: int, shape: tuple[int, ...], replace: bool) -> Any:
+def _categorical(key: Any, logits: Any, axis: int, shape: tuple[int, ...], replace: bool, element: str) -> Any:
     logits = np.moveaxis(logits, axis, -1)
     count, batch = logits.shape[-1], logits.shape[:-1]
     prefix = shape[: len(shape) - len(batch)]
     many = prod(prefix)
     if not replace:
-        element = wide(str(logits.dtype))
         ids = function("topk")(logits + gumbel_numbers(key, logits.shape, element), many)
         return np.reshape(np.moveaxis(ids, -1, 0), shape)
     logits = np.broadcast_to(logits, (*shape[len(prefix) :], count))
