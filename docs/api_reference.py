@@ -85,6 +85,14 @@ GROUPS = (
         _all_of("nn"),
     ),
     Group(
+        "Random numbers",
+        "`rlx.random` has the distributions of `jax.random`, with its names and orders of arguments, as functions of a "
+        "key. The same key gives the same numbers on every machine, for any number of threads, compiled or not; `vmap` "
+        "over keys is a loop over them. Parameters broadcast. Real numbers are differentiable by their parameters. "
+        "Half floats are drawn in f32 and rounded.",
+        _all_of("random"),
+    ),
+    Group(
         "Training",
         "See [Train a model](howto/train.md) and [Save and resume training](howto/checkpoint.md).",
         (

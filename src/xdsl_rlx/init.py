@@ -58,14 +58,11 @@ def truncated_normal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: 
     """
     Return numbers of a normal distribution with mean 0 and standard deviation `scale`, truncated at `2 * scale`.
 
-    `scale` is the standard deviation before the truncation. Computed by the inverse of the distribution function in
-    f64: `sqrt(2) erfinv(u)` for `u` uniform in `+-erf(sqrt(2))`.
+    `scale` is the standard deviation before the truncation. See `rlx.random.truncated_normal`.
     """
-    from scipy.special import erfinv  # pyright: ignore[reportMissingTypeStubs]
+    from xdsl_rlx import random
 
-    edge = 0.9544997361036416
-    u = np.asarray(function("rng_uniform")(key, tuple(shape), -edge, edge, "f64"))
-    return (scale * sqrt(2.0) * erfinv(u)).astype(_numpy(dtype))
+    return random.truncated_normal(key, -2.0, 2.0, tuple(shape), dtype) * float(scale)
 
 
 def glorot_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
@@ -102,13 +99,12 @@ def orthogonal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: object
     """
     Return a Haar-distributed matrix with orthonormal rows or columns, whichever are fewer, times `scale`.
 
-    (Saxe et al., 2014)
+    See `rlx.random.orthogonal` (Saxe et al., 2014).
     """
-    rows, columns = shape[0], prod(shape[1:])
-    drawn = np.asarray(function("rng_normal")(key, (max(rows, columns), min(rows, columns)), 0.0, 1.0, "f64"))
-    q, r = np.linalg.qr(drawn)
-    q = q * np.where(np.diagonal(r) < 0, -1.0, 1.0)
-    return (scale * (q if rows >= columns else q.T)).reshape(shape).astype(_numpy(dtype))
+    from xdsl_rlx import random
+
+    matrix = random.orthogonal(key, shape[0], (), "f64", prod(shape[1:]))
+    return function("cast")((float(scale) * matrix).reshape(shape), dtype)
 
 
 def params(key: Any, shapes: Tree, draw: Callable[[Any, tuple[int, ...]], Any] = he_normal) -> Tree:
@@ -149,15 +145,3 @@ def fans(shape: Sequence[int]) -> tuple[int, int]:
         return max(1, shape[0]), max(1, shape[1])
     window = prod(shape[2:])
     return max(1, shape[1] * window), max(1, shape[0] * window)
-
-
-def _numpy(dtype: object) -> Any:
-    from xdsl_rlx.dialects.constants import NUMPY_NAMES, element_type
-    from xdsl_rlx.dialects.shapes import DTYPE_NAMES
-
-    name = NUMPY_NAMES[DTYPE_NAMES[element_type(dtype)]]
-    if name != "bfloat16":
-        return np.dtype(name)
-    import ml_dtypes
-
-    return np.dtype(ml_dtypes.bfloat16)

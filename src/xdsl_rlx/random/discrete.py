@@ -134,7 +134,9 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: object = None) -> Any:
 
 @composite
 def _geometric(key: Any, p: Any, shape: tuple[int, ...], element: str) -> Any:
-    failures = np.floor(exponential_numbers(key, shape, "f64") / -np.log1p(-p))
+    with np.errstate(divide="ignore"):
+        rate = -np.log1p(-p)
+    failures = np.floor(exponential_numbers(key, shape, "f64") / rate)
     return function("cast")(failures + 1.0, element)
 
 
