@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from xdsl_rlx.dialects.mir.distributions import (
     BisectOp,
@@ -47,21 +46,22 @@ STEP = 1e-4
 
 def _partial(op: GammaSlopeOp, b: MirBuilder, operand: int) -> Value:
     """The derivative of the slope by one operand, as a central difference; 0 where an operand that has no sign is 0."""
-    operands = [b.cast(x, "f64") for x in op.operands]
-    x = operands[operand]
-    is_log = operand == 1 and op.log is not None
-    step = STEP * (b.maximum(abs(x), 1.0) if is_log else abs(x))
+    alpha, x = (b.cast(b.value(given), "f64") for given in op.operands)
+    is_log = op.log is not None
+    size = b.abs(x if operand else alpha)
+    step = (b.max(size, 1.0) if operand and is_log else size) * STEP
     above, below = (
-        b.gamma_slope(*(moved if i == operand else other for i, other in enumerate(operands)), op.log is not None)
-        for moved in (x + step, x - step)
+        b.gamma_slope(alpha, x + move, is_log) if operand else b.gamma_slope(alpha + move, x, is_log)
+        for move in (step, -step)
     )
-    difference = b.where(step == 0.0, 0.0, (above - below) / b.where(step == 0.0, 1.0, 2.0 * step))
+    is_zero = step == 0.0
+    difference = b.where(is_zero, 0.0, (above - below) / b.where(is_zero, 1.0, step * 2.0))
     return b.cast(difference, b.value(op.result).dtype)
 
 
 @VJP.rule(GammaSlopeOp)
 def gamma_slope_vjp(op: GammaSlopeOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    return [partial(lambda operand: g * _partial(op, b, operand), operand) for operand in range(2)]
+    return [lambda: g * _partial(op, b, 0), lambda: g * _partial(op, b, 1)]
 
 
 @JVP.rule(GammaSlopeOp)

@@ -245,9 +245,10 @@ def _maxwell(key: Any, shape: tuple[int, ...], element: str) -> Any:
 def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: object = None) -> Any:
     """Return numbers of `[left, right]` whose density rises linearly up to `mode` and falls linearly from there."""
     element = element_of(dtype, FLOATS, left, mode, right)
-    given = [parameter(x, wide(element), name) for x, name in ((left, "left"), (mode, "mode"), (right, "right"))]
-    shape = broadcast_shape(shape, "left, mode and right", *map(np.shape, given))
-    return _triangular(key_of(key), *given, shape, element)
+    left, right = parameter(left, wide(element), "left"), parameter(right, wide(element), "right")
+    mode = parameter(mode, wide(element), "mode")
+    shape = broadcast_shape(shape, "left, mode and right", np.shape(left), np.shape(mode), np.shape(right))
+    return _triangular(key_of(key), left, mode, right, shape, element)
 
 
 @composite

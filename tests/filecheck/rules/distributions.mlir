@@ -23,24 +23,23 @@ func.func @rng_gamma(%key: tensor<2xi64>, %a: tensor<3xf32>, %y: tensor<3xf32>, 
 // CHECK-LABEL: func.func @gamma_slope(%a: tensor<3xf64>, %x: tensor<3xf64>, %y: tensor<3xf64>, %g: tensor<3xf64>) -> tensor<3xf64> {
 // CHECK-NEXT: %0 = mir.abs %a : tensor<3xf64>
 // CHECK-NEXT: %1 = mir.constant dense<1.000000e-04> : tensor<f64>
-// CHECK-NEXT: %2 = mir.mul %1, %0 : (tensor<f64>, tensor<3xf64>) -> tensor<3xf64>
-// CHECK-NEXT: %3 = mir.add %a, %2 : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
-// CHECK-NEXT: %4 = mir.sub %a, %2 : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
-// CHECK-NEXT: %5 = mir.gamma_slope %3, %x : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
-// CHECK-NEXT: %6 = mir.gamma_slope %4, %x : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
-// CHECK-NEXT: %7 = mir.constant dense<0.000000e+00> : tensor<f64>
-// CHECK-NEXT: %8 = mir.eq %2, %7 : (tensor<3xf64>, tensor<f64>) -> tensor<3xi1>
-// CHECK-NEXT: %9 = mir.sub %5, %6 : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
-// CHECK-NEXT: %10 = mir.constant dense<0.000000e+00> : tensor<f64>
-// CHECK-NEXT: %11 = mir.eq %2, %10 : (tensor<3xf64>, tensor<f64>) -> tensor<3xi1>
-// CHECK-NEXT: %12 = mir.constant dense<2.000000e+00> : tensor<f64>
-// CHECK-NEXT: %13 = mir.mul %12, %2 : (tensor<f64>, tensor<3xf64>) -> tensor<3xf64>
-// CHECK-NEXT: %14 = mir.constant dense<1.000000e+00> : tensor<f64>
-// CHECK-NEXT: %15 = mir.where %11, %14, %13 : (tensor<3xi1>, tensor<f64>, tensor<3xf64>) -> tensor<3xf64>
-// CHECK-NEXT: %16 = mir.div %9, %15 : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
-// CHECK-NEXT: %17 = mir.constant dense<0.000000e+00> : tensor<f64>
-// CHECK-NEXT: %18 = mir.where %8, %17, %16 : (tensor<3xi1>, tensor<f64>, tensor<3xf64>) -> tensor<3xf64>
-// CHECK-NEXT: %d = mir.mul %g, %18 : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+// CHECK-NEXT: %2 = mir.mul %0, %1 : (tensor<3xf64>, tensor<f64>) -> tensor<3xf64>
+// CHECK-NEXT: %3 = mir.neg %2 : tensor<3xf64>
+// CHECK-NEXT: %4 = mir.add %a, %2 : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+// CHECK-NEXT: %5 = mir.gamma_slope %4, %x : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+// CHECK-NEXT: %6 = mir.add %a, %3 : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+// CHECK-NEXT: %7 = mir.gamma_slope %6, %x : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+// CHECK-NEXT: %8 = mir.constant dense<0.000000e+00> : tensor<f64>
+// CHECK-NEXT: %9 = mir.eq %2, %8 : (tensor<3xf64>, tensor<f64>) -> tensor<3xi1>
+// CHECK-NEXT: %10 = mir.sub %5, %7 : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+// CHECK-NEXT: %11 = mir.constant dense<2.000000e+00> : tensor<f64>
+// CHECK-NEXT: %12 = mir.mul %2, %11 : (tensor<3xf64>, tensor<f64>) -> tensor<3xf64>
+// CHECK-NEXT: %13 = mir.constant dense<1.000000e+00> : tensor<f64>
+// CHECK-NEXT: %14 = mir.where %9, %13, %12 : (tensor<3xi1>, tensor<f64>, tensor<3xf64>) -> tensor<3xf64>
+// CHECK-NEXT: %15 = mir.div %10, %14 : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+// CHECK-NEXT: %16 = mir.constant dense<0.000000e+00> : tensor<f64>
+// CHECK-NEXT: %17 = mir.where %9, %16, %15 : (tensor<3xi1>, tensor<f64>, tensor<3xf64>) -> tensor<3xf64>
+// CHECK-NEXT: %d = mir.mul %g, %17 : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
 // CHECK-NEXT: func.return %d : tensor<3xf64>
 // CHECK-NEXT: }
 func.func @gamma_slope(%a: tensor<3xf64>, %x: tensor<3xf64>, %y: tensor<3xf64>, %g: tensor<3xf64>) -> tensor<3xf64> {
