@@ -67,6 +67,7 @@ _OF_FAMILY = {
     "scan": OpKind.LOOP,
     "shape": OpKind.DATA_MOVEMENT,
     "solve": OpKind.REDUCTION,
+    "special": OpKind.REDUCTION,
     "spectral": OpKind.REDUCTION,
     "splat": OpKind.COMPUTE,
     "transcendental": OpKind.ELEMENTWISE,

@@ -33,6 +33,11 @@ _COSTS: dict[str, int] = {
     "lir.ndtr": DEAR + 5,
     "lir.gelu": DEAR + 5,
     "lir.fmod": 2 * DEAR,
+    "lir.erfcx": 2 * DEAR,
+    "lir.erf_inv": 4 * DEAR,
+    "lir.ndtri": 5 * DEAR,
+    "lir.lgamma": 4 * DEAR,
+    "lir.digamma": 4 * DEAR,
 }
 
 

@@ -60,6 +60,41 @@ class GeluOp(ScalarOp):
 
 
 @irdl_op_definition
+class ErfcxOp(ScalarOp):
+    """`result = e^(operand^2) (1 - erf(operand))`."""
+
+    name = "lir.erfcx"
+
+
+@irdl_op_definition
+class ErfInvOp(ScalarOp):
+    """`erf(result) = operand`."""
+
+    name = "lir.erf_inv"
+
+
+@irdl_op_definition
+class NdtriOp(ScalarOp):
+    """`ndtr(result) = operand`."""
+
+    name = "lir.ndtri"
+
+
+@irdl_op_definition
+class LgammaOp(ScalarOp):
+    """`result = ln |gamma(operand)|`."""
+
+    name = "lir.lgamma"
+
+
+@irdl_op_definition
+class DigammaOp(ScalarOp):
+    """`result` is the derivative of `ln |gamma|` at the operand."""
+
+    name = "lir.digamma"
+
+
+@irdl_op_definition
 class SinSmallOp(ScalarOp):
     """`result = sin(operand)` where |operand| is at most 2^16 (f32) or 2^30 (f64), otherwise unspecified."""
 

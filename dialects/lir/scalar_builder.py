@@ -32,7 +32,19 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.constants import round_to
-from xdsl_rlx.dialects.lir.scalar import ErfcOp, FmodOp, GaussianOp, GeluOp, NdtrOp, ScalarOp
+from xdsl_rlx.dialects.lir.scalar import (
+    DigammaOp,
+    ErfcOp,
+    ErfcxOp,
+    ErfInvOp,
+    FmodOp,
+    GaussianOp,
+    GeluOp,
+    LgammaOp,
+    NdtriOp,
+    NdtrOp,
+    ScalarOp,
+)
 
 INDEX = IndexType()
 
@@ -466,6 +478,16 @@ class ScalarBuilder:
     """The cumulative distribution function of the standard normal distribution."""
     gelu = _function(GeluOp)
     """`a ndtr(a)`."""
+    erfcx = _function(ErfcxOp)
+    """`e^(a^2) erfc(a)`."""
+    erf_inv = _function(ErfInvOp)
+    """The inverse of `erf`."""
+    ndtri = _function(NdtriOp)
+    """The inverse of `ndtr`."""
+    lgamma = _function(LgammaOp)
+    """`ln |gamma(a)|`."""
+    digamma = _function(DigammaOp)
+    """The derivative of `lgamma`."""
     sin = _function(math.SinOp)
     cos = _function(math.CosOp)
     tan = _function(math.TanOp)

@@ -43,6 +43,7 @@ from xdsl_rlx.dialects.mir.rounding import RoundingBuilder
 from xdsl_rlx.dialects.mir.scan import ScanBuilder
 from xdsl_rlx.dialects.mir.solve import SolveBuilder
 from xdsl_rlx.dialects.mir.sorting import SortingBuilder
+from xdsl_rlx.dialects.mir.special import SpecialBuilder
 from xdsl_rlx.dialects.mir.spectral import SpectralBuilder
 from xdsl_rlx.dialects.mir.splat import SplatBuilder
 from xdsl_rlx.dialects.mir.statistics import StatisticsBuilder
@@ -99,6 +100,7 @@ class MirBuilder(
     ScanBuilder,
     SolveBuilder,
     SortingBuilder,
+    SpecialBuilder,
     SpectralBuilder,
     SplatBuilder,
     StatisticsBuilder,

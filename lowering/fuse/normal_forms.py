@@ -30,6 +30,7 @@ from xdsl_rlx.dialects.mir.quant import (
 )
 from xdsl_rlx.dialects.mir.random import DrawOp
 from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp, ReduceMeanOp, ReduceMinOp, ReduceOp
+from xdsl_rlx.dialects.mir.special import SpecialFunctionOp
 from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of, u8, u32
 from xdsl_rlx.lowering.fuse.counted_loops import counted
@@ -87,6 +88,7 @@ for _op in (
     GroupedMatmulBackwardWeightOp,
     Maxpool2dBackwardOp,
     ScatterAddOp,
+    SpecialFunctionOp,
 ):
     NORMALIZE.add(_op, _in_f32)
 

@@ -248,6 +248,24 @@ def erf(x: Number) -> Number:
 
 
 @_word
+def erfc(x: Number) -> Number:
+    """`1 - erf(x)`, accurate where that is small."""
+    return type(x)(import_module("math").erfc(x))
+
+
+@_word
+def lgamma(x: Number) -> Number:
+    """`ln |gamma(x)|`."""
+    return type(x)(import_module("scipy.special").gammaln(x))
+
+
+@_word
+def digamma(x: Number) -> Number:
+    """The derivative of `lgamma`."""
+    return type(x)(import_module("scipy.special").digamma(x))
+
+
+@_word
 def sigmoid(x: Number) -> Number:
     """`1 / (1 + exp(-x))` without overflow or cancellation."""
     e = exp(-abs(x))

@@ -93,8 +93,8 @@ def _unary(name: str, method: Callable[[ScalarBuilder, Scalar], Scalar]) -> None
 
 
 for _name in (
-    *("exp", "exp2", "expm1", "log", "log2", "log1p", "tanh", "erf", "sin", "cos", "tan", "sqrt", "rsqrt"),
-    *("floor", "ceil", "trunc", "sigmoid"),
+    *("exp", "exp2", "expm1", "log", "log2", "log1p", "tanh", "erf", "erfc", "sin", "cos", "tan", "sqrt", "rsqrt"),
+    *("floor", "ceil", "trunc", "sigmoid", "lgamma", "digamma"),
 ):
     _unary(_name, getattr(ScalarBuilder, _name))
 _unary("arctan", ScalarBuilder.atan)

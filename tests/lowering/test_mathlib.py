@@ -34,6 +34,18 @@ TYPES = {"f32": f32, "f64": f64}
 INF, NAN = np.inf, np.nan
 BIG = mpmath.mpf(2) ** 5000
 
+
+def quantile(p: Any) -> Any:
+    """Where the normal distribution function is `p`: by Newton's method on the logarithm of the smaller tail."""
+    if abs(p - 0.5) < 0.3:
+        return mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1)
+    tail = min(p, 1 - p)
+    x = -mpmath.sqrt(-2 * mpmath.log(tail))
+    for _ in range(30):
+        x = x - mpmath.log(mpmath.ncdf(x) / tail) * mpmath.ncdf(x) / mpmath.npdf(x)
+    return x if p < 0.5 else -x
+
+
 REFERENCE: dict[str, Callable[..., Any]] = {
     "exp": mpmath.exp,
     "exp2": lambda x: mpmath.power(2, x),
@@ -46,6 +58,11 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "gaussian": lambda x: mpmath.exp(-x * x / 2),
     "ndtr": lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
     "gelu": lambda x: x * mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
+    "erfcx": lambda x: mpmath.exp(x * x) * mpmath.erfc(x),
+    "erf_inv": mpmath.erfinv,
+    "ndtri": lambda p: quantile(p),
+    "lgamma": lambda x: mpmath.loggamma(x).real,
+    "digamma": mpmath.digamma,
     "gelu_approx": lambda x: x / (1 + mpmath.exp(-mpmath.sqrt(8 / mpmath.pi) * (x + mpmath.mpf("0.044715") * x**3))),
     "log": mpmath.log,
     "log2": lambda x: mpmath.log(x, 2),
@@ -77,6 +94,9 @@ DOMAIN = {
     "tanh": ((-10, 10), (-21, 21)),
     "erf": ((-4.2, 4.2), (-6.2, 6.2)),
     "erfc": ((-4, 10.3), (-6, 27.4)),
+    "erfcx": ((-9, 40), (-26, 40)),
+    "erf_inv": ((-1, 1), (-1, 1)),
+    "ndtri": ((0, 1), (0, 1)),
     "gaussian": ((-14.6, 14.6), (-38.8, 38.8)),
     "ndtr": ((-14.6, 6), (-38.8, 9)),
     "gelu": ((-14.6, 6), (-38.8, 9)),
@@ -106,6 +126,11 @@ SATURATES: dict[str, Callable[[Any], Any]] = {
     "tanh": lambda x: mpmath.sign(x) if abs(x) > 100 else None,
     "erf": lambda x: mpmath.sign(x) if abs(x) > 20 else None,
     "erfc": lambda x: mpmath.mpf(1 - mpmath.sign(x)) if abs(x) > 50 else None,
+    "erfcx": lambda x: BIG if x < -30 else 1 / (mpmath.sqrt(mpmath.pi) * x) if x > 1e20 else None,
+    "erf_inv": lambda x: mpmath.nan if abs(x) > 1 else None,
+    "ndtri": lambda p: mpmath.nan if p < 0 or p > 1 else None,
+    "lgamma": lambda x: BIG if x < 0 and x == mpmath.floor(x) else None,
+    "digamma": lambda x: mpmath.nan if x < 0 and x == mpmath.floor(x) else None,
     "gaussian": lambda x: mpmath.mpf(0) if abs(x) > 50 else None,
     "ndtr": lambda x: mpmath.mpf(x > 0) if abs(x) > 50 else None,
     "gelu": lambda x: max(x, mpmath.mpf(0)) if abs(x) > 50 else None,
@@ -130,6 +155,11 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
     "tanh": [(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0)],
     "erf": [(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0)],
     "erfc": [(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 2.0), (1e30, 0.0), (-1e30, 2.0)],
+    "erfcx": [(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, INF), (-1e30, INF)],
+    "erf_inv": [(0.0, 0.0), (-0.0, -0.0), (1.0, INF), (-1.0, -INF), (1.5, NAN), (-1.5, NAN), (INF, NAN)],
+    "ndtri": [(0.5, 0.0), (0.0, -INF), (-0.0, -INF), (1.0, INF), (1.5, NAN), (-0.5, NAN), (INF, NAN), (-INF, NAN)],
+    "lgamma": [(0.0, INF), (-0.0, INF), (1.0, 0.0), (2.0, 0.0), (-1.0, INF), (-1e30, INF), (INF, INF), (-INF, -INF)],
+    "digamma": [(0.0, -INF), (-0.0, INF), (-1.0, NAN), (-1e30, NAN), (INF, INF), (-INF, NAN)],
     "gaussian": [(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 0.0), (-1e30, 0.0)],
     "ndtr": [(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (1e30, 1.0), (-1e30, 0.0)],
     "gelu": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -0.0), (1e30, 1e30), (-1e30, -0.0)],
@@ -152,7 +182,15 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
     "atan": [(0.0, 0.0), (-0.0, -0.0)],
     "rsqrt": [(0.0, INF), (-0.0, -INF), (INF, 0.0), (-1.0, NAN), (4.0, 0.5)],
 }
-LIMIT = {"rsqrt": 1.6, "ndtr": 3.0, "erfc": 3.0, "gelu": 3.0, "gelu_approx": 1800.0}
+LIMIT = {
+    "rsqrt": 1.6,
+    "ndtr": 3.0,
+    "erfc": 3.0,
+    "gelu": 3.0,
+    "erfcx": 3.0,
+    "gelu_approx": 1800.0,
+    **dict.fromkeys(("erf_inv", "ndtri", "lgamma", "digamma"), 4.0),
+}
 """
 Greatest error allowed, in units in the last place, where it is not 2.
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import mpmath
 import numpy as np
 import scipy.special
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
@@ -127,6 +128,10 @@ def _logistic(x: Array) -> Array:
     return scipy.special.expit(x)
 
 
+def _igamma_grad_a(a: float, x: float) -> float:
+    return float(mpmath.diff(lambda t: mpmath.gammainc(t, 0, x, regularized=True), a))
+
+
 PLAIN: dict[str, Callable[..., Any]] = {
     "abs": np.abs,
     "acos": np.arccos,
@@ -153,6 +158,11 @@ PLAIN: dict[str, Callable[..., Any]] = {
     "imag": np.imag,
     "is_finite": np.isfinite,
     "le": np.less_equal,
+    "bessel_i0e": scipy.special.i0e,
+    "bessel_i1e": scipy.special.i1e,
+    "igamma": scipy.special.gammainc,
+    "igamma_grad_a": np.vectorize(_igamma_grad_a),
+    "igammac": scipy.special.gammaincc,
     "lgamma": scipy.special.gammaln,
     "lt": np.less,
     "max": np.maximum,
@@ -164,7 +174,9 @@ PLAIN: dict[str, Callable[..., Any]] = {
     "not": np.invert,
     "or": np.bitwise_or,
     "pow": np.power,
+    "polygamma": scipy.special.polygamma,
     "real": np.real,
+    "regularized_incomplete_beta": scipy.special.betainc,
     "rem": np.fmod,
     # XLA compares with the numbers of cases, so that one beyond the last is the last
     "select_n": lambda which, *cases: np.choose(which.astype(np.intp), cases, mode="clip"),
@@ -174,6 +186,7 @@ PLAIN: dict[str, Callable[..., Any]] = {
     "stop_gradient": np.asarray,
     "sub": np.subtract,
     "xor": np.bitwise_xor,
+    "zeta": scipy.special.zeta,
 }
 """Primitives whose parameters do not change what they compute."""
 

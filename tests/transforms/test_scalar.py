@@ -69,7 +69,8 @@ def test_every_float_function_verifies(type: Attribute):
     module, b, (x, y) = block(type, type)
     for f in (b.abs, b.sqrt, b.rsqrt, b.round_even, b.floor, b.ceil, b.trunc, b.exp, b.exp2, b.expm1, b.log, b.log2,
               b.log10, b.log1p, b.tanh, b.sinh, b.cosh, b.asinh, b.acosh, b.atanh, b.cbrt, b.asin, b.acos, b.erf,
-              b.erfc, b.gaussian, b.ndtr, b.gelu, b.sin, b.cos, b.tan, b.atan, b.sigmoid,
+              b.erfc, b.erfcx, b.erf_inv, b.ndtri, b.lgamma, b.digamma,
+              b.gaussian, b.ndtr, b.gelu, b.sin, b.cos, b.tan, b.atan, b.sigmoid,
               b.neg):  # fmt: skip
         assert f(x).type == type
     for g in (b.maximum, b.minimum, b.copysign, b.fmod, b.pow, b.accumulate_add, b.accumulate_mul):

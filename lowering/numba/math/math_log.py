@@ -120,6 +120,11 @@ def log(b: ScalarBuilder, x: Scalar) -> Scalar:
     return _at_edges(b, x, b.fma(e, F32.ln2_high, f + b.fma(square, -0.5, tail)))
 
 
+def log_for_f32(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """The logarithm of an f64, precise enough for a result in f32."""
+    return _at_edges(b, x, _log_short(b, split_exponent(b, x)))
+
+
 def log2(b: ScalarBuilder, x: Scalar) -> Scalar:
     if format_of(x) is F32:
         wide = split_exponent(b, b.cast(x, f64))

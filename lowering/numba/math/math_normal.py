@@ -25,6 +25,12 @@ _ERFC_ZERO = {F32: 10.25, F64: 27.3}
 _SQRT_2 = {F32: (1.4142135381698608, 2.420323420895794e-08), F64: (1.4142135623730951, -9.667293313452913e-17)}
 _RATIO_SLOPE = 0.7978845608028654
 """The slope of `_doubled_ratio` at 0, negated: sqrt(2 / pi)."""
+_ONE_OVER_ROOT_PI = 0.5641895835477563
+_ERFCX_FAR = {
+    F32: (1.0, -1.0, 3.0, -15.0, 105.0, -945.0),
+    F64: (1.0, -1.0, 3.0, -15.0, 105.0, -945.0, 10395.0, -135135.0),
+}
+"""`sqrt(pi) x erfcx(x)` in `1 / (2 x^2)`."""
 _SHIFT = 64
 """Exponents from -1080 to 0, or in f32 from -152, plus this are exponents of normal numbers."""
 
@@ -153,3 +159,25 @@ def erfc(b: ScalarBuilder, x: Scalar) -> Scalar:
     ratio = b.fma(lost, b.fma(t, ratio, -_RATIO_SLOPE), ratio)
     tail = _gaussian(b, size, 1.0).times(b, ratio) * 2.0**-_SHIFT
     return b.select(x < 0.0, 2.0 - tail, tail)
+
+
+def erfcx(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """
+    The ratio R at `sqrt(2) x`, beyond its range the asymptotic series (DLMF 7.12.1).
+
+    Below 0 it is `2 e^(x^2)` less that of `|x|`.
+    """
+    f = format_of(x)
+    high, low = _SQRT_2[f]
+    size = b.abs(x)
+    bounded = at_most(b, size, _ERFC_ZERO[f])
+    t = bounded * high
+    lost = b.fma(bounded, low, b.fma(bounded, high, -t))
+    ratio = _doubled_ratio(b, t)
+    ratio = b.fma(lost, b.fma(t, ratio, -_RATIO_SLOPE), ratio)
+    inverse = 1.0 / size
+    far = (inverse * _ONE_OVER_ROOT_PI) * polynomial(b, 0.5 * inverse * inverse, _ERFCX_FAR[f])
+    ratio = b.select(size > _ERFC_ZERO[f], far, ratio)
+    g = _gaussian(b, bounded, 1.0)
+    twice = (2.0 / b.fma(g.scale, g.excess, g.scale)) * 2.0**_SHIFT
+    return b.select(x < 0.0, twice - ratio, ratio)

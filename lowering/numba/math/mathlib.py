@@ -1,7 +1,6 @@
 """The functions that have no instruction, each defined once as scalar ops that both emitters print.
 
-The definitions are in math_exp.py, math_log.py, math_normal.py, math_remainder.py and math_trig.py; what fits no family
-is here, and the registry."""
+The definitions are in the files `math_*.py`; what fits no family is here, and the registry."""
 
 from __future__ import annotations
 
@@ -15,7 +14,15 @@ from xdsl.ir import Attribute, Block, Region
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
-from xdsl_rlx.lowering.numba.math import math_exp, math_log, math_normal, math_remainder, math_trig
+from xdsl_rlx.lowering.numba.math import (
+    math_exp,
+    math_gamma,
+    math_inverse,
+    math_log,
+    math_normal,
+    math_remainder,
+    math_trig,
+)
 
 TABLES: dict[str, tuple[float, ...]] = {
     "two_over_pi_f32": math_trig.two_over_pi_f32(),
@@ -87,6 +94,11 @@ _UNARY: dict[str, Callable[[ScalarBuilder, Scalar], Scalar]] = {
     "ndtr": math_normal.ndtr,
     "gelu": math_normal.gelu,
     "erfc": math_normal.erfc,
+    "erfcx": math_normal.erfcx,
+    "erf_inv": math_inverse.erf_inv,
+    "ndtri": math_inverse.ndtri,
+    "lgamma": math_gamma.lgamma,
+    "digamma": math_gamma.digamma,
     "log": math_log.log,
     "log2": math_log.log2,
     "log10": math_log.log10,

@@ -6,6 +6,11 @@
 // CHECK-NEXT: %gaussian = lir.gaussian %x : f32
 // CHECK-NEXT: %ndtr = lir.ndtr %x : f32
 // CHECK-NEXT: %gelu = lir.gelu %y : f64
+// CHECK-NEXT: %erfcx = lir.erfcx %y : f64
+// CHECK-NEXT: %erf_inv = lir.erf_inv %x : f32
+// CHECK-NEXT: %ndtri = lir.ndtri %x : f32
+// CHECK-NEXT: %lgamma = lir.lgamma %x : f32
+// CHECK-NEXT: %digamma = lir.digamma %y : f64
 // CHECK-NEXT: %sin = lir.sin_small %x : f32
 // CHECK-NEXT: %cos = lir.cos_small %x : f32
 // CHECK-NEXT: %tan = lir.tan_small %y : f64
@@ -17,6 +22,11 @@ func.func @functions(%x: f32, %y: f64) {
   %gaussian = lir.gaussian %x : f32
   %ndtr = lir.ndtr %x : f32
   %gelu = lir.gelu %y : f64
+  %erfcx = lir.erfcx %y : f64
+  %erf_inv = lir.erf_inv %x : f32
+  %ndtri = lir.ndtri %x : f32
+  %lgamma = lir.lgamma %x : f32
+  %digamma = lir.digamma %y : f64
   %sin = lir.sin_small %x : f32
   %cos = lir.cos_small %x : f32
   %tan = lir.tan_small %y : f64

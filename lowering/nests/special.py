@@ -1,0 +1,122 @@
+"""Kernels of special functions that iterate. Numbers are f64 in them, also for results in f32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, nan, prod
+
+from xdsl_rlx.dialects.mir.special import SpecialFunction, SpecialFunctionOp
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, floor, power
+from xdsl_rlx.lowering.nests.special_bessel import expn, i0e, i1e, j0, j1
+from xdsl_rlx.lowering.nests.special_gamma import (
+    beta,
+    betainc,
+    gamma,
+    igamma,
+    igamma_grad_a,
+    igammac,
+    log_beta,
+    weight_of_beta,
+    weight_of_gamma,
+)
+from xdsl_rlx.lowering.nests.work import NEST, Work
+
+EPSILON = 2.0**-53
+
+# (2 j)! / B(2 j)
+_ZETA = (
+    12.0,
+    -720.0,
+    30240.0,
+    -1209600.0,
+    47900160.0,
+    -1307674368000.0 / 691.0,
+    74724249600.0,
+    -10670622842880000.0 / 3617.0,
+    5109094217170944000.0 / 43867.0,
+    -802857662698291200000.0 / 174611.0,
+    14101100039391805440000.0 / 77683.0,
+    -1693824136731743669452800000.0 / 236364091.0,
+)
+
+
+def positive_zeta(s: Number, q: Number) -> Number:
+    """
+    `zeta(s, q)` for `s > 1` and `q > 0`, by the formula of Euler and Maclaurin from 9 terms or `q + k > 9` on.
+
+    Above `1e8` its first two terms are enough (DLMF 25.11.43).
+    """
+    a, total = q, power(q, -s)
+    far = q > 1e8
+    term = total
+    going = not far
+    while going:
+        a = a + 1.0
+        term = power(a, -s)
+        total = total + term
+        going = (a <= 9.0 or a < q + 9.0) and term > EPSILON * total
+    if not far and term > EPSILON * total:
+        total = total + term * a / (s - 1.0) - 0.5 * term
+        factor, k = s * term / a, cast(0.0, "f64")
+        for divisor in _ZETA:
+            total = total + factor / divisor
+            factor = factor * (s + k + 1.0) * (s + k + 2.0) / (a * a)
+            k = k + 2.0
+    return (1.0 / (s - 1.0) + 0.5 / q) * power(q, 1.0 - s) if far else total
+
+
+def zeta(s: Number, q: Number) -> Number:
+    """
+    Infinite at `s = 1` and at integers `q <= 0`; NaN for other `s` below 1, and for fractional `s` where `q < 0`.
+
+    For integers `s` and `q = f - m < 0` with `0 < f < 1` the terms below 0 are those of `zeta(s, 1 - f)`, up to
+    `1 - q`, with the sign `(-1)^s`.
+    """
+    result = cast(nan, "f64")
+    whole = floor(q)
+    if s == 1.0:
+        result = cast(inf, "f64")
+    elif s > 1.0 and q > 0.0:
+        result = positive_zeta(s, q)
+    elif s > 1.0 and q == whole:
+        result = cast(inf, "f64")
+    elif s > 1.0 and floor(s) == s:
+        below = positive_zeta(s, 1.0 - (q - whole)) - positive_zeta(s, 1.0 - q)
+        half = 0.5 * s
+        result = positive_zeta(s, q - whole) + (below if floor(half) == half else -below)
+    return result
+
+
+KERNELS: dict[SpecialFunction, Callable[..., Number]] = {
+    SpecialFunction.ZETA: zeta,
+    SpecialFunction.IGAMMA: igamma,
+    SpecialFunction.IGAMMAC: igammac,
+    SpecialFunction.IGAMMA_GRAD_A: igamma_grad_a,
+    SpecialFunction.GAMMA_DENSITY: weight_of_gamma,
+    SpecialFunction.BETAINC: betainc,
+    SpecialFunction.BETA_DENSITY: weight_of_beta,
+    SpecialFunction.GAMMA: gamma,
+    SpecialFunction.BETA: beta,
+    SpecialFunction.BETALN: log_beta,
+    SpecialFunction.BESSEL_I0E: i0e,
+    SpecialFunction.BESSEL_I1E: i1e,
+    SpecialFunction.BESSEL_J0: j0,
+    SpecialFunction.BESSEL_J1: j1,
+    SpecialFunction.EXPN: expn,
+}
+"""Each function of f64 numbers."""
+
+WORK = 300
+"""About as many additions as an element costs."""
+
+
+@NEST.rule(SpecialFunctionOp)
+def special_function_nest(op: SpecialFunctionOp, work: Work) -> None:
+    """An iteration computes an element."""
+    size, element, function = prod(shape_of(op.result)), element_of(op.result), KERNELS[op.function.data]
+    reads = [work.read(x, (size,)) for x in op.parts]
+
+    @work.over(size, WORK, reads, [work.write(op.result, (size,))])
+    def compute(it: Iteration, *arrays: Array) -> None:
+        arrays[-1][it.index] = cast(function(*[cast(x[it.index], "f64") for x in arrays[:-1]]), element)

@@ -1,0 +1,131 @@
+"""Rows of special functions: derivatives by other special functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import pi, sqrt
+from typing import TypeAlias
+
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir import special as mir
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.special import SpecialFunction, SpecialFunctionOp
+from xdsl_rlx.transforms.rules.rows import diagonal, leading
+from xdsl_rlx.transforms.rules.rule_table import JVP, VJP, Cotangent
+
+_TWO_OVER_ROOT_PI = 2 / sqrt(pi)
+
+Partial: TypeAlias = Callable[[MirBuilder, Sequence[Value], Value], Value]
+"""`(b, operands, result) -> the partial derivative`."""
+
+
+def _function(b: MirBuilder, function: SpecialFunction, *operands: Value | float) -> Value:
+    """A special function of operands of which the numbers are repeated."""
+    like = next(x for x in operands if isinstance(x, Value))
+    return b.special_function(
+        [x if isinstance(x, Value) else b.expand(b.constant(x, like.dtype), like.shape) for x in operands], function
+    )
+
+
+def zeta(b: MirBuilder, s: Value | float, q: Value) -> Value:
+    """`sum over k >= 0 of (q + k)^-s`."""
+    return _function(b, SpecialFunction.ZETA, s, q)
+
+
+diagonal(mir.LgammaOp, lambda b, g, x, y: g * b.digamma(x), scalar=lambda b, x: b.lgamma(x))
+diagonal(mir.DigammaOp, lambda b, g, x, y: g * zeta(b, 2.0, x), scalar=lambda b, x: b.digamma(x))
+
+
+def _beta_slope(b: MirBuilder, x: Value, other: Value) -> Value:
+    """The derivative of `ln B(x, other)` by `x`."""
+    return b.digamma(x) - b.digamma(x + other)
+
+
+def _over(b: MirBuilder, y: Value, x: Value, limit: float) -> Value:
+    """`y / x`, and at 0 the limit."""
+    at = b.eq(x, 0.0)
+    return b.where(at, limit, y / b.where(at, 1.0, x))
+
+
+def _gamma_density_by_a(b: MirBuilder, xs: Sequence[Value], y: Value) -> Value:
+    a, x = xs
+    return _function(b, SpecialFunction.GAMMA_DENSITY, a, x) * (b.log(x) - b.digamma(a))
+
+
+diagonal(mir.ErfcxOp, lambda b, g, x, y: g * (x * y * 2.0 - _TWO_OVER_ROOT_PI), scalar=lambda b, x: b.erfcx(x))
+diagonal(
+    mir.ErfInvOp,
+    lambda b, g, x, y: g * (0.5 * sqrt(pi)) / b.gaussian(y * sqrt(2)),
+    scalar=lambda b, x: b.erf_inv(x),
+)
+diagonal(mir.NdtriOp, lambda b, g, x, y: g * sqrt(2 * pi) / b.gaussian(y), scalar=lambda b, x: b.ndtri(x))
+
+_PARTIALS: dict[SpecialFunction, tuple[Partial | None, ...]] = {
+    SpecialFunction.ZETA: (None, lambda b, xs, y: -(xs[0] * zeta(b, xs[0] + 1.0, xs[1]))),
+    SpecialFunction.IGAMMA: (
+        lambda b, xs, y: _function(b, SpecialFunction.IGAMMA_GRAD_A, *xs),
+        lambda b, xs, y: _function(b, SpecialFunction.GAMMA_DENSITY, *xs),
+    ),
+    SpecialFunction.IGAMMAC: (
+        lambda b, xs, y: -_function(b, SpecialFunction.IGAMMA_GRAD_A, *xs),
+        lambda b, xs, y: -_function(b, SpecialFunction.GAMMA_DENSITY, *xs),
+    ),
+    SpecialFunction.IGAMMA_GRAD_A: (None, _gamma_density_by_a),
+    SpecialFunction.GAMMA_DENSITY: (
+        _gamma_density_by_a,
+        lambda b, xs, y: y * ((xs[0] - 1.0) / xs[1] - 1.0),
+    ),
+    SpecialFunction.BETAINC: (None, None, lambda b, xs, y: _function(b, SpecialFunction.BETA_DENSITY, *xs)),
+    SpecialFunction.BETA_DENSITY: (
+        lambda b, xs, y: y * (b.log(xs[2]) - b.digamma(xs[0]) + b.digamma(xs[0] + xs[1])),
+        lambda b, xs, y: y * (b.log1p(-xs[2]) - b.digamma(xs[1]) + b.digamma(xs[0] + xs[1])),
+        lambda b, xs, y: y * ((xs[0] - 1.0) / xs[2] - (xs[1] - 1.0) / (1.0 - xs[2])),
+    ),
+    SpecialFunction.GAMMA: (lambda b, xs, y: y * b.digamma(xs[0]),),
+    SpecialFunction.BETA: (
+        lambda b, xs, y: y * _beta_slope(b, xs[0], xs[1]),
+        lambda b, xs, y: y * _beta_slope(b, xs[1], xs[0]),
+    ),
+    SpecialFunction.BETALN: (
+        lambda b, xs, y: _beta_slope(b, xs[0], xs[1]),
+        lambda b, xs, y: _beta_slope(b, xs[1], xs[0]),
+    ),
+    SpecialFunction.BESSEL_I0E: (lambda b, xs, y: _function(b, SpecialFunction.BESSEL_I1E, *xs) - y * b.sign(xs[0]),),
+    SpecialFunction.BESSEL_I1E: (
+        lambda b, xs, y: _function(b, SpecialFunction.BESSEL_I0E, *xs) - y * b.sign(xs[0]) - _over(b, y, xs[0], 0.5),
+    ),
+    SpecialFunction.BESSEL_J0: (lambda b, xs, y: -_function(b, SpecialFunction.BESSEL_J1, *xs),),
+    SpecialFunction.BESSEL_J1: (
+        lambda b, xs, y: _function(b, SpecialFunction.BESSEL_J0, *xs) - _over(b, y, xs[0], 0.5),
+    ),
+    SpecialFunction.EXPN: (None, lambda b, xs, y: -_function(b, SpecialFunction.EXPN, xs[0] - 1.0, xs[1])),
+}
+"""Of each function by each operand; None where none is known."""
+
+
+def _partial(op: SpecialFunctionOp, b: MirBuilder, number: int) -> Value:
+    function = op.function.data
+    known = _PARTIALS[function][number]
+    if known is None:
+        raise GraphError(
+            f"{function}: no derivative with respect to argument {number} is known; use stop_gradient on that argument"
+        )
+    return known(b, [b.value(x) for x in op.parts], b.value(op.result))
+
+
+@VJP.rule(SpecialFunctionOp)
+def special_function_vjp(op: SpecialFunctionOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    def pull(number: int) -> Value:
+        return g * _partial(op, b, number)
+
+    return [partial(pull, number) for number in range(len(op.parts))]
+
+
+@JVP.rule(SpecialFunctionOp)
+def special_function_jvp(op: SpecialFunctionOp, b: MirBuilder, *tangents: Value | None) -> Sequence[Value | None]:
+    first, *others = [t * _partial(op, b, number) for number, t in enumerate(tangents) if t is not None]
+    return [sum(others, first)]
+
+
+leading(SpecialFunctionOp)
