@@ -10,6 +10,7 @@ from xdsl_rlx.forks import at_fork
 
 if TYPE_CHECKING:
     from xdsl_rlx import debug, init, nn, optim, random, tree
+    from xdsl_rlx import debug, init, nn, optim, special, tree
     from xdsl_rlx.builder import Graph, GraphModule, Value
     from xdsl_rlx.checkpoint import CheckpointError, load, load_gguf, metadata, save
     from xdsl_rlx.compiling import (
@@ -130,6 +131,7 @@ __all__ = [
     "scan",
     "select_outputs",
     "softmax_cross_entropy",
+    "special",
     "trace",
     "tree",
     "value_and_grad",
@@ -199,6 +201,7 @@ _HOMES = {
 
 
 _MODULES = ("debug", "init", "nn", "optim", "random", "tree")
+_MODULES = ("debug", "init", "nn", "optim", "special", "tree")
 
 _LATE = (
     "xdsl_rlx.dialects.lir.schedule",

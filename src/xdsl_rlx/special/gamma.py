@@ -1,0 +1,159 @@
+"""The gamma function, its relatives and its integrals."""
+
+# Trees, and what NumPy is called with, are of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from math import log, pi
+from typing import Any
+
+import numpy as np
+
+from xdsl_rlx.composite import composite
+from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.special import SpecialFunction
+from xdsl_rlx.special.calls import elementwise, iterated
+
+
+@composite
+def gammaln(x: Any) -> Any:
+    """Return `ln |gamma(x)|` (DLMF 5.2.1): infinite at 0 and negative integers. Its derivative is `digamma`."""
+    return elementwise("lgamma", x)
+
+
+lgamma = gammaln
+
+
+@composite
+def gamma(x: Any) -> Any:
+    """Return the gamma function (DLMF 5.2.1): infinite at 0, NaN at negative integers, exact for integers up to 23."""
+    return iterated(SpecialFunction.GAMMA, x)
+
+
+@composite
+def gammasgn(x: Any) -> Any:
+    """Return the sign of `gamma(x)`: 1 or -1, at 0 that of the zero, NaN at negative integers and -inf, as in SciPy."""
+    whole = np.floor(x)
+    sign = 1 - 2 * np.mod(whole, 2)
+    negative = np.where(whole == x, np.nan, sign)
+    return np.where(x > 0, 1, np.where(x == 0, np.copysign(1, x), negative)) + 0 * np.where(abs(x) < np.inf, 0, 0)
+
+
+@composite
+def digamma(x: Any) -> Any:
+    """Return the derivative of `gammaln` (DLMF 5.2.2): -inf at 0, NaN at negative integers."""
+    return elementwise("digamma", x)
+
+
+psi = digamma
+
+
+@composite
+def zeta(x: Any, q: Any = 1.0) -> Any:
+    """
+    Return Hurwitz's zeta function `sum over k >= 0 of (q + k)^-x` (DLMF 25.11.1); the operands broadcast.
+
+    It is infinite for `x = 1` and at integers `q <= 0`; NaN for other `x` below 1, and for fractional `x` and `q < 0`.
+    It is differentiated with respect to `q` only; by `x` a derivative is a GraphError.
+    """
+    return iterated(SpecialFunction.ZETA, x, q)
+
+
+@composite
+def polygamma(n: Any, x: Any) -> Any:
+    """
+    Return the n-th derivative of `digamma` at `x` (DLMF 5.15.1), for whole `n >= 0`; the operands broadcast.
+
+    It is `(-1)^(n + 1) n! zeta(n + 1, x)`, differentiable with respect to `x`.
+    """
+    if isinstance(n, int) and n == 0:
+        return digamma(x)
+    sign = 2 * np.mod(n, 2) - 1
+    above = sign * iterated(SpecialFunction.GAMMA, n + 1.0) if not isinstance(n, int | float) else _signed_factorial(n)
+    higher = above * zeta(n + 1.0, x)
+    return higher if isinstance(n, int | float) else np.where(n == 0, digamma(x), higher)
+
+
+def _signed_factorial(n: float) -> float:
+    from math import gamma
+
+    return (1.0 if n % 2 else -1.0) * (gamma(n + 1.0) if n < 170 else np.inf)
+
+
+@composite
+def factorial(n: Any, exact: bool = False) -> Any:
+    """Return `gamma(n + 1)`, and 0 below 0. Exact for integers up to 22; `exact=True` is not supported."""
+    if exact:
+        raise GraphError(
+            f"factorial: expected exact=False, got {shown(exact)}; use math.factorial for integers of Python"
+        )
+    return np.where(n < 0, 0, gamma(np.where(n < 0, 0, n) + 1.0))
+
+
+@composite
+def beta(a: Any, b: Any) -> Any:
+    """Return `gamma(a) gamma(b) / gamma(a + b)` (DLMF 5.12.1); NaN at negative integers. The operands broadcast."""
+    return iterated(SpecialFunction.BETA, a, b)
+
+
+@composite
+def betaln(a: Any, b: Any) -> Any:
+    """Return `ln |beta(a, b)|`, also where `beta` underflows. The operands broadcast."""
+    return iterated(SpecialFunction.BETALN, a, b)
+
+
+@composite
+def multigammaln(a: Any, d: int) -> Any:
+    """
+    Return the logarithm of the multivariate gamma function of dimension `d` (DLMF 35.3.4).
+
+    It is `d (d - 1) / 4 ln pi + sum over j < d of gammaln(a - j / 2)`.
+    """
+    if not isinstance(d, int) or isinstance(d, bool) or d < 1:
+        raise GraphError(f"multigammaln: expected d to be an integer of at least 1, got {shown(d)}")
+    total = gammaln(a)
+    for j in range(1, d):
+        total = total + gammaln(a - 0.5 * j)
+    return total + d * (d - 1) / 4 * log(pi)
+
+
+@composite
+def gammainc(a: Any, x: Any) -> Any:
+    """
+    Return the regularised lower incomplete gamma function `P(a, x)` (DLMF 8.2.4); the operands broadcast.
+
+    It is NaN for negative operands, and differentiable with respect to both; twice with respect to `a` is a GraphError.
+    """
+    return iterated(SpecialFunction.IGAMMA, a, x)
+
+
+igamma = gammainc
+
+
+@composite
+def gammaincc(a: Any, x: Any) -> Any:
+    """Return `1 - gammainc(a, x)`, the regularised upper one (DLMF 8.2.4), accurate where that is small."""
+    return iterated(SpecialFunction.IGAMMAC, a, x)
+
+
+igammac = gammaincc
+
+
+@composite
+def igamma_grad_a(a: Any, x: Any) -> Any:
+    """Return the derivative of `gammainc(a, x)` with respect to `a`."""
+    return iterated(SpecialFunction.IGAMMA_GRAD_A, a, x)
+
+
+@composite
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """
+    Return the regularised incomplete beta function `I_x(a, b)` (DLMF 8.17.2); the operands broadcast.
+
+    It is NaN outside of `0 <= x <= 1` and for negative `a` or `b`. It is differentiated with respect to `x` only, as in
+    JAX; with respect to `a` or `b` a derivative is a GraphError.
+    """
+    return iterated(SpecialFunction.BETAINC, a, b, x)

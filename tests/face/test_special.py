@@ -1,0 +1,136 @@
+"""Special functions beside those of JAX and SciPy. The errors of those in mathlib are in lowering/test_mathlib.py."""
+
+import jax.numpy as jnp
+import jax.scipy.special as jsp
+import mpmath
+import numpy as np
+import pytest
+import scipy.special
+from jax import lax
+from peer_rows import Family, Row
+
+import xdsl_rlx as rlx
+from xdsl_rlx import special
+
+RNG = np.random.default_rng(0)
+POSITIVE = RNG.uniform(0.3, 7.5, (2, 4))
+OTHER = RNG.uniform(0.3, 7.5, (2, 4))
+"""From 8 on JAX's betaln is right to 6 digits only."""
+X = RNG.uniform(-3.0, 3.0, (2, 4))
+SHARE = RNG.uniform(0.05, 0.95, (2, 4))
+WHOLE = np.arange(1.0, 9.0).reshape(2, 4)
+WEIGHTS = RNG.uniform(0.1, 2.0, (2, 4))
+
+FAMILY = Family(
+    [
+        *(Row(name, getattr(special, name), getattr(jsp, name), [X]) for name in ("erf", "erfc", "ndtr", "log_ndtr")),
+        *(Row(name, getattr(special, name), getattr(jsp, name), [X]) for name in ("expit",)),
+        Row("sinc", special.sinc, jnp.sinc, [X]),
+        *(Row(name, getattr(special, name), getattr(jsp, name), [X], f64=1e-10) for name in ("i0e", "i1e", "i0", "i1")),
+        *(Row(name, getattr(special, name), getattr(jsp, name), [SHARE]) for name in ("erfinv", "ndtri", "logit")),
+        *(Row(name, getattr(special, name), getattr(jsp, name), [POSITIVE]) for name in ("gammaln", "digamma", "entr")),
+        *(
+            Row(name, getattr(special, name), getattr(jsp, name), [POSITIVE, OTHER], (0, 1))
+            for name in ("xlogy", "xlog1py", "rel_entr", "kl_div", "betaln")
+        ),
+        Row("beta", special.beta, jsp.beta, [POSITIVE, OTHER], (0, 1), f64=1e-10),
+        Row("gamma", special.gamma, jsp.gamma, [POSITIVE], half=0.1),
+        Row("factorial", special.factorial, jsp.factorial, [SHARE], half=5e-2),
+        Row("zeta", lambda q: special.zeta(3.5, q), lambda q: jsp.zeta(3.5, q), [POSITIVE], half=0.1),
+        Row("polygamma", lambda x: special.polygamma(2, x), lambda x: jsp.polygamma(2, x), [POSITIVE], half=0.2),
+        Row("gammainc", special.gammainc, jsp.gammainc, [POSITIVE, OTHER], (0, 1), orders=1),
+        Row("gammaincc", special.gammaincc, jsp.gammaincc, [POSITIVE, OTHER], (0, 1), orders=1),
+        Row("gammainc-x", special.gammainc, jsp.gammainc, [POSITIVE, OTHER], (1,), orders=1, half=0),
+        Row("betainc", special.betainc, jsp.betainc, [POSITIVE, OTHER, SHARE], (2,), half=5e-2),
+        Row("multigammaln", lambda a: special.multigammaln(a + 2, 3), lambda a: jsp.multigammaln(a + 2, 3), [POSITIVE]),
+        Row("exp1", special.exp1, scipy.special.exp1, [POSITIVE], orders=0),
+        Row("erfcx", special.erfcx, scipy.special.erfcx, [X], orders=0, half=5e-2),
+        Row("j0", special.j0, scipy.special.j0, [4.0 * X], orders=0, half=5e-2),
+        Row("j1", special.j1, scipy.special.j1, [4.0 * X], orders=0, half=5e-2),
+        Row("expn", special.expn, scipy.special.expn, [WHOLE, POSITIVE], (1,), orders=0),
+        Row("logsumexp", special.logsumexp, jsp.logsumexp, [X]),
+        Row(
+            "logsumexp-weights",
+            lambda a, b: special.logsumexp(a, 1, b, True),
+            lambda a, b: jsp.logsumexp(a, 1, b, True),
+            [X, WEIGHTS],
+            (0, 1),
+        ),
+        Row(
+            "logsumexp-sign",
+            lambda a: special.logsumexp(a, axis=0, b=np.array([[1.0], [-2.0]]), return_sign=True),
+            lambda a: jsp.logsumexp(a, axis=0, b=np.array([[1.0], [-2.0]]), return_sign=True),
+            [X],
+            half=5e-2,
+        ),
+        Row("grad-a", special.igamma_grad_a, lax.igamma_grad_a, [POSITIVE, OTHER], orders=0, half=5e-2),
+    ]
+)
+
+
+@pytest.mark.parametrize("name", FAMILY.names)
+def test_a_function_is_that_of_jax(name: str) -> None:
+    FAMILY.check(name)
+
+
+EDGES = np.array([0.0, -0.0, -1.0, -2.0, np.inf, -np.inf, np.nan, 1.0, 2.0, 0.4, 1e-300, -3.5, 30.0])
+UNARY = ("gammaln", "gamma", "gammasgn", "psi", "factorial", "erf", "erfc", "erfcx", "erfinv", "ndtr", "ndtri")
+UNARY_MORE = ("log_ndtr", "expit", "logit", "entr", "i0e", "i1e", "i0", "i1", "j0", "j1", "exp1")
+BINARY = ("xlogy", "xlog1py", "rel_entr", "gammainc", "gammaincc")
+ENDS = np.array([0.0, 1.0, 2.0, np.inf, -1.0, np.nan, 0.3, 1.4, 1e-10])
+
+
+def test_edges_are_those_of_scipy() -> None:
+    a, b = np.meshgrid(ENDS, ENDS)
+    c = np.array([0.0, 0.3, 1.0, -0.1, np.nan])[:, None, None]
+
+    def program(x, a, b, c):
+        return {
+            **{name: getattr(special, name)(x) for name in (*UNARY, *UNARY_MORE)},
+            **{name: getattr(special, name)(a, b) for name in BINARY},
+            "betainc": special.betainc(a, b, c),
+        }
+
+    found = rlx.compile(program)(EDGES, a, b, c)
+    with np.errstate(all="ignore"):
+        for name, value in found.items():
+            given = (EDGES,) if name in UNARY + UNARY_MORE else (a, b, c) if name == "betainc" else (a, b)
+            np.testing.assert_allclose(value, getattr(scipy.special, name)(*given), rtol=2e-13, err_msg=name)
+
+
+WIDE = {
+    "igamma": (
+        [(1e-4, 0.02), (0.4, 3e-4), (7.0, 0.3), (16.0, 30.0), (26.0, 27.0), (150.0, 20.0), (1e4, 9.9e3)],
+        lambda a, x: mpmath.gammainc(a, 0, x, regularized=True),
+    ),
+    "igammac": (
+        [(0.24, 0.04), (1e-3, 2.0), (7.7, 27.0), (26.0, 40.0), (1e3, 1.1e3), (1e4, 1.01e4)],
+        lambda a, x: mpmath.gammainc(a, x, mpmath.inf, regularized=True),
+    ),
+    "betainc": (
+        [(0.4, 11.0, 0.012), (6.7, 2.0, 0.07), (70.0, 900.0, 0.06), (10.0, 0.6, 1e-6), (300.0, 200.0, 0.62)],
+        lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True),
+    ),
+    "zeta": (
+        [(1.001, 0.3), (2.5, 1e9), (39.0, 8.0), (50.0, 30.0), (3.0, -2.3), (4.0, -7.6)],
+        lambda s, q: mpmath.zeta(s, q),
+    ),
+    "betaln": (
+        [(1.0, 1.0), (1e-3, 2.0), (0.5, 1e6), (100.0, 200.0)],
+        lambda a, b: mpmath.loggamma(a) + mpmath.loggamma(b) - mpmath.loggamma(a + b),
+    ),
+}
+
+
+def test_iterated_functions_hold_over_their_domains() -> None:
+    given = {name: [np.array(x) for x in zip(*cases, strict=True)] for name, (cases, _) in WIDE.items()}
+    found = rlx.compile(lambda every: {name: getattr(special, name)(*xs) for name, xs in every.items()})(given)
+    with mpmath.workdps(40):
+        for name, (cases, exact) in WIDE.items():
+            expected = [float(exact(*map(mpmath.mpf, case)).real) for case in cases]
+            np.testing.assert_allclose(found[name], expected, rtol=2e-14, atol=1e-300, err_msg=name)
+
+
+def test_a_derivative_that_is_not_known_is_an_error() -> None:
+    with pytest.raises(rlx.GraphError, match="zeta: no derivative with respect to argument 0 is known; use stop_grad"):
+        rlx.compile(rlx.grad(lambda s: special.zeta(s, 2.0).sum()))(np.array([2.0]))
