@@ -7,7 +7,7 @@ from math import inf, nan, prod
 
 from xdsl_rlx.dialects.mir.special import SpecialFunction, SpecialFunctionOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, floor, power
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, floor, power, rolled, scratch
 from xdsl_rlx.lowering.nests.special_bessel import expn, i0e, i1e, j0, j1
 from xdsl_rlx.lowering.nests.special_gamma import (
     beta,
@@ -41,29 +41,60 @@ _ZETA = (
 )
 
 
+FIRST = 8
+"""Terms of zeta that are always added; their powers are computed side by side."""
+
+
+def negative_power(a: Number, s: Number) -> Number:
+    """`a^-s`, of a small whole `s`, as polygamma has it, by multiplication."""
+    result = cast(1.0, "f64")
+    if s <= 8.0 and s == floor(s):
+        inverse, count = 1.0 / a, s
+        while count > 0.0:
+            result = result * inverse
+            count = count - 1.0
+    else:
+        result = power(a, -s)
+    return result
+
+
 def positive_zeta(s: Number, q: Number) -> Number:
     """
     `zeta(s, q)` for `s > 1` and `q > 0`, by the formula of Euler and Maclaurin from 9 terms or `q + k > 9` on.
 
     Above `1e8` its first two terms are enough (DLMF 25.11.43).
     """
-    a, total = q, power(q, -s)
-    far = q > 1e8
-    term = total
-    going = not far
+    a, total, term = q, cast(0.0, "f64"), cast(1.0, "f64")
+    if q > 1e8:
+        total = (1.0 / (s - 1.0) + 0.5 / q) * power(q, 1.0 - s)
+        term = cast(0.0, "f64")
+    elif s <= 8.0 and s == floor(s):
+        term = negative_power(q, s)
+        total = term
+    else:
+        terms = scratch((FIRST,), "f64")
+        for k in range(FIRST):
+            terms[k] = q + float(k)
+        for k in rolled(range(FIRST)):
+            terms[k] = power(terms[k], -s)
+        for k in range(FIRST):
+            total = total + terms[k]
+        term = terms[FIRST - 1]
+        a = q + (FIRST - 1.0)
+    going = term > EPSILON * total
     while going:
         a = a + 1.0
-        term = power(a, -s)
+        term = negative_power(a, s)
         total = total + term
         going = (a <= 9.0 or a < q + 9.0) and term > EPSILON * total
-    if not far and term > EPSILON * total:
+    if term > EPSILON * total:
         total = total + term * a / (s - 1.0) - 0.5 * term
         factor, k = s * term / a, cast(0.0, "f64")
         for divisor in _ZETA:
             total = total + factor / divisor
             factor = factor * (s + k + 1.0) * (s + k + 2.0) / (a * a)
             k = k + 2.0
-    return (1.0 / (s - 1.0) + 0.5 / q) * power(q, 1.0 - s) if far else total
+    return total
 
 
 def zeta(s: Number, q: Number) -> Number:
