@@ -91,6 +91,8 @@ GROUPS = (
         "over keys is a loop over them. Parameters broadcast. Real numbers are differentiable by their parameters. "
         "Half floats are drawn in f32 and rounded.",
         _all_of("random"),
+    ),
+    Group(
         "Special functions",
         "`rlx.special` has the functions of `jax.scipy.special`. They accept traced values or arrays, keep f16, "
         "bf16, f32 and f64, and are differentiable where a derivative is known.",

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from xdsl_rlx.forks import at_fork
 
 if TYPE_CHECKING:
-    from xdsl_rlx import debug, init, nn, optim, random, tree
-    from xdsl_rlx import debug, init, nn, optim, special, tree
+    from xdsl_rlx import debug, init, nn, optim, random, special, tree
     from xdsl_rlx.builder import Graph, GraphModule, Value
     from xdsl_rlx.checkpoint import CheckpointError, load, load_gguf, metadata, save
     from xdsl_rlx.compiling import (
@@ -200,8 +199,7 @@ _HOMES = {
 }
 
 
-_MODULES = ("debug", "init", "nn", "optim", "random", "tree")
-_MODULES = ("debug", "init", "nn", "optim", "special", "tree")
+_MODULES = ("debug", "init", "nn", "optim", "random", "special", "tree")
 
 _LATE = (
     "xdsl_rlx.dialects.lir.schedule",

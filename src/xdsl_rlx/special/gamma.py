@@ -112,7 +112,7 @@ def multigammaln(a: Any, d: int) -> Any:
 
     It is `d (d - 1) / 4 ln pi + sum over j < d of gammaln(a - j / 2)`.
     """
-    if not isinstance(d, int) or isinstance(d, bool) or d < 1:
+    if isinstance(d, bool) or not isinstance(d, int) or d < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphError(f"multigammaln: expected d to be an integer of at least 1, got {shown(d)}")
     total = gammaln(a)
     for j in range(1, d):
