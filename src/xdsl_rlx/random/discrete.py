@@ -181,7 +181,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
     of the axes in front of it differ from each other; there are as many as these axes have elements at most.
 
     An index is the first one whose cumulative probability, in f64, exceeds a number of 53 bits (inverse of the
-    distribution function), so many draws of few categories cost a binary search each. Without replacement it is a top-k
+    distribution function), and each of several draws of a row is a binary search. Without replacement it is a top-k
     of `logits` plus Gumbel numbers (Kool et al., 2019). A logit of -infinity is never drawn while others are left.
     """
     element = element_of(None, FLOATS, logits)
