@@ -743,7 +743,7 @@ OUTLINE = (
     _fault(
         "what was an array and is a list now is still a leaf",
         "src/xdsl_rlx/tree.py",
-        "is not None and kinds.issuperset(map(type, leaves)):",
+        "is not None and kinds.issuperset([type(leaf) for leaf in leaves]):",
         "is not None:",
         "tests/face/test_tree.py",
     ),
@@ -1704,8 +1704,8 @@ FIT = (
     _fault(
         "the rate of a sum over steps is the optimiser's own",
         "src/xdsl_rlx/optim/optimisers.py",
-        "if self.rate is not None:",
-        "if self.rate is self:",
+        "if self.learning_rate is not None:",
+        "if self.learning_rate is self:",
         "tests/face/test_optim_numbers.py",
         "-k",
         "sum",
@@ -1934,9 +1934,9 @@ REMEMBERED = (
 STATE = (
     _fault(
         "a tree of leaves is donated as one leaf",
-        "src/xdsl_rlx/jit.py",
-        "starts = np.cumsum([0, *(child.num_leaves for child in children)])",
-        "starts = range(len(children) + 1)",
+        "src/xdsl_rlx/donation.py",
+        "end = start + child.num_leaves",
+        "end = start + 1",
         "tests/face/test_donation.py",
         BINDS,
     ),

@@ -10,6 +10,7 @@ from html import escape
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_rlx.lowering.numba.driver.manifest import Program, TensorSpec
@@ -95,7 +96,7 @@ class CompiledGraph:
         how = (made.effort, made.backend, made.checked)
         return _compiled_again, (str(made.module()), self.threads, dict(self.weights), *how)
 
-    def copies(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Array]:
+    def copies(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, np.ndarray[Any, Any]]:
         """Return copies of all arguments of a call by name, params and optional inputs included."""
         return self._binding.copies(args, kwargs)
 

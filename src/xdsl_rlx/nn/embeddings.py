@@ -17,7 +17,7 @@ from xdsl_rlx.op_functions import function
 
 
 @composite
-def one_hot(x: Any, num_classes: int, dtype: Any = np.float32, axis: int = -1) -> Any:
+def one_hot(x: Any, num_classes: int, dtype: Any = "f32", axis: int = -1) -> Any:
     """
     Return 1 at the index of each class and 0 elsewhere, along a new `axis` of length `num_classes`.
 
