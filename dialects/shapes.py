@@ -117,8 +117,8 @@ def check_size(type_: Attribute) -> None:
 
 
 def dims(shape: Sequence[int]) -> str:
-    """A shape as users read it: `4x3`, or `scalar`."""
-    return "x".join(map(str, shape)) if shape else "scalar"
+    """Return a shape as messages print it: `[4, 3]`, or `[]` for a scalar."""
+    return f"[{', '.join(map(str, shape))}]"
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -150,10 +150,11 @@ def same_element_type(*values: SSAValue | Attribute) -> Attribute:
     return first
 
 
-def check_element(type_: Attribute, allowed: Sequence[Attribute]) -> None:
-    """Require an element type to be one of the allowed ones."""
+def check_element(type_: Attribute, allowed: Sequence[Attribute], name: str = "") -> None:
+    """Require an element type to be one of the allowed ones; `name` names the operand if the op has several kinds."""
     if type_ not in allowed:
-        raise VerifyException(f"element type {type_} is not supported; expected one of {', '.join(map(str, allowed))}")
+        what = f"{name}: element type" if name else "element type"
+        raise VerifyException(f"{what} {type_} is not supported; expected one of {', '.join(map(str, allowed))}")
 
 
 def normalize_axis(axis: int, rank: int) -> int:
@@ -184,9 +185,10 @@ def matmul_shape(lhs: Sequence[int], rhs: Sequence[int]) -> tuple[int, ...]:
     if len(lhs) < 2 or len(rhs) < 2:
         raise VerifyException(f"expected ranks of at least 2, got {dims(lhs)} and {dims(rhs)}")
     if lhs[-1] != rhs[-2]:
-        hint = f", {rhs[-1]} if it is transposed" if rhs[-1] == lhs[-1] else ""
+        hint = "; transpose the RHS" if rhs[-1] == lhs[-1] else ""
         raise VerifyException(
-            f"contracted dimensions differ: {dims(lhs)} has {lhs[-1]} columns, {dims(rhs)} has {rhs[-2]} rows{hint}"
+            f"the inner dimensions of {dims(lhs)} @ {dims(rhs)} differ: expected {lhs[-1]} rows in the RHS, "
+            f"got {rhs[-2]}{hint}"
         )
     return (*broadcast_shapes(lhs[:-2], rhs[:-2]), lhs[-2], rhs[-1])
 

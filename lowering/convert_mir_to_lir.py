@@ -46,10 +46,10 @@ from xdsl_rlx.transforms.signature import Signature, argument_attributes
 def _without_loops(op: Operation) -> str:
     """Why an op cannot be lowered, and what to do about it."""
     if op.name.startswith("hir."):
-        return f"{named(op)} has no loops: run convert-hir-to-mir before convert-mir-to-lir"
+        return f"{named(op)} has no loop form: run convert-hir-to-mir before convert-mir-to-lir"
     if DECOMPOSE.get(type(op)) is not None:
-        return f"{named(op)} has no loops: run mir-prepare-for-fusion and mir-fuse before convert-mir-to-lir"
-    return f"{named(op)} has no loops: only ops of mir have, and custom ones (rlx.custom_op)"
+        return f"{named(op)} has no loop form: run mir-prepare-for-fusion and mir-fuse before convert-mir-to-lir"
+    return f"{named(op)} has no loop form; expected mir ops, or ops registered with rlx.custom_op"
 
 
 @dataclass(frozen=True)

@@ -44,5 +44,5 @@ class MirDonatePass(ModulePass):
                 f"{self.name}: {len(self.arguments)} arguments and {len(self.outputs)} results; expected equally many"
             )
         if twice := [n for i, n in enumerate(self.outputs) if n in self.outputs[:i]]:
-            raise PassFailedException(f"{self.name}: result {twice[0]} cannot replace two arguments")
+            raise PassFailedException(f"{self.name}: result {twice[0]} cannot overwrite two arguments")
         graph.replace(dict(zip(self.outputs, self.arguments, strict=True)), self.strict)

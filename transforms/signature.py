@@ -117,11 +117,11 @@ class Signature:
         wanted = {n: name for n, e in enumerate(entries) if (name := text_of(e.data.get(ALIASES_INPUT))) is not None}
         known = {argument.name: argument for argument in self.arguments} if wanted else {}
         for number, name in wanted.items():
-            what = f'result {number} of @{self.name} cannot replace "{name}"'
+            what = f'result {number} of @{self.name} cannot overwrite "{name}"'
             if name not in known:
                 raise PassFailedException(f"{what}: no such argument; arguments are {', '.join(known) or 'none'}")
             if [*wanted.values()].count(name) > 1:
-                raise PassFailedException(f"{what}: another result replaces it")
+                raise PassFailedException(f"{what}: another result overwrites it")
             if known[name].optional:
                 raise PassFailedException(f"{what}: it is an optional argument")
             if (found := self.outputs[number].type) != known[name].value.type:

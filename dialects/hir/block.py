@@ -50,9 +50,9 @@ def aside() -> Generator[MirBuilder, None, None]:
 
 
 def check_rank(name: str, value: SSAValue, axes: str) -> tuple[int, ...]:
-    """The shape of an operand; VerifyException if it has not as many axes as are named (`BxSxC`)."""
+    """The shape of an operand; VerifyException if it has not as many axes as are named (`[B, S, C]`)."""
     shape = shape_of(value)
-    if len(shape) != len(axes.split("x")):
+    if len(shape) != axes.count(",") + 1:
         raise VerifyException(f"expected {name} of shape {axes}, got {dims(shape)}")
     return shape
 

@@ -151,7 +151,9 @@ class ResidualConvBlockOp(HirOp, name="hir.residual_conv_block"):
         elif self.shortcut_norm:
             raise VerifyException(f"a shortcut_norm of {len(self.shortcut_norm)} tensors needs a shortcut_w")
         elif self.x.type != made:
-            raise VerifyException(f"a block from {dims(shape_of(self.x))} to {dims(shape_of(made))} needs a shortcut_w")
+            raise VerifyException(
+                f"a block from shape {dims(shape_of(self.x))} to {dims(shape_of(made))} needs a shortcut_w"
+            )
         check_eps(self.eps)
         return (made,)
 
@@ -176,8 +178,8 @@ class DepthwiseConv1dCausalOp(HirOp, name="hir.depthwise_conv1d_causal"):
 
     def infer_types(self) -> tuple[Attribute]:
         float_element(*self.operands)
-        batch, times, channels = check_rank("x", self.x, "BxSxC")
-        taps = check_rank("w", self.w, "Cx1x1xK")[3]
+        batch, times, channels = check_rank("x", self.x, "[B, S, C]")
+        taps = check_rank("w", self.w, "[C, 1, 1, K]")[3]
         check_shapes(w=(self.w, (channels, 1, 1, taps)))
         if not times or not taps or not channels:
             raise VerifyException(f"expected at least one time, channel and tap, got {times}, {channels} and {taps}")

@@ -159,13 +159,13 @@ class Qwen35MtpHeadOp(HirOp, name="hir.qwen35_mtp_head"):
     @property
     def heads(self) -> tuple[Heads, int]:
         """The heads of q, and how many k and v have; VerifyException if they do not fit."""
-        batch, length, _ = check_rank("h_pre_norm", self.h_pre_norm, "BxSxE")
+        batch, length, _ = check_rank("h_pre_norm", self.h_pre_norm, "[B, S, E]")
         count = self.num_heads.value.data
-        columns = check_rank("q_gate_w", self.q_gate_w, "ExN")[1]
+        columns = check_rank("q_gate_w", self.q_gate_w, "[E, N]")[1]
         if columns % 2:
             raise VerifyException(f"expected q_gate_w with an even number of columns, got {columns}")
         numbers = count, int_of(self.num_kv_heads), int_of(self.head_dim)
-        kv_columns = check_rank("k_w", self.k_w, "ExN")[1]
+        kv_columns = check_rank("k_w", self.k_w, "[E, N]")[1]
         width, kv_heads = shared_heads(("half of q_gate_w", columns // 2), kv_columns, *numbers)
         return Heads(batch, length, count, width), kv_heads
 
@@ -177,8 +177,8 @@ class Qwen35MtpHeadOp(HirOp, name="hir.qwen35_mtp_head"):
 
     def infer_types(self) -> tuple[Attribute]:
         integers = (self.input_ids, self.last_token_idx)
-        for ids in integers:
-            check_element(element_of(ids), INTS)
+        for name, ids in zip(("input_ids", "last_token_idx"), integers, strict=True):
+            check_element(element_of(ids), INTS, name)
         element = float_element(*(value for value in self.operands if value not in integers))
         heads, kv_heads = self.heads
         self._check_norms(shape_of(self.h_pre_norm)[2], heads.width)
@@ -207,7 +207,10 @@ class Qwen35MtpHeadOp(HirOp, name="hir.qwen35_mtp_head"):
 
     def _check_weights(self, e: int, heads: Heads, kv_heads: int) -> None:
         inner, kv = heads.heads * heads.width, kv_heads * heads.width
-        words, out = check_rank("embed_w", self.embed_w, "VxE")[0], check_rank("lm_head_w", self.lm_head_w, "ExV")[1]
+        words, out = (
+            check_rank("embed_w", self.embed_w, "[V, E]")[0],
+            check_rank("lm_head_w", self.lm_head_w, "[E, V]")[1],
+        )
         if not words or not heads.length:
             raise VerifyException(
                 f"expected at least one row in embed_w and one token in h_pre_norm, got {words} and {heads.length}"

@@ -22,7 +22,7 @@ class EmbeddingOp(OneOp, name="hir.embedding"):
     result = result_def(AnyTensorConstr)
 
     def infer_types(self) -> list[Attribute]:
-        check_rank("table", self.table, "VxD")
+        check_rank("table", self.table, "[V, D]")
         return super().infer_types()
 
     def as_mir(self, b: MirBuilder) -> list[Value]:
@@ -39,6 +39,6 @@ class TiedHeadOp(HirOp, name="hir.tied_head"):
 
     def infer_types(self) -> tuple[Attribute]:
         element, features = float_element(*self.operands), features_of("x", self.x)
-        words = check_rank("table", self.table, "VxD")[0]
+        words = check_rank("table", self.table, "[V, D]")[0]
         check_shapes(table=(self.table, (words, features)), b=(self.b, (words,)))
         return (TensorType(element, (*shape_of(self.x)[:-1], words)),)

@@ -75,6 +75,6 @@ class MlpOp(HirOp, name="hir.mlp"):
         for number, w in enumerate(weights):
             names = f"weights[{number}]", f"biases[{number}]"
             if shape_of(w)[:-1] != shape[-1:]:
-                raise VerifyException(f"expected {names[0]} of shape {shape[-1]}xn, got {dims(shape_of(w))}")
+                raise VerifyException(f"expected {names[0]} of shape [{shape[-1]}, n], got {dims(shape_of(w))}")
             shape = linear_shape(shape, w, biases[number] if biases else None, names)
         return (TensorType(element, shape),)

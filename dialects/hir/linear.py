@@ -34,7 +34,7 @@ def linear_shape(
         raise VerifyException(f"expected {names[0]} of rank 2, got {dims(shape_of(w))}")
     shape = matmul_shape(x, shape_of(w))
     if b is not None and shape_of(b) != shape[-1:]:
-        raise VerifyException(f"expected {names[1]} of shape {shape[-1]}, got {dims(shape_of(b))}")
+        raise VerifyException(f"expected {names[1]} of shape [{shape[-1]}], got {dims(shape_of(b))}")
     return shape
 
 

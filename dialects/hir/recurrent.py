@@ -49,8 +49,8 @@ class RecurrentOp(HirOp, abc.ABC):
 
     def infer_types(self) -> list[Attribute]:
         element = float_element(*self.operands)
-        batch, times, features = check_rank("x", self.x, "BxTxF")
-        hidden = check_rank("w_hh", self.w_hh, "HxG")[0]
+        batch, times, features = check_rank("x", self.x, "[B, T, F]")
+        hidden = check_rank("w_hh", self.w_hh, "[H, G]")[0]
         gates = self.GATES * hidden
         check_shapes(
             w_hh=(self.w_hh, (hidden, gates)),
@@ -143,9 +143,9 @@ class Mamba2Op(HirOp, name="hir.mamba2"):
 
     def infer_types(self) -> list[Attribute]:
         element = float_element(self.x, self.dt, self.a, self.b, self.c, self.d)
-        batch, times, heads, width = check_rank("x", self.x, "BxTxHxP")
+        batch, times, heads, width = check_rank("x", self.x, "[B, T, H, P]")
         check_shapes(dt=(self.dt, (batch, times, heads)), a=(self.a, (heads,)))
-        places = check_rank("b", self.b, "BxTxN")[2]
+        places = check_rank("b", self.b, "[B, T, N]")[2]
         given = (batch, times, places)
         check_shapes(b=(self.b, given), c=(self.c, given), d=(self.d, (heads,)))
         state = TensorType(state_element(element), (batch, heads, width, places))

@@ -177,8 +177,8 @@ def projected_heads(
     x: SSAValue, q_w: SSAValue, k_w: SSAValue, num_heads: int, num_kv_heads: int | None, head_dim: int | None
 ) -> tuple[Heads, int]:
     """The heads of `x @ q_w`, and how many those of `x @ k_w` are; VerifyException if they do not fit."""
-    batch, length, _ = check_rank("x", x, "BxSxW")
-    columns, kv_columns = check_rank("q_w", q_w, "WxN")[1], check_rank("k_w", k_w, "WxN")[1]
+    batch, length, _ = check_rank("x", x, "[B, S, W]")
+    columns, kv_columns = check_rank("q_w", q_w, "[W, N]")[1], check_rank("k_w", k_w, "[W, N]")[1]
     width, kv_heads = shared_heads(("q_w", columns), kv_columns, num_heads, num_kv_heads, head_dim)
     return Heads(batch, length, num_heads, width), kv_heads
 
@@ -226,7 +226,7 @@ class SelfAttentionOp(Attends, HirOp, name="hir.self_attention"):
         element = float_element(self.x, *weights, *biases, self.cos, self.sin)
         heads, kv_heads = self.heads
         width, inner, kv = shape_of(self.x)[2], heads.heads * heads.width, kv_heads * heads.width
-        out = check_rank("o_w", self.o_w, "MxN")[1]
+        out = check_rank("o_w", self.o_w, "[M, N]")[1]
         check_shapes(
             q_w=(self.q_w, (width, inner)),
             q_b=(self.q_b, (inner,)),

@@ -136,8 +136,8 @@ class TransformerBlockOp(Attends, HirOp, name="hir.transformer_block"):
 
     def infer_types(self) -> tuple[Attribute]:
         float_element(*(value for value in self.operands if value is not self.mask))
-        width = check_rank("x", self.x, "BxSxW")[2]
-        inner = check_rank("fc1_w", self.fc1_w, "WxI")[1]
+        width = check_rank("x", self.x, "[B, S, W]")[2]
+        inner = check_rank("fc1_w", self.fc1_w, "[W, I]")[1]
         check_shapes(
             ln1_g=(self.ln1_g, (width,)),
             ln1_b=(self.ln1_b, (width,)),

@@ -92,7 +92,7 @@ class GemmOp(IRDLOperation):
             )
         (m, k), (k2, n), cs = a.get_shape()[-2:], b.get_shape()[-2:], c.get_shape()[-2:]
         if k != k2 or cs != (m, n):
-            raise VerifyException(f"shapes do not chain: {m}x{k} @ {k2}x{n} into {cs[0]}x{cs[1]}")
+            raise VerifyException(f"shapes do not chain: [{m}, {k}] @ [{k2}, {n}] into [{cs[0]}, {cs[1]}]")
         for type_ in (a, b):
             if not any(s == 1 or d == 1 for s, d in zip(strides_of(type_)[-2:], type_.get_shape()[-2:], strict=True)):
                 raise VerifyException(f"expected a unit trailing stride, got {type_}")

@@ -161,13 +161,12 @@ def _format(*names: str, flag: str = "") -> str:
 
 def _check_square(rows: tuple[int, ...]) -> None:
     if rows[0] != rows[1]:
-        raise VerifyException(f"expected a square matrix, got {rows[0]}x{rows[1]}")
+        raise VerifyException(f"expected a square matrix, got [{rows[0]}, {rows[1]}]")
 
 
 def _check_shape(x: BufferArgument, *shape: int) -> None:
     if x.shape != shape:
-        wanted = "x".join(map(str, shape))
-        raise VerifyException(f"expected {wanted} elements of {x.parameter.name}, got {x.type}")
+        raise VerifyException(f"expected {x.parameter.name} of shape {list(shape)}, got {x.type}")
 
 
 def _check_room(x: BufferArgument, least: int) -> None:
@@ -355,7 +354,7 @@ class OrgqrOp(LapackOp):
 def _check_reflections(a: BufferArgument, scales: BufferArgument, work: BufferArgument) -> None:
     n, m = a.shape
     if n > m:
-        raise VerifyException(f"expected at least as many columns as rows, got {n}x{m}")
+        raise VerifyException(f"expected at least as many columns as rows, got [{n}, {m}]")
     _check_shape(scales, n)
     _check_room(work, max(n, 1))
 
@@ -463,7 +462,7 @@ class GesddOp(LapackOp):
         a, values, u, vt, work, steps, info = self.buffers()
         m, n = a.shape
         if m < n:
-            raise VerifyException(f"expected at least as many rows as columns, got {m}x{n}")
+            raise VerifyException(f"expected at least as many rows as columns, got [{m}, {n}]")
         _check_shape(values, n)
         _check_shape(u, m, n)
         _check_shape(vt, n, n)

@@ -170,7 +170,7 @@ class AttentionLike(MirOp, abc.ABC):
         if mask is not None:
             _ = self.mask_shape
             allowed = (i1, f32, f64) if self.kind == MaskKind.CUSTOM else (element_of(q),)
-            check_element(element_of(mask), allowed)
+            check_element(element_of(mask), allowed, "mask")
         if (self.window is None) == (self.kind == MaskKind.SLIDING_WINDOW):
             raise VerifyException("a window is given exactly where the mask is sliding_window")
         if self.window is not None and self.window.value.data < 0:

@@ -325,11 +325,15 @@ class BranchBuilder(BuilderCore):
         """The carries that the body of a loop returns."""
         values = several(found)
         if len(values) != len(block.args):
-            raise GraphError(f"while_loop: init has {len(block.args)} carries, the body returns {len(values)}")
+            raise GraphError(
+                f"while_loop: expected the body to return {len(block.args)} carries, as in init, got {len(values)}"
+            )
         after = [self.operand(value, like) for value, like in zip(values, block.args, strict=True)]
         for number, (arg, value) in enumerate(zip(block.args, after, strict=True)):
             if value.type != arg.type:
-                raise GraphError(f"while_loop: carry {number} is {arg.type}, the body returns {value.type}")
+                raise GraphError(
+                    f"while_loop: expected carry {number} of the body as in init, {arg.type}, got {value.type}"
+                )
         return after
 
     def _truth(self, what: str, x: Operand) -> SSAValue:

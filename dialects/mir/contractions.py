@@ -42,7 +42,9 @@ class ContractionsBuilder(BuilderCore):
         else:
             (count,) = integers("tensordot", axes)
             if not 0 <= count <= min(left.rank, right.rank):
-                raise GraphError(f"tensordot: {dims(left.shape)} and {dims(right.shape)} have no {count} axes each")
+                raise GraphError(
+                    f"tensordot: expected at least {count} axes, got {dims(left.shape)} and {dims(right.shape)}"
+                )
             mine, yours = tuple(range(left.rank - count, left.rank)), tuple(range(count))
         return self._this.dot_general(left, right, mine, yours)
 

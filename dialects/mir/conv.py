@@ -184,7 +184,9 @@ class ConvTranspose2dOp(ConvLike, ImageAndWeightOp, name="mir.conv_transpose2d")
         lies = zip(image[2:], weight[2:], *windows[:3], output_padding, strict=True)
         size = [(n - 1) * s - 2 * p + d * (k - 1) + extra + 1 for n, k, s, p, d, extra in lies]
         if min(size) < 1:
-            raise VerifyException(f"a padding of {list(windows.padding)} leaves nothing: the result is {dims(size)}")
+            raise VerifyException(
+                f"a padding of {list(windows.padding)} leaves nothing: the result has extents {dims(size)}"
+            )
         outputs = weight[1] * windows.groups
         _channels(outputs, weight[0], weight[1], windows.groups)
         return (TensorType(element, (image[0], outputs, *size)),)
@@ -336,7 +338,7 @@ class ConvBuilder(BuilderCore):
             return images
         offset = self.value(self.operand(bias, images))
         if offset.shape != images.shape[1:2]:
-            raise GraphError(f"expected a bias of shape {images.shape[1]}, got {dims(offset.shape)}")
+            raise GraphError(f"expected a bias of shape [{images.shape[1]}], got {dims(offset.shape)}")
         return images + self._this.reshape(offset, (*offset.shape, *[1] * (images.rank - 2)))
 
     def conv_transpose2d(

@@ -78,7 +78,7 @@ def head_count(
     if layout == HeadLayout.PACKED:
         if heads is None:
             if not width:
-                raise GraphError(f"layout packed needs num_heads or head_dim, {name} is {dims(shape)}")
+                raise GraphError(f"layout packed needs num_heads or head_dim; {name} has shape {dims(shape)}")
             heads = shape[-1] // width
         found = (heads, shape[-1] // heads if heads else 0)
         if found[0] * found[1] != shape[-1]:

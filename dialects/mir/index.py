@@ -39,14 +39,14 @@ def taken_shape(table: Sequence[int], indices: Sequence[int], axis: int, batch_d
         raise VerifyException(f"expected batch_dims from 0 to the axis {axis}, got {batch_dims}")
     if tuple(indices[:batch_dims]) != tuple(table[:batch_dims]):
         raise VerifyException(
-            f"expected indices to begin with the batch dimensions {dims(table[:batch_dims])}, got {dims(indices)}"
+            f"expected indices to begin with the batch dimensions {dims(table[:batch_dims])}, got shape {dims(indices)}"
         )
     return (*table[:axis], *indices[batch_dims:], *table[axis + 1 :])
 
 
 def scatter_type(updates: SSAValue, indices: SSAValue, extent: int, axis: int, batch_dims: int) -> Attribute:
     """The type of `updates` added into an axis of `extent`; VerifyException if the shapes do not fit."""
-    check_element(element_of(indices), (*INTS, f32))
+    check_element(element_of(indices), (*INTS, f32), "indices")
     if extent < 0:
         raise VerifyException(f"expected an extent of at least 0, got {extent}")
     given, at = shape_of(updates), shape_of(indices)
@@ -87,7 +87,7 @@ class GatherOp(AlongAxis, MirOp, name="mir.gather"):
 
     def infer_types(self) -> tuple[Attribute]:
         axis = self.axis.value.data
-        check_element(element_of(self.indices), (*INTS, f32))
+        check_element(element_of(self.indices), (*INTS, f32), "indices")
         shape = shape_of(self.table)
         axis = normalize_axis(axis, len(shape))
         result = taken_shape(shape, shape_of(self.indices), axis, self.batch_dims.value.data)

@@ -114,7 +114,8 @@ class DotGeneralOp(MirOp, name="mir.dot_general"):
             for i, j in zip(mine, yours, strict=True):
                 if a[i] != b[j]:
                     raise VerifyException(
-                        f"{what} dimensions differ: {dims(a)} has extent {a[i]} at {i}, {dims(b)} has {b[j]} at {j}"
+                        f"{what} dimensions differ: axis {i} of {dims(a)} has extent {a[i]}, "
+                        f"axis {j} of {dims(b)} has {b[j]}"
                     )
         shape = (*(a[i] for i in (*left.batch, *left.free)), *(b[j] for j in right.free))
         return (tensor_of(type_, shape),)
@@ -145,11 +146,11 @@ class LoraMatmulOp(MirOp, name="mir.lora_matmul"):
         check_element(type_, FLOATS)
         for name, value in (("w", w), ("a", a), ("b", b)):
             if len(shape_of(value)) != 2:
-                raise VerifyException(f"expected {name} to be a matrix, got {dims(shape_of(value))}")
+                raise VerifyException(f"expected {name} to be a matrix, got shape {dims(shape_of(value))}")
         result = matmul_shape(shape_of(x), shape_of(w))
         low = matmul_shape(matmul_shape(shape_of(x), shape_of(a)), shape_of(b))
         if low != result:
-            raise VerifyException(f"x @ w has the shape {dims(result)}, x @ a @ b {dims(low)}")
+            raise VerifyException(f"expected x @ a @ b of the shape {dims(result)} of x @ w, got {dims(low)}")
         return (tensor_of(type_, result),)
 
 

@@ -12,8 +12,8 @@ from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_
 
 def check_labels(logits: SSAValue, labels: SSAValue) -> None:
     """Logits `[..., C]` of floats and labels `[...]` of integers, or of integers encoded as f32."""
-    check_element(element_of(logits), FLOATS)
-    check_element(element_of(labels), (*INTS, f32))
+    check_element(element_of(logits), FLOATS, "logits")
+    check_element(element_of(labels), (*INTS, f32), "labels")
     if not shape_of(logits):
         raise VerifyException("expected logits of rank 1 or more, got a scalar")
     if shape_of(labels) != shape_of(logits)[:-1]:

@@ -14,7 +14,7 @@ from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_
 
 
 def _check_ids(ids: SSAValue, rows: int) -> None:
-    check_element(element_of(ids), (*INTS, f32))
+    check_element(element_of(ids), (*INTS, f32), "expert_idx")
     if shape_of(ids) != (rows,):
         raise VerifyException(f"expected an expert for each of {rows} rows, got ids of shape {dims(shape_of(ids))}")
 
@@ -54,7 +54,7 @@ class GroupedMatmulOp(MirOp, name="mir.grouped_matmul"):
         (rows, k), (experts, *matrix) = _check_rank("x", x, 2), _check_rank("w", self.w, 3)
         inner, columns = reversed(matrix) if self.transposed else matrix
         if inner != k:
-            raise VerifyException(f"rows of {k} elements do not fit matrices of {dims(matrix)}")
+            raise VerifyException(f"rows of {k} elements do not fit matrices of shape {dims(matrix)}")
         _check_ids(self.expert_idx, rows)
         if rows and not experts:
             raise VerifyException("cannot send rows to one of 0 experts")

@@ -184,7 +184,7 @@ class MovesBuilder(BuilderCore):
             return self._this.reshape(value, [n for n in value.shape if n != 1])
         gone = normalize_axes(integers("squeeze", axis), value.rank)
         if longer := [one for one in gone if value.shape[one] != 1]:
-            raise GraphError(f"squeeze: axis {longer[0]} of {dims(value.shape)} does not have extent 1")
+            raise GraphError(f"squeeze: expected extent 1 at axis {longer[0]}, got shape {dims(value.shape)}")
         return self._this.reshape(value, [n for one, n in enumerate(value.shape) if one not in gone])
 
     def expand_dims(self, x: Operand, axis: int | Sequence[int]) -> Value:

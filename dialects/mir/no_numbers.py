@@ -26,7 +26,7 @@ _CURES = {
     "requires_grad": "wrt= or argnums= of rlx.grad selects the arguments to differentiate by",
     "detach": "rlx.stop_gradient(x) stops the gradient of x",
     "numpy": f"{NO_NUMBERS}; return it",
-    "at": "x.at[i].set(y) is np.where(np.arange(len(x)) == i, y, x)",
+    "at": "write np.where(np.arange(len(x)) == i, y, x) for x.at[i].set(y)",
 }
 """What to do instead of asking for some attributes of arrays."""
 
@@ -38,14 +38,15 @@ class WithoutNumbers:
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
         raise GraphTypeError(
-            f"expected an array, got a traced value: {NO_NUMBERS}. Leave out np.asarray(x); "
-            "np.array([x, y]) is np.stack([x, y]); of an array, A[x] is rlx.constant(A)[x] and A.dot(x) is A @ x"
+            f"expected an array, got a traced value: {NO_NUMBERS}. Write x instead of np.asarray(x), and "
+            "np.stack([x, y]) instead of np.array([x, y]). With an array A, write rlx.constant(A)[x] instead of A[x], "
+            "and A @ x instead of A.dot(x)"
         )
 
     def __float__(self) -> NoReturn:
         raise GraphTypeError(
-            f"expected a number, got a traced value: {NO_NUMBERS}. Use np.exp(x) for math.exp(x), "
-            "and np.stack for a[i] = x"
+            f"expected a number, got a traced value: {NO_NUMBERS}. Write np.exp(x) instead of math.exp(x), "
+            "x instead of float(x), and np.stack(rows) instead of assignments a[i] = x"
         )
 
     __complex__ = __float__
@@ -71,12 +72,12 @@ class WithoutNumbers:
 
     def __getattr__(self, name: str) -> Any:
         cure = f": {_CURES[name]}" if name in _CURES else ""
-        raise GraphAttributeError(f"a traced value has no '{name}'{cure}")
+        raise GraphAttributeError(f"a traced value has no attribute '{name}'{cure}")
 
     def __setitem__(self, index: object, value: object) -> NoReturn:
         raise GraphTypeError(
-            f"{_IN_PLACE}: x[i] = y is x = np.where(np.arange(len(x)) == i, y, x), or a "
-            "np.concatenate of slices; collect the rows of a loop with np.stack(list)"
+            f"{_IN_PLACE}: instead of x[i] = y, write x = np.where(np.arange(len(x)) == i, y, x) or concatenate "
+            "slices; collect the rows of a loop in a list and call np.stack on it"
         )
 
     def __delitem__(self, index: object) -> NoReturn:

@@ -35,7 +35,7 @@ def check_feature_vector(name: str, value: SSAValue, x: SSAValue, axis: int) -> 
     """Require a vector with an element for every position of `axis` of `x`."""
     same_element_type(x, value)
     if shape_of(value) != (shape_of(x)[axis],):
-        raise VerifyException(f"expected {name} of shape {shape_of(x)[axis]}, got {dims(shape_of(value))}")
+        raise VerifyException(f"expected {name} of shape [{shape_of(x)[axis]}], got {dims(shape_of(value))}")
 
 
 def check_cotangent(dy: SSAValue, like: SSAValue) -> None:

@@ -65,7 +65,7 @@ def function(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         names = ", ".join(name for name in signature.parameters if name != "out")
         raise GraphTypeError(f"np.{name} of a traced value: {error}; its arguments are {names}") from None
     if given.arguments.pop("out", None) is not None:
-        raise GraphTypeError(f"np.{name} of a traced value has no out=: {_IN_PLACE}; use what it returns")
+        raise GraphTypeError(f"np.{name} of a traced value does not support out=: {_IN_PLACE}; use the result")
     if given.arguments.get("dtype") is not None:
         given.arguments["dtype"] = numpy_type(given.arguments["dtype"])
     for one in arrays:
@@ -112,7 +112,8 @@ def of_ufunc(name: str, method: str, inputs: Sequence[Any], options: dict[str, A
     """A universal function of NumPy's, or a method of one; GraphTypeError for what no op computes."""
     if options.pop("out", None) is not None:
         raise GraphTypeError(
-            f"np.{name} of a traced value has no out=: {_IN_PLACE}; where `a` is an array, a += x is a = a + x"
+            f"np.{name} of a traced value does not support out=: {_IN_PLACE}; "
+            "with an array `a`, write a = a + x instead of a += x"
         )
     if method == "__call__":
         return _called(name, inputs, options)
@@ -130,13 +131,13 @@ def _called(name: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
     """One element at a time; `dtype` is the type that is computed in."""
     if options.pop("where", True) is not True:
         raise GraphTypeError(
-            f"np.{name} of a traced value has no where=: without out= the elements outside of the mask would be "
-            "undefined; write np.where(mask, f(np.where(mask, x, 1)), 0)"
+            f"np.{name} of a traced value does not support where=: without out= the elements outside of the mask "
+            "would be undefined; write np.where(mask, f(np.where(mask, x, 1)), 0)"
         )
     dtype = None if (named := options.pop("dtype", None)) is None else numpy_type(named)
     left = sorted(options.keys() - {"casting", "order", "subok"})
     if left:
-        raise GraphTypeError(f"np.{name} of a traced value has no {left[0]}=")
+        raise GraphTypeError(f"np.{name} of a traced value does not support {left[0]}=")
     if dtype is None:
         return ufunc(name, *inputs)
     result = ufunc(name, *(x.astype(dtype) if hasattr(x, "astype") else x for x in inputs))

@@ -113,7 +113,7 @@ def _extreme(which: str, x: Value, axis: Axis, keepdims: bool, initial: Operand 
     axes = range(x.rank) if axis is None else normalize_axes(integers(which, axis), x.rank)
     empty = not prod(x.shape[one] for one in axes)
     if initial is None and (empty or mask is not True):
-        raise GraphError(f"np.{which} of {dims(x.shape)}: where= or an empty axis needs initial=")
+        raise GraphError(f"np.{which} of shape {dims(x.shape)}: where= or an empty axis needs initial=")
     if element_of(x.ssa) == i1:
         return FUNCTIONS["any" if which == "max" else "all"](x, axis, keepdims=keepdims)
     meet = "maximum" if which == "max" else "minimum"
@@ -205,7 +205,9 @@ def _average(
     x, by = of_one_type([a, weights], Kind.FLOATS)
     if by.shape != x.shape:
         if axis is None:
-            raise GraphTypeError(f"np.average of {dims(x.shape)} by weights of {dims(by.shape)} needs an axis")
+            raise GraphTypeError(
+                f"np.average: weights of shape {dims(by.shape)} for an array of shape {dims(x.shape)} need axis="
+            )
         axes = normalize_axes(integers("average", axis), x.rank)
         by = by.reshape([n if place in axes else 1 for place, n in enumerate(x.shape)])
     by = by.b.expand(by, x.shape)

@@ -240,7 +240,7 @@ class _GroupedOp(_Grouped, MirOp, abc.ABC):
         """Require the operands to fit each other; the element type of the product."""
         element = element_of(rows)
         check_element(element, FLOATS)
-        check_element(element_of(self.indices), (*INTS, f32))
+        check_element(element_of(self.indices), (*INTS, f32), "indices")
         shape, at = shape_of(rows), shape_of(self.indices)
         if len(shape) != 2 or at != shape[:1]:
             raise VerifyException(f"expected rows of rank 2 and an index for each, got {dims(shape)} and {dims(at)}")

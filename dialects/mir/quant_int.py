@@ -68,7 +68,7 @@ def _check_type(name: str, value: SSAValue, element: IntegerType) -> None:
 
 def _check_bias(bias: SSAValue, count: int) -> None:
     if shape_of(bias) != (count,):
-        raise VerifyException(f"expected a bias of shape {count}, got {dims(shape_of(bias))}")
+        raise VerifyException(f"expected a bias of shape [{count}], got {dims(shape_of(bias))}")
 
 
 class QMatmulOp(_IntegerProductOp, name="mir.q_matmul"):
@@ -89,7 +89,7 @@ class QMatmulOp(_IntegerProductOp, name="mir.q_matmul"):
         self.check()
         a, b = shape_of(self.x), shape_of(self.w)
         if len(a) != 2 or len(b) != 2 or a[1] != b[0]:
-            raise VerifyException(f"expected shapes MxK and KxN, got {dims(a)} and {dims(b)}")
+            raise VerifyException(f"expected shapes [M, K] and [K, N], got {dims(a)} and {dims(b)}")
         _check_bias(self.bias, b[1])
         return (TensorType(i8, (a[0], b[1])),)
 

@@ -36,10 +36,10 @@ from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, sh
 
 def key_batch(key: SSAValue) -> tuple[int, ...]:
     """The leading dimensions of a key `[.., 2]`; VerifyException for anything else."""
-    check_element(element_of(key), (i32, i64))
     shape = shape_of(key)
     if not shape or shape[-1] != 2:
-        raise VerifyException(f"expected a key of shape [.., 2], got {dims(shape)}")
+        raise VerifyException(f"expected a key of shape [.., 2], such as rlx.key(0), got shape {dims(shape)}")
+    check_element(element_of(key), (i32, i64), "key")
     return shape[:-1]
 
 
@@ -137,7 +137,7 @@ class RngNormalOp(MirOp, name="mir.rng_normal"):
 
 def _check_filters(op: DrawOp | SampleOp) -> tuple[int, ...]:
     """The rows of the logits; VerifyException for logits or filters that mean nothing."""
-    check_element(element_of(op.logits), FLOATS)
+    check_element(element_of(op.logits), FLOATS, "logits")
     shape = shape_of(op.logits)
     if not shape or not shape[-1]:
         raise VerifyException(f"expected logits of at least one id, got {dims(shape)}")
@@ -200,7 +200,7 @@ class SampleOp(MirOp, name="mir.sample"):
     def infer_types(self) -> tuple[Attribute]:
         rows = _check_filters(self)
         if key_batch(self.key):
-            raise VerifyException(f"expected one key of shape 2, got {dims(shape_of(self.key))}")
+            raise VerifyException(f"expected one key of shape [2], got {dims(shape_of(self.key))}")
         return (TensorType(i64, rows),)
 
 

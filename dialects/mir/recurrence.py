@@ -88,7 +88,7 @@ def _check(name: str, value: SSAValue, expected: Sequence[int]) -> None:
 
 def _check_rank(name: str, value: SSAValue, axes: str) -> tuple[int, ...]:
     shape = shape_of(value)
-    if len(shape) != len(axes.split("x")):
+    if len(shape) != axes.count(",") + 1:
         raise VerifyException(f"expected {name} of shape {axes}, got {dims(shape)}")
     return shape
 
@@ -126,9 +126,9 @@ class SelectiveScanOp(RecurrenceOp, name="mir.selective_scan"):
     @classmethod
     def shapes(cls, *operands: SSAValue) -> tuple[tuple[int, ...], tuple[int, ...]]:
         x, delta, a, b, c = operands
-        batch, times, channels = _check_rank("x", x, "BxSxH")
+        batch, times, channels = _check_rank("x", x, "[B, S, H]")
         _check("delta", delta, (batch, times, channels))
-        rows, n = _check_rank("a", a, "Hxn")
+        rows, n = _check_rank("a", a, "[H, n]")
         if rows != channels:
             raise VerifyException(f"expected a of {channels} rows, one for each channel of x, got {dims(shape_of(a))}")
         _check("b", b, (batch, times, n))
@@ -170,11 +170,11 @@ class GatedDeltaNetOp(RecurrenceOp, name="mir.gated_delta_net"):
     @classmethod
     def shapes(cls, *operands: SSAValue) -> tuple[tuple[int, ...], tuple[int, ...]]:
         q, k, v, g, beta = operands
-        batch, times, heads, n = _check_rank("q", q, "BxSxHxn")
+        batch, times, heads, n = _check_rank("q", q, "[B, S, H, n]")
         _check("k", k, (batch, times, heads, n))
-        *leading, m = _check_rank("v", v, "BxSxHxm")
+        *leading, m = _check_rank("v", v, "[B, S, H, m]")
         if tuple(leading) != (batch, times, heads):
-            raise VerifyException(f"expected v of shape {dims((batch, times, heads))}xm, got {dims(shape_of(v))}")
+            raise VerifyException(f"expected v of shape [{batch}, {times}, {heads}, m], got {dims(shape_of(v))}")
         _check("g", g, (batch, times, heads))
         _check("beta", beta, (batch, times, heads))
         return shape_of(v), (batch, heads, n, m)

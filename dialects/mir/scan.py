@@ -202,10 +202,14 @@ class ScanBuilder(BuilderCore):
             carry, y = pair
             after = [self.operand(value, like) for value, like in zip(several(carry), first, strict=False)]
             if len(several(carry)) != len(first):
-                raise GraphError(f"scan: init has {len(first)} carries, the body returns {len(several(carry))}")
+                raise GraphError(
+                    f"scan: expected the body to return {len(first)} carries, as in init, got {len(several(carry))}"
+                )
             for number, (start, value) in enumerate(zip(carries, after, strict=True)):
                 if value.type != start.type:
-                    raise GraphError(f"scan: carry {number} is {start.type}, the body returns {value.type}")
+                    raise GraphError(
+                        f"scan: expected carry {number} of the body as in init, {start.type}, got {value.type}"
+                    )
             out = [] if y is None else [self.operand(value) for value in several(y)]
             self.builder.insert(YieldOp(*after, *out))
         captured = isolate(block, len(args))
@@ -226,13 +230,16 @@ def _length(over: Sequence[SSAValue], length: int | None, checkpoints: int | Non
     if length is not None:
         found.add(length)
     if len(found) != 1:
-        what = f"of xs and length differ: {sorted(found)}" if found else "are missing: pass xs or a length"
-        raise GraphError(f"scan: the lengths {what}")
+        if not found:
+            raise GraphError("scan: expected xs or length, got neither")
+        raise GraphError(
+            f"scan: expected equal lengths of all xs and of length=, got {', '.join(map(str, sorted(found)))}"
+        )
     (times,) = found
     if times < 0:
         raise GraphError(f"scan: expected a length of at least 0, got {times}")
     if checkpoints is not None and not 1 <= checkpoints <= times:
-        raise GraphError(f"scan: checkpoints are 1 to {times}, the length, got {checkpoints}")
+        raise GraphError(f"scan: expected checkpoints from 1 to the length {times}, got {checkpoints}")
     return times
 
 

@@ -97,7 +97,9 @@ class NarrowOp(MirOp, name="mir.narrow"):
     def infer_types(self) -> tuple[Attribute]:
         shape, (axis, start, length) = list(shape_of(self.operand)), self.bounds
         if start < 0 or length < 0 or start + length > shape[axis]:
-            raise VerifyException(f"elements {start} to {start + length} leave axis {axis} of {dims(shape)}")
+            raise VerifyException(
+                f"the slice {start}:{start + length} is out of range for axis {axis} of shape {dims(shape)}"
+            )
         shape[axis] = length
         return (tensor_of(element_of(self.operand), shape),)
 

@@ -25,8 +25,8 @@ def _check_right_hand_side(matrices: Sequence[int], given: Sequence[int]) -> Non
     if tuple(given) != tuple(matrices[:-1]) and (
         len(given) != len(matrices) or tuple(given[:-1]) != tuple(matrices[:-1])
     ):
-        expected = dims(matrices[:-1])
-        raise VerifyException(f"expected a right hand side of shape {expected} or {expected}xk, got {dims(given)}")
+        vectors, columns = dims(matrices[:-1]), ", ".join([*map(str, matrices[:-1]), "k"])
+        raise VerifyException(f"expected a right-hand side of shape {vectors} or [{columns}], got {dims(given)}")
 
 
 class SolveOp(MirOp):

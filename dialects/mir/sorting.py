@@ -58,7 +58,7 @@ class SortingBuilder(BuilderCore):
         given = self.value(self.operand(x))
         value, place = self._row_or_axis(given, axis)
         if not value.shape[place]:
-            raise GraphError(f"an axis of extent 0 of {dims(given.shape)} has no minimum or maximum")
+            raise GraphError(f"expected at least one element along the axis to reduce, got shape {dims(given.shape)}")
         rows = self._this.moveaxis(order(self._comparable(value)), place, -1)
         best = self._this.moveaxis(self._this.topk(rows, 1), -1, place)
         if keepdims:
@@ -88,7 +88,7 @@ class SortingBuilder(BuilderCore):
         side = word_of(SearchSide, "side", side)
         line, numbers = (self.value(x) for x in self.operands(a, v))
         if line.rank != 1:
-            raise GraphError(f"searchsorted: expected a vector to search in, got one of {dims(line.shape)}")
+            raise GraphError(f"searchsorted: expected a vector to search in, got shape {dims(line.shape)}")
         b = self._this
         each = b.expand_dims(numbers, -1)
         below = line < each if side is SearchSide.LEFT else line <= each

@@ -55,7 +55,7 @@ def check_splats(named: Sequence[tuple[str, SSAValue, int]]) -> int:
     for name, value, each in named[1:]:
         if shape_of(value) != (each * count,):
             raise VerifyException(
-                f"expected {name} of shape {each * count} for {count} splats, got {dims(shape_of(value))}"
+                f"expected {name} of shape [{each * count}] for {count} splats, got {dims(shape_of(value))}"
             )
     return count
 
@@ -63,7 +63,7 @@ def check_splats(named: Sequence[tuple[str, SSAValue, int]]) -> int:
 def check_camera(meta: SSAValue) -> None:
     """Require the numbers of a camera, or those and eight more."""
     if shape_of(meta) not in ((CAMERA,), (CAMERA + 8,)):
-        raise VerifyException(f"expected meta of shape {CAMERA} or {CAMERA + 8}, got {dims(shape_of(meta))}")
+        raise VerifyException(f"expected meta of shape [{CAMERA}] or [{CAMERA + 8}], got {dims(shape_of(meta))}")
 
 
 class PictureOp(MirOp, abc.ABC):

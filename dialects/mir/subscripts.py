@@ -217,5 +217,7 @@ def wrapped(value: Value, part: Any, extent: int) -> Value:
 
 
 def _wrong(dtype: str) -> str:
-    cure = "; where(mask, x, 0) keeps the shape" if dtype in ("i1", "bool") else ""
-    return f"expected an array of integers as index, got one of {dtype}{cure}"
+    if dtype in ("i1", "bool"):
+        reason = "the shape of its result depends on concrete values; np.where(mask, x, 0) keeps the shape"
+        return f"indexing with a boolean mask is not supported: {reason}"
+    return f"expected integers as indices, got an array of {dtype}"

@@ -222,7 +222,7 @@ class Value(NumpyMethods, WithoutNumbers):
 
     def __len__(self) -> int:
         if not self.rank:
-            raise GraphTypeError("a scalar has no length")
+            raise GraphTypeError("a scalar has no length and no elements to iterate over")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Value]:
@@ -356,7 +356,7 @@ class BuilderCore:
         """Return a tensor filled with `value`: an expanded scalar constant. GraphError if `dtype` cannot hold it."""
         scalar = self.constant(value, dtype)
         if scalar.shape:
-            raise GraphError(f"expected one number to fill a tensor with, got a constant of {dims(scalar.shape)}")
+            raise GraphError(f"expected one number to fill a tensor with, got shape {dims(scalar.shape)}")
         return self._this.expand(scalar, shape)
 
     def accumulated(self, x: Operand, dtype: object = None) -> Value:

@@ -322,7 +322,7 @@ class Graph(MirBuilder):
         if not str(name).isidentifier():
             raise GraphError(f"an argument of graph '{self.name}' needs an identifier as its name, got {name!r}")
         if (found := self._arguments.get(name)) is not None:
-            shape = f"{found[1].dtype}[{dims(found[1].shape)}]"
+            shape = f"{found[1].dtype}{dims(found[1].shape)}"
             raise GraphError(
                 f"graph '{self.name}' already has an argument '{name}', the {found[0]} {shape}; choose another name"
             )

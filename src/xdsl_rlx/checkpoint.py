@@ -175,8 +175,8 @@ def in_tree(place: str, found: Mapping[str, np.ndarray[Any, Any]], like: Tree) -
             continue
         if (wanted.shape, wanted.dtype) != (array.shape, array.dtype):
             raise CheckpointError(
-                f"{name} of {place} is {array.dtype}{list(array.shape)}, the tree has "
-                f"{wanted.dtype}{list(wanted.shape)}"
+                f"{name} of {place}: expected {wanted.dtype}{list(wanted.shape)}, as in the tree, "
+                f"got {array.dtype}{list(array.shape)}"
             )
     return unflatten(spec, [found[name] for name in names])
 

@@ -124,7 +124,7 @@ class Donations:
     def _given(self, name: str | int, argument: TracedArgument, number: int) -> _Result:
         items = self._results[:-1] or self._results
         if not 0 <= number < len(items):
-            raise GraphError(f"donate: no result {number} for {name!r}; there are {len(items)}")
+            raise GraphError(f"donate: {name!r}: expected the index of a result, below {len(items)}, got {number}")
         one = items[number]
         if one.spec == argument.spec:
             types = zip(paths(one.spec), one.types, self._types_of(argument), strict=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.op_functions import function
 from xdsl_rlx.tree import Tree, flatten, paths, unflatten
@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 
+@checked
 def key(seed: int, stream: int = 0) -> np.ndarray[Any, Any]:
     """Return the random key of a seed: an i64 array `[2]`."""
     return np.array([seed, stream], np.int64)
@@ -124,7 +125,7 @@ def params(key: Any, shapes: Tree, draw: Callable[[Any, tuple[int, ...]], Any] =
             return draw(keys[number], leaf) if number in keys else np.zeros(leaf, np.float32)
         if isinstance(leaf, np.ndarray | np.generic):
             return np.array(leaf)
-        raise GraphError(f"shapes{paths(spec)[number]} is {shown(leaf)}; leaves are tuples of integers, or arrays")
+        raise GraphError(f"shapes{paths(spec)[number]}: expected a tuple of integers or an array, got {shown(leaf)}")
 
     return unflatten(spec, [made(number, leaf) for number, leaf in enumerate(leaves)])
 
@@ -140,7 +141,9 @@ def fans(shape: Sequence[int]) -> tuple[int, int]:
     Raises GraphError for a shape of fewer than two dimensions.
     """
     if len(shape) < 2:
-        raise GraphError(f"weights of shape {tuple(shape)} have no inputs and outputs; use init.normal or init.uniform")
+        raise GraphError(
+            f"expected a weight of two or more dimensions, got shape {list(shape)}; use init.normal or init.uniform"
+        )
     if len(shape) == 2:
         return max(1, shape[0]), max(1, shape[1])
     window = prod(shape[2:])

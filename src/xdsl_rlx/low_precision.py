@@ -52,7 +52,9 @@ def mixed_precision(graph: AnyGraph, policy: str | Mapping[str, str] = Precision
     source = above_lir(graph, "mixed_precision")
     kinds = [str(kind) for kind in CHOSEN_KINDS]
     if not isinstance(policy, str | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise GraphError(f"mixed_precision: policy: expected a name, or a precision by kind of op, got {shown(policy)}")
+        raise GraphError(
+            f"mixed_precision: policy: expected a name, or a dict from kinds of ops to precisions, got {shown(policy)}"
+        )
     if not isinstance(policy, str) and (unknown := [kind for kind in policy if kind not in kinds]):
         raise GraphError(f"mixed_precision: expected the kinds of ops {', '.join(kinds)}, got {unknown[0]!r}")
     try:

@@ -237,7 +237,9 @@ def traced(
         fixed = {n: leaf for n, leaf in enumerate(leaves) if is_static_leaf(leaf)}
         outputs = [_result(graph, leaf) for n, leaf in enumerate(leaves) if n not in fixed]
         if not outputs:
-            raise GraphError(f"'{graph.name}' returns no value; return the values that it computes")
+            raise GraphError(
+                f"expected '{graph.name}' to return at least one array or number that it computes, got none"
+            )
         graph.set_outputs(outputs)
     return Traced(
         GraphModule(graph.content, graph.stage_of_content),

@@ -125,7 +125,7 @@ def unflatten(spec: Spec, leaves: Sequence[Any]) -> Tree:
 def map(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
     """Return the tree of `function(leaf, ...)` over corresponding leaves of trees of one structure."""
     leaves, spec = flatten(tree)
-    rest = [leaves_like(spec, other, "map") for other in others]
+    rest = [leaves_like(spec, other, "map", "the first tree") for other in others]
     return unflatten(spec, [function(*one) for one in zip(leaves, *rest, strict=True)])
 
 
@@ -144,7 +144,7 @@ def ravel(tree: Tree) -> tuple[Any, Callable[[Any], Tree]]:
 
     def unravel(vector: Any) -> Tree:
         if tuple(np.shape(vector)) != (count,):
-            raise GraphError(f"unravel: expected a vector of shape ({count},), got shape {tuple(np.shape(vector))}")
+            raise GraphError(f"unravel: expected a vector of shape [{count}], got shape {list(np.shape(vector))}")
         parts: list[Any] = []
         start = 0
         for size, shape, one in zip(sizes, shapes, arrays, strict=True):
@@ -156,18 +156,20 @@ def ravel(tree: Tree) -> tuple[Any, Callable[[Any], Tree]]:
     return (np.concatenate([one.reshape(-1) for one in arrays]) if arrays else np.zeros(0)), unravel
 
 
-def leaves_like(spec: Spec, tree: Tree, what: str) -> list[Any]:
-    """What a tree has where one with the containers `spec` has leaves; GraphError, which begins with `what`, if it has
-    other containers."""
+def leaves_like(spec: Spec, tree: Tree, what: str, like: str) -> list[Any]:
+    """Return the subtrees of `tree` at the leaves of `spec`; GraphError if `tree` has other containers.
+
+    The message names the tree (`what`) and the one that it is compared with (`like`).
+    """
     try:
         return spec.flatten_up_to(tree)
     except ValueError:
         there, here = paths(spec), paths(flatten(tree)[1])
         missing, strange = ([one for one in a if one not in b] for a, b in ((there, here), (here, there)))
-        sides = (("no", missing), ("also", strange))
-        found = [f"{words} {', '.join(some[:3]) or 'a leaf'}" for words, some in sides if some]
-        differs = " and ".join(found) or "other containers"
-        raise GraphError(f"{what}: the trees have different structures: the other one has {differs}") from None
+        sides = (("lacks", missing), ("has the extra", strange))
+        found = [f"{words} {', '.join(some[:3]) or 'leaf'}" for words, some in sides if some]
+        differs = " and ".join(found) or "has other containers"
+        raise GraphError(f"{what}: expected the tree structure of {like}, got one that {differs}") from None
 
 
 def paths(spec: Spec) -> list[str]:

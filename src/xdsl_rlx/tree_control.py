@@ -207,5 +207,5 @@ def _carries(builder: MirBuilder, leaves: Sequence[Any], integers: Attribute | N
 def _again(what: str, spec: Spec, carry: Tree) -> tuple[Any, ...]:
     leaves, other = flatten(carry)
     if other != spec:
-        raise GraphError(f"{what}: the body returns a carry {other}, but init is {spec}")
+        raise GraphError(f"{what}: expected the body to return a carry like init, {spec}, got {other}")
     return tuple(leaves)

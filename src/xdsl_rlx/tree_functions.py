@@ -128,17 +128,16 @@ def _check_loss(call: _Call, has_aux: bool) -> None:
     spec = call.traced.results
     loss = spec.children()[0] if has_aux else spec
     first = call.traced.graph.interface.outputs[0]
+    expected = f"expected '{call.name}' to return one floating-point number to differentiate"
     if 0 in call.traced.fixed:
-        raise GraphError(
-            f"expected '{call.name}' to return one real number to differentiate, got {shown(call.traced.fixed[0])}"
-        )
+        raise GraphError(f"{expected}, got {shown(call.traced.fixed[0])}")
     if loss.num_leaves != 1 or shape_of(first) or element_of(first) not in FLOATS:
         found = f"{loss.num_leaves} arrays" if loss.num_leaves != 1 else f"{first}"
         if loss.num_leaves != 1:
             cure = "pass has_aux=True to return other values beside the loss"
         else:
             cure = "take its sum or mean" if shape_of(first) else "x.astype(np.float32) converts integers to floats"
-        raise GraphError(f"expected '{call.name}' to return one real number to differentiate, got {found}; {cure}")
+        raise GraphError(f"{expected}, got {found}; {cure}")
 
 
 def jvp(function: Function) -> TreeFunction:
@@ -181,7 +180,7 @@ def vjp(function: Function) -> TreeFunction:
         def weighted(primals: Tree, cotangents: Tree) -> Tree:
             results = parameters.call(parameters.bind(primals, {}))
             leaves, spec = flatten(results)
-            weights = leaves_like(spec, cotangents, "cotangents")
+            weights = leaves_like(spec, cotangents, "cotangents", "the results")
             places = paths(spec)
             parts = [
                 _weighted(leaf, _like(leaf, weight, f"cotangents{place}"))
@@ -492,8 +491,8 @@ class _Call:
                     found.append(name)
                 elif name is not None and not others:
                     raise GraphError(
-                        f"the gradient of '{self.name}' is by floats, argument {one.argument.name}{place} is "
-                        f"{types[name]}; convert it, or leave it out of argnums"
+                        f"the gradient of '{self.name}': expected floating-point arguments, got {types[name]} for "
+                        f"{one.argument.name}{place}; convert it, or remove it from argnums"
                     )
         return found
 
@@ -507,7 +506,7 @@ class _Call:
         found: dict[str, Any] = {}
         for number, tree in zip(self._chosen, trees, strict=True):
             one = self.traced.arguments[number]
-            leaves = leaves_like(one.spec, tree, f"{what}[{number}]")
+            leaves = leaves_like(one.spec, tree, f"{what}[{number}]", f"argument {one.argument.name}")
             for name, leaf, primal, place in zip(one.inputs, leaves, one.leaves, paths(one.spec), strict=True):
                 if name in wanted:
                     found[name] = _like(primal, leaf, f"{what}[{number}]{place}")

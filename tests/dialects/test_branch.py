@@ -165,11 +165,11 @@ WRONG: dict[str, tuple[Callable[[rlx.Graph, Any], object], str]] = {
     "no body": (lambda g, x: g.while_loop(lambda c: True, x, x), "while_loop: the body is a function of the carries"),
     "carry": (
         lambda g, x: g.while_loop(lambda c: True, lambda c: (c[0], c[1] > 0), (x, x)),
-        "while_loop: carry 1 is tensor<3xf32>, the body returns tensor<3xi1>",
+        "while_loop: expected carry 1 of the body as in init, tensor<3xf32>, got tensor<3xi1>",
     ),
     "carries": (
         lambda g, x: g.while_loop(lambda c: True, lambda c: c[0], (x, x)),
-        "while_loop: init has 2 carries, the body returns 1",
+        "while_loop: expected the body to return 2 carries, as in init, got 1",
     ),
     "bound": (
         lambda g, x: g.while_loop(lambda c: True, lambda c: c, x, max_iterations=-1),

@@ -43,7 +43,7 @@ WRONG: dict[str, tuple[Callable[[rlx.Graph, Any, Any], object], str]] = {
     ),
     "a table": (
         lambda g, x, i: g.elementwise_region(lambda a: a + g.constant([[1.0, 2.0, 3.0]]), x),
-        "elementwise_region: expected rank-0 constants in the body, got shape 1x3",
+        r"elementwise_region: expected rank-0 constants in the body, got shape \[1, 3\]",
     ),
     "another graph": (
         lambda g, x, i: g.elementwise_region(lambda a: a + rlx.Graph("b").input("y", (3,)), x),

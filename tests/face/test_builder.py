@@ -81,14 +81,12 @@ def value_of_another_graph(g: rlx.Graph):
 
 
 MISTAKES = {
-    "already has an argument 'x', the input f64[4x3]": lambda g: g.input("x", (1,)),
+    "already has an argument 'x', the input f64[4, 3]": lambda g: g.input("x", (1,)),
     "needs an identifier as its name": lambda g: g.input("", (1,)),
     "expected integers of at least 0": lambda g: g.input("y", (2, -1)),
     "dtype 'f12' is not supported": lambda g: g.input("y", (2,), "f12"),
-    "mir.matmul: contracted dimensions differ: 4x3 has 3 columns, 4x3 has 4 rows, 3 if it is transposed": lambda g: (
-        g.matmul(X(g), X(g))
-    ),
-    "mir.add: shapes 4x3 and 3x4 do not broadcast": lambda g: X(g) + X(g).T,
+    "of [4, 3] @ [4, 3] differ: expected 3 rows in the RHS, got 4; transpose the RHS": lambda g: g.matmul(X(g), X(g)),
+    "mir.add: shapes [4, 3] and [3, 4] do not broadcast": lambda g: X(g) + X(g).T,
     "mir.add: operands have different element types f64 and f32; cast one": lambda g: g.add(X(g), g.constant(1.0)),
     "mir.reduce_sum: axes [0, 0] repeat one": lambda g: g.reduce_sum(X(g), [0, 0]),
     "mir.softmax: axis 2 is out of range for rank 2": lambda g: g.softmax(X(g), 2),

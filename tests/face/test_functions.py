@@ -238,7 +238,7 @@ def test_python_numbers_give_way():
         (lambda x: np.unique(x), "np.unique does not support traced values"),
         (lambda x: [1, 2][x.sum()], "expected a Python integer"),
         (lambda x: float(x.sum()), "expected a number, got a traced value"),
-        (lambda x: None, "returns no value"),
+        (lambda x: None, "to return at least one array or number"),
         (lambda x: object(), "expected a value, a number or an array"),
     ],
 )
@@ -252,12 +252,15 @@ def test_what_cannot_be_traced_is_said(function: Callable[..., Any], message: st
     [
         (lambda: rlx.grad(lambda x: x)(np.ones(3)), "take its sum or mean"),
         (lambda: rlx.grad(lambda x: (x.sum(), x))(np.ones(3)), "has_aux"),
-        (lambda: rlx.grad(lambda x: (x * 0.5).sum())(np.ones(3, np.int32)), "argument x is tensor<3xi32>"),
+        (
+            lambda: rlx.grad(lambda x: (x * 0.5).sum())(np.ones(3, np.int32)),
+            "expected floating-point arguments, got tensor<3xi32> for x",
+        ),
         (lambda: rlx.grad(lambda x: x.sum(), 1)(np.ones(3)), "argnums: no argument 1; arguments are x"),
         (lambda: rlx.compile(lambda x: x.sum())({"a": object()}), r"x\['a'\] is an object"),
         (
             lambda: rlx.jvp(lambda x: x)((np.ones(3),), ([np.ones(3)],)),
-            r"tangents\[0\]: expected an array of shape 3, got ",
+            r"tangents\[0\]: expected an array of shape \[3\], got ",
         ),
         (lambda: rlx.value_and_grad(3), "expected a Python function"),
     ],

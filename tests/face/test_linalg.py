@@ -120,7 +120,7 @@ def test_hessian_of_a_log_likelihood():
 @pytest.mark.parametrize("name", ["inv", "det", "slogdet"])
 def test_matrices_are_square(name: str):
     g = rlx.Graph("wrong")
-    with pytest.raises(rlx.GraphError, match="expected square matrices, got 2x3"):
+    with pytest.raises(rlx.GraphError, match=r"expected square matrices, got \[2, 3\]"):
         getattr(g, name)(g.input("a", (2, 3)))
 
 

@@ -81,7 +81,7 @@ ERRORS = {
     "x.b[x.i - 3 : x.i - 1]": r"x\[i : i \+ n\] by a value i is x\[i \+ np\.arange\(n\)\]",
     "x.b[True]": "got True",
     "x.b[MASK, MASK]": "a mask of extent 3 cannot index an axis of extent 4",
-    "x.b[[0, 1], [0, 1, 2]]": "shapes 2 and 3 do not broadcast",
+    "x.b[[0, 1], [0, 1, 2]]": r"shapes \[2\] and \[3\] do not broadcast",
 }
 
 

@@ -87,9 +87,9 @@ def test_a_running_product_has_derivatives_at_zeros():
 def test_what_cannot_be_searched_is_said():
     g = rlx.Graph("wrong")
     x = g.input("x", (3, 0))
-    with pytest.raises(GraphError, match="an axis of extent 0 of 3x0 has no minimum or maximum"):
+    with pytest.raises(GraphError, match=r"expected at least one element along the axis to reduce, got shape \[3, 0\]"):
         g.argmax(x, 1)
-    with pytest.raises(GraphError, match="expected a vector to search in, got one of 3x0"):
+    with pytest.raises(GraphError, match=r"expected a vector to search in, got shape \[3, 0\]"):
         g.searchsorted(x, 1.0)
     with pytest.raises(GraphError, match="side 'middle' is not one of left, right"):
         g.searchsorted(g.input("y", (3,)), 1.0, "middle")

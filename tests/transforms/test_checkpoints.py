@@ -185,5 +185,5 @@ def test_segments_fit_into_the_length_with_as_many_starts_as_asked_for(kept: int
 def test_checkpoints_are_of_the_length(checkpoints: int) -> None:
     g = rlx.Graph("wrong")
     x = g.input("x", (4, 3))
-    with pytest.raises(rlx.GraphError, match=f"scan: checkpoints are 1 to 4, the length, got {checkpoints}"):
+    with pytest.raises(rlx.GraphError, match=f"scan: expected checkpoints from 1 to the length 4, got {checkpoints}"):
         g.scan(lambda c, e: (c + e, None), x[0], x, checkpoints=checkpoints)

@@ -175,11 +175,11 @@ def test_a_layer_goes_on_from_the_state_it_ended_with() -> None:
 @pytest.mark.parametrize(
     ("name", "wrong", "message"),
     [
-        ("lstm", {"w_ih": (F, 3 * H)}, "expected w_ih of shape 5x16, got 5x12"),
-        ("gru", {"w_hh": (H, 4 * H)}, "expected w_hh of shape 4x12, got 4x16"),
-        ("rnn", {"b_hh": (H + 1,)}, "expected b_hh of shape 4, got 5"),
-        ("lstm", {"c0": (H, B)}, "expected c0 of shape 3x4, got 4x3"),
-        ("mamba2", {"a": (H, N)}, "expected a of shape 4, got 4x2"),
+        ("lstm", {"w_ih": (F, 3 * H)}, r"expected w_ih of shape \[5, 16\], got \[5, 12\]"),
+        ("gru", {"w_hh": (H, 4 * H)}, r"expected w_hh of shape \[4, 12\], got \[4, 16\]"),
+        ("rnn", {"b_hh": (H + 1,)}, r"expected b_hh of shape \[4\], got \[5\]"),
+        ("lstm", {"c0": (H, B)}, r"expected c0 of shape \[3, 4\], got \[4, 3\]"),
+        ("mamba2", {"a": (H, N)}, r"expected a of shape \[4\], got \[4, 2\]"),
         ("mamba2", {"h0": (B, H, N, P)}, "expected h0 of type tensor<3x4x3x2xf64>, got"),
     ],
 )

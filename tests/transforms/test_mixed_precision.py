@@ -265,7 +265,7 @@ def test_casts_there_and_back_go_only_where_nothing_is_lost() -> None:
         ("half", "policy: expected one of always_f32, .*, got 'half'"),
         ({"matmul": "f16"}, "expected the kinds of ops compute, reduction, elementwise, data_movement, got 'matmul'"),
         ({"compute": "f8"}, "compute: expected one of f32, f16, bf16, got 'f8'"),
-        (7, "policy: expected a name, or a precision by kind of op, got 7"),
+        (7, "policy: expected a name, or a dict from kinds of ops to precisions, got 7"),
     ],
 )
 def test_a_wrong_policy_says_what_there_is(policy: Any, message: str) -> None:

@@ -197,10 +197,13 @@ def test_an_unknown_way_is_refused() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda g, x, a, b: g.selective_scan(x, x[:, 1:], a, b, b), "expected delta of shape 2x5x3, got 2x4x3"),
-        (lambda g, x, a, b: g.selective_scan(x, x, a[1:], b, b), "expected a of 3 rows, .* got 2x4"),
+        (
+            lambda g, x, a, b: g.selective_scan(x, x[:, 1:], a, b, b),
+            r"expected delta of shape \[2, 5, 3\], got \[2, 4, 3\]",
+        ),
+        (lambda g, x, a, b: g.selective_scan(x, x, a[1:], b, b), r"expected a of 3 rows, .* got \[2, 4\]"),
         (lambda g, x, a, b: g.selective_scan(x, x, a, b, b, b), "expected a state of type tensor<2x3x4xf32>, got"),
-        (lambda g, x, a, b: g.gated_delta_net(x, x, x, x, x), "expected q of shape BxSxHxn, got 2x5x3"),
+        (lambda g, x, a, b: g.gated_delta_net(x, x, x, x, x), r"expected q of shape \[B, S, H, n\], got \[2, 5, 3\]"),
     ],
 )
 def test_operands_that_do_not_fit_are_named(make: Any, message: str) -> None:

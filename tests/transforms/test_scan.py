@@ -312,12 +312,18 @@ def _graph() -> tuple[rlx.Graph, Any]:
 WRONG: dict[str, tuple[Callable[[rlx.Graph, Any], object], str]] = {
     "dtype": (
         lambda g, x: g.scan(lambda c, e: (g.cast(c, "f64"), None), x[0], x),
-        "carry 0 is tensor<3xf32>, the body",
+        "expected carry 0 of the body as in init, tensor<3xf32>",
     ),
-    "count": (lambda g, x: g.scan(lambda c, e: ((c, e), None), x[0], x), "init has 1 carries, the body returns 2"),
+    "count": (
+        lambda g, x: g.scan(lambda c, e: ((c, e), None), x[0], x),
+        "expected the body to return 1 carries, as in init, got 2",
+    ),
     "no pair": (lambda g, x: g.scan(lambda c, e: c, x[0], x), "expected the body to return a pair"),
-    "lengths": (lambda g, x: g.scan(lambda c, e: (c, None), x[0], (x, x[1:])), "and length differ: \\[3, 4\\]"),
-    "length": (lambda g, x: g.scan(lambda c, e: (c, None), x[0]), "pass xs or a length"),
+    "lengths": (
+        lambda g, x: g.scan(lambda c, e: (c, None), x[0], (x, x[1:])),
+        "expected equal lengths of all xs and of length=, got 3, 4",
+    ),
+    "length": (lambda g, x: g.scan(lambda c, e: (c, None), x[0]), "expected xs or length, got neither"),
     "negative": (lambda g, x: g.scan(lambda c, e: (c, None), x[0], length=-1), "at least 0, got -1"),
     "scalar": (lambda g, x: g.scan(lambda c, e: (c, None), x[0], x[0, 0]), "has no leading axis"),
     "foreign": (

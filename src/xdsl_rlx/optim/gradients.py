@@ -58,9 +58,11 @@ def narrow(leaf: Any, dtype: Any) -> Any:
 def check_shapes(function: str, first: str, tree: Tree, second: str, other: Tree) -> None:
     """GraphError for leaves of other shapes than those that `tree` has in their place; NumPy would broadcast them."""
     leaves, spec = flatten(tree)
-    for place, one, two in zip(paths(spec), leaves, leaves_like(spec, other, f"{first} and {second}"), strict=True):
+    for place, one, two in zip(
+        paths(spec), leaves, leaves_like(spec, other, f"{function}: {second}", first), strict=True
+    ):
         if np.shape(one) != np.shape(two):
             raise GraphError(
-                f"{function}: {second}{place} has shape {np.shape(two)}, {first}{place} has {np.shape(one)}; "
-                "reshape it, or sum over its extra axes"
+                f"{function}: {second}{place}: expected shape {list(np.shape(one))}, as {first}{place}, "
+                f"got {list(np.shape(two))}; reshape it, or sum over its extra axes"
             )

@@ -68,7 +68,7 @@ class Groups(Optimiser):
         if callable(labels):
             found: list[Any] = [labels(place, leaf) for place, leaf in zip(places, leaves, strict=True)]
         else:
-            found = leaves_like(spec, labels, "params and labels")
+            found = leaves_like(spec, labels, "labels", "params")
         for place, label in zip(places, found, strict=True):
             if label not in self.optimisers:
                 known = ", ".join(map(repr, self.optimisers)) or "none"

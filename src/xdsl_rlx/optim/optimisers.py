@@ -82,10 +82,10 @@ class Optimiser(abc.ABC):
         rate = self.learning_rate(step) if callable(self.learning_rate) else self.learning_rate
         decays = self.decaying(params)
         names = [name for name in state if name != "step"]
-        kept = {name: leaves_like(spec, state[name], f"params and state['{name}']") for name in names}
+        kept = {name: leaves_like(spec, state[name], f"update: state['{name}']", "params") for name in names}
         new: list[Any] = []
         slots: dict[str, list[Any]] = {name: [] for name in names}
-        for n, (p, g) in enumerate(zip(leaves, leaves_like(spec, grads, "params and grads"), strict=True)):
+        for n, (p, g) in enumerate(zip(leaves, leaves_like(spec, grads, "update: grads", "params"), strict=True)):
             at = Leaf(wide(p), g, {name: wide(kept[name][n]) for name in names}, step + 1, rate, decays[n])
             after, changed = self.rule(at)
             new.append(narrow(after, p.dtype))
@@ -113,7 +113,7 @@ class Optimiser(abc.ABC):
             return [True] * len(leaves)
         if callable(mask):
             return [bool(mask(path, leaf)) for path, leaf in zip(paths(spec), leaves, strict=True)]
-        return [bool(one) for one in leaves_like(spec, mask, "params and decay_mask")]
+        return [bool(one) for one in leaves_like(spec, mask, "decay_mask", "params")]
 
 
 def _gradients(params: Tree, grads: Tree) -> Tree:
@@ -125,7 +125,7 @@ def _gradients(params: Tree, grads: Tree) -> Tree:
             raise GraphError(
                 f"update: params{place}: expected a floating-point array, got {p.dtype}; remove it from params"
             )
-    given = leaves_like(spec, grads, "params and grads")
+    given = leaves_like(spec, grads, "update: grads", "params")
     return unflatten(spec, [narrow(wide(g), wide(p).dtype) for p, g in zip(leaves, given, strict=True)])
 
 

@@ -9,14 +9,14 @@ func.func @step(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %g: tens
 
 // -----
 
-// CHECK: result 1 of @unknown cannot replace "w": no such argument; arguments are x
+// CHECK: result 1 of @unknown cannot overwrite "w": no such argument; arguments are x
 func.func @unknown(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> (tensor<3xf32>, tensor<3xf32>) {
   func.return %x, %x : tensor<3xf32>, tensor<3xf32>
 }
 
 // -----
 
-// CHECK: result 1 of @other cannot replace "w": the result is tensor<f32>, the argument tensor<3xf32>
+// CHECK: result 1 of @other cannot overwrite "w": the result is tensor<f32>, the argument tensor<3xf32>
 func.func @other(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}) -> (tensor<3xf32>, tensor<f32>) {
   %n = mir.reduce_sum %w axes [0] : (tensor<3xf32>) -> tensor<f32>
   func.return %w, %n : tensor<3xf32>, tensor<f32>
@@ -24,7 +24,7 @@ func.func @other(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}) -> (ten
 
 // -----
 
-// CHECK: result 1 of @optional cannot replace "w": it is an optional argument
+// CHECK: result 1 of @optional cannot overwrite "w": it is an optional argument
 func.func @optional(%w: tensor<3xf32> {mir.name = "w", mir.kind = "input", mir.optional}) -> (tensor<3xf32>, tensor<3xf32>) {
   func.return %w, %w : tensor<3xf32>, tensor<3xf32>
 }
@@ -38,7 +38,7 @@ func.func @few(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}) -> tensor
 
 // -----
 
-// CHECK: result 0 of @twice cannot replace "w": another result replaces it
+// CHECK: result 0 of @twice cannot overwrite "w": another result overwrites it
 func.func @twice(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}) -> (tensor<3xf32> {mir.aliases_input = "w"}, tensor<3xf32>) {
   func.return %w, %w : tensor<3xf32>, tensor<3xf32>
 }

@@ -1,12 +1,12 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: expected x of shape BxSxW, got 3x6
+// CHECK: expected x of shape [B, S, W], got [3, 6]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 = "test.op"() : () -> (tensor<3x6xf32>, tensor<6xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<3x2xf32>, tensor<3x2xf32>)
 %12 = hir.llama_decoder_block %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 : tensor<3x6xf32>, tensor<6xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<3x2xf32>, tensor<3x2xf32> num_heads 4 eps 1.000000e-05 -> tensor<2x3x6xf32>
 
 // -----
 
-// CHECK: expected ln1_g of shape 6, got 5
+// CHECK: expected ln1_g of shape [6], got [5]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<5xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<3x2xf32>, tensor<3x2xf32>)
 %12 = hir.llama_decoder_block %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 : tensor<2x3x6xf32>, tensor<5xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<3x2xf32>, tensor<3x2xf32> num_heads 4 eps 1.000000e-05 -> tensor<2x3x6xf32>
 
@@ -24,25 +24,25 @@
 
 // -----
 
-// CHECK: expected o_w of shape 16x6, got 6x16
+// CHECK: expected o_w of shape [16, 6], got [6, 16]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<6xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<6x16xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<3x2xf32>, tensor<3x2xf32>)
 %12 = hir.llama_decoder_block %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 : tensor<2x3x6xf32>, tensor<6xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<6x16xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<3x2xf32>, tensor<3x2xf32> num_heads 4 eps 1.000000e-05 -> tensor<2x3x6xf32>
 
 // -----
 
-// CHECK: expected up_w of shape 6x5, got 6x4
+// CHECK: expected up_w of shape [6, 5], got [6, 4]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<6xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x4xf32>, tensor<5x6xf32>, tensor<3x2xf32>, tensor<3x2xf32>)
 %12 = hir.llama_decoder_block %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 : tensor<2x3x6xf32>, tensor<6xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x4xf32>, tensor<5x6xf32>, tensor<3x2xf32>, tensor<3x2xf32> num_heads 4 eps 1.000000e-05 -> tensor<2x3x6xf32>
 
 // -----
 
-// CHECK: expected down_w of shape 6x6, got 6x5
+// CHECK: expected down_w of shape [6, 6], got [6, 5]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<6xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<3x2xf32>, tensor<3x2xf32>)
 %12 = hir.llama_decoder_block %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 : tensor<2x3x6xf32>, tensor<6xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<3x2xf32>, tensor<3x2xf32> num_heads 4 eps 1.000000e-05 -> tensor<2x3x6xf32>
 
 // -----
 
-// CHECK: expected tables of shape 3x2 or 2x3x2, got 3x3
+// CHECK: expected tables of shape [3, 2] or [2, 3, 2], got [3, 3]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<6xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<3x2xf32>, tensor<3x3xf32>)
 %12 = hir.llama_decoder_block %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 : tensor<2x3x6xf32>, tensor<6xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<3x2xf32>, tensor<3x3xf32> num_heads 4 eps 1.000000e-05 -> tensor<2x3x6xf32>
 
@@ -60,7 +60,7 @@
 
 // -----
 
-// CHECK: expected a mask of shape 2x3 or 2x3x3x3 (1 for one batch, head or query), got 3x2
+// CHECK: expected a mask of shape [2, 3] or [2, 3, 3, 3] (1 for one batch, head or query), got [3, 2]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13 = "test.op"() : () -> (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4x6xf32>, tensor<4x2xf32>, tensor<4x2xf32>, tensor<6x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<3x4xf32>, tensor<3x1xf32>, tensor<3x1xf32>, tensor<3x2xi1>)
 %14 = hir.llama_decoder_block %0, %1, %2, %3, %4, %5, %6, %8, %9, %10, %11, %12 : tensor<2x3x4xf32>, tensor<4xf32>, tensor<4x6xf32>, tensor<4x2xf32>, tensor<4x2xf32>, tensor<6x4xf32>, tensor<4xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<3x4xf32>, tensor<3x1xf32>, tensor<3x1xf32> ln2_b %7 : tensor<4xf32> mask %13 : tensor<3x2xi1> num_heads 3 num_kv_heads 1 eps 1.000000e-05 -> tensor<2x3x4xf32>
 
@@ -84,19 +84,19 @@
 
 // -----
 
-// CHECK: expected h_pre_norm of shape BxSxE, got 3x6
+// CHECK: expected h_pre_norm of shape [B, S, E], got [3, 6]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28 = "test.op"() : () -> (tensor<3x6xf32>, tensor<2x3xi32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2xi32>, tensor<7x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<12x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x32xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x8xf32>)
 %29 = hir.qwen35_mtp_head %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28 num_heads 4 n_rot 2 eps 1.000000e-05 : (tensor<3x6xf32>, tensor<2x3xi32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2xi32>, tensor<7x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<12x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x32xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x8xf32>) -> tensor<2x1x8xf32>
 
 // -----
 
-// CHECK: expected input_ids of shape 2x3, got 2x4
+// CHECK: expected input_ids of shape [2, 3], got [2, 4]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<2x4xi32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2xi32>, tensor<7x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<12x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x32xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x8xf32>)
 %29 = hir.qwen35_mtp_head %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28 num_heads 4 n_rot 2 eps 1.000000e-05 : (tensor<2x3x6xf32>, tensor<2x4xi32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2xi32>, tensor<7x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<12x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x32xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x8xf32>) -> tensor<2x1x8xf32>
 
 // -----
 
-// CHECK: expected last_token_idx of shape 2, got 2x1
+// CHECK: expected last_token_idx of shape [2], got [2, 1]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<2x3xi32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2x1xi32>, tensor<7x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<12x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x32xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x8xf32>)
 %29 = hir.qwen35_mtp_head %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28 num_heads 4 n_rot 2 eps 1.000000e-05 : (tensor<2x3x6xf32>, tensor<2x3xi32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2x1xi32>, tensor<7x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<12x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x32xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x8xf32>) -> tensor<2x1x8xf32>
 
@@ -120,19 +120,19 @@
 
 // -----
 
-// CHECK: expected q_norm_w of shape 4, got 6
+// CHECK: expected q_norm_w of shape [4], got [6]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<2x3xi32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2xi32>, tensor<7x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<12x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x32xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<6xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x8xf32>)
 %29 = hir.qwen35_mtp_head %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28 num_heads 4 n_rot 2 eps 1.000000e-05 : (tensor<2x3x6xf32>, tensor<2x3xi32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2xi32>, tensor<7x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<12x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x32xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<6xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x8xf32>) -> tensor<2x1x8xf32>
 
 // -----
 
-// CHECK: expected eh_w of shape 12x6, got 6x6
+// CHECK: expected eh_w of shape [12, 6], got [6, 6]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<2x3xi32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2xi32>, tensor<7x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x32xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x8xf32>)
 %29 = hir.qwen35_mtp_head %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28 num_heads 4 n_rot 2 eps 1.000000e-05 : (tensor<2x3x6xf32>, tensor<2x3xi32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2xi32>, tensor<7x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x32xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x8xf32>) -> tensor<2x1x8xf32>
 
 // -----
 
-// CHECK: expected lm_head_w of shape 6x8, got 5x8
+// CHECK: expected lm_head_w of shape [6, 8], got [5, 8]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<2x3xi32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2xi32>, tensor<7x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<12x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x32xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<5x8xf32>)
 %29 = hir.qwen35_mtp_head %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28 num_heads 4 n_rot 2 eps 1.000000e-05 : (tensor<2x3x6xf32>, tensor<2x3xi32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2xi32>, tensor<7x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<12x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x32xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<5x8xf32>) -> tensor<2x1x8xf32>
 

@@ -1,6 +1,6 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: expected table of shape VxD, got 5x3x2
+// CHECK: expected table of shape [V, D], got [5, 3, 2]
 %0, %1 = "test.op"() : () -> (tensor<2x3xi32>, tensor<5x3x2xf32>)
 %2 = hir.embedding %0, %1 : (tensor<2x3xi32>, tensor<5x3x2xf32>) -> tensor<2x3x3xf32>
 
@@ -18,18 +18,18 @@
 
 // -----
 
-// CHECK: expected table of shape 2x5, got 2x4
+// CHECK: expected table of shape [2, 5], got [2, 4]
 %0, %1, %2 = "test.op"() : () -> (tensor<3x5xf32>, tensor<2x4xf32>, tensor<2xf32>)
 %3 = hir.tied_head %0, %1, %2 : (tensor<3x5xf32>, tensor<2x4xf32>, tensor<2xf32>) -> tensor<3x2xf32>
 
 // -----
 
-// CHECK: expected table of shape VxD, got 5
+// CHECK: expected table of shape [V, D], got [5]
 %0, %1, %2 = "test.op"() : () -> (tensor<3x5xf32>, tensor<5xf32>, tensor<2xf32>)
 %3 = hir.tied_head %0, %1, %2 : (tensor<3x5xf32>, tensor<5xf32>, tensor<2xf32>) -> tensor<3x2xf32>
 
 // -----
 
-// CHECK: expected b of shape 2, got 5
+// CHECK: expected b of shape [2], got [5]
 %0, %1, %2 = "test.op"() : () -> (tensor<3x5xf32>, tensor<2x5xf32>, tensor<5xf32>)
 %3 = hir.tied_head %0, %1, %2 : (tensor<3x5xf32>, tensor<2x5xf32>, tensor<5xf32>) -> tensor<3x2xf32>

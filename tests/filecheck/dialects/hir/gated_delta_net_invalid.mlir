@@ -1,6 +1,6 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: expected k of shape 2x3x2x3, got 2x3x2x4
+// CHECK: expected k of shape [2, 3, 2, 3], got [2, 3, 2, 4]
 %0, %1, %2, %3, %4 = "test.op"() : () -> (tensor<2x3x2x3xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2xf32>, tensor<2x3x2xf32>)
 %5, %6 = hir.gated_delta_net %0, %1, %2, %3, %4 : (tensor<2x3x2x3xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2xf32>, tensor<2x3x2xf32>) -> (tensor<2x3x2x4xf32>, tensor<2x2x3x4xf32>)
 

@@ -1,18 +1,18 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: expected a weight of rank 2, got 1x3x4
+// CHECK: expected a weight of rank 2, got [1, 3, 4]
 %0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<1x3x4xf32>)
 %1 = hir.linear %0#0, %0#1 : (tensor<2x3xf32>, tensor<1x3x4xf32>) -> tensor<1x2x4xf32>
 
 // -----
 
-// CHECK: contracted dimensions differ: 2x3 has 3 columns, 4x3 has 4 rows
+// CHECK: the inner dimensions of [2, 3] @ [4, 3] differ: expected 3 rows in the RHS, got 4
 %0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<4x3xf32>)
 %1 = hir.linear %0#0, %0#1 : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
 
 // -----
 
-// CHECK: expected a bias of shape 4, got 3
+// CHECK: expected a bias of shape [4], got [3]
 %0:3 = "test.op"() : () -> (tensor<2x3xf32>, tensor<3x4xf32>, tensor<3xf32>)
 %1 = hir.linear %0#0, %0#1 bias %0#2 : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<3xf32>) -> tensor<2x4xf32>
 

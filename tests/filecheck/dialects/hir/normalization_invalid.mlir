@@ -1,6 +1,6 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: expected gamma of shape 5, got 3
+// CHECK: expected gamma of shape [5], got [3]
 %0, %1, %2 = "test.op"() : () -> (tensor<2x3x5xf32>, tensor<3xf32>, tensor<5xf32>)
 %3 = hir.layer_norm %0 : tensor<2x3x5xf32> gamma %1 : tensor<3xf32> beta %2 : tensor<5xf32> axis 2 eps 1.000000e-05 -> tensor<2x3x5xf32>
 
@@ -36,13 +36,13 @@
 
 // -----
 
-// CHECK: expected gamma of shape 5, got 3
+// CHECK: expected gamma of shape [5], got [3]
 %0, %1, %2, %3, %4 = "test.op"() : () -> (tensor<2x3x5xf32>, tensor<2x3x5xf32>, tensor<3xf32>, tensor<5xf32>, tensor<5xf32>)
 %5 = hir.residual_rms_norm %0, %1 : tensor<2x3x5xf32>, tensor<2x3x5xf32> gamma %2 : tensor<3xf32> beta %3 : tensor<5xf32> bias %4 : tensor<5xf32> eps 3.000000e-02 -> tensor<2x3x5xf32>
 
 // -----
 
-// CHECK: expected bias of shape 5, got 1x5
+// CHECK: expected bias of shape [5], got [1, 5]
 %0, %1, %2, %3, %4 = "test.op"() : () -> (tensor<2x3x5xf32>, tensor<2x3x5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<1x5xf32>)
 %5 = hir.residual_layer_norm %0, %1 : tensor<2x3x5xf32>, tensor<2x3x5xf32> gamma %2 : tensor<5xf32> beta %3 : tensor<5xf32> bias %4 : tensor<1x5xf32> eps 3.000000e-02 -> tensor<2x3x5xf32>
 

@@ -1,36 +1,36 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: expected x of shape BxTxF, got 5x3
+// CHECK: expected x of shape [B, T, F], got [5, 3]
 %0:3 = "test.op"() : () -> (tensor<5x3xf32>, tensor<3x4xf32>, tensor<4x4xf32>)
 %1:2 = hir.rnn %0#0, %0#1, %0#2 : tensor<5x3xf32>, tensor<3x4xf32>, tensor<4x4xf32> -> tensor<5x4xf32>, tensor<5x4xf32>
 
 // -----
 
-// CHECK: expected w_hh of shape HxG, got 4
+// CHECK: expected w_hh of shape [H, G], got [4]
 %0:3 = "test.op"() : () -> (tensor<2x5x3xf32>, tensor<3x4xf32>, tensor<4xf32>)
 %1:2 = hir.rnn %0#0, %0#1, %0#2 : tensor<2x5x3xf32>, tensor<3x4xf32>, tensor<4xf32> -> tensor<2x5x4xf32>, tensor<2x4xf32>
 
 // -----
 
-// CHECK: expected w_hh of shape 4x12, got 4x4
+// CHECK: expected w_hh of shape [4, 12], got [4, 4]
 %0:3 = "test.op"() : () -> (tensor<2x5x3xf32>, tensor<3x12xf32>, tensor<4x4xf32>)
 %1:2 = hir.gru %0#0, %0#1, %0#2 : tensor<2x5x3xf32>, tensor<3x12xf32>, tensor<4x4xf32> -> tensor<2x5x4xf32>, tensor<2x4xf32>
 
 // -----
 
-// CHECK: expected w_ih of shape 3x16, got 16x3
+// CHECK: expected w_ih of shape [3, 16], got [16, 3]
 %0:3 = "test.op"() : () -> (tensor<2x5x3xf32>, tensor<16x3xf32>, tensor<4x16xf32>)
 %1:3 = hir.lstm %0#0, %0#1, %0#2 : tensor<2x5x3xf32>, tensor<16x3xf32>, tensor<4x16xf32> -> tensor<2x5x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
 
 // -----
 
-// CHECK: expected b_hh of shape 16, got 4
+// CHECK: expected b_hh of shape [16], got [4]
 %0:4 = "test.op"() : () -> (tensor<2x5x3xf32>, tensor<3x16xf32>, tensor<4x16xf32>, tensor<4xf32>)
 %1:3 = hir.lstm %0#0, %0#1, %0#2 : tensor<2x5x3xf32>, tensor<3x16xf32>, tensor<4x16xf32> b_hh %0#3 : tensor<4xf32> -> tensor<2x5x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
 
 // -----
 
-// CHECK: expected c0 of shape 2x4, got 1x4
+// CHECK: expected c0 of shape [2, 4], got [1, 4]
 %0:4 = "test.op"() : () -> (tensor<2x5x3xf32>, tensor<3x16xf32>, tensor<4x16xf32>, tensor<1x4xf32>)
 %1:3 = hir.lstm %0#0, %0#1, %0#2 : tensor<2x5x3xf32>, tensor<3x16xf32>, tensor<4x16xf32> c0 %0#3 : tensor<1x4xf32> -> tensor<2x5x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
 
@@ -48,13 +48,13 @@
 
 // -----
 
-// CHECK: expected dt of shape 2x5x3, got 2x5x4
+// CHECK: expected dt of shape [2, 5, 3], got [2, 5, 4]
 %0:4 = "test.op"() : () -> (tensor<2x5x3x4xf32>, tensor<2x5x4xf32>, tensor<3xf32>, tensor<2x5x6xf32>)
 %1:2 = hir.mamba2 %0#0, %0#1, %0#2, %0#3, %0#3 : tensor<2x5x3x4xf32>, tensor<2x5x4xf32>, tensor<3xf32>, tensor<2x5x6xf32>, tensor<2x5x6xf32> -> tensor<2x5x3x4xf32>, tensor<2x3x4x6xf32>
 
 // -----
 
-// CHECK: expected b of shape BxTxN, got 2x5x1x6
+// CHECK: expected b of shape [B, T, N], got [2, 5, 1, 6]
 %0:4 = "test.op"() : () -> (tensor<2x5x3x4xf32>, tensor<2x5x3xf32>, tensor<3xf32>, tensor<2x5x1x6xf32>)
 %1:2 = hir.mamba2 %0#0, %0#1, %0#2, %0#3, %0#3 : tensor<2x5x3x4xf32>, tensor<2x5x3xf32>, tensor<3xf32>, tensor<2x5x1x6xf32>, tensor<2x5x1x6xf32> -> tensor<2x5x3x4xf32>, tensor<2x3x4x6xf32>
 

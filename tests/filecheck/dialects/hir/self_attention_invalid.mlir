@@ -1,6 +1,6 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: expected tables of shape 3x3 or 2x3x3, got 3x2
+// CHECK: expected tables of shape [3, 3] or [2, 3, 3], got [3, 2]
 %0, %1, %2 = "test.op"() : () -> (tensor<2x3x12xf32>, tensor<3x2xf32>, tensor<3x3xf32>)
 %3 = hir.rope %0, %1, %2 num_heads 2 layout packed pairing halves : (tensor<2x3x12xf32>, tensor<3x2xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
 
@@ -12,19 +12,19 @@
 
 // -----
 
-// CHECK: layout packed needs num_heads or head_dim, x is 2x3x12
+// CHECK: layout packed needs num_heads or head_dim; x has shape [2, 3, 12]
 %0, %1, %2 = "test.op"() : () -> (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>)
 %3 = hir.rope %0, %1, %2 layout packed pairing halves : (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
 
 // -----
 
-// CHECK: x of shape 2x3x12 in layout packed has 2 heads of 6 features, expected 2 of 5
+// CHECK: x of shape [2, 3, 12] in layout packed has 2 heads of 6 features, expected 2 of 5
 %0, %1, %2 = "test.op"() : () -> (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>)
 %3 = hir.rope %0, %1, %2 head_dim 5 num_heads 2 layout packed pairing halves : (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
 
 // -----
 
-// CHECK: k of shape 2x5x3 in layout packed has 1 heads of 3 features, expected 1 of 2
+// CHECK: k of shape [2, 5, 3] in layout packed has 1 heads of 3 features, expected 1 of 2
 %0, %1, %2 = "test.op"() : () -> (tensor<2x3x8xf32>, tensor<2x5x3xf32>, tensor<2x5x4xf32>)
 %3 = hir.attention %0, %1, %2 num_heads 4 layout packed : (tensor<2x3x8xf32>, tensor<2x5x3xf32>, tensor<2x5x4xf32>) -> tensor<2x3x8xf32>
 
@@ -36,7 +36,7 @@
 
 // -----
 
-// CHECK: expected a mask of shape 2x5 or 2x4x3x5 (1 for one batch, head or query), got 2x4
+// CHECK: expected a mask of shape [2, 5] or [2, 4, 3, 5] (1 for one batch, head or query), got [2, 4]
 %0, %1, %2, %3 = "test.op"() : () -> (tensor<2x3x8xf32>, tensor<2x5x4xf32>, tensor<2x5x4xf32>, tensor<2x4xi1>)
 %4 = hir.attention %0, %1, %2, %3 num_heads 4 layout packed : (tensor<2x3x8xf32>, tensor<2x5x4xf32>, tensor<2x5x4xf32>, tensor<2x4xi1>) -> tensor<2x3x8xf32>
 
@@ -72,7 +72,7 @@
 
 // -----
 
-// CHECK: expected x of shape BxSxW, got 3x6
+// CHECK: expected x of shape [B, S, W], got [3, 6]
 %0, %1, %2, %3, %4 = "test.op"() : () -> (tensor<3x6xf32>, tensor<6x8xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<8x5xf32>)
 %5 = hir.self_attention %0, %1, %2, %3, %4 : tensor<3x6xf32>, tensor<6x8xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<8x5xf32> num_heads 4 -> tensor<2x3x5xf32>
 
@@ -96,19 +96,19 @@
 
 // -----
 
-// CHECK: expected v_w of shape 6x4, got 6x8
+// CHECK: expected v_w of shape [6, 4], got [6, 8]
 %0, %1, %2, %3, %4 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<6x8xf32>, tensor<6x4xf32>, tensor<6x8xf32>, tensor<8x5xf32>)
 %5 = hir.self_attention %0, %1, %2, %3, %4 : tensor<2x3x6xf32>, tensor<6x8xf32>, tensor<6x4xf32>, tensor<6x8xf32>, tensor<8x5xf32> num_heads 4 -> tensor<2x3x5xf32>
 
 // -----
 
-// CHECK: expected o_w of shape 8x5, got 6x5
+// CHECK: expected o_w of shape [8, 5], got [6, 5]
 %0, %1, %2, %3, %4 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<6x8xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x5xf32>)
 %5 = hir.self_attention %0, %1, %2, %3, %4 : tensor<2x3x6xf32>, tensor<6x8xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x5xf32> num_heads 4 -> tensor<2x3x5xf32>
 
 // -----
 
-// CHECK: expected k_b of shape 4, got 8
+// CHECK: expected k_b of shape [4], got [8]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<6x8xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<8x5xf32>, tensor<8xf32>, tensor<8xf32>, tensor<4xf32>, tensor<5xf32>, tensor<2x3x1xf32>, tensor<2x3x1xf32>, tensor<2x3xi1>)
 %12 = hir.self_attention %0, %1, %2, %3, %4 : tensor<2x3x6xf32>, tensor<6x8xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<8x5xf32> q_b %5 : tensor<8xf32> k_b %6 : tensor<8xf32> v_b %7 : tensor<4xf32> o_b %8 : tensor<5xf32> cos %9 : tensor<2x3x1xf32> sin %10 : tensor<2x3x1xf32> mask %11 : tensor<2x3xi1> num_heads 4 num_kv_heads 2 -> tensor<2x3x5xf32>
 
@@ -120,13 +120,13 @@
 
 // -----
 
-// CHECK: expected tables of shape 3x1 or 2x3x1, got 3x2
+// CHECK: expected tables of shape [3, 1] or [2, 3, 1], got [3, 2]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<6x8xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<8x5xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<5xf32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2x3xi1>)
 %12 = hir.self_attention %0, %1, %2, %3, %4 : tensor<2x3x6xf32>, tensor<6x8xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<8x5xf32> q_b %5 : tensor<8xf32> k_b %6 : tensor<4xf32> v_b %7 : tensor<4xf32> o_b %8 : tensor<5xf32> cos %9 : tensor<3x2xf32> sin %10 : tensor<3x2xf32> mask %11 : tensor<2x3xi1> num_heads 4 num_kv_heads 2 -> tensor<2x3x5xf32>
 
 // -----
 
-// CHECK: expected a mask of shape 2x3 or 2x4x3x3 (1 for one batch, head or query), got 3x3
+// CHECK: expected a mask of shape [2, 3] or [2, 4, 3, 3] (1 for one batch, head or query), got [3, 3]
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<6x8xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<8x5xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<5xf32>, tensor<2x3x1xf32>, tensor<2x3x1xf32>, tensor<3x3xi1>)
 %12 = hir.self_attention %0, %1, %2, %3, %4 : tensor<2x3x6xf32>, tensor<6x8xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<8x5xf32> q_b %5 : tensor<8xf32> k_b %6 : tensor<4xf32> v_b %7 : tensor<4xf32> o_b %8 : tensor<5xf32> cos %9 : tensor<2x3x1xf32> sin %10 : tensor<2x3x1xf32> mask %11 : tensor<3x3xi1> num_heads 4 num_kv_heads 2 -> tensor<2x3x5xf32>
 

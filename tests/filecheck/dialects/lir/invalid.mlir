@@ -129,7 +129,7 @@ lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf32>, %o: memref<2x5xf32>, %lo
 
 // -----
 
-// CHECK: shapes do not chain: 2x3 @ 4x5 into 2x5
+// CHECK: shapes do not chain: [2, 3] @ [4, 5] into [2, 5]
 lir.kernel @k(%a: memref<2x3xf32>, %b: memref<4x5xf32>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
   lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %lo to %hi : memref<2x3xf32>, memref<4x5xf32>, memref<2x5xf32>
   lir.return

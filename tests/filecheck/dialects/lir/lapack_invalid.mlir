@@ -24,7 +24,7 @@ lir.kernel @k(%a: memref<4x4xi32>, %p: memref<4xi32>, %lo: index, %hi: index) {
 
 // -----
 
-// CHECK: expected a square matrix, got 4x3
+// CHECK: expected a square matrix, got [4, 3]
 lir.kernel @k(%a: memref<4x3xf32>, %p: memref<4xi32>, %lo: index, %hi: index) {
   lir.getrf %a[], %p[] : memref<4x3xf32>, memref<4xi32>
   lir.return
@@ -40,7 +40,7 @@ lir.kernel @k(%a: memref<4x4xf32>, %p: memref<4xi64>, %lo: index, %hi: index) {
 
 // -----
 
-// CHECK: expected 2x4 elements of b, got memref<2x3xf32>
+// CHECK: expected b of shape [2, 4], got memref<2x3xf32>
 lir.kernel @k(%a: memref<4x4xf32>, %p: memref<4xi32>, %b: memref<2x3xf32>, %lo: index, %hi: index) {
   lir.getrs %a[], %p[], %b[] : memref<4x4xf32>, memref<4xi32>, memref<2x3xf32>
   lir.return
@@ -48,7 +48,7 @@ lir.kernel @k(%a: memref<4x4xf32>, %p: memref<4xi32>, %b: memref<2x3xf32>, %lo: 
 
 // -----
 
-// CHECK: expected 4 elements of pivots, got memref<3xi32>
+// CHECK: expected pivots of shape [4], got memref<3xi32>
 lir.kernel @k(%a: memref<4x4xf32>, %p: memref<3xi32>, %lo: index, %hi: index) {
   lir.getrf %a[], %p[] : memref<4x4xf32>, memref<3xi32>
   lir.return
@@ -64,7 +64,7 @@ lir.kernel @k(%a: memref<4x4xf32, strided<[2, 1]>>, %i: memref<1xi32>, %lo: inde
 
 // -----
 
-// CHECK: expected 1 elements of info, got memref<0xi32>
+// CHECK: expected info of shape [1], got memref<0xi32>
 lir.kernel @k(%a: memref<4x4xf32>, %i: memref<0xi32>, %lo: index, %hi: index) {
   lir.potrf %a[], %i[] : memref<4x4xf32>, memref<0xi32>
   lir.return
@@ -88,7 +88,7 @@ lir.kernel @k(%a: memref<2x4x4xf64>, %p: memref<4xi32>, %lo: index, %hi: index) 
 
 // -----
 
-// CHECK: expected at least as many columns as rows, got 3x2
+// CHECK: expected at least as many columns as rows, got [3, 2]
 lir.kernel @k(%a: memref<3x2xf32>, %s: memref<3xf32>, %w: memref<64xf32>, %lo: index, %hi: index) {
   lir.geqrf %a[], %s[], %w[] : memref<3x2xf32>, memref<3xf32>, memref<64xf32>
   lir.return
@@ -96,7 +96,7 @@ lir.kernel @k(%a: memref<3x2xf32>, %s: memref<3xf32>, %w: memref<64xf32>, %lo: i
 
 // -----
 
-// CHECK: expected 2 elements of scales, got memref<1xf32>
+// CHECK: expected scales of shape [2], got memref<1xf32>
 lir.kernel @k(%a: memref<2x3xf32>, %s: memref<1xf32>, %w: memref<64xf32>, %lo: index, %hi: index) {
   lir.orgqr %a[], %s[], %w[] : memref<2x3xf32>, memref<1xf32>, memref<64xf32>
   lir.return
@@ -112,7 +112,7 @@ lir.kernel @k(%a: memref<2x3xf32>, %s: memref<2xf32>, %w: memref<1xf32>, %lo: in
 
 // -----
 
-// CHECK: expected 4 elements of values, got memref<3xf32>
+// CHECK: expected values of shape [4], got memref<3xf32>
 lir.kernel @k(%a: memref<4x4xf32>, %v: memref<3xf32>, %w: memref<57xf32>, %s: memref<23xi32>, %i: memref<1xi32>, %lo: index, %hi: index) {
   lir.syevd %a[], %v[], %w[], %s[], %i[] : memref<4x4xf32>, memref<3xf32>, memref<57xf32>, memref<23xi32>, memref<1xi32>
   lir.return
@@ -136,7 +136,7 @@ lir.kernel @k(%a: memref<4x4xf32>, %v: memref<4xf32>, %w: memref<57xf32>, %s: me
 
 // -----
 
-// CHECK: expected at least as many rows as columns, got 2x3
+// CHECK: expected at least as many rows as columns, got [2, 3]
 lir.kernel @k(%a: memref<2x3xf32>, %v: memref<3xf32>, %u: memref<5x3xf32>, %t: memref<3x3xf32>, %w: memref<70xf32>, %s: memref<24xi32>, %i: memref<1xi32>, %lo: index, %hi: index) {
   lir.gesdd %a[], %v[], %u[], %t[], %w[], %s[], %i[] : memref<2x3xf32>, memref<3xf32>, memref<5x3xf32>, memref<3x3xf32>, memref<70xf32>, memref<24xi32>, memref<1xi32>
   lir.return
@@ -144,7 +144,7 @@ lir.kernel @k(%a: memref<2x3xf32>, %v: memref<3xf32>, %u: memref<5x3xf32>, %t: m
 
 // -----
 
-// CHECK: expected 5x3 elements of u, got memref<3x3xf32>
+// CHECK: expected u of shape [5, 3], got memref<3x3xf32>
 lir.kernel @k(%a: memref<5x3xf32>, %v: memref<3xf32>, %u: memref<3x3xf32>, %t: memref<3x3xf32>, %w: memref<70xf32>, %s: memref<24xi32>, %i: memref<1xi32>, %lo: index, %hi: index) {
   lir.gesdd %a[], %v[], %u[], %t[], %w[], %s[], %i[] : memref<5x3xf32>, memref<3xf32>, memref<3x3xf32>, memref<3x3xf32>, memref<70xf32>, memref<24xi32>, memref<1xi32>
   lir.return
@@ -152,7 +152,7 @@ lir.kernel @k(%a: memref<5x3xf32>, %v: memref<3xf32>, %u: memref<3x3xf32>, %t: m
 
 // -----
 
-// CHECK: expected 3x3 elements of vt, got memref<2x3xf32>
+// CHECK: expected vt of shape [3, 3], got memref<2x3xf32>
 lir.kernel @k(%a: memref<5x3xf32>, %v: memref<3xf32>, %u: memref<5x3xf32>, %t: memref<2x3xf32>, %w: memref<70xf32>, %s: memref<24xi32>, %i: memref<1xi32>, %lo: index, %hi: index) {
   lir.gesdd %a[], %v[], %u[], %t[], %w[], %s[], %i[] : memref<5x3xf32>, memref<3xf32>, memref<5x3xf32>, memref<2x3xf32>, memref<70xf32>, memref<24xi32>, memref<1xi32>
   lir.return

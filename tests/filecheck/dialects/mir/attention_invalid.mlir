@@ -24,7 +24,7 @@
 
 // -----
 
-// CHECK: layout bhsd is of rank 4, got q of shape 2x5x6
+// CHECK: layout bhsd is of rank 4, got q of shape [2, 5, 6]
 %q = "test.op"() : () -> (tensor<2x5x6xf32>)
 %k = "test.op"() : () -> (tensor<2x7x6xf32>)
 %v = "test.op"() : () -> (tensor<2x7x6xf32>)
@@ -40,7 +40,7 @@
 
 // -----
 
-// CHECK: expected 2 heads in q, got 3 (layout bhsd, 2x3x5x6)
+// CHECK: expected 2 heads in q, got 3 (layout bhsd, [2, 3, 5, 6])
 %q = "test.op"() : () -> (tensor<2x3x5x6xf32>)
 %k = "test.op"() : () -> (tensor<2x2x5x6xf32>)
 %v = "test.op"() : () -> (tensor<2x2x5x6xf32>)
@@ -97,7 +97,7 @@
 
 // -----
 
-// CHECK: expected a mask of shape 2x7 or 2x2x5x7 (1 for one batch, head or query), got 2x6
+// CHECK: expected a mask of shape [2, 7] or [2, 2, 5, 7] (1 for one batch, head or query), got [2, 6]
 %q = "test.op"() : () -> (tensor<2x5x6xf32>)
 %k = "test.op"() : () -> (tensor<2x7x6xf32>)
 %v = "test.op"() : () -> (tensor<2x7x6xf32>)
@@ -106,7 +106,7 @@
 
 // -----
 
-// CHECK: expected a mask of shape 2x2x5x7 (1 for one batch, head or query), got 2x7
+// CHECK: expected a mask of shape [2, 2, 5, 7] (1 for one batch, head or query), got [2, 7]
 %q = "test.op"() : () -> (tensor<2x5x6xf32>)
 %k = "test.op"() : () -> (tensor<2x7x6xf32>)
 %v = "test.op"() : () -> (tensor<2x7x6xf32>)

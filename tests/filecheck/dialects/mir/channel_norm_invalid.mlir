@@ -1,6 +1,6 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: expected x of rank at least 2, got 4
+// CHECK: expected x of rank at least 2, got [4]
 %x = "test.op"() : () -> (tensor<4xf32>)
 %y = mir.group_norm %x, %x, %x num_groups 2 eps 1.0e-5 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 
@@ -18,7 +18,7 @@
 
 // -----
 
-// CHECK: expected gamma of shape 4, got 5
+// CHECK: expected gamma of shape [4], got [5]
 %x, %v, %w = "test.op"() : () -> (tensor<2x4x5xf32>, tensor<5xf32>, tensor<4xf32>)
 %y = mir.group_norm %x, %v, %w num_groups 2 eps 1.0e-5 : (tensor<2x4x5xf32>, tensor<5xf32>, tensor<4xf32>) -> tensor<2x4x5xf32>
 
@@ -30,13 +30,13 @@
 
 // -----
 
-// CHECK: expected x of rank 4, got 2x4x5
+// CHECK: expected x of rank 4, got [2, 4, 5]
 %x, %v = "test.op"() : () -> (tensor<2x4x5xf32>, tensor<4xf32>)
 %y = mir.layer_norm_2d %x, %v, %v eps 1.0e-5 : (tensor<2x4x5xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x5xf32>
 
 // -----
 
-// CHECK: expected var of shape 4, got 5
+// CHECK: expected var of shape [4], got [5]
 %x, %v, %w = "test.op"() : () -> (tensor<5x4xf32>, tensor<4xf32>, tensor<5xf32>)
 %y = mir.batch_norm_inference %x, %v, %v, %v, %w axis 1 eps 1.0e-5 : (tensor<5x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<5xf32>) -> tensor<5x4xf32>
 

@@ -24,7 +24,7 @@
 
 // -----
 
-// CHECK: expected operands of one shape, got 3 and 4
+// CHECK: expected operands of one shape, got [3] and [4]
 %0, %1 = "test.op"() : () -> (tensor<3xf32>, tensor<4xf32>)
 %2 = mir.complex %0, %1 : (tensor<3xf32>, tensor<4xf32>) -> tensor<3xcomplex<f32>>
 

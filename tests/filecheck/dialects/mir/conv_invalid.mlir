@@ -32,7 +32,7 @@ func.func @dilations(%x: tensor<1x4x5x5xf32>, %w: tensor<2x4x3x3xf32>) {
 
 // -----
 
-// CHECK: expected an image of at least 1 element along each axis, got 0x5
+// CHECK: expected an image of at least 1 element along each axis, got [0, 5]
 func.func @empty_image(%x: tensor<1x4x0x5xf32>, %w: tensor<2x4x1x1xf32>) {
   %0 = "mir.conv"(%x, %w) <{stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64}> : (tensor<1x4x0x5xf32>, tensor<2x4x1x1xf32>) -> tensor<1x2x0x5xf32>
   func.return
@@ -72,7 +72,7 @@ func.func @input_groups(%x: tensor<1x4x5x5xf32>, %w: tensor<2x4x3x3xf32>) {
 
 // -----
 
-// CHECK: expected [N, C, W] with [O, C, kW] or [N, C, H, W] with [O, C, kH, kW], got 1x4x5x5x5 with 2x4x3x3x3
+// CHECK: expected [N, C, W] with [O, C, kW] or [N, C, H, W] with [O, C, kH, kW], got [1, 4, 5, 5, 5] with [2, 4, 3, 3, 3]
 func.func @rank(%x: tensor<1x4x5x5x5xf32>, %w: tensor<2x4x3x3x3xf32>) {
   %0 = "mir.conv"(%x, %w) <{stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64}> : (tensor<1x4x5x5x5xf32>, tensor<2x4x3x3x3xf32>) -> tensor<1x2x3x3x3xf32>
   func.return
@@ -96,7 +96,7 @@ func.func @conv_result(%x: tensor<1x4x5x5xf32>, %w: tensor<2x4x3x3xf32>) {
 
 // -----
 
-// CHECK: expected x of shape [N, C, H, W], got 4x5x5
+// CHECK: expected x of shape [N, C, H, W], got [4, 5, 5]
 func.func @transpose_rank(%x: tensor<4x5x5xf32>, %w: tensor<4x2x3x3xf32>) {
   %0 = "mir.conv_transpose2d"(%x, %w) <{stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64, output_padding = array<i64: 0, 0>}> : (tensor<4x5x5xf32>, tensor<4x2x3x3xf32>) -> tensor<1x2x7x7xf32>
   func.return
@@ -120,7 +120,7 @@ func.func @output_padding(%x: tensor<1x4x5x5xf32>, %w: tensor<4x2x3x3xf32>) {
 
 // -----
 
-// CHECK: a padding of [4, 0] leaves nothing: the result is -1x7
+// CHECK: a padding of [4, 0] leaves nothing: the result has extents [-1, 7]
 func.func @transpose_padding(%x: tensor<1x4x5x5xf32>, %w: tensor<4x2x3x3xf32>) {
   %0 = "mir.conv_transpose2d"(%x, %w) <{stride = array<i64: 1, 1>, padding = array<i64: 4, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64, output_padding = array<i64: 0, 0>}> : (tensor<1x4x5x5xf32>, tensor<4x2x3x3xf32>) -> tensor<1x2x1x7xf32>
   func.return
@@ -128,7 +128,7 @@ func.func @transpose_padding(%x: tensor<1x4x5x5xf32>, %w: tensor<4x2x3x3xf32>) {
 
 // -----
 
-// CHECK: expected dy of shape 1x4x4x4, got 1x4x5x5
+// CHECK: expected dy of shape [1, 4, 4, 4], got [1, 4, 5, 5]
 func.func @backward_input_dy(%x: tensor<1x4x5x5xf32>, %w: tensor<4x2x3x3xf32>) {
   %0 = "mir.conv2d_backward_input"(%x, %w) <{stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64, input_size = array<i64: 6, 6>}> : (tensor<1x4x5x5xf32>, tensor<4x2x3x3xf32>) -> tensor<1x2x6x6xf32>
   func.return
@@ -136,7 +136,7 @@ func.func @backward_input_dy(%x: tensor<1x4x5x5xf32>, %w: tensor<4x2x3x3xf32>) {
 
 // -----
 
-// CHECK: expected dy of shape 1x2x4x4, got 1x2x3x3
+// CHECK: expected dy of shape [1, 2, 4, 4], got [1, 2, 3, 3]
 func.func @backward_weight_dy(%x: tensor<1x4x5x5xf32>, %w: tensor<1x2x3x3xf32>) {
   %0 = "mir.conv2d_backward_weight"(%x, %w) <{stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64, kernel_size = array<i64: 2, 2>}> : (tensor<1x4x5x5xf32>, tensor<1x2x3x3xf32>) -> tensor<2x4x2x2xf32>
   func.return

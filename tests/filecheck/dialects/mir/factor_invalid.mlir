@@ -1,6 +1,6 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: expected square matrices, got 2x3
+// CHECK: expected square matrices, got [2, 3]
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
 %1 = mir.cholesky %0 : tensor<2x3xf32>
 
@@ -18,12 +18,12 @@
 
 // -----
 
-// CHECK: expected matrices of at least as many rows as columns, got 2x3
+// CHECK: expected matrices of at least as many rows as columns, got [2, 3]
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
 %1, %2 = mir.qr %0 : (tensor<2x3xf32>) -> (tensor<2x2xf32>, tensor<2x3xf32>)
 
 // -----
 
-// CHECK: expected matrices of at least as many rows as columns, got 2x3
+// CHECK: expected matrices of at least as many rows as columns, got [2, 3]
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
 %1, %2, %3 = mir.svd %0 : (tensor<2x3xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<2x3xf32>)

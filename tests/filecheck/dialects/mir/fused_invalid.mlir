@@ -6,19 +6,19 @@
 
 // -----
 
-// CHECK: expected bias of shape 3, got 2
+// CHECK: expected bias of shape [3], got [2]
 %x, %v, %w = "test.op"() : () -> (tensor<2x3xf32>, tensor<3xf32>, tensor<2xf32>)
 %y = mir.fused_residual_rms_norm %x, %x bias %w gamma %v beta %v eps 1.0e-5 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
 
 // -----
 
-// CHECK: expected two halves along the last axis, got 2x3
+// CHECK: expected two halves along the last axis, got [2, 3]
 %x = "test.op"() : () -> (tensor<2x3xf32>)
 %y = mir.fused_swiglu %x : tensor<2x3xf32> to tensor<2x1xf32>
 
 // -----
 
-// CHECK: expected two halves along the last axis, got scalar
+// CHECK: expected two halves along the last axis, got []
 %x = "test.op"() : () -> (tensor<f32>)
 %y = mir.fused_swiglu %x : tensor<f32> to tensor<f32>
 

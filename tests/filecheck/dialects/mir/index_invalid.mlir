@@ -1,18 +1,18 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: updates of shape 3x3 do not fit indices of shape 4
+// CHECK: updates of shape [3, 3] do not fit indices of shape [4]
 %0:2 = "test.op"() : () -> (tensor<3x3xf32>, tensor<4xi64>)
 %1 = mir.gather_backward %0#0, %0#1 axis 0 batch_dims 0 extent 5 : (tensor<3x3xf32>, tensor<4xi64>) -> tensor<5x3xf32>
 
 // -----
 
-// CHECK: expected k from 0 to the last extent, got 4 of 2x3
+// CHECK: expected k from 0 to the last extent, got 4 of [2, 3]
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
 %1 = mir.topk %0 k 4 : (tensor<2x3xf32>) -> tensor<2x4xi64>
 
 // -----
 
-// CHECK: expected k from 0 to the last extent, got 1 of scalar
+// CHECK: expected k from 0 to the last extent, got 1 of []
 %0 = "test.op"() : () -> (tensor<f32>)
 %1 = mir.topk %0 k 1 : (tensor<f32>) -> tensor<1xi64>
 

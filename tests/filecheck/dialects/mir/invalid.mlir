@@ -30,7 +30,7 @@
 
 // -----
 
-// CHECK: shapes 2 and 3 do not broadcast
+// CHECK: shapes [2] and [3] do not broadcast
 %0:2 = "test.op"() : () -> (tensor<2xf32>, tensor<3xf32>)
 %1 = mir.add %0#0, %0#1 : (tensor<2xf32>, tensor<3xf32>) -> tensor<3xf32>
 
@@ -83,19 +83,19 @@
 
 // -----
 
-// CHECK: expected ranks of at least 2, got 2 and 2x3
+// CHECK: expected ranks of at least 2, got [2] and [2, 3]
 %0:2 = "test.op"() : () -> (tensor<2xf32>, tensor<2x3xf32>)
 %1 = mir.matmul %0#0, %0#1 : (tensor<2xf32>, tensor<2x3xf32>) -> tensor<3xf32>
 
 // -----
 
-// CHECK: contracted dimensions differ: 2x3 has 3 columns, 2x3 has 2 rows
+// CHECK: the inner dimensions of [2, 3] @ [2, 3] differ: expected 3 rows in the RHS, got 2
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
 %1 = mir.matmul %0, %0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
 
 // -----
 
-// CHECK: shapes 2 and 5 do not broadcast
+// CHECK: shapes [2] and [5] do not broadcast
 %0:2 = "test.op"() : () -> (tensor<2x4x3xf32>, tensor<5x3x4xf32>)
 %1 = mir.matmul %0#0, %0#1 : (tensor<2x4x3xf32>, tensor<5x3x4xf32>) -> tensor<2x4x4xf32>
 
@@ -107,7 +107,7 @@
 
 // -----
 
-// CHECK: cannot reshape 2x3 to 5: the element counts differ
+// CHECK: cannot reshape [2, 3] to [5]: the element counts differ
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
 %1 = mir.reshape %0 : tensor<2x3xf32> to tensor<5xf32>
 
@@ -131,7 +131,7 @@
 
 // -----
 
-// CHECK: elements 2 to 4 leave axis 1 of 2x3
+// CHECK: the slice 2:4 is out of range for axis 1 of shape [2, 3]
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
 %1 = mir.narrow %0 axis 1 start 2 len 2 : (tensor<2x3xf32>) -> tensor<2x2xf32>
 
@@ -149,7 +149,7 @@
 
 // -----
 
-// CHECK: shapes 2x3 and 2x2 differ outside axis 0
+// CHECK: shapes [2, 3] and [2, 2] differ outside axis 0
 %0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<2x2xf32>)
 %1 = mir.concat %0#0, %0#1 axis 0 : (tensor<2x3xf32>, tensor<2x2xf32>) -> tensor<4x3xf32>
 
@@ -160,7 +160,7 @@
 
 // -----
 
-// CHECK: cannot expand 2x3 to 4x3
+// CHECK: cannot expand [2, 3] to [4, 3]
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
 %1 = mir.expand %0 : tensor<2x3xf32> to tensor<4x3xf32>
 
@@ -202,7 +202,7 @@
 
 // -----
 
-// CHECK: expected gamma of shape 3, got 2
+// CHECK: expected gamma of shape [3], got [2]
 %0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<2xf32>)
 %1 = mir.layer_norm %0#0, %0#1, %0#1 axis 1 eps 1.0e-5 : (tensor<2x3xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x3xf32>
 
@@ -220,7 +220,7 @@
 
 // -----
 
-// CHECK: expected labels of shape 2 for logits of shape 2x3, got 3
+// CHECK: expected labels of shape [2] for logits of shape [2, 3], got [3]
 %0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<3xi32>)
 %1 = mir.softmax_cross_entropy_with_logits %0#0, %0#1 : (tensor<2x3xf32>, tensor<3xi32>) -> tensor<3xf32>
 
@@ -238,13 +238,13 @@
 
 // -----
 
-// CHECK: expected d_loss of shape 2, got tensor<2x3xf32>
+// CHECK: expected d_loss of shape [2], got tensor<2x3xf32>
 %0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<2xi32>)
 %1 = mir.softmax_cross_entropy_backward %0#0, %0#1, %0#0 : (tensor<2x3xf32>, tensor<2xi32>, tensor<2x3xf32>) -> tensor<2x3xf32>
 
 // -----
 
-// CHECK: a bias of shape 2x3 does not broadcast to 2x4
+// CHECK: a bias of shape [2, 3] does not broadcast to [2, 4]
 %0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<3x4xf32>)
 %1 = mir.fused_matmul_bias_act %0#0, %0#1, %0#0 : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<2x3xf32>) -> tensor<2x4xf32>
 
@@ -417,7 +417,7 @@
 
 // -----
 
-// CHECK: expected indices to begin with the batch dimensions 2, got 3x4
+// CHECK: expected indices to begin with the batch dimensions [2], got shape [3, 4]
 func.func @gather_batch(%table: tensor<2x6xf32>, %i: tensor<3x4xi64>) {
   %0 = "mir.gather"(%table, %i) <{axis = 1 : i64, batch_dims = 1 : i64}> : (tensor<2x6xf32>, tensor<3x4xi64>) -> tensor<2x4xf32>
   func.return
@@ -425,7 +425,7 @@ func.func @gather_batch(%table: tensor<2x6xf32>, %i: tensor<3x4xi64>) {
 
 // -----
 
-// CHECK: updates of shape 4x3 do not fit indices of shape 5
+// CHECK: updates of shape [4, 3] do not fit indices of shape [5]
 func.func @scatter_add_shapes(%u: tensor<4x3xf32>, %i: tensor<5xi64>) {
   %0 = "mir.scatter_add"(%u, %i) <{axis = 0 : i64, batch_dims = 0 : i64, extent = 7 : i64}> : (tensor<4x3xf32>, tensor<5xi64>) -> tensor<7x3xf32>
   func.return

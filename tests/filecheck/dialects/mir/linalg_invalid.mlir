@@ -42,13 +42,13 @@
 
 // -----
 
-// CHECK: contracting dimensions differ: 3x5 has extent 5 at 1, 3x5 has 3 at 0
+// CHECK: contracting dimensions differ: axis 1 of [3, 5] has extent 5, axis 0 of [3, 5] has 3
 %0 = "test.op"() : () -> (tensor<3x5xf32>)
 %1 = mir.dot_general %0, %0 contracting [1] x [0] batch [] x [] : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 
 // -----
 
-// CHECK: batch dimensions differ: 3x5 has extent 3 at 0, 3x5 has 5 at 1
+// CHECK: batch dimensions differ: axis 0 of [3, 5] has extent 3, axis 1 of [3, 5] has 5
 %0 = "test.op"() : () -> (tensor<3x5xf32>)
 %1 = mir.dot_general %0, %0 contracting [] x [] batch [0] x [1] : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
 
@@ -60,13 +60,13 @@
 
 // -----
 
-// CHECK: expected w to be a matrix, got 2x5x4
+// CHECK: expected w to be a matrix, got shape [2, 5, 4]
 %x, %w, %a, %b = "test.op"() : () -> (tensor<3x5xf32>, tensor<2x5x4xf32>, tensor<5x2xf32>, tensor<2x4xf32>)
 %y = mir.lora_matmul %x, %w, %a, %b scale 1.0 : (tensor<3x5xf32>, tensor<2x5x4xf32>, tensor<5x2xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
 
 // -----
 
-// CHECK: x @ w has the shape 3x4, x @ a @ b 3x1
+// CHECK: expected x @ a @ b of the shape [3, 4] of x @ w, got [3, 1]
 %x, %w, %a, %b = "test.op"() : () -> (tensor<3x5xf32>, tensor<5x4xf32>, tensor<5x2xf32>, tensor<2x1xf32>)
 %y = mir.lora_matmul %x, %w, %a, %b scale 1.0 : (tensor<3x5xf32>, tensor<5x4xf32>, tensor<5x2xf32>, tensor<2x1xf32>) -> tensor<3x4xf32>
 

@@ -1,30 +1,30 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: rows of 3 elements do not fit matrices of 4x5
+// CHECK: rows of 3 elements do not fit matrices of shape [4, 5]
 %0:3 = "test.op"() : () -> (tensor<6x3xf32>, tensor<2x4x5xf32>, tensor<6xi64>)
 %1 = mir.grouped_matmul %0#0, %0#1, %0#2 : (tensor<6x3xf32>, tensor<2x4x5xf32>, tensor<6xi64>) -> tensor<6x5xf32>
 
 // -----
 
-// CHECK: rows of 3 elements do not fit matrices of 3x5
+// CHECK: rows of 3 elements do not fit matrices of shape [3, 5]
 %0:3 = "test.op"() : () -> (tensor<6x3xf32>, tensor<2x3x5xf32>, tensor<6xi64>)
 %1 = mir.grouped_matmul %0#0, %0#1, %0#2 transpose_rhs : (tensor<6x3xf32>, tensor<2x3x5xf32>, tensor<6xi64>) -> tensor<6x5xf32>
 
 // -----
 
-// CHECK: expected x of rank 2, got 6
+// CHECK: expected x of rank 2, got [6]
 %0:3 = "test.op"() : () -> (tensor<6xf32>, tensor<2x3x5xf32>, tensor<6xi64>)
 %1 = mir.grouped_matmul %0#0, %0#1, %0#2 : (tensor<6xf32>, tensor<2x3x5xf32>, tensor<6xi64>) -> tensor<6x5xf32>
 
 // -----
 
-// CHECK: expected w of rank 3, got 3x5
+// CHECK: expected w of rank 3, got [3, 5]
 %0:3 = "test.op"() : () -> (tensor<6x3xf32>, tensor<3x5xf32>, tensor<6xi64>)
 %1 = mir.grouped_matmul %0#0, %0#1, %0#2 : (tensor<6x3xf32>, tensor<3x5xf32>, tensor<6xi64>) -> tensor<6x5xf32>
 
 // -----
 
-// CHECK: expected an expert for each of 6 rows, got ids of shape 5
+// CHECK: expected an expert for each of 6 rows, got ids of shape [5]
 %0:3 = "test.op"() : () -> (tensor<6x3xf32>, tensor<2x3x5xf32>, tensor<5xi64>)
 %1 = mir.grouped_matmul %0#0, %0#1, %0#2 : (tensor<6x3xf32>, tensor<2x3x5xf32>, tensor<5xi64>) -> tensor<6x5xf32>
 
@@ -66,7 +66,7 @@
 
 // -----
 
-// CHECK: expected g of rank 2, got 6
+// CHECK: expected g of rank 2, got [6]
 %0:3 = "test.op"() : () -> (tensor<6x3xf32>, tensor<6xf32>, tensor<6xi64>)
 %1 = mir.grouped_matmul_backward_weight %0#0, %0#1, %0#2 experts 2 : (tensor<6x3xf32>, tensor<6xf32>, tensor<6xi64>) -> tensor<2x3x4xf32>
 

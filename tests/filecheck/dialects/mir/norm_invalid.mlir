@@ -1,12 +1,12 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: expected gamma of shape 3, got 2
+// CHECK: expected gamma of shape [3], got [2]
 %x, %v, %w = "test.op"() : () -> (tensor<2x3xf32>, tensor<2xf32>, tensor<3xf32>)
 %y = mir.rms_norm %x, %v, %w axis 1 eps 1.0e-5 : (tensor<2x3xf32>, tensor<2xf32>, tensor<3xf32>) -> tensor<2x3xf32>
 
 // -----
 
-// CHECK: expected beta of shape 3, got 2
+// CHECK: expected beta of shape [3], got [2]
 %x, %v, %w = "test.op"() : () -> (tensor<2x3xf32>, tensor<2xf32>, tensor<3xf32>)
 %y = mir.rms_norm %x, %w, %v axis 1 eps 1.0e-5 : (tensor<2x3xf32>, tensor<3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
 

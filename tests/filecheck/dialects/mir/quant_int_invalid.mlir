@@ -24,7 +24,7 @@
 
 // -----
 
-// CHECK: expected a bias of shape 6, got 4
+// CHECK: expected a bias of shape [6], got [4]
 %0 = "test.op"() : () -> (tensor<4x8xi8>)
 %1 = "test.op"() : () -> (tensor<8x6xi8>)
 %2 = "test.op"() : () -> (tensor<4xi32>)
@@ -32,7 +32,7 @@
 
 // -----
 
-// CHECK: expected shapes MxK and KxN, got 4x8 and 6x8
+// CHECK: expected shapes [M, K] and [K, N], got [4, 8] and [6, 8]
 %0 = "test.op"() : () -> (tensor<4x8xi8>)
 %1 = "test.op"() : () -> (tensor<6x8xi8>)
 %2 = "test.op"() : () -> (tensor<6xi32>)
@@ -40,7 +40,7 @@
 
 // -----
 
-// CHECK: expected x and w of rank 4, got 1x2x5x5 and 6x2x9
+// CHECK: expected x and w of rank 4, got [1, 2, 5, 5] and [6, 2, 9]
 %0 = "test.op"() : () -> (tensor<1x2x5x5xi8>)
 %1 = "test.op"() : () -> (tensor<6x2x9xi8>)
 %2 = "test.op"() : () -> (tensor<6xi32>)
@@ -48,7 +48,7 @@
 
 // -----
 
-// CHECK: 2 groups do not fit 2 channels and weights of shape 6x2x3x3
+// CHECK: 2 groups do not fit 2 channels and weights of shape [6, 2, 3, 3]
 %0 = "test.op"() : () -> (tensor<1x2x5x5xi8>)
 %1 = "test.op"() : () -> (tensor<6x2x3x3xi8>)
 %2 = "test.op"() : () -> (tensor<6xi32>)
@@ -72,7 +72,7 @@
 
 // -----
 
-// CHECK: weights of shape 6x2x3x6 are larger than the padded input of shape 1x2x5x5
+// CHECK: weights of shape [6, 2, 3, 6] are larger than the padded input of shape [1, 2, 5, 5]
 %0 = "test.op"() : () -> (tensor<1x2x5x5xi8>)
 %1 = "test.op"() : () -> (tensor<6x2x3x6xi8>)
 %2 = "test.op"() : () -> (tensor<6xi32>)

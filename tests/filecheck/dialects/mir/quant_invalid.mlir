@@ -33,7 +33,7 @@
 
 // -----
 
-// CHECK: expected weights of shape 8x6 for fp8_e4m3, got 6x8
+// CHECK: expected weights of shape [8, 6] for fp8_e4m3, got [6, 8]
 %0 = "test.op"() : () -> (tensor<6x8xui8>)
 %r = mir.dequantize_weights %0 scheme <fp8_e4m3> shape [8, 6] : (tensor<6x8xui8>) -> tensor<8x6xf32>
 
@@ -53,14 +53,14 @@
 
 // -----
 
-// CHECK: expected scale of shape 2x6 for int8_block, got 1x6
+// CHECK: expected scale of shape [2, 6] for int8_block, got [1, 6]
 %0 = "test.op"() : () -> (tensor<8x6xi8>)
 %1 = "test.op"() : () -> (tensor<1x6xf32>)
 %r = mir.dequantize_weights %0 scales(%1) scheme <int8_block 4> shape [8, 6] : (tensor<8x6xi8>, tensor<1x6xf32>) -> tensor<8x6xf32>
 
 // -----
 
-// CHECK: expected global_scale of shape 1 for nvfp4_block, got 6
+// CHECK: expected global_scale of shape [1] for nvfp4_block, got [6]
 %0 = "test.op"() : () -> (tensor<24xui8>)
 %1 = "test.op"() : () -> (tensor<1x6xui8>)
 %2 = "test.op"() : () -> (tensor<6xf32>)
@@ -91,7 +91,7 @@
 
 // -----
 
-// CHECK: expected a shape of rank 2 for fp8_e4m3, got 48
+// CHECK: expected a shape of rank 2 for fp8_e4m3, got [48]
 %0 = "test.op"() : () -> (tensor<48xui8>)
 %r = mir.dequantize_weights %0 scheme <fp8_e4m3> shape [48] : (tensor<48xui8>) -> tensor<48xf32>
 
@@ -123,7 +123,7 @@
 
 // -----
 
-// CHECK: expected x of rank at least 2, got 8
+// CHECK: expected x of rank at least 2, got [8]
 %0 = "test.op"() : () -> (tensor<8xf32>)
 %1 = "test.op"() : () -> (tensor<8x6xui8>)
 %r = mir.dequant_matmul %0, %1 scheme <fp8_e4m3> : (tensor<8xf32>, tensor<8x6xui8>) -> tensor<6xf32>
@@ -158,7 +158,7 @@
 
 // -----
 
-// CHECK: expected rows of rank 2 and an index for each, got 5x32 and 4
+// CHECK: expected rows of rank 2 and an index for each, got [5, 32] and [4]
 %0 = "test.op"() : () -> (tensor<5x32xf32>)
 %1 = "test.op"() : () -> (tensor<2x54xui8>)
 %2 = "test.op"() : () -> (tensor<4xi64>)
@@ -212,6 +212,6 @@
 
 // -----
 
-// CHECK: expected a shape of rank 3, got 64x3
+// CHECK: expected a shape of rank 3, got [64, 3]
 %0 = "test.op"() : () -> (tensor<2x54xui8>)
 %r = mir.dequant_moe_weights %0 scheme <gguf_q4_0> shape [64, 3] : (tensor<2x54xui8>) -> tensor<64x3xf32>

@@ -1,6 +1,6 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: expected a key of shape [.., 2], got 3
+// CHECK: expected a key of shape [.., 2], such as rlx.key(0), got shape [3]
 %0 = "test.op"() : () -> (tensor<3xi64>)
 %1 = mir.rng_bits %0 offset 0 : tensor<3xi64> to tensor<4xi32>
 
@@ -18,7 +18,7 @@
 
 // -----
 
-// CHECK: expected a result that begins with the dimensions 3, got 4x3
+// CHECK: expected a result that begins with the dimensions [3], got [4, 3]
 %0 = "test.op"() : () -> (tensor<3x2xi64>)
 %1 = mir.rng_normal %0 mean 0.0 scale 1.0 : tensor<3x2xi64> to tensor<4x3xf32>
 
@@ -42,7 +42,7 @@
 
 // -----
 
-// CHECK: expected logits of at least one id, got 4x0
+// CHECK: expected logits of at least one id, got [4, 0]
 %0:2 = "test.op"() : () -> (tensor<4x0xf32>, tensor<2xi64>)
 %1 = mir.sample %0#0, %0#1 temperature 1.0 top_k 0 top_p 1.0 : (tensor<4x0xf32>, tensor<2xi64>) -> tensor<4xi64>
 
@@ -66,7 +66,7 @@
 
 // -----
 
-// CHECK: expected one key of shape 2, got 4x2
+// CHECK: expected one key of shape [2], got [4, 2]
 %0:2 = "test.op"() : () -> (tensor<4x3xf32>, tensor<4x2xi64>)
 %1 = mir.sample %0#0, %0#1 temperature 1.0 top_k 0 top_p 1.0 : (tensor<4x3xf32>, tensor<4x2xi64>) -> tensor<4xi64>
 

@@ -47,7 +47,7 @@
 
 // -----
 
-// CHECK: expected rank-0 constants in the body, got shape 2x3
+// CHECK: expected rank-0 constants in the body, got shape [2, 3]
 %x = "test.op"() : () -> tensor<2x3xf32>
 %0 = mir.elementwise_region (%x : tensor<2x3xf32>) -> tensor<2x3xf32> {
 ^bb0(%a: tensor<2x3xf32>):
@@ -57,7 +57,7 @@
 
 // -----
 
-// CHECK: shapes 2x1 and 3x1 do not broadcast
+// CHECK: shapes [2, 1] and [3, 1] do not broadcast
 %x, %y = "test.op"() : () -> (tensor<2x1xf32>, tensor<3x1xf32>)
 %0 = mir.elementwise_region (%x, %y : tensor<2x1xf32>, tensor<3x1xf32>) -> tensor<6x1xf32> {
 ^bb0(%a: tensor<2x1xf32>, %b: tensor<3x1xf32>):

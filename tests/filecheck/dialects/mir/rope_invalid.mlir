@@ -32,7 +32,7 @@
 
 // -----
 
-// CHECK: expected tables of shape 5x3 or 2x5x3, got 5x6
+// CHECK: expected tables of shape [5, 3] or [2, 5, 3], got [5, 6]
 %x = "test.op"() : () -> (tensor<2x5x12xf32>)
 %c = "test.op"() : () -> (tensor<5x6xf32>)
 %s = "test.op"() : () -> (tensor<5x6xf32>)
@@ -40,7 +40,7 @@
 
 // -----
 
-// CHECK: expected cos and sin of one shape, got 2x5x3 and 5x3
+// CHECK: expected cos and sin of one shape, got [2, 5, 3] and [5, 3]
 %x = "test.op"() : () -> (tensor<2x5x12xf32>)
 %c = "test.op"() : () -> (tensor<2x5x3xf32>)
 %s = "test.op"() : () -> (tensor<5x3xf32>)

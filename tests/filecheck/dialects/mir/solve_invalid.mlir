@@ -12,19 +12,19 @@
 
 // -----
 
-// CHECK: expected square matrices, got 3x4
+// CHECK: expected square matrices, got [3, 4]
 %0, %1 = "test.op"() : () -> (tensor<3x4xf32>, tensor<3xf32>)
 %2 = mir.dense_solve %0, %1 : (tensor<3x4xf32>, tensor<3xf32>) -> tensor<3xf32>
 
 // -----
 
-// CHECK: expected a right hand side of shape 3 or 3xk, got 4
+// CHECK: expected a right-hand side of shape [3] or [3, k], got [4]
 %0, %1 = "test.op"() : () -> (tensor<3x3xf32>, tensor<4xf32>)
 %2 = mir.dense_solve %0, %1 : (tensor<3x3xf32>, tensor<4xf32>) -> tensor<4xf32>
 
 // -----
 
-// CHECK: expected a right hand side of shape 2x3 or 2x3xk, got 3x4
+// CHECK: expected a right-hand side of shape [2, 3] or [2, 3, k], got [3, 4]
 %0, %1 = "test.op"() : () -> (tensor<2x3x3xf32>, tensor<3x4xf32>)
 %2 = mir.batched_dense_solve %0, %1 : (tensor<2x3x3xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
 
@@ -48,7 +48,7 @@
 
 // -----
 
-// CHECK: expected square matrices, got 3
+// CHECK: expected square matrices, got [3]
 %0 = "test.op"() : () -> (tensor<3xf32>)
 %1, %2 = mir.lu %0 : (tensor<3xf32>) -> (tensor<3xf32>, tensor<i32>)
 

@@ -6,7 +6,7 @@
 
 // -----
 
-// CHECK: expected at least one point along the last axis, got scalar
+// CHECK: expected at least one point along the last axis, got []
 %0 = "test.op"() : () -> (tensor<complex<f32>>)
 %1 = mir.fft %0 norm backward : tensor<complex<f32>>
 
@@ -18,19 +18,19 @@
 
 // -----
 
-// CHECK: expected at least one point along the last axis, got 2x0
+// CHECK: expected at least one point along the last axis, got [2, 0]
 %0 = "test.op"() : () -> (tensor<2x0xf32>)
 %1 = mir.rfft %0 : (tensor<2x0xf32>) -> tensor<2x1xcomplex<f32>>
 
 // -----
 
-// CHECK: expected real and imaginary parts along the last axis, got 2x7
+// CHECK: expected real and imaginary parts along the last axis, got [2, 7]
 %0, %1 = "test.op"() : () -> (tensor<2x7xf32>, tensor<5x3xf32>)
 %2 = mir.log_mel %0, %1 : (tensor<2x7xf32>, tensor<5x3xf32>) -> tensor<2x5xf32>
 
 // -----
 
-// CHECK: expected filters of [bands, 3], got 5x4
+// CHECK: expected filters of [bands, 3], got [5, 4]
 %0, %1 = "test.op"() : () -> (tensor<2x8xf32>, tensor<5x4xf32>)
 %2 = mir.log_mel %0, %1 : (tensor<2x8xf32>, tensor<5x4xf32>) -> tensor<2x5xf32>
 
@@ -42,12 +42,12 @@
 
 // -----
 
-// CHECK: expected a cotangent of shape 2x5, got 5
+// CHECK: expected a cotangent of shape [2, 5], got [5]
 %0, %1, %2 = "test.op"() : () -> (tensor<2x8xf32>, tensor<5x3xf32>, tensor<5xf32>)
 %3 = mir.log_mel_backward %0, %1, %2 : (tensor<2x8xf32>, tensor<5x3xf32>, tensor<5xf32>) -> tensor<2x8xf32>
 
 // -----
 
-// CHECK: expected 4 bins for 7 points, got 2x5
+// CHECK: expected 4 bins for 7 points, got [2, 5]
 %0 = "test.op"() : () -> (tensor<2x5xcomplex<f32>>)
 %1 = mir.irfft %0 points 7 : (tensor<2x5xcomplex<f32>>) -> tensor<2x7xf32>

@@ -8,7 +8,7 @@
 
 // -----
 
-// CHECK: expected qkv_w of shape 4x12, got 4x8
+// CHECK: expected qkv_w of shape [4, 12], got [4, 8]
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x8xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
@@ -16,7 +16,7 @@
 
 // -----
 
-// CHECK: expected qkv_b of shape 12, got 4
+// CHECK: expected qkv_b of shape [12], got [4]
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
@@ -33,7 +33,7 @@
 
 // -----
 
-// CHECK: expected a mask of shape 2x3 or 2x2x3x3 (1 for one batch, head or query), got 2x4
+// CHECK: expected a mask of shape [2, 3] or [2, 2, 3, 3] (1 for one batch, head or query), got [2, 4]
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
@@ -60,7 +60,7 @@
 
 // -----
 
-// CHECK: expected tables of shape 3x1 or 2x3x1, got 4x1
+// CHECK: expected tables of shape [3, 1] or [2, 3, 1], got [4, 1]
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
@@ -78,7 +78,7 @@
 
 // -----
 
-// CHECK: expected fc2_w of shape 8x4, got 7x4
+// CHECK: expected fc2_w of shape [8, 4], got [7, 4]
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
@@ -90,7 +90,7 @@
 
 // -----
 
-// CHECK: expected ln2_g of shape 4, got 5
+// CHECK: expected ln2_g of shape [4], got [5]
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
@@ -102,7 +102,7 @@
 
 // -----
 
-// CHECK: expected fc1_b of shape 8, got 4
+// CHECK: expected fc1_b of shape [8], got [4]
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
@@ -115,7 +115,7 @@
 
 // -----
 
-// CHECK: expected a mask of shape 2x3 or 2x2x3x3 (1 for one batch, head or query), got 1x3x3x3
+// CHECK: expected a mask of shape [2, 3] or [2, 2, 3, 3] (1 for one batch, head or query), got [1, 3, 3, 3]
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
