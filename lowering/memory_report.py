@@ -55,11 +55,11 @@ class MemoryReport:
     slots: tuple[SlotUse, ...]
     """The slots, the largest first."""
     fullest: int
-    """The number of the launch with the most memory in use."""
+    """The index of the launch with the most memory in use."""
 
     @property
     def at_fullest(self) -> tuple[SlotUse, ...]:
-        """The slots in use during launch `fullest`."""
+        """The slots in use during the launch with index `fullest`."""
         return tuple(slot for slot in self.slots if slot.first <= self.fullest <= slot.last)
 
     def __str__(self) -> str:

@@ -194,7 +194,7 @@ class Graph(MirBuilder):
 
     @property
     def content(self) -> ModuleOp | Unexpanded:
-        """The module, or a deferred module if passes of inlined graphs have to run for it."""
+        """The module; while passes of inlined graphs have not run, an object that runs them later."""
         if not self._sealed:
             self._seal()
         if not any(isinstance(op, InlinedOp) for op in self._block.ops):
@@ -293,12 +293,12 @@ class Graph(MirBuilder):
 
     @property
     def end(self) -> tuple[Operation | None, int]:
-        """The last op and the number of arguments, for `cut`."""
+        """The current end of the graph, its last op and the number of arguments; `cut(*end)` returns to it."""
         last = self._block.last_op
         return last.prev_op if isinstance(last, ReturnOp) else last, len(self._block.args)
 
     def cut(self, last: Operation | None, arguments: int) -> None:
-        """Remove the ops after `last`, and the arguments after the first `arguments`."""
+        """Remove the ops after `last` and all but the first `arguments` arguments, to return to an earlier `end`."""
         if self.end == (last, arguments):
             return
         self._unseal()
@@ -384,7 +384,8 @@ class GraphModule:
     """
     A graph at stage `hir` (blocks), `mir` (tensor ops) or `lir` (a program). Functions on it return new ones.
 
-    If the cache records that its passes succeeded on the same graph before, they run when `module` is first read.
+    Passes may run late: if the cache records that they succeeded on an equal graph before, they run when `module` is
+    first read.
     """
 
     def __init__(self, content: ModuleOp | Derivation | Unexpanded, stage: str):

@@ -62,8 +62,8 @@ def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
     """
     Return the graph as a planned `lir` program, with large launches split into chunks for `threads` threads.
 
-    Runs the pass `rlx-to-lir`: what `compile` runs before LLVM, for the same processor. A GraphError if `threads` is
-    less than 1.
+    The pass is `rlx-to-lir`. `compile` runs it before LLVM, and for the same processor. Raises GraphError if `threads`
+    is less than 1.
     """
     from xdsl_rlx.lowering.numba.runtime.rlx_to_lir import RlxToLirPass
 
@@ -131,7 +131,7 @@ def compile(
     core. Programs that any process compiled before are loaded from the cache on disk. The backend "numba" compiles the
     kernels that `numba_source` prints with Numba; calls, threads and cache are the same.
 
-    `donate` maps argument names to the numbers of the outputs that overwrite them; both have the same type. A donated
+    `donate` maps argument names to the indices of the outputs that overwrite them; both have the same type. A donated
     param has its new value in the next call, and the array passed for a donated input is overwritten. Calls return the
     other outputs only. An output that cannot be computed in place, because an op reads the argument later, is computed
     in another buffer and copied at the end. `memory_report` counts these copies; with `strict_donation` they raise
@@ -148,7 +148,7 @@ def compile(
     access then reads or overwrites other memory. Programs from hir and mir are checked only with XDSL_RLX_CHECK=1.
 
     Raises GraphError for an unknown backend, a graph that cannot be lowered, a donated output whose type differs from
-    that of its argument, and a budget that cannot be met. The last message gives the minimum.
+    that of its argument, and a budget that cannot be met. The message about a budget states the minimum.
     """
     from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_source
 

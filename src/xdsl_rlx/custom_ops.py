@@ -59,9 +59,9 @@ def custom_op(
 
     `kernel="graph"`: `function(b, *inputs, **options)` builds the results from other ops with the builder `b`.
 
-    `kernel="nest"`: `function(it, *inputs, *outputs, **options)` is one iteration of a parallel loop: plain Python on
-    arrays, translated to a kernel. docs/custom-ops.md documents the supported subset. `iterations` is the number of
-    iterations, or a function with the arguments of `shape` that returns it.
+    `kernel="nest"` (for "loop nest"): `function(it, *inputs, *outputs, **options)` is the body of a parallel loop,
+    plain Python on arrays that is translated to a kernel. `it.index` is the index of the iteration. docs/custom-ops.md
+    lists the supported subset. `iterations` is an integer, or a function of the arguments of `shape` that returns one.
 
     `shape(*operands, **options)` takes a `Shaped` per operand and returns the `Shaped` of the result, or a list of
     them. With `kernel="graph"` the default is the shapes that the function builds. `vjp(b, inputs, outputs, cotangents,
@@ -69,8 +69,8 @@ def custom_op(
     each output. `vmap(b, size, batched, inputs, **options)` returns the outputs with a leading axis.
 
     With `kernel="graph"`, an op without `vjp` and `jvp` is differentiated through its definition, and one without
-    `vmap` is batched through it. In all other cases a missing rule is an error that names the op. `inert` maps the
-    numbers of non-differentiable inputs to the reason.
+    `vmap` is batched through it. With `kernel="nest"`, or with only one of `vjp` and `jvp`, a missing rule is an error
+    that names the op. `inert` maps the indices of non-differentiable inputs to the reason.
 
     Change `version` when the function or a rule changes: it is part of the cache key of programs with the op. Without a
     version they are cached for this process only. Raises GraphError for a name that is already registered, unless

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @checked
 def prepare_for_ad(graph: AnyGraph) -> GraphModule:
-    """Return the graph in `mir`, in ops that have derivative rules."""
+    """Return the graph in `mir`, rewritten until every op on a differentiable path has a derivative rule."""
     return run_passes(above_lir(graph, "prepare_for_ad"), prepared_for_ad())
 
 
@@ -100,10 +100,10 @@ def jvp(function: Callable[..., Any], /) -> Callable[..., Any]: ...
 @checked
 def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule:
     """
-    Return a graph of the outputs of `graph`, then a tangent for each output, along the tangents of the named arguments.
+    Return a graph that computes the outputs of `graph` and then the tangent of each output.
 
-    Each named argument has a new input `tangent_<name>`, in that order, after the other arguments. The tangent of an
-    output that does not depend on them is zero.
+    The tangent of each named argument is a new input `tangent_<name>`. These inputs follow the other arguments, in the
+    order of the names. The tangent of an output that does not depend on the named arguments is zero.
     """
     return run_passes(above_lir(graph, "jvp"), tangent_passes(_names(tangent_for)))
 
@@ -116,10 +116,11 @@ def hvp(function: Callable[..., Any], /, argnums: int | str = 0) -> Callable[...
 @checked
 def hvp(graph: AnyGraph, wrt: Sequence[str] | str, zero_missing_wrt: bool = False) -> GraphModule:
     """
-    Return a graph of the outputs and gradients of `grad_with_loss`, then a tangent for each: forward over reverse mode.
+    Return a graph that computes Hessian-vector products, by forward mode over reverse mode.
 
-    For one output the results are `[loss, gradients.., d loss(v), H v..]`. The vector `v` is passed in the inputs
-    `tangent_<name>` of the named arguments. `H` is the Hessian of the loss in all of them together.
+    The outputs are those of `grad_with_loss`, then the tangent of each. For one output they are
+    `[loss, gradients.., d loss(v), H v..]`. The vector `v` is passed in the inputs `tangent_<name>` of the named
+    arguments. `H` is the Hessian of the loss with respect to all named arguments together.
     """
     return run_passes(above_lir(graph, "hvp"), [*prepared_for_ad(), MirHvpPass(_names(wrt), zero_missing_wrt)])
 
@@ -127,12 +128,12 @@ def hvp(graph: AnyGraph, wrt: Sequence[str] | str, zero_missing_wrt: bool = Fals
 @checked
 def nth_order_grad(graph: AnyGraph, wrt: str, order: int = 2) -> GraphModule:
     """
-    Return the gradient of order `order` in reverse mode, as one output of the shape of `wrt`.
+    Return a graph of the derivative of order `order` in reverse mode, with one output of the shape of `wrt`.
 
-    Each order is the vector-Jacobian product of the previous one with a new optional input: `d_output`, `d_output_2`,
-    ..., with ones as default. A scalar function of a scalar thus gets its n-th derivative, and an elementwise function
-    the n-th derivative of each element; `d_output_2=v` gives a Hessian-vector product. Order 0 is `graph` in mir. The
-    result is zero where the gradient of a lower order no longer depends on `wrt`.
+    Each order adds a vector-Jacobian product of the result of the order before. Its vector is a new optional input,
+    `d_output`, `d_output_2`, ..., with ones as default. A scalar function of a scalar thus gets its n-th derivative,
+    and an elementwise function the n-th derivative of each element; `d_output_2=v` gives a Hessian-vector product.
+    Order 0 is `graph` in mir. The result is zero where the gradient of a lower order no longer depends on `wrt`.
     """
     if order < 0:
         raise GraphError(f"order: expected an integer of at least 0, got {order}")
@@ -154,7 +155,9 @@ def vmap(function: Callable[..., Any], /, in_axes: Any = 0, out_axes: Any = 0) -
 @checked
 def vmap(graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int | Mapping[str, int] = 0) -> GraphModule:
     """
-    Return `graph` for a batch: the named arguments get a new axis of extent `size`, and every output gets it in front.
+    Return `graph` for a batch of `size` examples.
+
+    The named arguments have one more axis, of extent `size`. Every output has it as its first axis.
 
     `in_axes` is the position of the new axis, for all arguments or by name; the default is 0, and -1 is the last axis.
     Arguments that are not named are shared by all examples. Params can be named too.
@@ -228,10 +231,10 @@ def jacrev(function: Callable[..., Any], /, argnums: Which = 0) -> Callable[...,
 @checked
 def jacrev(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians:
     """
-    Return the Jacobians of `jacfwd` by reverse mode: all rows at once.
+    Return the same Jacobians as `jacfwd`, computed in reverse mode, all rows at once.
 
-    It stores, for each element of the outputs, a cotangent of every value. Less work than `jacfwd` if the outputs have
-    fewer elements than the arguments.
+    The program stores, for each element of the outputs, a cotangent of every value. It does less work than `jacfwd` if
+    the outputs have fewer elements than the arguments.
     """
     return _jacobians(graph, "jacrev", [*prepared_for_ad(), MirJacrevPass(_names(wrt))])
 
@@ -263,7 +266,7 @@ def _jacobians(graph: AnyGraph, what: str, passes: Sequence[ModulePass]) -> Jaco
 @checked
 def select_outputs(graph: AnyGraph, outputs: int | Sequence[int]) -> GraphModule:
     """
-    Return the graph with the outputs of these numbers only, in that order; -1 is the last. The arguments stay.
+    Return the graph with the outputs at these indices only, in that order; -1 is the last. The arguments stay.
 
     Use it to differentiate an output other than the first, or to drop results. Ops that only the dropped outputs use
     are not computed.

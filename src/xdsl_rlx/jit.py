@@ -98,7 +98,7 @@ class CompiledFunction:
 
     A signature consists of the tree structure of the arguments, the shapes and element types of their leaves, and the
     type and value of each `static` argument. Results are trees of new arrays. A compiled function that is a class
-    attribute works as a method. Captured values are those at the first call with a signature.
+    attribute works as a method. A captured value is read at the first call with a signature, and kept for later calls.
     """
 
     def __init__(

@@ -76,8 +76,8 @@ def scale_loss(
     """
     Return a gradient graph of `grad_with_loss` with the loss scaled for the backward pass.
 
-    The cotangent of the loss, the input `seed`, is multiplied by the scale. All outputs that depend on it, the
-    gradients, are divided by the scale, in f32 if they were computed in half precision. A new output `finite`, an i1,
+    The cotangent of the loss, the input `seed`, is multiplied by the scale. The gradients, the outputs that depend on
+    this input, are divided by the scale, in f32 if they were computed in half precision. A new output `finite`, an i1,
     is true if all elements of all gradients are finite.
 
     A number as `scale` is a constant scale. Without it, the scale is dynamic. The graph then has two more inputs,
@@ -173,7 +173,7 @@ def calibrate(
     symmetric: bool = True,
 ) -> dict[str, CalibrationEntry]:
     """
-    Return a record for `insert_q_dq` of the values named by `taps`, from their ranges over all batches.
+    Measure the ranges of the values named by `taps` over all batches; return an entry by name, for `insert_q_dq`.
 
     A batch is a dict of arguments by name. `axes` maps a name to the axis that has one range per index. Raises
     GraphError for an unknown name, for zero batches, and for a range that is not finite.

@@ -188,7 +188,10 @@ def _kept(
 
 def softmax_cross_entropy(logits: Any, labels: Any, ignore_index: int | None = None) -> Any:
     """
-    Return the negative logarithm of the softmax of `[..., C]` logits at `[...]` integer labels: one number per label.
+    Return the cross-entropy loss of each example: `-log(softmax(logits))` at its label.
+
+    `logits` is `[..., C]`; the integer `labels` and the result are `[...]`. A label equal to `ignore_index` gives 0 and
+    no gradient.
     """
     return function("softmax_cross_entropy_with_logits")(logits, labels, ignore_index)
 
@@ -197,9 +200,9 @@ def dropout(x: Any, rate: float, key: Any = None) -> Any:
     """
     Return `x` with elements set to 0 with probability `rate`, and the others divided by `1 - rate`.
 
-    `key` is an i64 array `[2]` that must not be used elsewhere. Without a key, `x` is returned unchanged, so that
-    training and evaluation share one model. Random numbers are Philox's, of the key and the index of the element.
-    (Srivastava et al., 2014)
+    `key` is an i64 array `[2]`; use each key once. Without a key, `x` is returned unchanged, so that training and
+    evaluation share one model. The Philox generator computes the random number of an element from the key and the
+    element's index. (Srivastava et al., 2014)
     """
     if not 0.0 <= rate < 1.0:
         raise GraphError(f"rate: expected a probability of at least 0 and below 1, got {rate}")

@@ -56,7 +56,7 @@ def _parsed(pipeline: str) -> Sequence[ModulePass]:
 
 @checked
 def parse(text: str | PathLike[str]) -> ModuleOp:
-    """Return the module of a text, verified; the GraphError of an invalid text gives the line."""
+    """Return the module of a text, parsed and verified. Raises GraphError, with the line, for an invalid text."""
     if isinstance(text, PathLike) or ("\n" not in str(text) and str(text).endswith(".mlir")):
         raise GraphError(f"parse: expected the text of a module, got a path: parse(Path({str(text)!r}).read_text())")
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]

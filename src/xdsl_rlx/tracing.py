@@ -198,9 +198,9 @@ def trace(function: Function, /, *args: Tree, **kwargs: Tree) -> GraphModule:
     """
     Trace a function of trees of arrays into a graph, for arguments of these shapes and element types.
 
-    `str(rlx.trace(f, ...))` is its IR, a whole program. Captured arrays are constants in it. Arguments that are not
-    arrays, such as strings or functions, are passed through. Raises GraphTypeError for a leaf that cannot become an
-    array, and for a call that Python does not allow.
+    `str` of the graph is its IR, a whole program. Captured arrays become constants of the graph. Arguments that are not
+    arrays, such as strings or functions, are passed to the function unchanged. Raises GraphTypeError for a leaf that
+    cannot become an array, and for a call that Python does not allow.
     """
     parameters = parameters_of(function)
     return traced(parameters, parameters.bind(args, kwargs), name_of(function)).graph

@@ -183,7 +183,7 @@ def paths(spec: Spec) -> list[str]:
 
 def names(spec: Spec, first: str) -> list[str]:
     """
-    Return an identifier for each leaf of a tree named `first`: `params_layers_0_w`.
+    Return an identifier for each leaf of a tree, beginning with `first`: `params_layers_0_w`.
 
     Raises GraphTypeError unless `spec` is a spec.
     """

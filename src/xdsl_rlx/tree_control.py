@@ -31,7 +31,9 @@ def scan(
     checkpoints: int | None = None,
 ) -> tuple[Tree, Tree]:
     """
-    Return `(carry, ys)`, where `carry, ys[t] = body(carry, xs[t])` for each `t`, as `jax.lax.scan`; all are trees.
+    Return `(carry, ys)`, where `carry, ys[t] = body(carry, xs[t])` for each `t`, as `jax.lax.scan`.
+
+    `init`, `xs` and the results of the body are trees.
 
     If `xs` is None, `length` is the number of iterations. `reverse` runs from the last element to the first. With
     `checkpoints=k`, a gradient keeps `k` carries and recomputes the others. Raises GraphError for a carry that changes

@@ -204,7 +204,12 @@ def vjp(function: Function) -> TreeFunction:
 
 
 def hvp(function: Function, argnums: int | str = 0) -> TreeFunction:
-    """Return the function `(primals, tangent) -> H v`: the Hessian in one argument times a tree of its structure."""
+    """
+    Return the function `(primals, tangent) -> H v`, a Hessian-vector product.
+
+    `H` is the Hessian with respect to one argument. The tangent `v` and the result have the tree structure of that
+    argument.
+    """
     parameters = parameters_of(function)
     chosen = _Chosen(parameters, argnums)
 
@@ -237,12 +242,14 @@ def _primals_and_tangent(primals: Sequence[Tree], tangent: Tree) -> None:
 
 def vmap(function: Function, in_axes: Tree = 0, out_axes: Tree = 0) -> TreeFunction:
     """
-    Return the function for a batch: leaves of mapped arguments and of results have one more axis.
+    Return the function for a batch of examples.
 
-    `in_axes` is the position of that axis: one integer for all arguments, a tuple with an entry for each parameter, or
-    a dict by name. An entry is an integer, None for an argument shared by all examples, or a tree of these.
-    Keyword-only arguments are mapped along axis 0 unless a dict names them, as in JAX. `out_axes` is an integer or a
-    tree of integers. Raises GraphError for mapped axes of different lengths.
+    Leaves of mapped arguments and of results have one more axis than for one example.
+
+    `in_axes` is the position of that axis in the arguments: one integer for all arguments, a tuple with an entry for
+    each parameter, or a dict by name. An entry is an integer, None for an argument shared by all examples, or a tree of
+    these. Keyword-only arguments are mapped along axis 0 unless a dict names them, as in JAX. `out_axes` is an integer
+    or a tree of integers. Raises GraphError for mapped axes of different lengths.
     """
     parameters = parameters_of(function)
 
@@ -354,20 +361,24 @@ def jacfwd(function: Function, argnums: Which = 0) -> TreeFunction:
     """
     Return a function that computes the Jacobians of all results with respect to `argnums`, all columns at once.
 
-    For each leaf of the results there is a tree of the structure of the argument. Its leaves have the shape of the
-    result followed by the shape of the leaf of the argument. It is a tuple of such trees if `argnums` is a sequence.
+    The result has the tree structure of the results of `function`. Each of its leaves is replaced by a tree of
+    Jacobians with the structure of the argument, or by a tuple of trees if `argnums` is a sequence. A Jacobian has the
+    shape of the result's leaf followed by the shape of the argument's leaf.
     """
     return _jacobian("jacfwd", function, argnums, on_graphs.jacfwd)
 
 
 def jacrev(function: Function, argnums: Which = 0) -> TreeFunction:
-    """Return a function that computes the Jacobians of `jacfwd` by reverse mode: all rows at once."""
+    """Return a function that computes the same Jacobians as `jacfwd` in reverse mode, all rows at once."""
     return _jacobian("jacrev", function, argnums, on_graphs.jacrev)
 
 
 def hessian(function: Function, argnums: Which = 0) -> TreeFunction:
     """
-    Return a function that computes second derivatives: for each leaf of the results, a tree of trees like the argument.
+    Return a function that computes second derivatives, as `jacfwd` of `jacrev`.
+
+    Each leaf of the results is replaced by a tree with the structure of the argument, whose leaves are such trees
+    again.
     """
     return _jacobian("hessian", function, argnums, on_graphs.hessian, order=2)
 

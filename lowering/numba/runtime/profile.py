@@ -85,7 +85,7 @@ class Profile:
     chunks: tuple[Chunk, ...]
     """The chunks of a step of median length, ordered by start time."""
     dropped: int
-    """The number of chunks of that step that exceeded the size of the log."""
+    """The number of chunks of the step that were not recorded, because the log was full."""
     roof: Roofline | None
     """The roofline of the machine; None if no work is known to compare with it."""
 

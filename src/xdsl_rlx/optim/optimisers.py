@@ -42,12 +42,13 @@ Mask: TypeAlias = Tree | Callable[[str, Any], bool] | None
 
 class Optimiser(abc.ABC):
     """
-    The base class: a learning rate or a schedule of it, and an optional bound for the global norm of the gradients.
+    The base class of optimisers.
 
-    Names of arguments are those of optax; `clip_norm` is the bound.
+    Names of arguments are those of optax. `learning_rate` is a number or a `Schedule`. `clip_norm` limits the global
+    norm of the gradients; None is no limit. A subclass defines `slots` and `rule`.
 
-    Call `params, state = optimiser.update(grads, state, params)` in a compiled function; with `donate` for both, they
-    are updated in place.
+    Call `params, state = optimiser.update(grads, state, params)` in a compiled function. With `donate` for `params` and
+    `state`, both are updated in place.
     """
 
     learning_rate: Any
@@ -99,11 +100,11 @@ class Optimiser(abc.ABC):
 
     @abc.abstractmethod
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
-        """Return the initial state of a leaf, by name."""
+        """Return the initial state of one parameter: arrays by name, such as the moments of Adam."""
 
     @abc.abstractmethod
     def rule(self, at: Leaf) -> tuple[Any, Slots]:
-        """Return a leaf and its state after a step."""
+        """Return the new value of one parameter and its new slots; `at` holds its value, gradient, slots and rate."""
 
     def decaying(self, params: Tree) -> list[bool]:
         """Return, for each leaf, whether weight decay applies to it."""
@@ -333,8 +334,8 @@ class Adafactor(Optimiser):
     """
     Adafactor (Shazeer and Stern, 2018), as in PyTorch: the second moment of a matrix is factored into rows and columns.
 
-    The step is relative to the size of a parameter, and decreases as `1 / sqrt(step)` once that is below the learning
-    rate.
+    The relative step is the smaller of the learning rate and `1 / sqrt(step)`. It is multiplied by the root mean square
+    of the parameter, or by `eps2` if that is larger.
     """
 
     learning_rate: float | Schedule = 1e-2
@@ -432,8 +433,9 @@ class Accumulated(Optimiser):
     """
     Gradient accumulation: run `inner` every `every` steps, on the mean of the gradients since the last update.
 
-    `learning_rate` overrides that of `inner`; a schedule counts updates, not steps. `clip_norm` bounds the norm of the
-    mean, before the bound of `inner`. Half-precision gradients are summed in f32.
+    `learning_rate` overrides that of `inner`. A schedule receives the number of updates of `inner`, not of steps.
+    `clip_norm` limits the norm of the mean, before `inner` applies its own limit. Half-precision gradients are summed in
+    f32.
     """
 
     inner: Optimiser
