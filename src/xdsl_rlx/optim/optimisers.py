@@ -434,8 +434,8 @@ class Accumulated(Optimiser):
     Gradient accumulation: run `inner` every `every` steps, on the mean of the gradients since the last update.
 
     `learning_rate` overrides that of `inner`. A schedule receives the number of updates of `inner`, not of steps.
-    `clip_norm` limits the norm of the mean, before `inner` applies its own limit. Half-precision gradients are summed in
-    f32.
+    `clip_norm` limits the norm of the mean, before `inner` applies its own limit. Half-precision gradients are summed
+    in f32.
     """
 
     inner: Optimiser
