@@ -18,6 +18,7 @@ import numpy as np
 import xdsl_rlx as rlx
 from xdsl_rlx import tree_functions
 from xdsl_rlx.builder import Interface
+from xdsl_rlx.custom_derivatives import CustomJvp, CustomVjp
 from xdsl_rlx.dialects.constants import DTypeName
 from xdsl_rlx.dialects.errors import GraphAttributeError, GraphIndexError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
@@ -154,6 +155,11 @@ GROUPS = (
         "Precision",
         "See [Use mixed precision](howto/mixed-precision.md).",
         ("mixed_precision", "PrecisionPolicy", "scale_loss", "calibrate", "CalibrationEntry", "insert_q_dq"),
+    ),
+    Group(
+        "Custom derivatives",
+        "See [Write a custom op](howto/custom-op.md).",
+        ("custom_vjp", CustomVjp, "custom_jvp", CustomJvp),
     ),
     Group("Custom ops", "See [Custom ops](custom-ops.md).", ("custom_op", "CustomKernel", "Shaped")),
     Group(

@@ -49,8 +49,9 @@ class CustomFnOp(BodyOp):
 
     `vjp(inputs, captured, results, cotangents)` yields the cotangents of the floating-point inputs from the cotangents
     of the floating-point results. `jvp(inputs, captured, tangents)` yields the tangents of these results from the
-    tangents of these inputs, and is linear in them. With `jvp` only, reverse mode transposes it; with `vjp` only,
-    forward mode is not supported. With a rule, nothing is differentiated with respect to `captured`.
+    tangents of these inputs, and is linear in them. With `jvp` only, reverse mode transposes it. With `vjp` only,
+    forward mode transposes that, if it is linear in the cotangents. With a rule, nothing is differentiated with respect
+    to `captured`.
     """
 
     name = "mir.custom_fn"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         memory_report,
         numba_source,
     )
+    from xdsl_rlx.custom_derivatives import custom_jvp, custom_vjp
     from xdsl_rlx.custom_ops import CustomKernel, Shaped, custom_op
     from xdsl_rlx.debug import eager
     from xdsl_rlx.derivatives import (
@@ -90,7 +91,9 @@ __all__ = [
     "compile",
     "compile_training",
     "cond",
+    "custom_jvp",
     "custom_op",
+    "custom_vjp",
     "debug",
     "dropout",
     "eager",
@@ -179,6 +182,7 @@ _HOMES = {
     "xdsl_rlx.checkpoint": ("CheckpointError", "load", "load_gguf", "metadata", "save"),
     "xdsl_rlx.training_loop": ("Batches", "fit"),
     "xdsl_rlx.builder": ("Graph", "GraphModule", "Value"),
+    "xdsl_rlx.custom_derivatives": ("custom_jvp", "custom_vjp"),
     "xdsl_rlx.custom_ops": ("CustomKernel", "Shaped", "custom_op"),
     "xdsl_rlx.debug": ("eager",),
     "xdsl_rlx.dialects.errors": ("GraphError", "NanError", "RlxError"),

@@ -206,15 +206,24 @@ def test_a_body_around_a_rule_is_differentiated_with_respect_to_all_that_it_uses
         np.testing.assert_array_equal(dx, [6**3, 10**3])
 
 
-def test_a_function_with_a_vjp_only_has_no_forward_mode() -> None:
-    """W-06: not that of the function, which may be another."""
+def test_a_function_with_a_linear_vjp_only_has_forward_mode() -> None:
+    """W-06: the transpose, not the derivative of the function, which may be another."""
+    g = rlx.Graph("g")
+    x = g.param("x", (3,), "f64")
+    y = g.custom_fn(lambda a: a * a, x, vjp=lambda a, y, d: g.reduce_sum(a * d) + y * d)
+    g.set_outputs(g.reduce_sum(y * y))
+    _, along = oracle.evaluate(rlx.jvp(g, ["x"]).module, [1, 2, 3], [1, 1, 1])
+    np.testing.assert_allclose(along, 2 * (1 * (1 * 3 + 1) + 4 * (2 * 3 + 4) + 9 * (3 * 3 + 9)))
+
+
+def test_a_function_with_a_vjp_only_that_is_not_linear_has_no_forward_mode() -> None:
     g = rlx.Graph("g")
     x = g.param("x", (3,))
-    y = g.custom_fn(lambda a: a * a, x, vjp=lambda a, y, d: d)
+    y = g.custom_fn(lambda a: a * a, x, vjp=lambda a, y, d: g.sin(d))
     g.set_outputs(g.reduce_sum(y * y))
     message = (
-        r"mir.custom_fn at loc\(.*test_custom_fn.py.*\) has a vjp and no jvp: forward mode \(rlx.jvp, rlx.hvp, "
-        r"rlx.jacfwd\) needs a jvp; give custom_fn one, or use reverse mode"
+        r"mir.custom_fn at loc\(.*test_custom_fn.py.*\) has no jvp, and its vjp is not linear in the cotangents: "
+        r"forward mode \(rlx.jvp, rlx.hvp, rlx.jacfwd\) needs a jvp; define one, or use reverse mode"
     )
     for transform in (rlx.jvp, rlx.hvp):
         with pytest.raises(rlx.GraphError, match=message):

@@ -101,18 +101,37 @@ def custom_fn_jvp(op: CustomFnOp, b: MirBuilder, *tangents: Value | None) -> Seq
     for x, t in zip(op.captured, tangents[n:], strict=True):
         if t is not None:
             _refuse(op, x)
-    if op.jvp is None:
-        raise PassFailedException(
-            f"{named(op)} has a vjp and no jvp: forward mode (rlx.jvp, rlx.hvp, rlx.jacfwd) needs a jvp; give "
-            "custom_fn one, or use reverse mode"
-        )
     given = [
         or_zeros(b, None if t is None else t.ssa, x)
         for x, t in zip(op.inputs, tangents[:n], strict=True)
         if has_derivative(x)
     ]
-    found = iter(results_of(op.jvp.block, [*op.operands, *given], b))
+    if op.jvp is not None:
+        found = iter(results_of(op.jvp.block, [*op.operands, *given], b))
+    else:
+        assert op.vjp is not None
+        found = iter(_by_transposed_vjp(op, op.vjp.block, b, given))
     return [b.value(next(found)) if has_derivative(y) else None for y in op.results]
+
+
+def _by_transposed_vjp(op: CustomFnOp, rule: Block, b: MirBuilder, tangents: Sequence[SSAValue]) -> list[SSAValue]:
+    """The cotangents of the inputs are linear in those of the results: their gradient at zero is the transpose."""
+    zeros = [b.zeros_like(y).ssa for y in op.results if has_derivative(y)]
+    with recorded(b.builder) as made:
+        cotangents = results_of(rule, [*op.operands, *op.results, *zeros], b)
+    seeds = add_seeds(b, [b.value(x) for x in cotangents], tangents)
+    with recorded(b.builder) as transposed:
+        found = pull_back(b, list(made), seeds, zeros)
+    dependent = set(zeros)
+    for one in (*made, *transposed):
+        if not dependent.isdisjoint(one.operands):
+            dependent.update(one.results)
+    if not dependent.isdisjoint(x for x in found if x is not None):
+        raise PassFailedException(
+            f"{named(op)} has no jvp, and its vjp is not linear in the cotangents: forward mode (rlx.jvp, rlx.hvp, "
+            "rlx.jacfwd) needs a jvp; define one, or use reverse mode"
+        )
+    return [b.zeros_like(zero).ssa if x is None else x for x, zero in zip(found, zeros, strict=True)]
 
 
 def _with_tangents(op: CustomFnOp, b: MirBuilder, tangents: Sequence[Value | None]) -> Together:

@@ -1,0 +1,440 @@
+"""Functions on trees with derivative rules of their own, as `jax.custom_vjp` and `jax.custom_jvp`."""
+
+# Trees, and what NumPy is called with, are of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import update_wrapper, wraps
+from types import MethodType
+from typing import Any, cast
+
+from xdsl_rlx.binding import parameters_of
+from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.dialects.mir.custom_fn import is_continuous
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.dialects.mir.value import Value
+from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
+from xdsl_rlx.op_functions import computed
+from xdsl_rlx.static_keys import is_array_like, is_static_leaf
+from xdsl_rlx.tracing import PLAIN, builder_of
+from xdsl_rlx.tree import Spec, Tree, flatten, paths, unflatten
+
+__all__ = ["custom_jvp", "custom_vjp"]
+
+NESTED = 3
+"""How often a rule that calls its own function is traced inside of itself: once for each order of derivatives."""
+
+
+@dataclass
+class _Leaves:
+    """The leaves of a tree: those that are operands or results of an op, and those that are passed on as they are."""
+
+    leaves: list[Any]
+    spec: Spec
+    moving: list[int]
+    """Numbers of the leaves that the op has."""
+
+    @staticmethod
+    def of(builder: MirBuilder, tree: Tree, numbers: bool) -> _Leaves:
+        """With `numbers`, Python's numbers are among the values; else they are passed on."""
+        leaves, spec = flatten(tree)
+        moving: list[int] = []
+        for n, leaf in enumerate(leaves):
+            if numbers and type(leaf) in PLAIN:
+                constant = builder.scalar(leaf, PLAIN[type(leaf)])
+                leaves[n] = Value(constant.ssa, constant.b, True)
+            elif is_array_like(leaf) and not isinstance(leaf, Value):
+                leaves[n] = builder.constant(leaf)
+            elif not isinstance(leaf, Value):
+                if numbers and not is_static_leaf(leaf):
+                    raise GraphTypeError(f"expected a function that returns a tree of arrays, got {shown(leaf)} in it")
+                continue
+            moving.append(n)
+        return _Leaves(leaves, spec, moving)
+
+    @property
+    def values(self) -> list[Value]:
+        """The operands or results."""
+        return [self.leaves[n] for n in self.moving]
+
+    @property
+    def floats(self) -> list[int]:
+        """Numbers of the leaves that have derivatives."""
+        return [n for n in self.moving if is_continuous(self.leaves[n].ssa)]
+
+    def replaced(self, others: Sequence[Value]) -> list[Any]:
+        """The leaves with other values, as weakly typed as these."""
+        found = list(self.leaves)
+        for n, other in zip(self.moving, others, strict=True):
+            found[n] = Value(other.ssa, other.b, self.leaves[n].weak)
+        return found
+
+    def tree(self, others: Sequence[Value]) -> Tree:
+        """The tree with other values."""
+        return unflatten(self.spec, self.replaced(others))
+
+    def derivatives(self, builder: MirBuilder, found: Sequence[Value]) -> Tree:
+        """The tree of the tangents or cotangents of the floats; others are zeros, of texts and functions None."""
+        left = dict(zip(self.floats, found, strict=True))
+        return unflatten(
+            self.spec,
+            [
+                left[n]
+                if n in left
+                else builder.zeros_like(x)
+                if n in self.moving
+                else None
+                if is_static_leaf(x)
+                else 0
+                for n, x in enumerate(self.leaves)
+            ],
+        )
+
+    def read(self, builder: MirBuilder, tree: Tree, what: str) -> list[Value]:
+        """Tangents or cotangents of the floats from a tree like this one, in which None stands for zeros."""
+        given = _prefix(self.spec, tree, what)
+        places = paths(self.spec)
+        found: list[Value] = []
+        for n in self.floats:
+            like, one = self.leaves[n], given[n]
+            if one is None:
+                found.append(builder.zeros_like(like))
+                continue
+            try:
+                value = builder.value(builder.operand(one, like))
+            except GraphError as error:
+                raise GraphTypeError(f"{what}{places[n]}: {error}") from None
+            if is_continuous(value.ssa) and (
+                element_of(like.ssa) in COMPLEXES or element_of(value.ssa) not in COMPLEXES
+            ):
+                value = builder.cast(value, like.dtype)
+            if value.shape == () != like.shape and not isinstance(one, Value):
+                value = builder.broadcast_to(value, like.shape)
+            if value.type != like.type:
+                raise GraphTypeError(
+                    f"{what}{places[n]}: expected {like.type} like the value that it belongs to, got {value.type}; "
+                    "convert it with astype, or sum it to that shape"
+                )
+            found.append(value)
+        return found
+
+
+def _prefix(spec: Spec, tree: Tree, what: str) -> list[Any]:
+    """The leaves of a tree, with None for all that are below a None."""
+    if tree is None:
+        return [None] * spec.num_leaves
+    if spec.is_leaf():
+        return [tree]
+    try:
+        parts = cast("Spec", spec.one_level()).flatten_up_to(tree)
+    except ValueError:
+        raise GraphError(f"{what}: expected a tree {spec}, got {flatten(tree)[1]}") from None
+    return [leaf for child, part in zip(spec.children(), parts, strict=True) for leaf in _prefix(child, part, what)]
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A rule that is being traced, and the call that it is for."""
+
+    owner: _WithRules
+    given: tuple[Any, ...] = ()
+    """The leaves of the arguments."""
+    result: Any = field(default_factory=lambda: _NOTHING)
+    """What the function returns for these arguments, if the rule knows it."""
+
+
+_NOTHING = object()
+
+_rules: ContextVar[tuple[_Rule, ...]] = ContextVar("_rules", default=())
+
+
+@contextmanager
+def _tracing_rule(rule: _Rule) -> Generator[None]:
+    token = _rules.set((*_rules.get(), rule))
+    try:
+        yield
+    finally:
+        _rules.reset(token)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a.ssa is b.ssa if isinstance(a, Value) and isinstance(b, Value) else a is b
+
+
+class _WithRules:
+    """A function on trees with derivative rules of its own."""
+
+    _what = ""
+
+    def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()):
+        if not callable(fun):  # pyright: ignore[reportUnnecessaryComparison]
+            raise GraphTypeError(f"{self._what}: expected a function, got {shown(fun)}")
+        self.fun = fun
+        self.nondiff_argnums = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
+        update_wrapper(self, fun)
+
+        @wraps(fun)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return self(*args, **kwargs)
+
+        self.parameters = parameters_of(call)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        values = self._positional(args, kwargs)
+        builder = builder_of(values)
+        if builder is None:
+            return computed(self, values, {})
+        chosen = self._differentiable(len(values))
+        given = _Leaves.of(builder, tuple(values[n] for n in chosen), numbers=False)
+        fixed = [value for n, value in enumerate(values) if n not in chosen]
+
+        def arguments(inner: Sequence[Value]) -> list[Any]:
+            found, trees, others = [], iter(given.tree(inner)), iter(fixed)
+            for n in range(len(values)):
+                found.append(next(trees if n in chosen else others))
+            return found
+
+        return self._built(builder, given, fixed, values, arguments)
+
+    def _built(
+        self,
+        builder: MirBuilder,
+        given: _Leaves,
+        fixed: list[Any],
+        values: tuple[Any, ...],
+        arguments: Callable[[Sequence[Value]], list[Any]],
+    ) -> Any:
+        active = [one for one in _rules.get() if one.owner is self]
+        leaves = tuple(flatten(values)[0])
+        for one in active:
+            alike = len(one.given) == len(leaves) and all(map(_same, one.given, leaves))
+            if alike and one.result is not _NOTHING:
+                return one.result
+        if len(active) >= NESTED:
+            return self.fun(*values)
+        results: list[_Leaves] = []
+
+        def forward(*inner: Value) -> tuple[Value, ...]:
+            results.append(_Leaves.of(builder, self.fun(*arguments(inner)), numbers=True))
+            return tuple(results[0].values)
+
+        found = self._emitted(builder, given, fixed, arguments, forward, results)
+        return results[0].tree(found)
+
+    def _emitted(
+        self,
+        builder: MirBuilder,
+        given: _Leaves,
+        fixed: list[Any],
+        arguments: Callable[[Sequence[Value]], list[Any]],
+        forward: Callable[..., Any],
+        results: list[_Leaves],
+    ) -> Sequence[Value]:
+        raise NotImplementedError
+
+    def _positional(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments of a call by position, with defaults."""
+        if not kwargs:
+            return tuple(args)
+        try:
+            bound = inspect.signature(self.fun).bind(*args, **kwargs)
+        except TypeError as error:
+            raise GraphTypeError(f"{self._name}: {error}") from None
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise GraphTypeError(
+                f"{self._name}: a {self._what} function takes positional arguments, got the keyword argument "
+                f"{next(iter(bound.kwargs))!r}; make it positional"
+            )
+        return bound.args
+
+    def _differentiable(self, count: int) -> list[int]:
+        """Positions of the arguments that have derivatives."""
+        for n in self.nondiff_argnums:
+            if not -count <= n < count:
+                raise GraphError(f"{self._name}: nondiff_argnums: expected positions of {count} arguments, got {n}")
+        fixed = {n % count for n in self.nondiff_argnums}
+        return [n for n in range(count) if n not in fixed]
+
+    @property
+    def _name(self) -> str:
+        return getattr(self.fun, "__name__", type(self.fun).__name__)
+
+    def _pair(self, what: str, found: Any) -> tuple[Any, Any]:
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise GraphError(f"{self._name}: expected {what}, got {shown(found)}")
+        return found
+
+    def _check_like(self, what: str, found: Tree, results: _Leaves) -> None:
+        """GraphError unless a rule returns results of the structure of those of the function."""
+        if (spec := flatten(found)[1]) != results.spec:
+            raise GraphError(f"{self._name}: the function returns {results.spec}, but {what} returns {spec}")
+
+
+class CustomVjp(_WithRules):
+    """A function on trees with a rule for its reverse-mode derivative; `rlx.custom_vjp` returns it."""
+
+    _what = "custom_vjp"
+    _fwd: Callable[..., Any] | None = None
+    _bwd: Callable[..., Any] | None = None
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """
+        Set the rule: `fwd(*args)` returns `(results, residuals)`, and `bwd(*nondiff, residuals, cotangents)` returns a
+        tuple with a tree of cotangents for each differentiable argument.
+
+        Residuals are any tree. None in place of a cotangent stands for zeros. The cotangents of results that are not
+        floats are zeros.
+        """
+        self._fwd, self._bwd = fwd, bwd
+
+    def _emitted(
+        self,
+        builder: MirBuilder,
+        given: _Leaves,
+        fixed: list[Any],
+        arguments: Callable[[Sequence[Value]], list[Any]],
+        forward: Callable[..., Any],
+        results: list[_Leaves],
+    ) -> Sequence[Value]:
+        fwd, bwd = self._fwd, self._bwd
+        if fwd is None or bwd is None:
+            raise GraphError(f"{self._name}: no rule is defined for this custom_vjp function; call defvjp(fwd, bwd)")
+
+        def backward(*inner: Value) -> tuple[Value, ...]:
+            primals, rest = inner[: len(given.moving)], inner[len(given.moving) :]
+            outputs, cotangents = rest[: len(results[0].moving)], rest[len(results[0].moving) :]
+            called = arguments(primals)
+            rule = _Rule(self, tuple(flatten(tuple(called))[0]), results[0].tree(outputs))
+            with _tracing_rule(rule):
+                out, residuals = self._pair("fwd to return a pair (results, residuals)", fwd(*called))
+                self._check_like("fwd", out, results[0])
+                found = bwd(*fixed, residuals, results[0].derivatives(builder, cotangents))
+            if not isinstance(found, tuple | list):
+                raise GraphError(
+                    f"{self._name}: expected bwd to return a tuple with a cotangent for each of "
+                    f"{given.spec.num_children} arguments, got {shown(found)}"
+                )
+            if len(found) != given.spec.num_children:
+                raise GraphError(
+                    f"{self._name}: expected bwd to return cotangents for {given.spec.num_children} arguments, got "
+                    f"{len(found)}"
+                )
+            return tuple(
+                given.read(builder, tuple(found), f"{self._name}: the cotangent that bwd returns for argument")
+            )
+
+        return builder.custom_fn(forward, *given.values, vjp=backward)
+
+
+class CustomJvp(_WithRules):
+    """A function on trees with a rule for its derivatives; `rlx.custom_jvp` returns it."""
+
+    _what = "custom_jvp"
+    _jvp: Callable[..., Any] | None = None
+
+    def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
+        """
+        Set the rule: `jvp(*nondiff, primals, tangents)` returns `(results, tangents of the results)`; return `jvp`.
+
+        `primals` and `tangents` are tuples with a tree for each differentiable argument. The rule is linear in the
+        tangents. Tangents of leaves that are not floats are zeros; None in place of a tangent stands for zeros.
+        """
+        self._jvp = jvp
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """
+        Set a rule for each argument: `jvp(tangent, result, *primals)` returns the tangent of the result that is due to
+        this argument. None stands for a rule that returns zeros. GraphError with `nondiff_argnums`.
+        """
+        if self.nondiff_argnums:
+            raise GraphError(f"{self._name}: defjvps cannot be used with nondiff_argnums; use defjvp")
+
+        def jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+            if len(jvps) != len(primals):
+                raise GraphError(
+                    f"{self._name}: defjvps: expected a rule or None for each of {len(primals)} arguments, got "
+                    f"{len(jvps)}"
+                )
+            result = self(*primals)
+            leaves, spec = flatten(result)
+            totals: list[Any] = [None] * len(leaves)
+            for rule, tangent in zip(jvps, tangents, strict=True):
+                if rule is not None:
+                    found = _prefix(spec, rule(tangent, result, *primals), f"{self._name}: a rule of defjvps")
+                    totals = [b if a is None else a if b is None else a + b for a, b in zip(totals, found, strict=True)]
+            return result, unflatten(spec, totals) if any(one is not None for one in totals) else None
+
+        self._jvp = jvp
+
+    def _emitted(
+        self,
+        builder: MirBuilder,
+        given: _Leaves,
+        fixed: list[Any],
+        arguments: Callable[[Sequence[Value]], list[Any]],
+        forward: Callable[..., Any],
+        results: list[_Leaves],
+    ) -> Sequence[Value]:
+        jvp = self._jvp
+        if jvp is None:
+            raise GraphError(f"{self._name}: no rule is defined for this custom_jvp function; call defjvp or defjvps")
+
+        def pushed(*inner: Value) -> tuple[Value, ...]:
+            values, moved = inner[: len(given.moving)], inner[len(given.moving) :]
+            with _tracing_rule(_Rule(self)):
+                found = jvp(*fixed, given.tree(values), given.derivatives(builder, moved))
+            out, tangents = self._pair("the jvp to return a pair (results, tangents of the results)", found)
+            self._check_like("the jvp", out, results[0])
+            return tuple(results[0].read(builder, tangents, f"{self._name}: the tangent that the jvp returns"))
+
+        return builder.custom_fn(forward, *given.values, jvp=pushed)
+
+
+def custom_vjp(fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> CustomVjp:
+    """
+    Return `fun` with a reverse-mode derivative of its own, set by `defvjp(fwd, bwd)`; as `jax.custom_vjp`.
+
+    Arguments and results are trees. `bwd` receives the arguments at `nondiff_argnums` first. Strings, functions and
+    Python's numbers are passed on as they are. The rule holds for every order of derivatives; forward mode transposes
+    it. Values that `fun` captures are not differentiated. Raises GraphError for a call without a rule, and for
+    cotangents that do not have the shapes of their arguments.
+
+    ```python
+    @rlx.custom_vjp
+    def clip_gradient(x, limit):
+        return x
+
+    clip_gradient.defvjp(lambda x, limit: (x, limit), lambda limit, g: (np.clip(g, -limit, limit), None))
+    ```
+    """
+    return CustomVjp(fun, nondiff_argnums)
+
+
+def custom_jvp(fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> CustomJvp:
+    """
+    Return `fun` with a derivative of its own, set by `defjvp(jvp)` or `defjvps(*jvps)`; as `jax.custom_jvp`.
+
+    Reverse mode transposes the rule. Arguments, captured values and errors are as for `rlx.custom_vjp`.
+
+    ```python
+    @rlx.custom_jvp
+    def log1pexp(x):
+        return np.log1p(np.exp(x))
+
+    log1pexp.defjvps(lambda t, y, x: t * (1.0 - 1.0 / (1.0 + np.exp(x))))
+    ```
+    """
+    return CustomJvp(fun, nondiff_argnums)
