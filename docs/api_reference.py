@@ -70,7 +70,7 @@ GROUPS = (
     Group(
         "Loops and branches",
         "See [Write loops and branches](howto/control-flow.md).",
-        ("scan", "fori_loop", "while_loop", "cond"),
+        ("scan", "fori_loop", "while_loop", "cond", "switch", "map", "associative_scan", "remat"),
     ),
     Group(
         "Ops as functions",

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from xdsl_rlx.training import TrainingProgram, compile_training
     from xdsl_rlx.training_loop import Batches, fit
     from xdsl_rlx.transforms.precision import PrecisionPolicy
-    from xdsl_rlx.tree_control import cond, fori_loop, scan, while_loop
+    from xdsl_rlx.tree_control import associative_scan, cond, fori_loop, map, remat, scan, switch, while_loop
 
 __version__ = "0.2.0"
 
@@ -87,6 +87,7 @@ __all__ = [
     "Weights",
     "asm_source",
     "assert_fusion_clean",
+    "associative_scan",
     "calibrate",
     "compile",
     "compile_training",
@@ -116,6 +117,7 @@ __all__ = [
     "load_gguf",
     "lower",
     "lower_hir",
+    "map",
     "memory_report",
     "metadata",
     "mixed_precision",
@@ -126,6 +128,7 @@ __all__ = [
     "parse",
     "prepare_for_ad",
     "random",
+    "remat",
     "report",
     "run_passes",
     "save",
@@ -134,6 +137,7 @@ __all__ = [
     "select_outputs",
     "softmax_cross_entropy",
     "special",
+    "switch",
     "trace",
     "tree",
     "value_and_grad",
@@ -176,7 +180,16 @@ _HOMES = {
     ),
     "xdsl_rlx.jit": ("CompiledFunction",),
     "xdsl_rlx.tracing": ("trace",),
-    "xdsl_rlx.tree_control": ("cond", "fori_loop", "scan", "while_loop"),
+    "xdsl_rlx.tree_control": (
+        "associative_scan",
+        "cond",
+        "fori_loop",
+        "map",
+        "remat",
+        "scan",
+        "switch",
+        "while_loop",
+    ),
     "xdsl_rlx.op_functions": ("dropout", "softmax_cross_entropy"),
     "xdsl_rlx.init": ("key",),
     "xdsl_rlx.checkpoint": ("CheckpointError", "load", "load_gguf", "metadata", "save"),

@@ -23,9 +23,10 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
 from xdsl_rlx.op_functions import computed
-from xdsl_rlx.static_keys import is_array_like, is_static_leaf
-from xdsl_rlx.tracing import PLAIN, builder_of
+from xdsl_rlx.static_keys import is_static_leaf
+from xdsl_rlx.tracing import builder_of
 from xdsl_rlx.tree import Spec, Tree, flatten, paths, unflatten
+from xdsl_rlx.tree_leaves import OpLeaves
 
 __all__ = ["custom_jvp", "custom_vjp"]
 
@@ -33,53 +34,13 @@ NESTED = 3
 """How often a rule that calls its own function is traced inside of itself: once for each order of derivatives."""
 
 
-@dataclass
-class _Leaves:
-    """The leaves of a tree: those that are operands or results of an op, and those that are passed on as they are."""
-
-    leaves: list[Any]
-    spec: Spec
-    moving: list[int]
-    """Numbers of the leaves that the op has."""
-
-    @staticmethod
-    def of(builder: MirBuilder, tree: Tree, numbers: bool) -> _Leaves:
-        """With `numbers`, Python's numbers are among the values; else they are passed on."""
-        leaves, spec = flatten(tree)
-        moving: list[int] = []
-        for n, leaf in enumerate(leaves):
-            if numbers and type(leaf) in PLAIN:
-                constant = builder.scalar(leaf, PLAIN[type(leaf)])
-                leaves[n] = Value(constant.ssa, constant.b, True)
-            elif is_array_like(leaf) and not isinstance(leaf, Value):
-                leaves[n] = builder.constant(leaf)
-            elif not isinstance(leaf, Value):
-                if numbers and not is_static_leaf(leaf):
-                    raise GraphTypeError(f"expected a function that returns a tree of arrays, got {shown(leaf)} in it")
-                continue
-            moving.append(n)
-        return _Leaves(leaves, spec, moving)
-
-    @property
-    def values(self) -> list[Value]:
-        """The operands or results."""
-        return [self.leaves[n] for n in self.moving]
+class _Leaves(OpLeaves):
+    """Leaves that may have derivatives."""
 
     @property
     def floats(self) -> list[int]:
         """Numbers of the leaves that have derivatives."""
         return [n for n in self.moving if is_continuous(self.leaves[n].ssa)]
-
-    def replaced(self, others: Sequence[Value]) -> list[Any]:
-        """The leaves with other values, as weakly typed as these."""
-        found = list(self.leaves)
-        for n, other in zip(self.moving, others, strict=True):
-            found[n] = Value(other.ssa, other.b, self.leaves[n].weak)
-        return found
-
-    def tree(self, others: Sequence[Value]) -> Tree:
-        """The tree with other values."""
-        return unflatten(self.spec, self.replaced(others))
 
     def derivatives(self, builder: MirBuilder, found: Sequence[Value]) -> Tree:
         """The tree of the tangents or cotangents of the floats; others are zeros, of texts and functions None."""

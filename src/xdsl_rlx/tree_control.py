@@ -1,4 +1,4 @@
-"""Control flow on trees: `scan`, `cond`, `while_loop` and `fori_loop` of traced functions, as ops with bodies."""
+"""Control flow on trees: `scan`, `cond`, `while_loop` and others of traced functions, as ops with bodies."""
 
 # Trees, and what NumPy is called with, are of any type.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from xdsl.ir import Attribute
@@ -16,10 +17,15 @@ from xdsl_rlx.dialects.arrays import is_number
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Operand, Value
-from xdsl_rlx.dialects.shapes import f32, i1, i64
+from xdsl_rlx.dialects.shapes import f32, i1, i64, normalize_axis
 from xdsl_rlx.op_functions import computed
 from xdsl_rlx.tracing import builder_of, is_eager
 from xdsl_rlx.tree import Spec, Tree, flatten, unflatten
+from xdsl_rlx.tree_functions import vmap as rlx_vmap
+from xdsl_rlx.tree_leaves import OpLeaves
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 def scan(
@@ -103,6 +109,158 @@ def cond(pred: Any, then: Callable[..., Tree], otherwise: Callable[..., Tree], *
     if found[0] != found[1]:
         raise GraphError(f"cond: one branch returns a tree {found[0]}, the other {found[1]}")
     return unflatten(found[0], results)
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Tree]], *operands: Tree) -> Tree:
+    """
+    Return `branches[index](*operands)`, as `jax.lax.switch`; only the chosen branch is computed.
+
+    `index` is one integer, clamped to the valid range. All branches return trees of the same structure, shapes and
+    element types. Raises GraphError for branches that do not, and for no branches.
+    """
+    builder = builder_of(index, operands)
+    if builder is None:
+        return computed(lambda index, *operands: switch(index, branches, *operands), (index, *operands), {})
+    found: list[Spec] = []
+
+    def flat(function: Callable[..., Tree]) -> Callable[[], tuple[Any, ...]]:
+        def branch() -> tuple[Any, ...]:
+            leaves, spec = flatten(function(*operands))
+            found.append(spec)
+            return tuple(leaves)
+
+        return branch
+
+    results = builder.switch(index, [flat(function) for function in branches])
+    for number, spec in enumerate(found):
+        if spec != found[0]:
+            raise GraphError(f"switch: branch 0 returns a tree {found[0]}, branch {number} {spec}")
+    return unflatten(found[0], results)
+
+
+def remat(fun: Callable[_P, _R]) -> Callable[_P, _R]:
+    """
+    Return `fun` with intermediate results that are recomputed in the backward pass instead of stored; as `jax.remat`.
+
+    Arguments and results are trees. Values, gradients of every order and batches are those of `fun`.
+    """
+
+    @wraps(fun)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> Any:
+        builder = builder_of(args, kwargs)
+        if builder is None:
+            return computed(call, args, kwargs)
+        found: list[OpLeaves] = []
+
+        def body() -> tuple[Value, ...]:
+            found.append(OpLeaves.of(builder, fun(*args, **kwargs), numbers=True))
+            return tuple(found[0].values)
+
+        results = builder.remat(body)
+        return found[0].tree(results)
+
+    return call
+
+
+def map(f: Callable[[Tree], Tree], xs: Tree, batch_size: int | None = None) -> Tree:
+    """
+    Return the results of `f` for each element of the leading axis of `xs`, one after the other; as `jax.lax.map`.
+
+    With `batch_size`, so many elements at a time are computed by `rlx.vmap(f)`. It needs less memory than `rlx.vmap`
+    of all elements. Raises GraphError for leading axes of different lengths.
+    """
+    builder = builder_of(xs)
+    if builder is None:
+        return computed(lambda xs: map(f, xs, batch_size), (xs,), {})
+    if batch_size is None:
+        return scan(lambda carry, x: (carry, f(x)), np.int32(0), xs)[1]
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphError(f"map: batch_size: expected an integer of at least 1, got {batch_size!r}")
+    leaves, spec = flatten(xs)
+    values = [_operand(builder, x) for x in leaves]
+    length = _length("map", values, 0)
+    whole = length // batch_size * batch_size
+    batches = [value[:whole].reshape(whole // batch_size, batch_size, *value.shape[1:]) for value in values]
+    many = rlx_vmap(f)
+    found: list[tuple[list[Any], Spec]] = []
+    if whole or not length:
+        each, of_result = flatten(map(many, unflatten(spec, batches)))
+        found.append(([y.reshape(whole, *y.shape[2:]) for y in each], of_result))
+    if whole < length:
+        found.append(flatten(many(unflatten(spec, [value[whole:] for value in values]))))
+    joined = [
+        one[0] if len(one) == 1 else np.concatenate(one) for one in zip(*(part for part, _ in found), strict=True)
+    ]
+    return unflatten(found[0][1], joined)
+
+
+def associative_scan(fn: Callable[[Tree, Tree], Tree], elems: Tree, reverse: bool = False, axis: int = 0) -> Tree:
+    """
+    Return all partial results of an associative `fn` along `axis`, in about `2 log2(n)` steps; as
+    `jax.lax.associative_scan`.
+
+    Element `i` is `fn(..fn(fn(x[0], x[1]), x[2]).., x[i])`, from the end if `reverse`. `fn(a, b)` combines trees of
+    stacked elements: corresponding elements along `axis`. (Blelloch, 1990, Prefix sums and their applications) Raises
+    GraphError for axes of different lengths, and for a result of another structure or shape.
+    """
+    builder = builder_of(elems)
+    if builder is None:
+        return computed(lambda elems: associative_scan(fn, elems, reverse, axis), (elems,), {})
+    leaves, spec = flatten(elems)
+    values = [_operand(builder, x) for x in leaves]
+    if not values:
+        raise GraphError("associative_scan: expected at least one array to scan, got an empty tree")
+    _length("associative_scan", values, axis)
+    axes = [normalize_axis(axis, value.rank) for value in values]
+
+    def part(value: Value, at: int, start: int | None, stop: int | None, step: int | None = None) -> Value:
+        return value[(*(slice(None),) * at, slice(start, stop, step))]
+
+    def parts(xs: Sequence[Value], *bounds: Any) -> list[Value]:
+        return [part(x, at, *bounds) for x, at in zip(xs, axes, strict=True)]
+
+    def combined(a: Sequence[Value], b: Sequence[Value]) -> list[Value]:
+        found, other = flatten(fn(unflatten(spec, a), unflatten(spec, b)))
+        if other != spec:
+            raise GraphError(f"associative_scan: the elements are {spec}, but the function returns {other}")
+        for x, y in zip(a, found, strict=True):
+            if x.shape != y.shape or x.dtype != y.dtype:
+                raise GraphError(f"associative_scan: the function returns {y.type} for elements of {x.type}")
+        return found
+
+    def scanned(xs: list[Value]) -> list[Value]:
+        count = xs[0].shape[axes[0]]
+        if count < 2:
+            return xs
+        odd = scanned(combined(parts(xs, None, -1, 2), parts(xs, 1, None, 2)))
+        before = odd if count % 2 else parts(odd, None, -1)
+        even = parts(xs, None, 1)
+        if count > 2:
+            later = combined(before, parts(xs, 2, None, 2))
+            even = [builder.concat(pair, at) for *pair, at in zip(even, later, axes, strict=True)]
+        return [interleaved(x, y, at) for x, y, at in zip(even, odd, axes, strict=True)]
+
+    def interleaved(even: Value, odd: Value, at: int) -> Value:
+        shape = odd.shape
+        pairs = builder.stack([part(even, at, None, shape[at]), odd], at + 1)
+        found = pairs.reshape(*shape[:at], 2 * shape[at], *shape[at + 1 :])
+        return found if even.shape[at] == shape[at] else builder.concat([found, part(even, at, shape[at], None)], at)
+
+    def turned(xs: Sequence[Value]) -> list[Value]:
+        return [builder.flip(x, at) for x, at in zip(xs, axes, strict=True)] if reverse else list(xs)
+
+    return unflatten(spec, turned(scanned(turned(values))))
+
+
+def _length(what: str, values: Sequence[Value], axis: int) -> int:
+    """The common extent of an axis; GraphError if there is none."""
+    if wrong := [value for value in values if not -value.rank <= axis < value.rank]:
+        raise GraphError(f"{what}: expected an axis {axis}, got a value of {wrong[0].type}")
+    lengths = sorted({value.shape[axis] for value in values})
+    if len(lengths) != 1:
+        found = ", ".join(str(n) for n in lengths) or "no arrays"
+        raise GraphError(f"{what}: expected arrays of one length along axis {axis}, got {found}")
+    return lengths[0]
 
 
 def while_loop(

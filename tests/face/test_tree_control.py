@@ -1,0 +1,123 @@
+"""`switch`, `remat`, `map` and `associative_scan` on trees beside those of JAX."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from peer_rows import Family, Row
+
+import xdsl_rlx as rlx
+
+Make = Callable[[Any, Any], Callable[..., Any]]
+"""A function of the control flow of a library and of its array functions."""
+
+X = np.linspace(-1.0, 1.5, 15).reshape(5, 3)
+W = np.linspace(0.5, 2.0, 3)
+
+
+def switched(index: int) -> Make:
+    def make(lax: Any, xp: Any) -> Callable[..., Any]:
+        branches = [
+            lambda t: {"a": xp.sin(t["x"]), "b": t["w"].sum()},
+            lambda t: {"a": t["x"] * t["w"], "b": xp.prod(t["w"])},
+            lambda t: (
+                {"a": t["x"] ** 2, "b": xp.asarray(0.0) * t["w"][0]} if lax is jax.lax else {"a": t["x"] ** 2, "b": 0.0}
+            ),
+        ]
+        return lambda x, w, n: lax.switch(n + index, branches, {"x": x, "w": w})
+
+    return make
+
+
+def rematerialised(lax: Any, xp: Any) -> Callable[..., Any]:
+    wrap = jax.checkpoint if lax is jax.lax else rlx.remat
+    inner = wrap(lambda t, scale=2.0: {"y": xp.tanh(t["x"] * t["w"]) * scale, "sizes": [t["w"].sum(), 1.5]})
+    outer = wrap(lambda x, w: xp.exp(inner({"x": x, "w": w}, scale=0.5)["y"]) * w)
+    return lambda x, w: (outer(x, w), inner({"x": x, "w": w})["sizes"][0])
+
+
+def mapped(batch_size: int | None) -> Make:
+    def make(lax: Any, xp: Any) -> Callable[..., Any]:
+        def f(t: Any) -> Any:
+            return {"y": xp.sin(t["x"]).sum() * t["w"], "x": t["x"] * 2}
+
+        return lambda x, w: lax.map(f, {"x": x, "w": x @ w}, batch_size=batch_size)
+
+    return make
+
+
+def scanned(count: int, reverse: bool, axis: int) -> Make:
+    """Linear recurrences, whose composition is associative but does not commute."""
+
+    def make(lax: Any, xp: Any) -> Callable[..., Any]:
+        def after(a: Any, b: Any) -> Any:
+            return {"by": a["by"] * b["by"], "to": a["to"] * b["by"] + b["to"]}
+
+        def f(x: Any, w: Any) -> Any:
+            elements = (x[:count] * w).T if axis else x[:count] * w
+            return lax.associative_scan(after, {"by": xp.cos(elements), "to": elements}, reverse=reverse, axis=axis)
+
+        return f
+
+    return make
+
+
+CASES: dict[str, Make] = {
+    **{f"switch {index}": switched(index) for index in (-3, 0)},
+    "remat": rematerialised,
+    **{f"map {size}": mapped(size) for size in (None, 2)},
+    **{f"scan {count}": scanned(count, count % 2 == 0, int(count % 3 > 1)) for count in (0, 1, 4, 5)},
+}
+FAMILY = Family(
+    [
+        Row(
+            name,
+            make(rlx, np),
+            make(jax.lax, jnp),
+            [X, W, np.array(1, np.int32)] if "switch" in name else [X, W],
+            (0, 1),
+            # bf16 of a product of five
+            half=5e-2,
+        )
+        for name, make in CASES.items()
+    ]
+)
+
+
+@pytest.mark.parametrize("name", FAMILY.names)
+def test_control_flow_on_trees_is_that_of_jax(name: str) -> None:
+    FAMILY.check(name)
+
+
+def test_control_flow_of_arrays_is_compiled_and_run() -> None:
+    np.testing.assert_array_equal(rlx.map(lambda x: x * x, np.arange(4.0)), np.arange(4.0) ** 2)
+    np.testing.assert_array_equal(rlx.associative_scan(np.add, np.arange(5)), [0, 1, 3, 6, 10])
+    assert rlx.switch(7, [np.sin, np.square], np.float64(3)) == 9
+    assert rlx.remat(lambda x, n: x * n)(np.float64(3), n=2) == 6
+
+
+def test_wrong_control_flow_is_told() -> None:
+    x = np.ones(3)
+    wrong: list[tuple[Callable[[Any], Any], str]] = [
+        (lambda x: rlx.switch(0, [lambda: x, lambda: [x]]), r"switch: branch 0 returns a tree .*, branch 1"),
+        (lambda x: rlx.switch(0, []), "switch: expected at least one branch"),
+        (lambda x: rlx.map(np.sin, x, batch_size=0), "map: batch_size: expected an integer of at least 1, got 0"),
+        (lambda x: rlx.map(lambda p: p[0], (x, x[:2]), 2), "map: expected arrays of one length along axis 0, got 2, 3"),
+        (
+            lambda x: rlx.associative_scan(lambda a, b: [a], x),
+            "associative_scan: the elements are .*, but the function",
+        ),
+        (
+            lambda x: rlx.associative_scan(lambda a, b: a[0], x),
+            "associative_scan: the function returns .* for elements",
+        ),
+        (lambda x: rlx.associative_scan(np.add, [x, x[:2]]), "associative_scan: expected arrays of one length"),
+        (lambda x: rlx.associative_scan(np.add, x, axis=1), "expected an axis 1, got a value of tensor<3xf64>"),
+        (lambda x: rlx.associative_scan(np.add, []) or x, "associative_scan: expected at least one array"),
+    ]
+    for function, message in wrong:
+        with pytest.raises(rlx.GraphError, match=message):
+            rlx.trace(function, x)
