@@ -21,6 +21,7 @@ from xdsl_rlx.builder import Interface
 from xdsl_rlx.custom_derivatives import CustomJvp, CustomVjp
 from xdsl_rlx.dialects.constants import DTypeName
 from xdsl_rlx.dialects.errors import GraphAttributeError, GraphIndexError, GraphTypeError
+from xdsl_rlx.dialects.mir.index_updates import Update
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.numpy_elements import SPELLED_OUT, UFUNCS
 from xdsl_rlx.dialects.mir.numpy_functions import FUNCTIONS
@@ -71,6 +72,14 @@ GROUPS = (
         "Loops and branches",
         "See [Write loops and branches](howto/control-flow.md).",
         ("scan", "fori_loop", "while_loop", "cond", "switch", "map", "associative_scan", "remat"),
+    ),
+    Group(
+        "Slices and updates at traced positions",
+        "`x.at[i].set(y)` of a traced value `x` is a copy with other elements at `x[i]`.",
+        (
+            *("dynamic_slice", "dynamic_slice_in_dim", "dynamic_index_in_dim", "dynamic_update_slice"),
+            *("dynamic_update_slice_in_dim", "dynamic_update_index_in_dim", Update),
+        ),
     ),
     Group(
         "Ops as functions",

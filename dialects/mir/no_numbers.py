@@ -78,6 +78,8 @@ class WithoutNumbers:
         raise GraphTypeError(
             f"{_IN_PLACE}: instead of x[i] = y, write x = np.where(np.arange(len(x)) == i, y, x) or concatenate "
             "slices; collect the rows of a loop in a list and call np.stack on it"
+            f"{_IN_PLACE}: x[i] = y is x = x.at[i].set(y), and x[i] += y is x = x.at[i].add(y); collect the rows of "
+            "a loop with np.stack(list)"
         )
 
     def __delitem__(self, index: object) -> NoReturn:

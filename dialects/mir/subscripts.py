@@ -49,7 +49,7 @@ def subscript(value: Value, index: Index | tuple[Index, ...]) -> Value:
     the graph runs, negative ones count from the end and those outside are clamped.
     """
     value, *given = in_one_graph([value, *(index if isinstance(index, tuple) else (index,))])
-    parts: list[Any] = [one for part in given for one in _without_masks(part)]
+    parts: list[Any] = [one for part in given for one in without_masks(part)]
     used = sum(1 for part in parts if part is not None and part is not ...)
     if used > value.rank:
         raise GraphIndexError(f"too many indices: {used} for a tensor of shape {dims(value.shape)}")
@@ -70,21 +70,21 @@ def subscript(value: Value, index: Index | tuple[Index, ...]) -> Value:
         if isinstance(part, slice):
             value = _sliced(value, axis, cast(slice, part))
             shape.append(value.shape[axis])
-        elif isinstance(part, _Places) or _is_array(part):
+        elif isinstance(part, _Places) or is_array(part):
             if isinstance(part, _Places) and part.extent != extent:
                 raise GraphIndexError(f"a mask of extent {part.extent} cannot index an axis of extent {extent}")
             part = part.numbers if isinstance(part, _Places) else part
             taken.append(_Taken(len(shape), wrapped(value, part, extent)))
             shape.append(extent)
         else:
-            at = _position(part, extent)
+            at = position(part, extent)
             value = value if extent == 1 else value.b.narrow(value, axis, at, 1)
         axis += 1
     value = value.b.reshape(value, shape)
-    return _gathered(value, taken, _are_neighbours(parts)) if taken else value
+    return _gathered(value, taken, are_neighbours(parts)) if taken else value
 
 
-def _without_masks(part: Any) -> list[Any]:
+def without_masks(part: Any) -> list[Any]:
     """A part of an index, or for a mask the arrays of the places where it holds; an iterable of numbers is a list."""
     from xdsl_rlx.dialects.mir.value import Value
 
@@ -115,7 +115,7 @@ def _holds_values(parts: list[Any]) -> bool:
     return any(isinstance(x, Value) or (isinstance(x, list) and _holds_values(cast("list[Any]", x))) for x in parts)
 
 
-def _is_array(part: object) -> bool:
+def is_array(part: object) -> bool:
     """NumPy's integers are no arrays here."""
     from xdsl_rlx.dialects.mir.value import Value
 
@@ -124,7 +124,7 @@ def _is_array(part: object) -> bool:
     )
 
 
-def _are_neighbours(parts: Sequence[Any]) -> bool:
+def are_neighbours(parts: Sequence[Any]) -> bool:
     """Whether arrays and integers, which NumPy counts among them, stand side by side: then so do the axes they give."""
     places = [number for number, part in enumerate(parts) if part is not None and not isinstance(part, slice)]
     return places[-1] - places[0] < len(places)
@@ -149,7 +149,7 @@ def _gathered(value: Value, taken: Sequence[_Taken], in_place: bool) -> Value:
     return b.gather(flat, at, target)
 
 
-def _position(part: object, extent: int) -> int:
+def position(part: object, extent: int) -> int:
     if isinstance(part, bool) or not hasattr(part, "__index__"):
         raise GraphTypeError(
             f"expected an integer, a slice, an array of integers, None or ... as index, got {shown(part)}"

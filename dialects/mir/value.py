@@ -43,6 +43,7 @@ from xdsl_rlx.dialects.shapes import (
 )
 
 if TYPE_CHECKING:
+    from xdsl_rlx.dialects.mir.index_updates import Updates
     from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 
 P = ParamSpec("P")
@@ -231,6 +232,13 @@ class Value(NumpyMethods, WithoutNumbers):
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Value:
         """NumPy's indexing (see `subscripts.py`)."""
         return subscript(self, index)
+
+    @property
+    def at(self) -> Updates:
+        """`x.at[i].set(y)`: a copy with other elements at `x[i]`; also `add`, `multiply`, `min`, `max`, as in JAX."""
+        from xdsl_rlx.dialects.mir.index_updates import Updates
+
+        return Updates(self)
 
     @property
     def T(self) -> Value:

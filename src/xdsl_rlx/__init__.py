@@ -42,6 +42,15 @@ if TYPE_CHECKING:
         vmap,
     )
     from xdsl_rlx.dialects.errors import GraphError, NanError, RlxError
+    from xdsl_rlx.dialects.errors import GraphError, RlxError
+    from xdsl_rlx.indexing import (
+        dynamic_index_in_dim,
+        dynamic_slice,
+        dynamic_slice_in_dim,
+        dynamic_update_index_in_dim,
+        dynamic_update_slice,
+        dynamic_update_slice_in_dim,
+    )
     from xdsl_rlx.init import key
     from xdsl_rlx.jit import CompiledFunction
     from xdsl_rlx.low_precision import CalibrationEntry, calibrate, insert_q_dq, mixed_precision, scale_loss
@@ -98,6 +107,12 @@ __all__ = [
     "debug",
     "dropout",
     "eager",
+    "dynamic_index_in_dim",
+    "dynamic_slice",
+    "dynamic_slice_in_dim",
+    "dynamic_update_index_in_dim",
+    "dynamic_update_slice",
+    "dynamic_update_slice_in_dim",
     "fit",
     "fori_loop",
     "fusion_report",
@@ -177,6 +192,14 @@ _HOMES = {
         "value_and_grad",
         "vjp",
         "vmap",
+    ),
+    "xdsl_rlx.indexing": (
+        "dynamic_index_in_dim",
+        "dynamic_slice",
+        "dynamic_slice_in_dim",
+        "dynamic_update_index_in_dim",
+        "dynamic_update_slice",
+        "dynamic_update_slice_in_dim",
     ),
     "xdsl_rlx.jit": ("CompiledFunction",),
     "xdsl_rlx.tracing": ("trace",),
