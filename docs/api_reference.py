@@ -79,6 +79,7 @@ GROUPS = (
         (
             *("dynamic_slice", "dynamic_slice_in_dim", "dynamic_index_in_dim", "dynamic_update_slice"),
             *("dynamic_update_slice_in_dim", "dynamic_update_index_in_dim", Update),
+            *("segment_sum", "segment_prod", "segment_max", "segment_min"),
         ),
     ),
     Group(

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         run_passes,
     )
     from xdsl_rlx.seeing import inspect, report
+    from xdsl_rlx.segments import segment_max, segment_min, segment_prod, segment_sum
     from xdsl_rlx.tracing import trace
     from xdsl_rlx.training import TrainingProgram, compile_training
     from xdsl_rlx.training_loop import Batches, fit
@@ -149,6 +150,10 @@ __all__ = [
     "save",
     "scale_loss",
     "scan",
+    "segment_max",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
     "select_outputs",
     "softmax_cross_entropy",
     "special",
@@ -222,6 +227,8 @@ _HOMES = {
     "xdsl_rlx.custom_ops": ("CustomKernel", "Shaped", "custom_op"),
     "xdsl_rlx.debug": ("eager",),
     "xdsl_rlx.dialects.errors": ("GraphError", "NanError", "RlxError"),
+    "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
+    "xdsl_rlx.segments": ("segment_max", "segment_min", "segment_prod", "segment_sum"),
     "xdsl_rlx.seeing": ("inspect", "report"),
     "xdsl_rlx.training": ("TrainingProgram", "compile_training"),
     "xdsl_rlx.low_precision": (

@@ -13,7 +13,7 @@ from peer_rows import Family, Row
 import xdsl_rlx as rlx
 
 X = np.arange(12.0).reshape(4, 3) + 0.5
-I = np.array([3, -1, 0, 9, -9, 3])
+AT = np.array([3, -1, 0, 9, -9, 3])
 V = np.linspace(-2.0, 9.0, 18).reshape(6, 3)
 
 INDICES: dict[str, Callable[[Any], Any]] = {
@@ -32,7 +32,7 @@ INDICES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", INDICES)
 def test_an_update_is_that_of_jax(name: str) -> None:
     index, x = INDICES[name], jnp.asarray(X)
-    shape = x[index(jnp.asarray(I))].shape
+    shape = x[index(jnp.asarray(AT))].shape
     v = np.resize(V, shape)
     kinds = [("set", None), ("set", "clip"), ("add", None), ("multiply", "drop"), ("min", "clip"), ("max", None)]
 
@@ -40,8 +40,8 @@ def test_an_update_is_that_of_jax(name: str) -> None:
         updated = [getattr(x.at[index(i)], kind)(v, mode=mode) for kind, mode in kinds]
         return [*updated, *(x.at[index(i)].get(mode=mode) for mode in (None, "fill"))]
 
-    found = oracle.evaluate(rlx.trace(ours, X, I, v).module, X, I, v)
-    at = x.at[index(jnp.asarray(I))]
+    found = oracle.evaluate(rlx.trace(ours, X, AT, v).module, X, AT, v)
+    at = x.at[index(jnp.asarray(AT))]
     expected = [getattr(at, kind)(v, mode=mode) for kind, mode in kinds] + [at.get(), at.get(mode="fill")]
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
@@ -57,9 +57,9 @@ def _moved(lax: Any) -> Callable[..., Any]:
 
 FAMILY = Family(
     [
-        Row("set", lambda x, v, i: x.at[i].set(v), lambda x, v, i: x.at[i].set(v), [X, V, I], (0, 1)),
-        Row("add", lambda x, v, i: x.at[i].add(v * v), lambda x, v, i: x.at[i].add(v * v), [X, V, I], (0, 1)),
-        Row("dynamic", _moved(rlx), _moved(jax.lax), [X, V, I], (0, 1)),
+        Row("set", lambda x, v, i: x.at[i].set(v), lambda x, v, i: x.at[i].set(v), [X, V, AT], (0, 1)),
+        Row("add", lambda x, v, i: x.at[i].add(v * v), lambda x, v, i: x.at[i].add(v * v), [X, V, AT], (0, 1)),
+        Row("dynamic", _moved(rlx), _moved(jax.lax), [X, V, AT], (0, 1)),
     ]
 )
 
