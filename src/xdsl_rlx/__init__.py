@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         vmap,
     )
     from xdsl_rlx.dialects.errors import GraphError, NanError, RlxError
-    from xdsl_rlx.dialects.errors import GraphError, RlxError
     from xdsl_rlx.indexing import (
         dynamic_index_in_dim,
         dynamic_slice,
@@ -107,13 +106,13 @@ __all__ = [
     "custom_vjp",
     "debug",
     "dropout",
-    "eager",
     "dynamic_index_in_dim",
     "dynamic_slice",
     "dynamic_slice_in_dim",
     "dynamic_update_index_in_dim",
     "dynamic_update_slice",
     "dynamic_update_slice_in_dim",
+    "eager",
     "fit",
     "fori_loop",
     "fusion_report",
@@ -227,7 +226,6 @@ _HOMES = {
     "xdsl_rlx.custom_ops": ("CustomKernel", "Shaped", "custom_op"),
     "xdsl_rlx.debug": ("eager",),
     "xdsl_rlx.dialects.errors": ("GraphError", "NanError", "RlxError"),
-    "xdsl_rlx.dialects.errors": ("GraphError", "RlxError"),
     "xdsl_rlx.segments": ("segment_max", "segment_min", "segment_prod", "segment_sum"),
     "xdsl_rlx.seeing": ("inspect", "report"),
     "xdsl_rlx.training": ("TrainingProgram", "compile_training"),
