@@ -1,5 +1,9 @@
 """`x.at[i].set(y)` of values: copies of a tensor that differ where NumPy's index says, as in JAX."""
 
+# What NumPy is called with is of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -26,7 +26,6 @@ _CURES = {
     "requires_grad": "wrt= or argnums= of rlx.grad selects the arguments to differentiate by",
     "detach": "rlx.stop_gradient(x) stops the gradient of x",
     "numpy": f"{NO_NUMBERS}; return it",
-    "at": "write np.where(np.arange(len(x)) == i, y, x) for x.at[i].set(y)",
 }
 """What to do instead of asking for some attributes of arrays."""
 
@@ -76,10 +75,8 @@ class WithoutNumbers:
 
     def __setitem__(self, index: object, value: object) -> NoReturn:
         raise GraphTypeError(
-            f"{_IN_PLACE}: instead of x[i] = y, write x = np.where(np.arange(len(x)) == i, y, x) or concatenate "
-            "slices; collect the rows of a loop in a list and call np.stack on it"
-            f"{_IN_PLACE}: x[i] = y is x = x.at[i].set(y), and x[i] += y is x = x.at[i].add(y); collect the rows of "
-            "a loop with np.stack(list)"
+            f"{_IN_PLACE}: instead of x[i] = y, write x = x.at[i].set(y), and x = x.at[i].add(y) instead of "
+            "x[i] += y; collect the rows of a loop in a list and call np.stack on it"
         )
 
     def __delitem__(self, index: object) -> NoReturn:

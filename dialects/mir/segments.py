@@ -1,5 +1,9 @@
 """Sums, products and extremes of the rows that have one number, by sorting and scatters; no op is defined here."""
 
+# What NumPy is called with is of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
