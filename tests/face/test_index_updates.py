@@ -76,7 +76,7 @@ def test_wrong_updates_are_told() -> None:
         (lambda x: x.at[0].set(0.0, mode="wrap"), "mode: expected None or one of"),
         (lambda x: x.at[0].set(np.zeros(2)), "do not broadcast"),
         (lambda x: x.at[x[0] > 0].set(0.0), "a mask of shape"),
-        (lambda x: x.__setitem__(0, 1.0), r"x\[i\] = y is x = x.at\[i\].set\(y\)"),
+        (lambda x: x.__setitem__(0, 1.0), r"instead of x\[i\] = y, write x = x\.at\[i\]\.set\(y\)"),
         (lambda x: rlx.dynamic_slice(x, (0, 0), (5, 1)), "slice_sizes: expected at most the shape"),
         (lambda x: rlx.dynamic_update_slice(x, np.zeros((1, 1)), (0,)), "start_indices: expected an index for each"),
     ]
