@@ -243,7 +243,7 @@ def test_plain_code_is_differentiated_as_it_is():
         (lambda x: np.linalg.qr(x.reshape(1, 3), "complete"), "'reduced'"),
         (lambda x: x.astype("bf16") + x.astype("float16"), "no common element type"),
         (lambda x: np.where(x > 0), r"the shape of the result depends on concrete values; np\.where\(mask, x, y\)"),
-        (lambda x: x.__setitem__(0, 1.0), r"are immutable: instead of x\[i\] = y, write x = np\.where"),
+        (lambda x: x.__setitem__(0, 1.0), r"are immutable: instead of x\[i\] = y, write x = x\.at"),
         (lambda x: x.fill(0), r"no attribute 'fill': .* are immutable; np\.full_like"),
         (lambda x: x.tolist(), "no attribute 'tolist': it has no concrete value yet"),
         (lambda x: x + None, "expected a value, a number, an array or a list of these, got None"),

@@ -303,7 +303,7 @@ def changes() -> Iterator[tuple[Any, str]]:
         total += x
         return total
 
-    yield item, r"x = np\.where\(np\.arange\(len\(x\)\) == i, y, x\)"
+    yield item, r"x = x\.at\[i\]\.set\(y\)"
     yield deleted, "are immutable"
     yield added, r"write a = a \+ x instead of a \+= x"
 
