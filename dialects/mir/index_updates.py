@@ -2,7 +2,7 @@
 
 # What NumPy is called with is of any type.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+# pyright: reportUnknownLambdaType=false
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
@@ -23,6 +22,8 @@ from xdsl_rlx.dialects.mir.subscripts import Index, are_neighbours, is_array, po
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, INTS, broadcast_shapes, dims, element_of, i1
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
     from xdsl_rlx.dialects.mir.value import Operand, Value
 
@@ -139,6 +140,8 @@ def _check_mode(mode: str | None, known: Sequence[str]) -> None:
 
 def _like(x: Value, values: Any) -> Value:
     """Updates in the element type of what is updated; GraphTypeError for those that it cannot hold."""
+    import numpy as np
+
     from xdsl_rlx.dialects.mir.value import Value
 
     b, element = x.b, element_of(x.ssa)
@@ -171,6 +174,8 @@ def _behind(x: Value, mask: Value, values: Value) -> Value:
 
 def _missing(x: Value) -> Any:
     """What stands for an element that there is not."""
+    import numpy as np
+
     element = element_of(x.ssa)
     if element in (*FLOATS, *COMPLEXES):
         return float("nan")
@@ -221,6 +226,8 @@ class _Place:
     @staticmethod
     def of(value: Value, index: Any, mode: str | None, reads: bool = False) -> _Place:
         """That of `value[index]`; indices that are out of range are clamped to read, or in mode clip, else dropped."""
+        import numpy as np
+
         value, *given = in_one_graph(
             [value, *(cast("tuple[Any, ...]", index) if isinstance(index, tuple) else (index,))]
         )
@@ -268,6 +275,8 @@ class _Place:
 
     def _indexed(self, taken: Sequence[tuple[Any, int]], mode: str | None, clamped: bool) -> _Place:
         """With the indices of the axes in one number."""
+        import numpy as np
+
         from xdsl_rlx.dialects.mir.value import Value
 
         static = not any(isinstance(indices, Value) for indices, _ in taken)
@@ -394,6 +403,8 @@ def _as_slice(positions: range) -> slice:
 
 def _placed(before: Value, after: Value, axis: int, positions: range) -> Value:
     """Slices of an axis put in the place of those at some positions."""
+    import numpy as np
+
     b, extent = before.b, before.shape[axis]
     if not positions:
         return before
@@ -441,6 +452,8 @@ def _last_set(
     b: MirBuilder, flat: Value, values: Value, at: Value, static: np.ndarray[Any, Any] | None, axis: int
 ) -> Value:
     """Each element of the axis, or the last update of it."""
+    import numpy as np
+
     extent, count = flat.shape[axis], at.shape[0]
     if static is not None:
         numbers, mask = np.zeros(extent + 1, np.int64), np.zeros(extent + 1, bool)

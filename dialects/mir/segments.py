@@ -2,13 +2,12 @@
 
 # What NumPy is called with is of any type.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+# pyright: reportUnknownLambdaType=false
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from xdsl.dialects.builtin import AnyFloat
 
 from xdsl_rlx.dialects.shapes import element_of
@@ -63,6 +62,8 @@ def _extreme(b: MirBuilder, data: Value, ids: Value, count: int, smallest: bool)
 
 def _least(data: Value, smallest: bool) -> float | int:
     """The identity of the maximum, or of the minimum."""
+    import numpy as np
+
     if isinstance(element_of(data.ssa), AnyFloat):
         return float("inf" if smallest else "-inf")
     if data.dtype == "i1":
@@ -73,6 +74,8 @@ def _least(data: Value, smallest: bool) -> float | int:
 
 def _turned(x: Value) -> Value:
     """Numbers in the opposite order; NaN stays NaN."""
+    import numpy as np
+
     if isinstance(element_of(x.ssa), AnyFloat):
         return -x
     if x.dtype == "i1":

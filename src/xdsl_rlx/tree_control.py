@@ -166,7 +166,7 @@ def map(f: Callable[[Tree], Tree], xs: Tree, batch_size: int | None = None) -> T
     """
     Return the results of `f` for each element of the leading axis of `xs`, one after the other; as `jax.lax.map`.
 
-    With `batch_size`, so many elements at a time are computed by `rlx.vmap(f)`. It needs less memory than `rlx.vmap`
+    With `batch_size`, `rlx.vmap(f)` computes that number of elements at a time. It needs less memory than `rlx.vmap`
     of all elements. Raises GraphError for leading axes of different lengths.
     """
     builder = builder_of(xs)

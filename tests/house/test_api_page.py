@@ -18,7 +18,7 @@ NAMES = [
 ]
 SECTION = re.compile(r"^### `([\w.]+)`$(.*?)(?=^##|\Z)", re.DOTALL | re.MULTILINE)
 SECTIONS = dict(SECTION.findall((ROOT / "docs/api.md").read_text()))
-OF_PASSES = {"Derivation", "OpKind", "Origin", "Precision", "Signature", "Unexpanded"}
+OF_PASSES = {"Updates", "Derivation", "OpKind", "Origin", "Precision", "Signature", "Unexpanded"}
 """Classes that passes and the backend work with, and that are met behind a property of a graph."""
 
 

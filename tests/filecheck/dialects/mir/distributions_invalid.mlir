@@ -1,6 +1,6 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: expected parameters that begin with the dimensions 3, got 4
+// CHECK: expected parameters that begin with the dimensions [3], got [4]
 %0:2 = "test.op"() : () -> (tensor<3x2xi64>, tensor<4xf32>)
 %1 = mir.rng_gamma %0#0, %0#1 : (tensor<3x2xi64>, tensor<4xf32>) -> tensor<4xf32>
 
