@@ -113,7 +113,7 @@ def cond(pred: Any, then: Callable[..., Tree], otherwise: Callable[..., Tree], *
 
 def switch(index: Any, branches: Sequence[Callable[..., Tree]], *operands: Tree) -> Tree:
     """
-    Return `branches[index](*operands)`, as `jax.lax.switch`; only the chosen branch is computed.
+    Return the result of branch `index` for `operands`, as `jax.lax.switch`; only the chosen branch is computed.
 
     `index` is one integer, clamped to the valid range. All branches return trees of the same structure, shapes and
     element types. Raises GraphError for branches that do not, and for no branches.
