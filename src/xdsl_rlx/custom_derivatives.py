@@ -378,8 +378,10 @@ def custom_vjp(fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> 
     def clip_gradient(x, limit):
         return x
 
+
     def backward(limit, g):
         return np.clip(g, -limit, limit), None
+
 
     clip_gradient.defvjp(lambda x, limit: (x, limit), backward)
     ```
