@@ -257,6 +257,7 @@ _LATE = (
     "xdsl_rlx.lowering.nests.custom",
     "xdsl_rlx.lowering.numba.runtime.launch_times",
     "xdsl_rlx.lowering.numba.runtime.rlx_to_lir",
+    "xdsl_rlx.nan_search",
     "xdsl_rlx.random",
     "xdsl_rlx.transforms.rules.custom",
     "xdsl_rlx.tree_functions",
