@@ -400,6 +400,7 @@ def custom_jvp(fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> 
     def log1pexp(x):
         return np.log1p(np.exp(x))
 
+
     log1pexp.defjvps(lambda t, y, x: t * (1.0 - 1.0 / (1.0 + np.exp(x))))
     ```
     """
