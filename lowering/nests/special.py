@@ -101,21 +101,23 @@ def zeta(s: Number, q: Number) -> Number:
     """
     Infinite at `s = 1` and at integers `q <= 0`; NaN for other `s` below 1, and for fractional `s` where `q < 0`.
 
-    For integers `s` and `q = f - m < 0` with `0 < f < 1` the terms below 0 are those of `zeta(s, 1 - f)`, up to
-    `1 - q`, with the sign `(-1)^s`.
+    For integers `s` and `q = d - n < 0` with `n` nearest to `-q`, terms are those of `zeta(s, 1 + d)`, that of `d`,
+    which may be tiny, and those of `zeta(s, 1 - d)` up to `1 - q`, with the sign `(-1)^s`.
     """
     result = cast(nan, "f64")
-    whole = floor(q)
+    nearest = floor(q + 0.5)
     if s == 1.0:
         result = cast(inf, "f64")
     elif s > 1.0 and q > 0.0:
         result = positive_zeta(s, q)
-    elif s > 1.0 and q == whole:
+    elif s > 1.0 and q == nearest:
         result = cast(inf, "f64")
     elif s > 1.0 and floor(s) == s:
-        below = positive_zeta(s, 1.0 - (q - whole)) - positive_zeta(s, 1.0 - q)
-        half = 0.5 * s
-        result = positive_zeta(s, q - whole) + (below if floor(half) == half else -below)
+        d, half = q - nearest, 0.5 * s
+        sign = cast(1.0, "f64") if floor(half) == half else cast(-1.0, "f64")
+        middle = negative_power(abs(d), s)
+        below = positive_zeta(s, 1.0 - d) - positive_zeta(s, 1.0 - q)
+        result = positive_zeta(s, 1.0 + d) + (sign * middle if d < 0.0 else middle) + sign * below
     return result
 
 

@@ -129,6 +129,29 @@ def _sinc(x: Any, order: int) -> Any:
         return mp.diff(mp.sincpi, x, order) if x else mp.mpf(0)
 
 
+def _erfcx(x: Any) -> tuple[Any, Any]:
+    """Both derivatives, with the digits that cancel; by the first term of their series where that is all."""
+    if x > 1e40:
+        return -1 / (mp.sqrt(PI) * x * x), 2 / (mp.sqrt(PI) * x**3)
+    if x < -1e3:
+        return -mp.inf, mp.inf
+    with mp.workdps(120):
+        y = mp.hyperu(_HALF, _HALF, x * x) / mp.sqrt(PI) if x > 10 else mp.exp(x * x) * mp.erfc(x)
+        slope = 2 * x * y - 2 / mp.sqrt(PI)
+        return slope, 2 * y + 2 * x * slope
+
+
+def _psi(order: int, x: Any) -> Any:
+    """Derivatives of the digamma function; it has poles at 0, -1, -2.."""
+    return mp.nan if x <= 0 and x == mp.floor(x) else mp.psi(order, x)
+
+
+def _ndtri(p: Any) -> Any:
+    """The quantile, also of probabilities that 1 hides."""
+    with mp.workdps(400):
+        return mp.sqrt(2) * mp.erfinv(2 * p - 1)
+
+
 FLAT = {INF: (0.0, 0.0), -INF: (0.0, 0.0)}
 RAMP = {INF: (1.0, 0.0), -INF: (0.0, 0.0)}
 _HALF = mp.mpf(1) / 2
@@ -196,6 +219,23 @@ CURVES: dict[str, Curve] = {
         lambda x: 4 * x / mp.sqrt(PI) * mp.exp(-x * x),
         limits=FLAT,
     ),
+    "erfcx": Curve(OPS.erfcx, lambda x: _erfcx(x)[0], lambda x: _erfcx(x)[1], limits={INF: (0.0, 0.0)}, absolute=16),
+    "erf_inv": Curve(
+        OPS.erf_inv,
+        lambda x: mp.sqrt(PI) / 2 * mp.exp(mp.erfinv(x) ** 2),
+        lambda x: PI / 2 * mp.erfinv(x) * mp.exp(2 * mp.erfinv(x) ** 2),
+        (-1, 1),
+        ulps=256,
+    ),
+    "ndtri": Curve(
+        OPS.ndtri,
+        lambda p: mp.sqrt(2 * PI) * mp.exp(_ndtri(p) ** 2 / 2),
+        lambda p: 2 * PI * _ndtri(p) * mp.exp(_ndtri(p) ** 2),
+        (0, 1),
+        ulps=4096,  # an ulp of the quantile is y^2 ulps of its slope
+    ),
+    "lgamma": Curve(OPS.lgamma, lambda x: _psi(0, x), lambda x: _psi(1, x), absolute=1),
+    "digamma": Curve(OPS.digamma, lambda x: _psi(1, x), lambda x: _psi(2, x), absolute=32),
     "ndtr": Curve(OPS.ndtr, _density, lambda x: -x * _density(x), limits=FLAT),
     "gaussian": Curve(
         OPS.gaussian,
@@ -523,6 +563,9 @@ WITHOUT: dict[str, str] = {
     **dict.fromkeys(CONTROL_OPS, "made of other ops; branches: tests/transforms/test_branches_of_batches.py"),
     **dict.fromkeys(RANDOM_OPS, "no operand is differentiated but by its definition"),
     **dict.fromkeys(DEFINED_OPS, "defined by ops that are here: tests/numerics/test_decompose.py"),
+    "rng_gamma": "its slope is an op of its own",
+    "gamma_slope": "its ends and both its derivatives: tests/numerics/families/distributions.py",
+    "special_function": "derivatives of each function: tests/numerics/families/special.py, tests/face/test_special.py",
     **dict.fromkeys(SPLAT_OPS, "what is decided by comparing is fixed: tests/lowering/test_splat.py"),
 }
 """Why an op with derivatives has no points here."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from math import pi, sqrt
+from functools import partial, reduce
+from math import pi, prod, sqrt
 from typing import TypeAlias
 
 from xdsl_rlx.dialects.errors import GraphError
@@ -53,13 +53,32 @@ def _gamma_density_by_a(b: MirBuilder, xs: Sequence[Value], y: Value) -> Value:
     return _function(b, SpecialFunction.GAMMA_DENSITY, a, x) * (b.log(x) - b.digamma(a))
 
 
-diagonal(mir.ErfcxOp, lambda b, g, x, y: g * (x * y * 2.0 - _TWO_OVER_ROOT_PI), scalar=lambda b, x: b.erfcx(x))
+_TAIL = 10.0
+"""From where on the slope of erfcx is summed as a series: `2 x y` and `2 / sqrt(pi)` have most digits alike."""
+_TAIL_TERMS = tuple(-((-1) ** k) * prod(range(1, 2 * k + 2, 2)) / (2**k * sqrt(pi)) for k in range(14))
+
+
+def _erfcx_slope(b: MirBuilder, x: Value, y: Value) -> Value:
+    """`2 x y - 2 / sqrt(pi)`; for large x `-sum over k of (2 k + 1)!! / (-2 x^2)^k / (sqrt(pi) x^2)` (DLMF 7.12.1)."""
+    far = b.gt(x, _TAIL)
+    inverse = b.recip(b.where(far, x, _TAIL))
+    u = inverse * inverse
+    tail = reduce(lambda total, term: total * u + term, reversed(_TAIL_TERMS[:-1]), u * 0.0 + _TAIL_TERMS[-1]) * u
+    near = b.where(far, 0.0, x) * b.where(far, 0.0, y) * 2.0 - _TWO_OVER_ROOT_PI
+    return b.where(far, tail, near)
+
+
+diagonal(mir.ErfcxOp, lambda b, g, x, y: g * _erfcx_slope(b, x, y), scalar=lambda b, x: b.erfcx(x))
 diagonal(
     mir.ErfInvOp,
-    lambda b, g, x, y: g * (0.5 * sqrt(pi)) / b.gaussian(y * sqrt(2)),
+    lambda b, g, x, y: g * (b.exp(y * y) * (0.5 * sqrt(pi))),
     scalar=lambda b, x: b.erf_inv(x),
 )
-diagonal(mir.NdtriOp, lambda b, g, x, y: g * sqrt(2 * pi) / b.gaussian(y), scalar=lambda b, x: b.ndtri(x))
+diagonal(
+    mir.NdtriOp,
+    lambda b, g, x, y: g * (b.exp(y * y * 0.5) * sqrt(2 * pi)),
+    scalar=lambda b, x: b.ndtri(x),
+)
 
 _PARTIALS: dict[SpecialFunction, tuple[Partial | None, ...]] = {
     SpecialFunction.ZETA: (None, lambda b, xs, y: -(xs[0] * zeta(b, xs[0] + 1.0, xs[1]))),
