@@ -215,6 +215,7 @@ OF_NUMPY: list[Sample] = [
         _SQUARE,
         Operand((3, 2)),
     ),
+    _also("cho_solve", lambda m, a, b: m.cho_solve(a, b, lower=False), _SQUARE, Operand((3, 2))),
     *(_also(name, method(name), _SQUARE) for name in ("inv", "det", "slogdet")),
     _also("integer_power", lambda m, n: m.integer_power(n, 3), _PLACES),
     _also("power_by_squarings", lambda m, x: m.power_by_squarings(x, 3)),

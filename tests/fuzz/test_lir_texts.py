@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 CASES_PER_PROCESS = 30
-ONE_IN = 10
+ONE_IN = 4
 """Of as many seeds as `--fuzz-cases` says: each is compiled."""
 
 

@@ -24,7 +24,7 @@
 
 // -----
 
-// CHECK: expected rows behind the dimensions 3, got 3
+// CHECK: expected rows behind the dimensions [3], got [3]
 %0 = "test.op"() : () -> tensor<3x2xi64>
 %1 = mir.rng_permutation %0 : tensor<3x2xi64> to tensor<3xi64>
 
@@ -42,6 +42,6 @@
 
 // -----
 
-// CHECK: expected x that begins with the rows of a table, got 2x3 for 3x4
+// CHECK: expected x that begins with the rows of a table, got [2, 3] for [3, 4]
 %0:2 = "test.op"() : () -> (tensor<3x4xf32>, tensor<2x3xf32>)
 %1 = mir.bisect %0#0, %0#1 : (tensor<3x4xf32>, tensor<2x3xf32>) -> tensor<2x3xi64>
