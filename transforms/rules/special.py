@@ -63,7 +63,8 @@ def _erfcx_slope(b: MirBuilder, x: Value, y: Value) -> Value:
     far = b.gt(x, _TAIL)
     inverse = b.recip(b.where(far, x, _TAIL))
     u = inverse * inverse
-    tail = reduce(lambda total, term: total * u + term, reversed(_TAIL_TERMS[:-1]), u * 0.0 + _TAIL_TERMS[-1]) * u
+    *terms, before, last = _TAIL_TERMS
+    tail = reduce(lambda total, term: total * u + term, reversed(terms), u * last + before) * u
     near = b.where(far, 0.0, x) * b.where(far, 0.0, y) * 2.0 - _TWO_OVER_ROOT_PI
     return b.where(far, tail, near)
 
