@@ -199,13 +199,19 @@ class FactorBuilder(BuilderCore):
         return m.reduce_prod(diagonal, -1) * parity
 
     def slogdet(self, a: Operand) -> tuple[Value, Value]:
-        """Return the sign and the log magnitude of each determinant; a singular matrix gives 0 and -inf."""
+        """
+        Return the sign and the log magnitude of each determinant; a singular matrix gives 0 and -inf.
+
+        The derivative of the log magnitude is infinite or NaN where the matrix is singular.
+        """
         m, matrices = self._this, self.value(self.operand(a))
         check_square(matrices.shape)
         diagonal, parity = self._pivots(matrices)
         still = m.stop_gradient(diagonal)
         signs = m.where(still > 0, 1, m.where(still < 0, -1, still))
-        return m.reduce_prod(signs, -1) * parity, m.reduce_sum(m.log(abs(diagonal)), -1)
+        # `abs` has a slope of 0 at 0, which would hide that the derivative is infinite
+        magnitudes = m.where(still < 0, -diagonal, diagonal)
+        return m.reduce_prod(signs, -1) * parity, m.reduce_sum(m.log(magnitudes), -1)
 
     def _pivots(self, matrices: Value) -> tuple[Value, Value]:
         """The diagonal of `U`, and 1 or -1 for an even or odd number of interchanges."""

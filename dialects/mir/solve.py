@@ -88,7 +88,8 @@ class LuOp(MirOp, name="mir.lu"):
     of the transpose was interchanged with row `pivots[i] >= i`. A column without a nonzero pivot is left as it is, and
     `U` has a 0 there.
 
-    Each call chooses pivots. The derivative is that of the factors with the chosen interchanges held fixed.
+    Each call chooses pivots. The derivative is that of the factors with the chosen interchanges held fixed. Of the
+    elements on the diagonal of `U`, it allows only the last one to be 0.
     """
 
     operand: Tensor = tensor(alias="a")

@@ -94,7 +94,7 @@ leading(LuOp)
 leading(LuSolveOp)
 
 
-class _Triangles:
+class Triangles:
     """
     The factors `P a^T = L U` taken apart, as packed factors again: of `L` and the identity, of the identity and `U`.
 
@@ -107,8 +107,9 @@ class _Triangles:
         row = b.constant(list(range(n)), "i32")
         column = b.reshape(row, (n, 1))
         self.in_upper = row <= column
-        identity = b.expand(b.cast(b.eq(row, column), self.packed.dtype), self.packed.shape)
-        self.lt = self.split(identity, self.packed)
+        self.is_diagonal = b.eq(row, column)
+        self.identity = b.expand(b.cast(self.is_diagonal, self.packed.dtype), self.packed.shape)
+        self.lt = self.split(self.identity, self.packed)
         self.ut = self.split(self.packed, 0.0)
         self.in_place = b.expand(row + 1, self.pivots.shape)
 
@@ -124,32 +125,46 @@ class _Triangles:
         """`L^-1 P x`, or `P^T L^-T x` with `transpose`; without `permuted`, without `P`."""
         return self.b.lu_solve(self.lt, self.pivots if permuted else self.in_place, x, not transpose)
 
-    def u_inverse(self, x: Value, transpose: bool = False) -> Value:
-        """`U^-1 x`, or `U^-T x`."""
-        return self.b.lu_solve(self.ut, self.in_place, x, not transpose)
+    def u_inverse(self, x: Value, transpose: bool = False, last_as_one: bool = False) -> Value:
+        """`U^-1 x`, or `U^-T x`; with `last_as_one`, of `U` with 1 for the last pivot, which may be 0."""
+        matrix = self.ut
+        if last_as_one:
+            n = matrix.shape[-1]
+            is_last = self.b.and_(self.is_diagonal, self.b.constant([False] * (n - 1) + [True]))
+            matrix = self.b.where(is_last, 1.0, matrix)
+        return self.b.lu_solve(matrix, self.in_place, x, not transpose)
 
 
 @VJP.rule(LuOp)
 def lu_vjp(op: LuOp, b: MirBuilder, g: Value | None, pivots: None) -> Sequence[Cotangent]:
-    """`da = U^-1 F^T L^-1 P` with `F = lower(L^T dL) + upper(dU U^T)`, the diagonal being of `upper`."""
+    """
+    `da = (upper(dU) + F U^-T)^T L^-1 P` with `F = lower(L^T dL - dU U^T)`, the diagonal being of `upper`.
+
+    The last column of `F` is 0, so nothing is divided by the last pivot.
+    """
     assert g is not None
     if not g.shape[-1]:
         return [g]
-    f = _Triangles(b, op.packed, op.pivots)
+    f = Triangles(b, op.packed, op.pivots)
     d_lt, d_ut = f.lower(g), f.split(g, 0.0)
-    middle = transposed(b, f.split(transposed(b, f.ut) @ d_ut, d_lt @ transposed(b, f.lt)))
-    return [f.u_inverse(transposed(b, f.l_inverse(middle, transpose=True)))]
+    inner = f.lower(d_lt @ transposed(b, f.lt) - transposed(b, f.ut) @ d_ut)
+    middle = transposed(b, d_ut + f.u_inverse(inner, last_as_one=True))
+    return [transposed(b, f.l_inverse(middle, transpose=True))]
 
 
 @JVP.rule(LuOp)
 def lu_jvp(op: LuOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
-    """With `F = L^-1 P da^T U^-1`: `dL = L lower(F)`, `dU = upper(F) U`."""
+    """
+    With `M = L^-1 P da^T` and `F = lower(M U^-1)`: `dL = L F`, `dU = upper(M - F U)`.
+
+    Only the last column of `M U^-1` is divided by the last pivot, and `F` has 0 there.
+    """
     if not t.shape[-1]:
         return [t, None]
-    f = _Triangles(b, op.packed, op.pivots)
-    inner = f.u_inverse(transposed(b, f.l_inverse(transposed(b, t))), transpose=True)
-    lower, upper = f.lower(inner), f.split(inner, 0.0)
-    return [lower @ f.lt + f.ut @ upper, None]
+    f = Triangles(b, op.packed, op.pivots)
+    middle = transposed(b, f.l_inverse(transposed(b, t)))
+    inner = f.lower(f.u_inverse(middle, transpose=True, last_as_one=True))
+    return [inner @ f.lt + f.split(middle - f.ut @ inner, 0.0), None]
 
 
 def _outer(b: MirBuilder, like: Value, x: Value, y: Value) -> Value:
@@ -167,7 +182,7 @@ def lu_solve_vjp(op: LuSolveOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
     def d_packed() -> Value:
         if not prod(x.shape):
             return b.zeros_like(packed)
-        f = _Triangles(b, op.packed, op.pivots)
+        f = Triangles(b, op.packed, op.pivots)
         if op.transpose is not None:
             between, d_between = f.l_inverse(rhs), f.u_inverse(g, transpose=True)
             d_first = f.l_inverse(d_between, transpose=True, permuted=False)
@@ -187,7 +202,7 @@ def lu_solve_jvp(
     rhs, x, packed = b.value(op.b), b.value(op.result), b.value(op.packed)
     if t is None or not prod(x.shape):
         return [b.zeros_like(x) if t_b is None else b.lu_solve(op.packed, op.pivots, t_b, op.transpose is not None)]
-    f = _Triangles(b, op.packed, op.pivots)
+    f = Triangles(b, op.packed, op.pivots)
     t_lt, t_ut = f.lower(t), f.split(t, 0.0)
 
     def times(matrix: Value, y: Value) -> Value:

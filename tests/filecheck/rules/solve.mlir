@@ -71,15 +71,22 @@ func.func @lu_solve(%f: tensor<3x3xf32>, %p: tensor<3xi32>, %r: tensor<3xf32>, %
 // CHECK-NEXT: %11 = mir.where %2, %10, %g : (tensor<3x3xi1>, tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
 // CHECK-NEXT: %12 = mir.constant dense<0.000000e+00> : tensor<f32>
 // CHECK-NEXT: %13 = mir.where %2, %g, %12 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %14 = mir.transpose %7 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %15 = mir.matmul %14, %13 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %16 = mir.transpose %5 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %17 = mir.matmul %11, %16 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %18 = mir.where %2, %15, %17 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %19 = mir.transpose %18 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %20 = mir.lu_solve %5, %p, %19 : (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %21 = mir.transpose %20 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %dm = mir.lu_solve %7, %9, %21 transpose : (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %14 = mir.transpose %5 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %15 = mir.matmul %11, %14 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %16 = mir.transpose %7 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %17 = mir.matmul %16, %13 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %18 = mir.sub %15, %17 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %19 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %20 = mir.where %2, %19, %18 : (tensor<3x3xi1>, tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %21 = mir.constant dense<[false, false, true]> : tensor<3xi1>
+// CHECK-NEXT: %22 = mir.and %3, %21 : (tensor<3x3xi1>, tensor<3xi1>) -> tensor<3x3xi1>
+// CHECK-NEXT: %23 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %24 = mir.where %22, %23, %7 : (tensor<3x3xi1>, tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %25 = mir.lu_solve %24, %9, %20 transpose : (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %26 = mir.add %13, %25 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %27 = mir.transpose %26 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %28 = mir.lu_solve %5, %p, %27 : (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %dm = mir.transpose %28 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
 // CHECK-NEXT: func.return %dm : tensor<3x3xf32>
 // CHECK-NEXT: }
 func.func @lu(%m: tensor<3x3xf32>, %f: tensor<3x3xf32>, %p: tensor<3xi32>, %g: tensor<3x3xf32>) -> tensor<3x3xf32> {
